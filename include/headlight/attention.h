@@ -1,0 +1,120 @@
+// Attention on the CPU: softmax(q·kᵀ·scale + bias)·v, forward, and what it looked at.
+//
+//   auto [out, lse] = headlight::attention(q, k, v, {.visible = headlight::Visibility::causal()});
+//
+// q is [batch, head, query, dim], k [batch, kv_head, key, dim], v [batch, kv_head, key, value dim].
+// f32, f64, f16 or bf16, all three alike; any strides with a contiguous last axis.
+// The meaning of every option is written as plain loops in reference.h.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "headlight/context.h"
+#include "headlight/error.h"
+#include "headlight/tensor.h"
+
+namespace headlight {
+
+// A half-open run of positions: begin <= p < end.
+struct Range {
+  Index begin = 0, end = 0;
+  [[nodiscard]] constexpr Index size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+// Which keys a query may look at. Seen from one query it is always a single run of keys, so the
+// kernels skip, fill or trim whole tiles without knowing the mask's name. Queries are aligned to
+// the END of the keys: with a cache of 100 keys and one new query, that query is number 99.
+struct Visibility {
+  static constexpr Index kUnbounded = std::numeric_limits<Index>::max() / 4;
+  Index left = kUnbounded;   // how many earlier keys
+  Index right = kUnbounded;  // how many later keys
+  // When given: no key after the query itself, except the first `prefix` keys, which all may see.
+  std::optional<Index> prefix = std::nullopt;
+  std::optional<Index> offset = std::nullopt;  // place of query 0; k_len - q_len unless given
+
+  static constexpr Visibility all() { return {}; }
+  static constexpr Visibility causal() { return {.right = 0}; }
+  static constexpr Visibility window(Index keys) { return {.left = keys - 1, .right = 0}; }
+  static constexpr Visibility prefix_lm(Index n) { return {.prefix = n}; }
+
+  [[nodiscard]] constexpr Index position(Index query, Index q_len, Index k_len) const {
+    return query + offset.value_or(k_len - q_len);
+  }
+  [[nodiscard]] constexpr Range keys_for(Index query, Index q_len, Index k_len) const {
+    const Index pos = position(query, q_len, k_len);
+    const Index begin = std::clamp<Index>(pos - left, 0, k_len);
+    Index end = std::min(k_len, pos + right + 1);
+    if (prefix) end = std::min(end, std::max(pos + 1, *prefix));
+    return {begin, std::max(begin, end)};
+  }
+};
+
+// score = cap(scale · q·k), then ALiBi, then bias; keys outside `visible` or `mask` do not exist.
+// Options live for one call and borrow what they point to.
+struct AttentionOptions {
+  std::optional<double> scale = std::nullopt;  // 1/sqrt(dim) unless given
+  Visibility visible = Visibility::all();
+  double softcap = 0;                          // cap·tanh(score/cap); 0 means none
+  ConstTensorView alibi_slopes = {};           // [head]: score -= slope·|query position - key|
+  ConstTensorView bias = {};                   // broadcasts to [batch, head, query, key]
+  ConstTensorView mask = {};                   // boolean, true = attend; broadcasts likewise
+  ConstTensorView sinks = {};                  // [head]: one more logit a row, with no value
+  std::span<const Index> q_lengths = {}, k_lengths = {};  // per batch item, the rest is padding
+  // Packed sequences: batch is 1, sequence s has the tokens starts[s] … starts[s+1]-1. Mask and bias
+  // are then [sequence, head, longest query, longest key].
+  std::span<const Index> q_starts = {}, k_starts = {};
+};
+
+// What a call writes. Empty views are not computed; asking for more never changes a bit of the rest.
+// Statistics have the accumulation type: f64 for f64, f32 for all others.
+struct AttentionOutputs {
+  TensorView out;                      // [batch, head, query, value dim], dtype of q
+  TensorView lse = {};                 // [batch, head, query]: log of the softmax denominator, nats
+  TensorView max = {};                 // [batch, head, query]: largest score
+  TensorView entropy = {};             // [batch, head, query]: nats, of the weights and the sink
+  TensorView sink_weight = {};         // [batch, head, query]: what the sink took
+  TensorView weights = {};             // [batch, head, query, key]; packed: [sequence, head, longest…]
+  TensorView topk_index = {};          // [batch, head, query, k ≤ 32] i64, heaviest first, -1: none
+  TensorView topk_weight = {};         // [batch, head, query, k]
+  TensorView received = {};            // [batch, head, key]: sum of the weights over the queries
+};
+
+// The first call of a newcomer: allocates, returns the output and its log-sum-exp.
+struct AttentionResult { Tensor out, lse; };
+[[nodiscard]] AttentionResult attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                                        const AttentionOptions& options = {});
+
+// The call of a trainer or a server: writes where it is told; once its Context is warm it allocates
+// nothing. Writes every element of each output and reads none.
+void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, TensorView out, TensorView lse = {});
+void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, const AttentionOutputs& outputs);
+
+// One part of one head's weight matrix, exactly as the fast path used it: [queries, keys].
+struct WeightSlice {
+  Index batch = 0, head = 0;   // packed: batch is the sequence
+  Range queries, keys;
+};
+void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
+                       const AttentionOptions& options, const WeightSlice& slice, TensorView weights);
+
+// Statistics recomputed from lse; `statistics.out` and `.lse` stay empty.
+void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
+                          const AttentionOptions& options, const AttentionOutputs& statistics);
+
+// A picture of any slice in the memory of the picture: map is [rows, columns], each cell the mean
+// or the largest weight of its block of queries × keys.
+enum class Pool { mean, max };
+void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
+                        const AttentionOptions& options, const WeightSlice& slice, Pool pool,
+                        TensorView map);
+
+// Adds the attention over other keys to (out, lse). Any order; (0, -inf) changes no bit.
+void merge(TensorView out, TensorView lse, ConstTensorView other_out, ConstTensorView other_lse);
+
+}  // namespace headlight

@@ -1,0 +1,55 @@
+// What a computation runs on: how many threads, which SIMD target, and the scratch memory it reuses
+// from call to call. Two threads that compute at the same time use two Contexts. Results do not
+// depend on the number of threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace headlight {
+
+enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
+
+[[nodiscard]] std::string_view name_of(SimdTarget target) noexcept;      // "avx2"
+[[nodiscard]] SimdTarget parse_simd_target(std::string_view name);       // throws Error
+[[nodiscard]] std::vector<SimdTarget> supported_targets();               // on this CPU, best first
+
+struct ContextOptions {
+  int threads = 0;                              // 0: one per core that this process may use
+  SimdTarget target = SimdTarget::automatic;    // automatic: the best this CPU has
+};
+
+class ThreadPool;  // src/core/thread_pool.h
+
+class Context {
+ public:
+  explicit Context(const ContextOptions& options = {});
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] int threads() const noexcept { return threads_; }
+  [[nodiscard]] SimdTarget target() const noexcept { return target_; }
+
+  // For the library's own drivers.
+  [[nodiscard]] ThreadPool& pool() const noexcept { return *pool_; }
+  // 64-byte aligned memory of one worker (or of all: kShared), kept until the next request of the
+  // same slot. Throws Error{resource} when the machine has no more.
+  static constexpr int kShared = -1;
+  [[nodiscard]] std::byte* scratch(int worker, std::size_t bytes);
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept;  // held now, over all slots
+
+ private:
+  struct Slot;
+  int threads_;
+  SimdTarget target_;
+  std::shared_ptr<ThreadPool> pool_;
+  std::vector<Slot> slots_;
+};
+
+// The Context of the free functions that take none: one per calling thread, all cores.
+[[nodiscard]] Context& default_context();
+
+}  // namespace headlight

@@ -1,0 +1,12 @@
+// Attention, written to be read: float64, plain loops, no SIMD, no threads, any dtype. It has the
+// same contract as attention_forward() and is the oracle of every test.
+#pragma once
+
+#include "headlight/attention.h"
+
+namespace headlight::reference {
+
+void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+               const AttentionOptions& options, const AttentionOutputs& outputs);
+
+}  // namespace headlight::reference

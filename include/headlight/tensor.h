@@ -1,0 +1,143 @@
+// An owner and two views. Axis order is logical and always [batch, head, token, dim]; layout lives
+// in strides, counted in elements. Functions take views by value and never keep them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headlight {
+
+using Index = std::int64_t;
+
+enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, boolean };
+
+[[nodiscard]] std::size_t size_of(DType dtype) noexcept;
+[[nodiscard]] std::string_view name_of(DType dtype) noexcept;  // "f32"
+[[nodiscard]] bool is_float(DType dtype) noexcept;
+
+// 16-bit floats are stored as their bits; the conversions round to nearest even and keep NaN.
+struct F16 { std::uint16_t bits = 0; };
+struct BF16 { std::uint16_t bits = 0; };
+[[nodiscard]] float to_float(F16 x) noexcept;
+[[nodiscard]] float to_float(BF16 x) noexcept;
+[[nodiscard]] F16 to_f16(double x) noexcept;
+[[nodiscard]] BF16 to_bf16(double x) noexcept;
+
+inline constexpr int kMaxRank = 4;
+
+struct Shape {
+  std::array<Index, kMaxRank> dims{};
+  int rank = 0;
+
+  Shape() = default;
+  Shape(std::initializer_list<Index> list);
+  explicit Shape(std::span<const Index> list);
+  [[nodiscard]] Index operator[](int axis) const { return dims[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] Index elements() const;  // throws Error when the product does not fit
+  [[nodiscard]] std::string text() const;  // "[2, 12, 128, 64]"
+  bool operator==(const Shape&) const = default;
+};
+
+class ConstTensorView {
+ public:
+  ConstTensorView() = default;
+  ConstTensorView(const void* data, DType dtype, const Shape& shape);  // contiguous
+  ConstTensorView(const void* data, DType dtype, const Shape& shape, const Shape& strides);
+  ConstTensorView(const float* data, const Shape& shape) : ConstTensorView(data, DType::f32, shape) {}
+  ConstTensorView(const double* data, const Shape& shape) : ConstTensorView(data, DType::f64, shape) {}
+
+  // An empty view is "not given". A tensor with a zero-length axis is given, and has no elements.
+  [[nodiscard]] bool empty() const noexcept { return shape_.rank == 0; }
+  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
+  [[nodiscard]] int rank() const noexcept { return shape_.rank; }
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] Index dim(int axis) const { return shape_[axis]; }
+  [[nodiscard]] Index stride(int axis) const { return strides_[axis]; }
+  [[nodiscard]] const void* data() const noexcept { return data_; }
+  template <class T>
+  [[nodiscard]] const T* as() const noexcept { return static_cast<const T*>(data_); }
+
+  // One element as double, whatever the dtype. For reading, printing and the reference.
+  [[nodiscard]] double at(Index a) const { return load(a * strides_[0]); }
+  [[nodiscard]] double at(Index a, Index b) const { return load(a * strides_[0] + b * strides_[1]); }
+  [[nodiscard]] double at(Index a, Index b, Index c) const {
+    return load(a * strides_[0] + b * strides_[1] + c * strides_[2]);
+  }
+  [[nodiscard]] double at(Index a, Index b, Index c, Index d) const {
+    return load(a * strides_[0] + b * strides_[1] + c * strides_[2] + d * strides_[3]);
+  }
+
+ protected:
+  [[nodiscard]] double load(Index offset) const;
+
+  const void* data_ = nullptr;
+  DType dtype_ = DType::f32;
+  Shape shape_, strides_;
+};
+
+class TensorView : public ConstTensorView {
+ public:
+  TensorView() = default;
+  TensorView(void* data, DType dtype, const Shape& shape) : ConstTensorView(data, dtype, shape) {}
+  TensorView(void* data, DType dtype, const Shape& shape, const Shape& strides)
+      : ConstTensorView(data, dtype, shape, strides) {}
+  TensorView(float* data, const Shape& shape) : ConstTensorView(data, shape) {}
+  TensorView(double* data, const Shape& shape) : ConstTensorView(data, shape) {}
+
+  [[nodiscard]] void* data() const noexcept { return const_cast<void*>(data_); }
+  template <class T>
+  [[nodiscard]] T* as() const noexcept { return static_cast<T*>(data()); }
+
+  // Rounds once, to nearest even, to the view's dtype.
+  void set(Index a, double x) const { store(a * strides_[0], x); }
+  void set(Index a, Index b, double x) const { store(a * strides_[0] + b * strides_[1], x); }
+  void set(Index a, Index b, Index c, double x) const {
+    store(a * strides_[0] + b * strides_[1] + c * strides_[2], x);
+  }
+  void set(Index a, Index b, Index c, Index d, double x) const {
+    store(a * strides_[0] + b * strides_[1] + c * strides_[2] + d * strides_[3], x);
+  }
+
+ private:
+  void store(Index offset, double x) const;
+};
+
+// Owns 64-byte aligned, contiguous, zeroed memory. Move only; clone() says when it copies.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(const Shape& shape, DType dtype = DType::f32);
+  [[nodiscard]] static Tensor from(std::span<const double> values, const Shape& shape,
+                                   DType dtype = DType::f32);
+
+  [[nodiscard]] bool empty() const noexcept { return shape_.rank == 0; }
+  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] int rank() const noexcept { return shape_.rank; }
+  [[nodiscard]] Index dim(int axis) const { return shape_[axis]; }
+  [[nodiscard]] Tensor clone() const;
+  [[nodiscard]] TensorView view();
+  [[nodiscard]] ConstTensorView view() const;
+  operator ConstTensorView() const { return view(); }  // NOLINT: reading a tensor needs no ceremony
+  operator TensorView() { return view(); }             // NOLINT
+  template <class T>
+  [[nodiscard]] T* as() noexcept { return reinterpret_cast<T*>(data_.get()); }
+  template <class T>
+  [[nodiscard]] const T* as() const noexcept { return reinterpret_cast<const T*>(data_.get()); }
+  template <class... At>
+  [[nodiscard]] double at(At... at) const { return view().at(at...); }
+
+ private:
+  struct Free { void operator()(std::byte* p) const noexcept; };
+  std::unique_ptr<std::byte, Free> data_;
+  DType dtype_ = DType::f32;
+  Shape shape_;
+};
+
+}  // namespace headlight
