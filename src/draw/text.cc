@@ -1,0 +1,1 @@
+#include "headlight/tensor.h"
