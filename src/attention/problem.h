@@ -1,0 +1,58 @@
+// A call, checked once and resolved: what the reference and the fast drivers both start from. Every
+// refusal of an attention call is written in problem.cc, with a stable code.
+#pragma once
+
+#include "headlight/attention.h"
+
+namespace headlight {
+
+// One sequence of the call: a batch item, or one stretch of a packed batch. Rows beyond q_len up to
+// q_rows are padding: they see nothing.
+struct Sequence {
+  Index batch = 0;                // index along axis 0 of q, k, v, out, lse (0 when packed)
+  Index item = 0;                 // index along axis 0 of mask, bias and weights
+  Index q_start = 0, k_start = 0; // first token along axis 2
+  Index q_len = 0, k_len = 0;     // real tokens
+  Index q_rows = 0, k_rows = 0;   // tokens including padding
+  Index offset = 0;               // position of query 0 among the keys
+};
+
+// A mask or bias seen through its four broadcast strides; a missing one has no data.
+struct Broadcast {
+  const void* data = nullptr;
+  DType dtype = DType::f32;
+  Index stride[4] = {0, 0, 0, 0};
+};
+
+struct Problem {
+  Index sequences = 0, q_heads = 0, kv_heads = 0, group = 0;
+  Index q_total = 0, k_total = 0;       // axis 2 of q and k
+  Index q_longest = 0, k_longest = 0;   // axes 2 and 3 of mask, bias and whole weights
+  Index dim = 0, value_dim = 0;
+  DType dtype = DType::f32;
+  double scale = 1;
+  ConstTensorView q, k, v;              // v is empty for calls that recompute from lse
+  const AttentionOptions* options = nullptr;
+  Broadcast mask, bias;
+  bool packed = false;
+
+  [[nodiscard]] Sequence sequence(Index s) const;
+  // The run of keys that query `row` of the sequence sees; empty for a padding row.
+  [[nodiscard]] Range keys_for(const Sequence& s, Index row) const {
+    if (row >= s.q_len) return {};
+    Visibility visible = options->visible;
+    visible.offset = s.offset;
+    return visible.keys_for(row, s.q_len, s.k_len);
+  }
+};
+
+// `who` starts every message: "attention", "attention_weights", … `v` may be empty. Throws Error;
+// allocates nothing when the call is good.
+[[nodiscard]] Problem check_call(const char* who, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                                 const AttentionOptions& options);
+// Shapes, dtypes, strides and overlap of everything that is to be written.
+void check_outputs(const char* who, const Problem& problem, const AttentionOutputs& outputs);
+void check_lse(const char* who, const Problem& problem, ConstTensorView lse);
+void check_slice(const char* who, const Problem& problem, const WeightSlice& slice);
+
+}  // namespace headlight
