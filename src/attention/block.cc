@@ -1,0 +1,132 @@
+#include "attention/block.h"
+
+#include <cmath>
+
+namespace headlight {
+namespace {
+
+constexpr double kLog2e = 1.4426950408889634074;
+
+constexpr Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
+
+// Rows a multiple of 64 bytes long, plus 64: neighbours then do not compete for one cache set.
+template <class T>
+constexpr Index padded(Index n) {
+  constexpr Index kLine = 64 / sizeof(T);
+  return round_up(n, kLine) + kLine;
+}
+
+const void* element(ConstTensorView view, Index offset) {
+  return static_cast<const std::byte*>(view.data()) + offset * static_cast<Index>(size_of(view.dtype()));
+}
+
+}  // namespace
+
+template <class T>
+std::size_t Workspace<T>::bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements) {
+  const Index elements = kBlockRows * (padded<T>(problem.dim) + padded<T>(plan.tile_keys) +
+                                       2 * padded<T>(plan.value_dim) + 4);
+  return (static_cast<std::size_t>(elements) + packed_elements) * sizeof(T);
+}
+
+template <class T>
+Workspace<T>::Workspace(std::byte* memory, const Problem& problem, const TilePlan& plan)
+    : q_stride(padded<T>(problem.dim)), scores_stride(padded<T>(plan.tile_keys)) {
+  T* next = reinterpret_cast<T*>(memory);
+  const auto take = [&next](Index n) {
+    T* taken = next;
+    next += kBlockRows * n;
+    return taken;
+  };
+  q = take(q_stride);
+  scores = take(scores_stride);
+  for (kernels::SoftmaxState<T>* state : {&total, &part}) {
+    state->acc_stride = padded<T>(plan.value_dim);
+    state->acc = take(state->acc_stride);
+    state->max = take(1);
+    state->sum = take(1);
+  }
+  packed = next;
+}
+
+template <class T>
+Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan, const kernels::AttentionKernels<T>& the_kernels,
+                const Unit& the_unit, Index first, int row_count, const Workspace<T>& workspace)
+    : problem(the_problem), plan(the_plan), kernels(the_kernels), unit(the_unit), rows(row_count) {
+  const double cap = problem.options->softcap;
+  const T factor = static_cast<T>(cap > 0 ? problem.scale / cap : problem.scale * kLog2e);
+  const Sequence& sequence = unit.sequence;
+  all_keys = {sequence.k_len, 0};
+  for (int r = 0; r < rows; ++r) {
+    query[r] = (first + r) / problem.group;
+    head[r] = unit.kv_head * problem.group + (first + r) % problem.group;
+    keys[r] = problem.keys_for(sequence, query[r]);
+    if (keys[r].size() > 0) {
+      all_keys.begin = std::min(all_keys.begin, keys[r].begin);
+      all_keys.end = std::max(all_keys.end, keys[r].end);
+    }
+    const Index at = sequence.batch * problem.q.stride(0) + head[r] * problem.q.stride(1) +
+                     (sequence.q_start + query[r]) * problem.q.stride(2);
+    kernels.load_row(element(problem.q, at), problem.dtype, static_cast<int>(problem.dim), factor,
+                     workspace.q + r * workspace.q_stride);
+  }
+  prepare_rules();
+}
+
+template <class T>
+void Block<T>::prepare_rules() {
+  const AttentionOptions& options = *problem.options;
+  const Broadcast& bias = problem.bias;
+  const Broadcast& mask = problem.mask;
+  const bool alibi = !options.alibi_slopes.empty();
+  if (options.softcap <= 0 && !alibi && bias.data == nullptr && mask.data == nullptr) return;
+  rules.cap = static_cast<T>(options.softcap > 0 ? options.softcap * kLog2e : 0);
+  rules.alibi = alibi;
+  rules.bias_type = bias.dtype;
+  rules.bias_stride = bias.stride[3];
+  rules.mask_stride = mask.stride[3];
+  rules.rows = rule;
+  for (int r = 0; r < rows; ++r) {
+    rule[r].position = query[r] + unit.sequence.offset;
+    if (alibi) rule[r].slope = static_cast<T>(options.alibi_slopes.at(head[r]) * kLog2e);
+    const auto row_of = [&](const Broadcast& b) {
+      return static_cast<const std::byte*>(b.data) +
+             (unit.sequence.item * b.stride[0] + head[r] * b.stride[1] + query[r] * b.stride[2]) *
+                 static_cast<Index>(size_of(b.dtype));
+    };
+    if (bias.data != nullptr) rule[r].bias = row_of(bias);
+    if (mask.data != nullptr) rule[r].mask = reinterpret_cast<const std::uint8_t*>(row_of(mask));
+  }
+}
+
+template <class T>
+void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
+          Range range, T* keys, T* values) {
+  const Sequence& sequence = unit.sequence;
+  const Index columns = round_up(plan.value_dim, kernels.panel);
+  const auto row = [&](ConstTensorView view, Index key) {
+    return element(view, sequence.batch * view.stride(0) + unit.kv_head * view.stride(1) +
+                             (sequence.k_start + key) * view.stride(2));
+  };
+  for (Index first = range.begin; first < range.end; first += plan.tile_keys) {
+    const int n = static_cast<int>(std::min<Index>(plan.tile_keys, range.end - first));
+    const Index offset = first - range.begin;
+    kernels.pack_keys(row(problem.k, first), problem.dtype, problem.k.stride(2), n, static_cast<int>(problem.dim),
+                      keys + offset * problem.dim);
+    if (values != nullptr) {
+      kernels.pack_values(row(problem.v, first), problem.dtype, problem.v.stride(2), n,
+                          static_cast<int>(problem.value_dim), values + offset * columns);
+    }
+  }
+}
+
+template struct Workspace<float>;
+template struct Workspace<double>;
+template struct Block<float>;
+template struct Block<double>;
+template void pack<float>(const Problem&, const TilePlan&, const kernels::AttentionKernels<float>&, const Unit&, Range,
+                          float*, float*);
+template void pack<double>(const Problem&, const TilePlan&, const kernels::AttentionKernels<double>&, const Unit&, Range,
+                           double*, double*);
+
+}  // namespace headlight

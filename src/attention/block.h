@@ -1,0 +1,118 @@
+// A block of query rows of one unit, ready for the kernels. A unit is a sequence and a key head; the
+// query heads that share the key head are rows like any other, next to each other at each position,
+// so that every tile of keys is read once for all of them.
+#pragma once
+
+#include <cstdint>
+
+#include "attention/problem.h"
+#include "attention/tile_plan.h"
+
+namespace headlight {
+
+struct Unit {
+  Sequence sequence;
+  Index kv_head = 0;
+};
+
+[[nodiscard]] inline Unit unit_of(const Problem& problem, Index number) {
+  return {problem.sequence(number / problem.kv_heads), number % problem.kv_heads};
+}
+
+// The keys and values of one unit as the kernels read them.
+template <class T>
+struct KeySource {
+  const T* keys = nullptr;            // packed tile after tile, from first_key on
+  const T* values = nullptr;          // packed likewise, or the caller's rows
+  Index first_key = 0;
+  bool values_in_place = false;
+  Index value_stride = 0;             // of values in place
+};
+
+// Scratch of one worker, carved from one allocation.
+template <class T>
+struct Workspace {
+  T* q = nullptr;
+  T* scores = nullptr;
+  kernels::SoftmaxState<T> total, part;
+  T* packed = nullptr;                // room for keys and values packed by this worker alone
+  Index q_stride = 0, scores_stride = 0;
+
+  [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements);
+  Workspace(std::byte* memory, const Problem& problem, const TilePlan& plan);
+};
+
+template <class T>
+struct Block {
+  const Problem& problem;
+  const TilePlan& plan;
+  const kernels::AttentionKernels<T>& kernels;
+  const Unit& unit;
+  int rows = 0;
+  Index query[kBlockRows];            // inside the sequence
+  Index head[kBlockRows];
+  Range keys[kBlockRows];             // what each row sees
+  Range all_keys;                     // and all rows together
+  kernels::RowRule<T> rule[kBlockRows];
+  kernels::ScoreRules<T> rules;
+
+  // Rows first … first+rows-1 of the unit; loads their queries into `workspace`, scaled.
+  Block(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
+        Index first, int rows, const Workspace<T>& workspace);
+
+  // Calls use(tile) for every tile of keys first … end-1 that some row sees, in order. `range` is cut
+  // at tile borders.
+  template <class Use>
+  void for_each_tile(Range range, const KeySource<T>& source, const Workspace<T>& workspace, const Use& use) const;
+
+ private:
+  void prepare_rules();
+};
+
+// Packs keys [range) of the unit into `keys` and `values`; range.begin is a multiple of the tile.
+template <class T>
+void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
+          Range range, T* keys, T* values);
+
+template <class T>
+template <class Use>
+void Block<T>::for_each_tile(Range range, const KeySource<T>& source, const Workspace<T>& workspace,
+                             const Use& use) const {
+  const Index size = plan.tile_keys;
+  const Index begin = std::max(range.begin, all_keys.begin), end = std::min(range.end, all_keys.end);
+  std::int32_t from[kBlockRows], to[kBlockRows];
+  kernels::Tile<T> tile;
+  tile.rows = rows;
+  tile.dim = static_cast<int>(problem.dim);
+  tile.value_dim = plan.value_dim;
+  tile.q = workspace.q;
+  tile.q_stride = workspace.q_stride;
+  tile.begin = from;
+  tile.end = to;
+  tile.rules = rules;
+  tile.scores = workspace.scores;
+  tile.scores_stride = workspace.scores_stride;
+  for (Index first = begin / size * size; first < end; first += size) {
+    const Index n = std::min(size, unit.sequence.k_len - first);
+    for (int r = 0; r < rows; ++r) {
+      from[r] = static_cast<std::int32_t>(std::clamp<Index>(keys[r].begin - first, 0, n));
+      to[r] = static_cast<std::int32_t>(std::clamp<Index>(keys[r].end - first, 0, n));
+    }
+    const Index offset = first - source.first_key;
+    tile.first_key = first;
+    tile.keys = source.keys + offset * problem.dim;
+    if (source.values_in_place) {
+      tile.values = source.values + offset * source.value_stride;
+      tile.value_stride = source.value_stride;
+      tile.value_panel_stride = kernels.panel;
+    } else if (source.values != nullptr) {
+      const Index columns = (plan.value_dim + kernels.panel - 1) / kernels.panel * kernels.panel;
+      tile.values = source.values + offset * columns;
+      tile.value_stride = kernels.panel;
+      tile.value_panel_stride = n * kernels.panel;
+    }
+    use(tile);
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,32 @@
+// How keys and queries are cut. The sizes of tiles and segments are part of a result's bits: they may
+// depend on the head's widths and the dtype, never on lengths, batch or threads. The rows of a block
+// are only a matter of speed.
+#pragma once
+
+#include "attention/problem.h"
+#include "kernels/attention_tile.h"
+
+namespace headlight {
+
+struct TilePlan {
+  int tile_keys = 0;       // keys of a tile: P·V starts from zero in each
+  Index segment_keys = 0;  // keys of a segment: the softmax starts afresh in each, anchored at key 0
+  int value_dim = 0;       // columns of v, rounded up to whole vectors
+
+  [[nodiscard]] Index tiles(Index keys) const { return (keys + tile_keys - 1) / tile_keys; }
+};
+
+inline constexpr int kBlockRows = kernels::kMaxRows;
+
+template <class T>
+[[nodiscard]] TilePlan tile_plan(const Problem& problem, const kernels::AttentionKernels<T>& kernels) {
+  TilePlan plan;
+  // A tile of K and of V share the second cache with a block of scores: 256 KB of 512.
+  const Index row_bytes = (problem.dim + problem.value_dim) * static_cast<Index>(sizeof(T));
+  plan.tile_keys = row_bytes <= 1024 ? 256 : row_bytes <= 2048 ? 128 : 64;
+  plan.segment_keys = 1024;
+  plan.value_dim = static_cast<int>((problem.value_dim + kernels.lanes - 1) / kernels.lanes * kernels.lanes);
+  return plan;
+}
+
+}  // namespace headlight

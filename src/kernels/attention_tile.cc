@@ -1,0 +1,330 @@
+// Attention on one tile, compiled once per SIMD target. See attention_tile.h for the legend.
+#include "kernels/attention_tile.h"
+
+#include <cstring>
+#include <limits>
+
+#include "kernels/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention_tile.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/math-inl.h"
+#include "kernels/pack-inl.h"
+#include "kernels/score_rules-inl.h"
+#include "kernels/strip-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlight::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+inline constexpr T kHidden = -std::numeric_limits<T>::infinity();
+
+// The keys that any row of a strip sees: what has to be computed for it.
+struct StripRange {
+  int begin = 0, end = 0;
+};
+
+template <class T>
+HWY_INLINE StripRange strip_range(const Tile<T>& tile, int first, int rows) {
+  StripRange range{kMaxTileKeys, 0};
+  for (int r = first; r < first + rows; ++r) {
+    if (tile.begin[r] >= tile.end[r]) continue;
+    range.begin = HWY_MIN(range.begin, tile.begin[r]);
+    range.end = HWY_MAX(range.end, tile.end[r]);
+  }
+  return range;
+}
+
+struct StripPlan {
+  int strips = 0;
+  StripRange range[kMaxRows];
+};
+
+// scores = q·kᵀ, panel by panel: a panel of keys stays in the first cache while all strips use it.
+template <class T>
+HWY_ATTR void score_strips(const Tile<T>& tile, StripPlan& plan) {
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>())), panel = 2 * lanes;
+  plan.strips = (tile.rows + kStrip - 1) / kStrip;
+  int begin = kMaxTileKeys, end = 0;
+  for (int s = 0; s < plan.strips; ++s) {
+    plan.range[s] = strip_range(tile, s * kStrip, HWY_MIN(kStrip, tile.rows - s * kStrip));
+    begin = HWY_MIN(begin, plan.range[s].begin);
+    end = HWY_MAX(end, plan.range[s].end);
+  }
+  for (int key = begin / panel * panel; key < end; key += panel) {
+    for (int s = 0; s < plan.strips; ++s) {
+      const StripRange range = plan.range[s];
+      if (range.end <= key || range.begin >= key + panel) continue;
+      const int first = s * kStrip;
+      multiply_strip<T, false>(HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
+                               {tile.dim, tile.q + first * tile.q_stride, tile.q_stride,
+                                tile.keys + static_cast<Index>(key) * tile.dim, panel,
+                                tile.scores + first * tile.scores_stride + key, tile.scores_stride, nullptr});
+    }
+  }
+}
+
+// The part of a row that its strip computed, in whole vectors and from a whole panel on.
+template <class T>
+HWY_INLINE StripRange computed(StripRange range) {
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+  return {range.begin / (2 * lanes) * (2 * lanes), (range.end + lanes - 1) / lanes * lanes};
+}
+
+// Applies the score rules to what row r sees and hides the rest of what its strip computed.
+template <class T>
+HWY_INLINE void finish_scores(const Tile<T>& tile, int r, StripRange wide, T* row) {
+  const int begin = tile.begin[r], end = HWY_MAX(tile.begin[r], tile.end[r]);
+  if (tile.rules.any() && begin < end) apply_rules(tile.rules, r, tile.first_key, begin, end, row);
+  if (begin >= end) {
+    for (int j = wide.begin; j < wide.end; ++j) row[j] = kHidden<T>;
+    return;
+  }
+  for (int j = wide.begin; j < begin; ++j) row[j] = kHidden<T>;
+  for (int j = end; j < wide.end; ++j) row[j] = kHidden<T>;
+}
+
+template <class T>
+HWY_INLINE T row_max(const T* row, StripRange wide) {
+  const hn::ScalableTag<T> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  auto a = hn::Set(d, kHidden<T>), b = a;
+  int j = wide.begin;
+  for (; j + 2 * lanes <= wide.end; j += 2 * lanes) {
+    a = hn::Max(a, hn::Load(d, row + j));
+    b = hn::Max(b, hn::Load(d, row + j + lanes));
+  }
+  if (j < wide.end) a = hn::Max(a, hn::Load(d, row + j));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+}
+
+// row = exp2(row - shift); returns its sum. Even and odd vectors are summed apart, in order: vectors
+// that a lonelier row would not have computed hold zeros and change nothing.
+template <class T>
+HWY_INLINE T exponentiate(T* row, StripRange wide, T shift) {
+  const hn::ScalableTag<T> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto top = hn::Set(d, shift);
+  auto even = hn::Zero(d), odd = even;
+  int j = wide.begin;
+  for (; j + 2 * lanes <= wide.end; j += 2 * lanes) {
+    const auto p = exp2(d, hn::Sub(hn::Load(d, row + j), top));
+    const auto q = exp2(d, hn::Sub(hn::Load(d, row + j + lanes), top));
+    even = hn::Add(even, p);
+    odd = hn::Add(odd, q);
+    hn::Store(p, d, row + j);
+    hn::Store(q, d, row + j + lanes);
+  }
+  if (j < wide.end) {
+    const auto p = exp2(d, hn::Sub(hn::Load(d, row + j), top));
+    even = hn::Add(even, p);
+    hn::Store(p, d, row + j);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
+}
+
+// Raises the rows' maxima to `top`; shift is what to subtract, alpha what the past shrinks by.
+template <class T>
+HWY_INLINE void raise_max(int rows, const T* top, T* max, T* shift, T* alpha) {
+  const hn::ScalableTag<T> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int r = 0; r < rows; r += lanes) {
+    const auto old = hn::Load(d, max + r), now = hn::Max(old, hn::Load(d, top + r));
+    // A row that has seen nothing yet: exp2(-inf - 0) is 0, exp2(-inf - -inf) would be NaN.
+    const auto safe = hn::IfThenZeroElse(hn::Eq(now, hn::Set(d, kHidden<T>)), now);
+    hn::Store(now, d, max + r);
+    hn::Store(safe, d, shift + r);
+    hn::Store(exp2(d, hn::Sub(old, safe)), d, alpha + r);
+  }
+}
+
+// One row's P·V that skips every key the row does not see.
+template <class T>
+HWY_ATTR void careful_values(const Tile<T>& tile, int r, const T* row, const bool* hidden, T alpha, T* acc) {
+  const hn::ScalableTag<T> d;
+  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * lanes;
+  for (int x = 0; x < tile.value_dim; x += lanes) {
+    const T* values = tile.values + x / panel * tile.value_panel_stride + x % panel;
+    auto sum = hn::Zero(d);
+    for (int j = tile.begin[r]; j < tile.end[r]; ++j) {
+      if (!hidden[j]) sum = hn::MulAdd(hn::Set(d, row[j]), hn::LoadU(d, values + j * tile.value_stride), sum);
+    }
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
+  }
+}
+
+template <class T>
+HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state, const T* alpha) {
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>())), panel = 2 * lanes;
+  for (int x = 0; x < tile.value_dim; x += panel) {
+    const T* values = tile.values + x / panel * tile.value_panel_stride;
+    for (int s = 0; s < plan.strips; ++s) {
+      const StripRange range = plan.range[s];
+      if (range.begin >= range.end) continue;
+      const int first = s * kStrip;
+      multiply_strip<T, true>(HWY_MIN(kStrip, tile.rows - first), tile.value_dim - x > lanes ? 2 : 1,
+                              {range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
+                               tile.scores_stride, values + range.begin * tile.value_stride, tile.value_stride,
+                               state.acc + first * state.acc_stride + x, state.acc_stride, alpha + first});
+    }
+  }
+}
+
+template <class T>
+HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, T* const* keep, bool careful) {
+  StripPlan plan;
+  HWY_ALIGN T top[kMaxRows], shift[kMaxRows], alpha[kMaxRows];
+  score_strips(tile, plan);
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    top[r] = kHidden<T>;
+    if (range.begin >= range.end) continue;
+    T* row = tile.scores + r * tile.scores_stride;
+    const StripRange wide = computed<T>(range);
+    finish_scores(tile, r, wide, row);
+    top[r] = row_max(row, wide);
+    if (keep != nullptr && tile.begin[r] < tile.end[r]) {
+      std::memcpy(keep[r] + tile.begin[r], row + tile.begin[r],
+                  sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
+    }
+  }
+  raise_max(tile.rows, top, state.max, shift, alpha);
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    if (range.begin >= range.end) continue;
+    T* row = tile.scores + r * tile.scores_stride;
+    const StripRange wide = computed<T>(range);
+    bool hidden[kMaxTileKeys];
+    if (careful) {
+      for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<T>;
+    }
+    const T sum = exponentiate(row, wide, shift[r]);
+    state.sum[r] = state.sum[r] * alpha[r] + sum;
+    if (careful) careful_values(tile, r, row, hidden, alpha[r], state.acc + r * state.acc_stride);
+  }
+  if (!careful) values_strips(tile, plan, state, alpha);
+}
+
+template <class T>
+HWY_ATTR void weigh(const Tile<T>& tile, const T* shift, const T* factor, T* moment) {
+  const hn::ScalableTag<T> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto gone = hn::Set(d, T{-1});
+  StripPlan plan;
+  score_strips(tile, plan);
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    if (range.begin >= range.end) continue;
+    T* row = tile.scores + r * tile.scores_stride;
+    const StripRange wide = computed<T>(range);
+    finish_scores(tile, r, wide, row);
+    const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]);
+    const bool empty = shift[r] == kHidden<T>;
+    auto sum = hn::Zero(d);
+    for (int j = wide.begin; j < wide.end; j += lanes) {
+      const auto s = hn::Load(d, row + j), x = hn::Sub(s, top);
+      const auto hidden = hn::Eq(s, hn::Set(d, kHidden<T>));
+      const auto w = hn::Mul(exp2(d, x), scale);
+      sum = hn::Add(sum, hn::IfThenZeroElse(hn::Or(hidden, hn::Eq(w, hn::Zero(d))), hn::Mul(w, x)));
+      hn::Store(empty ? gone : hn::IfThenElse(hidden, gone, w), d, row + j);
+    }
+    if (moment != nullptr && !empty) moment[r] += hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+}
+
+template <class T>
+HWY_ATTR void weigh_kept(T* logits, Index n, T shift, T factor) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const auto top = hn::Set(d, shift), scale = hn::Set(d, factor);
+  Index j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    hn::StoreU(hn::Mul(exp2(d, hn::Sub(hn::LoadU(d, logits + j), top)), scale), d, logits + j);
+  }
+  const hn::CappedTag<T, 1> one;
+  for (; j < n; ++j) {
+    hn::StoreU(hn::Mul(exp2(one, hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift))), hn::Set(one, factor)), one,
+               logits + j);
+  }
+}
+
+template <class T>
+HWY_ATTR void merge(const SoftmaxState<T>& state, const SoftmaxState<T>& other, int rows, int value_dim) {
+  const hn::ScalableTag<T> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  HWY_ALIGN T shift[kMaxRows], mine[kMaxRows], theirs[kMaxRows];
+  raise_max(rows, other.max, state.max, shift, mine);
+  for (int r = 0; r < rows; r += lanes) {
+    hn::Store(exp2(d, hn::Sub(hn::Load(d, other.max + r), hn::Load(d, shift + r))), d, theirs + r);
+  }
+  for (int r = 0; r < rows; ++r) {
+    state.sum[r] = state.sum[r] * mine[r] + other.sum[r] * theirs[r];
+    const auto a = hn::Set(d, mine[r]), b = hn::Set(d, theirs[r]);
+    T* acc = state.acc + r * state.acc_stride;
+    const T* add = other.acc + r * other.acc_stride;
+    for (int x = 0; x < value_dim; x += lanes) {
+      hn::Store(hn::MulAdd(hn::Load(d, acc + x), a, hn::Mul(hn::Load(d, add + x), b)), d, acc + x);
+    }
+  }
+}
+
+template <class T>
+HWY_ATTR void exp2_row(const T* x, Index n, T* y) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const hn::CappedTag<T, 1> one;
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(exp2(d, hn::LoadU(d, x + i)), d, y + i);
+  for (; i < n; ++i) hn::StoreU(exp2(one, hn::LoadU(one, x + i)), one, y + i);
+}
+
+template <class T>
+HWY_ATTR void tanh_row(const T* x, Index n, T* y) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const hn::CappedTag<T, 1> one;
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(tanh(d, hn::LoadU(d, x + i)), d, y + i);
+  for (; i < n; ++i) hn::StoreU(tanh(one, hn::LoadU(one, x + i)), one, y + i);
+}
+
+template <class T>
+AttentionKernels<T> table_of() {
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+  return {lanes,     2 * lanes, kStrip,       pack_keys<T>,  pack_values<T>, load_row<T>, store_row<T>,
+          absorb<T>, weigh<T>,  weigh_kept<T>, merge<T>,      exp2_row<T>,    tanh_row<T>};
+}
+
+KernelTable make_table() { return {table_of<float>(), table_of<double>()}; }
+
+}  // namespace headlight::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headlight::kernels {
+
+// Highway's own dispatch is one choice for the whole process; here every target keeps its table.
+const KernelTable& kernels_for(SimdTarget target) {
+#if HWY_ARCH_X86
+  static const KernelTable scalar = N_SCALAR::make_table();
+  static const KernelTable sse4 = N_SSE4::make_table();
+  static const KernelTable avx2 = N_AVX2::make_table();
+  static const KernelTable avx512 = N_AVX3::make_table();
+  switch (target) {
+    case SimdTarget::avx512: return avx512;
+    case SimdTarget::avx2: return avx2;
+    case SimdTarget::sse4: return sse4;
+    default: return scalar;
+  }
+#else
+  static const KernelTable only = HWY_STATIC_DISPATCH(make_table)();
+  (void)target;
+  return only;
+#endif
+}
+
+}  // namespace headlight::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,103 @@
+// Attention on one tile: a block of query rows against a run of keys. This file is plain C++; the
+// arithmetic is in attention_tile.cc, compiled once per SIMD target.
+//
+// Legend.  q [rows, dim]   k [keys, dim]   s = q·kᵀ   p = exp2(s - max)   acc [rows, value_dim]
+// Rows and keys count inside a tile. Scores are kept in base 2: log2(e) is folded into q's scale, so
+// that the softmax needs exp2 and nothing else. T is float or double.
+#pragma once
+
+#include <cstdint>
+
+#include "headlight/tensor.h"
+
+namespace headlight::kernels {
+
+// How one row's scores become logits, beyond q·k. Empty pointers mean "none".
+template <class T>
+struct RowRule {
+  T slope = 0;                       // ALiBi, times log2(e)
+  Index position = 0;                // the query's place among the keys, for ALiBi
+  const void* bias = nullptr;        // element of key 0 of the sequence
+  const std::uint8_t* mask = nullptr;
+};
+
+template <class T>
+struct ScoreRules {
+  T cap = 0;                         // > 0: s = cap · tanh(s); cap holds log2(e) already
+  bool alibi = false;
+  DType bias_type = DType::f32;
+  Index bias_stride = 0, mask_stride = 0;  // from key to key, in elements
+  const RowRule<T>* rows = nullptr;
+  [[nodiscard]] bool any() const { return rows != nullptr; }
+};
+
+// A row's running softmax: largest logit, sum of exponentials, weighted sum of values.
+template <class T>
+struct SoftmaxState {
+  T* max = nullptr;
+  T* sum = nullptr;
+  T* acc = nullptr;       // [rows][acc_stride]
+  Index acc_stride = 0;
+};
+
+template <class T>
+struct Tile {
+  int rows = 0, dim = 0, value_dim = 0;   // value_dim may be rounded up to whole vectors
+  const T* q = nullptr;                   // [rows][dim], scaled
+  Index q_stride = 0;
+  const T* keys = nullptr;                // packed panels, see pack_keys
+  const T* values = nullptr;              // packed panels, or the caller's own rows
+  Index value_stride = 0;                 // from key to key
+  Index value_panel_stride = 0;           // from one panel of columns to the next
+  const std::int32_t* begin = nullptr;    // per row: the run of keys it sees, inside this tile;
+  const std::int32_t* end = nullptr;      //   ends never fall from row to row
+  ScoreRules<T> rules;
+  Index first_key = 0;                    // place of the tile's first key in its sequence
+  T* scores = nullptr;                    // [rows][scores_stride], scratch
+  Index scores_stride = 0;
+};
+
+// What one SIMD target offers for one accumulation type. A panel is two vectors wide: K panels hold
+// that many keys as [dim][panel], V panels that many columns as [key][panel].
+template <class T>
+struct AttentionKernels {
+  int lanes = 0, panel = 0;
+  int strip = 0;                          // rows that share one register tile
+
+  // Copies with conversion; `stride` is from row to row of the source, in elements.
+  void (*pack_keys)(const void* source, DType type, Index stride, int keys, int dim, T* panels);
+  void (*pack_values)(const void* source, DType type, Index stride, int keys, int dim, T* panels);
+  void (*load_row)(const void* source, DType type, int n, T factor, T* row);
+  void (*store_row)(const T* row, int n, T factor, DType type, void* target, bool* finite);
+
+  // Takes the tile into the rows' states. `keep`, unless null, has per row where to leave the logits
+  // (the element of the tile's first key). `careful` multiplies no weight with the value of a key
+  // that the row does not see, so that NaN and Inf there stay there; slower, same bits otherwise.
+  void (*absorb)(const Tile<T>& tile, const SoftmaxState<T>& state, T* const* keep, bool careful);
+
+  // The weights themselves, in tile.scores: exp2(s - shift)·factor, and -1 where the row sees no
+  // key. Adds sum w·(s - shift) to `moment` unless it is null.
+  void (*weigh)(const Tile<T>& tile, const T* shift, const T* factor, T* moment);
+  // The same for logits that were kept: n of them, in place; hidden ones become 0.
+  void (*weigh_kept)(T* logits, Index n, T shift, T factor);
+
+  // state += other, as merging two runs of keys. Rows with no keys are the identity.
+  void (*merge)(const SoftmaxState<T>& state, const SoftmaxState<T>& other, int rows, int value_dim);
+
+  void (*exp2)(const T* x, Index n, T* y);   // the exponential the softmax calls, for its own tests
+  void (*tanh)(const T* x, Index n, T* y);
+};
+
+struct KernelTable {
+  AttentionKernels<float> f32;
+  AttentionKernels<double> f64;
+  template <class T>
+  [[nodiscard]] const AttentionKernels<T>& of() const {
+    if constexpr (sizeof(T) == 4) return f32; else return f64;
+  }
+};
+
+inline constexpr int kMaxRows = 48;      // rows of a block
+inline constexpr int kMaxTileKeys = 256;
+
+}  // namespace headlight::kernels

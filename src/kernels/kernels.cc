@@ -1,1 +1,0 @@
-#include "headlight/attention.h"

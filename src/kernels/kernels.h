@@ -1,0 +1,12 @@
+// The kernels of one SIMD target. A Context picks its table once; two Contexts may differ.
+#pragma once
+
+#include "headlight/context.h"
+#include "kernels/attention_tile.h"
+
+namespace headlight::kernels {
+
+// The target must be one that supported_targets() lists.
+[[nodiscard]] const KernelTable& kernels_for(SimdTarget target);
+
+}  // namespace headlight::kernels

@@ -1,0 +1,91 @@
+// The register tile: a strip of rows times a panel of one or two vectors, one fused multiply-add per
+// element and step of depth, in order. Each row's arithmetic is the same whatever the strip's height
+// and the panel's width, so a row's bits do not depend on its neighbours.
+
+#if defined(HEADLIGHT_KERNELS_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADLIGHT_KERNELS_STRIP_INL_H_
+#undef HEADLIGHT_KERNELS_STRIP_INL_H_
+#else
+#define HEADLIGHT_KERNELS_STRIP_INL_H_
+#endif
+
+#include "headlight/tensor.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlight::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 6 × 2 accumulators, two panel vectors and a broadcast fill AVX2's 16 registers; AVX-512 has 32.
+inline constexpr int kStrip = HWY_TARGET == HWY_AVX3 ? 8 : 6;
+
+template <class T>
+struct StripArgs {
+  int depth;
+  const T* a;          // [rows][a_stride], broadcast one by one
+  Index a_stride;
+  const T* b;          // [depth][b_stride], a vector or two of each row
+  Index b_stride;
+  T* c;                // [rows][c_stride]
+  Index c_stride;
+  const T* alpha;      // per row; only for accumulate
+};
+
+// c = a·b, or c = c·alpha + a·b with the product started from zero.
+template <class T, int kRows, int kVectors, bool kAccumulate>
+HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  V sum[kRows][kVectors];
+  const T* row[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    row[r] = args.a + r * args.a_stride;
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+  }
+  const T* b = args.b;
+  const Index b_stride = args.b_stride;
+  const Index depth = args.depth;
+  for (Index k = 0; k < depth; ++k, b += b_stride) {
+    V panel[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) panel[v] = hn::LoadU(d, b + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const V x = hn::Set(d, row[r][k]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, panel[v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      T* c = args.c + r * args.c_stride + v * lanes;
+      if constexpr (kAccumulate) sum[r][v] = hn::MulAdd(hn::LoadU(d, c), hn::Set(d, args.alpha[r]), sum[r][v]);
+      hn::StoreU(sum[r][v], d, c);
+    }
+  }
+}
+
+template <class T, bool kAccumulate>
+HWY_INLINE void multiply_strip(int rows, int vectors, const StripArgs<T>& args) {
+  using Fn = void (*)(const StripArgs<T>&);
+  static constexpr Fn kTable[8][2] = {
+      {multiply<T, 1, 1, kAccumulate>, multiply<T, 1, 2, kAccumulate>},
+      {multiply<T, 2, 1, kAccumulate>, multiply<T, 2, 2, kAccumulate>},
+      {multiply<T, 3, 1, kAccumulate>, multiply<T, 3, 2, kAccumulate>},
+      {multiply<T, 4, 1, kAccumulate>, multiply<T, 4, 2, kAccumulate>},
+      {multiply<T, 5, 1, kAccumulate>, multiply<T, 5, 2, kAccumulate>},
+      {multiply<T, 6, 1, kAccumulate>, multiply<T, 6, 2, kAccumulate>},
+      {multiply<T, 7, 1, kAccumulate>, multiply<T, 7, 2, kAccumulate>},
+      {multiply<T, 8, 1, kAccumulate>, multiply<T, 8, 2, kAccumulate>}};
+  kTable[rows - 1][vectors - 1](args);
+}
+
+}  // namespace headlight::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
