@@ -48,11 +48,16 @@ struct Problem {
 
 // `who` starts every message: "attention", "attention_weights", … `v` may be empty. Throws Error;
 // allocates nothing when the call is good.
-[[nodiscard]] Problem check_call(const char* who, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                                 const AttentionOptions& options);
+[[nodiscard]] Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
+                                 const ConstTensorView& v, const AttentionOptions& options);
 // Shapes, dtypes, strides and overlap of everything that is to be written.
 void check_outputs(const char* who, const Problem& problem, const AttentionOutputs& outputs);
 void check_lse(const char* who, const Problem& problem, ConstTensorView lse);
 void check_slice(const char* who, const Problem& problem, const WeightSlice& slice);
+// The [rows, columns] picture of a call that recomputes from lse; a negative size means any.
+void check_matrix(const char* who, const Problem& problem, ConstTensorView lse, const char* name, TensorView matrix,
+                  Index rows, Index columns);
+
+inline constexpr Index kMostTop = 32;  // places of topk_index and topk_weight
 
 }  // namespace headlight
