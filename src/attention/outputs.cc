@@ -52,30 +52,29 @@ HEADLIGHT_COLD void refuse_shared(Argument at, const char* other) {
          concat(at.who, ": ", at.name, " overlaps ", other, "; need memory of its own for everything that is written"));
 }
 
-// The views of one call and the bytes they span, on the stack.
+// What is to be written, and the bytes it spans, on the stack.
 class Ledger {
  public:
-  Ledger(const char* who, const Problem& p) : who_(who) {
-    read("q", p.q);
-    read("k", p.k);
-    read("v", p.v);
-    const AttentionOptions& o = *p.options;
-    read("bias", o.bias);
-    read("mask", o.mask);
-    read("sinks", o.sinks);
-    read("alibi_slopes", o.alibi_slopes);
-  }
+  Ledger(const char* who, const Problem& p, const ConstTensorView& lse) : who_(who), p_(p), lse_(lse) {}
 
-  void read(const char* name, const ConstTensorView& view) {
-    if (!view.empty()) entries_[count_++] = {name, &view, checked_bytes({who_, name}, view)};
-  }
-
-  // A view to be written: refused when it shares an element with itself or with any earlier entry.
+  // Refuses a view that shares an element with itself, with an input or with an earlier output.
   void write(const char* name, const ConstTensorView& view, const Wanted& wanted, const char* code) {
     const Argument at{who_, name};
     if (!wanted.fits(view)) refuse_result(at, code, view, wanted);
     const ByteSpan bytes = checked_bytes(at, view);
-    if (bytes.begin != bytes.end && !writes_once(view)) refuse_self(at, view);
+    if (bytes.begin == bytes.end) return;
+    if (!writes_once(view)) refuse_self(at, view);
+    if (bytes.meets(p_.inputs)) {
+      check_against(at, view, bytes, "q", p_.q);
+      check_against(at, view, bytes, "k", p_.k);
+      check_against(at, view, bytes, "v", p_.v);
+    }
+    const AttentionOptions& o = *p_.options;
+    check_against(at, view, bytes, "bias", o.bias);
+    check_against(at, view, bytes, "mask", o.mask);
+    check_against(at, view, bytes, "sinks", o.sinks);
+    check_against(at, view, bytes, "alibi_slopes", o.alibi_slopes);
+    check_against(at, view, bytes, "lse", lse_);
     for (std::size_t i = 0; i < count_; ++i) {
       if (bytes.meets(entries_[i].bytes) && may_share(view, *entries_[i].view)) refuse_shared(at, entries_[i].name);
     }
@@ -83,13 +82,21 @@ class Ledger {
   }
 
  private:
+  void check_against(Argument at, const ConstTensorView& view, const ByteSpan& bytes, const char* name,
+                     const ConstTensorView& input) const {
+    if (input.empty()) return;
+    if (bytes.meets(checked_bytes({who_, name}, input)) && may_share(view, input)) refuse_shared(at, name);
+  }
+
   struct Entry {
     const char* name;
     const ConstTensorView* view;
     ByteSpan bytes;
   };
   const char* who_;
-  std::array<Entry, 18> entries_;  // seven inputs, lse, nine outputs
+  const Problem& p_;
+  const ConstTensorView& lse_;
+  std::array<Entry, 9> entries_;  // one per member of AttentionOutputs
   std::size_t count_ = 0;
 };
 
@@ -112,7 +119,8 @@ void check_outputs(const char* who, const Problem& p, const AttentionOutputs& o)
   const DType statistic = accumulation_dtype(p.dtype);
   const Index batch = p.q.dim(0);
   const Wanted per_row{statistic, 3, {batch, p.q_heads, p.q_total, 0}};
-  Ledger ledger(who, p);
+  static const ConstTensorView no_lse;
+  Ledger ledger(who, p, no_lse);
   if (p.v.empty()) {
     if (!o.out.empty()) refuse_not_here({who, "out"});
     if (!o.lse.empty()) refuse_not_here({who, "lse"});
@@ -170,8 +178,7 @@ void check_slice(const char* who, const Problem& p, const WeightSlice& slice) {
 void check_matrix(const char* who, const Problem& p, ConstTensorView lse, const char* name, TensorView matrix,
                   Index rows, Index columns) {
   const auto axis = [&](int a, Index wanted) { return wanted >= 0 || matrix.rank() != 2 ? wanted : matrix.dim(a); };
-  Ledger ledger(who, p);
-  ledger.read("lse", lse);
+  Ledger ledger(who, p, lse);
   ledger.write(name, matrix, {accumulation_dtype(p.dtype), 2, {axis(0, rows), axis(1, columns), 0, 0}},
                "attention.output");
   check_last_stride({who, name}, matrix);

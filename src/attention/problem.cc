@@ -55,12 +55,20 @@ constexpr bool computes(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
 }
 
-[[gnu::always_inline]] inline void check_tensor(Argument at, const ConstTensorView& view, DType dtype) {
+[[gnu::always_inline]] inline ByteSpan check_tensor(Argument at, const ConstTensorView& view, DType dtype) {
   if (view.rank() != 4) refuse_rank(at, view);
   if (view.dtype() != dtype || !computes(dtype)) refuse_dtype(at, view.dtype(), dtype);
-  static_cast<void>(checked_bytes(at, view));
+  const ByteSpan bytes = checked_bytes(at, view);
   if (view.dim(3) == 0) refuse_dim(at, view);
   check_last_stride(at, view);
+  return bytes;
+}
+
+// The span around both; one without bytes adds nothing.
+ByteSpan around(const ByteSpan& a, const ByteSpan& b) {
+  if (b.begin == b.end) return a;
+  if (a.begin == a.end) return b;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
 // Query heads per key/value head. One head each needs no division, which costs a tiny call its time.
@@ -69,18 +77,19 @@ Index head_group(Index q_heads, Index kv_heads) {
   return kv_heads > 0 ? q_heads / kv_heads : 0;
 }
 
-void check_shapes(const char* who, const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v) {
+ByteSpan check_shapes(const char* who, const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v) {
   const Argument at_k{who, "k"}, at_v{who, "v"};
-  check_tensor({who, "q"}, q, q.dtype());
-  check_tensor(at_k, k, q.dtype());
+  ByteSpan bytes = check_tensor({who, "q"}, q, q.dtype());
+  bytes = around(bytes, check_tensor(at_k, k, q.dtype()));
   if (k.dim(0) != q.dim(0)) refuse_pair(at_k, "attention.batch", "batch", k.dim(0), "q", q.dim(0));
   if (head_group(q.dim(1), k.dim(1)) * k.dim(1) != q.dim(1)) refuse_heads(who, q.dim(1), k.dim(1));
   if (k.dim(3) != q.dim(3)) refuse_pair(at_k, "attention.dim", "dim", k.dim(3), "q", q.dim(3));
-  if (v.empty()) return;
-  check_tensor(at_v, v, q.dtype());
+  if (v.empty()) return bytes;
+  bytes = around(bytes, check_tensor(at_v, v, q.dtype()));
   if (v.dim(0) != q.dim(0)) refuse_pair(at_v, "attention.batch", "batch", v.dim(0), "q", q.dim(0));
   if (v.dim(1) != k.dim(1)) refuse_pair(at_v, "attention.heads", "heads", v.dim(1), "k", k.dim(1));
   if (v.dim(2) != k.dim(2)) refuse_pair(at_v, "attention.dim", "tokens", v.dim(2), "k", k.dim(2));
+  return bytes;
 }
 
 void check_numbers(const char* who, const AttentionOptions& o) {
@@ -207,25 +216,11 @@ void check_lengths(Argument at, std::span<const Index> lengths, Index batch, Ind
 
 Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v,
                    const AttentionOptions& options) {
-  check_shapes(who, q, k, v);
+  const ByteSpan inputs = check_shapes(who, q, k, v);
   check_numbers(who, options);
-
-  Problem p;
-  p.sequences = q.dim(0);
-  p.q_heads = q.dim(1);
-  p.kv_heads = k.dim(1);
+  Problem p(q, k, v, options);
   p.group = head_group(p.q_heads, p.kv_heads);
-  p.q_longest = p.q_total = q.dim(2);
-  p.k_longest = p.k_total = k.dim(2);
-  p.dim = q.dim(3);
-  p.value_dim = v.empty() ? 0 : v.dim(3);
-  p.dtype = q.dtype();
-  p.scale = options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(p.dim));
-  p.q = q;
-  p.k = k;
-  p.v = v;
-  p.options = &options;
-
+  p.inputs = inputs;
   if (!options.q_starts.empty() || !options.k_starts.empty()) check_packed(who, p);
   check_lengths({who, "q_lengths"}, options.q_lengths, q.dim(0), p.q_total);
   check_lengths({who, "k_lengths"}, options.k_lengths, q.dim(0), p.k_total);
@@ -235,6 +230,13 @@ Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorV
   if (!options.bias.empty()) p.bias = broadcast({who, "bias"}, "attention.bias", options.bias, p, false);
   return p;
 }
+
+Problem::Problem(const ConstTensorView& q_, const ConstTensorView& k_, const ConstTensorView& v_,
+                 const AttentionOptions& o)
+    : sequences(q_.dim(0)), q_heads(q_.dim(1)), kv_heads(k_.dim(1)), q_total(q_.dim(2)), k_total(k_.dim(2)),
+      q_longest(q_.dim(2)), k_longest(k_.dim(2)), dim(q_.dim(3)), value_dim(v_.empty() ? 0 : v_.dim(3)),
+      dtype(q_.dtype()), scale(o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(q_.dim(3)))), q(q_), k(k_),
+      v(v_), options(&o) {}
 
 Sequence Problem::sequence(Index s) const {
   Sequence result;

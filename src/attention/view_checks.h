@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/attention.h"
+#include "attention/problem.h"
 
 // Messages are built out of line, so that a good call pays for comparisons only.
 #define HEADLIGHT_COLD [[noreturn, gnu::cold, gnu::noinline]]
@@ -17,12 +17,6 @@ namespace headlight {
 struct Argument {
   const char* who;
   const char* name;
-};
-
-// The bytes from a view's first element to its last: begin == end for a view without elements.
-struct ByteSpan {
-  std::uintptr_t begin, end;
-  [[nodiscard]] bool meets(const ByteSpan& other) const { return begin < other.end && other.begin < end; }
 };
 
 // Extents above this are no memory, whatever the strides; sums of two of them still fit an Index.
