@@ -91,31 +91,41 @@ Axes sorted_axes(const ConstTensorView& view) {
   return axes;
 }
 
-// A view as equal runs of bytes whose starts differ by multiples of `step`.
-struct Runs {
-  std::uintptr_t first = 0;
+// A view as blocks of bytes whose starts differ by multiples of `step`: the `inner` shortest axes lie
+// within a block, the others lead from block to block.
+struct Blocks {
   Index length = 0, step = 0;
 };
 
-Runs runs_of(const ConstTensorView& view) {
-  const auto item = static_cast<Index>(size_of(view.dtype()));
-  const Axes axes = sorted_axes(view);
-  Runs runs{reinterpret_cast<std::uintptr_t>(view.data()), item, 0};
+Blocks blocks_of(const Axes& axes, Index item, std::size_t inner) {
+  Blocks blocks{item, 0};
   for (std::size_t i = 0; i < axes.count; ++i) {
     const Index stride = axes.list[i].stride * item;
-    if (runs.step == 0 && stride == runs.length) {
-      runs.length *= axes.list[i].size;  // touches the run before it: one longer run
+    if (i < inner) {
+      blocks.length += (axes.list[i].size - 1) * stride;
     } else {
-      runs.step = std::gcd(runs.step, stride);
+      blocks.step = std::gcd(blocks.step, stride);
     }
   }
-  // A negative stride starts at the far end; starts still agree modulo the step, but not the run's.
+  return blocks;
+}
+
+// On a circle of `step` bytes every block of a view covers the same arc: do the arcs meet?
+bool arcs_meet(std::uintptr_t x_first, const Blocks& x, std::uintptr_t y_first, const Blocks& y) {
+  const Index step = std::gcd(x.step, y.step);
+  if (step == 0) return true;  // one block each, and their ranges are known to meet
+  const auto around = static_cast<std::uintptr_t>(step);
+  const auto gap = static_cast<Index>((y_first % around + around - x_first % around) % around);
+  return gap < x.length || step - gap < y.length;
+}
+
+std::uintptr_t lowest_address(const ConstTensorView& view) {
+  auto address = reinterpret_cast<std::uintptr_t>(view.data());
   for (int axis = 0; axis < view.rank(); ++axis) {
-    if (view.stride(axis) < 0 && view.dim(axis) > 1) {
-      runs.first -= static_cast<std::uintptr_t>(-view.stride(axis) * (view.dim(axis) - 1) * item);
-    }
+    const Index reach = view.stride(axis) * (view.dim(axis) - 1) * item_size(view.dtype());
+    if (reach < 0) address -= static_cast<std::uintptr_t>(-reach);
   }
-  return runs;
+  return address;
 }
 
 }  // namespace
@@ -131,13 +141,16 @@ bool writes_once_in_any_order(const ConstTensorView& view) {
 }
 
 bool may_share(const ConstTensorView& a, const ConstTensorView& b) {
-  const Runs x = runs_of(a), y = runs_of(b);
-  const Index step = std::gcd(x.step, y.step);
-  if (step == 0) return true;  // two plain runs whose ranges meet
-  // On a circle of `step` bytes every run of a view covers the same arc: do the arcs meet?
-  const auto around = static_cast<std::uintptr_t>(step);
-  const auto gap = static_cast<Index>((y.first % around + around - x.first % around) % around);
-  return gap < x.length || step - gap < y.length;
+  const Axes x = sorted_axes(a), y = sorted_axes(b);
+  const std::uintptr_t x_first = lowest_address(a), y_first = lowest_address(b);
+  // One way of cutting both into blocks that never meet is proof enough.
+  for (std::size_t i = 0; i <= x.count; ++i) {
+    for (std::size_t j = 0; j <= y.count; ++j) {
+      const Blocks of_a = blocks_of(x, item_size(a.dtype()), i), of_b = blocks_of(y, item_size(b.dtype()), j);
+      if (!arcs_meet(x_first, of_a, y_first, of_b)) return false;
+    }
+  }
+  return true;
 }
 
 std::string divisors(Index n) {
