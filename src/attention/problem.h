@@ -2,6 +2,8 @@
 // refusal of an attention call is written in problem.cc, with a stable code.
 #pragma once
 
+#include <cstdint>
+
 #include "headlight/attention.h"
 
 namespace headlight {
@@ -24,6 +26,12 @@ struct Broadcast {
   Index stride[4] = {0, 0, 0, 0};
 };
 
+// The bytes from a view's first element to its last: begin == end for a view without elements.
+struct ByteSpan {
+  std::uintptr_t begin, end;
+  [[nodiscard]] bool meets(const ByteSpan& other) const { return begin < other.end && other.begin < end; }
+};
+
 struct Problem {
   Index sequences = 0, q_heads = 0, kv_heads = 0, group = 0;
   Index q_total = 0, k_total = 0;       // axis 2 of q and k
@@ -34,8 +42,11 @@ struct Problem {
   ConstTensorView q, k, v;              // v is empty for calls that recompute from lse
   const AttentionOptions* options = nullptr;
   Broadcast mask, bias;
+  ByteSpan inputs = {0, 0};             // around all of q, k and v
   bool packed = false;
 
+  // Member by member: clearing the whole first takes a quarter of the time of checking a tiny call.
+  Problem(const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v, const AttentionOptions& options);
   [[nodiscard]] Sequence sequence(Index s) const;
   // The run of keys that query `row` of the sequence sees; empty for a padding row.
   [[nodiscard]] Range keys_for(const Sequence& s, Index row) const {
@@ -48,11 +59,16 @@ struct Problem {
 
 // `who` starts every message: "attention", "attention_weights", … `v` may be empty. Throws Error;
 // allocates nothing when the call is good.
-[[nodiscard]] Problem check_call(const char* who, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                                 const AttentionOptions& options);
+[[nodiscard]] Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
+                                 const ConstTensorView& v, const AttentionOptions& options);
 // Shapes, dtypes, strides and overlap of everything that is to be written.
 void check_outputs(const char* who, const Problem& problem, const AttentionOutputs& outputs);
 void check_lse(const char* who, const Problem& problem, ConstTensorView lse);
 void check_slice(const char* who, const Problem& problem, const WeightSlice& slice);
+// The [rows, columns] picture of a call that recomputes from lse; a negative size means any.
+void check_matrix(const char* who, const Problem& problem, ConstTensorView lse, const char* name, TensorView matrix,
+                  Index rows, Index columns);
+
+inline constexpr Index kMostTop = 32;  // places of topk_index and topk_weight
 
 }  // namespace headlight
