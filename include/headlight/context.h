@@ -35,9 +35,9 @@ class Context {
 
   // For the library's own drivers.
   [[nodiscard]] ThreadPool& pool() const noexcept { return *pool_; }
-  // 64-byte aligned memory of one worker (or of all: kShared), kept until the next request of the
-  // same slot. Throws Error{resource} when the machine has no more.
-  static constexpr int kShared = -1;
+  // Page-aligned memory of one worker (or of all: kShared, kRows), kept until the next request of
+  // the same slot. Throws Error{resource} when the machine has no more.
+  static constexpr int kShared = -1, kRows = -2;
   [[nodiscard]] std::byte* scratch(int worker, std::size_t bytes);
   [[nodiscard]] std::size_t scratch_bytes() const noexcept;  // held now, over all slots
 

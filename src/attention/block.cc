@@ -30,6 +30,11 @@ std::size_t Workspace<T>::bytes(const Problem& problem, const TilePlan& plan, st
 }
 
 template <class T>
+Index Workspace<T>::padded_columns(const TilePlan& plan) {
+  return padded<T>(plan.value_dim);
+}
+
+template <class T>
 Workspace<T>::Workspace(std::byte* memory, const Problem& problem, const TilePlan& plan)
     : q_stride(padded<T>(problem.dim)), scores_stride(padded<T>(plan.tile_keys)) {
   T* next = reinterpret_cast<T*>(memory);
@@ -58,8 +63,8 @@ Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan, const kern
   const Sequence& sequence = unit.sequence;
   all_keys = {sequence.k_len, 0};
   for (int r = 0; r < rows; ++r) {
-    query[r] = (first + r) / problem.group;
-    head[r] = unit.kv_head * problem.group + (first + r) % problem.group;
+    query[r] = (first + r) / unit.heads;
+    head[r] = unit.first_head + (first + r) % unit.heads;
     keys[r] = problem.keys_for(sequence, query[r]);
     if (keys[r].size() > 0) {
       all_keys.begin = std::min(all_keys.begin, keys[r].begin);

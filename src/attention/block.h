@@ -13,10 +13,12 @@ namespace headlight {
 struct Unit {
   Sequence sequence;
   Index kv_head = 0;
+  Index first_head = 0, heads = 1;    // the query heads that are its rows
 };
 
 [[nodiscard]] inline Unit unit_of(const Problem& problem, Index number) {
-  return {problem.sequence(number / problem.kv_heads), number % problem.kv_heads};
+  const Index kv_head = number % problem.kv_heads;
+  return {problem.sequence(number / problem.kv_heads), kv_head, kv_head * problem.group, problem.group};
 }
 
 // The keys and values of one unit as the kernels read them.
@@ -39,6 +41,7 @@ struct Workspace {
   Index q_stride = 0, scores_stride = 0;
 
   [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements);
+  [[nodiscard]] static Index padded_columns(const TilePlan& plan);  // stride of acc
   Workspace(std::byte* memory, const Problem& problem, const TilePlan& plan);
 };
 
@@ -68,6 +71,15 @@ struct Block {
  private:
   void prepare_rules();
 };
+
+// Calls use(range) for every segment that some row of the block sees, in key order.
+template <class T, class Use>
+void for_each_segment(const Block<T>& block, const Use& use) {
+  const Index step = block.plan.segment_keys, end = block.all_keys.end;
+  for (Index begin = block.all_keys.begin / step * step; begin < end; begin += step) {
+    use(Range{begin, std::min(end, begin + step)});
+  }
+}
 
 // Packs keys [range) of the unit into `keys` and `values`; range.begin is a multiple of the tile.
 template <class T>

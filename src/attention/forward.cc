@@ -1,1 +1,342 @@
+// The forward driver: cuts a call into units, packs keys and values, hands blocks of rows to the
+// pool. What is computed for a row never depends on who computes it or what else is in the call.
+#include <atomic>
+#include <cstring>
+
+#include "attention/block.h"
+#include "attention/rows.h"
+#include "attention/statistics.h"
+#include "core/float_mode.h"
+#include "core/thread_pool.h"
 #include "headlight/attention.h"
+#include "kernels/kernels.h"
+
+namespace headlight {
+namespace {
+
+// Below this many multiply-adds waking another thread costs more than it brings.
+constexpr double kSerialWork = 4e5;
+// Packed keys and values that one worker keeps to itself, and that all share at a time.
+constexpr Index kLocalBytes = Index{1} << 20, kSharedBytes = Index{40} << 20;
+
+template <class T>
+class Forward {
+ public:
+  Forward(Context& ctx, const Problem& problem, const AttentionOutputs& outputs)
+      : ctx_(ctx),
+        problem_(problem),
+        outputs_(outputs),
+        kernels_(kernels::kernels_for(ctx.target()).of<T>()),
+        plan_(tile_plan(problem, kernels_)),
+        columns_((plan_.value_dim + kernels_.panel - 1) / kernels_.panel * kernels_.panel) {}
+
+  void run() {
+    const Index units = problem_.sequences * problem_.kv_heads;
+    const Index rows = problem_.q_longest * problem_.group;
+    if (units == 0 || rows == 0) {
+      if (!outputs_.received.empty()) attention_received(ctx_, problem_, scales_, outputs_.received);
+      return;
+    }
+    const double work = static_cast<double>(units * rows) * static_cast<double>(problem_.k_longest) *
+                        static_cast<double>(problem_.dim + problem_.value_dim);
+    const int workers = work < kSerialWork ? 1 : ctx_.threads();
+    const Index unit_bytes = packed_elements(problem_.k_longest) * static_cast<Index>(sizeof(T));
+    const Index segments = (problem_.k_longest + plan_.segment_keys - 1) / plan_.segment_keys;
+    if (!outputs_.weights.empty() && problem_.packed) clear_weights_padding();
+    if (!outputs_.received.empty()) scales_ = ScaleTable<T>::reserve(ctx_, problem_);
+    compute(units, rows, segments, unit_bytes, workers);
+    if (!outputs_.received.empty()) attention_received(ctx_, problem_, scales_, outputs_.received);
+  }
+
+ private:
+  void compute(Index units, Index rows, Index segments, Index unit_bytes, int workers) {
+    if (rows <= kBlockRows) {
+      if (segments > 1 && workers > 1 && units < 4 * workers && !wants_row_statistics(outputs_)) {
+        if (run_segments(units, segments, workers)) return;
+      }
+      run_streaming(units, workers);
+    } else if (unit_bytes <= kLocalBytes && (workers == 1 || units >= 8 * workers)) {
+      run_local(units, workers);
+    } else {
+      run_shared(units, workers, std::max<Index>(1, kSharedBytes / std::max<Index>(1, unit_bytes)));
+    }
+  }
+
+  [[nodiscard]] Index packed_elements(Index keys) const {
+    return (keys + kernels_.panel) * (problem_.dim + columns_);
+  }
+
+  // Short sequences use the values where they lie: copying them would cost as much as using them.
+  [[nodiscard]] bool values_in_place() const {
+    return problem_.dtype == (sizeof(T) == 4 ? DType::f32 : DType::f64) && problem_.k_longest <= 64 &&
+           problem_.value_dim % kernels_.lanes == 0;
+  }
+
+  // Packs keys [range) of a unit at `memory`.
+  [[nodiscard]] KeySource<T> packed(const Unit& unit, Range range, T* memory) const {
+    KeySource<T> source = packed_at(unit, range, memory);
+    pack(problem_, plan_, kernels_, unit, range, memory, source.values_in_place ? nullptr : values_at(range, memory));
+    return source;
+  }
+  [[nodiscard]] T* values_at(Range range, T* memory) const {
+    return memory + (range.size() + kernels_.panel - 1) / kernels_.panel * kernels_.panel * problem_.dim;
+  }
+  [[nodiscard]] KeySource<T> packed_at(const Unit& unit, Range range, T* memory) const {
+    KeySource<T> source;
+    source.keys = memory;
+    source.first_key = range.begin;
+    source.values_in_place = values_in_place();
+    source.values = values_at(range, memory);
+    if (source.values_in_place) {
+      const ConstTensorView& v = problem_.v;
+      source.value_stride = v.stride(2);
+      source.values = v.as<T>() + unit.sequence.batch * v.stride(0) + unit.kv_head * v.stride(1) +
+                      (unit.sequence.k_start + range.begin) * v.stride(2);
+    }
+    return source;
+  }
+
+  [[nodiscard]] Index unit_rows(const Unit& unit) const { return unit.sequence.q_rows * problem_.group; }
+
+  // All memory is asked for before the work begins: a task cannot fail.
+  void reserve_workers(int workers, Index packed) {
+    bytes_ = Workspace<T>::bytes(problem_, plan_, static_cast<std::size_t>(packed));
+    for (int w = 0; w < workers; ++w) (void)ctx_.scratch(w, bytes_);
+  }
+  [[nodiscard]] Workspace<T> workspace(int worker) { return Workspace<T>(ctx_.scratch(worker, bytes_), problem_, plan_); }
+
+  // A task is a whole unit: its packed keys never leave the worker's cache.
+  void run_local(Index units, int workers) {
+    reserve_workers(workers, packed_elements(problem_.k_longest));
+    ctx_.pool().run(units, workers, [&](int worker, Index number) {
+      const Unit unit = unit_of(problem_, number);
+      const Workspace<T> space = workspace(worker);
+      const KeySource<T> source = packed(unit, {0, unit.sequence.k_len}, space.packed);
+      for (Index first = 0; first < unit_rows(unit); first += kBlockRows) {
+        forward_block(unit, first, space, [&](Range) { return source; });
+      }
+    });
+  }
+
+  // All workers pack, then all take blocks of rows; last rows first, as under a causal mask those
+  // are the longest. As many units at a time as fit the shared memory.
+  void run_shared(Index units, int workers, Index at_once) {
+    at_once = std::min(at_once, units);
+    reserve_workers(workers, 0);
+    const Index size = packed_elements(problem_.k_longest);
+    T* memory = reinterpret_cast<T*>(ctx_.scratch(Context::kShared, static_cast<std::size_t>(size * at_once) * sizeof(T)));
+    const Index tiles = plan_.tiles(problem_.k_longest);
+    const Index blocks = (problem_.q_longest * problem_.group + kBlockRows - 1) / kBlockRows;
+    for (Index start = 0; start < units; start += at_once) {
+      const Index now = std::min(at_once, units - start);
+      ctx_.pool().run(now * tiles, workers, [&](int, Index task) {
+        const Unit unit = unit_of(problem_, start + task / tiles);
+        const Index keys = unit.sequence.k_len, first = task % tiles * plan_.tile_keys;
+        if (first >= keys) return;
+        const Range whole{0, keys}, tile{first, std::min(keys, first + plan_.tile_keys)};
+        T* base = memory + task / tiles * size;
+        pack(problem_, plan_, kernels_, unit, tile, base + first * problem_.dim,
+             values_in_place() ? nullptr : values_at(whole, base) + first * columns_);
+      });
+      ctx_.pool().run(now * blocks, workers, [&](int worker, Index task) {
+        const Unit unit = unit_of(problem_, start + task / blocks);
+        const Index first = (blocks - 1 - task % blocks) * kBlockRows;
+        if (first >= unit_rows(unit)) return;
+        const KeySource<T> source = packed_at(unit, {0, unit.sequence.k_len}, memory + task / blocks * size);
+        forward_block(unit, first, workspace(worker), [&](Range) { return source; });
+      });
+    }
+  }
+
+  // Few rows: a task is a unit, and its keys are packed one segment at a time, just before their use.
+  void run_streaming(Index units, int workers) {
+    reserve_workers(workers, packed_elements(std::min(problem_.k_longest, plan_.segment_keys)));
+    ctx_.pool().run(units, workers, [&](int worker, Index number) {
+      const Unit unit = unit_of(problem_, number);
+      const Workspace<T> space = workspace(worker);
+      forward_block(unit, 0, space, [&](Range range) { return packed(unit, range, space.packed); });
+    });
+  }
+
+  // Few rows, few units, many keys: a task is one segment of one unit, so that one sequence can use
+  // every core. Segments are merged in key order. False when hidden NaN or Inf may have leaked: the
+  // caller then starts again, the careful way.
+  [[nodiscard]] bool run_segments(Index units, Index segments, int workers) {
+    reserve_workers(workers, packed_elements(plan_.segment_keys));
+    const Index stride = Workspace<T>::padded_columns(plan_), room = 2 * kBlockRows + kBlockRows * stride;
+    T* memory = reinterpret_cast<T*>(
+        ctx_.scratch(Context::kShared, static_cast<std::size_t>(units * segments * room) * sizeof(T)));
+    const auto state_of = [&](Index task) {
+      T* at = memory + task * room;
+      return kernels::SoftmaxState<T>{at, at + kBlockRows, at + 2 * kBlockRows, stride};
+    };
+    const auto block_of = [&](const Unit& unit, const Workspace<T>& space) {
+      return Block<T>(problem_, plan_, kernels_, unit, 0, static_cast<int>(unit_rows(unit)), space);
+    };
+    ctx_.pool().run(units * segments, workers, [&](int worker, Index task) {
+      const Unit unit = unit_of(problem_, task / segments);
+      const Workspace<T> space = workspace(worker);
+      const Block<T> block = block_of(unit, space);
+      const Index begin = task % segments * plan_.segment_keys;
+      const Range range{begin, std::min(begin + plan_.segment_keys, block.all_keys.end)};
+      reset(state_of(task), block.rows);
+      if (range.size() <= 0 || range.end <= block.all_keys.begin) return;
+      T* keep[kBlockRows];
+      absorb_range(block, range, packed(unit, range, space.packed), space, state_of(task), kept_rows(block, keep), false);
+    });
+    std::atomic<bool> finite{true};
+    ctx_.pool().run(units, workers, [&](int worker, Index number) {
+      const Unit unit = unit_of(problem_, number);
+      const Workspace<T> space = workspace(worker);
+      const Block<T> block = block_of(unit, space);
+      const kernels::SoftmaxState<T> total = state_of(number * segments);
+      for (Index s = 1; s < segments; ++s) {
+        kernels_.merge(total, state_of(number * segments + s), block.rows, plan_.value_dim);
+      }
+      RowScale<T> scale[kBlockRows];
+      if (!finish(block, total, scale)) finite.store(false);
+    });
+    return finite.load();
+  }
+
+  void reset(const kernels::SoftmaxState<T>& state, int rows) const {
+    for (int r = 0; r < kBlockRows; ++r) state.max[r] = -std::numeric_limits<T>::infinity();
+    std::memset(state.sum, 0, sizeof(T) * kBlockRows);
+    std::memset(state.acc, 0, sizeof(T) * static_cast<std::size_t>(state.acc_stride * rows));
+  }
+
+  void absorb_range(const Block<T>& block, Range range, const KeySource<T>& source, const Workspace<T>& space,
+                    const kernels::SoftmaxState<T>& state, T* const* keep, bool careful) const {
+    reset(state, block.rows);
+    block.for_each_tile(range, source, space, [&](const kernels::Tile<T>& tile) {
+      if (keep == nullptr) return kernels_.absorb(tile, state, nullptr, careful);
+      T* rows[kBlockRows];
+      for (int r = 0; r < block.rows; ++r) rows[r] = keep[r] + tile.first_key;
+      kernels_.absorb(tile, state, rows, careful);
+    });
+  }
+
+  template <class SourceFor>
+  void forward_block(const Unit& unit, Index first, const Workspace<T>& space, const SourceFor& source_for) {
+    const int rows = static_cast<int>(std::min<Index>(kBlockRows, unit_rows(unit) - first));
+    const Block<T> block(problem_, plan_, kernels_, unit, first, rows, space);
+    RowScale<T> scale[kBlockRows];
+    // Optimistic first: a NaN or Inf in a value that some rows do not see shows in the output. Only
+    // then is the block done again, row by row, touching nothing that is hidden.
+    if (!attend(block, space, source_for, false, scale)) (void)attend(block, space, source_for, true, scale);
+    if (wants_row_statistics(outputs_)) row_statistics(block, space, source_for, scale, outputs_);
+  }
+
+  template <class SourceFor>
+  [[nodiscard]] bool attend(const Block<T>& block, const Workspace<T>& space, const SourceFor& source_for, bool careful,
+                            RowScale<T>* scale) {
+    T* keep[kBlockRows];
+    T* const* kept = kept_rows(block, keep);
+    bool first = true;
+    reset(space.total, block.rows);
+    for_each_segment(block, [&](Range range) {
+      const kernels::SoftmaxState<T>& state = first ? space.total : space.part;
+      absorb_range(block, range, source_for(range), space, state, kept, careful);
+      if (!first) kernels_.merge(space.total, space.part, block.rows, plan_.value_dim);
+      first = false;
+    });
+    return finish(block, space.total, scale);
+  }
+
+  [[nodiscard]] T* const* kept_rows(const Block<T>& block, T** keep) const {
+    if (outputs_.weights.empty()) return nullptr;
+    for (int r = 0; r < block.rows; ++r) keep[r] = weights_row(block, r);
+    return keep;
+  }
+
+  [[nodiscard]] T* weights_row(const Block<T>& block, int r) const {
+    const TensorView& w = outputs_.weights;
+    return w.as<T>() + block.unit.sequence.item * w.stride(0) + block.head[r] * w.stride(1) + block.query[r] * w.stride(2);
+  }
+
+  // Writes the rows' outputs; false when one is not finite.
+  [[nodiscard]] bool finish(const Block<T>& block, const kernels::SoftmaxState<T>& total, RowScale<T>* scale) {
+    bool finite = true;
+    const Sequence& sequence = block.unit.sequence;
+    const ConstTensorView& sinks = problem_.options->sinks;
+    for (int r = 0; r < block.rows; ++r) {
+      const bool real = block.query[r] < sequence.q_len;
+      const double sink = sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
+      scale[r] = row_scale(total.max[r], total.sum[r], sink);
+      const TensorView& out = outputs_.out;
+      const Index at = statistic_offset(out, sequence, block.head[r], block.query[r]);
+      kernels_.store_row(total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim),
+                         scale[r].factor, problem_.dtype,
+                         static_cast<std::byte*>(out.data()) + at * static_cast<Index>(size_of(problem_.dtype)), &finite);
+      const auto put = [&](const TensorView& view, double x) {
+        if (!view.empty()) view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
+      };
+      put(outputs_.lse, scale[r].lse);
+      put(outputs_.max, scale[r].max);
+      put(outputs_.sink_weight, static_cast<double>(scale[r].sink_weight));
+      if (!outputs_.weights.empty()) finish_weights(block, r, scale[r]);
+      if (scales_.data != nullptr) {
+        T* at_row = scales_.at(sequence.item, block.head[r], block.query[r]);
+        at_row[0] = scale[r].shift;
+        at_row[1] = scale[r].factor;
+      }
+    }
+    return finite;
+  }
+
+  // Rows of the weights that no sequence of a packed batch has.
+  void clear_weights_padding() const {
+    const TensorView& w = outputs_.weights;
+    for (Index s = 0; s < problem_.sequences; ++s) {
+      for (Index h = 0; h < problem_.q_heads; ++h) {
+        for (Index i = problem_.sequence(s).q_rows; i < problem_.q_longest; ++i) {
+          T* row = w.as<T>() + s * w.stride(0) + h * w.stride(1) + i * w.stride(2);
+          std::fill(row, row + problem_.k_longest, T{0});
+        }
+      }
+    }
+  }
+
+  void finish_weights(const Block<T>& block, int r, const RowScale<T>& scale) const {
+    T* row = weights_row(block, r);
+    const Range keys = block.keys[r].size() > 0 ? block.keys[r] : Range{0, 0};
+    std::fill(row, row + keys.begin, T{0});
+    std::fill(row + keys.end, row + problem_.k_longest, T{0});
+    kernels_.weigh_kept(row + keys.begin, keys.size(), scale.shift, scale.factor);
+  }
+
+  Context& ctx_;
+  const Problem& problem_;
+  const AttentionOutputs& outputs_;
+  const kernels::AttentionKernels<T>& kernels_;
+  const TilePlan plan_;
+  const Index columns_;
+  std::size_t bytes_ = 0;
+  ScaleTable<T> scales_;
+};
+
+}  // namespace
+
+void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, const AttentionOutputs& outputs) {
+  const Problem problem = check_call("attention", q, k, v, options);
+  check_outputs("attention", problem, outputs);
+  const DefaultFloatMode float_mode;
+  if (problem.dtype == DType::f64) Forward<double>(ctx, problem, outputs).run();
+  else Forward<float>(ctx, problem, outputs).run();
+}
+
+void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, TensorView out, TensorView lse) {
+  attention_forward(ctx, q, k, v, options, AttentionOutputs{.out = out, .lse = lse});
+}
+
+AttentionResult attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options) {
+  const Problem problem = check_call("attention", q, k, v, options);
+  AttentionResult result{Tensor({q.dim(0), q.dim(1), q.dim(2), v.dim(3)}, q.dtype()),
+                         Tensor({q.dim(0), q.dim(1), q.dim(2)}, problem.dtype == DType::f64 ? DType::f64 : DType::f32)};
+  attention_forward(default_context(), q, k, v, options, result.out, result.lse);
+  return result;
+}
+
+}  // namespace headlight

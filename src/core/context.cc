@@ -102,13 +102,13 @@ Context::Context(const ContextOptions& options) : threads_(options.threads), tar
                        name_of(supported_targets().front())));
   }
   pool_ = std::make_shared<ThreadPool>(threads_);
-  slots_.resize(static_cast<std::size_t>(threads_) + 1);
+  slots_.resize(static_cast<std::size_t>(threads_) + 2);
 }
 
 Context::~Context() = default;
 
 std::byte* Context::scratch(int worker, std::size_t bytes) {
-  Slot& slot = slots_[static_cast<std::size_t>(worker + 1)];
+  Slot& slot = slots_[static_cast<std::size_t>(worker + 2)];
   if (slot.bytes < bytes) {
     slot.memory.reset();
     slot.bytes = 0;

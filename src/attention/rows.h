@@ -1,0 +1,53 @@
+// From a row's softmax state to what the caller asked for.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "attention/block.h"
+
+namespace headlight {
+
+// A finished row: weight of key j = exp2(logit_j - shift) · factor, in base-2 logits.
+template <class T>
+struct RowScale {
+  T shift = 0, factor = 0;
+  T sink_weight = 0;
+  double lse = -std::numeric_limits<double>::infinity();  // nats, the sink included
+  double max = -std::numeric_limits<double>::infinity();  // nats, keys only
+};
+
+inline constexpr double kLn2 = 0.69314718055994530942;
+inline constexpr double kLog2E = 1.4426950408889634074;
+
+// `sink` in nats; -inf is none. A row that saw nothing has sum 0: it stays the identity of merge().
+template <class T>
+[[nodiscard]] RowScale<T> row_scale(T max, T sum, double sink) {
+  RowScale<T> scale;
+  const bool empty = sum == 0;
+  const double m = max, l = sum;
+  double top = empty ? -std::numeric_limits<double>::infinity() : m;
+  double total = empty ? 0 : l, keys_share = 1;
+  const double sink2 = sink * kLog2E;
+  if (sink2 != -std::numeric_limits<double>::infinity()) {
+    top = empty ? sink2 : std::max(m, sink2);
+    keys_share = empty ? 0 : std::exp2(m - top);
+    const double sink_share = std::exp2(sink2 - top);
+    total = (empty ? 0 : l * keys_share) + sink_share;
+    scale.sink_weight = static_cast<T>(sink_share / total);
+  }
+  if (total == 0) return scale;
+  scale.shift = empty ? T{0} : max;
+  scale.factor = empty ? T{0} : static_cast<T>(keys_share / total);
+  scale.lse = (top + std::log2(total)) * kLn2;
+  // A NaN or +inf among the logits makes the whole row NaN; its largest logit says so too.
+  scale.max = std::isnan(l) ? l : empty ? scale.max : m * kLn2;
+  return scale;
+}
+
+// Element [batch, head, token] of a statistic, or of lse.
+[[nodiscard]] inline Index statistic_offset(ConstTensorView view, const Sequence& sequence, Index head, Index query) {
+  return sequence.batch * view.stride(0) + head * view.stride(1) + (sequence.q_start + query) * view.stride(2);
+}
+
+}  // namespace headlight

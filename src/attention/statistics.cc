@@ -1,0 +1,267 @@
+// What attention looked at, recomputed from q, k and lse: any part of a weight matrix, statistics of
+// rows and keys, and pooled pictures. Nothing larger than a tile of weights is ever held.
+#include "attention/statistics.h"
+
+#include <vector>
+
+#include "core/concat.h"
+#include "core/float_mode.h"
+#include "core/thread_pool.h"
+#include "kernels/kernels.h"
+
+namespace headlight {
+namespace {
+
+template <class T>
+struct Sweep {
+  Context& ctx;
+  const Problem& problem;
+  const kernels::AttentionKernels<T>& kernels;
+  TilePlan plan;
+  std::size_t bytes;
+
+  // `extra` elements of T beside the packed keys of one segment, for each worker.
+  Sweep(Context& the_ctx, const Problem& the_problem, Index extra)
+      : ctx(the_ctx),
+        problem(the_problem),
+        kernels(kernels::kernels_for(ctx.target()).of<T>()),
+        plan(tile_plan(problem, kernels)),
+        bytes(Workspace<T>::bytes(problem, plan, static_cast<std::size_t>(packed_keys() + extra))) {
+    for (int w = 0; w < ctx.threads(); ++w) (void)ctx.scratch(w, bytes);
+  }
+  [[nodiscard]] Index packed_keys() const { return (plan.segment_keys + kernels.panel) * problem.dim; }
+  [[nodiscard]] Workspace<T> workspace(int worker) { return Workspace<T>(ctx.scratch(worker, bytes), problem, plan); }
+  [[nodiscard]] T* extra(const Workspace<T>& space) const { return space.packed + packed_keys(); }
+
+  [[nodiscard]] KeySource<T> packed(const Unit& unit, Range range, const Workspace<T>& space) const {
+    const Range aligned{range.begin / plan.tile_keys * plan.tile_keys, range.end};
+    pack<T>(problem, plan, kernels, unit, aligned, space.packed, nullptr);
+    KeySource<T> source;
+    source.keys = space.packed;
+    source.first_key = aligned.begin;
+    return source;
+  }
+};
+
+// A row's scale from its log-sum-exp: w = exp2(logit - lse). No key, no weight.
+template <class T>
+RowScale<T> scale_from_lse(const Problem& problem, const ConstTensorView& lse, const Block<T>& block, int r) {
+  RowScale<T> scale;
+  const double x = static_cast<double>(lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
+  scale.lse = x;
+  scale.shift = static_cast<T>(x * kLog2E);
+  scale.factor = x == -std::numeric_limits<double>::infinity() ? T{0} : T{1};
+  const ConstTensorView& sinks = problem.options->sinks;
+  if (!sinks.empty() && scale.factor != 0) scale.sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));
+  return scale;
+}
+
+// Weights of the slice's rows `queries` tile by tile: use(row, query, first_key, begin, end, weights).
+template <class T, class Use>
+void sweep_slice(Sweep<T>& sweep, const ConstTensorView& lse, const WeightSlice& slice, Range queries,
+                 const Workspace<T>& space, const Use& use) {
+  const Problem& problem = sweep.problem;
+  const Unit unit{problem.sequence(slice.batch), slice.head / problem.group, slice.head, 1};
+  for (Index first = queries.begin; first < queries.end; first += kBlockRows) {
+    const int rows = static_cast<int>(std::min<Index>(kBlockRows, queries.end - first));
+    Block<T> block(problem, sweep.plan, sweep.kernels, unit, first, rows, space);
+    T shift[kBlockRows], factor[kBlockRows];
+    for (int r = 0; r < rows; ++r) {
+      const RowScale<T> scale = scale_from_lse(problem, lse, block, r);
+      shift[r] = scale.shift;
+      factor[r] = scale.factor;
+      block.keys[r] = {std::max(block.keys[r].begin, slice.keys.begin), std::min(block.keys[r].end, slice.keys.end)};
+    }
+    for_each_segment(block, [&](Range range) {
+      range = {std::max(range.begin, slice.keys.begin), std::min(range.end, slice.keys.end)};
+      if (range.size() <= 0) return;
+      block.for_each_tile(range, sweep.packed(unit, range, space), space, [&](const kernels::Tile<T>& tile) {
+        sweep.kernels.weigh(tile, shift, factor, nullptr);
+        for (int r = 0; r < rows; ++r) {
+          if (tile.begin[r] >= tile.end[r]) continue;
+          T* row = tile.scores + r * tile.scores_stride;
+          for (int j = tile.begin[r]; j < tile.end[r]; ++j) row[j] = row[j] < 0 ? T{0} : row[j];
+          use(first + r, tile.first_key, tile.begin[r], tile.end[r], row);
+        }
+      });
+    });
+  }
+}
+
+template <class T>
+void weights_of_slice(Context& ctx, const Problem& problem, const ConstTensorView& lse, const WeightSlice& slice,
+                      const TensorView& weights) {
+  Sweep<T> sweep(ctx, problem, 0);
+  const Index blocks = (slice.queries.size() + kBlockRows - 1) / kBlockRows;
+  ctx.pool().run(blocks, ctx.threads(), [&](int worker, Index task) {
+    const Index first = slice.queries.begin + task * kBlockRows;
+    const Range rows{first, std::min(slice.queries.end, first + kBlockRows)};
+    for (Index i = rows.begin; i < rows.end; ++i) {
+      T* row = weights.as<T>() + (i - slice.queries.begin) * weights.stride(0);
+      std::fill(row, row + slice.keys.size(), T{0});
+    }
+    sweep_slice(sweep, lse, slice, rows, sweep.workspace(worker),
+                [&](Index query, Index first_key, int begin, int end, const T* from) {
+                  T* row = weights.as<T>() + (query - slice.queries.begin) * weights.stride(0);
+                  std::copy(from + begin, from + end, row + first_key + begin - slice.keys.begin);
+                });
+  });
+}
+
+template <class T>
+void heat_map_of_slice(Context& ctx, const Problem& problem, const ConstTensorView& lse, const WeightSlice& slice,
+                       Pool pool, const TensorView& map) {
+  const Index map_rows = map.dim(0), map_columns = map.dim(1);
+  const Index doubles = map_columns * static_cast<Index>(sizeof(double) / sizeof(T));
+  Sweep<T> sweep(ctx, problem, doubles);
+  const auto band = [](Range whole, Index parts, Index i) {
+    return Range{whole.begin + whole.size() * i / parts, whole.begin + whole.size() * (i + 1) / parts};
+  };
+  ctx.pool().run(map_rows, ctx.threads(), [&](int worker, Index task) {
+    const Workspace<T> space = sweep.workspace(worker);
+    auto* cells = reinterpret_cast<double*>(sweep.extra(space));
+    std::fill(cells, cells + map_columns, 0.0);
+    const Range rows = band(slice.queries, map_rows, task);
+    sweep_slice(sweep, lse, slice, rows, space, [&](Index, Index first_key, int begin, int end, const T* from) {
+      // The first column whose block ends behind this key; from then on columns only advance.
+      Index column = (first_key + begin - slice.keys.begin) * map_columns / slice.keys.size();
+      Index last = band(slice.keys, map_columns, column).end;
+      for (int j = begin; j < end; ++j) {
+        while (first_key + j >= last) last = band(slice.keys, map_columns, ++column).end;
+        const double w = from[j];
+        cells[column] = pool == Pool::mean ? cells[column] + w : std::max(cells[column], w);
+      }
+    });
+    for (Index c = 0; c < map_columns; ++c) {
+      const double area = static_cast<double>(rows.size()) * static_cast<double>(band(slice.keys, map_columns, c).size());
+      map.set(task, c, pool == Pool::mean ? cells[c] / area : cells[c]);
+    }
+  });
+}
+
+template <class T>
+void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensorView& lse,
+                         const AttentionOutputs& outputs) {
+  Sweep<T> sweep(ctx, problem, 0);
+  const ScaleTable<T> scales = outputs.received.empty() ? ScaleTable<T>() : ScaleTable<T>::reserve(ctx, problem);
+  const Index blocks = (problem.q_longest * problem.group + kBlockRows - 1) / kBlockRows;
+  ctx.pool().run(problem.sequences * problem.kv_heads * blocks, ctx.threads(), [&](int worker, Index task) {
+    const Unit unit = unit_of(problem, task / blocks);
+    const Index first = task % blocks * kBlockRows, all = unit.sequence.q_rows * problem.group;
+    if (first >= all) return;
+    const Workspace<T> space = sweep.workspace(worker);
+    const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first,
+                         static_cast<int>(std::min<Index>(kBlockRows, all - first)), space);
+    RowScale<T> scale[kBlockRows];
+    for (int r = 0; r < block.rows; ++r) {
+      scale[r] = scale_from_lse(problem, lse, block, r);
+      if (scales.data != nullptr) {
+        T* row = scales.at(unit.sequence.item, block.head[r], block.query[r]);
+        row[0] = scale[r].shift;
+        row[1] = scale[r].factor;
+      }
+      const TensorView& sink = outputs.sink_weight;
+      if (!sink.empty()) sink.as<T>()[statistic_offset(sink, unit.sequence, block.head[r], block.query[r])] = scale[r].sink_weight;
+    }
+    if (wants_row_statistics(outputs)) {
+      row_statistics(block, space, [&](Range range) { return sweep.packed(unit, range, space); }, scale, outputs);
+    }
+  });
+  if (!outputs.received.empty()) attention_received(ctx, problem, scales, outputs.received);
+}
+
+}  // namespace
+
+template <class T>
+void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales, const TensorView& received) {
+  const Index width = TilePlan(tile_plan(problem, kernels::kernels_for(ctx.target()).of<T>())).tile_keys;
+  Sweep<T> sweep(ctx, problem, problem.group * width * static_cast<Index>(sizeof(double) / sizeof(T)));
+  const Index tiles = std::max<Index>(1, sweep.plan.tiles(problem.packed ? problem.k_longest : problem.k_total));
+  ctx.pool().run(problem.sequences * problem.kv_heads * tiles, ctx.threads(), [&](int worker, Index task) {
+    const Unit unit = unit_of(problem, task / tiles);
+    const Sequence& sequence = unit.sequence;
+    const Workspace<T> space = sweep.workspace(worker);
+    auto* sums = reinterpret_cast<double*>(sweep.extra(space));
+    std::fill(sums, sums + problem.group * width, 0.0);
+    const Index begin = task % tiles * width;
+    const Range range{begin, std::min(begin + width, sequence.k_len)};
+    const Index rows = range.size() > 0 ? sequence.q_rows * problem.group : 0;
+    const KeySource<T> source = range.size() > 0 ? sweep.packed(unit, range, space) : KeySource<T>();
+    for (Index first = 0; first < rows; first += kBlockRows) {
+      const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first,
+                           static_cast<int>(std::min<Index>(kBlockRows, rows - first)), space);
+      T shift[kBlockRows], factor[kBlockRows];
+      for (int r = 0; r < block.rows; ++r) {
+        const T* scale = scales.at(sequence.item, block.head[r], block.query[r]);
+        shift[r] = scale[0];
+        factor[r] = scale[1];
+      }
+      block.for_each_tile(range, source, space, [&](const kernels::Tile<T>& tile) {
+        sweep.kernels.weigh(tile, shift, factor, nullptr);
+        for (int r = 0; r < block.rows; ++r) {
+          double* sum = sums + (block.head[r] - unit.first_head) * width;
+          const T* row = tile.scores + r * tile.scores_stride;
+          for (int j = tile.begin[r]; j < tile.end[r]; ++j) sum[j] += row[j] < 0 ? 0.0 : static_cast<double>(row[j]);
+        }
+      });
+    }
+    for (Index g = 0; g < problem.group; ++g) {
+      T* to = received.as<T>() + sequence.batch * received.stride(0) + (unit.first_head + g) * received.stride(1);
+      for (Index key = begin; key < std::min(begin + width, sequence.k_rows); ++key) {
+        to[(sequence.k_start + key) * received.stride(2)] = static_cast<T>(sums[g * width + key - begin]);
+      }
+    }
+  });
+}
+
+template void attention_received<float>(Context&, const Problem&, const ScaleTable<float>&, const TensorView&);
+template void attention_received<double>(Context&, const Problem&, const ScaleTable<double>&, const TensorView&);
+
+void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
+                       const AttentionOptions& options, const WeightSlice& slice, TensorView weights) {
+  const char* who = "attention_weights";
+  const Problem problem = check_call(who, q, k, {}, options);
+  check_lse(who, problem, lse);
+  check_slice(who, problem, slice);
+  check_matrix(who, problem, lse, "weights", weights, slice.queries.size(), slice.keys.size());
+  const DefaultFloatMode float_mode;
+  if (slice.queries.size() == 0 || slice.keys.size() == 0) return;
+  if (problem.dtype == DType::f64) weights_of_slice<double>(ctx, problem, lse, slice, weights);
+  else weights_of_slice<float>(ctx, problem, lse, slice, weights);
+}
+
+void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
+                        const AttentionOptions& options, const WeightSlice& slice, Pool pool, TensorView map) {
+  const char* who = "attention_heat_map";
+  const Problem problem = check_call(who, q, k, {}, options);
+  check_lse(who, problem, lse);
+  check_slice(who, problem, slice);
+  if (map.rank() == 2 && (map.dim(0) > slice.queries.size() || map.dim(1) > slice.keys.size())) {
+    throw Error(ErrorKind::input, "attention.output",
+                concat(who, ": map is ", map.shape().text(), " but the slice has ", slice.queries.size(), " queries and ",
+                       slice.keys.size(), " keys; need a map no larger than the slice"));
+  }
+  check_matrix(who, problem, lse, "map", map, -1, -1);
+  const DefaultFloatMode float_mode;
+  if (map.dim(0) == 0 || map.dim(1) == 0) return;
+  if (problem.dtype == DType::f64) heat_map_of_slice<double>(ctx, problem, lse, slice, pool, map);
+  else heat_map_of_slice<float>(ctx, problem, lse, slice, pool, map);
+}
+
+void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
+                          const AttentionOptions& options, const AttentionOutputs& statistics) {
+  const char* who = "attention_statistics";
+  const Problem problem = check_call(who, q, k, {}, options);
+  check_lse(who, problem, lse);
+  check_outputs(who, problem, statistics);
+  if (!statistics.max.empty() || !statistics.weights.empty()) {
+    throw Error(ErrorKind::usage, "attention.output",
+                concat(who, ": ", statistics.max.empty() ? "weights are" : "max is", " not recomputed here; need ",
+                       statistics.max.empty() ? "attention_weights" : "attention_forward"));
+  }
+  const DefaultFloatMode float_mode;
+  if (problem.dtype == DType::f64) statistics_from_lse<double>(ctx, problem, lse, statistics);
+  else statistics_from_lse<float>(ctx, problem, lse, statistics);
+}
+
+}  // namespace headlight
