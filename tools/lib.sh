@@ -2,6 +2,7 @@
 # and `log` (where the noise of compilers goes).
 
 PROGRAM_PACKAGES=(g++ cmake ninja-build ccache libhwy-dev libfmt-dev libcli11-dev libsimdjson-dev)
+PROGRAM_PACKAGES+=(libopenblas0-pthread)  # opened at run time by `headlight bench`, as the peer to compare with
 TEST_PACKAGES=(libgtest-dev libgmock-dev clang-format python3)
 FULL_PACKAGES=(clang clang-tidy libclang-rt-14-dev)
 
