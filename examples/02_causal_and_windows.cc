@@ -1,6 +1,7 @@
 // Who may look at whom: every mask of this kind is a run of keys for each query, described by a few
 // integers. Nothing of size tokens × tokens is ever made, and what cannot be seen is not computed.
 #include <cstdio>
+#include <utility>
 
 #include "headlight/headlight.h"
 

@@ -1,5 +1,6 @@
 // Attention over half the keys, twice, is attention over all of them: (out, lse) is a value that can be
 // added. Threads, machines or a cache with a shared beginning can each do their part of the keys.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
