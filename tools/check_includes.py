@@ -60,7 +60,7 @@ LIBRARIES = [
 ]
 
 # Kernels know rows, tiles and floats: no heads, no threads.
-KERNELS_NEVER = re.compile(r"^(thread|mutex|condition_variable|future|shared_mutex|headlight/context\.h|core/thread_pool\.h)$")
+KERNELS_NEVER = re.compile(r"^(thread|mutex|condition_variable|future|shared_mutex|core/thread_pool\.h)$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
