@@ -1,5 +1,36 @@
 # Flags of our own code. Contraction is off everywhere: two inlinings of one function must give the
-# same bits, so a fused multiply-add appears only where the source asks for it.
+# same bits, so a fused multiply-add appears only where the source asks for it. No -march and no
+# -ffast-math: the SIMD target is chosen at run time, and every rounding is one we wrote.
 add_library(headlight_flags INTERFACE)
 target_compile_options(headlight_flags INTERFACE
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+
+# Sanitizers and coverage change every object, so they are set for the whole tree.
+set(HEADLIGHT_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+option(HEADLIGHT_COVERAGE "Count executed lines (gcov)" OFF)
+option(HEADLIGHT_FUZZ "Build the libFuzzer targets; needs clang" OFF)
+if(HEADLIGHT_SANITIZE)
+  add_compile_options(-fsanitize=${HEADLIGHT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HEADLIGHT_SANITIZE})
+endif()
+if(HEADLIGHT_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+if(HEADLIGHT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# The program reads files of strangers. The kernels are left alone: they see only checked sizes.
+include(CheckPIESupported)
+check_pie_supported()
+add_library(headlight_hardening INTERFACE)
+target_compile_options(headlight_hardening INTERFACE
+  -fstack-protector-strong $<$<CONFIG:Release>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
+target_link_options(headlight_hardening INTERFACE -Wl,-z,relro,-z,now)
+
+# A second build of the same file is a cache hit; a machine without ccache just compiles.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()

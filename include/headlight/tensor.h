@@ -125,6 +125,7 @@ class Tensor {
   [[nodiscard]] TensorView view();
   [[nodiscard]] ConstTensorView view() const;
   operator ConstTensorView() const { return view(); }  // NOLINT: reading a tensor needs no ceremony
+  operator ConstTensorView() { return view(); }        // NOLINT: exact, so that -Wconversion stays silent
   operator TensorView() { return view(); }             // NOLINT
   template <class T>
   [[nodiscard]] T* as() noexcept { return reinterpret_cast<T*>(data_.get()); }

@@ -1,0 +1,1 @@
+// CMake wants one source file for a library made of other libraries.

@@ -1,0 +1,14 @@
+#include <array>
+#include <cstdio>
+
+#include "headlight/headlight.h"
+
+// Two equal keys share the weight, so the output is the mean of the two values: 2.5.
+int main() {
+  const std::array<float, 2> key = {1, 1}, value = {1, 4};
+  const headlight::ConstTensorView k(key.data(), {1, 1, 2, 1}), v(value.data(), {1, 1, 2, 1});
+  const headlight::ConstTensorView q(key.data(), {1, 1, 1, 1});
+  const auto [out, lse] = headlight::attention(q, k, v);
+  std::printf("consumed headlight %s: out %.1f\n", headlight::kVersion, out.at(0, 0, 0, 0));
+  return 0;
+}

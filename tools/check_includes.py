@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Do includes follow the arrows of docs/architecture.md?
+
+    tools/check_includes.py [ROOT]     prints one line per violation, exits 1 when there is one
+
+A layer may include itself and the layers listed for it. Some libraries may be included by a few
+layers only. Public headers are seen by everyone's compiler, so they include nothing but each other
+and the standard library.
+"""
+
+import pathlib
+import re
+import sys
+
+# layer: the layers it stands on, directly. What those stand on comes along.
+STANDS_ON = {
+    "core": [],
+    "kernels": ["core"],
+    "attention": ["kernels"],
+    "nn": ["attention"],
+    "io": ["core"],
+    "text": ["core"],
+    "draw": ["core"],
+    "dist": ["attention"],
+    "measure": ["attention"],
+    "models": ["nn", "io", "text"],
+    "train": ["models", "dist"],
+    "inspect": ["models"],
+    "lab": ["train", "inspect", "draw"],
+    "cli": ["train", "inspect", "draw", "measure"],
+    "serve": ["train", "inspect", "draw"],
+}
+
+# Which layer a public header belongs to. headlight.h is for users, not for us.
+PUBLIC = {
+    "tensor.h": "core",
+    "context.h": "core",
+    "error.h": "core",
+    "version.h": "core",
+    "attention.h": "attention",
+    "reference.h": "attention",
+    "nn.h": "nn",
+    "train.h": "train",
+    "model.h": "models",
+    "tokenizer.h": "text",
+    "trace.h": "nn",
+}
+UMBRELLA = "headlight.h"
+
+# A library and the only layers that may include it.
+LIBRARIES = [
+    (r"hwy/", ["kernels"]),
+    (r"mpi\.h$", ["dist"]),
+    (r"(httplib|boost/beast)", ["serve"]),
+    (r"simdjson", ["io"]),
+    (r"CLI/", ["cli"]),
+    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "lab", "cli", "serve"]),
+    (r"cblas", ["measure"]),
+    (r"omp\.h$", []),
+]
+
+# Kernels know rows, tiles and floats: no heads, no threads.
+KERNELS_NEVER = re.compile(r"^(thread|mutex|condition_variable|future|shared_mutex|core/thread_pool\.h)$")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+
+def reachable(layer):
+    """The layer and everything below it."""
+    seen, todo = set(), [layer]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += STANDS_ON[name]
+    return seen
+
+
+def check_library(layer, target):
+    for pattern, layers in LIBRARIES:
+        if re.match(pattern, target) and layer not in layers:
+            where = " and ".join(f"src/{name}/" for name in layers) or "no layer"
+            return f"<{target}> may be included in {where} only"
+    return None
+
+
+def check_one(layer, public, quote, target):
+    """Why this include is wrong, or None."""
+    if target.startswith("headlight/"):
+        name = target.removeprefix("headlight/")
+        if name == UMBRELLA:
+            return None if layer == "umbrella" else f"{UMBRELLA} is for users: include what you need"
+        if name not in PUBLIC:
+            return f'"{target}" is not in the table of public headers in tools/check_includes.py'
+        if layer == "kernels" and KERNELS_NEVER.match(target):
+            return f'kernels/ knows rows, tiles and floats: not "{target}"'
+        if layer != "umbrella" and PUBLIC[name] not in reachable(layer):
+            return f'{layer} may not include "{target}", which belongs to {PUBLIC[name]}'
+        return None
+    if layer == "kernels" and KERNELS_NEVER.match(target):
+        return f"kernels/ knows rows, tiles and floats: not {target}"
+    if quote == "<":
+        if public and ("/" in target or target.endswith(".h")):
+            return f"a public header may include the standard library only: not <{target}>"
+        return check_library(layer, target)
+    if public:
+        return f'a public header may include "headlight/..." only: not "{target}"'
+    folder = target.split("/")[0] if "/" in target else None
+    if folder in STANDS_ON:
+        if folder not in reachable(layer):
+            allowed = ", ".join(sorted(reachable(layer) - {layer})) or "nothing"
+            return f'{layer} may not include "{target}" (it stands on: {allowed})'
+        return None
+    wrong = check_library(layer, target)
+    return wrong or (None if folder == "hwy" else f'write "{target}" from src/, as in "core/concat.h"')
+
+
+def layer_of(path, root):
+    """(layer, is it a public header, message if the file has no place)."""
+    parts = path.relative_to(root).parts
+    if parts[0] == "include":
+        if parts[-1] == UMBRELLA:
+            return "umbrella", True, None
+        layer = PUBLIC.get(parts[-1])
+        return layer, True, None if layer else "new public header: give it a layer in tools/check_includes.py"
+    if len(parts) < 3 or parts[1] not in STANDS_ON:
+        return None, False, "new folder in src/: give it a place in tools/check_includes.py and docs/architecture.md"
+    return parts[1], False, None
+
+
+def check_tree(root):
+    root = pathlib.Path(root)
+    findings, files = [], 0
+    for path in sorted([*root.glob("include/**/*.h"), *root.glob("src/**/*.h"), *root.glob("src/**/*.cc")]):
+        files += 1
+        layer, public, homeless = layer_of(path, root)
+        if homeless:
+            findings.append(f"{path.relative_to(root)}: {homeless}")
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            wrong = match and check_one(layer, public, match.group(1), match.group(2))
+            if wrong:
+                findings.append(f"{path.relative_to(root)}:{number}: {wrong}")
+    return findings, files
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    findings, files = check_tree(root)
+    for finding in findings:
+        print(finding)
+    print(f"check_includes: {len(findings)} wrong includes in {files} files")
+    return 1 if findings or files == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
