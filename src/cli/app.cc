@@ -95,13 +95,9 @@ int parse_and_run(int argc, const char* const* argv) {
     check_arguments(argc, argv);
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
-  } catch (const CLI::CallForHelp&) {
-    print(app.help());
-  } catch (const CLI::CallForVersion& version) {
+  } catch (const CLI::CallForHelp&) { print(app.help()); } catch (const CLI::CallForVersion& version) {
     print(concat(version.what(), "\n"));
-  } catch (const CLI::ParseError& error) {
-    return usage_error(app, error);
-  }
+  } catch (const CLI::ParseError& error) { return usage_error(app, error); }
   return 0;
 }
 
@@ -150,7 +146,8 @@ std::string error_text(std::string_view message) {
     if (first) {
       out += concat(intro, escaped(line, kFirstLine - intro.size() - 1), "\n");
     } else {
-      out += concat("  ", escaped(line.substr(std::min(line.find_first_not_of(' '), line.size())), kFirstLine), "\n");
+      out += concat(
+          "  ", escaped(line.substr(std::min(line.find_first_not_of(' '), line.size())), kFirstLine), "\n");
     }
   }
   return out;

@@ -35,7 +35,8 @@ std::optional<Index> parse_integer(std::string_view text) {
 std::optional<double> parse_real(std::string_view text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 
@@ -43,22 +44,28 @@ void refuse_value(const std::string& names, std::string_view text, std::string_v
   throw CLI::ValidationError(main_name(names), concat("\"", escaped(text, 60), "\" is not ", what));
 }
 
-CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value, const std::string& description,
-                       CountLimits limits) {
-  const auto read = [&value, names, limits](const std::string& text) { value = read_count(names, text, limits); };
+CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value,
+                       const std::string& description, CountLimits limits) {
+  const auto read = [&value, names, limits](const std::string& text) {
+    value = read_count(names, text, limits);
+  };
   return command.add_option_function<std::string>(names, read, description)->type_name("N");
 }
 
 CLI::Option* add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
                        const std::string& description, CountLimits limits) {
-  const auto read = [&value, names, limits](const std::string& text) { value = read_count(names, text, limits); };
+  const auto read = [&value, names, limits](const std::string& text) {
+    value = read_count(names, text, limits);
+  };
   return command.add_option_function<std::string>(names, read, description)->type_name("N");
 }
 
 CLI::Option* add_integer(CLI::App& command, const std::string& names, std::optional<Index>& value,
                          const std::string& description) {
   constexpr Index most = CountLimits{}.most;
-  const auto read = [&value, names](const std::string& text) { value = read_count(names, text, {-most, most}); };
+  const auto read = [&value, names](const std::string& text) {
+    value = read_count(names, text, {-most, most});
+  };
   return command.add_option_function<std::string>(names, read, description)->type_name("N");
 }
 
@@ -90,7 +97,8 @@ CLI::Option* add_text(CLI::App& command, const std::string& names, std::string& 
   return command.add_option_function<std::string>(names, read, description)->type_name("TEXT");
 }
 
-CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value, const std::string& description) {
+CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value,
+                        const std::string& description) {
   return command.add_flag(names, value, description)
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->disable_flag_override();

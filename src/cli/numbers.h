@@ -25,8 +25,8 @@ struct CountLimits {
   Index least = 0;
   Index most = std::numeric_limits<Index>::max() / 8;  // room for sums of a few
 };
-CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value, const std::string& description,
-                       CountLimits limits = {});
+CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value,
+                       const std::string& description, CountLimits limits = {});
 CLI::Option* add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
                        const std::string& description, CountLimits limits = {});
 // May be negative.
@@ -34,9 +34,12 @@ CLI::Option* add_integer(CLI::App& command, const std::string& names, std::optio
                          const std::string& description);
 CLI::Option* add_real(CLI::App& command, const std::string& names, std::optional<double>& value,
                       const std::string& description);
-CLI::Option* add_path(CLI::App& command, const std::string& names, std::string& value, const std::string& description);
-CLI::Option* add_text(CLI::App& command, const std::string& names, std::string& value, const std::string& description);
-CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value, const std::string& description);
+CLI::Option* add_path(CLI::App& command, const std::string& names, std::string& value,
+                      const std::string& description);
+CLI::Option* add_text(CLI::App& command, const std::string& names, std::string& value,
+                      const std::string& description);
+CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value,
+                        const std::string& description);
 
 // "--threads: "abc" is not WHAT", as the exception that ends in exit code 2.
 [[noreturn]] void refuse_value(const std::string& names, std::string_view text, std::string_view what);

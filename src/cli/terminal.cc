@@ -21,7 +21,8 @@ std::string_view environment(const char* name) {
 
 ColorDepth depth_of_terminal() {
   const std::string_view colorterm = environment("COLORTERM"), term = environment("TERM");
-  if (colorterm == "truecolor" || colorterm == "24bit" || term.find("direct") != term.npos) return ColorDepth::full;
+  if (colorterm == "truecolor" || colorterm == "24bit" || term.find("direct") != term.npos)
+    return ColorDepth::full;
   return ColorDepth::palette;
 }
 
@@ -58,7 +59,8 @@ ColorDepth color_depth(Color color) {
   if (color == Color::never) return ColorDepth::none;
   if (color == Color::always) return depth_of_terminal();
   const std::string_view term = environment("TERM");
-  if (!environment("NO_COLOR").empty() || !output_is_terminal() || term.empty() || term == "dumb") return ColorDepth::none;
+  if (!environment("NO_COLOR").empty() || !output_is_terminal() || term.empty() || term == "dumb")
+    return ColorDepth::none;
   return depth_of_terminal();
 }
 

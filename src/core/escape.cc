@@ -46,7 +46,10 @@ std::size_t utf8_length(std::string_view text) noexcept {
   if (text.empty()) return 0;
   const auto lead = static_cast<std::uint8_t>(text[0]);
   if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xC2 && lead < 0xE0 ? 2 : 0;
+  const std::size_t length = lead >= 0xF0 && lead < 0xF5   ? 4
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                                                           : 0;
   if (length == 0 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((static_cast<std::uint8_t>(text[i]) & 0xC0U) != 0x80U) return 0;
@@ -62,7 +65,8 @@ std::string escaped(std::string_view text, std::size_t limit) {
   // Far beyond the limit nothing of the middle survives: do not escape megabytes to throw them away.
   std::string shortened;
   if (text.size() > 8 * limit + 64) {
-    shortened = std::string(text.substr(0, 4 * limit)) + std::string(kEllipsis) + std::string(text.substr(text.size() - 4 * limit));
+    shortened = std::string(text.substr(0, 4 * limit)) + std::string(kEllipsis) +
+                std::string(text.substr(text.size() - 4 * limit));
     text = shortened;
   }
   while (!text.empty()) {

@@ -29,7 +29,8 @@ void fail_file(const std::string& path, std::string_view doing, int error_number
 }
 
 // O_NONBLOCK: opening a pipe that nobody writes to must not wait. It has no effect on regular files.
-File::File(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
+File::File(const std::string& path)
+    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
   if (fd_ < 0) fail_file(path, "open", errno);
   struct stat status {};
   const bool known = ::fstat(fd_, &status) == 0;
@@ -40,7 +41,8 @@ File::File(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_RD
   const int problem = errno;
   ::close(fd_);
   if (!known) fail_file(path, "open", problem);
-  refuse(path, S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is a pipe or device, not a regular file");
+  refuse(path,
+         S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is a pipe or device, not a regular file");
 }
 
 File::~File() { ::close(fd_); }

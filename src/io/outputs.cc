@@ -97,7 +97,8 @@ void Outputs::reserve(const std::string& path) {
   entry->path = path;
   entry->folder = path.substr(0, path.rfind('/') + 1);
   struct stat status {};
-  if (::stat(entry->folder.empty() ? "." : entry->folder.c_str(), &status) != 0) fail_file(path, "write", errno);
+  if (::stat(entry->folder.empty() ? "." : entry->folder.c_str(), &status) != 0)
+    fail_file(path, "write", errno);
   entry->device = status.st_dev;
   entry->folder_inode = status.st_ino;
   check(*entry);
