@@ -79,6 +79,12 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return kUsage;
 }
 
+// CLI11 puts two empty lines between groups of options.
+std::string without_double_gaps(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
 void add_commands(CLI::App& app) {
   add_compute(app);
   add_explain(app);
@@ -95,7 +101,9 @@ int parse_and_run(int argc, const char* const* argv) {
     check_arguments(argc, argv);
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
-  } catch (const CLI::CallForHelp&) { print(app.help()); } catch (const CLI::CallForVersion& version) {
+  } catch (const CLI::CallForHelp&) {
+    print(without_double_gaps(app.help()));
+  } catch (const CLI::CallForVersion& version) {
     print(concat(version.what(), "\n"));
   } catch (const CLI::ParseError& error) { return usage_error(app, error); }
   return 0;
