@@ -1,1 +1,176 @@
-#include "headlight/tensor.h"
+#include "cli/app.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "headlight/version.h"
+#include "io/outputs.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::size_t kFirstLine = 300;  // bytes, with "error: " and the newline
+constexpr int kUsage = static_cast<int>(ErrorKind::usage), kInput = static_cast<int>(ErrorKind::input),
+              kFile = static_cast<int>(ErrorKind::file), kResource = static_cast<int>(ErrorKind::resource);
+
+// CLI11's layout with our own usage line in front: the line that shows which options belong together.
+class Help : public CLI::Formatter {
+ public:
+  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(28); }
+  [[nodiscard]] const std::string& usage() const { return usage_; }
+  std::string make_usage(const CLI::App*, std::string) const override { return "\nusage: " + usage_ + "\n"; }
+
+ private:
+  std::string usage_;
+};
+
+std::string usage_of(const CLI::App& app) {
+  const auto help = std::dynamic_pointer_cast<const Help>(app.get_formatter());
+  const auto chosen = app.get_subcommands();
+  if (!chosen.empty()) return usage_of(*chosen.front());
+  const std::string name = app.get_parent() == nullptr ? "headlight" : "headlight " + app.get_name();
+  return concat("usage: ", help ? help->usage() : name, "\n       ", name, " --help\n");
+}
+
+// A file opened while 0, 1 or 2 is closed would get that number, and messages would land in it.
+void occupy_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) (void)::open("/dev/null", O_RDWR);
+  }
+}
+
+// Ctrl-C in the middle of a write leaves nothing half-written behind.
+extern "C" void leave_on_signal(int signal) {
+  io::remove_temporaries();
+  ::_exit(128 + signal);
+}
+
+void set_signals() {
+  (void)std::signal(SIGPIPE, SIG_IGN);  // a broken pipe then shows as a failed write
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (std::signal(signal, leave_on_signal) == SIG_IGN) (void)std::signal(signal, SIG_IGN);  // nohup
+  }
+}
+
+// CLI11 reads `--scale=` as `--scale` and takes the next argument for its value.
+void check_arguments(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    if (arg == "--") return;
+    if (arg.starts_with("--") && arg.find('=') == arg.size() - 1) {
+      throw CLI::ValidationError(std::string(arg.substr(0, arg.size() - 1)), "the value is missing");
+    }
+  }
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  print_error(error_text(escaped(error.what(), kFirstLine)) + usage_of(app));
+  return kUsage;
+}
+
+// CLI11 puts two empty lines between groups of options.
+std::string without_double_gaps(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+void add_commands(CLI::App& app) {
+  add_compute(app);
+  add_explain(app);
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  CLI::App app("Attention on the CPU: fast, exact, and open to look at.", "headlight");
+  app.formatter(std::make_shared<Help>("headlight COMMAND [options]"));
+  app.set_version_flag("--version", concat("headlight ", kVersion));
+  app.set_help_flag("-h,--help", "Print this help and stop");
+  add_commands(app);
+  app.footer("headlight COMMAND --help shows a command's options and examples.");
+  try {
+    check_arguments(argc, argv);
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
+  } catch (const CLI::CallForHelp&) {
+    print(without_double_gaps(app.help()));
+  } catch (const CLI::CallForVersion& version) {
+    print(concat(version.what(), "\n"));
+  } catch (const CLI::ParseError& error) { return usage_error(app, error); }
+  return 0;
+}
+
+int fail(int code, std::string_view message) {
+  print_error(error_text(message));
+  return code;
+}
+
+// Runs `body` and names every way it can end.
+template <class Body>
+int guarded(const Body& body) {
+  try {
+    return body();
+  } catch (const BrokenPipe&) {
+    return 128 + SIGPIPE;  // the reader has seen enough: nothing to say
+  } catch (const Error& error) {
+    return fail(error.exit_code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kResource, "not enough memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(kFile, escaped(error.what(), kFirstLine));
+  } catch (const std::system_error& error) {  // a thread that could not start
+    return fail(kResource, escaped(error.what(), kFirstLine));
+  } catch (const std::exception& error) {
+    return fail(kInput, concat("unexpected failure: ", escaped(error.what(), kFirstLine)));
+  }
+}
+
+}  // namespace
+
+CLI::App* add_command(CLI::App& program, const CommandText& text) {
+  CLI::App* command = program.add_subcommand(text.name, text.what);
+  command->formatter(std::make_shared<Help>(text.usage));
+  command->footer("EXAMPLES\n" + text.examples);
+  command->group("Commands");
+  return command;
+}
+
+std::string error_text(std::string_view message) {
+  constexpr std::string_view intro = "error: ";
+  std::string out;
+  for (bool first = true; first || !message.empty(); first = false) {
+    const std::size_t end = std::min(message.find('\n'), message.size());
+    const std::string_view line = message.substr(0, end);
+    message.remove_prefix(std::min(message.size(), end + 1));
+    if (first) {
+      out += concat(intro, escaped(line, kFirstLine - intro.size() - 1), "\n");
+    } else {
+      out += concat(
+          "  ", escaped(line.substr(std::min(line.find_first_not_of(' '), line.size())), kFirstLine), "\n");
+    }
+  }
+  return out;
+}
+
+int run(int argc, const char* const* argv) noexcept {
+  try {
+    occupy_standard_streams();
+    set_signals();
+    return guarded([&] { return parse_and_run(argc, argv); });
+  } catch (...) {  // memory ran out while the message was made
+    constexpr std::string_view text = "error: not enough memory\n";
+    (void)!::write(2, text.data(), text.size());
+    return kResource;
+  }
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,38 @@
+// The arrays of `headlight compute`, read from .npy files and given the axes that the library wants.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/attention.h"
+
+namespace headlight::cli {
+
+struct ComputeFiles {
+  std::string q, k, v, alibi, mask, bias, sinks, q_lengths, k_lengths;  // empty: not given
+};
+
+struct ComputeInputs {
+  Tensor q, k, v;
+  Shape q_shape, k_shape, v_shape;  // [batch, head, token, dim]
+  int dropped = 0;                  // leading axes that the files do without: 0, 1 or 2
+  Tensor alibi, mask, bias, sinks;
+  std::vector<Index> q_lengths, k_lengths;
+
+  [[nodiscard]] ConstTensorView q_view() const { return {q.as<std::byte>(), q.dtype(), q_shape}; }
+  [[nodiscard]] ConstTensorView k_view() const { return {k.as<std::byte>(), k.dtype(), k_shape}; }
+  [[nodiscard]] ConstTensorView v_view() const { return {v.as<std::byte>(), v.dtype(), v_shape}; }
+};
+
+// With `dtype`, q, k and v are converted to it; else they must agree. Throws Error that names the file.
+[[nodiscard]] ComputeInputs load_inputs(const ComputeFiles& files, std::optional<DType> dtype);
+
+// A copy in another dtype, each element rounded once.
+[[nodiscard]] Tensor converted(ConstTensorView tensor, DType dtype);
+
+// The library says "attention: k has 7 heads …": put the file of k in front, and what q, k and v are
+// underneath.
+[[nodiscard]] Error with_files(const Error& error, const ComputeFiles& files, const ComputeInputs& inputs);
+
+}  // namespace headlight::cli

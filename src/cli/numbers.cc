@@ -1,0 +1,107 @@
+#include "cli/numbers.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace headlight::cli {
+namespace {
+
+// "-o,--out" is "--out" in messages.
+std::string main_name(const std::string& names) {
+  const std::size_t comma = names.rfind(',');
+  return comma == std::string::npos ? names : names.substr(comma + 1);
+}
+
+Index read_count(const std::string& names, const std::string& text, CountLimits limits) {
+  const std::optional<Index> value = parse_integer(text);
+  if (!value || *value < limits.least || *value > limits.most) {
+    const bool bounded = limits.most != CountLimits{}.most;
+    refuse_value(names, text,
+                 bounded ? concat("a whole number from ", limits.least, " to ", limits.most)
+                         : concat("a whole number of at least ", limits.least, " that fits in memory"));
+  }
+  return *value;
+}
+
+}  // namespace
+
+std::optional<Index> parse_integer(std::string_view text) {
+  Index value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_real(std::string_view text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+void refuse_value(const std::string& names, std::string_view text, std::string_view what) {
+  throw CLI::ValidationError(main_name(names), concat("\"", escaped(text, 60), "\" is not ", what));
+}
+
+CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value,
+                       const std::string& description, CountLimits limits) {
+  const auto read = [&value, names, limits](const std::string& text) {
+    value = read_count(names, text, limits);
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+}
+
+CLI::Option* add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                       const std::string& description, CountLimits limits) {
+  const auto read = [&value, names, limits](const std::string& text) {
+    value = read_count(names, text, limits);
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+}
+
+CLI::Option* add_integer(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                         const std::string& description) {
+  constexpr Index most = CountLimits{}.most;
+  const auto read = [&value, names](const std::string& text) {
+    value = read_count(names, text, {-most, most});
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+}
+
+CLI::Option* add_real(CLI::App& command, const std::string& names, std::optional<double>& value,
+                      const std::string& description) {
+  const auto read = [&value, names](const std::string& text) {
+    value = parse_real(text);
+    if (!value) refuse_value(names, text, "a finite number");
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name("X");
+}
+
+CLI::Option* add_path(CLI::App& command, const std::string& names, std::string& value,
+                      const std::string& description) {
+  const auto read = [&value, names](const std::string& text) {
+    // `--q --k K.npy` forgot a value; a file of that name is written ./--k.
+    if (text.empty() || text.starts_with("--")) refuse_value(names, text, "a file name");
+    value = text;
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name("FILE");
+}
+
+CLI::Option* add_text(CLI::App& command, const std::string& names, std::string& value,
+                      const std::string& description) {
+  const auto read = [&value, names](const std::string& text) {
+    if (text.empty()) refuse_value(names, text, "a value");
+    value = text;
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name("TEXT");
+}
+
+CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value,
+                        const std::string& description) {
+  return command.add_flag(names, value, description)
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
+      ->disable_flag_override();
+}
+
+}  // namespace headlight::cli

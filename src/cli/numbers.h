@@ -1,0 +1,67 @@
+// Options whose values are numbers, paths or words, read strictly: the whole text must be the
+// value, an option may be given once, and every refusal is a usage error that quotes the text.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/tensor.h"
+
+namespace headlight::cli {
+
+// Decimal digits only, a minus sign where allowed. Not `1e3`, `0x10`, `+1`, `1 ` or nothing.
+[[nodiscard]] std::optional<Index> parse_integer(std::string_view text);
+// Decimal, with or without exponent; finite. Not `nan`, `inf`, `1.0x`, or `1e999`.
+[[nodiscard]] std::optional<double> parse_real(std::string_view text);
+
+struct CountLimits {
+  Index least = 0;
+  Index most = std::numeric_limits<Index>::max() / 8;  // room for sums of a few
+};
+CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value,
+                       const std::string& description, CountLimits limits = {});
+CLI::Option* add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                       const std::string& description, CountLimits limits = {});
+// May be negative.
+CLI::Option* add_integer(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                         const std::string& description);
+CLI::Option* add_real(CLI::App& command, const std::string& names, std::optional<double>& value,
+                      const std::string& description);
+CLI::Option* add_path(CLI::App& command, const std::string& names, std::string& value,
+                      const std::string& description);
+CLI::Option* add_text(CLI::App& command, const std::string& names, std::string& value,
+                      const std::string& description);
+CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value,
+                        const std::string& description);
+
+// "--threads: "abc" is not WHAT", as the exception that ends in exit code 2.
+[[noreturn]] void refuse_value(const std::string& names, std::string_view text, std::string_view what);
+
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+template <class T>
+CLI::Option* add_choice(CLI::App& command, const std::string& names, T& value, const Choices<T>& choices,
+                        const std::string& description) {
+  std::string listed;
+  for (const auto& choice : choices) listed += concat(listed.empty() ? "" : "|", choice.first);
+  const auto read = [&value, choices, names, listed](const std::string& text) {
+    for (const auto& choice : choices) {
+      if (choice.first == text) {
+        value = choice.second;
+        return;
+      }
+    }
+    refuse_value(names, text, concat("one of ", listed));
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name(listed);
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,75 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "cli/numbers.h"
+#include "core/concat.h"
+#include "headlight/error.h"
+#include "io/file.h"
+
+namespace headlight::cli {
+namespace {
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+ColorDepth depth_of_terminal() {
+  const std::string_view colorterm = environment("COLORTERM"), term = environment("TERM");
+  if (colorterm == "truecolor" || colorterm == "24bit" || term.find("direct") != term.npos)
+    return ColorDepth::full;
+  return ColorDepth::palette;
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      throw BrokenPipe{};
+    } else if (errno != EINTR) {
+      throw Error(ErrorKind::file, "file.write", concat("standard output: ", io::reason(errno)));
+    }
+  }
+}
+
+void print_error(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+CLI::Option* add_color(CLI::App& command, Color& color) {
+  return add_choice<Color>(command, "--color", color,
+                           {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}},
+                           "When to use colour; auto: on a terminal, unless NO_COLOR is set");
+}
+
+ColorDepth color_depth(Color color) {
+  if (color == Color::never) return ColorDepth::none;
+  if (color == Color::always) return depth_of_terminal();
+  const std::string_view term = environment("TERM");
+  if (!environment("NO_COLOR").empty() || !output_is_terminal() || term.empty() || term == "dumb")
+    return ColorDepth::none;
+  return depth_of_terminal();
+}
+
+bool output_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
+
+int terminal_width() noexcept {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,30 @@
+// Where output goes: standard output with its errors seen, and whether colour is welcome there.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <string_view>
+
+namespace headlight::cli {
+
+// Thrown by print() when nobody reads standard output any more; ends the program without a word.
+struct BrokenPipe {};
+
+// Writes all of it at once. Throws BrokenPipe, or Error{file} when the device is full.
+void print(std::string_view text);
+// To standard error, where nothing can be done about a failure.
+void print_error(std::string_view text) noexcept;
+
+enum class Color { automatic, always, never };
+enum class ColorDepth { none, palette, full };  // palette: the 256 colours of xterm; full: 24 bit
+
+// Adds --color auto|always|never.
+CLI::Option* add_color(CLI::App& command, Color& color);
+
+// --color decides; else NO_COLOR, a terminal, and what COLORTERM and TERM say of it.
+[[nodiscard]] ColorDepth color_depth(Color color);
+[[nodiscard]] bool output_is_terminal() noexcept;
+// Columns of the terminal, 80 when there is none.
+[[nodiscard]] int terminal_width() noexcept;
+
+}  // namespace headlight::cli

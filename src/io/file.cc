@@ -1,0 +1,72 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+
+namespace headlight::io {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::file, "file.kind", concat(escaped(path), ": ", what));
+}
+
+}  // namespace
+
+std::string reason(int error_number) { return std::generic_category().message(error_number); }
+
+void fail_file(const std::string& path, std::string_view doing, int error_number) {
+  throw Error(ErrorKind::file, concat("file.", doing),
+              concat(escaped(path), ": ", reason(error_number), " (cannot ", doing, ")"));
+}
+
+// O_NONBLOCK: opening a pipe that nobody writes to must not wait. It has no effect on regular files.
+File::File(const std::string& path)
+    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
+  if (fd_ < 0) fail_file(path, "open", errno);
+  struct stat status {};
+  const bool known = ::fstat(fd_, &status) == 0;
+  if (known && S_ISREG(status.st_mode)) {
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    return;
+  }
+  const int problem = errno;
+  ::close(fd_);
+  if (!known) fail_file(path, "open", problem);
+  refuse(path,
+         S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is a pipe or device, not a regular file");
+}
+
+File::~File() { ::close(fd_); }
+
+void File::read(std::uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_file(path_, "read", errno);
+    if (got == 0) refuse(path_, concat("became shorter while it was read (at byte ", offset, ")"));
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
+  const File file(path);
+  if (file.size() > limit) {
+    throw Error(ErrorKind::input, "file.size",
+                concat(escaped(path), ": ", file.size(), " bytes are too many (limit ", limit, ")"));
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+  file.read(0, bytes);
+  return bytes;
+}
+
+}  // namespace headlight::io

@@ -1,0 +1,40 @@
+// Files as untrusted input: regular files only, every failure an Error that names the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::io {
+
+// "No space left on device": what errno means, for messages.
+[[nodiscard]] std::string reason(int error_number);
+// Throws Error{file}: "FILE: REASON (cannot open)".
+[[noreturn]] void fail_file(const std::string& path, std::string_view doing, int error_number);
+
+// An open regular file. Pipes, devices and folders are refused before they can block or surprise.
+class File {
+ public:
+  // Throws Error{file}.
+  explicit File(const std::string& path);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  // Fills all of `bytes`; throws Error{file} when the file ends before (it shrank since it was opened).
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// The whole file, refused (input) above `limit` bytes before any memory is taken.
+[[nodiscard]] std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit);
+
+}  // namespace headlight::io

@@ -1,0 +1,31 @@
+// Arrays in NumPy's .npy format, versions 1.0 to 3.0: f2 f4 f8 i4 i8 b1, either byte order, C or
+// Fortran order, up to four axes. Files are untrusted: everything that the header claims is
+// compared with the size of the file before memory is taken. Nothing is ever executed (`object`
+// arrays are Python code and are refused).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "headlight/tensor.h"
+#include "io/outputs.h"
+
+namespace headlight::io {
+
+struct NpyArray {
+  Tensor tensor;  // C order, this machine's byte order
+  Shape shape;    // as in the file. A scalar has rank 0; its tensor is [1], for a tensor has axes
+};
+
+// Both throw Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
+[[nodiscard]] NpyArray read_npy(const std::string& path);
+[[nodiscard]] NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name);
+
+// The bytes before the data, version 1.0, padded as NumPy does. bf16 has no .npy form: Error{input}.
+[[nodiscard]] std::string npy_header(DType dtype, const Shape& shape);
+
+// Writes a tensor into a reserved output, under any shape with as many elements.
+void write_npy(Outputs& outputs, const std::string& path, const Tensor& tensor, const Shape& shape);
+
+}  // namespace headlight::io

@@ -1,0 +1,43 @@
+// Files as results: all of them whole, or none of them there.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headlight::io {
+
+enum class Existing { refuse, replace };
+
+// Results are written beside their final names and renamed when all are complete: a failure leaves
+// nothing behind, and nothing that was there is touched.
+class Outputs {
+ public:
+  explicit Outputs(Existing existing);
+  ~Outputs();
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
+
+  // Refuses, before any work is done, what could not be written at the end: an existing file, a
+  // folder, a device, the same file twice, a folder that is missing or not writable.
+  void reserve(const std::string& path);
+  // The next bytes of a reserved file.
+  void write(const std::string& path, std::span<const std::byte> bytes);
+  // Gives all files their final names.
+  void commit();
+
+ private:
+  struct Entry;
+  void check(const Entry& candidate) const;
+  void publish(Entry& entry) const;
+
+  Existing existing_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+// Removes what an unfinished Outputs has written so far. Safe in a signal handler.
+void remove_temporaries() noexcept;
+
+}  // namespace headlight::io

@@ -1,0 +1,35 @@
+// Runs the program as a user does: a process with arguments, an exit code and two streams.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace headlight::testing {
+
+struct Finished {
+  int code = -1;  // exit code; -N when signal N ended it, -1000 when it ran into the time limit
+  std::string out, err;
+  [[nodiscard]] std::string first_error_line() const { return err.substr(0, err.find('\n')); }
+};
+
+struct Launch {
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment = {"PATH=/usr/bin:/bin"};
+  std::function<void()> in_child = {};  // after its streams are set up, before the program starts
+  int seconds = 60;
+};
+
+// Runs the program at a path.
+[[nodiscard]] Finished run_process(const std::string& program, const Launch& launch);
+
+#ifdef HEADLIGHT_PROGRAM  // in test programs: the path of `headlight`
+[[nodiscard]] inline Finished run_program(const Launch& launch) {
+  return run_process(HEADLIGHT_PROGRAM, launch);
+}
+[[nodiscard]] inline Finished run_program(std::vector<std::string> arguments) {
+  return run_program(Launch{.arguments = std::move(arguments)});
+}
+#endif
+
+}  // namespace headlight::testing
