@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "core/concat.h"
+
 namespace headlight::measure {
 namespace {
 
@@ -27,6 +29,12 @@ std::string describe(void* handle, const std::string& file) {
   if (const auto version = symbol<const char* (*)()>(handle, "bli_info_get_version_str")) {
     return std::string("BLIS ") + version();
   }
+  struct DnnlVersion {
+    int major, minor, patch;
+  };
+  if (const auto version = symbol<const DnnlVersion* (*)()>(handle, "dnnl_version")) {
+    return concat("oneDNN ", version()->major, ".", version()->minor, ".", version()->patch);
+  }
   return file;
 }
 
@@ -37,9 +45,9 @@ std::unique_ptr<Cblas> Cblas::load(const std::string& library) {
     void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) return nullptr;
     std::unique_ptr<Cblas> found(new Cblas);
-    found->handle_ = handle;
     found->sgemm_ = symbol<Sgemm>(handle, "cblas_sgemm");
-    if (found->sgemm_ == nullptr) return nullptr;
+    found->dnnl_sgemm_ = symbol<DnnlSgemm>(handle, "dnnl_sgemm");
+    if (found->sgemm_ == nullptr && found->dnnl_sgemm_ == nullptr) return nullptr;
     found->name_ = describe(handle, file);
     found->set_int_ = symbol<void (*)(int)>(handle, "openblas_set_num_threads");
     if (found->set_int_ == nullptr) found->set_int_ = symbol<void (*)(int)>(handle, "MKL_Set_Num_Threads");
@@ -64,8 +72,13 @@ bool Cblas::set_threads(int threads) const {
 
 void Cblas::sgemm(Transpose transpose_b, int rows, int columns, int inner, float alpha, Matrix a, Matrix b,
                   float* c, int ldc) const {
-  sgemm_(kRowMajor, kNoTrans, transpose_b == Transpose::yes ? kTrans : kNoTrans, rows, columns, inner, alpha,
-         a.data, a.ld, b.data, b.ld, 0.0F, c, ldc);
+  if (sgemm_ != nullptr) {
+    sgemm_(kRowMajor, kNoTrans, transpose_b == Transpose::yes ? kTrans : kNoTrans, rows, columns, inner,
+           alpha, a.data, a.ld, b.data, b.ld, 0.0F, c, ldc);
+  } else {
+    (void)dnnl_sgemm_('N', transpose_b == Transpose::yes ? 'T' : 'N', rows, columns, inner, alpha, a.data,
+                      a.ld, b.data, b.ld, 0.0F, c, ldc);
+  }
 }
 
 }  // namespace headlight::measure

@@ -2,6 +2,7 @@
 // unfused path is simply not known.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,7 +11,8 @@ namespace headlight::measure {
 class Cblas {
  public:
   // A library by file name ("libblis.so.4"), or the first that is installed when the name is empty:
-  // OpenBLAS, BLIS, then whatever libblas.so.3 is. Null when there is none.
+  // OpenBLAS, BLIS, then whatever libblas.so.3 is. oneDNN has the same function under another name
+  // and is taken when asked for. Null when there is none.
   [[nodiscard]] static std::unique_ptr<Cblas> load(const std::string& library = {});
   ~Cblas();
   Cblas(const Cblas&) = delete;
@@ -35,9 +37,12 @@ class Cblas {
   Cblas() = default;
   using Sgemm = void (*)(int order, int ta, int tb, int m, int n, int k, float alpha, const float* a, int lda,
                          const float* b, int ldb, float beta, float* c, int ldc);
-  void* handle_ = nullptr;
+  using DnnlSgemm = int (*)(char ta, char tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+                            const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta,
+                            float* c, std::int64_t ldc);
   std::string name_;
-  Sgemm sgemm_ = nullptr;
+  Sgemm sgemm_ = nullptr;  // one of the two is there
+  DnnlSgemm dnnl_sgemm_ = nullptr;
   void (*set_int_)(int) = nullptr;    // OpenBLAS, MKL
   void (*set_long_)(long) = nullptr;  // BLIS: its dim_t
 };
