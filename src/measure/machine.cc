@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "headlight/context.h"
+#include "core/concat.h"
 
 namespace headlight::measure {
 namespace {
@@ -55,6 +55,20 @@ Machine describe_machine() {
   machine.memory = kilobytes(proc_value("/proc/meminfo", "MemTotal"));
   machine.available = available_memory();
   return machine;
+}
+
+std::string title(const Machine& machine) {
+  return concat(machine.cpu, ", ", machine.cores, machine.cores == 1 ? " core" : " cores");
+}
+
+std::vector<SimdTarget> compiled_targets() {
+#if defined(__x86_64__)
+  return {SimdTarget::avx512, SimdTarget::avx2, SimdTarget::sse4, SimdTarget::scalar};
+#elif defined(__aarch64__)
+  return {SimdTarget::neon};
+#else
+  return {SimdTarget::scalar};
+#endif
 }
 
 }  // namespace headlight::measure

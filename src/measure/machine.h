@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
+
+#include "headlight/context.h"
 
 namespace headlight::measure {
 
@@ -15,6 +18,10 @@ struct Machine {
 };
 
 [[nodiscard]] Machine describe_machine();
+// "AMD EPYC 7713, 2 cores"
+[[nodiscard]] std::string title(const Machine& machine);
+// The SIMD targets this program was compiled for; the CPU may lack some of them.
+[[nodiscard]] std::vector<SimdTarget> compiled_targets();
 [[nodiscard]] std::size_t available_memory();
 
 }  // namespace headlight::measure
