@@ -1,0 +1,144 @@
+// headlight bench: how fast attention is here, as a share of what this machine can do.
+#include "measure/bench.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/json_output.h"
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+#include "headlight/version.h"
+#include "measure/machine.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Settings {
+  std::vector<std::string> only;
+  std::vector<int> threads;
+  SimdTarget target = SimdTarget::automatic;
+  JsonTarget json;
+};
+
+std::vector<std::string> split_list(const std::string& names, const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    if (parts.back().empty()) refuse_value(names, text, "a list without gaps, such as A,B");
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<int> read_threads(const std::string& text) {
+  constexpr Index kMost = 1024;
+  std::vector<int> threads;
+  for (const std::string& part : split_list("--threads", text)) {
+    const std::optional<Index> count = parse_integer(part);
+    if (!count || *count < 1 || *count > kMost)
+      refuse_value("--threads", text, "a list of numbers from 1 to 1024");
+    threads.push_back(static_cast<int>(*count));
+  }
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  return threads;
+}
+
+// One line on a terminal that is overwritten; silence elsewhere.
+class Progress {
+ public:
+  Progress() : visible_(::isatty(STDERR_FILENO) == 1) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(const measure::BenchStep& step) {
+    if (!visible_) return;
+    clear();
+    print_error(fmt::format("[{}/{}] {}, {}", step.number, step.count, step.workload.name,
+                            step.threads == 1 ? "1 thread" : fmt::format("{} threads", step.threads)));
+    shown_ = true;
+  }
+
+ private:
+  void clear() noexcept {
+    if (shown_) print_error("\r\x1b[K");
+    shown_ = false;
+  }
+  bool visible_, shown_ = false;
+};
+
+std::string limits_line(const measure::BenchReport& report) {
+  std::string text = "limits:";
+  const char* comma = " ";
+  for (const auto& [threads, gflops] : report.peak_gflops) {
+    text += fmt::format("{}{:.1f} GFLOP/s and {:.1f} GB/s on {} {}", comma, gflops,
+                        report.dram_gbs.at(threads), threads, threads == 1 ? "thread" : "threads");
+    comma = ", ";
+  }
+  return text + fmt::format(" (FMA loop: {}; reading {} MB)\n", report.peak_loop, report.dram_bytes >> 20);
+}
+
+void run(const Settings& s) {
+  JsonOutput json(s.json);
+  const std::vector<measure::Workload> workloads = measure::select_workloads(s.only);
+  const measure::Machine machine = measure::describe_machine();
+  const Context context({.threads = 1, .target = s.target});
+  measure::BenchOptions options{workloads, s.threads, context.target()};
+  if (options.threads.empty()) options.threads = {1};
+  if (s.threads.empty() && machine.cores > 1) options.threads.push_back(machine.cores);
+  measure::BenchReport report;
+  {
+    Progress progress;
+    report = measure::run_bench(options, [&](const measure::BenchStep& step) { progress.show(step); });
+  }
+  if (!s.json.to_stdout()) {
+    print(fmt::format("headlight {}, {}, SIMD target {}\n", kVersion, measure::title(machine),
+                      name_of(context.target())));
+    print(limits_line(report));
+    print(fmt::format("unfused path: {}\n\n",
+                      report.cblas.empty() ? "no CBLAS found, no ratios" : report.cblas));
+    print(measure::to_table(report));
+    for (const std::string& note : report.notes) print("note: " + note + "\n");
+  }
+  json.write(measure::to_json(report));
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program) {
+  CLI::App* command = add_command(
+      program, {.name = "bench",
+                .what = "Time attention, as a share of this machine's FMA peak and against the unfused path",
+                .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--json FILE]",
+                .examples = "  headlight bench\n"
+                            "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
+                            "  headlight bench --threads 1,2 --json bench.json\n"
+                            "  headlight bench --only tiny --json -\n"});
+  const auto settings = std::make_shared<Settings>();
+  std::string names;
+  for (const measure::Workload& workload : measure::workloads()) names += fmt::format("{} ", workload.name);
+  command
+      ->add_option_function<std::string>(
+          "--only", [settings](const std::string& text) { settings->only = split_list("--only", text); },
+          "Buckets to run, separated by commas (default: all): " + names)
+      ->type_name("NAMES");
+  command
+      ->add_option_function<std::string>(
+          "--threads", [settings](const std::string& text) { settings->threads = read_threads(text); },
+          "Numbers of threads, separated by commas (default: 1 and one per core)")
+      ->type_name("LIST");
+  command
+      ->add_option_function<std::string>(
+          "--target", [settings](const std::string& text) { settings->target = parse_simd_target(text); },
+          "SIMD target: auto, scalar, sse4, avx2, avx512, neon")
+      ->type_name("NAME");
+  add_json(*command, settings->json);
+  command->callback([settings] { run(*settings); });
+}
+
+}  // namespace headlight::cli

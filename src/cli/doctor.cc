@@ -1,0 +1,146 @@
+// headlight doctor: what this machine has, what it can do, and whether the kernels are right on it.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/json_output.h"
+#include "cli/terminal.h"
+#include "headlight/version.h"
+#include "measure/check.h"
+#include "measure/limits.h"
+#include "measure/machine.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Limits {
+  int threads = 1;
+  measure::PeakSample peak;
+  double gbs = 0;
+};
+
+struct Findings {
+  measure::Machine machine;
+  SimdTarget target = SimdTarget::automatic;
+  std::vector<Limits> limits;
+  std::size_t read_bytes = 0;
+  std::vector<measure::CheckResult> checks;
+};
+
+std::string listed(const std::vector<SimdTarget>& targets, const char* quote = "") {
+  std::string text;
+  for (const SimdTarget target : targets)
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", quote, name_of(target), quote);
+  return text;
+}
+
+std::vector<Limits> measure_limits(const measure::Machine& machine, std::size_t& read_bytes) {
+  const measure::ReadBandwidth memory;
+  read_bytes = memory.bytes();
+  std::vector<Limits> limits;
+  for (const int threads : {1, machine.cores}) {
+    if (!limits.empty() && threads == 1) break;
+    limits.push_back({threads, measure::fma_peak(threads, 5), memory.measure(threads, 5)});
+  }
+  return limits;
+}
+
+std::string machine_text(const Findings& f) {
+  const auto gigabytes = [](std::size_t bytes) { return static_cast<double>(bytes) * 1e-9; };
+  std::string text = fmt::format("headlight {}, {}\n\n", kVersion, measure::title(f.machine));
+  text += fmt::format("memory         {:.1f} GB, {:.1f} GB free; pages of {} bytes\n",
+                      gigabytes(f.machine.memory), gigabytes(f.machine.available), f.machine.page_size);
+  text += fmt::format("SIMD targets   compiled: {}; on this CPU: {}; in use: {}\n",
+                      listed(measure::compiled_targets()), listed(supported_targets()), name_of(f.target));
+  for (const Limits& limit : f.limits) {
+    text += fmt::format("{:<14} {:.1f} GFLOP/s f32 multiply-add ({} loop), {:.1f} GB/s memory read ({} MB)\n",
+                        limit.threads == 1 ? "1 thread" : fmt::format("{} threads", limit.threads),
+                        limit.peak.gflops, limit.peak.loop, limit.gbs, f.read_bytes >> 20);
+  }
+  return text + "\n";
+}
+
+std::string checks_text(const Findings& f) {
+  std::string text =
+      fmt::format("kernels against the float64 reference, {} cases each; E is the scaled error\n\n",
+                  measure::check_cases().size());
+  text += fmt::format("{:<8} {:<6} {:>8} {:>6}  {:<32} {:>11}  {:<9}\n", "target", "dtype", "worst E",
+                      "limit", "in case", "weights sum", "same bits");
+  for (const measure::CheckResult& check : f.checks) {
+    text += fmt::format("{:<8} {:<6} {:>8.2f} {:>6.0f}  {:<32} {:>11}  {:<9} {}\n", name_of(check.target),
+                        name_of(check.dtype), check.worst_error, check.limit, check.worst_case,
+                        check.worst_row_sum <= 1 ? "1" : "wrong", check.same_bits ? "yes" : "no",
+                        check.good() ? "✓" : "✗");
+  }
+  for (const measure::CheckResult& check : f.checks) {
+    if (!check.good())
+      text += fmt::format("\n✗ {} {}: {}\n", name_of(check.target), name_of(check.dtype), check.failure);
+  }
+  return text;
+}
+
+// JSON has no infinity: an error beyond all bounds is null.
+std::string json_real(double value) { return std::isfinite(value) ? fmt::format("{:.4g}", value) : "null"; }
+
+std::string to_json(const Findings& f) {
+  std::string text = fmt::format(
+      "{{\n  \"version\": \"{}\",\n  \"cores\": {},\n  \"page_size\": {},\n  \"memory\": {},\n  "
+      "\"targets_compiled\": [{}],\n"
+      "  \"targets_supported\": [{}],\n  \"target\": \"{}\",\n",
+      kVersion, f.machine.cores, f.machine.page_size, f.machine.memory,
+      listed(measure::compiled_targets(), "\""), listed(supported_targets(), "\""), name_of(f.target));
+  std::string peaks, bandwidths, checks;
+  for (const Limits& limit : f.limits) {
+    peaks +=
+        fmt::format("{}\"{}\": {}", peaks.empty() ? "" : ", ", limit.threads, json_real(limit.peak.gflops));
+    bandwidths +=
+        fmt::format("{}\"{}\": {}", bandwidths.empty() ? "" : ", ", limit.threads, json_real(limit.gbs));
+  }
+  for (const measure::CheckResult& check : f.checks) {
+    checks += fmt::format(
+        "{}\n    {{\"target\": \"{}\", \"dtype\": \"{}\", \"cases\": {}, \"worst_error\": {}, \"limit\": {}, "
+        "\"same_bits\": {}, \"good\": {}}}",
+        checks.empty() ? "" : ",", name_of(check.target), name_of(check.dtype), check.cases,
+        json_real(check.worst_error), check.limit, check.same_bits, check.good());
+  }
+  return text +
+         fmt::format("  \"peak_gflops\": {{{}}},\n  \"dram_gbs\": {{{}}},\n  \"checks\": [{}\n  ]\n}}\n",
+                     peaks, bandwidths, checks);
+}
+
+void run(const JsonTarget& target) {
+  JsonOutput json(target);
+  Findings f;
+  f.machine = measure::describe_machine();
+  f.target = Context({.threads = 1}).target();
+  f.limits = measure_limits(f.machine, f.read_bytes);
+  if (!target.to_stdout()) print(machine_text(f));
+  f.checks = measure::check_kernels(supported_targets());
+  if (!target.to_stdout()) print(checks_text(f));
+  json.write(to_json(f));
+  for (const measure::CheckResult& check : f.checks) {
+    if (check.good()) continue;
+    throw Error(ErrorKind::numeric, "doctor.check",
+                fmt::format("doctor: {} kernels are wrong on this machine: {} {}", name_of(check.target),
+                            name_of(check.dtype), check.failure));
+  }
+  if (!target.to_stdout()) print("\nall checks passed\n");
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program) {
+  CLI::App* command =
+      add_command(program, {.name = "doctor",
+                            .what = "Look at this machine, and check the kernels against the reference on it",
+                            .usage = "headlight doctor [--json FILE]",
+                            .examples = "  headlight doctor\n"
+                                        "  headlight doctor --json -\n"});
+  const auto target = std::make_shared<JsonTarget>();
+  add_json(*command, *target);
+  command->callback([target] { run(*target); });
+}
+
+}  // namespace headlight::cli

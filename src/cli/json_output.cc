@@ -1,0 +1,27 @@
+#include "cli/json_output.h"
+
+#include <span>
+
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+
+namespace headlight::cli {
+
+void add_json(CLI::App& command, JsonTarget& target) {
+  add_path(command, "--json", target.path, "Also write the results as JSON; -: to standard output, alone");
+  add_switch(command, "--force", target.force, "Replace an existing JSON file (else: exit code 4)");
+}
+
+JsonOutput::JsonOutput(const JsonTarget& target)
+    : target_(target), outputs_(target.force ? io::Existing::replace : io::Existing::refuse) {
+  if (!target.path.empty() && !target.to_stdout()) outputs_.reserve(target.path);
+}
+
+void JsonOutput::write(const std::string& json) {
+  if (target_.path.empty()) return;
+  if (target_.to_stdout()) return print(json);
+  outputs_.write(target_.path, std::as_bytes(std::span(json)));
+  outputs_.commit();
+}
+
+}  // namespace headlight::cli

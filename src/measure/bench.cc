@@ -1,0 +1,121 @@
+#include "measure/bench.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/concat.h"
+#include "headlight/attention.h"
+#include "measure/cblas.h"
+#include "measure/limits.h"
+#include "measure/machine.h"
+#include "measure/timing.h"
+#include "measure/unfused.h"
+
+namespace headlight::measure {
+namespace {
+
+class Bench {
+ public:
+  explicit Bench(const BenchOptions& options) : options_(options), blas_(Cblas::load()) {
+    for (const int threads : options.threads) {
+      contexts_[threads] =
+          std::make_unique<Context>(ContextOptions{.threads = threads, .target = options.target});
+    }
+    if (blas_) report_.cblas = blas_->name();
+  }
+
+  BenchReport run(const std::function<void(const BenchStep&)>& progress) {
+    measure_bandwidth();
+    const int count = static_cast<int>(options_.workloads.size() * options_.threads.size());
+    int number = 0;
+    for (const Workload& workload : options_.workloads) {
+      WorkloadData data(workload);
+      for (const int threads : options_.threads) {
+        if (progress) progress({workload, threads, ++number, count});
+        report_.buckets.push_back(measure(data, threads));
+      }
+    }
+    state_shares();
+    return std::move(report_);
+  }
+
+ private:
+  void measure_bandwidth() {
+    const ReadBandwidth memory;
+    report_.dram_bytes = memory.bytes();
+    for (const int threads : options_.threads) report_.dram_gbs[threads] = memory.measure(threads);
+    if (memory.bytes() < ReadBandwidth::kWanted) {
+      report_.notes.push_back(concat("memory is short: bandwidth was measured on ", memory.bytes() >> 20,
+                                     " MB instead of ", ReadBandwidth::kWanted >> 20, " MB"));
+    }
+  }
+
+  // The clock of a shared machine wanders, so the peak is sampled around every bucket; shares are of
+  // the best sample of the run.
+  void sample_peak(int threads) {
+    const PeakSample sample = fma_peak(threads);
+    double& best = report_.peak_gflops[threads];
+    if (sample.gflops <= best) return;
+    best = sample.gflops;
+    report_.peak_loop = sample.loop;
+  }
+
+  BucketResult measure(WorkloadData& data, int threads) {
+    const Workload& workload = data.workload();
+    BucketResult result{.workload = workload, .threads = threads};
+    Context& context = *contexts_.at(threads);
+    const AttentionOptions options = data.options();
+    const AttentionOutputs outputs = data.outputs();
+    sample_peak(threads);
+    const Timing fused =
+        time_call([&] { attention_forward(context, data.q(), data.k(), data.v(), options, outputs); });
+    sample_peak(threads);
+    if (workload.tiny) {
+      result.us = fused.best * 1e6;
+    } else {
+      result.ms = fused.best * 1e3;
+      result.gflops = workload.flops() / fused.best * 1e-9;
+    }
+    if (const auto unfused = time_unfused(data, threads)) result.ratio_to_unfused = *unfused / fused.best;
+    return result;
+  }
+
+  std::optional<double> time_unfused(WorkloadData& data, int threads) {
+    if (!blas_) return std::nullopt;
+    const Workload& workload = data.workload();
+    const bool enough_heads = workload.batch * workload.heads >= threads;
+    Unfused unfused(*blas_, threads, enough_heads ? Unfused::Split::heads : Unfused::Split::rows);
+    const std::size_t needed = unfused.scratch_bytes(workload.length, workload.length);
+    if (const std::size_t free = available_memory(); free > 0 && needed > free / 2) {
+      report_.notes.push_back(concat(workload.name, ", ", threads, " threads: the unfused path needs ",
+                                     needed >> 20, " MB for its scores, too much for this machine"));
+      return std::nullopt;
+    }
+    const AttentionOutputs outputs = data.outputs();
+    const Timing timing = time_call(
+        [&] { unfused.forward(data.q(), data.k(), data.v(), workload.causal, outputs.out, outputs.weights); },
+        {.min_runs = 5, .min_seconds = 0.3});
+    return timing.best;
+  }
+
+  void state_shares() {
+    for (BucketResult& bucket : report_.buckets) {
+      const double peak = report_.peak_gflops[bucket.threads], gbs = report_.dram_gbs[bucket.threads];
+      if (bucket.gflops && peak > 0) bucket.percent_of_limit = *bucket.gflops / peak * 100;
+      if (bucket.gbs && gbs > 0) bucket.percent_of_limit = *bucket.gbs / gbs * 100;
+    }
+  }
+
+  const BenchOptions& options_;
+  std::unique_ptr<Cblas> blas_;
+  std::map<int, std::unique_ptr<Context>> contexts_;
+  BenchReport report_;
+};
+
+}  // namespace
+
+BenchReport run_bench(const BenchOptions& options, const std::function<void(const BenchStep&)>& progress) {
+  return Bench(options).run(progress);
+}
+
+}  // namespace headlight::measure

@@ -1,0 +1,53 @@
+// Runs workloads and states the results as shares of what the machine can do.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/context.h"
+#include "measure/workloads.h"
+
+namespace headlight::measure {
+
+struct BucketResult {
+  Workload workload;
+  int threads = 1;
+  // What does not apply stays empty, and is null in the JSON.
+  std::optional<double> ms = {}, us = {}, gflops = {}, gbs = {}, percent_of_limit = {}, ratio_to_unfused = {};
+};
+
+struct BenchReport {
+  std::map<int, double> peak_gflops, dram_gbs;  // by number of threads; the best seen in this run
+  std::vector<BucketResult> buckets;
+  std::string peak_loop;           // the instruction set that reached the peak
+  std::string cblas;               // what the unfused path used; empty: no CBLAS found
+  std::size_t dram_bytes = 0;      // the size of the buffer that was read; 0: no memory for one
+  std::vector<std::string> notes;  // what could not be measured, and why
+};
+
+struct BenchOptions {
+  std::vector<Workload> workloads;
+  std::vector<int> threads;
+  SimdTarget target = SimdTarget::automatic;
+};
+
+// Told before each bucket is measured.
+struct BenchStep {
+  const Workload& workload;
+  int threads;
+  int number, count;  // number counts from 1
+};
+
+[[nodiscard]] BenchReport run_bench(const BenchOptions& options,
+                                    const std::function<void(const BenchStep&)>& progress = {});
+
+// {"peak_gflops": {"1": …}, "dram_gbs": {…}, "buckets": [{"name": …, "threads": …, …}]}
+[[nodiscard]] std::string to_json(const BenchReport& report);
+
+// The table for people; a line per bucket.
+[[nodiscard]] std::string to_table(const BenchReport& report);
+
+}  // namespace headlight::measure

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include "measure/bench.h"
+
+namespace headlight::measure {
+namespace {
+
+std::string json_number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "null";
+}
+
+// Bandwidth that could not be measured is 0 in the report and null in the JSON.
+std::string json_by_threads(const std::map<int, double>& values) {
+  std::string text = "{";
+  for (const auto& [threads, value] : values) {
+    if (text.size() > 1) text += ", ";
+    text += fmt::format("\"{}\": {}", threads, json_number(value > 0 ? std::optional(value) : std::nullopt));
+  }
+  return text + "}";
+}
+
+std::string cell(const std::optional<double>& value, const char* format) {
+  return value ? fmt::format(fmt::runtime(format), *value) : "–";
+}
+
+// Pads by characters seen, not by bytes: the dash of an empty cell has three bytes.
+std::string right(const std::string& text, std::size_t width) {
+  std::size_t seen = 0;
+  for (const char c : text) seen += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+  return std::string(width > seen ? width - seen : 0, ' ') + text;
+}
+
+std::string time_cell(const BucketResult& bucket) {
+  if (bucket.us) return fmt::format("{:.3f} µs", *bucket.us);
+  return bucket.ms ? fmt::format("{:.3f} ms", *bucket.ms) : "–";
+}
+
+}  // namespace
+
+std::string to_json(const BenchReport& report) {
+  std::string text = fmt::format("{{\n  \"peak_gflops\": {},\n  \"dram_gbs\": {},\n  \"buckets\": [",
+                                 json_by_threads(report.peak_gflops), json_by_threads(report.dram_gbs));
+  const char* comma = "";
+  for (const BucketResult& bucket : report.buckets) {
+    text += fmt::format(
+        "{}\n    {{\"name\": \"{}\", \"threads\": {}, \"ms\": {}, \"us\": {}, \"gflops\": {}, \"gbs\": {}, "
+        "\"percent_of_limit\": {}, \"ratio_to_unfused\": {}}}",
+        comma, bucket.workload.name, bucket.threads, json_number(bucket.ms), json_number(bucket.us),
+        json_number(bucket.gflops), json_number(bucket.gbs), json_number(bucket.percent_of_limit),
+        json_number(bucket.ratio_to_unfused));
+    comma = ",";
+  }
+  return text + "\n  ]\n}\n";
+}
+
+std::string to_table(const BenchReport& report) {
+  std::string text = fmt::format("{:<17} {:<24} {:>7} {:>13} {:>9} {:>9} {:>10}\n", "bucket", "shape",
+                                 "threads", "time", "GFLOP/s", "% of peak", "× unfused");
+  for (const BucketResult& bucket : report.buckets) {
+    text +=
+        fmt::format("{:<17} {:<24} {:>7} {} {} {} {}\n", bucket.workload.name, bucket.workload.shape_text(),
+                    bucket.threads, right(time_cell(bucket), 13), right(cell(bucket.gflops, "{:.1f}"), 9),
+                    right(cell(bucket.percent_of_limit, "{:.1f} %"), 9),
+                    right(cell(bucket.ratio_to_unfused, "{:.2f}"), 10));
+  }
+  return text;
+}
+
+}  // namespace headlight::measure

@@ -1,0 +1,50 @@
+// A CBLAS found at run time. The program neither links nor needs one: without it the ratio to the
+// unfused path is simply not known.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace headlight::measure {
+
+class Cblas {
+ public:
+  // A library by file name ("libblis.so.4"), or the first that is installed when the name is empty:
+  // OpenBLAS, BLIS, then whatever libblas.so.3 is. oneDNN has the same function under another name
+  // and is taken when asked for. Null when there is none.
+  [[nodiscard]] static std::unique_ptr<Cblas> load(const std::string& library = {});
+  ~Cblas();
+  Cblas(const Cblas&) = delete;
+  Cblas& operator=(const Cblas&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  // "OpenBLAS 0.3.21 …"
+
+  // For the calls that follow. A library without such a function keeps its own mind; false then.
+  bool set_threads(int threads) const;
+
+  enum class Transpose { no, yes };
+  // c [rows, columns] = alpha · a [rows, inner] · b, b [inner, columns], or its transpose in memory.
+  // All row-major; ld is the distance between two rows.
+  struct Matrix {
+    const float* data;
+    int ld;
+  };
+  void sgemm(Transpose transpose_b, int rows, int columns, int inner, float alpha, Matrix a, Matrix b,
+             float* c, int ldc) const;
+
+ private:
+  Cblas() = default;
+  using Sgemm = void (*)(int order, int ta, int tb, int m, int n, int k, float alpha, const float* a, int lda,
+                         const float* b, int ldb, float beta, float* c, int ldc);
+  using DnnlSgemm = int (*)(char ta, char tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+                            const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta,
+                            float* c, std::int64_t ldc);
+  std::string name_;
+  Sgemm sgemm_ = nullptr;  // one of the two is there
+  DnnlSgemm dnnl_sgemm_ = nullptr;
+  void (*set_int_)(int) = nullptr;    // OpenBLAS, MKL
+  void (*set_long_)(long) = nullptr;  // BLIS: its dim_t
+};
+
+}  // namespace headlight::measure

@@ -1,0 +1,44 @@
+// Are the kernels right on this machine? Every SIMD target that the CPU can run, in every dtype, on a
+// few dozen small problems that cover the options, against the reference.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headlight/attention.h"
+
+namespace headlight::measure {
+
+struct CheckResult {
+  SimdTarget target = SimdTarget::automatic;
+  DType dtype = DType::f32;
+  int cases = 0;
+  double worst_error = 0;       // scaled error E; see accuracy.h
+  std::string worst_case = {};  // its name
+  double limit = 0;
+  double worst_row_sum = 0;  // in units of what is allowed: 1 is the limit
+  bool same_bits = true;     // on one and on several threads, with weights asked for or not
+  std::string failure = {};  // the first thing that went wrong, empty when all is well
+
+  [[nodiscard]] bool good() const { return failure.empty(); }
+};
+
+// One small problem: shape and options, described by its name.
+struct CheckCase {
+  const char* name;
+  Index batch = 2, heads = 4, kv_heads = 4, q_len = 33, k_len = 33, dim = 16, value_dim = 16;
+  Visibility visible = Visibility::all();
+  double softcap = 0;
+  std::optional<double> scale = std::nullopt;
+  float spread = 1;  // of q: 20 makes scores that only a subtracted maximum survives
+  bool alibi = false, bias = false, mask = false, sinks = false, lengths = false;
+};
+[[nodiscard]] std::span<const CheckCase> check_cases();
+
+using CheckProgress = std::function<void(SimdTarget, DType)>;
+[[nodiscard]] std::vector<CheckResult> check_kernels(std::span<const SimdTarget> targets,
+                                                     const CheckProgress& progress = {});
+
+}  // namespace headlight::measure

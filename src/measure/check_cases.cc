@@ -1,0 +1,85 @@
+#include <array>
+
+#include "measure/check.h"
+
+namespace headlight::measure {
+namespace {
+
+// Lengths and widths sit on and beside the kernels' vector and tile sizes: that is where mistakes live.
+constexpr std::array<CheckCase, 36> kCases = {{
+    {.name = "plain"},
+    {.name = "one key", .q_len = 5, .k_len = 1},
+    {.name = "one query", .q_len = 1, .k_len = 97},
+    {.name = "width 1", .dim = 1, .value_dim = 1},
+    {.name = "width 3", .q_len = 6, .k_len = 6, .dim = 3, .value_dim = 3},
+    {.name = "width 59", .q_len = 31, .k_len = 65, .dim = 59, .value_dim = 59},
+    {.name = "width 64", .heads = 2, .kv_heads = 2, .q_len = 64, .k_len = 64, .dim = 64, .value_dim = 64},
+    {.name = "width 111", .heads = 2, .kv_heads = 2, .q_len = 17, .k_len = 47, .dim = 111, .value_dim = 111},
+    {.name = "width 128",
+     .batch = 1,
+     .heads = 2,
+     .kv_heads = 2,
+     .q_len = 48,
+     .k_len = 63,
+     .dim = 128,
+     .value_dim = 128},
+    {.name = "width 257",
+     .batch = 1,
+     .heads = 1,
+     .kv_heads = 1,
+     .q_len = 9,
+     .k_len = 33,
+     .dim = 257,
+     .value_dim = 257},
+    {.name = "narrow values", .dim = 40, .value_dim = 7},
+    {.name = "wide values", .dim = 8, .value_dim = 80},
+    {.name = "300 keys", .batch = 1, .heads = 2, .kv_heads = 2, .q_len = 50, .k_len = 300},
+    {.name = "1100 keys", .batch = 1, .heads = 1, .kv_heads = 1, .q_len = 20, .k_len = 1100},
+    {.name = "causal", .visible = Visibility::causal()},
+    {.name = "causal, 257 tokens",
+     .batch = 1,
+     .heads = 1,
+     .kv_heads = 1,
+     .q_len = 257,
+     .k_len = 257,
+     .visible = Visibility::causal()},
+    {.name = "causal, cached keys", .q_len = 7, .k_len = 65, .visible = Visibility::causal()},
+    {.name = "causal, more queries than keys", .q_len = 40, .k_len = 15, .visible = Visibility::causal()},
+    {.name = "causal from the top left", .q_len = 20, .k_len = 50, .visible = {.right = 0, .offset = 0}},
+    {.name = "window of 5", .q_len = 65, .k_len = 65, .visible = Visibility::window(5)},
+    {.name = "window of 70", .batch = 1, .q_len = 129, .k_len = 129, .visible = Visibility::window(70)},
+    {.name = "window to both sides", .q_len = 65, .k_len = 65, .visible = {.left = 9, .right = 4}},
+    {.name = "prefix of 10", .q_len = 34, .k_len = 34, .visible = Visibility::prefix_lm(10)},
+    {.name = "grouped heads 8:2", .heads = 8, .kv_heads = 2, .visible = Visibility::causal()},
+    {.name = "one kv head", .heads = 5, .kv_heads = 1, .q_len = 17, .k_len = 40},
+    {.name = "softcap", .softcap = 5},
+    {.name = "softcap, large scores", .softcap = 30, .spread = 20},
+    {.name = "ALiBi", .visible = Visibility::causal(), .alibi = true},
+    {.name = "bias", .bias = true},
+    {.name = "mask", .mask = true},
+    {.name = "mask and causal", .q_len = 65, .k_len = 65, .visible = Visibility::causal(), .mask = true},
+    {.name = "sinks", .sinks = true},
+    {.name = "lengths", .q_len = 40, .k_len = 70, .visible = Visibility::causal(), .lengths = true},
+    {.name = "scale 1, large scores", .scale = 1.0, .spread = 20},
+    {.name = "negative scale", .scale = -0.3},
+    {.name = "everything",
+     .heads = 6,
+     .kv_heads = 3,
+     .q_len = 47,
+     .k_len = 66,
+     .dim = 24,
+     .value_dim = 19,
+     .visible = Visibility::window(40),
+     .softcap = 8,
+     .alibi = true,
+     .bias = true,
+     .mask = true,
+     .sinks = true,
+     .lengths = true},
+}};
+
+}  // namespace
+
+std::span<const CheckCase> check_cases() { return kCases; }
+
+}  // namespace headlight::measure

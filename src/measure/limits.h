@@ -1,0 +1,43 @@
+// What this machine can do at most: f32 multiply-adds in registers, and reading memory. A bench
+// states its results as a share of these, measured in the same run, because machines differ and the
+// clock of one machine differs from minute to minute.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace headlight::measure {
+
+struct PeakSample {
+  double gflops = 0;
+  const char* loop = "";  // the instruction set that reached it: "avx512", "avx2", "sse2", …
+};
+
+// Best of `samples` short register-only loops on `threads` threads at once; each sample lasts about
+// `seconds`. Tries every vector width of the CPU, as the widest is not always the fastest.
+[[nodiscard]] PeakSample fma_peak(int threads, int samples = 3, double seconds = 0.015);
+
+// One buffer, much larger than the caches, that can be read again and again.
+class ReadBandwidth {
+ public:
+  static constexpr std::size_t kWanted = std::size_t{512} << 20;
+
+  // Takes less than `wanted` when the machine is short of memory: see bytes().
+  explicit ReadBandwidth(std::size_t wanted = kWanted);
+  ~ReadBandwidth();
+  ReadBandwidth(const ReadBandwidth&) = delete;
+  ReadBandwidth& operator=(const ReadBandwidth&) = delete;
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }  // 0: no memory at all
+  // GB/s, best of `passes` over the whole buffer; 0 when there is no buffer.
+  [[nodiscard]] double measure(int threads, int passes = 7) const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace headlight::measure

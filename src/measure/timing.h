@@ -1,0 +1,61 @@
+// The best of several timed runs. Shared machines are noisy upwards only, so the minimum is the
+// number that repeats; the median is kept to show how noisy the moment was.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace headlight::measure {
+
+[[nodiscard]] inline double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct TimingPolicy {
+  int min_runs = 7;          // timed runs, after the warm-up
+  double min_seconds = 0.5;  // keep going until this much was timed: short calls get many runs
+  double max_seconds = 60;   // and stop here, though never below three runs
+};
+
+struct Timing {
+  double best = 0, median = 0;  // seconds per call
+  int runs = 0;
+};
+
+// Times call(). Calls far shorter than the clock's grain are grouped, so that one timed run lasts at
+// least a fifth of a millisecond.
+template <class Call>
+[[nodiscard]] Timing time_call(const Call& call, const TimingPolicy& policy = {}) {
+  constexpr double kGrain = 200e-6;
+  call();  // the first call sizes scratch memory and touches pages
+  std::int64_t group = 1;
+  const auto run = [&] {
+    const double begin = now_seconds();
+    for (std::int64_t i = 0; i < group; ++i) call();
+    return now_seconds() - begin;
+  };
+  double once = run();
+  while (once < kGrain && group < (std::int64_t{1} << 20)) {
+    group *= 2;
+    once = run();
+  }
+  std::vector<double> seconds;
+  double total = 0;
+  const auto enough = [&] {
+    const int runs = static_cast<int>(seconds.size());
+    if (total >= policy.max_seconds && runs >= 3) return true;
+    return runs >= policy.min_runs && total >= policy.min_seconds;
+  };
+  while (!enough()) {
+    seconds.push_back(run());
+    total += seconds.back();
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const double per_call = 1.0 / static_cast<double>(group);
+  return {seconds.front() * per_call, seconds[seconds.size() / 2] * per_call,
+          static_cast<int>(seconds.size())};
+}
+
+}  // namespace headlight::measure

@@ -1,0 +1,129 @@
+#include "measure/workloads.h"
+
+#include <array>
+
+#include "core/concat.h"
+
+namespace headlight::measure {
+namespace {
+
+constexpr std::array<Workload, 15> kWorkloads = {{
+    {.name = "tiny", .length = 6, .dim = 3, .tiny = true},
+    {.name = "full_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64},
+    {.name = "causal_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64, .causal = true},
+    {.name = "small_full", .batch = 32, .heads = 8, .kv_heads = 8, .length = 64, .dim = 64},
+    {.name = "small_causal", .batch = 32, .heads = 8, .kv_heads = 8, .length = 64, .dim = 64, .causal = true},
+    {.name = "weights_512_64", .heads = 12, .kv_heads = 12, .length = 512, .dim = 64, .weights = true},
+    {.name = "full_1024_64", .heads = 12, .kv_heads = 12, .length = 1024, .dim = 64},
+    {.name = "causal_1024_64", .heads = 12, .kv_heads = 12, .length = 1024, .dim = 64, .causal = true},
+    {.name = "gqa_1024_128", .heads = 32, .kv_heads = 8, .length = 1024, .dim = 128, .causal = true},
+    {.name = "full_4096_64", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 64},
+    {.name = "causal_4096_64", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 64, .causal = true},
+    {.name = "full_4096_128", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 128},
+    {.name = "causal_4096_128", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 128, .causal = true},
+    {.name = "full_16384_64", .length = 16384, .dim = 64},
+    {.name = "causal_16384_64", .length = 16384, .dim = 64, .causal = true},
+}};
+
+constexpr std::array<std::string_view, 7> kPlanned = {
+    "train_512_64",    "train_2048_64",    "decode_4096_f32",  "decode_32768_f32",
+    "decode_4096_f16", "decode_32768_f16", "decode_32768_int8"};
+
+std::string all_names() {
+  std::string text;
+  for (const Workload& workload : kWorkloads) text += concat(text.empty() ? "" : ", ", workload.name);
+  return text;
+}
+
+// The error names the bucket; a name from outside may hold anything, so only plain ones are shown.
+std::string shown(const std::string& name) {
+  std::string text = name.substr(0, 40);
+  for (char& c : text) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return text;
+}
+
+void check_name(const std::string& name) {
+  for (const Workload& workload : kWorkloads) {
+    if (workload.name == name) return;
+  }
+  for (const std::string_view planned : kPlanned) {
+    if (planned != name) continue;
+    throw Error(ErrorKind::usage, "bench.planned",
+                concat("bench: bucket \"", name, "\" is not measured yet\n  buckets: ", all_names()));
+  }
+  throw Error(ErrorKind::usage, "bench.name",
+              concat("bench: no bucket is called \"", shown(name), "\"\n  buckets: ", all_names()));
+}
+
+}  // namespace
+
+double Workload::flops() const {
+  const double whole = 4.0 * static_cast<double>(batch) * static_cast<double>(heads) *
+                       static_cast<double>(length) * static_cast<double>(length) * static_cast<double>(dim);
+  return causal ? whole / 2 : whole;
+}
+
+std::string Workload::shape_text() const {
+  std::string text = concat("B", batch, " H", heads);
+  if (kv_heads != heads) text += concat(":", kv_heads);
+  text += concat(" L", length, " D", dim);
+  if (causal) text += " causal";
+  if (weights) text += " weights";
+  return text;
+}
+
+std::span<const Workload> workloads() { return kWorkloads; }
+std::span<const std::string_view> planned_workloads() { return kPlanned; }
+
+std::vector<Workload> select_workloads(std::span<const std::string> names) {
+  for (const std::string& name : names) check_name(name);
+  std::vector<Workload> chosen;
+  for (const Workload& workload : kWorkloads) {
+    const bool named = std::find(names.begin(), names.end(), workload.name) != names.end();
+    if (names.empty() || named) chosen.push_back(workload);
+  }
+  return chosen;
+}
+
+void fill_normal(TensorView tensor, std::uint64_t seed) {
+  // The sum of four 16-bit uniforms, centred and scaled to variance 1: near enough to normal, and
+  // every step is exact, so the values do not depend on a library's random numbers.
+  std::uint64_t state = seed * 2 + 1;
+  auto* values = tensor.as<float>();
+  const Index count = tensor.shape().elements();
+  constexpr float kDeviation = 37837.2F;  // of the sum: 65536 · sqrt(4 / 12)
+  for (Index i = 0; i < count; ++i) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    std::uint64_t bits = state ^ (state >> 29);
+    bits *= 0x9E3779B97F4A7C15ULL;
+    const std::uint64_t sum =
+        (bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) + ((bits >> 32) & 0xFFFF) + (bits >> 48);
+    values[i] = (static_cast<float>(sum) - 131070.0F) / kDeviation;
+  }
+}
+
+WorkloadData::WorkloadData(const Workload& w)
+    : workload_(w),
+      q_(Shape{w.batch, w.heads, w.length, w.dim}),
+      k_(Shape{w.batch, w.kv_heads, w.length, w.dim}),
+      v_(Shape{w.batch, w.kv_heads, w.length, w.dim}),
+      out_(Shape{w.batch, w.heads, w.length, w.dim}) {
+  if (w.weights) weights_ = Tensor(Shape{w.batch, w.heads, w.length, w.length});
+  fill_normal(q_, 1);
+  fill_normal(k_, 2);
+  fill_normal(v_, 3);
+}
+
+AttentionOutputs WorkloadData::outputs() {
+  AttentionOutputs outputs{.out = out_.view()};
+  if (workload_.weights) outputs.weights = weights_.view();
+  return outputs;
+}
+
+AttentionOptions WorkloadData::options() const {
+  return {.visible = workload_.causal ? Visibility::causal() : Visibility::all()};
+}
+
+}  // namespace headlight::measure

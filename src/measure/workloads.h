@@ -1,0 +1,58 @@
+// The named workloads ("buckets") of `headlight bench`. Names and shapes are an interface: the
+// numbers in docs/performance.md, tools/bench_diff and the peers' programs all speak of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/attention.h"
+
+namespace headlight::measure {
+
+struct Workload {
+  std::string_view name;
+  Index batch = 1, heads = 1, kv_heads = 1, length = 1, dim = 1;
+  bool causal = false;
+  bool weights = false;  // all weights returned
+  bool tiny = false;     // a call's overhead: stated in microseconds, not as a share of a limit
+
+  // Two products of 2 flop per multiply-add; softmax is not counted. Causal counts exactly half,
+  // so computing scores that are then masked shows as a low rate.
+  [[nodiscard]] double flops() const;
+  [[nodiscard]] std::string shape_text() const;  // "B1 H32:8 L1024 D128 causal"
+};
+
+// In the order in which they run: short ones first.
+[[nodiscard]] std::span<const Workload> workloads();
+
+// Workloads that are named but not yet measured: they need backward passes and a decoder.
+[[nodiscard]] std::span<const std::string_view> planned_workloads();
+
+// The workloads named in `names`, in the order of workloads(); all of them when it is empty.
+// Throws Error{usage} listing the names when one is unknown or not yet measured.
+[[nodiscard]] std::vector<Workload> select_workloads(std::span<const std::string> names);
+
+// Inputs, outputs and options of one workload, filled with numbers that look like normal activations.
+class WorkloadData {
+ public:
+  explicit WorkloadData(const Workload& workload);
+
+  [[nodiscard]] const Workload& workload() const noexcept { return workload_; }
+  [[nodiscard]] ConstTensorView q() const { return q_; }
+  [[nodiscard]] ConstTensorView k() const { return k_; }
+  [[nodiscard]] ConstTensorView v() const { return v_; }
+  [[nodiscard]] AttentionOutputs outputs();
+  [[nodiscard]] AttentionOptions options() const;
+
+ private:
+  Workload workload_;
+  Tensor q_, k_, v_, out_, weights_;
+};
+
+// Fills an f32 tensor with a fixed, roughly normal sequence: the same numbers for the same seed on
+// every machine, so that a peer's program can be given the same problem.
+void fill_normal(TensorView tensor, std::uint64_t seed);
+
+}  // namespace headlight::measure
