@@ -105,6 +105,26 @@ class Forward {
   }
   [[nodiscard]] Workspace<T> workspace(int worker) { return Workspace<T>(ctx_.scratch(worker, bytes_), problem_, plan_); }
 
+  // Short sequences are over before the hardware has seen a pattern: fetch what this worker probably
+  // takes next while it computes.
+  void prefetch(Index number) const {
+    if (number >= problem_.sequences * problem_.kv_heads || problem_.packed) return;
+    constexpr Index kMost = 32 << 10, kLine = 64;
+    const Index batch = number / problem_.kv_heads, head = number % problem_.kv_heads;
+    const auto fetch = [&](const ConstTensorView& view, Index at_head) {
+      const auto size = static_cast<Index>(size_of(view.dtype()));
+      const auto* first = view.as<char>() + (batch * view.stride(0) + at_head * view.stride(1)) * size;
+      const Index row = view.dim(3) * size;
+      if (row * view.dim(2) > kMost) return;
+      for (Index i = 0; i < view.dim(2); ++i) {
+        for (Index x = 0; x < row; x += kLine) __builtin_prefetch(first + i * view.stride(2) * size + x, 0, 2);
+      }
+    };
+    fetch(problem_.k, head);
+    fetch(problem_.v, head);
+    if (problem_.group == 1) fetch(problem_.q, head);
+  }
+
   // A task is a whole unit: its packed keys never leave the worker's cache.
   void run_local(Index units, int workers) {
     reserve_workers(workers, packed_elements(problem_.k_longest));
@@ -154,6 +174,7 @@ class Forward {
     ctx_.pool().run(units, workers, [&](int worker, Index number) {
       const Unit unit = unit_of(problem_, number);
       const Workspace<T> space = workspace(worker);
+      prefetch(number + workers);
       forward_block(unit, 0, space, [&](Range range) { return packed(unit, range, space.packed); });
     });
   }
@@ -179,8 +200,7 @@ class Forward {
       const Block<T> block = block_of(unit, space);
       const Index begin = task % segments * plan_.segment_keys;
       const Range range{begin, std::min(begin + plan_.segment_keys, block.all_keys.end)};
-      reset(state_of(task), block.rows);
-      if (range.size() <= 0 || range.end <= block.all_keys.begin) return;
+      if (range.size() <= 0 || range.end <= block.all_keys.begin) return reset(state_of(task), block.rows);
       T* keep[kBlockRows];
       absorb_range(block, range, packed(unit, range, space.packed), space, state_of(task), kept_rows(block, keep), false);
     });
@@ -207,13 +227,17 @@ class Forward {
 
   void absorb_range(const Block<T>& block, Range range, const KeySource<T>& source, const Workspace<T>& space,
                     const kernels::SoftmaxState<T>& state, T* const* keep, bool careful) const {
-    reset(state, block.rows);
+    kernels::AbsorbOptions<T> how{.fresh = true, .careful = careful};
+    T* rows[kBlockRows];
     block.for_each_tile(range, source, space, [&](const kernels::Tile<T>& tile) {
-      if (keep == nullptr) return kernels_.absorb(tile, state, nullptr, careful);
-      T* rows[kBlockRows];
-      for (int r = 0; r < block.rows; ++r) rows[r] = keep[r] + tile.first_key;
-      kernels_.absorb(tile, state, rows, careful);
+      if (keep != nullptr) {
+        for (int r = 0; r < block.rows; ++r) rows[r] = keep[r] + tile.first_key;
+        how.keep = rows;
+      }
+      kernels_.absorb(tile, state, how);
+      how.fresh = false;
     });
+    if (how.fresh) reset(state, block.rows);  // no tile at all
   }
 
   template <class SourceFor>
@@ -233,13 +257,13 @@ class Forward {
     T* keep[kBlockRows];
     T* const* kept = kept_rows(block, keep);
     bool first = true;
-    reset(space.total, block.rows);
     for_each_segment(block, [&](Range range) {
       const kernels::SoftmaxState<T>& state = first ? space.total : space.part;
       absorb_range(block, range, source_for(range), space, state, kept, careful);
       if (!first) kernels_.merge(space.total, space.part, block.rows, plan_.value_dim);
       first = false;
     });
+    if (first) reset(space.total, block.rows);  // rows that see no key
     return finish(block, space.total, scale);
   }
 
@@ -262,7 +286,7 @@ class Forward {
     for (int r = 0; r < block.rows; ++r) {
       const bool real = block.query[r] < sequence.q_len;
       const double sink = sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
-      scale[r] = row_scale(total.max[r], total.sum[r], sink);
+      scale[r] = row_scale(total.max[r], total.sum[r], sink, !outputs_.lse.empty());
       const TensorView& out = outputs_.out;
       const Index at = statistic_offset(out, sequence, block.head[r], block.query[r]);
       kernels_.store_row(total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim),

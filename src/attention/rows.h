@@ -20,9 +20,9 @@ struct RowScale {
 inline constexpr double kLn2 = 0.69314718055994530942;
 inline constexpr double kLog2E = 1.4426950408889634074;
 
-// `sink` in nats; -inf is none. A row that saw nothing has sum 0: it stays the identity of merge().
+// `sink` in nats; -inf is none. The logarithm is only taken when somebody wants it. A row that saw nothing has sum 0: it stays the identity of merge().
 template <class T>
-[[nodiscard]] RowScale<T> row_scale(T max, T sum, double sink) {
+[[nodiscard]] RowScale<T> row_scale(T max, T sum, double sink, bool with_lse) {
   RowScale<T> scale;
   const bool empty = sum == 0;
   const double m = max, l = sum;
@@ -39,7 +39,7 @@ template <class T>
   if (total == 0) return scale;
   scale.shift = empty ? T{0} : max;
   scale.factor = empty ? T{0} : static_cast<T>(keys_share / total);
-  scale.lse = (top + std::log2(total)) * kLn2;
+  if (with_lse) scale.lse = (top + std::log2(total)) * kLn2;
   // A NaN or +inf among the logits makes the whole row NaN; its largest logit says so too.
   scale.max = std::isnan(l) ? l : empty ? scale.max : m * kLn2;
   return scale;

@@ -157,7 +157,8 @@ HWY_ATTR void careful_values(const Tile<T>& tile, int r, const T* row, const boo
 }
 
 template <class T>
-HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state, const T* alpha) {
+HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state, const T* alpha,
+                            bool fresh) {
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>())), panel = 2 * lanes;
   for (int x = 0; x < tile.value_dim; x += panel) {
     const T* values = tile.values + x / panel * tile.value_panel_stride;
@@ -165,19 +166,36 @@ HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const So
       const StripRange range = plan.range[s];
       if (range.begin >= range.end) continue;
       const int first = s * kStrip;
-      multiply_strip<T, true>(HWY_MIN(kStrip, tile.rows - first), tile.value_dim - x > lanes ? 2 : 1,
-                              {range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
-                               tile.scores_stride, values + range.begin * tile.value_stride, tile.value_stride,
-                               state.acc + first * state.acc_stride + x, state.acc_stride, alpha + first});
+      const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
+      const StripArgs<T> args{range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
+                              tile.scores_stride, values + range.begin * tile.value_stride, tile.value_stride,
+                              state.acc + first * state.acc_stride + x, state.acc_stride, alpha + first};
+      if (fresh) multiply_strip<T, false>(rows, vectors, args);
+      else multiply_strip<T, true>(rows, vectors, args);
     }
   }
 }
 
+// Rows that this first tile does not touch start from nothing.
 template <class T>
-HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, T* const* keep, bool careful) {
+HWY_INLINE void clear(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state, bool all) {
+  for (int r = 0; r < (tile.rows + 15) / 16 * 16; ++r) {
+    state.max[r] = kHidden<T>;
+    state.sum[r] = 0;
+  }
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    if (!all && range.begin < range.end) continue;
+    std::memset(state.acc + r * state.acc_stride, 0, sizeof(T) * static_cast<std::size_t>(tile.value_dim));
+  }
+}
+
+template <class T>
+HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const AbsorbOptions<T>& options) {
   StripPlan plan;
   HWY_ALIGN T top[kMaxRows], shift[kMaxRows], alpha[kMaxRows];
   score_strips(tile, plan);
+  if (options.fresh) clear(tile, plan, state, options.careful);
   for (int r = 0; r < tile.rows; ++r) {
     const StripRange range = plan.range[r / kStrip];
     top[r] = kHidden<T>;
@@ -186,8 +204,8 @@ HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, T* const
     const StripRange wide = computed<T>(range);
     finish_scores(tile, r, wide, row);
     top[r] = row_max(row, wide);
-    if (keep != nullptr && tile.begin[r] < tile.end[r]) {
-      std::memcpy(keep[r] + tile.begin[r], row + tile.begin[r],
+    if (options.keep != nullptr && tile.begin[r] < tile.end[r]) {
+      std::memcpy(options.keep[r] + tile.begin[r], row + tile.begin[r],
                   sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
     }
   }
@@ -198,14 +216,14 @@ HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, T* const
     T* row = tile.scores + r * tile.scores_stride;
     const StripRange wide = computed<T>(range);
     bool hidden[kMaxTileKeys];
-    if (careful) {
+    if (options.careful) {
       for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<T>;
     }
     const T sum = exponentiate(row, wide, shift[r]);
     state.sum[r] = state.sum[r] * alpha[r] + sum;
-    if (careful) careful_values(tile, r, row, hidden, alpha[r], state.acc + r * state.acc_stride);
+    if (options.careful) careful_values(tile, r, row, hidden, alpha[r], state.acc + r * state.acc_stride);
   }
-  if (!careful) values_strips(tile, plan, state, alpha);
+  if (!options.careful) values_strips(tile, plan, state, alpha, options.fresh);
 }
 
 template <class T>

@@ -57,6 +57,16 @@ struct Tile {
   Index scores_stride = 0;
 };
 
+// How absorb() takes a tile into the rows' states.
+template <class T>
+struct AbsorbOptions {
+  bool fresh = false;          // the states hold nothing yet, not even zeros
+  // Multiplies no weight with the value of a key that the row does not see, so that NaN and Inf there
+  // stay there. Slower, and the same bits otherwise.
+  bool careful = false;
+  T* const* keep = nullptr;    // per row where to leave the logits: the element of the tile's first key
+};
+
 // What one SIMD target offers for one accumulation type. A panel is two vectors wide: K panels hold
 // that many keys as [dim][panel], V panels that many columns as [key][panel].
 template <class T>
@@ -70,10 +80,7 @@ struct AttentionKernels {
   void (*load_row)(const void* source, DType type, int n, T factor, T* row);
   void (*store_row)(const T* row, int n, T factor, DType type, void* target, bool* finite);
 
-  // Takes the tile into the rows' states. `keep`, unless null, has per row where to leave the logits
-  // (the element of the tile's first key). `careful` multiplies no weight with the value of a key
-  // that the row does not see, so that NaN and Inf there stay there; slower, same bits otherwise.
-  void (*absorb)(const Tile<T>& tile, const SoftmaxState<T>& state, T* const* keep, bool careful);
+  void (*absorb)(const Tile<T>& tile, const SoftmaxState<T>& state, const AbsorbOptions<T>& options);
 
   // The weights themselves, in tile.scores: exp2(s - shift)·factor, and -1 where the row sees no
   // key. Adds sum w·(s - shift) to `moment` unless it is null.
@@ -97,7 +104,7 @@ struct KernelTable {
   }
 };
 
-inline constexpr int kMaxRows = 48;      // rows of a block
+inline constexpr int kMaxRows = 96;      // rows of a block
 inline constexpr int kMaxTileKeys = 256;
 
 }  // namespace headlight::kernels

@@ -46,8 +46,10 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
   const T* b = args.b;
-  const Index b_stride = args.b_stride;
-  const Index depth = args.depth;
+  T* c = args.c;                     // copies: a store through c may not change what args says
+  const T* alpha = args.alpha;
+  const Index b_stride = args.b_stride, c_stride = args.c_stride, depth = args.depth;
+#pragma GCC unroll 4
   for (Index k = 0; k < depth; ++k, b += b_stride) {
     V panel[kVectors];
 #pragma GCC unroll 2
@@ -63,9 +65,9 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      T* c = args.c + r * args.c_stride + v * lanes;
-      if constexpr (kAccumulate) sum[r][v] = hn::MulAdd(hn::LoadU(d, c), hn::Set(d, args.alpha[r]), sum[r][v]);
-      hn::StoreU(sum[r][v], d, c);
+      T* to = c + r * c_stride + v * lanes;
+      if constexpr (kAccumulate) sum[r][v] = hn::MulAdd(hn::LoadU(d, to), hn::Set(d, alpha[r]), sum[r][v]);
+      hn::StoreU(sum[r][v], d, to);
     }
   }
 }
