@@ -42,7 +42,7 @@ Rgb ink_on(Rgb background) {
 }
 
 int weight_xterm_color(double x) {
-  constexpr std::array<int, 10> ramp = {17, 18, 60, 242, 102, 247, 144, 186, 185, 227};
+  constexpr std::array<int, 10> ramp = {17, 18, 60, 242, 102, 247, 144, 185, 221, 227};
   const double place = x > 0 ? std::min(x, 1.0) * ramp.size() : 0;
   return ramp[std::min(static_cast<std::size_t>(place), ramp.size() - 1)];
 }
