@@ -1,8 +1,92 @@
+// headlight explain: attention on one sentence, every number on the way.
+#include <algorithm>
+#include <memory>
+
 #include "cli/commands.h"
+#include "cli/explain_text.h"
+#include "cli/numbers.h"
+#include "cli/terminal.h"
 
 namespace headlight::cli {
-void add_explain(CLI::App& program) {
-  add_command(program,
-              {.name = "explain", .what = "A worked example", .usage = "headlight explain", .examples = ""});
+namespace {
+
+struct Settings {
+  bool simple = false, trainable = false, causal = false, project = false, json = false;
+  std::optional<Index> heads, seed;
+  std::string input, query;
+  Color color = Color::automatic;
+};
+
+Recipe recipe_of(const Settings& s) {
+  if (s.simple && (s.trainable || s.heads || s.project)) {
+    throw CLI::ValidationError("--simple", "has no parameters; leave out --trainable, --heads and --project");
+  }
+  if (s.seed && !s.trainable && !s.heads && !s.project) {
+    throw CLI::ValidationError("--seed", "draws parameters; add --trainable or --heads");
+  }
+  Recipe recipe;
+  recipe.causal = s.causal;
+  recipe.heads = s.heads.value_or(1);
+  recipe.seed = static_cast<std::uint32_t>(s.seed.value_or(123));
+  if (s.trainable) recipe.parameters = Parameters::uniform;
+  if (s.heads) recipe.parameters = Parameters::per_head;
+  if (s.project) recipe.parameters = Parameters::shared;
+  return recipe;
 }
+
+Index query_of(const Settings& s, const Sentence& sentence) {
+  const auto& words = sentence.words;
+  if (s.query.empty()) return words.size() > 1 ? 1 : 0;
+  const auto found = std::find(words.begin(), words.end(), s.query);
+  if (found == words.end()) refuse_value("--query", s.query, "a word of the sentence");
+  return found - words.begin();
+}
+
+void run(const Settings& s) {
+  const Recipe recipe = recipe_of(s);
+  const Sentence sentence = s.input.empty() ? journey() : read_sentence(s.input);
+  const Index query = query_of(s, sentence);
+  const Trace numbers = trace(sentence, recipe);
+  const Explanation explanation{sentence, recipe, numbers, query};
+  if (s.json) {
+    print(explain_json(explanation));
+    return;
+  }
+  PageStyle style;
+  style.color = color_depth(s.color);
+  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
+  style.width = std::clamp(terminal_width(), 60, 100);
+  print(explain_text(explanation, style));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "explain",
+       .what = "Attention on one sentence, step by step, with every number",
+       .usage = "headlight explain [--simple | --trainable | --heads N] [options]",
+       .examples =
+           "  headlight explain                               the words' own vectors, no parameters\n"
+           "  headlight explain --trainable                   with queries, keys and values\n"
+           "  headlight explain --heads 2 --causal            two heads, no look ahead\n"
+           "  headlight explain --heads 2 --causal --project  as in GPT: one layer, cut into heads\n"
+           "  headlight explain --input mine.json --query cat\n"
+           "      mine.json: {\"tokens\": [\"the\", \"cat\"], \"vectors\": [[0.1, 0.2], [0.7, 0.4]]}\n"});
+  const auto s = std::make_shared<Settings>();
+  add_switch(*command, "--simple", s->simple, "No parameters (the default)");
+  add_switch(*command, "--trainable", s->trainable, "Parameters Wq, Wk, Wv, uniform in 0 to 1");
+  add_switch(*command, "--causal", s->causal, "Words do not see later words");
+  add_count(*command, "--heads", s->heads, "N heads of two numbers each, 1 to 8", {1, 8});
+  add_switch(*command, "--project", s->project,
+             "One wide layer cut into the heads, and an output projection");
+  add_path(*command, "--input", s->input, "Your own words and vectors, as JSON");
+  add_text(*command, "--query", s->query, "The word to follow (default: the second)")->type_name("WORD");
+  add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
+  add_switch(*command, "--json", s->json, "All numbers, for scripts");
+  add_color(*command, s->color);
+  command->callback([s] { run(*s); });
+}
+
 }  // namespace headlight::cli

@@ -66,6 +66,19 @@ ColorDepth color_depth(Color color) {
 
 bool output_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
 
+// An unset locale, C and POSIX say nothing about the terminal, which today is UTF-8.
+bool output_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view locale = environment(name);
+    if (locale.empty()) continue;
+    const std::size_t dot = locale.find('.');
+    if (dot == locale.npos) return true;
+    const std::string_view charset = locale.substr(dot + 1, 5);
+    return charset.starts_with("UTF") || charset.starts_with("utf");
+  }
+  return true;
+}
+
 int terminal_width() noexcept {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;

@@ -24,6 +24,8 @@ CLI::Option* add_color(CLI::App& command, Color& color);
 // --color decides; else NO_COLOR, a terminal, and what COLORTERM and TERM say of it.
 [[nodiscard]] ColorDepth color_depth(Color color);
 [[nodiscard]] bool output_is_terminal() noexcept;
+// False only when the locale names another character set than UTF-8.
+[[nodiscard]] bool output_is_utf8();
 // Columns of the terminal, 80 when there is none.
 [[nodiscard]] int terminal_width() noexcept;
 

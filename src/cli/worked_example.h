@@ -1,0 +1,55 @@
+// The worked example: a few words, their vectors, and every number that attention computes from
+// them on the way to its output. Weights and outputs come from the library's own call, in float64.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "headlight/tensor.h"
+
+namespace headlight::cli {
+
+struct Sentence {
+  std::vector<std::string> words;
+  Tensor x;              // [word, embedding], f64
+  bool built_in = true;  // "Your journey starts with one step"
+};
+[[nodiscard]] Sentence journey();
+// {"tokens": [...], "vectors": [[...], ...]}, nothing else. Throws Error that names the file.
+[[nodiscard]] Sentence read_sentence(const std::string& path);
+
+enum class Parameters {
+  none,      // queries, keys and values are the embeddings themselves, scores are not scaled
+  uniform,   // Wq, Wk, Wv uniform in 0 … 1
+  per_head,  // each head has its own layers, uniform in ±1/sqrt(inputs); outputs side by side
+  shared,    // one wide layer for all heads, cut into heads, and an output projection
+};
+
+struct Recipe {
+  Parameters parameters = Parameters::none;
+  Index heads = 1;
+  bool causal = false;
+  std::uint32_t seed = 123;
+};
+
+struct HeadTrace {
+  Tensor wq, wk, wv;  // [embedding, head_dim]; empty without parameters
+  Tensor q, k, v;     // [word, head_dim]
+  Tensor scores;      // [query, key]: q·k, of all pairs
+  Tensor scaled;      // scores times scale
+  Tensor weights;     // after softmax; 0 where a word must not look
+  Tensor context;     // [word, head_dim]
+};
+
+struct Trace {
+  double scale = 1;
+  Index head_dim = 0;
+  std::vector<HeadTrace> heads;
+  Tensor context;        // [word, heads·head_dim]: the heads side by side
+  Tensor wo, bias, out;  // output projection [heads·head_dim, out], [out], [word, out]; shared only
+};
+
+[[nodiscard]] Trace trace(const Sentence& sentence, const Recipe& recipe);
+
+}  // namespace headlight::cli

@@ -1,0 +1,26 @@
+// Text in columns: how wide it is on a terminal, padded, shortened, wrapped; and bars made of text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headlight::draw {
+
+// Columns that UTF-8 text takes: East Asian characters and emoji two, combining marks none.
+[[nodiscard]] int display_width(std::string_view text);
+
+// At most `width` columns; what is cut ends in "…".
+[[nodiscard]] std::string shortened(std::string_view text, int width);
+// Exactly `width` columns, shortened when longer.
+[[nodiscard]] std::string left_aligned(std::string_view text, int width);
+[[nodiscard]] std::string right_aligned(std::string_view text, int width);
+
+// Breaks at spaces. Every line starts at column `indent`, the first one's spaces being the caller's;
+// none ends after column `width` unless one word does.
+[[nodiscard]] std::string wrapped(std::string_view text, int width, int indent);
+
+// A bar of part·cells columns, to an eighth of a column, or to a whole one of '#' in ASCII.
+enum class Glyphs { unicode, ascii };
+[[nodiscard]] std::string bar(double part, int cells, Glyphs glyphs);
+
+}  // namespace headlight::draw
