@@ -17,8 +17,8 @@ struct OnnxValue {
 struct OnnxNode {
   std::string op, domain;   // domain "" is ONNX itself, "com.microsoft" ONNX Runtime's own
   std::int64_t opset = 23;  // version of ONNX's operators
-  std::vector<std::pair<std::string, std::int64_t>> attributes;
-  std::vector<OnnxValue> inputs, outputs;
+  std::vector<std::pair<std::string, std::int64_t>> attributes = {};
+  std::vector<OnnxValue> inputs = {}, outputs = {};
 };
 
 [[nodiscard]] std::string onnx_model(const OnnxNode& node);

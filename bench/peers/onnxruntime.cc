@@ -74,9 +74,9 @@ struct Model {
   const Runtime& runtime;
   OnnxNode node;
   ort::Session* session = nullptr;
-  std::vector<const char*> input_names, output_names;
-  std::vector<ort::Value*> inputs, outputs;
-  std::vector<Tensor> owned;
+  std::vector<const char*> input_names = {}, output_names = {};
+  std::vector<ort::Value*> inputs = {}, outputs = {};
+  std::vector<Tensor> owned = {};
 
   void add_input(const OnnxValue& value, const void* data) {
     node.inputs.push_back(value);

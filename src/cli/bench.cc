@@ -121,7 +121,8 @@ void add_bench(CLI::App& program) {
                             "  headlight bench --only tiny --json -\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
-  for (const measure::Workload& workload : measure::workloads()) names += fmt::format("{} ", workload.name);
+  for (const measure::Workload& workload : measure::workloads())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", workload.name);
   command
       ->add_option_function<std::string>(
           "--only", [settings](const std::string& text) { settings->only = split_list("--only", text); },

@@ -42,7 +42,7 @@ std::vector<Limits> measure_limits(const measure::Machine& machine, std::size_t&
   std::vector<Limits> limits;
   for (const int threads : {1, machine.cores}) {
     if (!limits.empty() && threads == 1) break;
-    limits.push_back({threads, measure::fma_peak(threads, 5), memory.measure(threads, 5)});
+    limits.push_back({threads, measure::fma_peak(threads), memory.measure(threads, 5)});
   }
   return limits;
 }

@@ -6,7 +6,7 @@ namespace headlight::measure {
 namespace {
 
 // Lengths and widths sit on and beside the kernels' vector and tile sizes: that is where mistakes live.
-constexpr std::array<CheckCase, 36> kCases = {{
+constexpr std::array<CheckCase, 37> kCases = {{
     {.name = "plain"},
     {.name = "one key", .q_len = 5, .k_len = 1},
     {.name = "one query", .q_len = 1, .k_len = 97},
@@ -46,6 +46,12 @@ constexpr std::array<CheckCase, 36> kCases = {{
     {.name = "causal, cached keys", .q_len = 7, .k_len = 65, .visible = Visibility::causal()},
     {.name = "causal, more queries than keys", .q_len = 40, .k_len = 15, .visible = Visibility::causal()},
     {.name = "causal from the top left", .q_len = 20, .k_len = 50, .visible = {.right = 0, .offset = 0}},
+    {.name = "keys that no query sees",
+     .q_len = 20,
+     .k_len = 100,
+     .dim = 40,
+     .value_dim = 70,
+     .visible = {.right = 2, .offset = 5}},
     {.name = "window of 5", .q_len = 65, .k_len = 65, .visible = Visibility::window(5)},
     {.name = "window of 70", .batch = 1, .q_len = 129, .k_len = 129, .visible = Visibility::window(70)},
     {.name = "window to both sides", .q_len = 65, .k_len = 65, .visible = {.left = 9, .right = 4}},

@@ -15,7 +15,7 @@ struct PeakSample {
 
 // Best of `samples` short register-only loops on `threads` threads at once; each sample lasts about
 // `seconds`. Tries every vector width of the CPU, as the widest is not always the fastest.
-[[nodiscard]] PeakSample fma_peak(int threads, int samples = 3, double seconds = 0.015);
+[[nodiscard]] PeakSample fma_peak(int threads, int samples = 5, double seconds = 0.01);
 
 // One buffer, much larger than the caches, that can be read again and again.
 class ReadBandwidth {

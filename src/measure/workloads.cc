@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/concat.h"
+#include "core/escape.h"
 
 namespace headlight::measure {
 namespace {
@@ -35,15 +36,6 @@ std::string all_names() {
   return text;
 }
 
-// The error names the bucket; a name from outside may hold anything, so only plain ones are shown.
-std::string shown(const std::string& name) {
-  std::string text = name.substr(0, 40);
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return text;
-}
-
 void check_name(const std::string& name) {
   for (const Workload& workload : kWorkloads) {
     if (workload.name == name) return;
@@ -54,7 +46,7 @@ void check_name(const std::string& name) {
                 concat("bench: bucket \"", name, "\" is not measured yet\n  buckets: ", all_names()));
   }
   throw Error(ErrorKind::usage, "bench.name",
-              concat("bench: no bucket is called \"", shown(name), "\"\n  buckets: ", all_names()));
+              concat("bench: no bucket is called \"", escaped(name, 40), "\"\n  buckets: ", all_names()));
 }
 
 }  // namespace

@@ -1,0 +1,132 @@
+"""Gets the peers' libraries into build/peers without installing anything.
+
+Debian packages are downloaded with everything they need that is not installed, and unpacked into a
+folder; the npm package is downloaded and unpacked likewise. Needs no root.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+# peer -> the packages it comes from
+PEERS = {
+    "openblas": ["libopenblas0-pthread"],
+    "blis": ["libblis4-pthread"],
+    "onednn": ["libdnnl2"],
+    "libtorch": ["libtorch-dev", "libopenblas0-pthread"],
+    "onnxruntime": [],
+}
+NPM_PACKAGE = "onnxruntime-node"
+LIBRARIES = {"openblas": "libopenblas.so.0", "blis": "libblis.so.4", "onednn": "libdnnl.so.2"}
+
+
+class Peers:
+    def __init__(self, work):
+        self.root = work / "root"       # Debian packages, unpacked
+        self.npm = work / "npm"
+        self.missing = {}               # peer -> why
+
+    def library_folders(self):
+        """For LD_LIBRARY_PATH: wherever an unpacked package keeps a shared library."""
+        if not self.root.exists():
+            return []
+        shared = [*self.root.glob("usr/lib/**/*.so*"), *self.root.glob("lib/**/*.so*")]
+        folders = {path.parent for path in shared if "python" not in str(path)}
+        return sorted(str(folder) for folder in folders)
+
+    def arguments(self, peer):
+        if peer == "onnxruntime":
+            return [str(find_onnxruntime(self.npm))]
+        return [LIBRARIES[peer]] if peer in LIBRARIES else []
+
+
+def run(command, **options):
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def first_line(text):
+    lines = [line for line in text.strip().splitlines() if not line.startswith(("WARNING", "npm warn"))]
+    return without_places(lines[0]) if lines else "no message"
+
+
+def without_places(text):
+    """A message as the report may show it: package tools name hosts and folders of this machine."""
+    text = re.sub(r"\S*://\S*", "…", text)
+    return re.sub(r"(?<![\w.])/(?:[^\s/:]+/)*([^\s/:]+)", r"\1", text)
+
+
+def missing_packages(packages):
+    """What apt would install for these, besides what is installed."""
+    plan = run(["apt-get", "install", "--simulate", "--no-install-recommends", *packages])
+    if plan.returncode != 0:
+        return None, first_line(plan.stderr)
+    return [line.split()[1] for line in plan.stdout.splitlines() if line.startswith("Inst ")], None
+
+
+def fetch_debian(peer, peers, work, offline):
+    if not shutil.which("apt-get") or not shutil.which("dpkg"):
+        return "this machine has no apt"
+    names, problem = missing_packages(PEERS[peer])
+    if problem:
+        return problem
+    folder = work / "debs"
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        if any(folder.glob(f"{name}_*.deb")):
+            continue
+        if offline:
+            return f"package {name} is not here (--offline)"
+        done = run(["apt-get", "download", name], cwd=folder)
+        if done.returncode != 0:
+            return f"package {name} cannot be downloaded: {first_line(done.stderr)}"
+    peers.root.mkdir(exist_ok=True)
+    for name in names:
+        mark = peers.root / f".{name}"
+        if mark.exists():
+            continue
+        package = sorted(folder.glob(f"{name}_*.deb"))[-1]
+        done = run(["dpkg", "-x", str(package), str(peers.root)])
+        if done.returncode != 0:
+            return f"package {name} cannot be unpacked: {first_line(done.stderr)}"
+        mark.touch()
+    return None
+
+
+def find_onnxruntime(folder):
+    """The library for this processor; the package ships several."""
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(run(["uname", "-m"]).stdout.strip(), "x64")
+    found = sorted(folder.glob(f"package/bin/*/linux/{machine}/libonnxruntime.so*"))
+    return found[0] if found else None
+
+
+def fetch_npm(peers, offline):
+    if find_onnxruntime(peers.npm):
+        return None
+    if offline:
+        return f"npm package {NPM_PACKAGE} is not here (--offline)"
+    if not shutil.which("npm"):
+        return "this machine has no npm"
+    peers.npm.mkdir(exist_ok=True)
+    # npm pack downloads and runs nothing; the package's install script would fetch GPU libraries.
+    done = run(["npm", "pack", NPM_PACKAGE], cwd=peers.npm)
+    archives = sorted(peers.npm.glob("*.tgz"))
+    if done.returncode != 0 or not archives:
+        return f"npm package {NPM_PACKAGE} cannot be downloaded: {first_line(done.stderr)}"
+    done = run(["tar", "-xzf", str(archives[-1]), "--wildcards", "package/bin/*/linux/*"], cwd=peers.npm)
+    if done.returncode != 0 or not find_onnxruntime(peers.npm):
+        return f"npm package {NPM_PACKAGE} has no library for this machine"
+    return None
+
+
+def fetch(wanted, work, offline, say):
+    peers = Peers(pathlib.Path(work))
+    for peer in wanted:
+        if peer not in PEERS:
+            raise SystemExit(f"error: no peer is called {peer}; there are {', '.join(PEERS)}")
+        say(f"fetching {peer}")
+        problem = fetch_npm(peers, offline) if peer == "onnxruntime" else fetch_debian(peer, peers, work, offline)
+        if problem:
+            peers.missing[peer] = problem
+            say(f"  not available: {problem}")
+    return peers
