@@ -26,7 +26,7 @@ template <class T>
 struct KeySource {
   const T* keys = nullptr;            // packed tile after tile, from first_key on
   const T* values = nullptr;          // packed likewise, or the caller's rows
-  Index first_key = 0;
+  Index first_key = 0, end_key = 0;   // a last tile that is cut short has shorter value panels
   bool values_in_place = false;
   Index value_stride = 0;             // of values in place
 };
@@ -105,7 +105,7 @@ void Block<T>::for_each_tile(Range range, const KeySource<T>& source, const Work
   tile.scores = workspace.scores;
   tile.scores_stride = workspace.scores_stride;
   for (Index first = begin / size * size; first < end; first += size) {
-    const Index n = std::min(size, unit.sequence.k_len - first);
+    const Index n = std::min(size, source.end_key - first);
     for (int r = 0; r < rows; ++r) {
       from[r] = static_cast<std::int32_t>(std::clamp<Index>(keys[r].begin - first, 0, n));
       to[r] = static_cast<std::int32_t>(std::clamp<Index>(keys[r].end - first, 0, n));

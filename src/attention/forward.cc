@@ -85,6 +85,7 @@ class Forward {
     KeySource<T> source;
     source.keys = memory;
     source.first_key = range.begin;
+    source.end_key = range.end;
     source.values_in_place = values_in_place();
     source.values = values_at(range, memory);
     if (source.values_in_place) {

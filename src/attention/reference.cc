@@ -32,10 +32,10 @@ ConstTensorView spread(const Broadcast& b) {
   return {b.data, b.dtype, {1, 1, 1, 1}, {b.stride[0], b.stride[1], b.stride[2], b.stride[3]}};
 }
 
-// The sum of term(begin) … term(end-1): plain, but in halves when so long that rounding would show.
+// The sum of term(begin) … term(end-1), by halves: its rounding does not grow with the length.
 template <class Term>
 double sum(Index begin, Index end, const Term& term) {
-  if (end - begin > 10'000) {
+  if (end - begin > 128) {
     const Index middle = begin + (end - begin) / 2;
     return sum(begin, middle, term) + sum(middle, end, term);
   }

@@ -37,7 +37,8 @@ template <class T>
     scale.sink_weight = static_cast<T>(sink_share / total);
   }
   if (total == 0) return scale;
-  scale.shift = empty ? T{0} : max;
+  // The largest logit of a row of NaN can be -inf, which would read as "sees nothing" later on.
+  scale.shift = empty ? T{0} : std::isnan(l) ? sum : max;
   scale.factor = empty ? T{0} : static_cast<T>(keys_share / total);
   if (with_lse) scale.lse = (top + std::log2(total)) * kLn2;
   // A NaN or +inf among the logits makes the whole row NaN; its largest logit says so too.

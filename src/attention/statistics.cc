@@ -39,6 +39,7 @@ struct Sweep {
     KeySource<T> source;
     source.keys = space.packed;
     source.first_key = aligned.begin;
+    source.end_key = aligned.end;
     return source;
   }
 };

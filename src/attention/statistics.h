@@ -31,11 +31,19 @@ class TopKeys {
     weights_[at] = weight;
     keys_[at] = key;
   }
-  [[nodiscard]] T weight(int i) const { return i < count_ ? weights_[i] : T{0}; }
+  // A row of NaN has no order: no keys, and weights that say why.
+  void spoil() {
+    count_ = 0;
+    spoilt_ = true;
+  }
+  [[nodiscard]] T weight(int i) const {
+    return i < count_ ? weights_[i] : spoilt_ ? std::numeric_limits<T>::quiet_NaN() : T{0};
+  }
   [[nodiscard]] Index key(int i) const { return i < count_ ? keys_[i] : -1; }
 
  private:
   int wanted_ = 0, count_ = 0;
+  bool spoilt_ = false;
   T weights_[kMost] = {};
   Index keys_[kMost] = {};
 };
@@ -100,7 +108,10 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
       }
     });
   });
-  for (int r = 0; r < block.rows; ++r) write_row_statistics(block, r, scale[r], moments[r], top[r], outputs);
+  for (int r = 0; r < block.rows; ++r) {
+    if (std::isnan(scale[r].lse)) top[r].spoil();
+    write_row_statistics(block, r, scale[r], moments[r], top[r], outputs);
+  }
 }
 
 // Where finished rows leave their scale for a later pass: [sequence, head, query], two T each.

@@ -260,12 +260,15 @@ HWY_ATTR void weigh_kept(T* logits, Index n, T shift, T factor) {
   const auto top = hn::Set(d, shift), scale = hn::Set(d, factor);
   Index j = 0;
   for (; j + lanes <= n; j += lanes) {
-    hn::StoreU(hn::Mul(exp2(d, hn::Sub(hn::LoadU(d, logits + j), top)), scale), d, logits + j);
+    const auto s = hn::LoadU(d, logits + j);
+    const auto w = hn::Mul(exp2(d, hn::Sub(s, top)), scale);
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(s, hn::Set(d, kHidden<T>)), w), d, logits + j);
   }
   const hn::CappedTag<T, 1> one;
   for (; j < n; ++j) {
-    hn::StoreU(hn::Mul(exp2(one, hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift))), hn::Set(one, factor)), one,
-               logits + j);
+    const auto w = hn::Mul(exp2(one, hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift))), hn::Set(one, factor));
+    if (logits[j] == kHidden<T>) logits[j] = 0;  // also in a row of NaN
+    else hn::StoreU(w, one, logits + j);
   }
 }
 
