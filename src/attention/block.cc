@@ -25,7 +25,7 @@ const void* element(ConstTensorView view, Index offset) {
 template <class T>
 std::size_t Workspace<T>::bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements) {
   const Index elements = kBlockRows * (padded<T>(problem.dim) + padded<T>(plan.tile_keys) +
-                                       2 * padded<T>(plan.value_dim) + 4);
+                                       2 * padded<T>(plan.value_dim) + 4 + kNoteBytes / static_cast<Index>(sizeof(T)));
   return (static_cast<std::size_t>(elements) + packed_elements) * sizeof(T);
 }
 
@@ -51,6 +51,7 @@ Workspace<T>::Workspace(std::byte* memory, const Problem& problem, const TilePla
     state->max = take(1);
     state->sum = take(1);
   }
+  notes = reinterpret_cast<std::byte*>(take(kNoteBytes / static_cast<Index>(sizeof(T))));
   packed = next;
 }
 
@@ -65,7 +66,8 @@ Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan, const kern
   for (int r = 0; r < rows; ++r) {
     query[r] = (first + r) / unit.heads;
     head[r] = unit.first_head + (first + r) % unit.heads;
-    keys[r] = problem.keys_for(sequence, query[r]);
+    const Range seen = problem.keys_for(sequence, query[r]);
+    keys[r] = {seen.begin, seen.end};
     if (keys[r].size() > 0) {
       all_keys.begin = std::min(all_keys.begin, keys[r].begin);
       all_keys.end = std::max(all_keys.end, keys[r].end);
@@ -93,14 +95,14 @@ void Block<T>::prepare_rules() {
   rules.rows = rule;
   for (int r = 0; r < rows; ++r) {
     rule[r].position = query[r] + unit.sequence.offset;
-    if (alibi) rule[r].slope = static_cast<T>(options.alibi_slopes.at(head[r]) * kLog2e);
+    rule[r].slope = alibi ? static_cast<T>(options.alibi_slopes.at(head[r]) * kLog2e) : T{0};
     const auto row_of = [&](const Broadcast& b) {
       return static_cast<const std::byte*>(b.data) +
              (unit.sequence.item * b.stride[0] + head[r] * b.stride[1] + query[r] * b.stride[2]) *
                  static_cast<Index>(size_of(b.dtype));
     };
-    if (bias.data != nullptr) rule[r].bias = row_of(bias);
-    if (mask.data != nullptr) rule[r].mask = reinterpret_cast<const std::uint8_t*>(row_of(mask));
+    rule[r].bias = bias.data != nullptr ? row_of(bias) : nullptr;
+    rule[r].mask = mask.data != nullptr ? reinterpret_cast<const std::uint8_t*>(row_of(mask)) : nullptr;
   }
 }
 

@@ -37,12 +37,20 @@ struct Workspace {
   T* q = nullptr;
   T* scores = nullptr;
   kernels::SoftmaxState<T> total, part;
+  std::byte* notes = nullptr;         // kNoteBytes for every row: what a sweep remembers of it
   T* packed = nullptr;                // room for keys and values packed by this worker alone
   Index q_stride = 0, scores_stride = 0;
 
   [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements);
+  static constexpr Index kNoteBytes = 768;
   [[nodiscard]] static Index padded_columns(const TilePlan& plan);  // stride of acc
   Workspace(std::byte* memory, const Problem& problem, const TilePlan& plan);
+};
+
+// A Range that costs nothing to make room for.
+struct KeyRun {
+  Index begin, end;
+  [[nodiscard]] Index size() const { return end - begin; }
 };
 
 template <class T>
@@ -54,7 +62,7 @@ struct Block {
   int rows = 0;
   Index query[kBlockRows];            // inside the sequence
   Index head[kBlockRows];
-  Range keys[kBlockRows];             // what each row sees
+  KeyRun keys[kBlockRows];            // what each row sees
   Range all_keys;                     // and all rows together
   kernels::RowRule<T> rule[kBlockRows];
   kernels::ScoreRules<T> rules;

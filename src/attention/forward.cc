@@ -324,7 +324,7 @@ class Forward {
 
   void finish_weights(const Block<T>& block, int r, const RowScale<T>& scale) const {
     T* row = weights_row(block, r);
-    const Range keys = block.keys[r].size() > 0 ? block.keys[r] : Range{0, 0};
+    const KeyRun keys = block.keys[r].size() > 0 ? block.keys[r] : KeyRun{0, 0};
     std::fill(row, row + keys.begin, T{0});
     std::fill(row + keys.end, row + problem_.k_longest, T{0});
     kernels_.weigh_kept(row + keys.begin, keys.size(), scale.shift, scale.factor);

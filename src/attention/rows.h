@@ -11,10 +11,15 @@ namespace headlight {
 // A finished row: weight of key j = exp2(logit_j - shift) · factor, in base-2 logits.
 template <class T>
 struct RowScale {
-  T shift = 0, factor = 0;
-  T sink_weight = 0;
-  double lse = -std::numeric_limits<double>::infinity();  // nats, the sink included
-  double max = -std::numeric_limits<double>::infinity();  // nats, keys only
+  T shift, factor;
+  T sink_weight;
+  double lse;  // nats, the sink included
+  double max;  // nats, keys only
+
+  [[nodiscard]] static constexpr RowScale empty() {
+    constexpr double kNone = -std::numeric_limits<double>::infinity();
+    return {T{0}, T{0}, T{0}, kNone, kNone};
+  }
 };
 
 inline constexpr double kLn2 = 0.69314718055994530942;
@@ -23,7 +28,7 @@ inline constexpr double kLog2E = 1.4426950408889634074;
 // `sink` in nats; -inf is none. The logarithm is only taken when somebody wants it. A row that saw nothing has sum 0: it stays the identity of merge().
 template <class T>
 [[nodiscard]] RowScale<T> row_scale(T max, T sum, double sink, bool with_lse) {
-  RowScale<T> scale;
+  RowScale<T> scale = RowScale<T>::empty();
   const bool empty = sum == 0;
   const double m = max, l = sum;
   double top = empty ? -std::numeric_limits<double>::infinity() : m;

@@ -47,7 +47,7 @@ struct Sweep {
 // A row's scale from its log-sum-exp: w = exp2(logit - lse). No key, no weight.
 template <class T>
 RowScale<T> scale_from_lse(const Problem& problem, const ConstTensorView& lse, const Block<T>& block, int r) {
-  RowScale<T> scale;
+  RowScale<T> scale = RowScale<T>::empty();
   const double x = static_cast<double>(lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
   scale.lse = x;
   scale.shift = static_cast<T>(x * kLog2E);

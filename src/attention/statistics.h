@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <new>
+#include <type_traits>
 
 #include "attention/block.h"
 #include "attention/rows.h"
@@ -88,11 +90,13 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
                                                  : 0;
   T shift[kBlockRows], factor[kBlockRows], moment[kBlockRows];
   double moments[kBlockRows] = {};
-  TopKeys<T> top[kBlockRows];
+  // Too much for the stack of a thread that was given little.
+  static_assert(sizeof(TopKeys<T>) <= Workspace<T>::kNoteBytes && std::is_trivially_destructible_v<TopKeys<T>>);
+  auto* top = reinterpret_cast<TopKeys<T>*>(space.notes);
   for (int r = 0; r < block.rows; ++r) {
     shift[r] = scale[r].shift;
     factor[r] = scale[r].factor;
-    top[r] = TopKeys<T>(k);
+    new (&top[r]) TopKeys<T>(k);
   }
   for_each_segment(block, [&](Range range) {
     block.for_each_tile(range, source_for(range), space, [&](const kernels::Tile<T>& tile) {
@@ -109,7 +113,7 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
     });
   });
   for (int r = 0; r < block.rows; ++r) {
-    if (std::isnan(scale[r].lse)) top[r].spoil();
+    if (std::isnan(scale[r].factor)) top[r].spoil();
     write_row_statistics(block, r, scale[r], moments[r], top[r], outputs);
   }
 }

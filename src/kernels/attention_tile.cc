@@ -24,7 +24,7 @@ inline constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
 // The keys that any row of a strip sees: what has to be computed for it.
 struct StripRange {
-  int begin = 0, end = 0;
+  int begin, end;
 };
 
 template <class T>

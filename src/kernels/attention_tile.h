@@ -12,13 +12,14 @@
 
 namespace headlight::kernels {
 
-// How one row's scores become logits, beyond q·k. Empty pointers mean "none".
+// How one row's scores become logits, beyond q·k. Null pointers mean "none". No default values: a
+// block has room for many rows, and clearing what a small call does not use would cost it dearly.
 template <class T>
 struct RowRule {
-  T slope = 0;                       // ALiBi, times log2(e)
-  Index position = 0;                // the query's place among the keys, for ALiBi
-  const void* bias = nullptr;        // element of key 0 of the sequence
-  const std::uint8_t* mask = nullptr;
+  T slope;                           // ALiBi, times log2(e)
+  Index position;                    // the query's place among the keys, for ALiBi
+  const void* bias;                  // element of key 0 of the sequence
+  const std::uint8_t* mask;
 };
 
 template <class T>
