@@ -74,31 +74,41 @@ HWY_INLINE StripRange computed(StripRange range) {
   return {range.begin / (2 * lanes) * (2 * lanes), (range.end + lanes - 1) / lanes * lanes};
 }
 
-// Applies the score rules to what row r sees and hides the rest of what its strip computed.
+// Hides what of the computed part of a row lies outside [begin, end); returns the largest score. One
+// pass over whole vectors: a load that follows a narrower store would have to wait for it.
 template <class T>
-HWY_INLINE void finish_scores(const Tile<T>& tile, int r, StripRange wide, T* row) {
-  const int begin = tile.begin[r], end = HWY_MAX(tile.begin[r], tile.end[r]);
-  if (tile.rules.any() && begin < end) apply_rules(tile.rules, r, tile.first_key, begin, end, row);
-  if (begin >= end) {
-    for (int j = wide.begin; j < wide.end; ++j) row[j] = kHidden<T>;
-    return;
-  }
-  for (int j = wide.begin; j < begin; ++j) row[j] = kHidden<T>;
-  for (int j = end; j < wide.end; ++j) row[j] = kHidden<T>;
-}
-
-template <class T>
-HWY_INLINE T row_max(const T* row, StripRange wide) {
+HWY_INLINE T trim(T* row, StripRange wide, int begin, int end) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  auto a = hn::Set(d, kHidden<T>), b = a;
+  const auto hidden = hn::Set(d, kHidden<T>);
+  const auto from = hn::Set(d, static_cast<T>(begin)), to = hn::Set(d, static_cast<T>(end));
+  auto top = hidden, top2 = hidden;
   int j = wide.begin;
-  for (; j + 2 * lanes <= wide.end; j += 2 * lanes) {
-    a = hn::Max(a, hn::Load(d, row + j));
-    b = hn::Max(b, hn::Load(d, row + j + lanes));
+  const auto one = [&](auto& most) HWY_ATTR {
+    auto s = hn::Load(d, row + j);
+    if (j < begin || j + lanes > end) {
+      const auto at = hn::Iota(d, static_cast<T>(j));
+      s = hn::IfThenElse(hn::And(hn::Ge(at, from), hn::Lt(at, to)), s, hidden);
+      hn::Store(s, d, row + j);
+    }
+    most = hn::Max(most, s);
+    j += lanes;
+  };
+  while (j + 2 * lanes <= wide.end) {
+    one(top);
+    one(top2);
   }
-  if (j < wide.end) a = hn::Max(a, hn::Load(d, row + j));
-  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+  if (j < wide.end) one(top);
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(top, top2)));
+}
+
+// From q·k to logits: the score rules for what row r sees, -inf for the rest of what its strip
+// computed. Returns the largest logit.
+template <class T>
+HWY_INLINE T finish_scores(const Tile<T>& tile, int r, StripRange wide, T* row) {
+  const int begin = tile.begin[r], end = HWY_MAX(tile.begin[r], tile.end[r]);
+  if (tile.rules.any() && begin < end) apply_rules(tile.rules, r, tile.first_key, begin, end, row);
+  return trim(row, wide, begin, end);
 }
 
 // row = exp2(row - shift); returns its sum. Even and odd vectors are summed apart, in order: vectors
@@ -202,8 +212,7 @@ HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const Ab
     if (range.begin >= range.end) continue;
     T* row = tile.scores + r * tile.scores_stride;
     const StripRange wide = computed<T>(range);
-    finish_scores(tile, r, wide, row);
-    top[r] = row_max(row, wide);
+    top[r] = finish_scores(tile, r, wide, row);
     if (options.keep != nullptr && tile.begin[r] < tile.end[r]) {
       std::memcpy(options.keep[r] + tile.begin[r], row + tile.begin[r],
                   sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
@@ -238,7 +247,7 @@ HWY_ATTR void weigh(const Tile<T>& tile, const T* shift, const T* factor, T* mom
     if (range.begin >= range.end) continue;
     T* row = tile.scores + r * tile.scores_stride;
     const StripRange wide = computed<T>(range);
-    finish_scores(tile, r, wide, row);
+    (void)finish_scores(tile, r, wide, row);
     const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]);
     const bool empty = shift[r] == kHidden<T>;
     auto sum = hn::Zero(d);
