@@ -27,8 +27,7 @@ Peer make(measure::WorkloadData& data, int threads, const std::vector<std::strin
   static State state;
   const std::string library = arguments.empty() ? "" : arguments[0];
   const measure::Workload& w = data.workload();
-  const auto split =
-      w.batch * w.heads >= threads ? measure::Unfused::Split::heads : measure::Unfused::Split::rows;
+  const auto split = measure::Unfused::faster_split(w.batch * w.heads, w.flops(), threads);
   // Libraries on OpenMP read this when they are loaded; each of our threads then has a team of its own.
   const std::string team = std::to_string(split == measure::Unfused::Split::heads ? 1 : threads);
   setenv("OMP_NUM_THREADS", team.c_str(), 1);

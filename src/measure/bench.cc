@@ -83,8 +83,8 @@ class Bench {
   std::optional<double> time_unfused(WorkloadData& data, int threads) {
     if (!blas_) return std::nullopt;
     const Workload& workload = data.workload();
-    const bool enough_heads = workload.batch * workload.heads >= threads;
-    Unfused unfused(*blas_, threads, enough_heads ? Unfused::Split::heads : Unfused::Split::rows);
+    Unfused unfused(*blas_, threads,
+                    Unfused::faster_split(workload.batch * workload.heads, workload.flops(), threads));
     const std::size_t needed = unfused.scratch_bytes(workload.length, workload.length);
     if (const std::size_t free = available_memory(); free > 0 && needed > free / 2) {
       report_.notes.push_back(concat(workload.name, ", ", threads, " threads: the unfused path needs ",

@@ -14,6 +14,11 @@ struct Unfused::Head {
   bool causal;
 };
 
+Unfused::Split Unfused::faster_split(Index heads, double flops, int threads) {
+  constexpr double kWorthWaking = 1e6;
+  return heads >= threads || flops < kWorthWaking ? Split::heads : Split::rows;
+}
+
 Unfused::Unfused(const Cblas& blas, int threads, Split split)
     : blas_(blas), threads_(threads), split_(split), pool_(std::make_unique<ThreadPool>(threads)) {
   scores_.resize(split == Split::heads ? static_cast<std::size_t>(threads) : 1);

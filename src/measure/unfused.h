@@ -21,6 +21,9 @@ class Unfused {
   // `heads` spreads heads over our threads, each with a one-threaded BLAS; `rows` gives each product
   // to all threads of the BLAS. A problem of fewer heads than threads gains only from `rows`.
   enum class Split { heads, rows };
+  // The faster of the two for `heads` heads (of all batch items) and this much work in a call: a
+  // product too small for several threads is worse than waking them.
+  [[nodiscard]] static Split faster_split(Index heads, double flops, int threads);
 
   Unfused(const Cblas& blas, int threads, Split split);
   ~Unfused();

@@ -1,0 +1,108 @@
+// headlight bench as a user runs it: the form of its results and its refusals, never its times.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "support/subprocess.h"
+#include "support/temp_folder.h"
+
+namespace headlight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+namespace dom = simdjson::dom;
+
+std::set<std::string> keys_of(dom::object object) {
+  std::set<std::string> keys;
+  for (const auto field : object) keys.emplace(field.key);
+  return keys;
+}
+
+TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
+  const Finished done =
+      run_program({"bench", "--only", "tiny,small_causal", "--threads", "1", "--json", "-"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  dom::parser parser;
+  const dom::element found = parser.parse(done.out);
+  EXPECT_EQ(keys_of(found), (std::set<std::string>{"peak_gflops", "dram_gbs", "buckets"}));
+  EXPECT_EQ(keys_of(found["peak_gflops"]), std::set<std::string>{"1"});
+  EXPECT_EQ(keys_of(found["dram_gbs"]), std::set<std::string>{"1"});
+  EXPECT_GT(double(found["peak_gflops"]["1"]), 0);
+
+  const dom::array buckets = found["buckets"];
+  ASSERT_EQ(buckets.size(), 2U);
+  const std::set<std::string> fields = {
+      "name", "threads", "ms", "us", "gflops", "gbs", "percent_of_limit", "ratio_to_unfused"};
+  for (const dom::element bucket : buckets) {
+    EXPECT_EQ(keys_of(bucket), fields);
+    EXPECT_EQ(std::int64_t(bucket["threads"]), 1);
+    EXPECT_TRUE(bucket["gbs"].is_null());
+  }
+  const dom::element tiny = buckets.at(0), small = buckets.at(1);
+  EXPECT_EQ(std::string_view(tiny["name"]), "tiny");
+  EXPECT_GT(double(tiny["us"]), 0);
+  for (const char* field : {"ms", "gflops", "percent_of_limit"}) EXPECT_TRUE(tiny[field].is_null()) << field;
+  EXPECT_EQ(std::string_view(small["name"]), "small_causal");
+  EXPECT_TRUE(small["us"].is_null());
+  for (const char* field : {"ms", "gflops", "percent_of_limit"}) EXPECT_GT(double(small[field]), 0) << field;
+}
+
+TEST(Bench, TableNamesTheMachineAndTheBucket) {
+  const TempFolder folder;
+  const std::string json = folder.path("bench.json");
+  const Finished done =
+      run_program({"bench", "--only", "tiny", "--threads", "1", "--target", "scalar", "--json", json});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, StartsWith("headlight "));
+  EXPECT_THAT(done.out, HasSubstr("SIMD target scalar"));
+  EXPECT_THAT(done.out, HasSubstr("GFLOP/s"));
+  EXPECT_THAT(done.out, HasSubstr("tiny "));
+  EXPECT_EQ(done.err, "");  // progress is for terminals
+  EXPECT_TRUE(std::filesystem::exists(json));
+  EXPECT_EQ(folder.entries(), 1);
+}
+
+TEST(Bench, RefusesUnknownNamesAndListsTheKnownOnes) {
+  for (const char* names : {"nope", "tiny,nope", "train_512_64", "decode_4096_f32", "Tiny"}) {
+    const Finished done = run_program({"bench", "--only", names});
+    EXPECT_EQ(done.code, 2) << names;
+    EXPECT_THAT(done.first_error_line(), StartsWith("error: bench: ")) << names;
+    EXPECT_THAT(done.err, HasSubstr("causal_16384_64")) << names;
+    EXPECT_EQ(done.out, "") << names;
+  }
+}
+
+TEST(Bench, RefusesBadValues) {
+  const std::vector<std::vector<std::string>> bad = {
+      {"--threads", "0"},   {"--threads", "1,"}, {"--threads", "two"},  {"--threads", "1,-1"},
+      {"--threads", "1e3"}, {"--threads", ""},   {"--threads", "9999"}, {"--only", ""},
+      {"--only", ",tiny"},  {"--target", "mmx"}, {"--json", ""},        {"--unknown"}};
+  for (const auto& arguments : bad) {
+    std::vector<std::string> all = {"bench"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Finished done = run_program(all);
+    EXPECT_EQ(done.code, 2) << ::testing::PrintToString(arguments);
+    EXPECT_THAT(done.first_error_line(), StartsWith("error: ")) << ::testing::PrintToString(arguments);
+  }
+}
+
+TEST(Bench, KeepsAnExistingFileUnlessForced) {
+  const TempFolder folder;
+  const std::string json = folder.path("bench.json");
+  std::ofstream(json) << "mine";
+  const std::vector<std::string> call = {"bench", "--only", "tiny", "--threads", "1", "--json", json};
+  EXPECT_EQ(run_program(call).code, 4);
+  EXPECT_EQ(std::filesystem::file_size(json), 4U);
+  std::vector<std::string> forced = call;
+  forced.emplace_back("--force");
+  EXPECT_EQ(run_program(forced).code, 0);
+  EXPECT_GT(std::filesystem::file_size(json), 4U);
+}
+
+}  // namespace
+}  // namespace headlight::testing

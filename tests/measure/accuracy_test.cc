@@ -1,0 +1,70 @@
+// The scaled error must see small mistakes: a check that cannot fail is worse than none.
+#include "measure/accuracy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "headlight/reference.h"
+#include "measure/check.h"
+#include "measure/workloads.h"
+
+namespace headlight::measure {
+namespace {
+
+class AccuracyTest : public ::testing::Test {
+ protected:
+  AccuracyTest() {
+    fill_normal(q_, 1);
+    fill_normal(k_, 2);
+    fill_normal(v_, 3);
+    reference::attention(q_, k_, v_, options_, {.out = out_.view(), .weights = weights_.view()});
+  }
+  Tensor q_{Shape{1, 2, 17, 16}}, k_{Shape{1, 2, 17, 16}}, v_{Shape{1, 2, 17, 16}}, out_{Shape{1, 2, 17, 16}};
+  Tensor weights_{Shape{1, 2, 17, 17}};
+  AttentionOptions options_{.visible = Visibility::causal()};
+};
+
+TEST_F(AccuracyTest, TheReferenceIsExact) {
+  const Exact exact(q_, k_, v_, options_);
+  EXPECT_LT(exact.scaled_error(out_.view()), 1);
+  EXPECT_LE(exact.row_sum_error(weights_.view(), {}), 1);
+}
+
+TEST_F(AccuracyTest, SeesOneWrongElement) {
+  const Exact exact(q_, k_, v_, options_);
+  out_.view().set(0, 1, 16, 15, out_.at(0, 1, 16, 15) + 1e-4);
+  EXPECT_GT(exact.scaled_error(out_.view()), error_limit(DType::f32));
+  out_.view().set(0, 1, 16, 15, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(exact.scaled_error(out_.view()), std::numeric_limits<double>::infinity());
+}
+
+TEST_F(AccuracyTest, SeesAMaskThatIsOffByOne) {
+  AttentionOptions wrong = options_;
+  wrong.visible.right = 1;
+  const Exact exact(q_, k_, v_, wrong);
+  EXPECT_GT(exact.scaled_error(out_.view()), error_limit(DType::f32));
+}
+
+TEST_F(AccuracyTest, SeesWeightsThatDoNotSumToOne) {
+  const Exact exact(q_, k_, v_, options_);
+  weights_.view().set(0, 0, 5, 2, weights_.at(0, 0, 5, 2) + 1e-4);
+  EXPECT_GT(exact.row_sum_error(weights_.view(), {}), 1);
+}
+
+TEST(CheckCases, CoverEveryOptionWithDistinctNames) {
+  std::vector<std::string> names;
+  bool alibi = false, bias = false, mask = false, sinks = false, lengths = false, cap = false, groups = false;
+  for (const CheckCase& c : check_cases()) {
+    names.emplace_back(c.name);
+    alibi |= c.alibi, bias |= c.bias, mask |= c.mask, sinks |= c.sinks, lengths |= c.lengths;
+    cap |= c.softcap > 0, groups |= c.heads != c.kv_heads;
+  }
+  EXPECT_TRUE(alibi && bias && mask && sinks && lengths && cap && groups);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+}  // namespace
+}  // namespace headlight::measure
