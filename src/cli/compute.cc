@@ -5,7 +5,8 @@
 #include "cli/commands.h"
 #include "cli/compute_inputs.h"
 #include "cli/numbers.h"
-#include "headlight/headlight.h"
+#include "headlight/attention.h"
+#include "headlight/reference.h"
 #include "io/npy.h"
 #include "io/outputs.h"
 
