@@ -86,8 +86,8 @@ std::string without_double_gaps(std::string text) {
 }
 
 void add_commands(CLI::App& app) {
-  add_compute(app);
   add_explain(app);
+  add_compute(app);
   add_doctor(app);
   add_bench(app);
 }

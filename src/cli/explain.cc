@@ -6,6 +6,7 @@
 #include "cli/explain_text.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
+#include "io/word_vectors.h"
 
 namespace headlight::cli {
 namespace {
@@ -34,6 +35,12 @@ Recipe recipe_of(const Settings& s) {
   return recipe;
 }
 
+Sentence sentence_of(const Settings& s) {
+  if (s.input.empty()) return journey();
+  io::WordVectors own = io::read_word_vectors(s.input);
+  return {.words = std::move(own.words), .x = std::move(own.x), .built_in = false};
+}
+
 Index query_of(const Settings& s, const Sentence& sentence) {
   const auto& words = sentence.words;
   if (s.query.empty()) return words.size() > 1 ? 1 : 0;
@@ -44,7 +51,7 @@ Index query_of(const Settings& s, const Sentence& sentence) {
 
 void run(const Settings& s) {
   const Recipe recipe = recipe_of(s);
-  const Sentence sentence = s.input.empty() ? journey() : read_sentence(s.input);
+  const Sentence sentence = sentence_of(s);
   const Index query = query_of(s, sentence);
   const Trace numbers = trace(sentence, recipe);
   const Explanation explanation{sentence, recipe, numbers, query};

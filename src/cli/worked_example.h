@@ -16,8 +16,6 @@ struct Sentence {
   bool built_in = true;  // "Your journey starts with one step"
 };
 [[nodiscard]] Sentence journey();
-// {"tokens": [...], "vectors": [[...], ...]}, nothing else. Throws Error that names the file.
-[[nodiscard]] Sentence read_sentence(const std::string& path);
 
 enum class Parameters {
   none,      // queries, keys and values are the embeddings themselves, scores are not scaled

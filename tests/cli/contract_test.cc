@@ -216,6 +216,22 @@ TEST_F(Contract, DiskFull) {
   expect_refused(launch, 4);
 }
 
+// The shell sends SIGINT while the result is computed: the reserved file goes, the code says why.
+TEST_F(Contract, InterruptLeavesNothing) {
+  for (const char* name : {"q.npy", "k.npy", "v.npy"}) save_npy(at(name), noise({1, 64, 2048, 64}, 1));
+  Launch launch{.arguments = compute(at("o.npy"), {"--impl", "reference"})};  // minutes of work
+  launch.in_child = [] {
+    const pid_t program = ::getpid();
+    if (::fork() != 0) return;
+    ::usleep(1500000);
+    ::kill(program, SIGINT);
+    ::_exit(0);
+  };
+  const int before = folder_.entries();
+  EXPECT_EQ(run_program(launch).code, 130);
+  EXPECT_EQ(folder_.entries(), before);
+}
+
 TEST_F(Contract, ExistingFilesStay) {  // L10
   std::ofstream(at("o.npy")) << "mine";
   std::ofstream(at("lse.npy")) << "mine too";

@@ -1,13 +1,15 @@
-// A sentence of one's own: {"tokens": ["a", "b"], "vectors": [[0.1, 0.2], [0.3, 0.4]]}.
+#include "io/word_vectors.h"
+
 #include <simdjson.h>
 
-#include "cli/worked_example.h"
+#include <cmath>
+
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/file.h"
 
-namespace headlight::cli {
+namespace headlight::io {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 1 << 20;
@@ -18,8 +20,8 @@ class Reader {
  public:
   explicit Reader(const std::string& path) : path_(path) {}
 
-  Sentence read() {
-    const std::vector<std::byte> bytes = io::read_file(path_, kMostBytes);
+  WordVectors read() {
+    const std::vector<std::byte> bytes = read_file(path_, kMostBytes);
     simdjson::dom::parser parser;
     if (parser.allocate(std::max<std::size_t>(bytes.size(), 64), kDepth) != simdjson::SUCCESS)
       throw std::bad_alloc();
@@ -30,12 +32,12 @@ class Reader {
     simdjson::dom::object object;
     if (root.get(object) != simdjson::SUCCESS) refuse("expected an object with \"tokens\" and \"vectors\"");
     read_object(object);
-    return std::move(sentence_);
+    return std::move(result_);
   }
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(ErrorKind::input, "explain.input", concat(escaped(path_), ": ", what));
+    throw Error(ErrorKind::input, "words.json", concat(escaped(path_), ": ", what));
   }
 
   void read_object(simdjson::dom::object object) {
@@ -64,13 +66,13 @@ class Reader {
     for (const simdjson::dom::element item : list) {
       std::string_view text;
       if (item.get(text) != simdjson::SUCCESS || text.empty()) {
-        refuse(concat("token ", sentence_.words.size() + 1,
-                      " is not a text of at least one character (tokens)"));
+        refuse(
+            concat("token ", result_.words.size() + 1, " is not a text of at least one character (tokens)"));
       }
-      sentence_.words.emplace_back(text);
-      if (sentence_.words.size() > kMostWords) refuse(concat("more than ", kMostWords, " tokens (tokens)"));
+      result_.words.emplace_back(text);
+      if (result_.words.size() > kMostWords) refuse(concat("more than ", kMostWords, " tokens (tokens)"));
     }
-    if (sentence_.words.empty()) refuse("there must be at least one token (tokens)");
+    if (result_.words.empty()) refuse("there must be at least one token (tokens)");
   }
 
   void read_vectors(simdjson::dom::element element) {
@@ -87,12 +89,11 @@ class Reader {
                       " (vectors)"));
       }
     }
-    if (rows != sentence_.words.size()) {
-      refuse(concat(sentence_.words.size(), " tokens but ", rows, " vectors; need one vector per token"));
+    if (rows != result_.words.size()) {
+      refuse(concat(result_.words.size(), " tokens but ", rows, " vectors; need one vector per token"));
     }
     if (width == 0) refuse("vectors need at least one number (vectors)");
-    sentence_.x = Tensor::from(all, {static_cast<Index>(rows), static_cast<Index>(width)}, DType::f64);
-    sentence_.built_in = false;
+    result_.x = Tensor::from(all, {static_cast<Index>(rows), static_cast<Index>(width)}, DType::f64);
   }
 
   void read_vector(simdjson::dom::element element, std::size_t row, std::vector<double>& all) const {
@@ -112,11 +113,11 @@ class Reader {
   }
 
   const std::string& path_;
-  Sentence sentence_;
+  WordVectors result_;
 };
 
 }  // namespace
 
-Sentence read_sentence(const std::string& path) { return Reader(path).read(); }
+WordVectors read_word_vectors(const std::string& path) { return Reader(path).read(); }
 
-}  // namespace headlight::cli
+}  // namespace headlight::io

@@ -1,0 +1,20 @@
+// Words and a vector for each, from JSON: {"tokens": ["a", "b"], "vectors": [[0.1, 0.2], [0.3, 0.4]]}.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/tensor.h"
+
+namespace headlight::io {
+
+struct WordVectors {
+  std::vector<std::string> words;
+  Tensor x;  // [word, number], f64
+};
+
+// At most 256 words of at most 256 numbers from -1e6 to 1e6, and no other entry. Throws Error that
+// names the file and the place.
+[[nodiscard]] WordVectors read_word_vectors(const std::string& path);
+
+}  // namespace headlight::io
