@@ -6,6 +6,7 @@
 
 #include "support/cases.h"
 #include "support/random.h"
+#include "support/slices.h"
 
 namespace headlight::testing {
 namespace {
@@ -89,16 +90,18 @@ bool GuardedTensor::gaps_intact() const {
   return true;
 }
 
-std::vector<std::uint8_t> GuardedTensor::bits() const {
+std::vector<std::uint8_t> bits_of(const ConstTensorView& view) {
   std::vector<std::uint8_t> bits;
-  if (view_.empty()) return bits;
-  const auto item = static_cast<Index>(size_of(view_.dtype()));
-  each_offset(view_, [&](Index at) {
-    const std::uint8_t* element = view_.as<std::uint8_t>() + at * item;
+  if (view.empty()) return bits;
+  const auto item = static_cast<Index>(size_of(view.dtype()));
+  each_offset(view, [&](Index at) {
+    const std::uint8_t* element = view.as<std::uint8_t>() + at * item;
     bits.insert(bits.end(), element, element + item);
   });
   return bits;
 }
+
+std::vector<std::uint8_t> GuardedTensor::bits() const { return bits_of(view_); }
 
 namespace {
 

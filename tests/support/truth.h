@@ -33,14 +33,14 @@ class Truth {
   // The reference itself against long double, on up to 100 rows: its largest scaled error.
   [[nodiscard]] double reference_error() const { return reference_error_; }
   [[nodiscard]] const Results& results() const { return truth_; }
+  [[nodiscard]] const RowBound& bound(Index b, Index h, Index token) const {
+    return bounds_[static_cast<std::size_t>((b * instance_.c.q_heads + h) * instance_.c.q_len + token)];
+  }
 
  private:
   class Judge;
   void find_bounds();
   void sharpen();
-  [[nodiscard]] const RowBound& bound(Index b, Index h, Index token) const {
-    return bounds_[static_cast<std::size_t>((b * instance_.c.q_heads + h) * instance_.c.q_len + token)];
-  }
 
   const Instance& instance_;
   const Tensor q_, k_, v_;        // exact copies in f64

@@ -1,0 +1,248 @@
+// The same bits for any thread count, batch, placement and padding (robustness.md D1–D4; clause 9 of the
+// attention contract). HEADLIGHT_CASES raises the number of shapes for a nightly run.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "support/random.h"
+#include "support/slices.h"
+
+namespace headlight::testing {
+namespace {
+
+std::uint64_t shapes() {
+  const char* given = std::getenv("HEADLIGHT_CASES");
+  return given != nullptr ? static_cast<std::uint64_t>(std::max(200, std::atoi(given) / 10)) : 200;
+}
+
+class Determinism : public ::testing::TestWithParam<SimdTarget> {
+ protected:
+  Context ctx{{.threads = 1, .target = GetParam()}};
+};
+
+std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) { return std::string(name_of(row.param)); }
+
+// Shapes that random cases rarely reach: one query on many keys, and more keys than a segment.
+std::vector<Case> long_cases() {
+  std::vector<Case> list;
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    Case c{.seed = 5, .q_heads = 2, .q_len = 1, .k_len = 5000, .dim = 64, .value_dim = 64, .dtype = dtype};
+    list.push_back(c);
+    c.q_len = 130, c.k_len = 2100, c.dim = c.value_dim = 24, c.visible = Visibility::causal();
+    list.push_back(c);
+    c.visible = Visibility::window(1500), c.sinks = true, c.kv_heads = 2, c.q_heads = 4, c.q_len = 7;
+    list.push_back(c);
+  }
+  return list;
+}
+
+std::vector<Case> all_cases(std::uint64_t first) {
+  std::vector<Case> list = long_cases();
+  for (std::uint64_t s = 0; s < shapes(); ++s) list.push_back(random_case(first + s));
+  return list;
+}
+
+Results run(Context& ctx, const Instance& x, bool statistics) {
+  Results found(x, x.c.dtype, statistics);
+  attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, found.views());
+  return found;
+}
+
+// Bits of one item, head or row range of an answer.
+std::vector<std::uint8_t> part(Tensor& x, int axis, Index begin, Index n) {
+  return bits_of(sliced(x.view(), axis, begin, n));
+}
+
+TEST_P(Determinism, AnyNumberOfThreads) {
+  std::vector<std::unique_ptr<Context>> many;
+  for (const int threads : {2, 3, 5, 8, 16, 64}) {
+    many.push_back(std::make_unique<Context>(ContextOptions{.threads = threads, .target = GetParam()}));
+  }
+  for (const Case& c : all_cases(10'000)) {
+    const Instance x(c);
+    const Results one = run(ctx, x, c.statistics);
+    for (const auto& other : many) {
+      ASSERT_TRUE(one.same_bits(run(*other, x, c.statistics))) << other->threads() << " threads " << describe(c);
+    }
+  }
+}
+
+TEST_P(Determinism, AgainAndAgain) {
+  Context two({.threads = 2, .target = GetParam()});
+  for (const Case& c : long_cases()) {
+    const Instance x(c);
+    const Results first = run(two, x, true);
+    for (int n = 0; n < 20; ++n) ASSERT_TRUE(first.same_bits(run(two, x, true))) << describe(c);
+  }
+}
+
+TEST_P(Determinism, StatisticsChangeNothingElse) {
+  for (const Case& c : all_cases(20'000)) {
+    const Instance x(c);
+    ASSERT_TRUE(run(ctx, x, false).same_bits(run(ctx, x, true))) << describe(c);
+  }
+}
+
+TEST_P(Determinism, AnItemDoesNotKnowItsBatch) {
+  for (const Case& c : all_cases(30'000)) {
+    if (c.ragged == Ragged::packed) continue;
+    const Instance x(c);
+    const Call whole = call_of(x);
+    Answer all = answer(ctx, whole);
+    for (Index b = 0; b < c.batch; ++b) {
+      Answer one = answer(ctx, batch_item(whole, b));
+      ASSERT_EQ(part(all.out, 0, b, 1), bits_of(one.out.view())) << "item " << b << " " << describe(c);
+      ASSERT_EQ(part(all.lse, 0, b, 1), bits_of(one.lse.view())) << "item " << b << " " << describe(c);
+    }
+  }
+}
+
+TEST_P(Determinism, AHeadDoesNotKnowTheOthers) {
+  for (const Case& c : all_cases(40'000)) {
+    const Instance x(c);
+    const Call whole = call_of(x);
+    Answer all = answer(ctx, whole);
+    const Index group = c.q_heads / c.kv_heads;
+    for (Index g = 0; g < c.kv_heads; ++g) {
+      Answer one = answer(ctx, head_group(whole, g));
+      ASSERT_EQ(part(all.out, 1, g * group, group), bits_of(one.out.view())) << "group " << g << " " << describe(c);
+    }
+  }
+}
+
+// Chunked prefill: a chunk of queries alone, at its place, has the bits of the whole.
+TEST_P(Determinism, QueriesInChunks) {
+  Random random(1);
+  for (const Case& c : all_cases(50'000)) {
+    if (c.ragged != Ragged::none || c.q_len == 0) continue;
+    const Instance x(c);
+    const Call whole = call_of(x);
+    Answer all = answer(ctx, whole);
+    for (int n = 0; n < 3; ++n) {
+      const Index begin = random.below(c.q_len), count = n == 0 ? 1 : 1 + random.below(c.q_len - begin);
+      Answer some = answer(ctx, some_queries(whole, begin, count));
+      ASSERT_EQ(part(all.out, 2, begin, count), bits_of(some.out.view())) << begin << "+" << count << " " << describe(c);
+      ASSERT_EQ(part(all.lse, 2, begin, count), bits_of(some.lse.view())) << begin << "+" << count << " " << describe(c);
+    }
+  }
+}
+
+// Cached decoding: the newest query over the keys so far has the bits of its row in the full forward.
+TEST_P(Determinism, DecodingStepByStep) {
+  Random random(2);
+  for (Case c : all_cases(60'000)) {
+    if (c.ragged != Ragged::none || c.q_len == 0) continue;
+    c.k_len = std::min<Index>(c.q_len, 300), c.q_len = c.k_len;
+    c.visible = Visibility::causal();
+    c.mask = c.bias = Spread::none;
+    if (c.data == Data::all_minus_inf || c.data == Data::mixed_inf) c.data = Data::normal;
+    const Instance x(c);
+    const Call whole = call_of(x);
+    Answer all = answer(ctx, whole);
+    for (int n = 0; n < 4; ++n) {
+      const Index i = random.below(c.q_len);
+      Call step{sliced(whole.q, 2, i, 1), sliced(whole.k, 2, 0, i + 1), sliced(whole.v, 2, 0, i + 1), whole.options};
+      Answer now = answer(ctx, step);
+      ASSERT_EQ(part(all.out, 2, i, 1), bits_of(now.out.view())) << "step " << i << " " << describe(c);
+      ASSERT_EQ(part(all.lse, 2, i, 1), bits_of(now.lse.view())) << "step " << i << " " << describe(c);
+    }
+  }
+}
+
+TEST_P(Determinism, AnyPlaceInMemory) {
+  Random random(3);
+  for (Case c : all_cases(70'000)) {
+    c.q_layout = c.k_layout = c.v_layout = c.out_layout = Layout::dense;
+    c.shift = 0;
+    const Instance plain(c);
+    const Results first = run(ctx, plain, false);
+    const Index item = static_cast<Index>(size_of(c.dtype));
+    for (int n = 0; n < 3; ++n) {
+      Case moved = c;
+      constexpr Layout kLayouts[] = {Layout::dense, Layout::token_major, Layout::padded, Layout::reversed_batch,
+                                     Layout::reversed_tokens};
+      moved.q_layout = kLayouts[random.below(5)];
+      moved.k_layout = kLayouts[random.below(5)];
+      moved.v_layout = kLayouts[random.below(5)];
+      moved.out_layout = kLayouts[random.below(3)];
+      moved.shift = random.below(64 / item);
+      const Instance other(moved);
+      ASSERT_TRUE(first.same_bits(run(ctx, other, false))) << describe(moved);
+    }
+  }
+}
+
+// Three sequences of unequal length: alone, padded with lengths, padded with a mask, and packed.
+TEST_P(Determinism, PaddingLengthsMaskAndPackingAgree) {
+  Random random(4);
+  for (std::uint64_t n = 0; n < shapes() / 4; ++n) {
+    Case c = random_case(80'000 + n);
+    c.ragged = Ragged::both_lengths;
+    c.batch = 3, c.q_len = 1 + random.below(70), c.k_len = c.q_len + random.below(200);
+    c.mask = c.bias = Spread::none;
+    c.visible.offset.reset();
+    c.data = Data::normal;
+    c.q_ends.clear(), c.k_ends.clear();
+    for (int b = 0; b < 3; ++b) {
+      c.q_ends.push_back(1 + random.below(c.q_len));
+      c.k_ends.push_back(random.below(c.k_len + 1));
+    }
+    Instance x(c);
+    const Call padded = call_of(x);
+    Answer with_lengths = answer(ctx, padded);
+
+    // Packed: the real tokens one after the other.
+    std::vector<Index> q_starts = {0}, k_starts = {0};
+    for (std::size_t b = 0; b < 3; ++b) {
+      q_starts.push_back(q_starts.back() + c.q_ends[b]);
+      k_starts.push_back(k_starts.back() + c.k_ends[b]);
+    }
+    const auto gathered = [&](const ConstTensorView& from, const std::vector<Index>& lengths, Index total) {
+      Tensor to({1, from.dim(1), total, from.dim(3)}, from.dtype());
+      Index token = 0;
+      for (Index b = 0; b < 3; ++b)
+        for (Index t = 0; t < lengths[static_cast<std::size_t>(b)]; ++t, ++token)
+          for (Index h = 0; h < from.dim(1); ++h)
+            for (Index d = 0; d < from.dim(3); ++d) to.view().set(0, h, token, d, from.at(b, h, t, d));
+      return to;
+    };
+    const Tensor q = gathered(padded.q, c.q_ends, q_starts.back()), k = gathered(padded.k, c.k_ends, k_starts.back()),
+                 v = gathered(padded.v, c.k_ends, k_starts.back());
+    Call packed{q, k, v, x.options};
+    packed.options.q_lengths = packed.options.k_lengths = {};
+    packed.options.q_starts = q_starts;
+    packed.options.k_starts = k_starts;
+    Answer ragged = answer(ctx, packed);
+
+    for (Index b = 0; b < 3; ++b) {
+      const auto at = static_cast<std::size_t>(b);
+      const Index rows = c.q_ends[at], keys = c.k_ends[at];
+      Tensor item_out(Shape{1, c.q_heads, c.q_len, c.value_dim}, c.dtype);
+      const auto expected = bits_of(sliced(sliced(with_lengths.out.view(), 0, b, 1), 2, 0, rows));
+      EXPECT_EQ(expected, bits_of(sliced(ragged.out.view(), 2, q_starts[at], rows))) << "packed " << b << describe(c);
+
+      Call alone = batch_item(padded, b);
+      alone.options.q_lengths = alone.options.k_lengths = {};
+      alone.q = sliced(alone.q, 2, 0, rows);
+      Call exact = alone;
+      exact.k = sliced(alone.k, 2, 0, keys);
+      exact.v = sliced(alone.v, 2, 0, keys);
+      Answer shape = answer(ctx, exact);
+      EXPECT_EQ(expected, bits_of(shape.out.view())) << "alone " << b << " " << describe(c);
+
+      // Padding still there, hidden by a mask instead of a length.
+      std::vector<std::uint8_t> seen(static_cast<std::size_t>(c.k_len), 0);
+      std::fill(seen.begin(), seen.begin() + keys, 1);
+      alone.options.mask = ConstTensorView(seen.data(), DType::boolean, {c.k_len});
+      alone.options.visible.offset = keys - rows;
+      Answer masked = answer(ctx, alone);
+      ASSERT_EQ(expected, bits_of(masked.out.view())) << "masked " << b << " " << describe(c);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Determinism, ::testing::ValuesIn(supported_targets()), target_name);
+
+}  // namespace
+}  // namespace headlight::testing

@@ -1,0 +1,123 @@
+// The operator against golden/attention: out and lse that an independent implementation computed in
+// float64 and stored as float32.
+#include <simdjson.h>
+
+#include <cmath>
+#include <map>
+
+#include "attention/golden_suites.h"
+#include "support/safetensors_reader.h"
+#include "support/shared_data.h"
+
+namespace headlight::testing {
+namespace {
+
+// What cases.json says of a case, with the tensors it refers to.
+struct GoldenCase {
+  std::map<std::string, Tensor> tensors;
+  std::vector<Index> k_lengths;
+  AttentionOptions options;
+  double hardness = 0;  // an upper bound of |scale|·Σ|q||k| + |bias| + slope·distance, over all rows
+  Index keys = 0;
+
+  [[nodiscard]] const Tensor& at(const std::string& name) const { return tensors.at(name); }
+};
+
+double largest(const Tensor& x) {
+  double most = 0;
+  const ConstTensorView flat(x.as<float>(), {x.shape().elements()});
+  for (Index i = 0; i < flat.dim(0); ++i) {
+    if (std::isfinite(flat.at(i))) most = std::max(most, std::abs(flat.at(i)));
+  }
+  return most;
+}
+
+double largest_norm(const Tensor& x) {
+  double most = 0;
+  const ConstTensorView rows(x.as<float>(), {x.shape().elements() / x.dim(3), x.dim(3)});
+  for (Index i = 0; i < rows.dim(0); ++i) {
+    double norm = 0;
+    for (Index d = 0; d < rows.dim(1); ++d) norm += rows.at(i, d) * rows.at(i, d);
+    most = std::max(most, std::sqrt(norm));
+  }
+  return most;
+}
+
+void read_case(const std::filesystem::path& folder, const std::string& name, GoldenCase& golden) {
+  golden.tensors = read_safetensors(folder / (name + ".safetensors"));
+  simdjson::dom::parser parser;
+  const simdjson::dom::element about = parser.load((folder / "cases.json").string())[name];
+  AttentionOptions& o = golden.options;
+  o.scale = about["scale"].get_double().value();
+  o.visible.offset = about["query_offset"].get_int64().value();
+  if (about["causal"].get_bool().value()) o.visible.right = 0;
+  if (!about["window"].is_null()) o.visible.left = about["window"].get_int64().value() - 1;
+  if (!about["softcap"].is_null()) o.softcap = about["softcap"].get_double().value();
+  if (!about["kv_len"].is_null()) {
+    for (const std::int64_t n : about["kv_len"].get_array()) golden.k_lengths.push_back(n);
+    o.k_lengths = golden.k_lengths;
+  }
+  const Tensor &q = golden.at("q"), &k = golden.at("k");
+  golden.keys = k.dim(2);
+  golden.hardness = std::abs(*o.scale) * largest_norm(q) * largest_norm(k);
+  if (golden.tensors.count("bias") != 0) {
+    o.bias = golden.at("bias");
+    golden.hardness += largest(golden.at("bias"));
+  }
+  if (golden.tensors.count("alibi_slopes") != 0) {
+    o.alibi_slopes = golden.at("alibi_slopes");
+    golden.hardness += largest(golden.at("alibi_slopes")) * static_cast<double>(golden.keys);
+  }
+}
+
+Tensor converted(const Tensor& x, DType dtype) {
+  const ConstTensorView from(x.as<float>(), {x.shape().elements()});
+  std::vector<double> values;
+  for (Index i = 0; i < from.dim(0); ++i) values.push_back(from.at(i));
+  return Tensor::from(values, x.shape(), dtype);
+}
+
+TEST_P(Golden, OutAndLseAreAsStored) {
+  const auto& [which, name] = GetParam();
+  const auto shared = shared_data();
+  if (!shared) GTEST_SKIP() << "no golden data; set HEADLIGHT_SHARED";
+  GoldenCase golden;
+  read_case(*shared / "golden" / "attention", name, golden);
+  const Tensor q = converted(golden.at("q"), which.dtype), k = converted(golden.at("k"), which.dtype),
+               v = converted(golden.at("v"), which.dtype);
+  AllOutputs found(q, k, v);
+  which.run(q, k, v, golden.options, found.views());
+
+  const Tensor &out = golden.at("out"), &lse = golden.at("lse");
+  const double u = which.dtype == DType::f64 ? 0x1p-53 : 0x1p-24, stored = 0x1p-24;
+  const double rounds = 1 + golden.hardness + std::sqrt(static_cast<double>(golden.keys));
+  double size = largest(golden.at("v"));  // A of each element is at most this
+  for (Index b = 0; b < q.dim(0); ++b)
+    for (Index h = 0; h < q.dim(1); ++h)
+      for (Index i = 0; i < q.dim(2); ++i) {
+        const double expected = lse.at(b, h, i);
+        if (std::isinf(expected)) {
+          EXPECT_EQ(found.lse.at(b, h, i), expected);
+        } else {
+          EXPECT_NEAR(found.lse.at(b, h, i), expected, stored * std::abs(expected) + 4 * u * rounds);
+        }
+        for (Index d = 0; d < v.dim(3); ++d) {
+          const double x = out.at(b, h, i, d);
+          const double limit = std::isinf(expected) ? 0 : stored * std::abs(x) + 0x1p-149 + 4 * u * rounds * size;
+          ASSERT_NEAR(found.out.at(b, h, i, d), x, limit) << b << " " << h << " " << i << " " << d;
+        }
+        if (golden.tensors.count("probs") == 0) continue;
+        for (Index j = 0; j < k.dim(2); ++j) {
+          const double p = golden.at("probs").at(b, h, i, j);
+          ASSERT_NEAR(found.weights.at(b, h, i, j), p, (stored + 8 * u * rounds) * p + 0x1p-125) << b << " " << h << " " << i << " " << j;
+        }
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Oracle, Golden,
+                         ::testing::Combine(::testing::Values(reference_implementation()),
+                                            ::testing::ValuesIn(kGoldenCases)),
+                         golden_name);
+
+}  // namespace
+}  // namespace headlight::testing
