@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -53,6 +54,15 @@ struct Visibility {
   }
 };
 
+// Drops weights after the softmax and scales the others by 1/(1 - rate); lse, statistics and returned
+// weights are those before. Which weight is dropped depends only on (seed, layer) and on the logical
+// place (batch item or sequence, head, query, key): never on tiles, threads or padding.
+struct Dropout {
+  double rate = 0;            // 0 ≤ rate < 1
+  std::uint64_t seed = 0;
+  std::uint64_t layer = 0;
+};
+
 // score = cap(scale · q·k), then ALiBi, then bias; keys outside `visible` or `mask` do not exist.
 // Options live for one call and borrow what they point to.
 struct AttentionOptions {
@@ -67,6 +77,7 @@ struct AttentionOptions {
   // Packed sequences: batch is 1, sequence s has the tokens starts[s] … starts[s+1]-1. Mask and bias
   // are then [sequence, head, longest query, longest key].
   std::span<const Index> q_starts = {}, k_starts = {};
+  Dropout dropout = {};
 };
 
 // What a call writes. Empty views are not computed; asking for more never changes a bit of the rest.
@@ -94,6 +105,18 @@ void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, Const
                        const AttentionOptions& options, TensorView out, TensorView lse = {});
 void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                        const AttentionOptions& options, const AttentionOutputs& outputs);
+
+// Gradients of a loss with respect to the inputs, given dout, its gradient with respect to out. The
+// weights are recomputed from lse; nothing else needs to be kept. An empty view is not computed;
+// every element of the others is written. Takes every option of the forward call.
+struct AttentionSaved { ConstTensorView q, k, v, out, lse; };
+struct AttentionGrads {
+  TensorView dq, dk, dv;      // shape and dtype of q, k, v
+  TensorView dbias = {};      // shape of options.bias: summed over what was broadcast; accumulation type
+  TensorView dsinks = {};     // [head], accumulation type
+};
+void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
+                        const AttentionOptions& options, const AttentionGrads& grads);
 
 // One part of one head's weight matrix, exactly as the fast path used it: [queries, keys].
 struct WeightSlice {
