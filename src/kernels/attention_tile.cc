@@ -14,102 +14,11 @@
 #include "kernels/pack-inl.h"
 #include "kernels/score_rules-inl.h"
 #include "kernels/strip-inl.h"
+#include "kernels/tile_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <class T>
-inline constexpr T kHidden = -std::numeric_limits<T>::infinity();
-
-// The keys that any row of a strip sees: what has to be computed for it.
-struct StripRange {
-  int begin, end;
-};
-
-template <class T>
-HWY_INLINE StripRange strip_range(const Tile<T>& tile, int first, int rows) {
-  StripRange range{kMaxTileKeys, 0};
-  for (int r = first; r < first + rows; ++r) {
-    if (tile.begin[r] >= tile.end[r]) continue;
-    range.begin = HWY_MIN(range.begin, tile.begin[r]);
-    range.end = HWY_MAX(range.end, tile.end[r]);
-  }
-  return range;
-}
-
-struct StripPlan {
-  int strips = 0;
-  StripRange range[kMaxRows];
-};
-
-// scores = q·kᵀ, panel by panel: a panel of keys stays in the first cache while all strips use it.
-template <class T>
-HWY_ATTR void score_strips(const Tile<T>& tile, StripPlan& plan) {
-  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>())), panel = 2 * lanes;
-  plan.strips = (tile.rows + kStrip - 1) / kStrip;
-  int begin = kMaxTileKeys, end = 0;
-  for (int s = 0; s < plan.strips; ++s) {
-    plan.range[s] = strip_range(tile, s * kStrip, HWY_MIN(kStrip, tile.rows - s * kStrip));
-    begin = HWY_MIN(begin, plan.range[s].begin);
-    end = HWY_MAX(end, plan.range[s].end);
-  }
-  for (int key = begin / panel * panel; key < end; key += panel) {
-    for (int s = 0; s < plan.strips; ++s) {
-      const StripRange range = plan.range[s];
-      if (range.end <= key || range.begin >= key + panel) continue;
-      const int first = s * kStrip;
-      multiply_strip<T, false>(HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
-                               {tile.dim, tile.q + first * tile.q_stride, tile.q_stride,
-                                tile.keys + static_cast<Index>(key) * tile.dim, panel,
-                                tile.scores + first * tile.scores_stride + key, tile.scores_stride, nullptr});
-    }
-  }
-}
-
-// The part of a row that its strip computed, in whole vectors and from a whole panel on.
-template <class T>
-HWY_INLINE StripRange computed(StripRange range) {
-  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
-  return {range.begin / (2 * lanes) * (2 * lanes), (range.end + lanes - 1) / lanes * lanes};
-}
-
-// Hides what of the computed part of a row lies outside [begin, end); returns the largest score. One
-// pass over whole vectors: a load that follows a narrower store would have to wait for it.
-template <class T>
-HWY_INLINE T trim(T* row, StripRange wide, int begin, int end) {
-  const hn::ScalableTag<T> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto hidden = hn::Set(d, kHidden<T>);
-  const auto from = hn::Set(d, static_cast<T>(begin)), to = hn::Set(d, static_cast<T>(end));
-  auto top = hidden, top2 = hidden;
-  int j = wide.begin;
-  const auto one = [&](auto& most) HWY_ATTR {
-    auto s = hn::Load(d, row + j);
-    if (j < begin || j + lanes > end) {
-      const auto at = hn::Iota(d, static_cast<T>(j));
-      s = hn::IfThenElse(hn::And(hn::Ge(at, from), hn::Lt(at, to)), s, hidden);
-      hn::Store(s, d, row + j);
-    }
-    most = hn::Max(most, s);
-    j += lanes;
-  };
-  while (j + 2 * lanes <= wide.end) {
-    one(top);
-    one(top2);
-  }
-  if (j < wide.end) one(top);
-  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(top, top2)));
-}
-
-// From q·k to logits: the score rules for what row r sees, -inf for the rest of what its strip
-// computed. Returns the largest logit.
-template <class T>
-HWY_INLINE T finish_scores(const Tile<T>& tile, int r, StripRange wide, T* row) {
-  const int begin = tile.begin[r], end = HWY_MAX(tile.begin[r], tile.end[r]);
-  if (tile.rules.any() && begin < end) apply_rules(tile.rules, r, tile.first_key, begin, end, row);
-  return trim(row, wide, begin, end);
-}
 
 // row = exp2(row - shift); returns its sum. Even and odd vectors are summed apart, in order: vectors
 // that a lonelier row would not have computed hold zeros and change nothing.
