@@ -52,7 +52,7 @@ LIBRARIES = [
     (r"hwy/", ["kernels"]),
     (r"mpi\.h$", ["dist"]),
     (r"(httplib|boost/beast)", ["serve"]),
-    (r"simdjson", ["io", "cli"]),
+    (r"simdjson", ["io"]),
     (r"CLI/", ["cli"]),
     (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "lab", "cli", "serve"]),
     (r"cblas", ["measure"]),

@@ -184,6 +184,9 @@ TEST_F(Contract, StandardInputGoneAndEmptyEnvironment) {  // L5, L8
 }
 
 TEST_F(Contract, SmallLimits) {  // L9
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs more memory and stack than these limits leave";
+#endif
   struct Case {
     int resource;
     rlim_t limit;

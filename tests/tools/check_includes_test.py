@@ -29,7 +29,7 @@ PLANTED = [
     ("src/attention/forward.cc", '#include "io/npy.h"', "attention may not include"),
     ("src/io/npy.cc", '#include "headlight/attention.h"', "belongs to attention"),
     ("src/io/npy.cc", '#include "draw/text.h"', "io may not include"),
-    ("src/attention/forward.cc", "  #  include <simdjson.h>", "src/io/ and src/cli/ only"),
+    ("src/cli/main.cc", "  #  include <simdjson.h>", "src/io/ only"),
     ("src/cli/main.cc", '#include "headlight/headlight.h"', "for users"),
     ("src/cli/main.cc", '#include "app.h"', "from src/"),
     ("include/headlight/tensor.h", '#include "headlight/attention.h"', "belongs to attention"),
