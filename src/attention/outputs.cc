@@ -1,33 +1,26 @@
 // What is to be written, and what is read back: shapes, dtypes, strides, overlap.
-#include <array>
-
-#include "attention/problem.h"
-#include "attention/view_checks.h"
-#include "core/concat.h"
+#include "attention/ledger.h"
 
 namespace headlight {
-namespace {
 
-// A dtype and a shape; a Shape itself is built out of line, which a tiny call would notice.
-struct Wanted {
-  DType dtype;
-  int rank;
-  Index size[kMaxRank];
-
-  [[nodiscard]] bool fits(const ConstTensorView& view) const {
-    if (view.dtype() != dtype || view.rank() != rank) return false;
-    bool same = true;
-    for (int axis = 0; axis < rank; ++axis) same &= view.dim(axis) == size[axis];
-    return same;
-  }
-  [[nodiscard]] Shape shape() const { return Shape(std::span<const Index>(size, static_cast<std::size_t>(rank))); }
-};
-
-HEADLIGHT_COLD void refuse_result(Argument at, const char* code, const ConstTensorView& view, const Wanted& wanted) {
+void refuse_result(Argument at, const char* code, const ConstTensorView& view, const Wanted& wanted) {
   refuse(ErrorKind::input, code,
          concat(at.who, ": ", at.name, " is ", view.empty() ? std::string("not given") : described(view), "; need ",
                 name_of(wanted.dtype), " ", wanted.shape().text()));
 }
+
+void refuse_self(Argument at, const ConstTensorView& view) {
+  refuse(ErrorKind::input, "attention.overlap",
+         concat(at.who, ": ", at.name, " ", view.shape().text(),
+                " has strides that put two of its elements at one address; need one address per element"));
+}
+
+void refuse_shared(Argument at, const char* other) {
+  refuse(ErrorKind::input, "attention.overlap",
+         concat(at.who, ": ", at.name, " overlaps ", other, "; need memory of its own for everything that is written"));
+}
+
+namespace {
 
 HEADLIGHT_COLD void refuse_not_here(Argument at) {
   refuse(ErrorKind::input, "attention.output",
@@ -40,65 +33,6 @@ HEADLIGHT_COLD void refuse_top(const char* who, Index index_k, Index weight_k) {
              ? concat(who, ": topk_index asks for the ", index_k, " heaviest keys; need a last axis of 1 to 32")
              : concat(who, ": topk_index has ", index_k, " places but topk_weight has ", weight_k, "; need the same"));
 }
-
-HEADLIGHT_COLD void refuse_self(Argument at, const ConstTensorView& view) {
-  refuse(ErrorKind::input, "attention.overlap",
-         concat(at.who, ": ", at.name, " ", view.shape().text(),
-                " has strides that put two of its elements at one address; need one address per element"));
-}
-
-HEADLIGHT_COLD void refuse_shared(Argument at, const char* other) {
-  refuse(ErrorKind::input, "attention.overlap",
-         concat(at.who, ": ", at.name, " overlaps ", other, "; need memory of its own for everything that is written"));
-}
-
-// What is to be written, and the bytes it spans, on the stack.
-class Ledger {
- public:
-  Ledger(const char* who, const Problem& p, const ConstTensorView& lse) : who_(who), p_(p), lse_(lse) {}
-
-  // Refuses a view that shares an element with itself, with an input or with an earlier output.
-  void write(const char* name, const ConstTensorView& view, const Wanted& wanted, const char* code) {
-    const Argument at{who_, name};
-    if (!wanted.fits(view)) refuse_result(at, code, view, wanted);
-    const ByteSpan bytes = checked_bytes(at, view);
-    if (bytes.begin == bytes.end) return;
-    if (!writes_once(view)) refuse_self(at, view);
-    if (bytes.meets(p_.inputs)) {
-      check_against(at, view, bytes, "q", p_.q);
-      check_against(at, view, bytes, "k", p_.k);
-      check_against(at, view, bytes, "v", p_.v);
-    }
-    const AttentionOptions& o = *p_.options;
-    check_against(at, view, bytes, "bias", o.bias);
-    check_against(at, view, bytes, "mask", o.mask);
-    check_against(at, view, bytes, "sinks", o.sinks);
-    check_against(at, view, bytes, "alibi_slopes", o.alibi_slopes);
-    check_against(at, view, bytes, "lse", lse_);
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (bytes.meets(entries_[i].bytes) && may_share(view, *entries_[i].view)) refuse_shared(at, entries_[i].name);
-    }
-    entries_[count_++] = {name, &view, bytes};
-  }
-
- private:
-  void check_against(Argument at, const ConstTensorView& view, const ByteSpan& bytes, const char* name,
-                     const ConstTensorView& input) const {
-    if (input.empty()) return;
-    if (bytes.meets(checked_bytes({who_, name}, input)) && may_share(view, input)) refuse_shared(at, name);
-  }
-
-  struct Entry {
-    const char* name;
-    const ConstTensorView* view;
-    ByteSpan bytes;
-  };
-  const char* who_;
-  const Problem& p_;
-  const ConstTensorView& lse_;
-  std::array<Entry, 9> entries_;  // one per member of AttentionOutputs
-  std::size_t count_ = 0;
-};
 
 void check_top(const char* who, const Problem& p, const AttentionOutputs& o, Ledger& ledger) {
   const ConstTensorView& any = o.topk_index.empty() ? o.topk_weight : o.topk_index;
@@ -119,8 +53,7 @@ void check_outputs(const char* who, const Problem& p, const AttentionOutputs& o)
   const DType statistic = accumulation_dtype(p.dtype);
   const Index batch = p.q.dim(0);
   const Wanted per_row{statistic, 3, {batch, p.q_heads, p.q_total, 0}};
-  static const ConstTensorView no_lse;
-  Ledger ledger(who, p, no_lse);
+  Ledger ledger(who, p);
   if (p.v.empty()) {
     if (!o.out.empty()) refuse_not_here({who, "out"});
     if (!o.lse.empty()) refuse_not_here({who, "lse"});
@@ -178,7 +111,8 @@ void check_slice(const char* who, const Problem& p, const WeightSlice& slice) {
 void check_matrix(const char* who, const Problem& p, ConstTensorView lse, const char* name, TensorView matrix,
                   Index rows, Index columns) {
   const auto axis = [&](int a, Index wanted) { return wanted >= 0 || matrix.rank() != 2 ? wanted : matrix.dim(a); };
-  Ledger ledger(who, p, lse);
+  const ReadBack lse_input[] = {{"lse", &lse}};
+  Ledger ledger(who, p, lse_input);
   ledger.write(name, matrix, {accumulation_dtype(p.dtype), 2, {axis(0, rows), axis(1, columns), 0, 0}},
                "attention.output");
   check_last_stride({who, name}, matrix);

@@ -63,6 +63,9 @@ struct Problem {
                                  const ConstTensorView& v, const AttentionOptions& options);
 // Shapes, dtypes, strides and overlap of everything that is to be written.
 void check_outputs(const char* who, const Problem& problem, const AttentionOutputs& outputs);
+// What attention_backward is given and where it writes; `problem` is the checked call on saved.q, k, v.
+void check_backward(const char* who, const Problem& problem, const AttentionSaved& saved, const ConstTensorView& dout,
+                    const AttentionGrads& grads);
 void check_lse(const char* who, const Problem& problem, ConstTensorView lse);
 void check_slice(const char* who, const Problem& problem, const WeightSlice& slice);
 // The [rows, columns] picture of a call that recomputes from lse; a negative size means any.

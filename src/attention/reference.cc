@@ -1,31 +1,13 @@
 #include "headlight/reference.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
-#include "attention/problem.h"
+#include "attention/reference_row.h"
+#include "core/random.h"
 
 namespace headlight::reference {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-// A key that the query may look at, how well it matches, and its share of the attention.
-struct Seen {
-  Index key = 0;
-  double score = 0, weight = 0;
-};
-
-// All that one row of the softmax says. A row that sees nothing keeps these values.
-struct Row {
-  std::vector<Seen> keys;        // in key order
-  double max = -kInfinity;       // largest score of a key; the sink does not count
-  double lse = -kInfinity;       // log of the denominator, the sink included
-  double sink_weight = 0;
-  double entropy = 0;
-};
 
 // A mask or bias as a view whose strides repeat it over [sequence, head, query, key].
 ConstTensorView spread(const Broadcast& b) {
@@ -44,22 +26,40 @@ double sum(Index begin, Index end, const Term& term) {
   return total;
 }
 
+}  // namespace
+
 // [score]
 // How well query i of a sequence matches key j, by head h.
-double score(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
-  const AttentionOptions& o = *p.options;
+double match(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
   const Index kv = h / p.group;  // consecutive query heads share one key/value head
   double dot = 0;
   for (Index d = 0; d < p.dim; ++d) {
     dot += p.q.at(s.batch, h, s.q_start + i, d) * p.k.at(s.batch, kv, s.k_start + j, d);
   }
-  double x = p.scale * dot;
+  return p.scale * dot;
+}
+
+double score(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
+  const AttentionOptions& o = *p.options;
+  double x = match(p, s, h, i, j);
   if (o.softcap > 0) x = o.softcap * std::tanh(x / o.softcap);
   if (!o.alibi_slopes.empty()) x -= o.alibi_slopes.at(h) * static_cast<double>(std::abs(i + s.offset - j));
   if (!o.bias.empty()) x += spread(p.bias).at(s.item, h, i, j);
   return x;
 }
 // [/score]
+
+namespace {
+
+// What dropout multiplies a weight by: 0, or what makes up for the others.
+double dropout_factor(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
+  const Dropout& dropout = p.options->dropout;
+  if (dropout.rate == 0) return 1;
+  const bool kept = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer).keeps(s.item, h, i, j);
+  return kept ? 1 / (1 - dropout.rate) : 0;
+}
+
+}  // namespace
 
 // [softmax]
 // The weights of one query over the keys it may see. A key that is masked, or whose score is -inf,
@@ -73,7 +73,7 @@ Row softmax_row(const Problem& p, const Sequence& s, Index h, Index i) {
     if (!p.options->mask.empty() && spread(p.mask).at(s.item, h, i, j) == 0) continue;
     const double x = score(p, s, h, i, j);
     if (x == -kInfinity) continue;
-    row.keys.push_back({j, x, 0});
+    row.keys.push_back({j, x, 0, dropout_factor(p, s, h, i, j)});
     row.max = std::max(row.max, x);
     broken |= std::isnan(x) || x == kInfinity;
   }
@@ -101,6 +101,8 @@ Row softmax_row(const Problem& p, const Sequence& s, Index h, Index i) {
   return row;
 }
 // [/softmax]
+
+namespace {
 
 // The heaviest keys first, the earlier key when two match equally; -1 and 0 where there are no more.
 // A broken row has no order: -1 and NaN.
@@ -154,12 +156,13 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
         // 1. How well does query i match each key it may see? Turn that into weights that sum to one.
         const Row row = softmax_row(p, s, h, i);
 
-        // 2. Average the values with those weights. A query that sees nothing returns zero.
+        // 2. Average the values with those weights, less what dropout silences. A query that sees
+        // nothing returns zero.
         const auto seen = static_cast<Index>(row.keys.size());
         for (Index d = 0; d < p.value_dim; ++d) {
           const double mix = sum(0, seen, [&](Index r) {
             const Seen& key = row.keys[static_cast<std::size_t>(r)];
-            return key.weight * v.at(s.batch, h / p.group, s.k_start + key.key, d);
+            return key.weight * key.kept * v.at(s.batch, h / p.group, s.k_start + key.key, d);
           });
           outputs.out.set(s.batch, h, s.q_start + i, d, std::isnan(row.lse) ? kNaN : mix);
         }
