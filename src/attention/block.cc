@@ -74,10 +74,14 @@ Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan, const kern
     }
     const Index at = sequence.batch * problem.q.stride(0) + head[r] * problem.q.stride(1) +
                      (sequence.q_start + query[r]) * problem.q.stride(2);
+    if (workspace.q == nullptr) continue;
     kernels.load_row(element(problem.q, at), problem.dtype, static_cast<int>(problem.dim), factor,
                      workspace.q + r * workspace.q_stride);
   }
   prepare_rules();
+  if (problem.dropout.threshold > 0) {
+    dropout = {&problem.dropout, 1 / (1 - problem.options->dropout.rate), sequence.item, head, query};
+  }
 }
 
 template <class T>

@@ -44,6 +44,7 @@ struct Workspace {
   [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements);
   static constexpr Index kNoteBytes = 768;
   [[nodiscard]] static Index padded_columns(const TilePlan& plan);  // stride of acc
+  Workspace() = default;
   Workspace(std::byte* memory, const Problem& problem, const TilePlan& plan);
 };
 
@@ -66,8 +67,9 @@ struct Block {
   Range all_keys;                     // and all rows together
   kernels::RowRule<T> rule[kBlockRows];
   kernels::ScoreRules<T> rules;
+  kernels::DropoutRows dropout;
 
-  // Rows first … first+rows-1 of the unit; loads their queries into `workspace`, scaled.
+  // Rows first … first+rows-1 of the unit; loads their queries into workspace.q, scaled, unless null.
   Block(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
         Index first, int rows, const Workspace<T>& workspace);
 
@@ -110,6 +112,7 @@ void Block<T>::for_each_tile(Range range, const KeySource<T>& source, const Work
   tile.begin = from;
   tile.end = to;
   tile.rules = rules;
+  tile.dropout = dropout;
   tile.scores = workspace.scores;
   tile.scores_stride = workspace.scores_stride;
   for (Index first = begin / size * size; first < end; first += size) {

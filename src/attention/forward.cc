@@ -291,7 +291,7 @@ class Forward {
       const TensorView& out = outputs_.out;
       const Index at = statistic_offset(out, sequence, block.head[r], block.query[r]);
       kernels_.store_row(total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim),
-                         scale[r].factor, problem_.dtype,
+                         out_factor(scale[r]), problem_.dtype,
                          static_cast<std::byte*>(out.data()) + at * static_cast<Index>(size_of(problem_.dtype)), &finite);
       const auto put = [&](const TensorView& view, double x) {
         if (!view.empty()) view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
@@ -320,6 +320,12 @@ class Forward {
         }
       }
     }
+  }
+
+  // Dropout scales what it leaves, in the output alone.
+  [[nodiscard]] T out_factor(const RowScale<T>& scale) const {
+    if (problem_.dropout.threshold == 0) return scale.factor;
+    return static_cast<T>(static_cast<double>(scale.factor) / (1 - problem_.options->dropout.rate));
   }
 
   void finish_weights(const Block<T>& block, int r, const RowScale<T>& scale) const {

@@ -230,6 +230,8 @@ Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorV
   check_per_head({who, "alibi_slopes"}, "attention.alibi", options.alibi_slopes, p.q_heads);
   check_per_head({who, "sinks"}, "attention.sinks", options.sinks, p.q_heads);
   if (!options.mask.empty()) p.mask = broadcast({who, "mask"}, "attention.mask", options.mask, p, true);
+  const Dropout& dropout = options.dropout;
+  if (dropout.rate > 0) p.dropout = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer);
   if (!options.bias.empty()) p.bias = broadcast({who, "bias"}, "attention.bias", options.bias, p, false);
   return p;
 }

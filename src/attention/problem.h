@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/random.h"
 #include "headlight/attention.h"
 
 namespace headlight {
@@ -42,6 +43,7 @@ struct Problem {
   ConstTensorView q, k, v;              // v is empty for calls that recompute from lse
   const AttentionOptions* options = nullptr;
   Broadcast mask, bias;
+  DropoutKey dropout;                   // threshold 0: none
   ByteSpan inputs = {0, 0};             // around all of q, k and v
   bool packed = false;
 

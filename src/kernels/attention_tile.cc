@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/attention_tile.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/dropout-inl.h"
 #include "kernels/math-inl.h"
 #include "kernels/pack-inl.h"
 #include "kernels/score_rules-inl.h"
@@ -139,6 +140,7 @@ HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const Ab
     }
     const T sum = exponentiate(row, wide, shift[r]);
     state.sum[r] = state.sum[r] * alpha[r] + sum;
+    if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r]) drop(tile, r, tile.begin[r], tile.end[r], row);
     if (options.careful) careful_values(tile, r, row, hidden, alpha[r], state.acc + r * state.acc_stride);
   }
   if (!options.careful) values_strips(tile, plan, state, alpha, options.fresh);

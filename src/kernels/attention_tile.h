@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "core/random.h"
 #include "headlight/tensor.h"
 
 namespace headlight::kernels {
@@ -32,6 +33,15 @@ struct ScoreRules {
   [[nodiscard]] bool any() const { return rows != nullptr; }
 };
 
+// Which weights of which rows dropout drops; no key means none.
+struct DropoutRows {
+  const DropoutKey* key = nullptr;
+  double scale = 1;                  // of the weights that stay: 1/(1 - rate)
+  Index item = 0;
+  const Index* head = nullptr;       // per row
+  const Index* query = nullptr;
+};
+
 // A row's running softmax: largest logit, sum of exponentials, weighted sum of values.
 template <class T>
 struct SoftmaxState {
@@ -53,6 +63,7 @@ struct Tile {
   const std::int32_t* begin = nullptr;    // per row: the run of keys it sees, inside this tile;
   const std::int32_t* end = nullptr;      //   ends never fall from row to row
   ScoreRules<T> rules;
+  DropoutRows dropout;
   Index first_key = 0;                    // place of the tile's first key in its sequence
   T* scores = nullptr;                    // [rows][scores_stride], scratch
   Index scores_stride = 0;

@@ -3,10 +3,12 @@
 
 #include "headlight/context.h"
 #include "kernels/attention_tile.h"
+#include "kernels/backward_tile.h"
 
 namespace headlight::kernels {
 
 // The target must be one that supported_targets() lists.
 [[nodiscard]] const KernelTable& kernels_for(SimdTarget target);
+[[nodiscard]] const BackwardTable& backward_kernels_for(SimdTarget target);
 
 }  // namespace headlight::kernels

@@ -72,6 +72,59 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
   }
 }
 
+// c += aᵀ·b: `a` is [depth][a_stride] and the strip's rows are its columns. Started from zero, added
+// at the end, like multiply().
+template <class T, int kRows, int kVectors>
+HWY_NOINLINE HWY_ATTR void multiply_transposed(const StripArgs<T>& args) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  V sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+  }
+  const T* a = args.a;
+  const T* b = args.b;
+  T* c = args.c;
+  const Index a_stride = args.a_stride, b_stride = args.b_stride, c_stride = args.c_stride, depth = args.depth;
+#pragma GCC unroll 4
+  for (Index k = 0; k < depth; ++k, a += a_stride, b += b_stride) {
+    V panel[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) panel[v] = hn::LoadU(d, b + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const V x = hn::Set(d, a[r]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, panel[v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      T* to = c + r * c_stride + v * lanes;
+      hn::StoreU(hn::Add(hn::LoadU(d, to), sum[r][v]), d, to);
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void multiply_strip_transposed(int rows, int vectors, const StripArgs<T>& args) {
+  using Fn = void (*)(const StripArgs<T>&);
+  static constexpr Fn kTable[8][2] = {{multiply_transposed<T, 1, 1>, multiply_transposed<T, 1, 2>},
+                                      {multiply_transposed<T, 2, 1>, multiply_transposed<T, 2, 2>},
+                                      {multiply_transposed<T, 3, 1>, multiply_transposed<T, 3, 2>},
+                                      {multiply_transposed<T, 4, 1>, multiply_transposed<T, 4, 2>},
+                                      {multiply_transposed<T, 5, 1>, multiply_transposed<T, 5, 2>},
+                                      {multiply_transposed<T, 6, 1>, multiply_transposed<T, 6, 2>},
+                                      {multiply_transposed<T, 7, 1>, multiply_transposed<T, 7, 2>},
+                                      {multiply_transposed<T, 8, 1>, multiply_transposed<T, 8, 2>}};
+  kTable[rows - 1][vectors - 1](args);
+}
+
 template <class T, bool kAccumulate>
 HWY_INLINE void multiply_strip(int rows, int vectors, const StripArgs<T>& args) {
   using Fn = void (*)(const StripArgs<T>&);
