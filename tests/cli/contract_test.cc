@@ -184,6 +184,9 @@ TEST_F(Contract, StandardInputGoneAndEmptyEnvironment) {  // L5, L8
 }
 
 TEST_F(Contract, SmallLimits) {  // L9
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve terabytes of addresses";
+#endif
   struct Case {
     int resource;
     rlim_t limit;
