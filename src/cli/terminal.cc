@@ -21,7 +21,7 @@ std::string_view environment(const char* name) {
 
 ColorDepth depth_of_terminal() {
   const std::string_view colorterm = environment("COLORTERM"), term = environment("TERM");
-  if (colorterm == "truecolor" || colorterm == "24bit" || term.find("direct") != term.npos)
+  if (colorterm == "truecolor" || colorterm == "24bit" || term.find("direct") != std::string_view::npos)
     return ColorDepth::full;
   return ColorDepth::palette;
 }
@@ -72,7 +72,7 @@ bool output_is_utf8() {
     const std::string_view locale = environment(name);
     if (locale.empty()) continue;
     const std::size_t dot = locale.find('.');
-    if (dot == locale.npos) return true;
+    if (dot == std::string_view::npos) return true;
     const std::string_view charset = locale.substr(dot + 1, 5);
     return charset.starts_with("UTF") || charset.starts_with("utf");
   }

@@ -22,6 +22,7 @@ class Reader {
 
   WordVectors read() {
     const std::vector<std::byte> bytes = read_file(path_, kMostBytes);
+    if (bytes.empty()) refuse("is not valid JSON: the file is empty");
     simdjson::dom::parser parser;
     if (parser.allocate(std::max<std::size_t>(bytes.size(), 64), kDepth) != simdjson::SUCCESS)
       throw std::bad_alloc();
