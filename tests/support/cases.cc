@@ -78,7 +78,7 @@ std::string list(const std::vector<Index>& values) {
 
 }  // namespace
 
-Case draw_case(const std::function<Index(Index n)>& below) {
+Case draw_case(const std::function<Index(Index n)>& below, Index most) {
   Case c;
   constexpr Index kBudgets[] = {Index{1} << 24, Index{1} << 20, Index{1} << 20, Index{1} << 20, Index{1} << 17};
   const Index budget = kBudgets[std::min<Index>(4, below(32))];
@@ -97,7 +97,7 @@ Case draw_case(const std::function<Index(Index n)>& below) {
   c.value_dim = below(2) == 0 ? c.dim : width();
   c.ragged = below(3) == 0 ? draw<Ragged>(below) : Ragged::none;
   if (c.ragged == Ragged::packed) c.batch = 1;
-  shrink(c, budget);
+  shrink(c, std::min(budget, most));
   const Index ends = c.ragged == Ragged::packed ? 2 + below(4) : c.batch;
   if (c.ragged == Ragged::packed || c.ragged == Ragged::both_lengths) c.q_ends = draw_ends(below, c.ragged, ends, c.q_len);
   if (c.ragged != Ragged::none) c.k_ends = draw_ends(below, c.ragged, ends, c.k_len);

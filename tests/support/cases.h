@@ -51,8 +51,8 @@ struct Case {
 
 [[nodiscard]] std::string describe(const Case& c);
 
-// Every choice is one call of below(n), which answers 0 … n-1.
-[[nodiscard]] Case draw_case(const std::function<Index(Index n)>& below);
+// Every choice is one call of below(n), which answers 0 … n-1. `most` limits the multiply-adds.
+[[nodiscard]] Case draw_case(const std::function<Index(Index n)>& below, Index most = Index{1} << 24);
 // At most 2^24 multiply-adds, most far fewer.
 [[nodiscard]] Case random_case(std::uint64_t seed);
 
