@@ -53,7 +53,7 @@ void fuzz_numbers(Bytes& bytes) {
   static const std::vector<SimdTarget> targets = supported_targets();
   const SimdTarget target = targets[static_cast<std::size_t>(bytes.below(static_cast<Index>(targets.size())))];
   Context& ctx = context(target, 1 + static_cast<int>(bytes.below(3)));
-  const Instance instance(draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 17));
+  const Instance instance(draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 14));
   const Truth truth(instance);
   const Results found(instance, instance.c.dtype, instance.c.statistics);
   attention_forward(ctx, instance.q.view(), instance.k.view(), instance.v.view(), instance.options, found.views());
