@@ -84,6 +84,30 @@ TEST_P(Determinism, StatisticsChangeNothingElse) {
   }
 }
 
+// Each output asked for alone has the bits it has among all others.
+TEST_P(Determinism, OutputsDoNotKnowEachOther) {
+  using Member = TensorView AttentionOutputs::*;
+  constexpr Member kMembers[] = {&AttentionOutputs::lse,         &AttentionOutputs::max,
+                                 &AttentionOutputs::entropy,     &AttentionOutputs::sink_weight,
+                                 &AttentionOutputs::weights,     &AttentionOutputs::topk_index,
+                                 &AttentionOutputs::topk_weight, &AttentionOutputs::received};
+  for (std::uint64_t n = 0; n < shapes() / 2; ++n) {
+    Case c = random_case(25'000 + n);
+    if (n % 4 == 0) c.data = Data::nan_visible;
+    const Instance x(c);
+    const Results all = run(ctx, x, true);
+    for (std::size_t m = 0; m < std::size(kMembers); ++m) {
+      const Member member = kMembers[m];
+      Results found(x, c.dtype, true);
+      AttentionOutputs wanted{.out = found.out.view()};
+      wanted.*member = found.views().*member;
+      attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, wanted);
+      ASSERT_EQ(bits_of(all.views().*member), bits_of(wanted.*member)) << "output " << m << " " << describe(c);
+      ASSERT_EQ(all.out.bits(), found.out.bits()) << describe(c);
+    }
+  }
+}
+
 TEST_P(Determinism, AnItemDoesNotKnowItsBatch) {
   for (const Case& c : all_cases(30'000)) {
     if (c.ragged == Ragged::packed) continue;

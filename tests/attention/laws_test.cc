@@ -250,6 +250,32 @@ TEST_P(Laws, RecomputedWeightsAndStatisticsAgree) {
   }
 }
 
+// NaN rows and empty rows are the same rows when recomputed from lse.
+TEST_P(Laws, RecomputedStatisticsKeepNanAndNothing) {
+  for (std::uint64_t n = 0; n < 100; ++n) {
+    Case c = random_case(245'000 + n);
+    c.data = Data::nan_visible;
+    const Instance x(c);
+    const Results forward = run(x), again(x, c.dtype, true);
+    AttentionOutputs views = again.views();
+    views.out = views.lse = views.max = views.weights = {};
+    attention_statistics(ctx, x.q.view(), x.k.view(), forward.lse.view(), x.options, views);
+    for (Index b = 0; b < c.batch; ++b)
+      for (Index h = 0; h < c.q_heads; ++h)
+        for (Index i = 0; i < c.q_len; ++i) {
+          const double lse = forward.lse.view().at(b, h, i);
+          if (std::isfinite(lse)) continue;
+          const auto same = [&](double found, double wanted) { return std::isnan(wanted) ? std::isnan(found) : found == wanted; };
+          ASSERT_TRUE(same(again.entropy.view().at(b, h, i), forward.entropy.view().at(b, h, i))) << describe(c);
+          ASSERT_TRUE(same(again.sink_weight.view().at(b, h, i), forward.sink_weight.view().at(b, h, i))) << describe(c);
+          for (Index t = 0; t < c.top; ++t) {
+            ASSERT_EQ(again.topk_index.view().at(b, h, i, t), forward.topk_index.view().at(b, h, i, t)) << lse << describe(c);
+            ASSERT_TRUE(same(again.topk_weight.view().at(b, h, i, t), forward.topk_weight.view().at(b, h, i, t))) << lse << describe(c);
+          }
+        }
+  }
+}
+
 TEST_P(Laws, AHeatMapPoolsTheWeights) {
   const Instance x(Case{.seed = 9, .q_heads = 2, .q_len = 50, .k_len = 70, .dim = 16, .value_dim = 8,
                         .visible = Visibility::causal(), .statistics = true});
