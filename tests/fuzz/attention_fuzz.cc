@@ -29,7 +29,10 @@ class Bytes {
     left_ -= take;
     return static_cast<Index>(x % static_cast<std::uint64_t>(n));
   }
-  Index any() { return below(4) != 0 ? below(20) - 2 : static_cast<Index>((static_cast<std::uint64_t>(below(kHuge)) << 1) - kHuge); }
+  Index any() {
+    return below(4) != 0 ? below(20) - 2
+                         : static_cast<Index>((static_cast<std::uint64_t>(below(kHuge)) << 1) - kHuge);
+  }
 
  private:
   static constexpr Index kHuge = std::numeric_limits<Index>::max();
@@ -51,14 +54,17 @@ Context& context(SimdTarget target, int threads) {
 
 void fuzz_numbers(Bytes& bytes) {
   static const std::vector<SimdTarget> targets = supported_targets();
-  const SimdTarget target = targets[static_cast<std::size_t>(bytes.below(static_cast<Index>(targets.size())))];
+  const SimdTarget target =
+      targets[static_cast<std::size_t>(bytes.below(static_cast<Index>(targets.size())))];
   Context& ctx = context(target, 1 + static_cast<int>(bytes.below(3)));
   const Instance instance(draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 14));
   const Truth truth(instance);
   const Results found(instance, instance.c.dtype, instance.c.statistics);
-  attention_forward(ctx, instance.q.view(), instance.k.view(), instance.v.view(), instance.options, found.views());
+  attention_forward(ctx, instance.q.view(), instance.k.view(), instance.v.view(), instance.options,
+                    found.views());
   const Verdict verdict = truth.check(found);
-  if (!verdict.problem.empty()) fail(std::string(name_of(target)) + ": " + verdict.problem + " " + describe(instance.c));
+  if (!verdict.problem.empty())
+    fail(std::string(name_of(target)) + ": " + verdict.problem + " " + describe(instance.c));
 }
 
 alignas(64) std::uint8_t g_memory[4096];  // pointed at, never read: arguments are only looked at
@@ -133,13 +139,15 @@ void fuzz_arguments(Bytes& bytes) {
       const Sequence sequence = problem.sequence(s);
       for (Index i = 0; i < std::min<Index>(sequence.q_rows, 8); ++i) {
         const Range keys = problem.keys_for(sequence, i);
-        if (keys.begin < 0 || keys.end < keys.begin || keys.end > sequence.k_len) fail("keys_for leaves the sequence");
+        if (keys.begin < 0 || keys.end < keys.begin || keys.end > sequence.k_len)
+          fail("keys_for leaves the sequence");
       }
     }
   } catch (const Error& error) {
     const std::string text = error.what();
     if (error.code().rfind("attention.", 0) != 0) fail("code " + error.code());
-    if (text.rfind("attention: ", 0) != 0 || text.substr(0, text.find('\n')).size() > 300) fail("message " + text);
+    if (text.rfind("attention: ", 0) != 0 || text.substr(0, text.find('\n')).size() > 300)
+      fail("message " + text);
     if (error.kind() != ErrorKind::input && error.kind() != ErrorKind::usage) fail("kind of " + text);
   }
 }
