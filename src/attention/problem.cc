@@ -9,7 +9,8 @@ namespace headlight {
 namespace {
 
 HEADLIGHT_COLD void refuse_rank(Argument at, const ConstTensorView& view) {
-  const std::string found = view.empty() ? "is empty" : concat("has rank ", view.rank(), " (", view.shape().text(), ")");
+  const std::string found =
+      view.empty() ? "is empty" : concat("has rank ", view.rank(), " (", view.shape().text(), ")");
   refuse(ErrorKind::input, "attention.rank",
          concat(at.who, ": ", at.name, " ", found, "; need rank 4: [batch, head, token, dim]"));
 }
@@ -30,8 +31,8 @@ HEADLIGHT_COLD void refuse_heads(const char* who, Index q, Index k) {
          concat(who, ": k has ", k, " heads but q has ", q, "; need Hq % Hkv == 0", hint));
 }
 
-HEADLIGHT_COLD void refuse_pair(Argument at, const char* code, const char* what, Index found, const char* other,
-                                Index expected) {
+HEADLIGHT_COLD void refuse_pair(Argument at, const char* code, const char* what, Index found,
+                                const char* other, Index expected) {
   refuse(ErrorKind::input, code,
          concat(at.who, ": ", at.name, " has ", what, " ", found, " but ", other, " has ", expected,
                 "; need the same (", what, " ", expected, ")"));
@@ -39,10 +40,12 @@ HEADLIGHT_COLD void refuse_pair(Argument at, const char* code, const char* what,
 
 HEADLIGHT_COLD void refuse_dim(Argument at, const ConstTensorView& view) {
   refuse(ErrorKind::input, "attention.dim",
-         concat(at.who, ": ", at.name, " is ", view.shape().text(), " with dim 0; need a last axis of 1 or more"));
+         concat(at.who, ": ", at.name, " is ", view.shape().text(),
+                " with dim 0; need a last axis of 1 or more"));
 }
 
-HEADLIGHT_COLD void refuse_number(const char* who, const char* code, const char* name, double found, const char* need) {
+HEADLIGHT_COLD void refuse_number(const char* who, const char* code, const char* name, double found,
+                                  const char* need) {
   refuse(ErrorKind::usage, code, concat(who, ": ", name, " is ", found, "; need ", need));
 }
 
@@ -77,7 +80,8 @@ Index head_group(Index q_heads, Index kv_heads) {
   return kv_heads > 0 ? q_heads / kv_heads : 0;
 }
 
-ByteSpan check_shapes(const char* who, const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v) {
+ByteSpan check_shapes(const char* who, const ConstTensorView& q, const ConstTensorView& k,
+                      const ConstTensorView& v) {
   const Argument at_k{who, "k"}, at_v{who, "v"};
   ByteSpan bytes = check_tensor({who, "q"}, q, q.dtype());
   bytes = around(bytes, check_tensor(at_k, k, q.dtype()));
@@ -94,7 +98,8 @@ ByteSpan check_shapes(const char* who, const ConstTensorView& q, const ConstTens
 
 void check_numbers(const char* who, const AttentionOptions& o) {
   if (o.scale && !std::isfinite(*o.scale)) {
-    refuse_number(who, "attention.scale", "scale", *o.scale, "a finite number (leave it out for 1/sqrt(dim))");
+    refuse_number(who, "attention.scale", "scale", *o.scale,
+                  "a finite number (leave it out for 1/sqrt(dim))");
   }
   if (!(o.softcap >= 0) || std::isinf(o.softcap)) {
     refuse_number(who, "attention.softcap", "softcap", o.softcap, "a finite cap above 0, or 0 for none");
@@ -121,26 +126,29 @@ void check_numbers(const char* who, const AttentionOptions& o) {
 
 HEADLIGHT_COLD void refuse_per_head(Argument at, const char* code, const ConstTensorView& view, Index heads) {
   refuse(ErrorKind::input, code,
-         concat(at.who, ": ", at.name, " is ", described(view), "; need f32 or f64 [", heads, "], one per query head"));
+         concat(at.who, ": ", at.name, " is ", described(view), "; need f32 or f64 [", heads,
+                "], one per query head"));
 }
 
 void check_per_head(Argument at, const char* code, const ConstTensorView& view, Index heads) {
   if (view.empty()) return;
-  if (view.rank() != 1 || view.dim(0) != heads || (view.dtype() != DType::f32 && view.dtype() != DType::f64)) {
+  if (view.rank() != 1 || view.dim(0) != heads ||
+      (view.dtype() != DType::f32 && view.dtype() != DType::f64)) {
     refuse_per_head(at, code, view, heads);
   }
   static_cast<void>(checked_bytes(at, view));
 }
 
-HEADLIGHT_COLD void refuse_broadcast(Argument at, const char* code, const ConstTensorView& view, const Shape& whole,
-                                     const char* dtypes) {
+HEADLIGHT_COLD void refuse_broadcast(Argument at, const char* code, const ConstTensorView& view,
+                                     const Shape& whole, const char* dtypes) {
   refuse(ErrorKind::input, code,
-         concat(at.who, ": ", at.name, " is ", described(view), "; need ", dtypes, " that broadcasts to ", whole.text(),
-                " (each axis 1 or that size, missing leading axes are 1)"));
+         concat(at.who, ": ", at.name, " is ", described(view), "; need ", dtypes, " that broadcasts to ",
+                whole.text(), " (each axis 1 or that size, missing leading axes are 1)"));
 }
 
 // The view through the four strides that NumPy's rule gives it: 0 along every axis that it repeats.
-Broadcast broadcast(Argument at, const char* code, const ConstTensorView& view, const Problem& p, bool is_mask) {
+Broadcast broadcast(Argument at, const char* code, const ConstTensorView& view, const Problem& p,
+                    bool is_mask) {
   const Shape whole{p.sequences, p.q_heads, p.q_longest, p.k_longest};
   const char* dtypes = is_mask ? "bool" : "a float dtype";
   if (is_mask ? view.dtype() != DType::boolean : !is_float(view.dtype())) {
@@ -157,13 +165,15 @@ Broadcast broadcast(Argument at, const char* code, const ConstTensorView& view, 
   return result;
 }
 
-HEADLIGHT_COLD void refuse_starts(const char* who, const char* name, const std::string& found, const char* need) {
+HEADLIGHT_COLD void refuse_starts(const char* who, const char* name, const std::string& found,
+                                  const char* need) {
   refuse(ErrorKind::input, "attention.starts", concat(who, ": ", name, " ", found, "; need ", need));
 }
 
 // Returns the longest stretch.
 Index check_starts(const char* who, const char* name, std::span<const Index> starts, Index total) {
-  if (starts.front() != 0) refuse_starts(who, name, concat("begins with ", starts.front()), "a first start of 0");
+  if (starts.front() != 0)
+    refuse_starts(who, name, concat("begins with ", starts.front()), "a first start of 0");
   Index longest = 0;
   for (std::size_t s = 1; s < starts.size(); ++s) {
     if (starts[s] < starts[s - 1]) {
@@ -182,17 +192,20 @@ Index check_starts(const char* who, const char* name, std::span<const Index> sta
 void check_packed(const char* who, Problem& p) {
   const AttentionOptions& o = *p.options;
   if (o.q_starts.empty() || o.k_starts.empty()) {
-    refuse_starts(who, o.q_starts.empty() ? "q_starts" : "k_starts", "is missing", "both q_starts and k_starts, or neither");
+    refuse_starts(who, o.q_starts.empty() ? "q_starts" : "k_starts", "is missing",
+                  "both q_starts and k_starts, or neither");
   }
   if (o.q_starts.size() != o.k_starts.size()) {
-    refuse_starts(who, "k_starts", concat("has ", o.k_starts.size(), " entries but q_starts has ", o.q_starts.size()),
+    refuse_starts(who, "k_starts",
+                  concat("has ", o.k_starts.size(), " entries but q_starts has ", o.q_starts.size()),
                   "one entry per sequence and one more, in both");
   }
   if (!o.q_lengths.empty() || !o.k_lengths.empty()) {
     refuse_starts(who, "q_starts", "is given together with lengths", "starts or lengths, not both");
   }
   if (p.q.dim(0) != 1) {
-    refuse_starts(who, "q_starts", concat("is given with batch ", p.q.dim(0)), "batch 1 when sequences are packed");
+    refuse_starts(who, "q_starts", concat("is given with batch ", p.q.dim(0)),
+                  "batch 1 when sequences are packed");
   }
   p.packed = true;
   p.sequences = static_cast<Index>(o.q_starts.size()) - 1;
@@ -207,7 +220,8 @@ HEADLIGHT_COLD void refuse_lengths(Argument at, const std::string& found, const 
 void check_lengths(Argument at, std::span<const Index> lengths, Index batch, Index rows) {
   if (lengths.empty()) return;
   if (static_cast<Index>(lengths.size()) != batch) {
-    refuse_lengths(at, concat(" has ", lengths.size(), " entries but batch is ", batch), "one length per batch item");
+    refuse_lengths(at, concat(" has ", lengths.size(), " entries but batch is ", batch),
+                   "one length per batch item");
   }
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     if (lengths[b] >= 0 && lengths[b] <= rows) continue;
@@ -217,8 +231,8 @@ void check_lengths(Argument at, std::span<const Index> lengths, Index batch, Ind
 
 }  // namespace
 
-Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v,
-                   const AttentionOptions& options) {
+Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
+                   const ConstTensorView& v, const AttentionOptions& options) {
   const ByteSpan inputs = check_shapes(who, q, k, v);
   check_numbers(who, options);
   Problem p(q, k, v, options);
@@ -238,10 +252,21 @@ Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorV
 
 Problem::Problem(const ConstTensorView& q_, const ConstTensorView& k_, const ConstTensorView& v_,
                  const AttentionOptions& o)
-    : sequences(q_.dim(0)), q_heads(q_.dim(1)), kv_heads(k_.dim(1)), q_total(q_.dim(2)), k_total(k_.dim(2)),
-      q_longest(q_.dim(2)), k_longest(k_.dim(2)), dim(q_.dim(3)), value_dim(v_.empty() ? 0 : v_.dim(3)),
-      dtype(q_.dtype()), scale(o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(q_.dim(3)))), q(q_), k(k_),
-      v(v_), options(&o) {}
+    : sequences(q_.dim(0)),
+      q_heads(q_.dim(1)),
+      kv_heads(k_.dim(1)),
+      q_total(q_.dim(2)),
+      k_total(k_.dim(2)),
+      q_longest(q_.dim(2)),
+      k_longest(k_.dim(2)),
+      dim(q_.dim(3)),
+      value_dim(v_.empty() ? 0 : v_.dim(3)),
+      dtype(q_.dtype()),
+      scale(o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(q_.dim(3)))),
+      q(q_),
+      k(k_),
+      v(v_),
+      options(&o) {}
 
 Sequence Problem::sequence(Index s) const {
   Sequence result;

@@ -51,7 +51,8 @@ RowScale<T> scale_from_lse(const Problem& problem, const ConstTensorView& lse, c
   const double x = static_cast<double>(lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
   scale.lse = x;
   scale.shift = static_cast<T>(x * kLog2E);
-  scale.factor = x == -std::numeric_limits<double>::infinity() ? T{0} : T{1};
+  // x - x is 0, or NaN for a row of NaN, whose factor says so.
+  scale.factor = x == -std::numeric_limits<double>::infinity() ? T{0} : static_cast<T>(x - x + 1);
   const ConstTensorView& sinks = problem.options->sinks;
   if (!sinks.empty() && scale.factor != 0) scale.sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));
   return scale;

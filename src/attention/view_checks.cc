@@ -7,16 +7,19 @@
 
 namespace headlight {
 
-void refuse(ErrorKind kind, const char* code, const std::string& message) { throw Error(kind, code, message); }
+void refuse(ErrorKind kind, const char* code, const std::string& message) {
+  throw Error(kind, code, message);
+}
 
 void refuse_size(Argument argument, const ConstTensorView& view) {
   Shape strides = view.shape();
-  for (int axis = 0; axis < view.rank(); ++axis) strides.dims[static_cast<std::size_t>(axis)] = view.stride(axis);
+  for (int axis = 0; axis < view.rank(); ++axis)
+    strides.dims[static_cast<std::size_t>(axis)] = view.stride(axis);
   for (int axis = 0; axis < view.rank(); ++axis) {
     if (view.dim(axis) < 0) {
       refuse(ErrorKind::input, "attention.size",
-             concat(argument.who, ": ", argument.name, " has the negative size ", view.dim(axis), " on axis ", axis,
-                    " of ", view.shape().text(), "; need sizes of 0 or more"));
+             concat(argument.who, ": ", argument.name, " has the negative size ", view.dim(axis), " on axis ",
+                    axis, " of ", view.shape().text(), "; need sizes of 0 or more"));
     }
   }
   refuse(ErrorKind::input, "attention.size",
@@ -32,9 +35,9 @@ void refuse_pointer(Argument argument, const ConstTensorView& view) {
   }
   const std::size_t item = size_of(view.dtype());
   refuse(ErrorKind::input, "attention.alignment",
-         concat(argument.who, ": ", argument.name, " starts ", reinterpret_cast<std::uintptr_t>(view.data()) % item,
-                " bytes past a multiple of ", item, "; need ", name_of(view.dtype()), " elements aligned to ", item,
-                " bytes"));
+         concat(argument.who, ": ", argument.name, " starts ",
+                reinterpret_cast<std::uintptr_t>(view.data()) % item, " bytes past a multiple of ", item,
+                "; need ", name_of(view.dtype()), " elements aligned to ", item, " bytes"));
 }
 
 void refuse_last_stride(Argument argument, const ConstTensorView& view) {
@@ -71,7 +74,9 @@ ByteSpan checked_big_bytes(Argument argument, const ConstTensorView& view) {
 
 namespace {
 
-struct Axis { Index size = 0, stride = 0; };
+struct Axis {
+  Index size = 0, stride = 0;
+};
 
 // The axes that have a second element, shortest stride first, strides without sign.
 struct Axes {

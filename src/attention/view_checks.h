@@ -39,7 +39,8 @@ HEADLIGHT_COLD void refuse_last_stride(Argument argument, const ConstTensorView&
 
 // No negative or overflowing size, no null pointer to elements, every element aligned to its size.
 // Strides may be zero or negative.
-[[nodiscard, gnu::always_inline]] inline ByteSpan checked_bytes(Argument argument, const ConstTensorView& view) {
+[[nodiscard, gnu::always_inline]] inline ByteSpan checked_bytes(Argument argument,
+                                                                const ConstTensorView& view) {
   const Index item = item_size(view.dtype());
   Index sizes = 0, strides = 0, high = 0;
   bool none = false;

@@ -21,7 +21,9 @@ class Determinism : public ::testing::TestWithParam<SimdTarget> {
   Context ctx{{.threads = 1, .target = GetParam()}};
 };
 
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) { return std::string(name_of(row.param)); }
+std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
+  return std::string(name_of(row.param));
+}
 
 // Shapes that random cases rarely reach: one query on many keys, and more keys than a segment.
 std::vector<Case> long_cases() {
@@ -63,7 +65,8 @@ TEST_P(Determinism, AnyNumberOfThreads) {
     const Instance x(c);
     const Results one = run(ctx, x, c.statistics);
     for (const auto& other : many) {
-      ASSERT_TRUE(one.same_bits(run(*other, x, c.statistics))) << other->threads() << " threads " << describe(c);
+      ASSERT_TRUE(one.same_bits(run(*other, x, c.statistics)))
+          << other->threads() << " threads " << describe(c);
     }
   }
 }
@@ -81,6 +84,31 @@ TEST_P(Determinism, StatisticsChangeNothingElse) {
   for (const Case& c : all_cases(20'000)) {
     const Instance x(c);
     ASSERT_TRUE(run(ctx, x, false).same_bits(run(ctx, x, true))) << describe(c);
+  }
+}
+
+// Each output asked for alone has the bits it has among all others.
+TEST_P(Determinism, OutputsDoNotKnowEachOther) {
+  using Member = TensorView AttentionOutputs::*;
+  constexpr Member kMembers[] = {&AttentionOutputs::lse,         &AttentionOutputs::max,
+                                 &AttentionOutputs::entropy,     &AttentionOutputs::sink_weight,
+                                 &AttentionOutputs::weights,     &AttentionOutputs::topk_index,
+                                 &AttentionOutputs::topk_weight, &AttentionOutputs::received};
+  for (std::uint64_t n = 0; n < shapes() / 2; ++n) {
+    Case c = random_case(25'000 + n);
+    if (n % 4 == 0) c.data = Data::nan_visible;
+    const Instance x(c);
+    const Results all = run(ctx, x, true);
+    for (std::size_t m = 0; m < std::size(kMembers); ++m) {
+      const Member member = kMembers[m];
+      Results found(x, c.dtype, true);
+      AttentionOutputs wanted{.out = found.out.view()};
+      wanted.*member = found.views().*member;
+      attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, wanted);
+      ASSERT_EQ(bits_of(all.views().*member), bits_of(wanted.*member))
+          << "output " << m << " " << describe(c);
+      ASSERT_EQ(all.out.bits(), found.out.bits()) << describe(c);
+    }
   }
 }
 
@@ -106,7 +134,8 @@ TEST_P(Determinism, AHeadDoesNotKnowTheOthers) {
     const Index group = c.q_heads / c.kv_heads;
     for (Index g = 0; g < c.kv_heads; ++g) {
       Answer one = answer(ctx, head_group(whole, g));
-      ASSERT_EQ(part(all.out, 1, g * group, group), bits_of(one.out.view())) << "group " << g << " " << describe(c);
+      ASSERT_EQ(part(all.out, 1, g * group, group), bits_of(one.out.view()))
+          << "group " << g << " " << describe(c);
     }
   }
 }
@@ -122,8 +151,10 @@ TEST_P(Determinism, QueriesInChunks) {
     for (int n = 0; n < 3; ++n) {
       const Index begin = random.below(c.q_len), count = n == 0 ? 1 : 1 + random.below(c.q_len - begin);
       Answer some = answer(ctx, some_queries(whole, begin, count));
-      ASSERT_EQ(part(all.out, 2, begin, count), bits_of(some.out.view())) << begin << "+" << count << " " << describe(c);
-      ASSERT_EQ(part(all.lse, 2, begin, count), bits_of(some.lse.view())) << begin << "+" << count << " " << describe(c);
+      ASSERT_EQ(part(all.out, 2, begin, count), bits_of(some.out.view()))
+          << begin << "+" << count << " " << describe(c);
+      ASSERT_EQ(part(all.lse, 2, begin, count), bits_of(some.lse.view()))
+          << begin << "+" << count << " " << describe(c);
     }
   }
 }
@@ -142,7 +173,8 @@ TEST_P(Determinism, DecodingStepByStep) {
     Answer all = answer(ctx, whole);
     for (int n = 0; n < 4; ++n) {
       const Index i = random.below(c.q_len);
-      Call step{sliced(whole.q, 2, i, 1), sliced(whole.k, 2, 0, i + 1), sliced(whole.v, 2, 0, i + 1), whole.options};
+      Call step{sliced(whole.q, 2, i, 1), sliced(whole.k, 2, 0, i + 1), sliced(whole.v, 2, 0, i + 1),
+                whole.options};
       Answer now = answer(ctx, step);
       ASSERT_EQ(part(all.out, 2, i, 1), bits_of(now.out.view())) << "step " << i << " " << describe(c);
       ASSERT_EQ(part(all.lse, 2, i, 1), bits_of(now.lse.view())) << "step " << i << " " << describe(c);
@@ -160,8 +192,8 @@ TEST_P(Determinism, AnyPlaceInMemory) {
     const Index item = static_cast<Index>(size_of(c.dtype));
     for (int n = 0; n < 3; ++n) {
       Case moved = c;
-      constexpr Layout kLayouts[] = {Layout::dense, Layout::token_major, Layout::padded, Layout::reversed_batch,
-                                     Layout::reversed_tokens};
+      constexpr Layout kLayouts[] = {Layout::dense, Layout::token_major, Layout::padded,
+                                     Layout::reversed_batch, Layout::reversed_tokens};
       moved.q_layout = kLayouts[random.below(5)];
       moved.k_layout = kLayouts[random.below(5)];
       moved.v_layout = kLayouts[random.below(5)];
@@ -207,7 +239,8 @@ TEST_P(Determinism, PaddingLengthsMaskAndPackingAgree) {
             for (Index d = 0; d < from.dim(3); ++d) to.view().set(0, h, token, d, from.at(b, h, t, d));
       return to;
     };
-    const Tensor q = gathered(padded.q, c.q_ends, q_starts.back()), k = gathered(padded.k, c.k_ends, k_starts.back()),
+    const Tensor q = gathered(padded.q, c.q_ends, q_starts.back()),
+                 k = gathered(padded.k, c.k_ends, k_starts.back()),
                  v = gathered(padded.v, c.k_ends, k_starts.back());
     Call packed{q, k, v, x.options};
     packed.options.q_lengths = packed.options.k_lengths = {};
@@ -220,7 +253,8 @@ TEST_P(Determinism, PaddingLengthsMaskAndPackingAgree) {
       const Index rows = c.q_ends[at], keys = c.k_ends[at];
       Tensor item_out(Shape{1, c.q_heads, c.q_len, c.value_dim}, c.dtype);
       const auto expected = bits_of(sliced(sliced(with_lengths.out.view(), 0, b, 1), 2, 0, rows));
-      EXPECT_EQ(expected, bits_of(sliced(ragged.out.view(), 2, q_starts[at], rows))) << "packed " << b << describe(c);
+      EXPECT_EQ(expected, bits_of(sliced(ragged.out.view(), 2, q_starts[at], rows)))
+          << "packed " << b << describe(c);
 
       Call alone = batch_item(padded, b);
       alone.options.q_lengths = alone.options.k_lengths = {};

@@ -27,15 +27,19 @@ TEST_P(ForwardRandom, AgreesWithTheReference) {
   double worst = 0;
   const int count = cases_per_shard();
   for (int n = 0; n < count; ++n) {
-    const auto seed = static_cast<std::uint64_t>(GetParam()) * static_cast<std::uint64_t>(count) + static_cast<std::uint64_t>(n);
+    const auto seed = static_cast<std::uint64_t>(GetParam()) * static_cast<std::uint64_t>(count) +
+                      static_cast<std::uint64_t>(n);
     const Instance instance(random_case(seed));
     const Truth truth(instance);
-    ASSERT_LE(truth.reference_error(), 8) << "the reference itself, case " << seed << " " << describe(instance.c);
+    ASSERT_LE(truth.reference_error(), 8)
+        << "the reference itself, case " << seed << " " << describe(instance.c);
     for (const auto& ctx : contexts) {
       const Results found(instance, instance.c.dtype, instance.c.statistics);
-      attention_forward(*ctx, instance.q.view(), instance.k.view(), instance.v.view(), instance.options, found.views());
+      attention_forward(*ctx, instance.q.view(), instance.k.view(), instance.v.view(), instance.options,
+                        found.views());
       const Verdict verdict = truth.check(found);
-      ASSERT_EQ(verdict.problem, "") << name_of(ctx->target()) << ", case " << seed << " " << describe(instance.c);
+      ASSERT_EQ(verdict.problem, "") << name_of(ctx->target()) << ", case " << seed << " "
+                                     << describe(instance.c);
       worst = std::max(worst, verdict.worst_error);
     }
   }

@@ -11,9 +11,10 @@ std::vector<Implementation> fast_implementations() {
   for (const SimdTarget target : supported_targets()) {
     const auto ctx = std::make_shared<Context>(ContextOptions{.threads = 2, .target = target});
     for (const DType dtype : {DType::f32, DType::f64}) {
-      list.push_back({std::string(name_of(target)) + std::string(name_of(dtype)), dtype,
-                      [ctx](ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
-                            const AttentionOutputs& outputs) { attention_forward(*ctx, q, k, v, options, outputs); }});
+      list.push_back(
+          {std::string(name_of(target)) + std::string(name_of(dtype)), dtype,
+           [ctx](ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+                 const AttentionOutputs& outputs) { attention_forward(*ctx, q, k, v, options, outputs); }});
     }
   }
   return list;

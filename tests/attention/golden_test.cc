@@ -103,13 +103,15 @@ TEST_P(Golden, OutAndLseAreAsStored) {
         }
         for (Index d = 0; d < v.dim(3); ++d) {
           const double x = out.at(b, h, i, d);
-          const double limit = std::isinf(expected) ? 0 : stored * std::abs(x) + 0x1p-149 + 4 * u * rounds * size;
+          const double limit =
+              std::isinf(expected) ? 0 : stored * std::abs(x) + 0x1p-149 + 4 * u * rounds * size;
           ASSERT_NEAR(found.out.at(b, h, i, d), x, limit) << b << " " << h << " " << i << " " << d;
         }
         if (golden.tensors.count("probs") == 0) continue;
         for (Index j = 0; j < k.dim(2); ++j) {
           const double p = golden.at("probs").at(b, h, i, j);
-          ASSERT_NEAR(found.weights.at(b, h, i, j), p, (stored + 8 * u * rounds) * p + 0x1p-125) << b << " " << h << " " << i << " " << j;
+          ASSERT_NEAR(found.weights.at(b, h, i, j), p, (stored + 8 * u * rounds) * p + 0x1p-125)
+              << b << " " << h << " " << i << " " << j;
         }
       }
 }

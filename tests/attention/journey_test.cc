@@ -43,14 +43,16 @@ Tensor heads(const std::vector<Matrix>& list, DType dtype) {
   std::vector<double> values;
   for (const Matrix& m : list)
     for (const auto& row : m) values.insert(values.end(), row.begin(), row.end());
-  return Tensor::from(values, {1, static_cast<Index>(list.size()), static_cast<Index>(list[0].size()),
-                               static_cast<Index>(list[0][0].size())}, dtype);
+  return Tensor::from(values,
+                      {1, static_cast<Index>(list.size()), static_cast<Index>(list[0].size()),
+                       static_cast<Index>(list[0][0].size())},
+                      dtype);
 }
 
 class Answer {
  public:
   Answer(const Implementation& which, const std::vector<Matrix>& q, const std::vector<Matrix>& k,
-      const std::vector<Matrix>& v, const AttentionOptions& options = {})
+         const std::vector<Matrix>& v, const AttentionOptions& options = {})
       : q_(heads(q, which.dtype)), k_(heads(k, which.dtype)), v_(heads(v, which.dtype)), o(q_, k_, v_) {
     which.run(q_, k_, v_, options, o.views());
   }
@@ -135,8 +137,12 @@ TEST_P(Journey, LinearLayersAndTheCausalMask) {  // G3
   const double limit = tolerance(GetParam(), 5e-7);
   const Answer full(GetParam(), {q}, {k}, {v});
   expect_rows(full.o.out, 0,
-              {{-0.073890, 0.071290}, {-0.074811, 0.070309}, {-0.074856, 0.070242},
-               {-0.076002, 0.068450}, {-0.076328, 0.067943}, {-0.075444, 0.069305}},
+              {{-0.073890, 0.071290},
+               {-0.074811, 0.070309},
+               {-0.074856, 0.070242},
+               {-0.076002, 0.068450},
+               {-0.076328, 0.067943},
+               {-0.075444, 0.069305}},
               limit);
   expect_rows(full.o.weights, 0,
               {{0.192126, 0.164646, 0.165161, 0.154994, 0.172115, 0.150958},
@@ -169,27 +175,41 @@ TEST_P(Journey, TwoHeadsSideBySide) {  // G4 and G5
   const auto project = [](const Matrix& w) { return times(kWords, transposed(w)); };
   const double limit = tolerance(GetParam(), 5e-7);
   const Answer causal(GetParam(), {project(kG4q), project(kG5q)}, {project(kG4k), project(kG5k)},
-                   {project(kG4v), project(kG5v)}, {.visible = Visibility::causal()});
+                      {project(kG4v), project(kG5v)}, {.visible = Visibility::causal()});
   expect_rows(causal.o.out, 0,
-              {{-0.451920, 0.221605}, {-0.587435, 0.005776}, {-0.630023, -0.063183},
-               {-0.567457, -0.084253}, {-0.552562, -0.098068}, {-0.529901, -0.108068}},
+              {{-0.451920, 0.221605},
+               {-0.587435, 0.005776},
+               {-0.630023, -0.063183},
+               {-0.567457, -0.084253},
+               {-0.552562, -0.098068},
+               {-0.529901, -0.108068}},
               limit);
   expect_rows(causal.o.out, 1,
-              {{0.477196, 0.106348}, {0.589073, 0.325661}, {0.620196, 0.385963},
-               {0.547769, 0.358925}, {0.532089, 0.342797}, {0.507653, 0.349349}},
+              {{0.477196, 0.106348},
+               {0.589073, 0.325661},
+               {0.620196, 0.385963},
+               {0.547769, 0.358925},
+               {0.532089, 0.342797},
+               {0.507653, 0.349349}},
               limit);
   const Answer full(GetParam(), {project(kG4q)}, {project(kG4k)}, {project(kG4v)});
   expect_rows(full.o.out, 0,
-              {{-0.533739, -0.105092}, {-0.532323, -0.107970}, {-0.532322, -0.107925},
-               {-0.529707, -0.107589}, {-0.531051, -0.106597}, {-0.529901, -0.108068}},
+              {{-0.533739, -0.105092},
+               {-0.532323, -0.107970},
+               {-0.532322, -0.107925},
+               {-0.529707, -0.107589},
+               {-0.531051, -0.106597},
+               {-0.529901, -0.108068}},
               limit);
 }
 
 TEST_P(Journey, HeadsOfWidthOneAndTheOutputProjection) {  // G6
-  const auto column = [](const Matrix& w, std::size_t row) { return times(kWords, transposed(rows(w, row, row + 1))); };
+  const auto column = [](const Matrix& w, std::size_t row) {
+    return times(kWords, transposed(rows(w, row, row + 1)));
+  };
   const Answer run(GetParam(), {column(kG4q, 0), column(kG4q, 1)}, {column(kG4k, 0), column(kG4k, 1)},
-                {column(kG4v, 0), column(kG4v, 1)}, {.visible = Visibility::causal()});
-  const Matrix joined = {{-0.451920, 0.221605}, {-0.588925, 0.012245}, {-0.631329, -0.057555},
+                   {column(kG4v, 0), column(kG4v, 1)}, {.visible = Visibility::causal()});
+  const Matrix joined = {{-0.451920, 0.221605},  {-0.588925, 0.012245},  {-0.631329, -0.057555},
                          {-0.568469, -0.083234}, {-0.554060, -0.096409}, {-0.531105, -0.107728}};
   const Matrix expected = {{0.319018, 0.485763}, {0.294346, 0.389676}, {0.285575, 0.359278},
                            {0.269264, 0.387327}, {0.263871, 0.392796}, {0.257474, 0.402783}};
@@ -207,8 +227,10 @@ TEST_P(Journey, HeadsOfWidthOneAndTheOutputProjection) {  // G6
 }
 
 TEST_P(Journey, ScoresOfTwoHeads) {  // G7: the scores A·Aᵀ come back through bias-free weights and lse
-  const Matrix one = {{0.2745, 0.6584, 0.2775, 0.8573}, {0.8993, 0.0390, 0.9268, 0.7388}, {0.7179, 0.7058, 0.9156, 0.4340}};
-  const Matrix two = {{0.0772, 0.3565, 0.1479, 0.5331}, {0.4066, 0.2318, 0.4545, 0.9737}, {0.4606, 0.5159, 0.4220, 0.5786}};
+  const Matrix one = {
+      {0.2745, 0.6584, 0.2775, 0.8573}, {0.8993, 0.0390, 0.9268, 0.7388}, {0.7179, 0.7058, 0.9156, 0.4340}};
+  const Matrix two = {
+      {0.0772, 0.3565, 0.1479, 0.5331}, {0.4066, 0.2318, 0.4545, 0.9737}, {0.4606, 0.5159, 0.4220, 0.5786}};
   const Matrix scores[2] = {{{1.3208, 1.1631, 1.2879}, {1.1631, 2.2150, 1.8424}, {1.2879, 1.8424, 2.0402}},
                             {{0.4391, 0.7003, 0.5903}, {0.7003, 1.3737, 1.0620}, {0.5903, 1.0620, 0.9912}}};
   const Answer run(GetParam(), {one, two}, {one, two}, {one, two}, {.scale = 1.0});
@@ -216,23 +238,27 @@ TEST_P(Journey, ScoresOfTwoHeads) {  // G7: the scores A·Aᵀ come back through
     for (Index i = 0; i < 3; ++i)
       for (Index j = 0; j < 3; ++j) {
         EXPECT_NEAR(std::log(run.o.weights.at(0, h, i, j)) + run.o.lse.at(0, h, i),
-                    scores[h][static_cast<std::size_t>(i)][static_cast<std::size_t>(j)], tolerance(GetParam(), 2e-4));
+                    scores[h][static_cast<std::size_t>(i)][static_cast<std::size_t>(j)],
+                    tolerance(GetParam(), 2e-4));
       }
 }
 
-TEST_P(Journey, StatisticsOfEveryRow) {  // G8
+TEST_P(Journey, StatisticsOfEveryRow) {              // G8
   const double limit = tolerance(GetParam(), 1e-8);  // the parameters above have eight digits
   const auto q = times(kWords, kWq), k = times(kWords, kWk), v = times(kWords, kWv);
   const Answer full(GetParam(), {q}, {k}, {v});
   expect_list(full.o.lse, {2.51647110, 2.79535716, 2.78182358, 2.33135970, 2.25869865, 2.49560520}, limit);
   expect_list(full.o.max, {0.95780837, 1.30983363, 1.29287813, 0.71892462, 0.62362138, 0.93093032}, limit);
-  expect_list(full.o.entropy, {1.76711734, 1.74796241, 1.74901421, 1.77761686, 1.78117050, 1.76848763}, limit);
-  expect_list(full.o.received, {0.93128476, 1.26590628, 1.23837256, 0.84361935, 0.64550404, 1.07531301}, limit);
+  expect_list(full.o.entropy, {1.76711734, 1.74796241, 1.74901421, 1.77761686, 1.78117050, 1.76848763},
+              limit);
+  expect_list(full.o.received, {0.93128476, 1.26590628, 1.23837256, 0.84361935, 0.64550404, 1.07531301},
+              limit);
   const Answer causal(GetParam(), {q}, {k}, {v}, {.visible = Visibility::causal()});
   expect_list(causal.o.lse, {0.65276377, 1.81826299, 2.26289628, 1.97817437, 2.06612092, 2.49560520}, limit);
   expect_list(causal.o.max, {0.65276377, 1.30983363, 1.29287813, 0.71892462, 0.62362138, 0.93093032}, limit);
   expect_list(causal.o.entropy, {0, 0.67242369, 1.08315790, 1.37796155, 1.59691154, 1.76848763}, limit);
-  expect_list(causal.o.received, {2.22857498, 1.70987485, 1.08563034, 0.53419562, 0.26230654, 0.17941768}, limit);
+  expect_list(causal.o.received, {2.22857498, 1.70987485, 1.08563034, 0.53419562, 0.26230654, 0.17941768},
+              limit);
   double loss[2] = {0, 0};
   for (Index i = 0; i < 6; ++i)
     for (Index d = 0; d < 2; ++d) {
@@ -261,11 +287,12 @@ TEST_P(Journey, AlignmentOfTwoQueriesToSixKeys) {
 }
 
 TEST_P(Journey, AlignmentOfSixQueriesToTwoKeys) {
-  const Answer run(GetParam(), {times(kWords, kWq)}, {rows(times(kWords, kWk), 0, 2)}, {rows(times(kWords, kWv), 0, 2)},
-                {.visible = Visibility::causal()});
+  const Answer run(GetParam(), {times(kWords, kWq)}, {rows(times(kWords, kWk), 0, 2)},
+                   {rows(times(kWords, kWv), 0, 2)}, {.visible = Visibility::causal()});
   const double limit = tolerance(GetParam(), 5e-7);
   expect_rows(run.o.weights, 0, {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {1, 0}, {0.426810, 0.573190}}, limit);
-  expect_rows(run.o.out, 0, {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0.185511, 0.881197}, {0.305664, 0.951441}}, limit);
+  expect_rows(run.o.out, 0, {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0.185511, 0.881197}, {0.305664, 0.951441}},
+              limit);
   for (Index i = 0; i < 4; ++i) {
     EXPECT_EQ(run.o.lse.at(0, 0, i), -kInf);
     EXPECT_EQ(run.o.out.at(0, 0, i, 0), 0);
@@ -296,7 +323,8 @@ TEST_P(Journey, SoftmaxOfTheTutorials) {
   const auto weights = [&](const Matrix& keys, double scale) {
     const Answer run(GetParam(), {{{1}}}, {keys}, {keys}, {.scale = scale});
     std::vector<double> list;
-    for (std::size_t j = 0; j < keys.size(); ++j) list.push_back(run.o.weights.at(0, 0, 0, static_cast<Index>(j)));
+    for (std::size_t j = 0; j < keys.size(); ++j)
+      list.push_back(run.o.weights.at(0, 0, 0, static_cast<Index>(j)));
     return list;
   };
   const Matrix scores = {{25.3}, {2.1}, {-18.7}, {31.2}};

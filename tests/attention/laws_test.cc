@@ -26,7 +26,9 @@ class Laws : public ::testing::TestWithParam<SimdTarget> {
   }
 };
 
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) { return std::string(name_of(row.param)); }
+std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
+  return std::string(name_of(row.param));
+}
 
 Case ordinary(std::uint64_t seed) {
   Case c = random_case(seed);
@@ -45,7 +47,8 @@ TEST_P(Laws, WeightsAreADistributionAndMixTheValues) {
       for (Index h = 0; h < p.q_heads; ++h)
         for (Index i = 0; i < seq.q_len; ++i) {
           double total = found.sink_weight.view().at(seq.batch, h, seq.q_start + i);
-          std::vector<double> mix(static_cast<std::size_t>(p.value_dim)), low(mix.size(), 0), high(mix.size(), 0);
+          std::vector<double> mix(static_cast<std::size_t>(p.value_dim)), low(mix.size(), 0),
+              high(mix.size(), 0);
           Index keys = 0;
           for (Index j = 0; j < seq.k_len; ++j) {
             const double w = found.weights.view().at(seq.item, h, i, j);
@@ -68,7 +71,8 @@ TEST_P(Laws, WeightsAreADistributionAndMixTheValues) {
           for (Index d = 0; d < p.value_dim; ++d) {
             const auto at = static_cast<std::size_t>(d);
             const double out = found.out.view().at(seq.batch, h, seq.q_start + i, d);
-            const double slack = 4 * kU * std::sqrt(static_cast<double>(keys) + 1) * (std::abs(low[at]) + std::abs(high[at]));
+            const double slack =
+                4 * kU * std::sqrt(static_cast<double>(keys) + 1) * (std::abs(low[at]) + std::abs(high[at]));
             ASSERT_NEAR(out, mix[at], slack) << describe(x.c);
             // A sink pulls towards zero.
             ASSERT_GE(out, std::min(x.c.sinks ? 0.0 : low[at], low[at]) - slack) << describe(x.c);
@@ -107,7 +111,8 @@ TEST_P(Laws, AConstantAddedToAllScoresChangesOnlyLse) {
           row.hardness += constant[0];
           const double lse = truth.results().lse.view().at(b, h, i);
           if (lse == -kInf) ASSERT_EQ(moved.lse.at(b, h, i), -kInf);
-          else ASSERT_NEAR(moved.lse.at(b, h, i), lse + constant[0], kU * (8 + 8 * row.hardness)) << describe(c);
+          else
+            ASSERT_NEAR(moved.lse.at(b, h, i), lse + constant[0], kU * (8 + 8 * row.hardness)) << describe(c);
           for (Index d = 0; d < c.value_dim; ++d) {
             const double exact = truth.results().out.view().at(b, h, i, d);
             double size = 0;  // an upper bound of A: all weights on the largest value
@@ -135,13 +140,15 @@ TEST_P(Laws, PermutingKeysChangesOnlyRounding) {
     const Truth truth(x);
     std::vector<Index> order(static_cast<std::size_t>(c.k_len));
     std::iota(order.begin(), order.end(), Index{0});
-    for (std::size_t j = order.size(); j > 1; --j) std::swap(order[j - 1], order[static_cast<std::size_t>(random.below(static_cast<Index>(j)))]);
+    for (std::size_t j = order.size(); j > 1; --j)
+      std::swap(order[j - 1], order[static_cast<std::size_t>(random.below(static_cast<Index>(j)))]);
     const auto permuted = [&](const ConstTensorView& from) {
       Tensor to(from.shape(), from.dtype());
       for (Index b = 0; b < from.dim(0); ++b)
         for (Index h = 0; h < from.dim(1); ++h)
           for (Index j = 0; j < from.dim(2); ++j)
-            for (Index d = 0; d < from.dim(3); ++d) to.view().set(b, h, j, d, from.at(b, h, order[static_cast<std::size_t>(j)], d));
+            for (Index d = 0; d < from.dim(3); ++d)
+              to.view().set(b, h, j, d, from.at(b, h, order[static_cast<std::size_t>(j)], d));
       return to;
     };
     const Tensor k = permuted(x.k.view()), v = permuted(x.v.view());
@@ -154,7 +161,15 @@ TEST_P(Laws, PermutingKeysChangesOnlyRounding) {
 TEST_P(Laws, OneKeyReturnsItsValueExactly) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     for (const Index dim : {1, 3, 16, 59, 128, 256}) {
-      Case c{.seed = 3, .batch = 2, .q_heads = 4, .kv_heads = 2, .q_len = 5, .k_len = 1, .dim = dim, .value_dim = dim, .dtype = dtype};
+      Case c{.seed = 3,
+             .batch = 2,
+             .q_heads = 4,
+             .kv_heads = 2,
+             .q_len = 5,
+             .k_len = 1,
+             .dim = dim,
+             .value_dim = dim,
+             .dtype = dtype};
       const Instance x(c);
       const Results found = run(x, false);
       for (Index b = 0; b < 2; ++b)
@@ -178,7 +193,8 @@ TEST_P(Laws, GroupedHeadsAreRepeatedHeads) {
       for (Index b = 0; b < from.dim(0); ++b)
         for (Index h = 0; h < c.q_heads; ++h)
           for (Index j = 0; j < from.dim(2); ++j)
-            for (Index d = 0; d < from.dim(3); ++d) to.view().set(b, h, j, d, from.at(b, h * c.kv_heads / c.q_heads, j, d));
+            for (Index d = 0; d < from.dim(3); ++d)
+              to.view().set(b, h, j, d, from.at(b, h * c.kv_heads / c.q_heads, j, d));
       return to;
     };
     const Tensor k = repeated(x.k.view()), v = repeated(x.v.view());
@@ -201,7 +217,13 @@ TEST_P(Laws, ScaleZeroIsTheMeanOfTheValues) {
 }
 
 TEST_P(Laws, TheFirstCallOfANewcomerIsTheSame) {
-  const Instance x(Case{.seed = 6, .q_heads = 2, .q_len = 9, .k_len = 9, .dim = 16, .value_dim = 16, .visible = Visibility::causal()});
+  const Instance x(Case{.seed = 6,
+                        .q_heads = 2,
+                        .q_len = 9,
+                        .k_len = 9,
+                        .dim = 16,
+                        .value_dim = 16,
+                        .visible = Visibility::causal()});
   const AttentionResult result = attention(x.q.view(), x.k.view(), x.v.view(), x.options);
   Context automatic;
   const Answer expected = answer(automatic, call_of(x));
@@ -220,7 +242,8 @@ TEST_P(Laws, RecomputedWeightsAndStatisticsAgree) {
     const Index sequences = x.sequences();
     if (sequences == 0 || c.q_len == 0 || c.k_len == 0) continue;
     const Problem p = check_call("laws", x.q.view(), x.k.view(), x.v.view(), x.options);
-    WeightSlice slice{.batch = random.below(sequences), .head = random.below(c.q_heads), .queries = {}, .keys = {}};
+    WeightSlice slice{
+        .batch = random.below(sequences), .head = random.below(c.q_heads), .queries = {}, .keys = {}};
     const Sequence s = p.sequence(slice.batch);
     slice.queries = {random.below(s.q_rows + 1), s.q_rows};
     slice.keys = {random.below(s.k_rows + 1), s.k_rows};
@@ -233,7 +256,8 @@ TEST_P(Laws, RecomputedWeightsAndStatisticsAgree) {
         // lse was rounded to f32 in between, and score - lse again; a row that sees nothing has no weights.
         const double rounds = 8 + 4 * lse - 4 * std::log(std::max(w, 0x1p-125));
         const double limit = std::isfinite(lse) ? w * kU * rounds + 0x1p-125 : 0;
-        ASSERT_NEAR(weights.at(i - slice.queries.begin, j - slice.keys.begin), w, limit) << i << " " << j << " " << describe(c);
+        ASSERT_NEAR(weights.at(i - slice.queries.begin, j - slice.keys.begin), w, limit)
+            << i << " " << j << " " << describe(c);
       }
     Results again(x, c.dtype, true);
     AttentionOutputs views = again.views();
@@ -241,18 +265,59 @@ TEST_P(Laws, RecomputedWeightsAndStatisticsAgree) {
     attention_statistics(ctx, x.q.view(), x.k.view(), forward.lse.view(), x.options, views);
     for (Index i = 0; i < s.q_rows; ++i) {
       const double e = forward.entropy.view().at(s.batch, slice.head, s.q_start + i);
-      ASSERT_NEAR(again.entropy.view().at(s.batch, slice.head, s.q_start + i), e, 1e-5 * (1 + e)) << describe(c);
+      ASSERT_NEAR(again.entropy.view().at(s.batch, slice.head, s.q_start + i), e, 1e-5 * (1 + e))
+          << describe(c);
     }
     for (Index j = 0; j < s.k_rows; ++j) {
       const double r = forward.received.view().at(s.batch, slice.head, s.k_start + j);
-      ASSERT_NEAR(again.received.view().at(s.batch, slice.head, s.k_start + j), r, 1e-5 * (1 + r)) << describe(c);
+      ASSERT_NEAR(again.received.view().at(s.batch, slice.head, s.k_start + j), r, 1e-5 * (1 + r))
+          << describe(c);
     }
   }
 }
 
+// NaN rows and empty rows are the same rows when recomputed from lse.
+TEST_P(Laws, RecomputedStatisticsKeepNanAndNothing) {
+  for (std::uint64_t n = 0; n < 100; ++n) {
+    Case c = random_case(245'000 + n);
+    c.data = Data::nan_visible;
+    const Instance x(c);
+    const Results forward = run(x), again(x, c.dtype, true);
+    AttentionOutputs views = again.views();
+    views.out = views.lse = views.max = views.weights = {};
+    attention_statistics(ctx, x.q.view(), x.k.view(), forward.lse.view(), x.options, views);
+    for (Index b = 0; b < c.batch; ++b)
+      for (Index h = 0; h < c.q_heads; ++h)
+        for (Index i = 0; i < c.q_len; ++i) {
+          const double lse = forward.lse.view().at(b, h, i);
+          if (std::isfinite(lse)) continue;
+          const auto same = [&](double found, double wanted) {
+            return std::isnan(wanted) ? std::isnan(found) : found == wanted;
+          };
+          ASSERT_TRUE(same(again.entropy.view().at(b, h, i), forward.entropy.view().at(b, h, i)))
+              << describe(c);
+          ASSERT_TRUE(same(again.sink_weight.view().at(b, h, i), forward.sink_weight.view().at(b, h, i)))
+              << describe(c);
+          for (Index t = 0; t < c.top; ++t) {
+            ASSERT_EQ(again.topk_index.view().at(b, h, i, t), forward.topk_index.view().at(b, h, i, t))
+                << lse << describe(c);
+            ASSERT_TRUE(
+                same(again.topk_weight.view().at(b, h, i, t), forward.topk_weight.view().at(b, h, i, t)))
+                << lse << describe(c);
+          }
+        }
+  }
+}
+
 TEST_P(Laws, AHeatMapPoolsTheWeights) {
-  const Instance x(Case{.seed = 9, .q_heads = 2, .q_len = 50, .k_len = 70, .dim = 16, .value_dim = 8,
-                        .visible = Visibility::causal(), .statistics = true});
+  const Instance x(Case{.seed = 9,
+                        .q_heads = 2,
+                        .q_len = 50,
+                        .k_len = 70,
+                        .dim = 16,
+                        .value_dim = 8,
+                        .visible = Visibility::causal(),
+                        .statistics = true});
   const Results forward = run(x);
   const WeightSlice slice{.batch = 0, .head = 1, .queries = {3, 50}, .keys = {0, 66}};
   for (const Pool pool : {Pool::mean, Pool::max}) {
@@ -287,23 +352,27 @@ TEST_P(Laws, MergedPartsAreTheWhole) {
     const Truth truth(x);
     const Call whole = call_of(x);
     std::vector<Index> cuts = {0, c.k_len};
-    for (int i = 0; i < 4; ++i) cuts.push_back(random.below(c.k_len + 1));  // empty parts and parts of one key too
+    for (int i = 0; i < 4; ++i)
+      cuts.push_back(random.below(c.k_len + 1));  // empty parts and parts of one key too
     std::sort(cuts.begin(), cuts.end());
     std::vector<std::size_t> order = {0, 1, 2, 3, 4};
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<Index>(i)))]);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<Index>(i)))]);
     const Results total(x, c.dtype, false);
     total.out.fill(0);
     total.lse.fill(-kInf);
     for (const std::size_t at : order) {
       const Index begin = cuts[at], size = cuts[at + 1] - begin;
-      const Answer part = answer(ctx, {whole.q, sliced(whole.k, 2, begin, size), sliced(whole.v, 2, begin, size), whole.options});
+      const Answer part = answer(
+          ctx, {whole.q, sliced(whole.k, 2, begin, size), sliced(whole.v, 2, begin, size), whole.options});
       merge(total.out.view(), total.lse.view(), part.out, part.lse);
     }
     ASSERT_EQ(truth.check(total).problem, "") << describe(c);
     const auto before = total.out.bits();
     const Tensor nothing(total.out.view().shape());
     Tensor none(total.lse.view().shape());
-    for (Index i = 0; i < none.shape().elements(); ++i) none.as<float>()[i] = -std::numeric_limits<float>::infinity();
+    for (Index i = 0; i < none.shape().elements(); ++i)
+      none.as<float>()[i] = -std::numeric_limits<float>::infinity();
     merge(total.out.view(), total.lse.view(), nothing, std::as_const(none));
     ASSERT_EQ(before, total.out.bits()) << "(0, -inf) changes no bit";
   }

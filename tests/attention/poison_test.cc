@@ -23,13 +23,17 @@ class Poison : public ::testing::TestWithParam<SimdTarget> {
   Context ctx{{.threads = 2, .target = GetParam()}};
 };
 
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) { return std::string(name_of(row.param)); }
+std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
+  return std::string(name_of(row.param));
+}
 
 bool sees(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
   const Range keys = p.keys_for(s, i);
   if (j < keys.begin || j >= keys.end) return false;
   const auto at = [&](const Broadcast& b) {
-    return ConstTensorView(b.data, b.dtype, {1, 1, 1, 1}, {b.stride[0], b.stride[1], b.stride[2], b.stride[3]}).at(s.item, h, i, j);
+    return ConstTensorView(b.data, b.dtype, {1, 1, 1, 1},
+                           {b.stride[0], b.stride[1], b.stride[2], b.stride[3]})
+        .at(s.item, h, i, j);
   };
   if (p.mask.data != nullptr && at(p.mask) == 0) return false;
   return p.bias.data == nullptr || at(p.bias) != -kInf;
@@ -47,8 +51,8 @@ Case clean_case(std::uint64_t seed) {
 
 // Poisons one token of one key head in `x` and checks every row: untouched, or NaN as it should be.
 template <class Touched>
-void check_rows(const Instance& x, const Results& before, const Results& after, const Problem& p, Index token, Index head,
-                const Touched& touched) {
+void check_rows(const Instance& x, const Results& before, const Results& after, const Problem& p, Index token,
+                Index head, const Touched& touched) {
   const Case& c = x.c;
   for (Index n = 0; n < p.sequences; ++n) {
     const Sequence s = p.sequence(n);
@@ -60,10 +64,12 @@ void check_rows(const Instance& x, const Results& before, const Results& after, 
           const double old = before.out.view().at(s.batch, h, s.q_start + i, d);
           const double now = after.out.view().at(s.batch, h, s.q_start + i, d);
           if (hit && touched(d)) {
-            ASSERT_TRUE(std::isnan(now)) << "laundered: head " << h << " row " << i << " column " << d << " " << describe(c);
+            ASSERT_TRUE(std::isnan(now))
+                << "laundered: head " << h << " row " << i << " column " << d << " " << describe(c);
           } else {
             ASSERT_EQ(std::signbit(old), std::signbit(now)) << describe(c);
-            ASSERT_EQ(old, now) << "leaked: head " << h << " row " << i << " column " << d << " " << describe(c);
+            ASSERT_EQ(old, now) << "leaked: head " << h << " row " << i << " column " << d << " "
+                                << describe(c);
           }
         }
       }
@@ -80,7 +86,9 @@ TEST_P(Poison, ShowsExactlyWhereItIsSeen) {
   Random random(9);
   for (std::uint64_t n = 0; n < 300; ++n) {
     const Instance x(clean_case(100'000 + n));
-    if (x.c.k_len == 0 || x.c.q_len == 0 || (x.c.ragged != Ragged::packed && !x.c.k_ends.empty() && x.c.k_ends[0] == 0)) continue;
+    if (x.c.k_len == 0 || x.c.q_len == 0 ||
+        (x.c.ragged != Ragged::packed && !x.c.k_ends.empty() && x.c.k_ends[0] == 0))
+      continue;
     const Problem p = check_call("poison", x.q.view(), x.k.view(), x.v.view(), x.options);
     const Results before = run(ctx, x);
     const Index keys = x.c.ragged == Ragged::packed || x.c.k_ends.empty() ? x.c.k_len : x.c.k_ends[0];
@@ -115,8 +123,10 @@ TEST_P(Poison, HiddenTokensChangeNoBit) {
             for (Index h = kv * p.group; h < (kv + 1) * p.group && !seen; ++h)
               for (Index i = 0; i < seq.q_len && !seen; ++i) seen = j < seq.k_len && sees(p, seq, h, i, j);
             if (seen) continue;
-            for (Index d = 0; d < p.dim; ++d) x.k.view().set(seq.batch, kv, seq.k_start + j, d, d % 2 == 0 ? a : b);
-            for (Index d = 0; d < p.value_dim; ++d) x.v.view().set(seq.batch, kv, seq.k_start + j, d, d % 2 == 0 ? b : a);
+            for (Index d = 0; d < p.dim; ++d)
+              x.k.view().set(seq.batch, kv, seq.k_start + j, d, d % 2 == 0 ? a : b);
+            for (Index d = 0; d < p.value_dim; ++d)
+              x.v.view().set(seq.batch, kv, seq.k_start + j, d, d % 2 == 0 ? b : a);
           }
         for (Index h = 0; h < p.q_heads; ++h)
           for (Index i = seq.q_len; i < seq.q_rows; ++i)
@@ -168,7 +178,8 @@ TEST_P(Poison, NothingOutsideATensorIsTouched) {
       AttentionOptions options = x.options;
       std::unique_ptr<AtPageEdge> others[4];
       ConstTensorView AttentionOptions::*const members[4] = {&AttentionOptions::mask, &AttentionOptions::bias,
-                                                             &AttentionOptions::sinks, &AttentionOptions::alibi_slopes};
+                                                             &AttentionOptions::sinks,
+                                                             &AttentionOptions::alibi_slopes};
       for (int m = 0; m < 4; ++m) {
         if ((options.*members[m]).empty()) continue;
         others[m] = std::make_unique<AtPageEdge>(options.*members[m], at_end);

@@ -70,6 +70,8 @@ TEST_P(Refuses, WithCodeAndText) {
 
 std::string row_name(const ::testing::TestParamInfo<Row>& info) { return info.param.name; }
 
+// One row is one rule; the formatter would make a page of each.
+// clang-format off
 const Row kTensors[] = {
     {"RankThree", [](Call& c) { c.k = {c.at(1), {2, 5, 8}}; }, "attention.rank", "k has rank 3 ([2, 5, 8]); need rank 4"},
     {"QEmpty", [](Call& c) { c.q = {}; }, "attention.rank", "q is empty; need rank 4: [batch, head, token, dim]"},
@@ -209,6 +211,7 @@ const Row kOverlaps[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Overlaps, Refuses, ::testing::ValuesIn(kOverlaps), row_name);
 
+// clang-format on
 struct Good {
   const char* name;
   std::function<void(Call&)> change;
@@ -236,6 +239,7 @@ void everything(Call& c) {
   c.options.alibi_slopes = {c.at(13), DType::f64, {4}};
 }
 
+// clang-format off
 const Good kGood[] = {
     {"Plain", [](Call&) {}},
     {"Everything", everything},
@@ -282,6 +286,7 @@ const Good kGood[] = {
 INSTANTIATE_TEST_SUITE_P(Calls, Accepts, ::testing::ValuesIn(kGood),
                          [](const auto& row) { return std::string(row.param.name); });
 
+// clang-format on
 TEST(Problem, BroadcastStridesFollowNumPy) {
   auto call = std::make_unique<Call>();
   everything(*call);
@@ -339,8 +344,11 @@ TEST(Problem, ChecksLseAndSlices) {
   const Problem p = check_call("attention_weights", c->q, c->k, {}, c->options);
   const ConstTensorView lse(c->at(4), {2, 4, 3});
   EXPECT_NO_THROW(check_lse("attention_weights", p, lse));
-  expect_code([&] { check_lse("attention_weights", p, {c->at(4), {2, 4, 5}}); }, "attention.lse",
-              "attention_weights: lse is f32 [2, 4, 5]; need f32 [2, 4, 3]");
+  expect_code(
+      [&] {
+        check_lse("attention_weights", p, {c->at(4), {2, 4, 5}});
+      },
+      "attention.lse", "attention_weights: lse is f32 [2, 4, 5]; need f32 [2, 4, 3]");
   expect_code([&] { check_lse("attention_weights", p, {}); }, "attention.lse", "lse is not given");
   WeightSlice slice{.batch = 1, .head = 3, .queries = {0, 3}, .keys = {2, 5}};
   EXPECT_NO_THROW(check_slice("attention_weights", p, slice));
@@ -356,10 +364,16 @@ TEST(Problem, ChecksLseAndSlices) {
   refused([](WeightSlice& s) { s.keys = {3, 2}; }, "slice.keys is [3, 2)");
   EXPECT_NO_THROW(check_matrix("attention_weights", p, lse, "weights", {c->at(5), {3, 3}}, 3, 3));
   EXPECT_NO_THROW(check_matrix("attention_heat_map", p, lse, "map", {c->at(5), {7, 2}}, -1, -1));
-  expect_code([&] { check_matrix("attention_weights", p, lse, "weights", {c->at(5), {3, 5}}, 3, 3); },
-              "attention.output", "weights is f32 [3, 5]; need f32 [3, 3]");
-  expect_code([&] { check_matrix("attention_weights", p, lse, "weights", {c->at(4), {3, 3}}, 3, 3); },
-              "attention.overlap", "weights overlaps lse");
+  expect_code(
+      [&] {
+        check_matrix("attention_weights", p, lse, "weights", {c->at(5), {3, 5}}, 3, 3);
+      },
+      "attention.output", "weights is f32 [3, 5]; need f32 [3, 3]");
+  expect_code(
+      [&] {
+        check_matrix("attention_weights", p, lse, "weights", {c->at(4), {3, 3}}, 3, 3);
+      },
+      "attention.overlap", "weights overlaps lse");
 }
 
 }  // namespace

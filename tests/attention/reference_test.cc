@@ -33,7 +33,8 @@ Tensor column(const std::vector<double>& values) {
 TEST(Reference, TwoQueriesThreeKeysByHand) {
   const std::vector<double> keys = {0, std::log(2), std::log(5)};
   const std::vector<double> values = {8, 0, 16, 4, 0, 8};
-  const Answer a(column({1, 2}), column(keys), Tensor::from(values, {1, 1, 3, 2}, DType::f64), {.scale = 1.0});
+  const Answer a(column({1, 2}), column(keys), Tensor::from(values, {1, 1, 3, 2}, DType::f64),
+                 {.scale = 1.0});
   const double weights[2][3] = {{1.0 / 8, 2.0 / 8, 5.0 / 8}, {1.0 / 30, 4.0 / 30, 25.0 / 30}};
   for (Index i = 0; i < 2; ++i)
     for (Index j = 0; j < 3; ++j) EXPECT_NEAR(a.o.weights.at(0, 0, i, j), weights[i][j], 1e-15);
@@ -67,10 +68,13 @@ TEST(Reference, ASinkIsOneMoreLogitWithoutValue) {
 TEST(Reference, CapThenDistanceThenBias) {
   const double slope[1] = {0.5}, bias[3] = {1, -2, 3};
   const Answer a(column({2}), column({3, -4, 50}), column({1, 1, 1}),
-                 {.scale = 0.5, .softcap = 2, .alibi_slopes = ConstTensorView(slope, {1}),
+                 {.scale = 0.5,
+                  .softcap = 2,
+                  .alibi_slopes = ConstTensorView(slope, {1}),
                   .bias = ConstTensorView(bias, {3})});
   // The one query stands at position 2, at the end of the keys.
-  const double scores[3] = {2 * std::tanh(1.5) - 1 + 1, 2 * std::tanh(-2) - 0.5 - 2, 2 * std::tanh(25) - 0 + 3};
+  const double scores[3] = {2 * std::tanh(1.5) - 1 + 1, 2 * std::tanh(-2) - 0.5 - 2,
+                            2 * std::tanh(25) - 0 + 3};
   for (Index j = 0; j < 3; ++j) {
     EXPECT_NEAR(std::log(a.o.weights.at(0, 0, 0, j)) + a.o.lse.at(0, 0, 0), scores[j], 1e-13);
   }
@@ -81,7 +85,8 @@ using Picture = std::vector<std::string>;
 
 Picture seen(const Visibility& visible, Index q_len, Index k_len) {
   std::vector<double> ones(static_cast<std::size_t>(std::max(q_len, k_len)), 1);
-  const std::vector<double> queries(ones.begin(), ones.begin() + q_len), keys(ones.begin(), ones.begin() + k_len);
+  const std::vector<double> queries(ones.begin(), ones.begin() + q_len),
+      keys(ones.begin(), ones.begin() + k_len);
   const Answer a(column(queries), column(keys), column(keys), {.visible = visible});
   Picture picture;
   for (Index i = 0; i < q_len; ++i) {
@@ -94,7 +99,8 @@ Picture seen(const Visibility& visible, Index q_len, Index k_len) {
 TEST(Reference, MasksLookAsDrawn) {
   EXPECT_EQ(seen(Visibility::all(), 2, 3), (Picture{"###", "###"}));
   EXPECT_EQ(seen(Visibility::causal(), 4, 4), (Picture{"#...", "##..", "###.", "####"}));
-  EXPECT_EQ(seen(Visibility::causal(), 2, 5), (Picture{"####.", "#####"})) << "aligned to the end of the keys";
+  EXPECT_EQ(seen(Visibility::causal(), 2, 5), (Picture{"####.", "#####"}))
+      << "aligned to the end of the keys";
   EXPECT_EQ(seen({.right = 0, .offset = 0}, 2, 5), (Picture{"#....", "##..."})) << "aligned to the start";
   EXPECT_EQ(seen(Visibility::causal(), 4, 2), (Picture{"..", "..", "#.", "##"}));
   EXPECT_EQ(seen({.right = 0, .offset = 3}, 3, 5), (Picture{"####.", "#####", "#####"}));
@@ -106,7 +112,8 @@ TEST(Reference, MasksLookAsDrawn) {
   EXPECT_EQ(seen({.left = 1, .right = 1}, 4, 4), (Picture{"##..", "###.", ".###", "..##"}));
   EXPECT_EQ(seen({.left = 0}, 3, 3), (Picture{"###", ".##", "..#"}));
   EXPECT_EQ(seen({.left = 1, .right = 1, .offset = 0}, 3, 5), (Picture{"##...", "###..", ".###."}));
-  EXPECT_EQ(seen({.left = 0, .right = 0, .offset = 7}, 2, 3), (Picture{"...", "..."})) << "beyond the last key";
+  EXPECT_EQ(seen({.left = 0, .right = 0, .offset = 7}, 2, 3), (Picture{"...", "..."}))
+      << "beyond the last key";
   EXPECT_EQ(seen(Visibility::prefix_lm(0), 3, 3), seen(Visibility::causal(), 3, 3));
   EXPECT_EQ(seen(Visibility::prefix_lm(2), 4, 4), (Picture{"##..", "##..", "###.", "####"}));
   EXPECT_EQ(seen(Visibility::prefix_lm(9), 2, 3), (Picture{"###", "###"}));
@@ -121,8 +128,10 @@ TEST(Reference, MaskLengthsAndWindowCompose) {
   const Index q_lengths[2] = {4, 2}, k_lengths[2] = {3, 4};
   const auto make = [&] { return Tensor::from(ones, {2, 1, 4, 1}, DType::f64); };
   const Answer a(make(), make(), make(),
-                 {.visible = Visibility::causal(), .mask = ConstTensorView(mask, DType::boolean, {4, 4}),
-                  .q_lengths = q_lengths, .k_lengths = k_lengths});
+                 {.visible = Visibility::causal(),
+                  .mask = ConstTensorView(mask, DType::boolean, {4, 4}),
+                  .q_lengths = q_lengths,
+                  .k_lengths = k_lengths});
   const Picture pictures[2] = {
       {"....", "....", "#...", "###."},   // position 0 is row 1, and the mask hides key 0 from it
       {"###.", ".###", "....", "...."}};  // position 2 is row 0; rows 2 and 3 are padding
@@ -138,7 +147,8 @@ TEST(Reference, GroupsOfHeadsShareAKeyHead) {
   std::vector<double> q(6, 1), k = {1, 2, 3, 4, 5, 6}, v = {10, 20, 30, 40, 50, 60};
   const Answer a(Tensor::from(q, {1, 6, 1, 1}, DType::f64), Tensor::from(k, {1, 3, 2, 1}, DType::f64),
                  Tensor::from(v, {1, 3, 2, 1}, DType::f64), {.scale = 0.0});
-  for (Index h = 0; h < 6; ++h) EXPECT_DOUBLE_EQ(a.o.out.at(0, h, 0, 0), 15 + 20 * static_cast<double>(h / 2));
+  for (Index h = 0; h < 6; ++h)
+    EXPECT_DOUBLE_EQ(a.o.out.at(0, h, 0, 0), 15 + 20 * static_cast<double>(h / 2));
 }
 
 TEST(Reference, RowsThatSeeNothing) {
@@ -199,7 +209,8 @@ TEST(Reference, NonFiniteNumbersThatAreSeen) {
 
   // The weight of key 1 underflows; its value is seen all the same, in its own column.
   const std::vector<double> values = {1, 2, kNan, 3};
-  const Answer value(column({1}), column({0, -1e4}), Tensor::from(values, {1, 1, 2, 2}, DType::f64), {.scale = 1.0});
+  const Answer value(column({1}), column({0, -1e4}), Tensor::from(values, {1, 1, 2, 2}, DType::f64),
+                     {.scale = 1.0});
   EXPECT_TRUE(std::isnan(value.o.out.at(0, 0, 0, 0)));
   EXPECT_EQ(value.o.out.at(0, 0, 0, 1), 2);
   EXPECT_EQ(value.o.lse.at(0, 0, 0), 0);
@@ -219,7 +230,8 @@ TEST(Reference, PackedSequencesAreSeparateCalls) {
   Tensor out({1, 1, 3, 1}, DType::f64), lse({1, 1, 3}, DType::f64), weights({3, 1, 2, 3}, DType::f64),
       received({1, 1, 5}, DType::f64);
   const AttentionOptions options{.visible = Visibility::causal(), .q_starts = q_starts, .k_starts = k_starts};
-  reference::attention(tq, tk, tv, options, {.out = out, .lse = lse, .weights = weights, .received = received});
+  reference::attention(tq, tk, tv, options,
+                       {.out = out, .lse = lse, .weights = weights, .received = received});
   const Answer first(column({1}), column({1, 2}), column({9, 8}), {.visible = Visibility::causal()});
   const Answer last(column({2, 3}), column({3, 4, 5}), column({7, 6, 5}), {.visible = Visibility::causal()});
   EXPECT_EQ(out.at(0, 0, 0, 0), first.o.out.at(0, 0, 0, 0));
@@ -247,7 +259,8 @@ TEST(Reference, EmptyShapesWriteNothingOrZero) {
   const Answer no_keys(column({1, 2}), Tensor({1, 1, 0, 1}, DType::f64), Tensor({1, 1, 0, 1}, DType::f64));
   EXPECT_EQ(no_keys.o.out.at(0, 0, 1, 0), 0);
   EXPECT_EQ(no_keys.o.lse.at(0, 0, 1), -kInf);
-  Tensor received = Tensor::from(std::vector<double>{5, 5}, {1, 1, 2}, DType::f64), out({1, 1, 0, 1}, DType::f64);
+  Tensor received = Tensor::from(std::vector<double>{5, 5}, {1, 1, 2}, DType::f64),
+         out({1, 1, 0, 1}, DType::f64);
   const Tensor q({1, 1, 0, 1}, DType::f64), k = column({1, 2});
   reference::attention(q, k, k, {}, {.out = out, .received = received});
   EXPECT_EQ(received.at(0, 0, 1), 0);

@@ -8,7 +8,7 @@
 namespace headlight::testing {
 namespace {
 
-constexpr Index kLengths[] = {0,  1,  2,  7,  8,   9,   15,  16,  17,  31,  32,   33,   63,
+constexpr Index kLengths[] = {0,  1,  2,  7,   8,   9,   15,  16,  17,  31,   32,   33,  63,
                               64, 65, 97, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025};
 constexpr Index kWidths[] = {1, 3, 8, 16, 40, 59, 64, 80, 96, 111, 128, 160, 192, 256};
 
@@ -35,7 +35,8 @@ Visibility draw_visibility(const std::function<Index(Index)>& below, Index longe
 }
 
 // Lengths up to `whole`, or starts that end with it.
-std::vector<Index> draw_ends(const std::function<Index(Index)>& below, Ragged ragged, Index count, Index whole) {
+std::vector<Index> draw_ends(const std::function<Index(Index)>& below, Ragged ragged, Index count,
+                             Index whole) {
   std::vector<Index> ends;
   for (Index i = 0; i < count; ++i) ends.push_back(below(4) == 0 ? whole : below(whole + 1));
   if (ragged != Ragged::packed) return ends;
@@ -57,11 +58,11 @@ void shrink(Case& c, Index budget) {
   }
 }
 
-const char* const kDataNames[] = {"normal", "constant", "one hot key", "scores 1e4", "scores 1e38", "all -inf",
-                                  "mixed inf", "NaN visible", "NaN hidden", "denormal", "tiny weights", "cancelling",
-                                  "minus zero"};
-const char* const kLayoutNames[] = {"dense", "token major", "padded", "shared heads", "reversed batch",
-                                    "reversed tokens"};
+const char* const kDataNames[] = {"normal",       "constant",   "one hot key", "scores 1e4", "scores 1e38",
+                                  "all -inf",     "mixed inf",  "NaN visible", "NaN hidden", "denormal",
+                                  "tiny weights", "cancelling", "minus zero"};
+const char* const kLayoutNames[] = {"dense",        "token major",    "padded",
+                                    "shared heads", "reversed batch", "reversed tokens"};
 const char* const kSpreadNames[] = {"none", "[K]", "[Q,K]", "[H,Q,K]", "[B,1,1,K]", "[B,1,Q,1]", "[B,H,Q,K]"};
 const char* const kRaggedNames[] = {"none", "k lengths", "lengths", "packed"};
 
@@ -78,9 +79,10 @@ std::string list(const std::vector<Index>& values) {
 
 }  // namespace
 
-Case draw_case(const std::function<Index(Index n)>& below) {
+Case draw_case(const std::function<Index(Index n)>& below, Index most) {
   Case c;
-  constexpr Index kBudgets[] = {Index{1} << 24, Index{1} << 20, Index{1} << 20, Index{1} << 20, Index{1} << 17};
+  constexpr Index kBudgets[] = {Index{1} << 24, Index{1} << 20, Index{1} << 20, Index{1} << 20,
+                                Index{1} << 17};
   const Index budget = kBudgets[std::min<Index>(4, below(32))];
   const auto length = [&] { return kLengths[below(std::size(kLengths))]; };
   const auto width = [&] { return kWidths[below(std::size(kWidths))]; };
@@ -97,9 +99,10 @@ Case draw_case(const std::function<Index(Index n)>& below) {
   c.value_dim = below(2) == 0 ? c.dim : width();
   c.ragged = below(3) == 0 ? draw<Ragged>(below) : Ragged::none;
   if (c.ragged == Ragged::packed) c.batch = 1;
-  shrink(c, budget);
+  shrink(c, std::min(budget, most));
   const Index ends = c.ragged == Ragged::packed ? 2 + below(4) : c.batch;
-  if (c.ragged == Ragged::packed || c.ragged == Ragged::both_lengths) c.q_ends = draw_ends(below, c.ragged, ends, c.q_len);
+  if (c.ragged == Ragged::packed || c.ragged == Ragged::both_lengths)
+    c.q_ends = draw_ends(below, c.ragged, ends, c.q_len);
   if (c.ragged != Ragged::none) c.k_ends = draw_ends(below, c.ragged, ends, c.k_len);
 
   c.visible = draw_visibility(below, std::max(c.q_len, c.k_len));
@@ -135,9 +138,12 @@ Case random_case(std::uint64_t seed) {
 }
 
 std::string describe(const Case& c) {
-  std::string text = concat("{", name_of(c.dtype), " B", c.batch, " Hq", c.q_heads, " Hkv", c.kv_heads, " Lq", c.q_len,
-                            " Lk", c.k_len, " D", c.dim, " Dv", c.value_dim, ", ", name(kDataNames, c.data));
-  const auto unless = [&](bool usual, const auto&... parts) { if (!usual) text += concat(", ", parts...); };
+  std::string text =
+      concat("{", name_of(c.dtype), " B", c.batch, " Hq", c.q_heads, " Hkv", c.kv_heads, " Lq", c.q_len,
+             " Lk", c.k_len, " D", c.dim, " Dv", c.value_dim, ", ", name(kDataNames, c.data));
+  const auto unless = [&](bool usual, const auto&... parts) {
+    if (!usual) text += concat(", ", parts...);
+  };
   unless(c.visible.left == Visibility::kUnbounded, "left ", c.visible.left);
   unless(c.visible.right == Visibility::kUnbounded, "right ", c.visible.right);
   unless(!c.visible.prefix, "prefix ", c.visible.prefix.value_or(0));
@@ -148,7 +154,8 @@ std::string describe(const Case& c) {
   unless(!c.sinks, "sinks");
   unless(c.mask == Spread::none, "mask ", name(kSpreadNames, c.mask));
   unless(c.bias == Spread::none, "bias ", name_of(c.bias_dtype), " ", name(kSpreadNames, c.bias));
-  unless(c.ragged == Ragged::none, name(kRaggedNames, c.ragged), " q(", list(c.q_ends), ") k(", list(c.k_ends), ")");
+  unless(c.ragged == Ragged::none, name(kRaggedNames, c.ragged), " q(", list(c.q_ends), ") k(",
+         list(c.k_ends), ")");
   unless(c.q_layout == Layout::dense, "q ", name(kLayoutNames, c.q_layout));
   unless(c.k_layout == Layout::dense, "k ", name(kLayoutNames, c.k_layout));
   unless(c.v_layout == Layout::dense, "v ", name(kLayoutNames, c.v_layout));

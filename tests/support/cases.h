@@ -14,14 +14,24 @@ namespace headlight::testing {
 
 // What the numbers are like (robustness.md 2.3).
 enum class Data {
-  normal, constant, one_hot, scores_1e4, scores_1e38, all_minus_inf, mixed_inf, nan_visible, nan_hidden,
-  denormal, tiny_weights, cancelling, minus_zero, count
+  normal,
+  constant,
+  one_hot,
+  scores_1e4,
+  scores_1e38,
+  all_minus_inf,
+  mixed_inf,
+  nan_visible,
+  nan_hidden,
+  denormal,
+  tiny_weights,
+  cancelling,
+  minus_zero,
+  count
 };
 
 // How a [batch, head, token, dim] tensor lies in memory.
-enum class Layout {
-  dense, token_major, padded, shared_heads, reversed_batch, reversed_tokens, count
-};
+enum class Layout { dense, token_major, padded, shared_heads, reversed_batch, reversed_tokens, count };
 
 // How much of [batch, head, query, key] a mask or bias spells out; the rest is broadcast.
 enum class Spread { none, keys, queries_keys, heads_queries_keys, batch_keys, batch_queries, all, count };
@@ -40,10 +50,11 @@ struct Case {
   Spread mask = Spread::none, bias = Spread::none;
   DType bias_dtype = DType::f32;
   Ragged ragged = Ragged::none;
-  Layout q_layout = Layout::dense, k_layout = Layout::dense, v_layout = Layout::dense, out_layout = Layout::dense;
-  Index shift = 0;                        // elements between a 64-byte boundary and each tensor
+  Layout q_layout = Layout::dense, k_layout = Layout::dense, v_layout = Layout::dense,
+         out_layout = Layout::dense;
+  Index shift = 0;                              // elements between a 64-byte boundary and each tensor
   std::vector<Index> q_ends = {}, k_ends = {};  // lengths, or starts when packed; by Ragged
-  bool statistics = false;                // ask for everything that AttentionOutputs has
+  bool statistics = false;                      // ask for everything that AttentionOutputs has
   Index top = 3;
 
   [[nodiscard]] Index multiply_adds() const { return batch * q_heads * q_len * k_len * (dim + value_dim); }
@@ -51,8 +62,8 @@ struct Case {
 
 [[nodiscard]] std::string describe(const Case& c);
 
-// Every choice is one call of below(n), which answers 0 … n-1.
-[[nodiscard]] Case draw_case(const std::function<Index(Index n)>& below);
+// Every choice is one call of below(n), which answers 0 … n-1. `most` limits the multiply-adds.
+[[nodiscard]] Case draw_case(const std::function<Index(Index n)>& below, Index most = Index{1} << 24);
 // At most 2^24 multiply-adds, most far fewer.
 [[nodiscard]] Case random_case(std::uint64_t seed);
 
@@ -80,7 +91,7 @@ struct Instance {
   Case c;
   GuardedTensor q, k, v, bias, slopes, sinks;
   std::vector<std::uint8_t> mask;
-  AttentionOptions options;   // borrows from this Instance
+  AttentionOptions options;  // borrows from this Instance
 
   explicit Instance(const Case& made);
   Instance(const Instance&) = delete;

@@ -44,8 +44,15 @@ struct AllOutputs {
   }
 
   [[nodiscard]] AttentionOutputs views() {
-    return {.out = out, .lse = lse, .max = max, .entropy = entropy, .sink_weight = sink_weight,
-            .weights = weights, .topk_index = topk_index, .topk_weight = topk_weight, .received = received};
+    return {.out = out,
+            .lse = lse,
+            .max = max,
+            .entropy = entropy,
+            .sink_weight = sink_weight,
+            .weights = weights,
+            .topk_index = topk_index,
+            .topk_weight = topk_weight,
+            .received = received};
   }
 };
 

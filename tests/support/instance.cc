@@ -27,7 +27,8 @@ void each_offset(const ConstTensorView& view, const Use& use) {
   for (Index a = 0; a < size[0]; ++a)
     for (Index b = 0; b < size[1]; ++b)
       for (Index c = 0; c < size[2]; ++c)
-        for (Index d = 0; d < size[3]; ++d) use(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]);
+        for (Index d = 0; d < size[3]; ++d)
+          use(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]);
 }
 
 // Positive strides of a layout; `reversed` axes are turned round afterwards.
@@ -65,12 +66,14 @@ GuardedTensor::GuardedTensor(const Shape& shape, DType dtype, Layout layout, Ind
     first = (shape[turned] - 1) * stride;
     stride = -stride;
   }
-  view_ = TensorView(reinterpret_cast<void*>(address + static_cast<std::uintptr_t>(first * item)), dtype, shape, strides);
+  view_ = TensorView(reinterpret_cast<void*>(address + static_cast<std::uintptr_t>(first * item)), dtype,
+                     shape, strides);
 }
 
 void GuardedTensor::fill(double x) const {
   each_offset(view_, [&](Index at) {
-    const TensorView one(view_.as<std::uint8_t>() + at * static_cast<Index>(size_of(view_.dtype())), view_.dtype(), {1});
+    const TensorView one(view_.as<std::uint8_t>() + at * static_cast<Index>(size_of(view_.dtype())),
+                         view_.dtype(), {1});
     one.set(0, x);
   });
 }
@@ -106,7 +109,9 @@ std::vector<std::uint8_t> GuardedTensor::bits() const { return bits_of(view_); }
 namespace {
 
 // The largest magnitudes that a dtype can play with.
-struct Reach { double large, huge, smallest, least_normal; };
+struct Reach {
+  double large, huge, smallest, least_normal;
+};
 Reach reach_of(DType dtype) {
   if (dtype == DType::f16) return {6e4, 6e4, 0x1p-24, 0x1p-14};
   if (dtype == DType::f64) return {1e8, 1e30, 0x1p-1074, 0x1p-1022};
@@ -125,7 +130,9 @@ double number(const Case& c, Random& random, char part, Index token, Index d, do
     case Data::scores_1e4: return part == 'v' ? random.normal() : 100 * random.normal();
     case Data::scores_1e38: {
       if (part == 'v') return random.normal();
-      const double side = c.dtype == DType::f16 ? 6e4 : part == 'q' ? 1e19 : 1e19 / static_cast<double>(c.dim);
+      const double side = c.dtype == DType::f16 ? 6e4
+                          : part == 'q'         ? 1e19
+                                                : 1e19 / static_cast<double>(c.dim);
       return side * (2 * random.uniform() - 1);
     }
     case Data::denormal: {
@@ -139,7 +146,8 @@ double number(const Case& c, Random& random, char part, Index token, Index d, do
       if (part == 'k') return d == 0 && token != hot && scale != 0 ? -gap / scale : 0;
       return token == hot ? random.normal() : reach.huge * random.normal();
     }
-    case Data::cancelling: return part == 'v' ? (token % 2 == 0 ? reach.large : -reach.large) : 0.01 * random.normal();
+    case Data::cancelling:
+      return part == 'v' ? (token % 2 == 0 ? reach.large : -reach.large) : 0.01 * random.normal();
     case Data::minus_zero: return random.below(2) == 0 ? -0.0 : 0.0;
     default: return random.normal();
   }
@@ -194,7 +202,8 @@ double bias_number(const Case& c, Random& random) {
 void place_nans(const Case& c, Random& random, Instance& made) {
   const auto somewhere = [&](const TensorView& x) {
     if (x.shape().elements() == 0) return;
-    x.set(random.below(x.dim(0)), random.below(x.dim(1)), random.below(x.dim(2)), random.below(x.dim(3)), kNan);
+    x.set(random.below(x.dim(0)), random.below(x.dim(1)), random.below(x.dim(2)), random.below(x.dim(3)),
+          kNan);
   };
   if (c.data != Data::nan_visible) return;
   somewhere(made.v.view());
@@ -285,7 +294,8 @@ Results::Results(const Instance& instance, DType dtype, bool statistics) {
   const Case& c = instance.c;
   const DType statistic = dtype == DType::f64 ? DType::f64 : DType::f32;
   const Shape per_row{c.batch, c.q_heads, c.q_len}, per_top{c.batch, c.q_heads, c.q_len, c.top};
-  const Index q_longest = instance.longest(c.q_ends, c.q_len), k_longest = instance.longest(c.k_ends, c.k_len);
+  const Index q_longest = instance.longest(c.q_ends, c.q_len),
+              k_longest = instance.longest(c.k_ends, c.k_len);
   out = GuardedTensor({c.batch, c.q_heads, c.q_len, c.value_dim}, dtype, c.out_layout, c.shift);
   lse = GuardedTensor(per_row, statistic, Layout::dense, c.shift);
   out.fill(kNan);
@@ -294,22 +304,31 @@ Results::Results(const Instance& instance, DType dtype, bool statistics) {
   max = GuardedTensor(per_row, statistic, c.out_layout, c.shift);
   entropy = GuardedTensor(per_row, statistic);
   sink_weight = GuardedTensor(per_row, statistic);
-  weights = GuardedTensor({instance.sequences(), c.q_heads, q_longest, k_longest}, statistic, c.out_layout, c.shift);
+  weights = GuardedTensor({instance.sequences(), c.q_heads, q_longest, k_longest}, statistic, c.out_layout,
+                          c.shift);
   topk_index = GuardedTensor(per_top, DType::i64);
   topk_weight = GuardedTensor(per_top, statistic);
   received = GuardedTensor({c.batch, c.q_heads, c.k_len}, statistic);
-  for (const GuardedTensor* t : {&max, &entropy, &sink_weight, &weights, &topk_weight, &received}) t->fill(kNan);
+  for (const GuardedTensor* t : {&max, &entropy, &sink_weight, &weights, &topk_weight, &received})
+    t->fill(kNan);
   topk_index.fill(-77);
 }
 
 AttentionOutputs Results::views() const {
-  return {.out = out.view(), .lse = lse.view(), .max = max.view(), .entropy = entropy.view(),
-          .sink_weight = sink_weight.view(), .weights = weights.view(), .topk_index = topk_index.view(),
-          .topk_weight = topk_weight.view(), .received = received.view()};
+  return {.out = out.view(),
+          .lse = lse.view(),
+          .max = max.view(),
+          .entropy = entropy.view(),
+          .sink_weight = sink_weight.view(),
+          .weights = weights.view(),
+          .topk_index = topk_index.view(),
+          .topk_weight = topk_weight.view(),
+          .received = received.view()};
 }
 
 bool Results::gaps_intact() const {
-  for (const GuardedTensor* t : {&out, &lse, &max, &entropy, &sink_weight, &weights, &topk_index, &topk_weight, &received}) {
+  for (const GuardedTensor* t :
+       {&out, &lse, &max, &entropy, &sink_weight, &weights, &topk_index, &topk_weight, &received}) {
     if (!t->gaps_intact()) return false;
   }
   return true;
@@ -317,8 +336,9 @@ bool Results::gaps_intact() const {
 
 bool Results::same_bits(const Results& other) const {
   using Member = GuardedTensor Results::*;
-  for (const Member m : {&Results::out, &Results::lse, &Results::max, &Results::entropy, &Results::sink_weight,
-                         &Results::weights, &Results::topk_index, &Results::topk_weight, &Results::received}) {
+  for (const Member m :
+       {&Results::out, &Results::lse, &Results::max, &Results::entropy, &Results::sink_weight,
+        &Results::weights, &Results::topk_index, &Results::topk_weight, &Results::received}) {
     const GuardedTensor &a = this->*m, &b = other.*m;
     if (!a.view().empty() && !b.view().empty() && a.bits() != b.bits()) return false;
   }

@@ -16,7 +16,9 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
     return z ^ (z >> 31);
   }
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n)); }
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n));
+  }
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));

@@ -16,7 +16,8 @@ std::map<std::string, Tensor> read_safetensors(const std::filesystem::path& path
   std::uint64_t header_size = 0;
   if (bytes.size() < sizeof header_size) throw std::runtime_error(path.string() + " is too short");
   std::memcpy(&header_size, bytes.data(), sizeof header_size);
-  if (header_size > bytes.size() - sizeof header_size) throw std::runtime_error(path.string() + " has a bad header");
+  if (header_size > bytes.size() - sizeof header_size)
+    throw std::runtime_error(path.string() + " has a bad header");
   const char* header = bytes.data() + sizeof header_size;
   const char* data = header + header_size;
 
@@ -26,7 +27,8 @@ std::map<std::string, Tensor> read_safetensors(const std::filesystem::path& path
   for (const auto& [name, entry] : entries) {
     if (name == "__metadata__") continue;
     const std::string_view type = entry["dtype"];
-    if (type != "F32" && type != "I64") throw std::runtime_error(path.string() + " has dtype " + std::string(type));
+    if (type != "F32" && type != "I64")
+      throw std::runtime_error(path.string() + " has dtype " + std::string(type));
     std::vector<Index> dims;
     for (const std::int64_t n : entry["shape"].get_array()) dims.push_back(n);
     Tensor tensor(Shape(dims), type == "F32" ? DType::f32 : DType::i64);

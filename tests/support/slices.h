@@ -9,21 +9,25 @@ namespace headlight::testing {
   Shape shape = x.shape(), strides = x.shape();
   for (int a = 0; a < x.rank(); ++a) strides.dims[static_cast<std::size_t>(a)] = x.stride(a);
   shape.dims[static_cast<std::size_t>(axis)] = n;
-  auto* data = static_cast<std::uint8_t*>(x.data()) + begin * x.stride(axis) * static_cast<Index>(size_of(x.dtype()));
+  auto* data =
+      static_cast<std::uint8_t*>(x.data()) + begin * x.stride(axis) * static_cast<Index>(size_of(x.dtype()));
   return {data, x.dtype(), shape, strides};
 }
 
 [[nodiscard]] inline ConstTensorView sliced(const ConstTensorView& x, int axis, Index begin, Index n) {
-  return sliced(TensorView(const_cast<void*>(x.data()), x.dtype(), x.shape(), [&] {
-                  Shape strides = x.shape();
-                  for (int a = 0; a < x.rank(); ++a) strides.dims[static_cast<std::size_t>(a)] = x.stride(a);
-                  return strides;
-                }()),
+  return sliced(TensorView(const_cast<void*>(x.data()), x.dtype(), x.shape(),
+                           [&] {
+                             Shape strides = x.shape();
+                             for (int a = 0; a < x.rank(); ++a)
+                               strides.dims[static_cast<std::size_t>(a)] = x.stride(a);
+                             return strides;
+                           }()),
                 axis, begin, n);
 }
 
 // The part of a mask or bias along one of the four axes it broadcasts to.
-[[nodiscard]] inline ConstTensorView sliced_broadcast(const ConstTensorView& x, int axis, Index begin, Index n) {
+[[nodiscard]] inline ConstTensorView sliced_broadcast(const ConstTensorView& x, int axis, Index begin,
+                                                      Index n) {
   const int own = axis - (kMaxRank - x.rank());
   if (x.empty() || own < 0 || x.dim(own) == 1) return x;
   return sliced(x, own, begin, n);
@@ -35,7 +39,9 @@ struct Call {
   AttentionOptions options;
 };
 
-[[nodiscard]] inline Call call_of(const Instance& x) { return {x.q.view(), x.k.view(), x.v.view(), x.options}; }
+[[nodiscard]] inline Call call_of(const Instance& x) {
+  return {x.q.view(), x.k.view(), x.v.view(), x.options};
+}
 
 [[nodiscard]] inline Call batch_item(const Call& c, Index b) {
   Call part{sliced(c.q, 0, b, 1), sliced(c.k, 0, b, 1), sliced(c.v, 0, b, 1), c.options};
@@ -54,7 +60,8 @@ struct Call {
   part.options.mask = sliced_broadcast(c.options.mask, 1, first, n);
   part.options.bias = sliced_broadcast(c.options.bias, 1, first, n);
   if (!c.options.sinks.empty()) part.options.sinks = sliced(c.options.sinks, 0, first, n);
-  if (!c.options.alibi_slopes.empty()) part.options.alibi_slopes = sliced(c.options.alibi_slopes, 0, first, n);
+  if (!c.options.alibi_slopes.empty())
+    part.options.alibi_slopes = sliced(c.options.alibi_slopes, 0, first, n);
   return part;
 }
 

@@ -12,14 +12,14 @@ namespace headlight::testing {
 
 // How hard one row is: what its limits are made of.
 struct RowBound {
-  Index keys = 0;         // n, the keys it may see
-  double hardness = 0;    // K', the largest sum of magnitudes behind one of its scores
-  bool sharp = false;     // the truth of this row was computed in long double
+  Index keys = 0;       // n, the keys it may see
+  double hardness = 0;  // K', the largest sum of magnitudes behind one of its scores
+  bool sharp = false;   // the truth of this row was computed in long double
 };
 
 struct Verdict {
-  std::string problem;      // the first thing out of bounds; empty when all is well
-  double worst_error = 0;   // the largest scaled error of `out`
+  std::string problem;     // the first thing out of bounds; empty when all is well
+  double worst_error = 0;  // the largest scaled error of `out`
 };
 
 class Truth {
@@ -43,7 +43,7 @@ class Truth {
   void sharpen();
 
   const Instance& instance_;
-  const Tensor q_, k_, v_;        // exact copies in f64
+  const Tensor q_, k_, v_;  // exact copies in f64
   Problem problem_;
   Results truth_;
   std::vector<RowBound> bounds_;  // [batch, head, query]
@@ -52,6 +52,7 @@ class Truth {
 };
 
 // |found - truth| in units of u·(1 + K' + √n)·A, less what weights below the smallest normal carry.
-[[nodiscard]] double scaled_error(double found, double truth, double u, const RowBound& row, double size, double slack);
+[[nodiscard]] double scaled_error(double found, double truth, double u, const RowBound& row, double size,
+                                  double slack);
 
 }  // namespace headlight::testing

@@ -1,0 +1,163 @@
+// Bytes as an attention call. Most inputs become a good call, whose results must be within the limits of
+// the reference on some SIMD target; the rest become arguments of any kind, which must be accepted or
+// refused with a message, without touching memory.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "attention/problem.h"
+#include "support/truth.h"
+
+namespace headlight::testing {
+namespace {
+
+// Choices read from the input: a byte for small ones, eight for large ones; zeros when it is used up.
+class Bytes {
+ public:
+  Bytes(const std::uint8_t* data, std::size_t size) : next_(data), left_(size) {}
+
+  Index below(Index n) {
+    std::uint64_t x = 0;
+    const std::size_t take = std::min<std::size_t>(left_, n <= 256 ? 1 : 8);
+    if (take > 0) std::memcpy(&x, next_, take);
+    next_ += take;
+    left_ -= take;
+    return static_cast<Index>(x % static_cast<std::uint64_t>(n));
+  }
+  Index any() {
+    return below(4) != 0 ? below(20) - 2
+                         : static_cast<Index>((static_cast<std::uint64_t>(below(kHuge)) << 1) - kHuge);
+  }
+
+ private:
+  static constexpr Index kHuge = std::numeric_limits<Index>::max();
+  const std::uint8_t* next_;
+  std::size_t left_;
+};
+
+[[noreturn]] void fail(const std::string& why) {
+  std::fprintf(stderr, "attention_fuzz: %s\n", why.c_str());
+  std::abort();
+}
+
+Context& context(SimdTarget target, int threads) {
+  static std::map<std::pair<SimdTarget, int>, std::unique_ptr<Context>> made;
+  auto& ctx = made[{target, threads}];
+  if (!ctx) ctx = std::make_unique<Context>(ContextOptions{.threads = threads, .target = target});
+  return *ctx;
+}
+
+void fuzz_numbers(Bytes& bytes) {
+  static const std::vector<SimdTarget> targets = supported_targets();
+  const SimdTarget target =
+      targets[static_cast<std::size_t>(bytes.below(static_cast<Index>(targets.size())))];
+  Context& ctx = context(target, 1 + static_cast<int>(bytes.below(3)));
+  const Instance instance(draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 14));
+  const Truth truth(instance);
+  const Results found(instance, instance.c.dtype, instance.c.statistics);
+  attention_forward(ctx, instance.q.view(), instance.k.view(), instance.v.view(), instance.options,
+                    found.views());
+  const Verdict verdict = truth.check(found);
+  if (!verdict.problem.empty())
+    fail(std::string(name_of(target)) + ": " + verdict.problem + " " + describe(instance.c));
+}
+
+alignas(64) std::uint8_t g_memory[4096];  // pointed at, never read: arguments are only looked at
+
+TensorView any_view(Bytes& bytes) {
+  const auto rank = static_cast<std::size_t>(bytes.below(3) == 0 ? bytes.below(5) : 4);
+  Index dims[kMaxRank], strides[kMaxRank];
+  for (std::size_t a = 0; a < rank; ++a) dims[a] = bytes.any();
+  for (std::size_t a = 0; a < rank; ++a) strides[a] = bytes.any();
+  if (rank == 0) return {};
+  const auto dtype = static_cast<DType>(bytes.below(7));
+  void* data = bytes.below(8) == 0 ? nullptr : g_memory + bytes.below(64);
+  const Shape shape(std::span<const Index>(dims, rank));
+  if (bytes.below(2) == 0) return {data, dtype, shape};
+  return {data, dtype, shape, Shape(std::span<const Index>(strides, rank))};
+}
+
+// A number that may be anything.
+double any_number(Bytes& bytes) {
+  const Index bits = bytes.any();
+  double x = 0;
+  std::memcpy(&x, &bits, sizeof x);
+  return bytes.below(2) == 0 ? static_cast<double>(bits) : x;
+}
+
+std::vector<Index> any_list(Bytes& bytes) {
+  std::vector<Index> list(static_cast<std::size_t>(bytes.below(2) == 0 ? 0 : bytes.below(5)));
+  for (Index& x : list) x = bytes.any();
+  return list;
+}
+
+void fuzz_arguments(Bytes& bytes) {
+  // Start from a good call, so that later checks are reached; then spoil some arguments.
+  const Instance good(draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 10));
+  const Results results(good, good.c.dtype, bytes.below(2) == 0);
+  ConstTensorView q = good.q.view(), k = good.k.view(), v = good.v.view();
+  AttentionOptions options = good.options;
+  AttentionOutputs outputs = results.views();
+  const std::vector<Index> lists[4] = {any_list(bytes), any_list(bytes), any_list(bytes), any_list(bytes)};
+  for (Index n = 1 + bytes.below(4); n > 0; --n) {
+    switch (bytes.below(24)) {
+      case 0: q = any_view(bytes); break;
+      case 1: k = any_view(bytes); break;
+      case 2: v = any_view(bytes); break;
+      case 3: options.mask = any_view(bytes); break;
+      case 4: options.bias = any_view(bytes); break;
+      case 5: options.sinks = any_view(bytes); break;
+      case 6: options.alibi_slopes = any_view(bytes); break;
+      case 7: options.scale = any_number(bytes); break;
+      case 8: options.softcap = any_number(bytes); break;
+      case 9: options.visible.left = bytes.any(); break;
+      case 10: options.visible.right = bytes.any(); break;
+      case 11: options.visible.prefix = bytes.any(); break;
+      case 12: options.visible.offset = bytes.any(); break;
+      case 13: options.q_lengths = lists[0]; break;
+      case 14: options.k_lengths = lists[1]; break;
+      case 15: options.q_starts = lists[2]; break;
+      case 16: options.k_starts = lists[3]; break;
+      case 17: outputs.out = any_view(bytes); break;
+      case 18: outputs.lse = any_view(bytes); break;
+      case 19: outputs.weights = any_view(bytes); break;
+      case 20: outputs.topk_index = any_view(bytes); break;
+      case 21: outputs.topk_weight = any_view(bytes); break;
+      case 22: outputs.received = any_view(bytes); break;
+      default: outputs.out = outputs.max = outputs.lse; break;
+    }
+  }
+  try {
+    const Problem problem = check_call("attention", q, k, v, options);
+    check_outputs("attention", problem, outputs);
+    for (Index s = 0; s < std::min<Index>(problem.sequences, 8); ++s) {
+      const Sequence sequence = problem.sequence(s);
+      for (Index i = 0; i < std::min<Index>(sequence.q_rows, 8); ++i) {
+        const Range keys = problem.keys_for(sequence, i);
+        if (keys.begin < 0 || keys.end < keys.begin || keys.end > sequence.k_len)
+          fail("keys_for leaves the sequence");
+      }
+    }
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    if (error.code().rfind("attention.", 0) != 0) fail("code " + error.code());
+    if (text.rfind("attention: ", 0) != 0 || text.substr(0, text.find('\n')).size() > 300)
+      fail("message " + text);
+    if (error.kind() != ErrorKind::input && error.kind() != ErrorKind::usage) fail("kind of " + text);
+  }
+}
+
+}  // namespace
+}  // namespace headlight::testing
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  headlight::testing::Bytes bytes(data, size);
+  if (bytes.below(3) == 0) headlight::testing::fuzz_arguments(bytes);
+  else headlight::testing::fuzz_numbers(bytes);
+  return 0;
+}
