@@ -38,6 +38,7 @@ PUBLIC = {
     "error.h": "core",
     "version.h": "core",
     "attention.h": "attention",
+    "kv_cache.h": "attention",
     "reference.h": "attention",
     "nn.h": "nn",
     "train.h": "train",

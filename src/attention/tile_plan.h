@@ -19,14 +19,19 @@ struct TilePlan {
 inline constexpr int kBlockRows = kernels::kMaxRows;
 
 template <class T>
-[[nodiscard]] TilePlan tile_plan(const Problem& problem, const kernels::AttentionKernels<T>& kernels) {
+[[nodiscard]] TilePlan tile_plan(Index dim, Index value_dim, const kernels::AttentionKernels<T>& kernels) {
   TilePlan plan;
   // A tile of K and of V share the second cache with a block of scores: 256 KB of 512.
-  const Index row_bytes = (problem.dim + problem.value_dim) * static_cast<Index>(sizeof(T));
+  const Index row_bytes = (dim + value_dim) * static_cast<Index>(sizeof(T));
   plan.tile_keys = row_bytes <= 1024 ? 256 : row_bytes <= 2048 ? 128 : 64;
   plan.segment_keys = 1024;
-  plan.value_dim = static_cast<int>((problem.value_dim + kernels.lanes - 1) / kernels.lanes * kernels.lanes);
+  plan.value_dim = static_cast<int>((value_dim + kernels.lanes - 1) / kernels.lanes * kernels.lanes);
   return plan;
+}
+
+template <class T>
+[[nodiscard]] TilePlan tile_plan(const Problem& problem, const kernels::AttentionKernels<T>& kernels) {
+  return tile_plan(problem.dim, problem.value_dim, kernels);
 }
 
 }  // namespace headlight

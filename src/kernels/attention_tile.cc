@@ -14,52 +14,13 @@
 #include "kernels/math-inl.h"
 #include "kernels/pack-inl.h"
 #include "kernels/score_rules-inl.h"
+#include "kernels/softmax-inl.h"
 #include "kernels/strip-inl.h"
 #include "kernels/tile_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// row = exp2(row - shift); returns its sum. Even and odd vectors are summed apart, in order: vectors
-// that a lonelier row would not have computed hold zeros and change nothing.
-template <class T>
-HWY_INLINE T exponentiate(T* row, StripRange wide, T shift) {
-  const hn::ScalableTag<T> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto top = hn::Set(d, shift);
-  auto even = hn::Zero(d), odd = even;
-  int j = wide.begin;
-  for (; j + 2 * lanes <= wide.end; j += 2 * lanes) {
-    const auto p = exp2(d, hn::Sub(hn::Load(d, row + j), top));
-    const auto q = exp2(d, hn::Sub(hn::Load(d, row + j + lanes), top));
-    even = hn::Add(even, p);
-    odd = hn::Add(odd, q);
-    hn::Store(p, d, row + j);
-    hn::Store(q, d, row + j + lanes);
-  }
-  if (j < wide.end) {
-    const auto p = exp2(d, hn::Sub(hn::Load(d, row + j), top));
-    even = hn::Add(even, p);
-    hn::Store(p, d, row + j);
-  }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
-}
-
-// Raises the rows' maxima to `top`; shift is what to subtract, alpha what the past shrinks by.
-template <class T>
-HWY_INLINE void raise_max(int rows, const T* top, T* max, T* shift, T* alpha) {
-  const hn::ScalableTag<T> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int r = 0; r < rows; r += lanes) {
-    const auto old = hn::Load(d, max + r), now = hn::Max(old, hn::Load(d, top + r));
-    // A row that has seen nothing yet: exp2(-inf - 0) is 0, exp2(-inf - -inf) would be NaN.
-    const auto safe = hn::IfThenZeroElse(hn::Eq(now, hn::Set(d, kHidden<T>)), now);
-    hn::Store(now, d, max + r);
-    hn::Store(safe, d, shift + r);
-    hn::Store(exp2(d, hn::Sub(old, safe)), d, alpha + r);
-  }
-}
 
 // One row's P·V that skips every key the row does not see.
 template <class T>
@@ -93,20 +54,6 @@ HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const So
       if (fresh) multiply_strip<T, false>(rows, vectors, args);
       else multiply_strip<T, true>(rows, vectors, args);
     }
-  }
-}
-
-// Rows that this first tile does not touch start from nothing.
-template <class T>
-HWY_INLINE void clear(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state, bool all) {
-  for (int r = 0; r < (tile.rows + 15) / 16 * 16; ++r) {
-    state.max[r] = kHidden<T>;
-    state.sum[r] = 0;
-  }
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    if (!all && range.begin < range.end) continue;
-    std::memset(state.acc + r * state.acc_stride, 0, sizeof(T) * static_cast<std::size_t>(tile.value_dim));
   }
 }
 

@@ -1,0 +1,110 @@
+// The pages behind a KvCache, as the decode driver reads them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "attention/tile_plan.h"
+#include "headlight/kv_cache.h"
+#include "kernels/cache_tile.h"
+
+namespace headlight {
+
+// Where things lie in the tile of one head, and where heads and tiles lie in a page. Offsets in bytes.
+struct PageLayout {
+  kernels::Stored type = kernels::Stored::f32;
+  int panel = 0, tile_keys = 0;
+  Index dim = 0, value_dim = 0, columns = 0;  // columns: value_dim up to whole panels
+  Index element = 0;                          // bytes of one
+  Index values = 0, key_scales = 0, value_scales = 0, tile_bytes = 0;
+  Index page_keys = 0, kv_heads = 0;
+
+  [[nodiscard]] Index page_bytes() const { return kv_heads * (page_keys / tile_keys) * tile_bytes; }
+  // The tile of `key` (counted inside its page) of one head.
+  [[nodiscard]] Index tile(Index head, Index key) const {
+    return (head * (page_keys / tile_keys) + key / tile_keys) * tile_bytes;
+  }
+};
+
+struct Page {
+  std::byte* data = nullptr;
+  Index users = 0;  // items that have it; written only when it is one
+};
+
+// Pages of one size. Memory comes in large pieces, on large pages where the system has them, and is kept
+// until the end.
+class PagePool {
+ public:
+  explicit PagePool(Index page_bytes) : page_bytes_(page_bytes) {}
+  // After this, `count` calls of take() cannot fail. Throws Error{resource}.
+  void reserve(Index count);
+  [[nodiscard]] Page* take() noexcept;
+  void drop(Page* page) noexcept {
+    if (--page->users == 0) free_.push_back(page);  // room for all was reserved
+  }
+  [[nodiscard]] Index in_use() const noexcept { return static_cast<Index>(pages_.size() - free_.size()); }
+
+ private:
+  struct Unmap {
+    std::size_t bytes = 0;
+    void operator()(std::byte* p) const noexcept;
+  };
+  using Piece = std::unique_ptr<std::byte, Unmap>;
+  [[nodiscard]] static Piece map(std::size_t bytes);
+
+  Index page_bytes_;
+  std::vector<Piece> pieces_;
+  std::vector<std::unique_ptr<Page>> pages_;
+  std::vector<Page*> free_;
+};
+
+struct CacheItem {
+  Index first_page = 0;  // pages before it have left the window
+  std::vector<Page*> pages;
+};
+
+class CacheStore {
+ public:
+  CacheStore(const Context& ctx, const KvCacheOptions& given);
+
+  KvCacheOptions options;
+  SimdTarget target;
+  const kernels::AttentionKernels<float>& kernels;
+  const kernels::CacheKernels& cache_kernels;
+  TilePlan plan;
+  PageLayout layout;
+  PagePool pool;
+  std::vector<CacheItem> items;
+  std::vector<Index> lengths;  // by item
+
+  [[nodiscard]] Index first_key(Index item) const {
+    return std::min(lengths[static_cast<std::size_t>(item)],
+                    items[static_cast<std::size_t>(item)].first_page * layout.page_keys);
+  }
+  // The tile that holds `key` of one head.
+  [[nodiscard]] std::byte* tile(Index item, Index head, Index key) const {
+    const CacheItem& of = items[static_cast<std::size_t>(item)];
+    const Index page = key / layout.page_keys;
+    return of.pages[static_cast<std::size_t>(page - of.first_page)]->data +
+           layout.tile(head, key % layout.page_keys);
+  }
+
+  void append(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index count);
+  // Pages that appending `count` tokens takes from the pool, at most.
+  [[nodiscard]] Index pages_for(Index item, Index count) const;
+  void truncate(Index item, Index length) noexcept;
+  void share(Index from, Index to, Index length);
+
+ private:
+  void leave_window(Index item) noexcept;
+  void own_last_page(CacheItem& item, Index length) noexcept;
+  void write(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index from, Index count);
+  void write_head(std::byte* tile, int slot, int n, const std::byte* k, Index k_stride, const std::byte* v,
+                  Index v_stride, DType dtype);
+
+  std::vector<float> row_;         // one row, widened
+  std::vector<std::byte> narrow_;  // a panel of rows in the stored type
+};
+
+}  // namespace headlight

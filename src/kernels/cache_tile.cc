@@ -1,0 +1,246 @@
+// Attention on one tile of a cache, compiled once per SIMD target. See cache_tile.h.
+#include "kernels/cache_tile.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cache_tile.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/pack-inl.h"
+#include "kernels/softmax-inl.h"
+#include "kernels/stored_strip-inl.h"
+#include "kernels/tile_steps-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlight::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class S>
+inline constexpr bool kScaled = std::is_same_v<S, std::int8_t>;
+
+// The order in which a tile is read: panels of keys, panels of values, then the next tile.
+template <class S>
+class Stream {
+ public:
+  Stream(const CacheTile& cache, const StripPlan& plan, int panel)
+      : cache_(cache),
+        panel_(panel),
+        first_(plan.begin / panel),
+        keys_((plan.end + panel - 1) / panel - first_),
+        values_((cache.tile.value_dim + panel - 1) / panel) {}
+
+  [[nodiscard]] const S* keys(int key) const {
+    return reinterpret_cast<const S*>(cache_.keys) + static_cast<Index>(key) * cache_.tile.dim;
+  }
+  [[nodiscard]] const S* values(int column) const {
+    return reinterpret_cast<const S*>(cache_.values) + static_cast<Index>(column) * cache_.tile_keys;
+  }
+  // What is read `kAhead` bytes after panel number `at` of this tile.
+  [[nodiscard]] const std::byte* ahead_of_keys(int key) const {
+    const Index bytes = static_cast<Index>(panel_) * cache_.tile.dim * static_cast<Index>(sizeof(S));
+    return panel(key / panel_ - first_ + static_cast<int>((kAhead + bytes - 1) / bytes));
+  }
+  [[nodiscard]] const std::byte* ahead_of_values(int column) const {
+    const Index bytes = static_cast<Index>(panel_) * cache_.tile_keys * static_cast<Index>(sizeof(S));
+    return panel(keys_ + column / panel_ + static_cast<int>((kAhead + bytes - 1) / bytes));
+  }
+
+ private:
+  static constexpr Index kAhead = HEADLIGHT_AHEAD;
+
+  [[nodiscard]] const std::byte* panel(int number) const {
+    if (number < keys_) return reinterpret_cast<const std::byte*>(keys((first_ + number) * panel_));
+    number -= keys_;
+    if (number < values_) return reinterpret_cast<const std::byte*>(values(number * panel_));
+    number -= values_;
+    return cache_.next +
+           static_cast<Index>(number) * panel_ * cache_.tile.dim * static_cast<Index>(sizeof(S));
+  }
+
+  const CacheTile& cache_;
+  int panel_, first_, keys_, values_;
+};
+
+template <class S>
+HWY_ATTR void score_stored(const CacheTile& cache, const StripPlan& plan, const Stream<S>& stream) {
+  const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
+  const Tile<float>& tile = cache.tile;
+  for (int key = plan.begin / panel * panel; key < plan.end; key += panel) {
+    const std::byte* ahead = stream.ahead_of_keys(key);
+    for (int s = 0; s < plan.strips; ++s) {
+      const StripRange range = plan.range[s];
+      if (range.end <= key || range.begin >= key + panel) continue;
+      const int first = s * kStrip;
+      multiply_stored_strip<S, false>(
+          HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
+          {tile.dim, tile.q + first * tile.q_stride, tile.q_stride, stream.keys(key),
+           tile.scores + first * tile.scores_stride + key, tile.scores_stride, nullptr, ahead});
+    }
+  }
+}
+
+template <class S>
+HWY_ATTR void values_stored(const CacheTile& cache, const StripPlan& plan, const Stream<S>& stream,
+                            const SoftmaxState<float>& state, const float* alpha, bool fresh) {
+  const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
+  const Tile<float>& tile = cache.tile;
+  for (int x = 0; x < tile.value_dim; x += panel) {
+    const std::byte* ahead = stream.ahead_of_values(x);
+    for (int s = 0; s < plan.strips; ++s) {
+      const StripRange range = plan.range[s];
+      if (range.begin >= range.end) continue;
+      const int first = s * kStrip;
+      const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
+      const StoredArgs<S> args{range.end - range.begin,
+                               tile.scores + first * tile.scores_stride + range.begin,
+                               tile.scores_stride,
+                               stream.values(x) + static_cast<Index>(range.begin) * panel,
+                               state.acc + first * state.acc_stride + x,
+                               state.acc_stride,
+                               alpha + first,
+                               ahead};
+      if (fresh) multiply_stored_strip<S, false>(rows, vectors, args);
+      else multiply_stored_strip<S, true>(rows, vectors, args);
+    }
+  }
+}
+
+// One row's P·V that skips every key the row does not see.
+template <class S>
+HWY_ATTR void careful_stored(const CacheTile& cache, int r, const Stream<S>& stream, const bool* hidden,
+                             float alpha, float* acc) {
+  const FloatTag d;
+  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * lanes;
+  const Tile<float>& tile = cache.tile;
+  const float* row = tile.scores + r * tile.scores_stride;
+  for (int x = 0; x < tile.value_dim; x += lanes) {
+    const S* values = stream.values(x / panel * panel) + x % panel;
+    auto sum = hn::Zero(d);
+    for (int j = tile.begin[r]; j < tile.end[r]; ++j) {
+      if (!hidden[j]) sum = hn::MulAdd(hn::Set(d, row[j]), load_stored(values + j * panel), sum);
+    }
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
+  }
+}
+
+HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales) {
+  const FloatTag d;
+  for (int j = wide.begin; j < wide.end; j += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(hn::Mul(hn::Load(d, row + j), hn::Load(d, scales + j)), d, row + j);
+  }
+}
+
+// int8: a key's scale multiplies its score, a value's scale its weight. Nothing is rounded to a
+// dequantised f32 on the way.
+template <class S>
+HWY_ATTR void absorb_cached(const CacheTile& cache, const SoftmaxState<float>& state, bool fresh,
+                            bool careful) {
+  const Tile<float>& tile = cache.tile;
+  StripPlan plan;
+  HWY_ALIGN float top[kMaxRows], shift[kMaxRows], alpha[kMaxRows];
+  plan_strips(tile, plan);
+  const Stream<S> stream(cache, plan, 2 * static_cast<int>(hn::Lanes(FloatTag())));
+  score_stored<S>(cache, plan, stream);
+  if (fresh) clear(tile, plan, state, careful);
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    top[r] = kHidden<float>;
+    if (range.begin >= range.end) continue;
+    float* row = tile.scores + r * tile.scores_stride;
+    const StripRange wide = computed<float>(range);
+    if constexpr (kScaled<S>) multiply_row(row, wide, cache.key_scales);
+    top[r] = finish_scores(tile, r, wide, row);
+  }
+  raise_max(tile.rows, top, state.max, shift, alpha);
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    if (range.begin >= range.end) continue;
+    float* row = tile.scores + r * tile.scores_stride;
+    const StripRange wide = computed<float>(range);
+    bool hidden[kMaxTileKeys];
+    if (careful) {
+      for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<float>;
+    }
+    state.sum[r] = state.sum[r] * alpha[r] + exponentiate(row, wide, shift[r]);
+    if constexpr (kScaled<S>) multiply_row(row, wide, cache.value_scales);
+    if (careful) careful_stored<S>(cache, r, stream, hidden, alpha[r], state.acc + r * state.acc_stride);
+  }
+  if (!careful) values_stored<S>(cache, plan, stream, state, alpha, fresh);
+}
+
+// Rounds to nearest even; a row of zeros has scale 0.
+HWY_ATTR inline void narrow_int8(const float* row, int n, std::int8_t* target, float* scale) {
+  float most = 0;
+  for (int i = 0; i < n; ++i) {
+    const float x = std::fabs(row[i]);
+    if (!(x <= most)) most = x;  // NaN stays
+    if (std::isnan(most)) break;
+  }
+  *scale = std::isfinite(most) ? most / 127.0F : std::numeric_limits<float>::quiet_NaN();
+  if (!(*scale > 0)) {
+    std::memset(target, 0, static_cast<std::size_t>(n));
+    return;
+  }
+  const float divisor = *scale;
+  for (int i = 0; i < n; ++i) {
+    const float x = std::nearbyint(row[i] / divisor);
+    target[i] = static_cast<std::int8_t>(x > 127.0F ? 127.0F : x < -127.0F ? -127.0F : x);
+  }
+}
+
+HWY_ATTR void narrow_stored(const float* row, int n, Stored type, void* target, float* scale) {
+  switch (type) {
+    case Stored::f32: std::memcpy(target, row, sizeof(float) * static_cast<std::size_t>(n)); break;
+    case Stored::f16: narrow_row(row, n, DType::f16, target); break;
+    case Stored::bf16: narrow_row(row, n, DType::bf16, target); break;
+    case Stored::int8: narrow_int8(row, n, static_cast<std::int8_t*>(target), scale); break;
+  }
+}
+
+HWY_ATTR void widen_stored(const void* source, int n, Stored type, float* row) {
+  switch (type) {
+    case Stored::f32: std::memcpy(row, source, sizeof(float) * static_cast<std::size_t>(n)); break;
+    case Stored::f16: widen_row(source, DType::f16, n, row); break;
+    case Stored::bf16: widen_row(source, DType::bf16, n, row); break;
+    case Stored::int8:
+      for (int i = 0; i < n; ++i) row[i] = static_cast<const std::int8_t*>(source)[i];
+      break;
+  }
+}
+
+CacheKernels make_cache_table() {
+  return {{absorb_cached<float>, absorb_cached<F16>, absorb_cached<BF16>, absorb_cached<std::int8_t>},
+          narrow_stored,
+          widen_stored};
+}
+
+}  // namespace headlight::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headlight::kernels {
+
+const CacheKernels& cache_kernels_for(SimdTarget target) {
+#if HWY_ARCH_X86
+  static const CacheKernels scalar = N_SCALAR::make_cache_table();
+  static const CacheKernels sse4 = N_SSE4::make_cache_table();
+  static const CacheKernels avx2 = N_AVX2::make_cache_table();
+  static const CacheKernels avx512 = N_AVX3::make_cache_table();
+  switch (target) {
+    case SimdTarget::avx512: return avx512;
+    case SimdTarget::avx2: return avx2;
+    case SimdTarget::sse4: return sse4;
+    default: return scalar;
+  }
+#else
+  static const CacheKernels only = HWY_STATIC_DISPATCH(make_cache_table)();
+  (void)target;
+  return only;
+#endif
+}
+
+}  // namespace headlight::kernels
+#endif  // HWY_ONCE

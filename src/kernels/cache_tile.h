@@ -1,0 +1,40 @@
+// Attention of a block of query rows on one tile of cached keys and values, which are stored as f32 or
+// narrower and widened in registers. Plain C++; the arithmetic is in cache_tile.cc, once per SIMD target.
+//
+// A tile of one head lies in one piece: K panels [dim][panel], then V panels [tile keys][panel], then for
+// int8 one scale per key for K and one for V. It is read front to back.
+#pragma once
+
+#include "headlight/context.h"
+#include "kernels/attention_tile.h"
+
+namespace headlight::kernels {
+
+enum class Stored : std::uint8_t { f32, f16, bf16, int8 };
+inline constexpr int kStoredTypes = 4;
+
+struct CacheTile {
+  Tile<float> tile;  // its own keys and values are not used
+  const std::byte* keys = nullptr;
+  const std::byte* values = nullptr;
+  const float* key_scales = nullptr;  // int8 only
+  const float* value_scales = nullptr;
+  int tile_keys = 0;                // keys there is room for; of each V panel
+  const std::byte* next = nullptr;  // where reading goes on after this tile, to be fetched ahead
+};
+
+struct CacheKernels {
+  // As AttentionKernels::absorb, by stored type. f32, f16 and bf16 give the bits that packing the
+  // widened keys and values would give.
+  void (*absorb[kStoredTypes])(const CacheTile& tile, const SoftmaxState<float>& state, bool fresh,
+                               bool careful);
+  // One row to its stored form. int8: *scale is the largest magnitude / 127, NaN for a row with NaN or Inf.
+  void (*narrow)(const float* row, int n, Stored type, void* target, float* scale);
+  // And back, without the scale.
+  void (*widen)(const void* source, int n, Stored type, float* row);
+};
+
+// The target must be one that supported_targets() lists.
+[[nodiscard]] const CacheKernels& cache_kernels_for(SimdTarget target);
+
+}  // namespace headlight::kernels
