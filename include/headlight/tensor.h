@@ -17,7 +17,18 @@ using Index = std::int64_t;
 
 enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, boolean };
 
-[[nodiscard]] std::size_t size_of(DType dtype) noexcept;
+[[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::f64:
+    case DType::i64: return 8;
+    case DType::f32:
+    case DType::i32: return 4;
+    case DType::f16:
+    case DType::bf16: return 2;
+    case DType::boolean: return 1;
+  }
+  return 0;
+}
 [[nodiscard]] std::string_view name_of(DType dtype) noexcept;  // "f32"
 [[nodiscard]] bool is_float(DType dtype) noexcept;
 

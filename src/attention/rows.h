@@ -31,6 +31,12 @@ template <class T>
   RowScale<T> scale = RowScale<T>::empty();
   const bool empty = sum == 0;
   const double m = max, l = sum;
+  if (!with_lse && sum > 0 && sink == -std::numeric_limits<double>::infinity()) {  // most rows of most calls
+    scale.shift = max;
+    scale.factor = static_cast<T>(1 / l);
+    scale.max = m * kLn2;
+    return scale;
+  }
   double top = empty ? -std::numeric_limits<double>::infinity() : m;
   double total = empty ? 0 : l, keys_share = 1;
   const double sink2 = sink * kLog2E;

@@ -11,19 +11,6 @@
 
 namespace headlight {
 
-std::size_t size_of(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::f64:
-    case DType::i64: return 8;
-    case DType::f32:
-    case DType::i32: return 4;
-    case DType::f16:
-    case DType::bf16: return 2;
-    case DType::boolean: return 1;
-  }
-  return 0;
-}
-
 std::string_view name_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::f32: return "f32";

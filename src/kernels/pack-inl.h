@@ -212,18 +212,23 @@ HWY_ATTR void pack_values(const void* source, DType type, Index stride, int keys
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * lanes;
   const auto* bytes = static_cast<const std::uint8_t*>(source);
+  const auto size = static_cast<Index>(size_of(type));
   for (int x = 0; x < dim; x += panel, panels += static_cast<Index>(panel) * keys) {
     const int m = HWY_MIN(panel, dim - x);
     for (int j = 0; j < keys; ++j) {
       T* to = panels + static_cast<Index>(j) * panel;
-      const std::uint8_t* from = bytes + (j * stride + x) * static_cast<Index>(size_of(type));
+      const std::uint8_t* from = bytes + (j * stride + x) * size;
       if (m == panel && is_native<T>(type)) {
         const auto* row = reinterpret_cast<const T*>(from);
         hn::StoreU(hn::LoadU(d, row), d, to);
         hn::StoreU(hn::LoadU(d, row + lanes), d, to + lanes);
         continue;
       }
-      widen_row(from, type, m, to);
+      if (is_native<T>(type)) {
+        for (int i = 0; i < m; ++i) to[i] = reinterpret_cast<const T*>(from)[i];
+      } else {
+        widen_row(from, type, m, to);
+      }
       for (int i = m; i < panel; ++i) to[i] = 0;
     }
   }
