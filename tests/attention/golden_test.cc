@@ -146,7 +146,8 @@ TEST_P(Golden, GradientsAreAsStored) {
   const double rounds = 1 + golden.hardness + std::sqrt(static_cast<double>(golden.keys));
   // The weights of a row sum to one, those of a column to at most the rows that see it.
   const double rows = static_cast<double>(q.dim(2) * (q.dim(1) / k.dim(1)));
-  const double dscore = 2 * largest_sum(golden.at("dout")) * largest(golden.at("v")) * std::abs(*golden.options.scale);
+  const double dscore =
+      2 * largest_sum(golden.at("dout")) * largest(golden.at("v")) * std::abs(*golden.options.scale);
   const auto check = [&](const char* what, const Tensor& x, double size) {
     const Tensor& expected = golden.at(what);
     ASSERT_EQ(expected.shape(), x.shape());

@@ -279,7 +279,8 @@ Matrix plus(const Matrix& a, const Matrix& b) {
 Matrix head_of(const Tensor& x) {
   Matrix m(static_cast<std::size_t>(x.dim(2)), std::vector<double>(static_cast<std::size_t>(x.dim(3))));
   for (std::size_t i = 0; i < m.size(); ++i)
-    for (std::size_t d = 0; d < m[i].size(); ++d) m[i][d] = x.at(0, 0, static_cast<Index>(i), static_cast<Index>(d));
+    for (std::size_t d = 0; d < m[i].size(); ++d)
+      m[i][d] = x.at(0, 0, static_cast<Index>(i), static_cast<Index>(d));
   return m;
 }
 
@@ -307,7 +308,8 @@ TEST_P(Journey, GradientsOfTheParametersAndWords) {  // G8: the loss is half the
     expect_matrix(times(words, dq), dwq, limit);
     expect_matrix(times(words, dk), dwk, limit);
     expect_matrix(times(words, dv), dwv, 4 * limit);
-    const Matrix dx = plus(plus(times(dq, transposed(kWq)), times(dk, transposed(kWk))), times(dv, transposed(kWv)));
+    const Matrix dx =
+        plus(plus(times(dq, transposed(kWq)), times(dk, transposed(kWk))), times(dv, transposed(kWv)));
     expect_matrix({dx[1]}, {second_word}, 2 * limit);
   };
   check(Visibility::all(), {{0.03261275, 0.09060967}, {0.04372231, 0.12121335}, {0.03960256, 0.10977561}},

@@ -17,7 +17,8 @@ struct Implementation {
   std::function<void(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions&,
                      const AttentionOutputs&)>
       run;
-  std::function<void(const AttentionSaved&, ConstTensorView dout, const AttentionOptions&, const AttentionGrads&)>
+  std::function<void(const AttentionSaved&, ConstTensorView dout, const AttentionOptions&,
+                     const AttentionGrads&)>
       backward;
 };
 
