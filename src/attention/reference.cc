@@ -110,7 +110,8 @@ void store_top(const AttentionOutputs& o, Index b, Index h, Index token, const R
   const TensorView& any = o.topk_index.empty() ? o.topk_weight : o.topk_index;
   if (any.empty()) return;
   std::vector<Seen> order = row.keys;
-  std::stable_sort(order.begin(), order.end(), [](const Seen& a, const Seen& c) { return a.score > c.score; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Seen& a, const Seen& c) { return a.score > c.score; });
   if (std::isnan(row.lse)) order.clear();
   for (Index place = 0; place < any.dim(3); ++place) {
     Seen key{-1, 0, std::isnan(row.lse) ? kNaN : 0};

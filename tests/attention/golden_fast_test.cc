@@ -14,7 +14,9 @@ std::vector<Implementation> fast_implementations() {
       list.push_back(
           {std::string(name_of(target)) + std::string(name_of(dtype)), dtype,
            [ctx](ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
-                 const AttentionOutputs& outputs) { attention_forward(*ctx, q, k, v, options, outputs); }});
+                 const AttentionOutputs& outputs) { attention_forward(*ctx, q, k, v, options, outputs); },
+           [ctx](const AttentionSaved& saved, ConstTensorView dout, const AttentionOptions& options,
+                 const AttentionGrads& grads) { attention_backward(*ctx, saved, dout, options, grads); }});
     }
   }
   return list;

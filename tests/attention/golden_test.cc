@@ -1,5 +1,5 @@
-// The operator against golden/attention: out and lse that an independent implementation computed in
-// float64 and stored as float32.
+// The operator against golden/attention: out, lse and gradients that an independent implementation
+// computed in float64 and stored as float32.
 #include <simdjson.h>
 
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "attention/golden_suites.h"
 #include "support/safetensors_reader.h"
 #include "support/shared_data.h"
+#include "support/slices.h"
 
 namespace headlight::testing {
 namespace {
@@ -114,6 +115,81 @@ TEST_P(Golden, OutAndLseAreAsStored) {
               << b << " " << h << " " << i << " " << j;
         }
       }
+}
+
+// Σ|x| of the longest row: what a dot product with entries of at most one can be.
+double largest_sum(const Tensor& x) {
+  double most = 0;
+  const ConstTensorView rows(x.as<float>(), {x.shape().elements() / x.dim(3), x.dim(3)});
+  for (Index i = 0; i < rows.dim(0); ++i) {
+    double sum = 0;
+    for (Index d = 0; d < rows.dim(1); ++d) sum += std::abs(rows.at(i, d));
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+TEST_P(Golden, GradientsAreAsStored) {
+  const auto& [which, name] = GetParam();
+  const auto shared = shared_data();
+  if (!shared) GTEST_SKIP() << "no golden data; set HEADLIGHT_SHARED";
+  GoldenCase golden;
+  read_case(*shared / "golden" / "attention", name, golden);
+  const Tensor q = converted(golden.at("q"), which.dtype), k = converted(golden.at("k"), which.dtype),
+               v = converted(golden.at("v"), which.dtype), dout = converted(golden.at("dout"), which.dtype);
+  AllOutputs saved(q, k, v);
+  which.run(q, k, v, golden.options, saved.views());
+  AllGradients found(q, k, v);
+  which.backward({q, k, v, saved.out, saved.lse}, dout, golden.options, found.views());
+
+  const double u = which.dtype == DType::f64 ? 0x1p-53 : 0x1p-24, stored = 0x1p-24;
+  const double rounds = 1 + golden.hardness + std::sqrt(static_cast<double>(golden.keys));
+  // The weights of a row sum to one, those of a column to at most the rows that see it.
+  const double rows = static_cast<double>(q.dim(2) * (q.dim(1) / k.dim(1)));
+  const double dscore =
+      2 * largest_sum(golden.at("dout")) * largest(golden.at("v")) * std::abs(*golden.options.scale);
+  const auto check = [&](const char* what, const Tensor& x, double size) {
+    const Tensor& expected = golden.at(what);
+    ASSERT_EQ(expected.shape(), x.shape());
+    for (Index b = 0; b < x.dim(0); ++b)
+      for (Index h = 0; h < x.dim(1); ++h)
+        for (Index i = 0; i < x.dim(2); ++i)
+          for (Index d = 0; d < x.dim(3); ++d) {
+            const double y = expected.at(b, h, i, d);
+            ASSERT_NEAR(x.at(b, h, i, d), y, stored * std::abs(y) + 0x1p-149 + 4 * u * rounds * size)
+                << what << " " << b << " " << h << " " << i << " " << d;
+          }
+  };
+  check("dq", found.dq, dscore * largest(golden.at("k")));
+  check("dk", found.dk, dscore * largest(golden.at("q")) * std::sqrt(rows));
+  check("dv", found.dv, largest(golden.at("dout")) * std::sqrt(rows));
+}
+
+// Rows that see nothing, and what only they could reach, have gradients of exactly 0.
+TEST_P(Golden, RowsThatSeeNothingHaveNoGradient) {
+  const auto& [which, name] = GetParam();
+  const auto shared = shared_data();
+  if (!shared) GTEST_SKIP() << "no golden data; set HEADLIGHT_SHARED";
+  GoldenCase golden;
+  read_case(*shared / "golden" / "attention", name, golden);
+  const Tensor q = converted(golden.at("q"), which.dtype), k = converted(golden.at("k"), which.dtype),
+               v = converted(golden.at("v"), which.dtype);
+  Tensor dout = converted(golden.at("dout"), which.dtype);
+  AllOutputs saved(q, k, v);
+  which.run(q, k, v, golden.options, saved.views());
+  AllGradients before(q, k, v), after(q, k, v);
+  which.backward({q, k, v, saved.out, saved.lse}, dout, golden.options, before.views());
+  for (Index b = 0; b < q.dim(0); ++b)
+    for (Index h = 0; h < q.dim(1); ++h)
+      for (Index i = 0; i < q.dim(2); ++i) {
+        if (golden.at("lse").at(b, h, i) != -std::numeric_limits<double>::infinity()) continue;
+        for (Index d = 0; d < q.dim(3); ++d) EXPECT_EQ(before.dq.at(b, h, i, d), 0);
+        for (Index d = 0; d < v.dim(3); ++d) dout.view().set(b, h, i, d, std::nan(""));
+      }
+  which.backward({q, k, v, saved.out, saved.lse}, dout, golden.options, after.views());
+  EXPECT_EQ(bits_of(before.dq.view()), bits_of(after.dq.view()));
+  EXPECT_EQ(bits_of(before.dk.view()), bits_of(after.dk.view()));
+  EXPECT_EQ(bits_of(before.dv.view()), bits_of(after.dv.view()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Oracle, Golden,

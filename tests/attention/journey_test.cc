@@ -269,6 +269,59 @@ TEST_P(Journey, StatisticsOfEveryRow) {              // G8
   EXPECT_NEAR(loss[1], 2.5855750838, 4 * limit);
 }
 
+Matrix plus(const Matrix& a, const Matrix& b) {
+  Matrix c = a;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < a[i].size(); ++j) c[i][j] += b[i][j];
+  return c;
+}
+
+Matrix head_of(const Tensor& x) {
+  Matrix m(static_cast<std::size_t>(x.dim(2)), std::vector<double>(static_cast<std::size_t>(x.dim(3))));
+  for (std::size_t i = 0; i < m.size(); ++i)
+    for (std::size_t d = 0; d < m[i].size(); ++d)
+      m[i][d] = x.at(0, 0, static_cast<Index>(i), static_cast<Index>(d));
+  return m;
+}
+
+void expect_matrix(const Matrix& found, const Matrix& expected, double limit) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t j = 0; j < expected[i].size(); ++j) {
+      EXPECT_NEAR(found[i][j], expected[i][j], limit) << "row " << i << ", column " << j;
+    }
+}
+
+TEST_P(Journey, GradientsOfTheParametersAndWords) {  // G8: the loss is half the sum of squares of the output
+  const double limit = tolerance(GetParam(), 1.5e-8);  // the parameters above have eight digits
+  const auto check = [&](const Visibility& visible, const Matrix& dwq, const Matrix& dwk, const Matrix& dwv,
+                         const std::vector<double>& second_word) {
+    const DType dtype = GetParam().dtype;
+    const Tensor q = heads({times(kWords, kWq)}, dtype), k = heads({times(kWords, kWk)}, dtype),
+                 v = heads({times(kWords, kWv)}, dtype);
+    const AttentionOptions options{.visible = visible};
+    AllOutputs o(q, k, v);
+    GetParam().run(q, k, v, options, o.views());
+    const Tensor dout = o.out.clone();
+    AllGradients g(q, k, v);
+    GetParam().backward({q, k, v, o.out, o.lse}, dout, options, g.views());
+    const Matrix dq = head_of(g.dq), dk = head_of(g.dk), dv = head_of(g.dv), words = transposed(kWords);
+    expect_matrix(times(words, dq), dwq, limit);
+    expect_matrix(times(words, dk), dwk, limit);
+    expect_matrix(times(words, dv), dwv, 4 * limit);
+    const Matrix dx =
+        plus(plus(times(dq, transposed(kWq)), times(dk, transposed(kWk))), times(dv, transposed(kWv)));
+    expect_matrix({dx[1]}, {second_word}, 2 * limit);
+  };
+  check(Visibility::all(), {{0.03261275, 0.09060967}, {0.04372231, 0.12121335}, {0.03960256, 0.10977561}},
+        {{0.00249470, 0.00925182}, {0.04466257, 0.15392360}, {0.04767265, 0.16391249}},
+        {{0.76078985, 2.04533048}, {1.14046047, 3.06591718}, {1.01647492, 2.73263255}},
+        {0.27612629, 0.69837441, 1.06124226});
+  check(Visibility::causal(), {{0.01726374, 0.05243983}, {0.02318935, 0.07028266}, {0.01439041, 0.04475333}},
+        {{0.00663144, 0.02290239}, {0.03578140, 0.11471865}, {0.01434100, 0.04159147}},
+        {{0.82987729, 2.50732230}, {0.99538317, 2.87023191}, {1.16743435, 3.63657780}},
+        {0.37097909, 0.90782582, 1.46069761});
+}
+
 TEST_P(Journey, AlignmentOfTwoQueriesToSixKeys) {
   const auto q = rows(times(kWords, kWq), 4, 6), k = times(kWords, kWk), v = times(kWords, kWv);
   const double limit = tolerance(GetParam(), 5e-7);

@@ -161,6 +161,7 @@ std::string describe(const Case& c) {
   unless(c.v_layout == Layout::dense, "v ", name(kLayoutNames, c.v_layout));
   unless(c.out_layout == Layout::dense, "out ", name(kLayoutNames, c.out_layout));
   unless(c.shift == 0, "shift ", c.shift);
+  unless(c.dropout.rate == 0, "dropout ", c.dropout.rate, " of ", c.dropout.seed, "/", c.dropout.layer);
   unless(!c.statistics, "statistics top ", c.top);
   return text + concat(", seed ", c.seed, "}");
 }

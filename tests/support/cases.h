@@ -56,6 +56,7 @@ struct Case {
   std::vector<Index> q_ends = {}, k_ends = {};  // lengths, or starts when packed; by Ragged
   bool statistics = false;                      // ask for everything that AttentionOutputs has
   Index top = 3;
+  Dropout dropout = {};
 
   [[nodiscard]] Index multiply_adds() const { return batch * q_heads * q_len * k_len * (dim + value_dim); }
 };

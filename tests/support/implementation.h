@@ -17,10 +17,13 @@ struct Implementation {
   std::function<void(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions&,
                      const AttentionOutputs&)>
       run;
+  std::function<void(const AttentionSaved&, ConstTensorView dout, const AttentionOptions&,
+                     const AttentionGrads&)>
+      backward;
 };
 
 [[nodiscard]] inline Implementation reference_implementation() {
-  return {"Reference", DType::f64, &reference::attention};
+  return {"Reference", DType::f64, &reference::attention, &reference::attention_backward};
 }
 
 inline std::ostream& operator<<(std::ostream& os, const Implementation& which) { return os << which.name; }
@@ -54,6 +57,15 @@ struct AllOutputs {
             .topk_weight = topk_weight,
             .received = received};
   }
+};
+
+// Owns the gradients of q, k and v.
+struct AllGradients {
+  Tensor dq, dk, dv;
+
+  AllGradients(const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v)
+      : dq(q.shape(), q.dtype()), dk(k.shape(), k.dtype()), dv(v.shape(), v.dtype()) {}
+  [[nodiscard]] AttentionGrads views() { return {dq, dk, dv}; }
 };
 
 }  // namespace headlight::testing

@@ -104,6 +104,16 @@ std::vector<std::uint8_t> bits_of(const ConstTensorView& view) {
   return bits;
 }
 
+std::vector<double> values_of(const ConstTensorView& view) {
+  std::vector<double> values;
+  if (view.empty()) return values;
+  const auto item = static_cast<Index>(size_of(view.dtype()));
+  each_offset(view, [&](Index at) {
+    values.push_back(ConstTensorView(view.as<std::uint8_t>() + at * item, view.dtype(), {1}).at(0));
+  });
+  return values;
+}
+
 std::vector<std::uint8_t> GuardedTensor::bits() const { return bits_of(view_); }
 
 namespace {
@@ -250,6 +260,7 @@ Instance::Instance(const Case& made)
   options.scale = c.scale;
   options.visible = c.visible;
   options.softcap = c.softcap;
+  options.dropout = c.dropout;
   if (c.ragged == Ragged::packed) {
     options.q_starts = c.q_ends;
     options.k_starts = c.k_ends;

@@ -76,6 +76,8 @@ struct Call {
 
 // The bits of a view in logical order.
 [[nodiscard]] std::vector<std::uint8_t> bits_of(const ConstTensorView& view);
+// Its numbers in logical order.
+[[nodiscard]] std::vector<double> values_of(const ConstTensorView& view);
 
 // out and lse of a call, dense.
 struct Answer {

@@ -5,12 +5,13 @@
 #include <limits>
 
 #include "core/concat.h"
+#include "core/random.h"
 #include "headlight/reference.h"
 
 namespace headlight::testing {
 namespace {
-
 constexpr double kInf = std::numeric_limits<double>::infinity();
+}
 
 Tensor exact_copy(const ConstTensorView& x) {
   Tensor copy(x.shape(), DType::f64);
@@ -22,17 +23,12 @@ Tensor exact_copy(const ConstTensorView& x) {
   return copy;
 }
 
-const double* row_of(const Tensor& x, Index b, Index h, Index t) {
-  return x.as<double>() + ((b * x.dim(1) + h) * x.dim(2) + t) * x.dim(3);
-}
-
 double broadcast_at(const Broadcast& b, Index s, Index h, Index i, Index j) {
   const ConstTensorView view(b.data, b.dtype, {1, 1, 1, 1},
                              {b.stride[0], b.stride[1], b.stride[2], b.stride[3]});
   return view.at(s, h, i, j);
 }
 
-// The keys of a row by the shared meaning: the run of keys, the mask, and biases of -inf.
 std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i) {
   std::vector<Index> keys;
   const Range range = p.keys_for(s, i);
@@ -42,6 +38,18 @@ std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i
     keys.push_back(j);
   }
   return keys;
+}
+
+double kept_factor(const Dropout& dropout, const Sequence& s, Index h, Index i, Index j) {
+  if (dropout.rate == 0) return 1;
+  const bool kept = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer).keeps(s.item, h, i, j);
+  return kept ? 1 / (1 - dropout.rate) : 0;
+}
+
+namespace {
+
+const double* row_of(const Tensor& x, Index b, Index h, Index t) {
+  return x.as<double>() + ((b * x.dim(1) + h) * x.dim(2) + t) * x.dim(3);
 }
 
 struct ExactRow {
@@ -74,8 +82,9 @@ ExactRow exact_row(const Problem& p, const Sequence& s, Index h, Index i, const 
   for (std::size_t r = 0; r < keys.size(); ++r) {
     const Real e = std::exp(scores[r] - top);
     total += e;
+    const Real kept = kept_factor(o.dropout, s, h, i, keys[r]);
     for (Index d = 0; d < p.value_dim; ++d) {
-      row.out[static_cast<std::size_t>(d)] += e * p.v.at(s.batch, kv, s.k_start + keys[r], d);
+      row.out[static_cast<std::size_t>(d)] += e * kept * p.v.at(s.batch, kv, s.k_start + keys[r], d);
     }
   }
   if (total > 0) row.lse = top + std::log(total);
@@ -129,10 +138,11 @@ void Truth::find_bounds() {
             magnitude += std::abs(o.alibi_slopes.at(h)) * std::abs(static_cast<double>(i + s.offset - j));
           if (p.bias.data != nullptr) magnitude += std::abs(broadcast_at(p.bias, s.item, h, i, j));
           row.hardness = std::max(row.hardness, magnitude);
-          const double weight = truth_.weights.view().at(s.item, h, i, j);
+          const double kept = kept_factor(o.dropout, s, h, i, j);
+          const double weight = truth_.weights.view().at(s.item, h, i, j) * kept;
           for (Index d = 0; d < p.value_dim; ++d) {
             size[d] += weight * std::abs(value[d]);
-            reach[d] += std::abs(value[d]);
+            reach[d] += std::abs(value[d]) * std::max(1.0, kept);
           }
         }
         if (!o.sinks.empty()) row.hardness += std::abs(o.sinks.at(h));

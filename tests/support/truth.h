@@ -10,6 +10,15 @@
 
 namespace headlight::testing {
 
+// An f64 tensor of the same numbers, dense.
+[[nodiscard]] Tensor exact_copy(const ConstTensorView& x);
+[[nodiscard]] double broadcast_at(const Broadcast& b, Index s, Index h, Index i, Index j);
+// The keys of a row by the shared meaning: the run of keys, the mask, and biases of -inf.
+[[nodiscard]] std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i);
+
+// What dropout multiplies a weight by.
+[[nodiscard]] double kept_factor(const Dropout& dropout, const Sequence& s, Index h, Index i, Index j);
+
 // How hard one row is: what its limits are made of.
 struct RowBound {
   Index keys = 0;       // n, the keys it may see
