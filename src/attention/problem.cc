@@ -4,6 +4,7 @@
 
 #include "attention/view_checks.h"
 #include "core/concat.h"
+#include "core/float_mode.h"
 
 namespace headlight {
 namespace {
@@ -233,6 +234,7 @@ void check_lengths(Argument at, std::span<const Index> lengths, Index batch, Ind
 
 Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
                    const ConstTensorView& v, const AttentionOptions& options) {
+  const DefaultFloatMode float_mode;  // 1/sqrt(dim) is part of a result's bits
   const ByteSpan inputs = check_shapes(who, q, k, v);
   check_numbers(who, options);
   Problem p(q, k, v, options);

@@ -1,5 +1,6 @@
 // Sets the default floating-point mode (round to nearest, denormals kept, exceptions quiet) and puts
 // the caller's back: a caller that flushes denormals must get the same bits as our workers compute.
+// Sticky flags are the caller's: none is ever cleared.
 #pragma once
 
 #if defined(__x86_64__)
@@ -11,7 +12,7 @@ namespace headlight {
 class DefaultFloatMode {
  public:
 #if defined(__x86_64__)
-  DefaultFloatMode() : saved_(_mm_getcsr()) { if (saved_ != kDefault) _mm_setcsr(kDefault); }
+  DefaultFloatMode() : saved_(_mm_getcsr()) { if ((saved_ & kControl) != kDefault) _mm_setcsr(kDefault); }
   ~DefaultFloatMode() { if ((saved_ & kControl) != kDefault) _mm_setcsr(saved_); }
 #else
   DefaultFloatMode() = default;

@@ -72,11 +72,13 @@ Shape::Shape(std::span<const Index> list) {
 
 Index Shape::elements() const {
   Index product = 1;
+  bool nothing = false;
   for (int axis = 0; axis < rank; ++axis) {
+    nothing = nothing || (*this)[axis] == 0;
     if ((*this)[axis] < 0) throw Error(ErrorKind::input, "tensor.size", concat("tensor: negative size in ", text()));
   }
+  if (nothing) return 0;
   for (int axis = 0; axis < rank; ++axis) {
-    if ((*this)[axis] == 0) return 0;
     // 2^59 elements of 8 bytes are 2^62 bytes: byte sizes and strides then fit as well.
     if (__builtin_mul_overflow(product, (*this)[axis], &product) || product > (Index{1} << 59)) {
       throw Error(ErrorKind::input, "tensor.size", concat("tensor: ", text(), " has more elements than memory can have"));
@@ -123,14 +125,28 @@ double ConstTensorView::load(Index i) const {
   return 0;
 }
 
+namespace {
+
+// The nearest integer, even at a tie; the closest there is when x is out of range, 0 for NaN.
+template <class Integer>
+Integer nearest(double x) {
+  constexpr double kEnd = -static_cast<double>(std::numeric_limits<Integer>::min());  // one past the largest
+  const double whole = std::nearbyint(x);
+  if (whole >= kEnd) return std::numeric_limits<Integer>::max();
+  if (whole < -kEnd) return std::numeric_limits<Integer>::min();
+  return std::isnan(whole) ? Integer{0} : static_cast<Integer>(whole);
+}
+
+}  // namespace
+
 void TensorView::store(Index i, double x) const {
   switch (dtype_) {
     case DType::f32: as<float>()[i] = static_cast<float>(x); break;
     case DType::f64: as<double>()[i] = x; break;
     case DType::f16: as<F16>()[i] = to_f16(x); break;
     case DType::bf16: as<BF16>()[i] = to_bf16(x); break;
-    case DType::i32: as<std::int32_t>()[i] = static_cast<std::int32_t>(x); break;
-    case DType::i64: as<std::int64_t>()[i] = static_cast<std::int64_t>(x); break;
+    case DType::i32: as<std::int32_t>()[i] = nearest<std::int32_t>(x); break;
+    case DType::i64: as<std::int64_t>()[i] = nearest<std::int64_t>(x); break;
     case DType::boolean: as<std::uint8_t>()[i] = x != 0 ? 1 : 0; break;
   }
 }

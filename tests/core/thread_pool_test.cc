@@ -1,0 +1,129 @@
+#include "core/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "support/random.h"
+
+namespace headlight::testing {
+namespace {
+
+// Runs `tasks` tasks and expects each exactly once, by workers that the limit allows, none of them in
+// two tasks at a time. What tasks write without any lock must be there when run() returns.
+void expect_all_once(ThreadPool& pool, std::int64_t tasks, int limit) {
+  std::vector<int> done(static_cast<std::size_t>(tasks), 0);
+  std::array<std::atomic<int>, 64> inside{};
+  std::atomic<int> wrong{0};
+  pool.run(tasks, limit, [&](int worker, std::int64_t n) {
+    if (worker < 0 || worker >= std::min(std::max(limit, 1), pool.threads())) ++wrong;
+    if (inside[static_cast<std::size_t>(worker)]++ != 0) ++wrong;
+    ++done[static_cast<std::size_t>(n)];
+    --inside[static_cast<std::size_t>(worker)];
+  });
+  EXPECT_EQ(wrong.load(), 0) << tasks << " tasks, limit " << limit << ", " << pool.threads() << " threads";
+  EXPECT_EQ(done, std::vector<int>(static_cast<std::size_t>(tasks), 1)) << "limit " << limit;
+}
+
+TEST(ThreadPools, EveryTaskExactlyOnce) {
+  for (const int threads : {0, 1, 2, 3, 8, 33}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), std::max(threads, 1));
+    for (const std::int64_t tasks : {0, 1, 2, 3, 7, 100, 5000}) {
+      for (const int limit : {0, 1, 2, 5, 64}) expect_all_once(pool, tasks, limit);
+    }
+  }
+}
+
+TEST(ThreadPools, ManyShortRuns) {
+  ThreadPool pool(4);
+  std::atomic<std::int64_t> sum{0};
+  for (int n = 0; n < 3000; ++n) pool.run(3, 4, [&](int, std::int64_t number) { sum += number; });
+  EXPECT_EQ(sum.load(), 3000 * 3);
+}
+
+// Long enough apart that the workers fall asleep.
+TEST(ThreadPools, WakeUpAgain) {
+  ThreadPool pool(3);
+  for (int n = 0; n < 20; ++n) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    expect_all_once(pool, 20, 3);
+  }
+}
+
+TEST(ThreadPools, ARunInsideATask) {
+  ThreadPool pool(4), other(3);
+  std::vector<std::atomic<int>> done(20);
+  std::atomic<int> strangers{0};
+  pool.run(20, 4, [&](int, std::int64_t n) {
+    const std::thread::id me = std::this_thread::get_id();
+    for (ThreadPool* inner : {&pool, &other}) {
+      inner->run(5, 4, [&](int worker, std::int64_t) {
+        if (worker != 0 || std::this_thread::get_id() != me) ++strangers;
+        inner->run(2, 4, [&](int, std::int64_t) { ++done[static_cast<std::size_t>(n)]; });
+      });
+    }
+  });
+  for (const auto& n : done) EXPECT_EQ(n.load(), 20);
+  EXPECT_EQ(strangers.load(), 0) << "a nested run stays on its thread";
+  expect_all_once(pool, 100, 4);
+}
+
+TEST(ThreadPools, SeveralCallersAtOnce) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> good{0};
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int n = 0; n < 300; ++n) {
+        std::vector<std::int64_t> got(17, -1);
+        pool.run(17, 3, [&](int, std::int64_t number) { got[static_cast<std::size_t>(number)] = number; });
+        if (std::accumulate(got.begin(), got.end(), std::int64_t{0}) == 136) ++good;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(good.load(), 4 * 300);
+}
+
+TEST(ThreadPools, StartAndStop) {
+  for (int n = 0; n < 1000; ++n) {
+    ThreadPool pool(1 + n % 5);
+    if (n % 3 == 0) continue;
+    std::atomic<int> done{0};
+    pool.run(n % 7, 8, [&](int, std::int64_t) { ++done; });
+    ASSERT_EQ(done.load(), n % 7);
+  }
+}
+
+// Starts, stops, runs, nested runs and a second caller in random order.
+TEST(ThreadPools, RandomSequences) {
+  Random random(1);
+  std::unique_ptr<ThreadPool> pool;
+  for (int n = 0; n < 2000; ++n) {
+    if (pool == nullptr || random.below(20) == 0)
+      pool = std::make_unique<ThreadPool>(static_cast<int>(random.below(6)));
+    const std::int64_t tasks = random.below(30);
+    const int limit = static_cast<int>(random.below(7));
+    const bool nested = random.below(4) == 0, second = random.below(8) == 0;
+    std::atomic<std::int64_t> done{0};
+    const auto work = [&] {
+      pool->run(tasks, limit, [&](int, std::int64_t) {
+        if (nested) pool->run(3, limit, [&](int, std::int64_t) { ++done; });
+        else done += 3;
+      });
+    };
+    std::thread caller;
+    if (second) caller = std::thread(work);
+    work();
+    if (second) caller.join();
+    ASSERT_EQ(done.load(), tasks * 3 * (second ? 2 : 1)) << "step " << n;
+  }
+}
+
+}  // namespace
+}  // namespace headlight::testing

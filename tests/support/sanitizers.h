@@ -1,0 +1,24 @@
+// Is this a sanitizer's build? Its allocator ends the program where ours reports an error.
+#pragma once
+
+namespace headlight::testing {
+
+#if defined(__has_feature)
+#define HEADLIGHT_HAS_FEATURE(x) __has_feature(x)
+#else
+#define HEADLIGHT_HAS_FEATURE(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || HEADLIGHT_HAS_FEATURE(address_sanitizer)
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+#if defined(__SANITIZE_THREAD__) || HEADLIGHT_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+#undef HEADLIGHT_HAS_FEATURE
+inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
+
+}  // namespace headlight::testing
