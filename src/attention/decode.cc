@@ -178,7 +178,7 @@ class Decode {
         to[r] = static_cast<std::int32_t>(std::clamp<Index>(rows.keys[r].end - first, 0, size));
       }
       cached.tile.first_key = first;
-      cached.keys = data;
+      cached.keys = data + cache_.layout.keys;
       cached.values = data + cache_.layout.values;
       cached.key_scales = reinterpret_cast<const float*>(data + cache_.layout.key_scales);
       cached.value_scales = reinterpret_cast<const float*>(data + cache_.layout.value_scales);

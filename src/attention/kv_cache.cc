@@ -42,20 +42,22 @@ void check_options(const KvCacheOptions& o) {
   check("page_keys", o.page_keys, 0, kWidest);
 }
 
-PageLayout page_layout(const KvCacheOptions& o, const TilePlan& plan, int panel) {
+PageLayout page_layout(const KvCacheOptions& o, const TilePlan& plan, const kernels::CacheKernels& kernels) {
   constexpr Index kBytes[] = {4, 2, 2, 1};
   PageLayout l;
   l.type = static_cast<kernels::Stored>(o.type);
-  l.panel = panel;
+  l.order = kernels.order[static_cast<std::size_t>(o.type)];
+  l.panel = l.order.panel;
   l.tile_keys = plan.tile_keys;
   l.dim = o.dim;
   l.value_dim = o.value_dim;
-  l.columns = round_up<Index>(o.value_dim, panel);
+  l.columns = round_up<Index>(o.value_dim, l.panel);
   l.element = kBytes[static_cast<std::size_t>(o.type)];
   l.kv_heads = o.kv_heads;
   l.page_keys = o.page_keys;
   const Index scales = o.type == KvType::int8 ? plan.tile_keys * static_cast<Index>(sizeof(float)) : 0;
-  l.values = plan.tile_keys * l.dim * l.element;
+  l.keys = l.order.parts > 1 ? kernels::kEarlyBytes : 0;
+  l.values = l.keys + plan.tile_keys * l.order.whole(l.dim) * l.element;
   l.key_scales = l.values + plan.tile_keys * l.columns * l.element;
   l.value_scales = l.key_scales + scales;
   l.tile_bytes = round_up<Index>(l.value_scales + scales, 64);
@@ -129,13 +131,38 @@ void check_end(const char* who, const CacheStore& store, Index item, Index lengt
                 first + store.options.window - 1, " or more, or reset()"));
 }
 
+// n rows of `width` elements into columns `lane` … of a panel: keys.
 template <class E>
-void scatter(const std::byte* rows, int n, Index dim, int panel, std::byte* to) {
+void put_columns(const std::byte* rows, int n, Index width, const kernels::PanelOrder& order, int lane,
+                 std::byte* panel) {
   const auto* from = reinterpret_cast<const E*>(rows);
-  auto* target = reinterpret_cast<E*>(to);
-  for (Index d = 0; d < dim; ++d) {
-    for (int r = 0; r < n; ++r) target[d * panel + r] = from[r * dim + d];
+  auto* to = reinterpret_cast<E*>(panel);
+  for (int r = 0; r < n; ++r) {
+    for (Index d = 0; d < width; ++d) to[order.at(d, lane + r)] = from[r * width + d];
   }
+}
+
+// One row into row `slot` of panels that are `stride` elements apart: values.
+template <class E>
+void put_row(const std::byte* row, Index columns, const kernels::PanelOrder& order, Index slot, Index stride,
+             std::byte* panels) {
+  const auto* from = reinterpret_cast<const E*>(row);
+  auto* to = reinterpret_cast<E*>(panels);
+  for (Index c = 0; c < columns; c += order.panel, to += stride) {
+    if (order.parts == 1) {
+      std::memcpy(to + slot * order.panel, from + c, sizeof(E) * static_cast<std::size_t>(order.panel));
+    } else {
+      for (int i = 0; i < order.panel; ++i) to[order.at(slot, i)] = from[c + i];
+    }
+  }
+}
+
+// use(E{}) for the unsigned integer of `bytes` bytes.
+template <class Use>
+void with_element(Index bytes, const Use& use) {
+  if (bytes == 4) use(std::uint32_t{});
+  else if (bytes == 2) use(std::uint16_t{});
+  else use(std::uint8_t{});
 }
 
 }  // namespace
@@ -196,7 +223,7 @@ CacheStore::CacheStore(const Context& ctx, const KvCacheOptions& given)
       kernels(kernels::kernels_for(target).f32),
       cache_kernels(kernels::cache_kernels_for(target)),
       plan(tile_plan(options.dim, options.value_dim, kernels)),
-      layout(page_layout(options, plan, kernels.panel)),
+      layout(page_layout(options, plan, cache_kernels)),
       pool(layout.page_bytes()),
       items(static_cast<std::size_t>(options.items)),
       lengths(static_cast<std::size_t>(options.items)),
@@ -296,7 +323,7 @@ void CacheStore::write_head(std::byte* tile, int slot, int n, const std::byte* k
   const bool scaled = layout.type == kernels::Stored::int8;
   for (int j = 0; j < n;) {
     const int at = slot + j, lane = at % panel, whole = (n - j) / panel * panel;
-    std::byte* to = tile + static_cast<Index>(at - lane) * dim * layout.element;
+    std::byte* to = tile + layout.keys + (at - lane) * layout.order.whole(dim) * layout.element;
     if (lane == 0 && whole > 0 && layout.type == kernels::Stored::f32) {
       kernels.pack_keys(k + j * k_stride * size, dtype, k_stride, whole, dim, reinterpret_cast<float*>(to));
       j += whole;
@@ -307,21 +334,19 @@ void CacheStore::write_head(std::byte* tile, int slot, int n, const std::byte* k
       narrow(k + (j + r) * k_stride * size, dim, narrow_.data() + r * dim * layout.element,
              scaled ? key_scales + at + r : &unused);
     }
-    to += lane * layout.element;
-    if (layout.element == 4) scatter<std::uint32_t>(narrow_.data(), m, dim, panel, to);
-    else if (layout.element == 2) scatter<std::uint16_t>(narrow_.data(), m, dim, panel, to);
-    else scatter<std::uint8_t>(narrow_.data(), m, dim, panel, to);
+    with_element(layout.element, [&](auto element) {
+      put_columns<decltype(element)>(narrow_.data(), m, dim, layout.order, lane, to);
+    });
     j += m;
   }
-  const Index piece = panel * layout.element, width = value_dim * layout.element;
+  const Index width = value_dim * layout.element;
+  std::memset(narrow_.data() + width, 0, static_cast<std::size_t>(layout.columns * layout.element - width));
   for (int j = 0; j < n; ++j) {
     narrow(v + j * v_stride * size, value_dim, narrow_.data(), scaled ? value_scales + slot + j : &unused);
-    std::memset(narrow_.data() + width, 0, static_cast<std::size_t>(layout.columns * layout.element - width));
-    std::byte* to = tile + layout.values + (slot + j) * piece;
-    for (Index c = 0; c < layout.columns / panel; ++c) {
-      std::memcpy(to + c * layout.tile_keys * piece, narrow_.data() + c * piece,
-                  static_cast<std::size_t>(piece));
-    }
+    with_element(layout.element, [&](auto element) {
+      put_row<decltype(element)>(narrow_.data(), layout.columns, layout.order, slot + j,
+                                 layout.tile_keys * panel, tile + layout.values);
+    });
   }
 }
 
@@ -482,12 +507,14 @@ void KvCache::read(Index item, Range keys, TensorView k, TensorView v) const {
       const auto scale = [&](Index offset) {
         return scaled ? static_cast<double>(reinterpret_cast<const float*>(tile + offset)[slot]) : 1.0;
       };
-      const Index column = slot / l.panel * l.panel * l.dim + slot % l.panel;
+      const std::byte* panel = tile + l.keys + slot / l.panel * l.panel * l.order.whole(l.dim) * l.element;
       for (Index d = 0; !k.empty() && d < l.dim; ++d) {
-        k.set(head, j - keys.begin, d, element(tile, column + d * l.panel) * scale(l.key_scales));
+        const Index at = l.order.at(d, static_cast<int>(slot % l.panel));
+        k.set(head, j - keys.begin, d, element(panel, at) * scale(l.key_scales));
       }
       for (Index d = 0; !v.empty() && d < l.value_dim; ++d) {
-        const Index at = d / l.panel * l.tile_keys * l.panel + slot * l.panel + d % l.panel;
+        const Index at =
+            d / l.panel * l.tile_keys * l.panel + l.order.at(slot, static_cast<int>(d % l.panel));
         v.set(head, j - keys.begin, d, element(tile + l.values, at) * scale(l.value_scales));
       }
     }

@@ -14,10 +14,11 @@ namespace headlight {
 // Where things lie in the tile of one head, and where heads and tiles lie in a page. Offsets in bytes.
 struct PageLayout {
   kernels::Stored type = kernels::Stored::f32;
+  kernels::PanelOrder order;
   int panel = 0, tile_keys = 0;
   Index dim = 0, value_dim = 0, columns = 0;  // columns: value_dim up to whole panels
   Index element = 0;                          // bytes of one
-  Index values = 0, key_scales = 0, value_scales = 0, tile_bytes = 0;
+  Index keys = 0, values = 0, key_scales = 0, value_scales = 0, tile_bytes = 0;
   Index page_keys = 0, kv_heads = 0;
 
   [[nodiscard]] Index page_bytes() const { return kv_heads * (page_keys / tile_keys) * tile_bytes; }

@@ -30,17 +30,18 @@ class Stream {
         panel_(panel),
         first_(plan.begin / panel),
         keys_((plan.end + panel - 1) / panel - first_),
-        values_((cache.tile.value_dim + panel - 1) / panel) {}
+        values_((cache.tile.value_dim + panel - 1) / panel),
+        rows_(order_of<S>().whole(cache.tile.dim)) {}
 
   [[nodiscard]] const S* keys(int key) const {
-    return reinterpret_cast<const S*>(cache_.keys) + static_cast<Index>(key) * cache_.tile.dim;
+    return reinterpret_cast<const S*>(cache_.keys) + static_cast<Index>(key) * rows_;
   }
   [[nodiscard]] const S* values(int column) const {
     return reinterpret_cast<const S*>(cache_.values) + static_cast<Index>(column) * cache_.tile_keys;
   }
   // What is read `kAhead` bytes after panel number `at` of this tile.
   [[nodiscard]] const std::byte* ahead_of_keys(int key) const {
-    const Index bytes = static_cast<Index>(panel_) * cache_.tile.dim * static_cast<Index>(sizeof(S));
+    const Index bytes = panel_ * rows_ * static_cast<Index>(sizeof(S));
     return panel(key / panel_ - first_ + static_cast<int>((kAhead + bytes - 1) / bytes));
   }
   [[nodiscard]] const std::byte* ahead_of_values(int column) const {
@@ -56,12 +57,12 @@ class Stream {
     number -= keys_;
     if (number < values_) return reinterpret_cast<const std::byte*>(values(number * panel_));
     number -= values_;
-    return cache_.next +
-           static_cast<Index>(number) * panel_ * cache_.tile.dim * static_cast<Index>(sizeof(S));
+    return cache_.next + number * panel_ * rows_ * static_cast<Index>(sizeof(S));
   }
 
   const CacheTile& cache_;
   int panel_, first_, keys_, values_;
+  Index rows_;  // of a panel of keys
 };
 
 template <class S>
@@ -76,7 +77,7 @@ HWY_ATTR void score_stored(const CacheTile& cache, const StripPlan& plan, const 
       const int first = s * kStrip;
       multiply_stored_strip<S, false>(
           HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
-          {tile.dim, tile.q + first * tile.q_stride, tile.q_stride, stream.keys(key),
+          {0, tile.dim, tile.q + first * tile.q_stride, tile.q_stride, stream.keys(key),
            tile.scores + first * tile.scores_stride + key, tile.scores_stride, nullptr, ahead});
     }
   }
@@ -94,14 +95,10 @@ HWY_ATTR void values_stored(const CacheTile& cache, const StripPlan& plan, const
       if (range.begin >= range.end) continue;
       const int first = s * kStrip;
       const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
-      const StoredArgs<S> args{range.end - range.begin,
-                               tile.scores + first * tile.scores_stride + range.begin,
-                               tile.scores_stride,
-                               stream.values(x) + static_cast<Index>(range.begin) * panel,
-                               state.acc + first * state.acc_stride + x,
-                               state.acc_stride,
-                               alpha + first,
-                               ahead};
+      const StoredArgs<S> args{
+          range.begin,        range.end,        tile.scores + first * tile.scores_stride + range.begin,
+          tile.scores_stride, stream.values(x), state.acc + first * state.acc_stride + x,
+          state.acc_stride,   alpha + first,    ahead};
       if (fresh) multiply_stored_strip<S, false>(rows, vectors, args);
       else multiply_stored_strip<S, true>(rows, vectors, args);
     }
@@ -112,24 +109,27 @@ HWY_ATTR void values_stored(const CacheTile& cache, const StripPlan& plan, const
 template <class S>
 HWY_ATTR void careful_stored(const CacheTile& cache, int r, const Stream<S>& stream, const bool* hidden,
                              float alpha, float* acc) {
-  const FloatTag d;
-  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * lanes;
+  const typename StoredTag<S>::type d;
+  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * static_cast<int>(hn::Lanes(FloatTag()));
   const Tile<float>& tile = cache.tile;
   const float* row = tile.scores + r * tile.scores_stride;
   for (int x = 0; x < tile.value_dim; x += lanes) {
-    const S* values = stream.values(x / panel * panel) + x % panel;
+    const S* values = stream.values(x / panel * panel);
     auto sum = hn::Zero(d);
     for (int j = tile.begin[r]; j < tile.end[r]; ++j) {
-      if (!hidden[j]) sum = hn::MulAdd(hn::Set(d, row[j]), load_stored(values + j * panel), sum);
+      if (!hidden[j]) sum = hn::MulAdd(hn::Set(d, row[j]), load_stored(d, values, j, x % panel / lanes), sum);
     }
     hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
   }
 }
 
-HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales) {
+// row = (row · before) · (scales · after): powers of two that belong to int8, where they do no harm.
+HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales, float before, float after) {
   const FloatTag d;
+  const auto first = hn::Set(d, before), second = hn::Set(d, after);
   for (int j = wide.begin; j < wide.end; j += static_cast<int>(hn::Lanes(d))) {
-    hn::Store(hn::Mul(hn::Load(d, row + j), hn::Load(d, scales + j)), d, row + j);
+    const auto scale = hn::Mul(hn::Load(d, scales + j), second);
+    hn::Store(hn::Mul(hn::Mul(hn::Load(d, row + j), first), scale), d, row + j);
   }
 }
 
@@ -151,7 +151,7 @@ HWY_ATTR void absorb_cached(const CacheTile& cache, const SoftmaxState<float>& s
     if (range.begin >= range.end) continue;
     float* row = tile.scores + r * tile.scores_stride;
     const StripRange wide = computed<float>(range);
-    if constexpr (kScaled<S>) multiply_row(row, wide, cache.key_scales);
+    if constexpr (kScaled<S>) multiply_row(row, wide, cache.key_scales, kInt8Unit, 1.0F);
     top[r] = finish_scores(tile, r, wide, row);
   }
   raise_max(tile.rows, top, state.max, shift, alpha);
@@ -165,13 +165,13 @@ HWY_ATTR void absorb_cached(const CacheTile& cache, const SoftmaxState<float>& s
       for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<float>;
     }
     state.sum[r] = state.sum[r] * alpha[r] + exponentiate(row, wide, shift[r]);
-    if constexpr (kScaled<S>) multiply_row(row, wide, cache.value_scales);
+    if constexpr (kScaled<S>) multiply_row(row, wide, cache.value_scales, 1.0F, kInt8Unit);
     if (careful) careful_stored<S>(cache, r, stream, hidden, alpha[r], state.acc + r * state.acc_stride);
   }
   if (!careful) values_stored<S>(cache, plan, stream, state, alpha, fresh);
 }
 
-// Rounds to nearest even; a row of zeros has scale 0.
+// Rounds to nearest even. Scales of tinier rows, times 2^-24, would lose digits.
 HWY_ATTR inline void narrow_int8(const float* row, int n, std::int8_t* target, float* scale) {
   float most = 0;
   for (int i = 0; i < n; ++i) {
@@ -180,6 +180,7 @@ HWY_ATTR inline void narrow_int8(const float* row, int n, std::int8_t* target, f
     if (std::isnan(most)) break;
   }
   *scale = std::isfinite(most) ? most / 127.0F : std::numeric_limits<float>::quiet_NaN();
+  if (most < 0x1p-70F) *scale = 0;
   if (!(*scale > 0)) {
     std::memset(target, 0, static_cast<std::size_t>(n));
     return;
@@ -212,7 +213,8 @@ HWY_ATTR void widen_stored(const void* source, int n, Stored type, float* row) {
 }
 
 CacheKernels make_cache_table() {
-  return {{absorb_cached<float>, absorb_cached<F16>, absorb_cached<BF16>, absorb_cached<std::int8_t>},
+  return {{order_of<float>(), order_of<F16>(), order_of<BF16>(), order_of<std::int8_t>()},
+          {absorb_cached<float>, absorb_cached<F16>, absorb_cached<BF16>, absorb_cached<std::int8_t>},
           narrow_stored,
           widen_stored};
 }

@@ -8,8 +8,11 @@
 #define HEADLIGHT_KERNELS_STORED_STRIP_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "headlight/tensor.h"
 #include "hwy/highway.h"
+#include "kernels/cache_tile.h"
 #include "kernels/pack-inl.h"
 #include "kernels/strip-inl.h"
 
@@ -25,102 +28,141 @@ namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using FloatTag = hn::ScalableTag<float>;
-using FloatVec = hn::Vec<FloatTag>;
 
-HWY_INLINE FloatVec load_stored(const float* from) { return hn::LoadU(FloatTag(), from); }
-
-HWY_INLINE FloatVec load_stored(const F16* from) {
+// The vectors that a type is widened into. Converting f16 and int8 competes with the fused operations
+// less when it fills 256 bits than when it fills 512.
+template <class S>
+struct StoredTag {
+  using type = FloatTag;
+};
 #if HWY_TARGET == HWY_AVX3
-  return hn::Vec<FloatTag>{_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
-#elif HWY_TARGET == HWY_AVX2
-  return hn::Vec<FloatTag>{_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
+template <>
+struct StoredTag<F16> {
+  using type = hn::FixedTag<float, 8>;
+};
+template <>
+struct StoredTag<std::int8_t> {
+  using type = hn::FixedTag<float, 8>;
+};
+#endif
+
+// int8 arrives as the top byte of 32 bits, so the values are 2^24 times too large.
+inline constexpr float kInt8Unit = 0x1p-24f;
+
+template <class S>
+HWY_INLINE PanelOrder order_of() {
+  const int panel = 2 * static_cast<int>(hn::Lanes(FloatTag()));
+  const int lanes = static_cast<int>(hn::Lanes(typename StoredTag<S>::type()));
+  if constexpr (sizeof(S) == 1) return {panel, lanes, 4 * lanes / panel, 4};
+  else if constexpr (std::is_same_v<S, BF16>) return {panel, lanes, 1, 2};
+  else return {panel, panel, 1, 1};
+}
+
+// Vector v of row k of a panel. `early` in bytes: the element's end must be the end of its 32 bits.
+template <class D>
+HWY_INLINE hn::Vec<D> load_masked(D d, const void* from, Index early, std::uint32_t mask) {
+  const hn::RebindToUnsigned<D> du;
+  const auto* at = static_cast<const std::uint8_t*>(from) - early;
+  return hn::BitCast(d,
+                     hn::And(hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(at)), hn::Set(du, mask)));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_stored(D d, const float* panel, Index k, int v) {
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  return hn::LoadU(d, panel + k * 2 * static_cast<int>(hn::Lanes(FloatTag())) + v * lanes);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_stored(D d, const F16* panel, Index k, int v) {
+  const F16* from =
+      panel + k * 2 * static_cast<int>(hn::Lanes(FloatTag())) + v * static_cast<int>(hn::Lanes(d));
+#if HEADLIGHT_F16C
+  return hn::Vec<D>{_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
 #else
   // As widen_f16 in pack-inl.h, for whole vectors.
-  const FloatTag d;
-  const hn::RebindToUnsigned<FloatTag> du;
-  const hn::Rebind<std::uint16_t, FloatTag> dh;
+  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<std::uint16_t, D> dh;
   const auto bits = hn::PromoteTo(du, hn::LoadU(dh, reinterpret_cast<const std::uint16_t*>(from)));
   const auto magnitude = hn::And(bits, hn::Set(du, 0x7FFFU));
   const auto shifted = hn::ShiftLeft<13>(magnitude);
   const auto scaled = hn::BitCast(du, hn::Mul(hn::BitCast(d, shifted), hn::Set(d, 0x1p112f)));
   const auto special = hn::Or(hn::Set(du, 0x7F800000U), shifted);
-  const auto sign = hn::ShiftLeft<16>(hn::AndNot(hn::Set(du, 0x7FFFU), bits));
-  const auto is_special = hn::Gt(hn::BitCast(hn::RebindToSigned<FloatTag>(), magnitude),
-                                 hn::Set(hn::RebindToSigned<FloatTag>(), 0x7BFF));
+  const auto is_special = hn::Gt(hn::BitCast(di, magnitude), hn::Set(di, 0x7BFF));
   const auto chosen = hn::IfThenElse(hn::RebindMask(du, is_special), special, scaled);
-  return hn::BitCast(d, hn::Or(chosen, sign));
+  return hn::BitCast(d, hn::Or(chosen, hn::ShiftLeft<16>(hn::AndNot(hn::Set(du, 0x7FFFU), bits))));
 #endif
 }
 
-HWY_INLINE FloatVec load_stored(const BF16* from) {
-  const hn::RebindToUnsigned<FloatTag> du;
-  const hn::Rebind<std::uint16_t, FloatTag> dh;
-  const auto bits = hn::PromoteTo(du, hn::LoadU(dh, reinterpret_cast<const std::uint16_t*>(from)));
-  return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(bits));
+template <class D>
+HWY_INLINE hn::Vec<D> load_stored(D d, const BF16* panel, Index k, int v) {
+  return load_masked(d, panel + order_of<BF16>().at(k, 0), 2 * (1 - v), 0xFFFF0000U);
 }
 
-HWY_INLINE FloatVec load_stored(const std::int8_t* from) {
-  const hn::RebindToSigned<FloatTag> di;
-  const hn::Rebind<std::int8_t, FloatTag> db;
-  return hn::ConvertTo(FloatTag(), hn::PromoteTo(di, hn::LoadU(db, from)));
+template <class D>
+HWY_INLINE hn::Vec<D> load_stored(D d, const std::int8_t* panel, Index k, int v) {
+  const auto bits = load_masked(d, panel + order_of<std::int8_t>().at(k, 0), 3 - v, 0xFF000000U);
+  return hn::ConvertTo(d, hn::BitCast(hn::RebindToSigned<D>(), bits));
 }
 
 template <class S>
 struct StoredArgs {
-  int depth;
-  const float* a;  // [rows][a_stride], broadcast one by one
+  Index begin, end;  // rows of the panel
+  const float* a;    // [rows][a_stride], broadcast one by one, from row `begin` of the panel on
   Index a_stride;
-  const S* b;  // [depth][2 · lanes]
+  const S* b;  // the panel, from its row 0
   float* c;    // [rows][c_stride]
   Index c_stride;
   const float* alpha;      // per row; only for accumulate
-  const std::byte* ahead;  // what to fetch meanwhile: as many bytes as b has
+  const std::byte* ahead;  // what to fetch meanwhile: as many bytes as are used of b
 };
 
 // c = a·b, or c = c·alpha + a·b with the product started from zero.
 template <class S, int kRows, int kVectors, bool kAccumulate>
 HWY_NOINLINE HWY_ATTR void multiply_stored(const StoredArgs<S>& args) {
-  const FloatTag d;
-  using V = FloatVec;
-  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * lanes;
+  const typename StoredTag<S>::type d;
+  using V = hn::Vec<decltype(d)>;
+  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * static_cast<int>(hn::Lanes(FloatTag()));
+  constexpr int kUnroll = 4, kLine = 64;
   V sum[kRows][kVectors];
   const float* row[kRows];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
-    row[r] = args.a + r * args.a_stride;
-#pragma GCC unroll 2
+    row[r] = args.a + r * args.a_stride - args.begin;
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
-  const S* b = args.b;
   float* c = args.c;
   const float* alpha = args.alpha;
   const std::byte* ahead = args.ahead;
-  const Index c_stride = args.c_stride, depth = args.depth;
-  const auto step = [&](Index k) HWY_ATTR {
+  const Index c_stride = args.c_stride, end = args.end;
+  // Row k, which is row u of `b`.
+  const auto step = [&](const S* b, Index u, Index k) HWY_ATTR {
     V right[kVectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) right[v] = load_stored(b + v * lanes);
-    b += panel;
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) right[v] = load_stored(d, b, u, v);
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
       const V x = hn::Set(d, row[r][k]);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, right[v], sum[r][v]);
     }
   };
-  constexpr int kUnroll = 4, kLine = 64;
+  Index k = args.begin;
+  for (; k < end && k % kUnroll != 0; ++k) step(args.b, k, k);
+  const S* b = args.b + k * panel;
   const int bytes = kUnroll * panel * static_cast<int>(sizeof(S));
-  Index k = 0;
-  for (; k + kUnroll <= depth; k += kUnroll) {
+  for (; k + kUnroll <= end; k += kUnroll, b += kUnroll * panel) {
     for (int line = 0; line < bytes; line += kLine) __builtin_prefetch(ahead + line, 0, HEADLIGHT_PREFETCH);
     ahead += bytes;
 #pragma GCC unroll 4
-    for (int u = 0; u < kUnroll; ++u) step(k + u);
+    for (int u = 0; u < kUnroll; ++u) step(b, u, k + u);
   }
-  for (; k < depth; ++k) step(k);
+  for (; k < end; ++k) step(args.b, k, k);
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       float* to = c + r * c_stride + v * lanes;
       if constexpr (kAccumulate) sum[r][v] = hn::MulAdd(hn::LoadU(d, to), hn::Set(d, alpha[r]), sum[r][v]);
@@ -129,19 +171,31 @@ HWY_NOINLINE HWY_ATTR void multiply_stored(const StoredArgs<S>& args) {
   }
 }
 
+// Half a panel or a whole one.
 template <class S, bool kAccumulate>
-HWY_INLINE void multiply_stored_strip(int rows, int vectors, const StoredArgs<S>& args) {
+HWY_INLINE void multiply_stored_strip(int rows, int halves, const StoredArgs<S>& args) {
   using Fn = void (*)(const StoredArgs<S>&);
+  constexpr int k1 = sizeof(hn::Vec<FloatTag>) / sizeof(hn::Vec<typename StoredTag<S>::type>), k2 = 2 * k1;
+  // Accumulators that would not fit the registers are split over two calls.
+  constexpr int kMost = k1 > 1 ? 6 : 8;
   static constexpr Fn kTable[8][2] = {
-      {multiply_stored<S, 1, 1, kAccumulate>, multiply_stored<S, 1, 2, kAccumulate>},
-      {multiply_stored<S, 2, 1, kAccumulate>, multiply_stored<S, 2, 2, kAccumulate>},
-      {multiply_stored<S, 3, 1, kAccumulate>, multiply_stored<S, 3, 2, kAccumulate>},
-      {multiply_stored<S, 4, 1, kAccumulate>, multiply_stored<S, 4, 2, kAccumulate>},
-      {multiply_stored<S, 5, 1, kAccumulate>, multiply_stored<S, 5, 2, kAccumulate>},
-      {multiply_stored<S, 6, 1, kAccumulate>, multiply_stored<S, 6, 2, kAccumulate>},
-      {multiply_stored<S, 7, 1, kAccumulate>, multiply_stored<S, 7, 2, kAccumulate>},
-      {multiply_stored<S, 8, 1, kAccumulate>, multiply_stored<S, 8, 2, kAccumulate>}};
-  kTable[rows - 1][vectors - 1](args);
+      {multiply_stored<S, 1, k1, kAccumulate>, multiply_stored<S, 1, k2, kAccumulate>},
+      {multiply_stored<S, 2, k1, kAccumulate>, multiply_stored<S, 2, k2, kAccumulate>},
+      {multiply_stored<S, 3, k1, kAccumulate>, multiply_stored<S, 3, k2, kAccumulate>},
+      {multiply_stored<S, 4, k1, kAccumulate>, multiply_stored<S, 4, k2, kAccumulate>},
+      {multiply_stored<S, 5, k1, kAccumulate>, multiply_stored<S, 5, k2, kAccumulate>},
+      {multiply_stored<S, 6, k1, kAccumulate>, multiply_stored<S, 6, k2, kAccumulate>},
+      {multiply_stored<S, kMost - 1, k1, kAccumulate>, multiply_stored<S, kMost - 1, k2, kAccumulate>},
+      {multiply_stored<S, kMost, k1, kAccumulate>, multiply_stored<S, kMost, k2, kAccumulate>}};
+  if (rows > kMost) {
+    StoredArgs<S> rest = args;
+    rest.a += 4 * args.a_stride;
+    rest.c += 4 * args.c_stride;
+    if constexpr (kAccumulate) rest.alpha += 4;
+    kTable[rows - 5][halves - 1](rest);
+    rows = 4;
+  }
+  kTable[rows - 1][halves - 1](args);
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE
