@@ -67,8 +67,10 @@ class Bench {
     const AttentionOptions options = data.options();
     const AttentionOutputs outputs = data.outputs();
     sample_peak(threads);
-    const Timing fused =
-        time_call([&] { attention_forward(context, data.q(), data.k(), data.v(), options, outputs); });
+    const Timing fused = time_call([&] {
+      attention_forward(context, data.q(), data.k(), data.v(), options, outputs);
+      if (workload.train) attention_backward(context, data.saved(), data.dout(), options, data.grads());
+    });
     sample_peak(threads);
     if (workload.tiny) {
       result.us = fused.best * 1e6;
@@ -81,7 +83,7 @@ class Bench {
   }
 
   std::optional<double> time_unfused(WorkloadData& data, int threads) {
-    if (!blas_) return std::nullopt;
+    if (!blas_ || data.workload().train) return std::nullopt;  // no unfused backward to compare with
     const Workload& workload = data.workload();
     Unfused unfused(*blas_, threads,
                     Unfused::faster_split(workload.batch * workload.heads, workload.flops(), threads));

@@ -8,7 +8,7 @@
 namespace headlight::measure {
 namespace {
 
-constexpr std::array<Workload, 15> kWorkloads = {{
+constexpr std::array<Workload, 17> kWorkloads = {{
     {.name = "tiny", .length = 6, .dim = 3, .tiny = true},
     {.name = "full_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64},
     {.name = "causal_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64, .causal = true},
@@ -18,6 +18,15 @@ constexpr std::array<Workload, 15> kWorkloads = {{
     {.name = "full_1024_64", .heads = 12, .kv_heads = 12, .length = 1024, .dim = 64},
     {.name = "causal_1024_64", .heads = 12, .kv_heads = 12, .length = 1024, .dim = 64, .causal = true},
     {.name = "gqa_1024_128", .heads = 32, .kv_heads = 8, .length = 1024, .dim = 128, .causal = true},
+    {.name = "train_512_64",
+     .batch = 4,
+     .heads = 8,
+     .kv_heads = 8,
+     .length = 512,
+     .dim = 64,
+     .causal = true,
+     .train = true},
+    {.name = "train_2048_64", .heads = 8, .kv_heads = 8, .length = 2048, .dim = 64, .causal = true, .train = true},
     {.name = "full_4096_64", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 64},
     {.name = "causal_4096_64", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 64, .causal = true},
     {.name = "full_4096_128", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 128},
@@ -26,8 +35,8 @@ constexpr std::array<Workload, 15> kWorkloads = {{
     {.name = "causal_16384_64", .length = 16384, .dim = 64, .causal = true},
 }};
 
-constexpr std::array<std::string_view, 7> kPlanned = {
-    "train_512_64",    "train_2048_64",    "decode_4096_f32",  "decode_32768_f32",
+constexpr std::array<std::string_view, 5> kPlanned = {
+    "decode_4096_f32",  "decode_32768_f32",
     "decode_4096_f16", "decode_32768_f16", "decode_32768_int8"};
 
 std::string all_names() {
@@ -54,7 +63,7 @@ void check_name(const std::string& name) {
 double Workload::flops() const {
   const double whole = 4.0 * static_cast<double>(batch) * static_cast<double>(heads) *
                        static_cast<double>(length) * static_cast<double>(length) * static_cast<double>(dim);
-  return causal ? whole / 2 : whole;
+  return (causal ? whole / 2 : whole) * (train ? 3.5 : 1);
 }
 
 std::string Workload::shape_text() const {
@@ -63,6 +72,7 @@ std::string Workload::shape_text() const {
   text += concat(" L", length, " D", dim);
   if (causal) text += " causal";
   if (weights) text += " weights";
+  if (train) text += " forward+backward";
   return text;
 }
 
@@ -103,6 +113,14 @@ WorkloadData::WorkloadData(const Workload& w)
       v_(Shape{w.batch, w.kv_heads, w.length, w.dim}),
       out_(Shape{w.batch, w.heads, w.length, w.dim}) {
   if (w.weights) weights_ = Tensor(Shape{w.batch, w.heads, w.length, w.length});
+  if (w.train) {
+    lse_ = Tensor(Shape{w.batch, w.heads, w.length});
+    dout_ = Tensor(q_.shape());
+    dq_ = Tensor(q_.shape());
+    dk_ = Tensor(k_.shape());
+    dv_ = Tensor(v_.shape());
+    fill_normal(dout_, 4);
+  }
   fill_normal(q_, 1);
   fill_normal(k_, 2);
   fill_normal(v_, 3);
@@ -111,6 +129,7 @@ WorkloadData::WorkloadData(const Workload& w)
 AttentionOutputs WorkloadData::outputs() {
   AttentionOutputs outputs{.out = out_.view()};
   if (workload_.weights) outputs.weights = weights_.view();
+  if (workload_.train) outputs.lse = lse_.view();
   return outputs;
 }
 

@@ -16,10 +16,11 @@ struct Workload {
   Index batch = 1, heads = 1, kv_heads = 1, length = 1, dim = 1;
   bool causal = false;
   bool weights = false;  // all weights returned
+  bool train = false;    // forward, then backward
   bool tiny = false;     // a call's overhead: stated in microseconds, not as a share of a limit
 
   // Two products of 2 flop per multiply-add; softmax is not counted. Causal counts exactly half,
-  // so computing scores that are then masked shows as a low rate.
+  // so computing scores that are then masked shows as a low rate. Backward counts 2.5 times forward.
   [[nodiscard]] double flops() const;
   [[nodiscard]] std::string shape_text() const;  // "B1 H32:8 L1024 D128 causal"
 };
@@ -45,10 +46,14 @@ class WorkloadData {
   [[nodiscard]] ConstTensorView v() const { return v_; }
   [[nodiscard]] AttentionOutputs outputs();
   [[nodiscard]] AttentionOptions options() const;
+  [[nodiscard]] AttentionSaved saved() const { return {q_, k_, v_, out_, lse_}; }
+  [[nodiscard]] ConstTensorView dout() const { return dout_; }
+  [[nodiscard]] AttentionGrads grads() { return {dq_.view(), dk_.view(), dv_.view()}; }
 
  private:
   Workload workload_;
   Tensor q_, k_, v_, out_, weights_;
+  Tensor lse_, dout_, dq_, dk_, dv_;   // training only
 };
 
 // Fills an f32 tensor with a fixed, roughly normal sequence: the same numbers for the same seed on
