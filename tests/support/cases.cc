@@ -129,18 +129,21 @@ Case draw_case(const std::function<Index(Index n)>& below, Index most) {
   if (c.data == Data::nan_hidden && c.mask == Spread::none) c.mask = Spread::keys;
   if (c.data == Data::scores_1e38) c.scale = 1, c.softcap = 0;
   c.seed = static_cast<std::uint64_t>(below(Index{1} << 30));
-  if (below(5) == 0) {
-    constexpr double kRates[] = {0.1, 0.5, 0.9, 1e-9};
-    c.dropout.rate = kRates[below(4)];
-    c.dropout.seed = static_cast<std::uint64_t>(below(Index{1} << 40));
-    c.dropout.layer = static_cast<std::uint64_t>(below(3));
-  }
   return c;
 }
 
 Case random_case(std::uint64_t seed) {
   Random random(seed * 0x100000001B3U + 7);
   return draw_case([&](Index n) { return random.below(n); });
+}
+
+Case random_training_case(std::uint64_t seed) {
+  Case c = random_case(seed);
+  Random random(seed * 0x100000001B3U + 11);
+  if (random.below(4) != 0) return c;
+  constexpr double kRates[] = {0.1, 0.5, 0.9, 1e-9};
+  c.dropout = {.rate = kRates[random.below(4)], .seed = random.next(), .layer = random.next() % 3};
+  return c;
 }
 
 std::string describe(const Case& c) {
