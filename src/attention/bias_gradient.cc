@@ -1,7 +1,7 @@
 // Gradients of what is added to the scores. The bias may be broadcast, so its gradient is a sum over
 // batch, heads, queries or keys: each element has one owner, which adds in a fixed order.
 #include "attention/backward.h"
-
+#include "attention/reference_row.h"
 #include "core/thread_pool.h"
 #include "kernels/kernels.h"
 
@@ -100,7 +100,9 @@ class BiasGradient {
                            static_cast<int>(std::min<Index>(kBlockRows, unit.sequence.q_rows - first)), queries);
       load_grad_rows(block, backward_, saved_, dout_, rows, space.row);
       block.for_each_tile(range, source, queries, [&](const kernels::Tile<T>& tile) {
-        backward_.weights(backward_tile(tile, block, range, rows, space, false));
+        kernels::BackwardTile<T> b = backward_tile(tile, block, range, rows, space, false);
+        b.of_scores = true;  // the bias is added after the cap
+        backward_.weights(b);
         for (int r = 0; r < block.rows; ++r) {
           const T* ds = space.dp + r * space.scores_stride;
           add_row(item, head, block.query[r], tile.begin[r], tile.end[r], range.begin, ds, sums);
@@ -161,6 +163,8 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
         for (Index d = 0; d < problem.value_dim; ++d) {
           delta += dout.at(sequence.batch, head, token, d) * saved.out.at(sequence.batch, head, token, d);
         }
+        // A row whose keys are all masked has no gradient, whatever dout says of it.
+        if (!std::isfinite(delta) && reference::softmax_row(problem, sequence, head, i).keys.empty()) continue;
         sum -= std::exp(sink - lse) * delta;
       }
     }

@@ -29,7 +29,7 @@ HWY_ATTR void weigh_row(const BackwardTile<T>& b, int r, StripRange wide) {
   T* p_row = tile.scores + r * tile.scores_stride;
   T* ds_row = b.dp + r * tile.scores_stride;
   HWY_ALIGN T slope[kMaxBackwardKeys];   // of the softcap: 1 - tanh²
-  const bool capped = tile.rules.any() && tile.rules.cap > 0;
+  const bool capped = tile.rules.any() && tile.rules.cap > 0 && !b.of_scores;
   if (capped) {
     for (int j = wide.begin; j < wide.end; j += lanes) {
       const auto t = tanh(d, hn::Load(d, p_row + j));

@@ -22,6 +22,7 @@ struct BackwardTile {
   const T* delta = nullptr;           // per row
   T* dp = nullptr;                    // scratch like tile.scores
   bool careful = false;               // as in AbsorbOptions
+  bool of_scores = false;             // ds stays that of the score itself: not yet through the softcap
   bool* seen = nullptr;               // scratch of the careful way: kMaxRows · kMaxTileKeys
 };
 

@@ -30,7 +30,7 @@ TEST_P(BackwardRandom, AgreesWithTheTruth) {
   for (int n = 0; n < count; ++n) {
     const auto seed = 200'000 + static_cast<std::uint64_t>(GetParam()) * static_cast<std::uint64_t>(count) +
                       static_cast<std::uint64_t>(n);
-    const Instance x(random_case(seed));
+    const Instance x(random_training_case(seed));
     const BackwardInputs in(x);
     for (const auto& ctx : contexts) {
       attention_forward(*ctx, x.q.view(), x.k.view(), x.v.view(), x.options, in.out.view(), in.lse.view());
@@ -54,7 +54,7 @@ TEST_P(BackwardRandom, AgreesWithTheExactFunction) {
   for (int n = 0; n < count; ++n) {
     const auto seed = 300'000 + static_cast<std::uint64_t>(GetParam()) * static_cast<std::uint64_t>(count) +
                       static_cast<std::uint64_t>(n);
-    Case c = random_case(seed);
+    Case c = random_training_case(seed);
     if (c.dtype == DType::f16 || c.dtype == DType::bf16) c.dtype = DType::f32;
     const Instance x(c);
     const BackwardInputs in(x);

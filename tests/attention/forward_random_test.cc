@@ -29,7 +29,7 @@ TEST_P(ForwardRandom, AgreesWithTheReference) {
   for (int n = 0; n < count; ++n) {
     const auto seed = static_cast<std::uint64_t>(GetParam()) * static_cast<std::uint64_t>(count) +
                       static_cast<std::uint64_t>(n);
-    const Instance instance(random_case(seed));
+    const Instance instance(random_training_case(seed));
     const Truth truth(instance);
     ASSERT_LE(truth.reference_error(), 8)
         << "the reference itself, case " << seed << " " << describe(instance.c);

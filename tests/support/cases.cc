@@ -137,6 +137,15 @@ Case random_case(std::uint64_t seed) {
   return draw_case([&](Index n) { return random.below(n); });
 }
 
+Case random_training_case(std::uint64_t seed) {
+  Case c = random_case(seed);
+  Random random(seed * 0x100000001B3U + 11);
+  if (random.below(4) != 0) return c;
+  constexpr double kRates[] = {0.1, 0.5, 0.9, 1e-9};
+  c.dropout = {.rate = kRates[random.below(4)], .seed = random.next(), .layer = random.next() % 3};
+  return c;
+}
+
 std::string describe(const Case& c) {
   std::string text =
       concat("{", name_of(c.dtype), " B", c.batch, " Hq", c.q_heads, " Hkv", c.kv_heads, " Lq", c.q_len,

@@ -67,6 +67,8 @@ struct Case {
 [[nodiscard]] Case draw_case(const std::function<Index(Index n)>& below, Index most = Index{1} << 24);
 // At most 2^24 multiply-adds, most far fewer.
 [[nodiscard]] Case random_case(std::uint64_t seed);
+// The same, one in four with dropout: which weights it drops depends on where a row is in its batch.
+[[nodiscard]] Case random_training_case(std::uint64_t seed);
 
 // A strided tensor inside a block of memory with 64 guard bytes before and after, and a pattern
 // in the guards and in every gap between its elements.

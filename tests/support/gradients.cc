@@ -248,7 +248,7 @@ void GradientTruth::check_one(const char* name, const GuardedTensor& tensor, con
     const Sum& sum = truth.list[n];
     const auto value = static_cast<double>(sum.value);
     const auto complain = [&](const auto&... why) {
-      if (verdict.problem.empty()) verdict.problem = concat(name, " element ", n, " is ", x, why...);
+      if (verdict.problem.empty()) verdict.problem = concat(name, " element ", n - 1, " is ", x, why...);
     };
     ++n;
     if (sum.terms == 0) {
