@@ -1,6 +1,7 @@
 #include "cli/compute_inputs.h"
 
 #include <array>
+#include <span>
 #include <utility>
 
 #include "core/concat.h"
@@ -45,18 +46,18 @@ Operand load_operand(const char* name, const std::string& file) {
   return operand;
 }
 
-void check_alike(const std::array<Operand, 3>& all, bool any_dtype) {
+void check_alike(std::span<const Operand> all, bool any_dtype) {
   const Operand& q = all[0];
   for (const Operand& other : all) {
     if (other.array.shape.rank != q.array.shape.rank) {
       refuse(other.file, "compute.rank",
              concat(other.name, " is ", other.array.shape.text(), " but q is ", q.array.shape.text(),
-                    "; need as many axes in all three"));
+                    "; need as many axes in all of them"));
     }
     if (!any_dtype && other.array.tensor.dtype() != q.array.tensor.dtype()) {
       refuse(other.file, "compute.dtype",
              concat(other.name, " is ", name_of(other.array.tensor.dtype()), " but q (", escaped(q.file, 60),
-                    ") is ", name_of(q.array.tensor.dtype()), "; --dtype converts all three"));
+                    ") is ", name_of(q.array.tensor.dtype()), "; --dtype converts all of them"));
     }
   }
 }
@@ -104,8 +105,11 @@ Tensor converted(ConstTensorView tensor, DType dtype) {
 }
 
 ComputeInputs load_inputs(const ComputeFiles& files, std::optional<DType> dtype) {
-  std::array<Operand, 3> all = {load_operand("q", files.q), load_operand("k", files.k),
-                                load_operand("v", files.v)};
+  std::vector<Operand> all;
+  all.push_back(load_operand("q", files.q));
+  all.push_back(load_operand("k", files.k));
+  all.push_back(load_operand("v", files.v));
+  if (!files.dout.empty()) all.push_back(load_operand("dout", files.dout));
   check_alike(all, dtype.has_value());
   ComputeInputs inputs;
   inputs.dropped = 4 - all[0].array.shape.rank;
@@ -115,6 +119,10 @@ ComputeInputs load_inputs(const ComputeFiles& files, std::optional<DType> dtype)
   inputs.q = take(all[0], dtype);
   inputs.k = take(all[1], dtype);
   inputs.v = take(all[2], dtype);
+  if (!files.dout.empty()) {
+    inputs.dout_shape = with_four_axes(all[3].array.shape);
+    inputs.dout = take(all[3], dtype);
+  }
   inputs.alibi = load_per_head(files.alibi);
   inputs.sinks = load_per_head(files.sinks);
   inputs.mask = load_optional(files.mask);
@@ -127,7 +135,7 @@ ComputeInputs load_inputs(const ComputeFiles& files, std::optional<DType> dtype)
 Error with_files(const Error& error, const ComputeFiles& files, const ComputeInputs& inputs) {
   if (error.kind() != ErrorKind::input) return error;
   const std::string message = error.what();
-  const std::array<std::pair<std::string_view, const std::string*>, 9> names = {
+  const std::array<std::pair<std::string_view, const std::string*>, 10> names = {
       {{"q", &files.q},
        {"k", &files.k},
        {"v", &files.v},
@@ -136,7 +144,8 @@ Error with_files(const Error& error, const ComputeFiles& files, const ComputeInp
        {"bias", &files.bias},
        {"sinks", &files.sinks},
        {"q_lengths", &files.q_lengths},
-       {"k_lengths", &files.k_lengths}}};
+       {"k_lengths", &files.k_lengths},
+       {"dout", &files.dout}}};
   std::string file;
   const std::size_t word = message.find(": ");
   if (word != std::string::npos) {

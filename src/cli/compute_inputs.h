@@ -10,22 +10,23 @@
 namespace headlight::cli {
 
 struct ComputeFiles {
-  std::string q, k, v, alibi, mask, bias, sinks, q_lengths, k_lengths;  // empty: not given
+  std::string q, k, v, alibi, mask, bias, sinks, q_lengths, k_lengths, dout;  // empty: not given
 };
 
 struct ComputeInputs {
-  Tensor q, k, v;
-  Shape q_shape, k_shape, v_shape;  // [batch, head, token, dim]
-  int dropped = 0;                  // leading axes that the files do without: 0, 1 or 2
+  Tensor q, k, v, dout;
+  Shape q_shape, k_shape, v_shape, dout_shape;  // [batch, head, token, dim]
+  int dropped = 0;                              // leading axes that the files do without: 0, 1 or 2
   Tensor alibi, mask, bias, sinks;
   std::vector<Index> q_lengths, k_lengths;
 
   [[nodiscard]] ConstTensorView q_view() const { return {q.as<std::byte>(), q.dtype(), q_shape}; }
   [[nodiscard]] ConstTensorView k_view() const { return {k.as<std::byte>(), k.dtype(), k_shape}; }
   [[nodiscard]] ConstTensorView v_view() const { return {v.as<std::byte>(), v.dtype(), v_shape}; }
+  [[nodiscard]] ConstTensorView dout_view() const { return {dout.as<std::byte>(), dout.dtype(), dout_shape}; }
 };
 
-// With `dtype`, q, k and v are converted to it; else they must agree. Throws Error that names the file.
+// With `dtype`, q, k, v and dout are converted to it; else they must agree. Throws Error that names the file.
 [[nodiscard]] ComputeInputs load_inputs(const ComputeFiles& files, std::optional<DType> dtype);
 
 // A copy in another dtype, each element rounded once.

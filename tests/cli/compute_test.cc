@@ -242,6 +242,107 @@ TEST_F(Compute, Dtypes) {
   expect_ok({"--force", "--dtype", "f32"});
 }
 
+TEST_F(Compute, GradientsOfEveryInput) {
+  given({2, 4, 5, 8}, {2, 2, 7, 8}, {2, 2, 7, 3}, DType::f64);
+  save_npy(at("g.npy"), noise({2, 4, 5, 3}, 4, DType::f64));
+  save_npy(at("bias.npy"), noise({4, 1, 7}, 5));
+  save_npy(at("sinks.npy"), noise({4}, 6, DType::f16));
+  const Tensor q = file("q.npy"), k = file("k.npy"), v = file("v.npy"), dout = file("g.npy"),
+               bias = file("bias.npy"), sinks16 = file("sinks.npy");
+  Tensor sinks({4}, DType::f64);
+  for (Index h = 0; h < 4; ++h) sinks.as<double>()[h] = sinks16.at(h);
+  AttentionOptions options;
+  options.visible = Visibility::causal();
+  options.softcap = 2;
+  options.bias = bias;
+  options.sinks = sinks.view();
+  options.dropout = {.rate = 0.3, .seed = 12};
+  Tensor out({2, 4, 5, 3}, DType::f64), lse({2, 4, 5}, DType::f64), dq(q.shape(), DType::f64),
+      dk(k.shape(), DType::f64), dv(v.shape(), DType::f64), dbias({4, 1, 7}, DType::f64),
+      dsinks({4}, DType::f64);
+  reference::attention(q, k, v, options, {.out = out, .lse = lse});
+  reference::attention_backward({q, k, v, out, lse}, dout, options, {dq, dk, dv, dbias, dsinks});
+  for (const char* implementation : {"fast", "reference"}) {
+    expect_ok(
+        {"--force",      "--impl",    implementation,  "--causal",   "--softcap",  "2",          "--bias",
+         at("bias.npy"), "--sinks",   at("sinks.npy"), "--dropout",  "0.3",        "--seed",     "12",
+         "--dout",       at("g.npy"), "--dq",          at("dq.npy"), "--dk",       at("dk.npy"), "--dv",
+         at("dv.npy"),   "--dbias",   at("db.npy"),    "--dsinks",   at("ds.npy"), "--threads",  "2"});
+    expect_near(file("out.npy"), out, 1e-13);
+    expect_near(file("dq.npy"), dq, 1e-13);
+    expect_near(file("dk.npy"), dk, 1e-13);
+    expect_near(file("dv.npy"), dv, 1e-13);
+    expect_near(file("db.npy"), dbias, 1e-13);
+    expect_near(file("ds.npy"), dsinks, 1e-13);
+  }
+  EXPECT_EQ(folder_.entries(), 6 + 6);
+}
+
+TEST_F(Compute, GradientsNeedNoOutputFile) {
+  given({5, 8}, {7, 8}, {7, 3});
+  save_npy(at("g.npy"), noise({5, 3}, 4));
+  const Finished done = run_program({"compute", "--q", at("q.npy"), "--k", at("k.npy"), "--v", at("v.npy"),
+                                     "--dout", at("g.npy"), "--dv", at("dv.npy"), "--dtype", "bf16"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(file("dv.npy").shape(), (Shape{7, 3}));
+  EXPECT_EQ(file("dv.npy").dtype(), DType::f32);
+  EXPECT_EQ(folder_.entries(), 4 + 1);
+}
+
+TEST_F(Compute, GradientsAreRefusedByName) {
+  given({5, 8}, {7, 8}, {7, 3});
+  save_npy(at("g.npy"), noise({5, 4}, 4));
+  save_npy(at("g64.npy"), noise({5, 3}, 4, DType::f64));
+  save_npy(at("g3.npy"), noise({1, 5, 3}, 4));
+  const std::vector<std::string> dq = {"--dq", at("dq.npy"), "--dout"};
+  for (const auto& [name, says] : {std::pair{"g.npy", "dout is f32 [1, 1, 5, 4]; need f32 [1, 1, 5, 3]"},
+                                   {"g64.npy", "dout is f64 but q ("},
+                                   {"g3.npy", "need as many axes"}}) {
+    std::vector<std::string> more = dq;
+    more.push_back(at(name));
+    const Finished done = run(more);
+    EXPECT_EQ(done.code, 3) << done.err;
+    EXPECT_THAT(done.first_error_line(), StartsWith("error: " + at(name) + ": "));
+    EXPECT_THAT(done.err, HasSubstr(says));
+  }
+  for (const auto& [more, says] :
+       {std::pair<std::vector<std::string>, const char*>{{"--dq", at("dq.npy")}, "--dout with --dq"},
+        {{"--dout", at("g.npy")}, "One of --dq"},
+        {{"--dout", at("g.npy"), "--dbias", at("b.npy")}, "--bias with --dbias"},
+        {{"--dout", at("g.npy"), "--dsinks", at("s.npy")}, "--sinks with --dsinks"},
+        {{"--dout", at("g.npy"), "--dq", at("out.npy")}, "out.npy"},
+        {{"--dropout", "1"}, "less than 1"},
+        {{"--dropout", "-0.1"}, "less than 1"},
+        {{"--dropout", "nan"}, "--dropout"},
+        {{"--seed", "-1"}, "--seed"}}) {
+    const Finished done = run(more);
+    EXPECT_EQ(done.code, 2) << done.err;
+    EXPECT_THAT(done.err, HasSubstr(says));
+  }
+  const Finished none = run_program({"compute", "--q", at("q.npy"), "--k", at("k.npy"), "--v", at("v.npy")});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--out is required"));
+  EXPECT_EQ(folder_.entries(), 6);
+}
+
+TEST_F(Compute, DropoutIsTheSameForTheSameSeed) {
+  given({5, 8}, {7, 8}, {7, 3}, DType::f64);
+  const auto out_of = [&](std::vector<std::string> more) {
+    more.push_back("--force");
+    expect_ok(std::move(more));
+    return file("out.npy");
+  };
+  const Tensor plain = out_of({}), zero = out_of({"--dropout", "0", "--seed", "3"}),
+               one = out_of({"--dropout", "0.5", "--seed", "1"}),
+               again = out_of({"--dropout", "0.5", "--seed", "1"}),
+               two = out_of({"--dropout", "0.5", "--seed", "2"});
+  expect_near(zero, plain, 0);
+  expect_near(again, one, 0);
+  double differs = 0;
+  for (Index i = 0; i < 15; ++i) differs += std::abs(one.as<double>()[i] - two.as<double>()[i]);
+  EXPECT_GT(differs, 0.01);
+}
+
 TEST_F(Compute, EmptyArraysAreFine) {
   given({0, 4}, {3, 4}, {3, 4});
   expect_ok();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "attention/problem.h"
+#include "support/gradients.h"
 #include "support/truth.h"
 
 namespace headlight::testing {
@@ -52,12 +53,32 @@ Context& context(SimdTarget target, int threads) {
   return *ctx;
 }
 
+void fuzz_gradients(Context& ctx, const Instance& instance, const Results& forward) {
+  const BackwardInputs in(instance);
+  const AttentionSaved saved{instance.q.view(), instance.k.view(), instance.v.view(), forward.out.view(),
+                             forward.lse.view()};
+  const Gradients found(instance, instance.c.dtype);
+  attention_backward(ctx, saved, in.dout.view(), instance.options, found.views());
+  const GradientTruth truth(instance, in.dout.view(), forward.out.view(), forward.lse.view());
+  const Verdict verdict = truth.check(found, instance.c.dtype);
+  if (!verdict.problem.empty())
+    fail(std::string(name_of(ctx.target())) + ": " + verdict.problem + " " + describe(instance.c));
+}
+
 void fuzz_numbers(Bytes& bytes) {
   static const std::vector<SimdTarget> targets = supported_targets();
   const SimdTarget target =
       targets[static_cast<std::size_t>(bytes.below(static_cast<Index>(targets.size())))];
   Context& ctx = context(target, 1 + static_cast<int>(bytes.below(3)));
-  const Instance instance(draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 14));
+  Case c = draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 14);
+  // Drawn after all else: what is used up reads as zeros, so older inputs keep their meaning.
+  const bool backward = bytes.below(2) == 1;
+  if (bytes.below(4) == 1) {
+    c.dropout = {.rate = static_cast<double>(bytes.below(256)) / 256,
+                 .seed = static_cast<std::uint64_t>(bytes.below(Index{1} << 40)),
+                 .layer = static_cast<std::uint64_t>(bytes.below(4))};
+  }
+  const Instance instance(c);
   const Truth truth(instance);
   const Results found(instance, instance.c.dtype, instance.c.statistics);
   attention_forward(ctx, instance.q.view(), instance.k.view(), instance.v.view(), instance.options,
@@ -65,6 +86,7 @@ void fuzz_numbers(Bytes& bytes) {
   const Verdict verdict = truth.check(found);
   if (!verdict.problem.empty())
     fail(std::string(name_of(target)) + ": " + verdict.problem + " " + describe(instance.c));
+  if (backward) fuzz_gradients(ctx, instance, found);
 }
 
 alignas(64) std::uint8_t g_memory[4096];  // pointed at, never read: arguments are only looked at
@@ -132,9 +154,30 @@ void fuzz_arguments(Bytes& bytes) {
       default: outputs.out = outputs.max = outputs.lse; break;
     }
   }
+  // The backward call on the same arguments; drawn last, as in fuzz_numbers.
+  AttentionSaved saved{q, k, v, outputs.out, outputs.lse};
+  const BackwardInputs in(good);
+  const Gradients gradients(good, good.c.dtype);
+  ConstTensorView dout = in.dout.view();
+  AttentionGrads grads = gradients.views();
+  for (Index n = bytes.below(3); n > 0; --n) {
+    switch (bytes.below(10)) {
+      case 0: saved.out = any_view(bytes); break;
+      case 1: saved.lse = any_view(bytes); break;
+      case 2: dout = any_view(bytes); break;
+      case 3: grads.dq = any_view(bytes); break;
+      case 4: grads.dk = any_view(bytes); break;
+      case 5: grads.dv = any_view(bytes); break;
+      case 6: grads.dbias = any_view(bytes); break;
+      case 7: grads.dsinks = any_view(bytes); break;
+      case 8: options.dropout.rate = any_number(bytes); break;
+      default: grads.dq = TensorView(const_cast<void*>(dout.data()), dout.dtype(), dout.shape()); break;
+    }
+  }
   try {
     const Problem problem = check_call("attention", q, k, v, options);
     check_outputs("attention", problem, outputs);
+    check_backward("attention", problem, saved, dout, grads);
     for (Index s = 0; s < std::min<Index>(problem.sequences, 8); ++s) {
       const Sequence sequence = problem.sequence(s);
       for (Index i = 0; i < std::min<Index>(sequence.q_rows, 8); ++i) {
