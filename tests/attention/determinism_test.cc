@@ -182,6 +182,32 @@ TEST_P(Determinism, DecodingStepByStep) {
   }
 }
 
+// The same where keys fill more than one segment, and the full forward has many more than the step.
+TEST_P(Determinism, DecodingAcrossSegments) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16}) {
+    const Case c{.seed = 8,
+                 .q_heads = 2,
+                 .q_len = 64,
+                 .k_len = 2100,
+                 .dim = 16,
+                 .value_dim = 16,
+                 .dtype = dtype,
+                 .visible = {.right = 0, .offset = 1000}};
+    const Instance x(c);
+    const Call whole = call_of(x);
+    Answer all = answer(ctx, whole);
+    for (Index i = 0; i < c.q_len; ++i) {
+      const Index keys = 1000 + i + 1;
+      Call step{sliced(whole.q, 2, i, 1), sliced(whole.k, 2, 0, keys), sliced(whole.v, 2, 0, keys),
+                whole.options};
+      step.options.visible.offset.reset();
+      Answer now = answer(ctx, step);
+      ASSERT_EQ(part(all.out, 2, i, 1), bits_of(now.out.view())) << "step " << i << " " << describe(c);
+      ASSERT_EQ(part(all.lse, 2, i, 1), bits_of(now.lse.view())) << "step " << i << " " << describe(c);
+    }
+  }
+}
+
 TEST_P(Determinism, AnyPlaceInMemory) {
   Random random(3);
   for (Case c : all_cases(70'000)) {
