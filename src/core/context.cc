@@ -105,6 +105,11 @@ Context::Context(const ContextOptions& options) : threads_(options.threads), tar
   slots_.resize(static_cast<std::size_t>(threads_) + 2);
 }
 
+Context::Context(std::shared_ptr<ThreadPool> pool)
+    : threads_(pool->threads()), target_(supported_targets().front()), pool_(std::move(pool)) {
+  slots_.resize(static_cast<std::size_t>(threads_) + 2);
+}
+
 Context::~Context() = default;
 
 std::byte* Context::scratch(int worker, std::size_t bytes) {
@@ -131,7 +136,8 @@ std::size_t Context::scratch_bytes() const noexcept {
 }
 
 Context& default_context() {
-  thread_local Context context;
+  static const auto shared = std::make_shared<ThreadPool>(usable_cores());
+  thread_local Context context(shared);
   return context;
 }
 

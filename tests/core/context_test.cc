@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <thread>
 
@@ -95,6 +97,50 @@ TEST(Contexts, ScratchSaysWhenMemoryIsOut) {
                "attention: no memory for 9223372036854775807 bytes of scratch");
   EXPECT_EQ(ctx.scratch_bytes(), 0U) << "nothing is held, nothing is lost";
   std::memset(ctx.scratch(0, 5000), 1, 5000);
+}
+
+// Threads of this process, as the kernel counts them.
+int threads_now() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("Threads:", 0) == 0) return std::stoi(line.substr(8));
+  }
+  return 0;
+}
+
+// Many threads that call attention() must not bring a pool each.
+TEST(Contexts, DefaultContextsShareOnePool) {
+  Tensor q({1, 4, 64, 32});
+  for (Index i = 0; i < q.shape().elements(); ++i) q.as<float>()[i] = static_cast<float>(i % 37) / 37;
+  const Tensor expected = std::move(attention(q, q, q).out);
+  const Context* mine = &default_context();
+  EXPECT_EQ(mine, &default_context());
+  EXPECT_GE(mine->threads(), 1);
+
+  constexpr int kCallers = 50;
+  const int before = threads_now();
+  std::atomic<int> arrived{0}, wrong{0};
+  std::atomic<bool> leave{false};
+  std::vector<std::thread> callers;
+  for (int n = 0; n < kCallers; ++n) {
+    callers.emplace_back([&] {
+      for (int again = 0; again < 5; ++again) {
+        const Tensor out = std::move(attention(q, q, q).out);
+        if (std::memcmp(out.as<float>(), expected.as<float>(),
+                        sizeof(float) * static_cast<std::size_t>(q.shape().elements())) != 0) {
+          ++wrong;
+        }
+      }
+      if (&default_context() == mine || &default_context().pool() != &mine->pool()) ++wrong;
+      ++arrived;
+      while (!leave) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+  while (arrived < kCallers) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_LE(threads_now(), before + kCallers);
+  leave = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 }  // namespace
