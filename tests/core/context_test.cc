@@ -1,6 +1,8 @@
 #include "headlight/context.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -141,6 +143,39 @@ TEST(Contexts, DefaultContextsShareOnePool) {
   leave = true;
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(wrong.load(), 0);
+}
+
+// fork() copies the Contexts but not their threads: the child still computes, and ends.
+TEST(Contexts, WorkAfterFork) {
+  if (kThreadSanitizer) GTEST_SKIP() << "the thread sanitizer does not follow fork()";
+  Tensor q({1, 8, 256, 32});
+  for (Index i = 0; i < q.shape().elements(); ++i) q.as<float>()[i] = static_cast<float>(i % 41) / 41;
+  auto own = std::make_unique<Context>(ContextOptions{.threads = 3});
+  Tensor expected(q.shape());
+  attention_forward(*own, q, q, q, {}, expected);
+  (void)attention(q, q, q);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // workers asleep: the harder case
+  const auto same = [&](const Tensor& out) {
+    return std::memcmp(out.as<float>(), expected.as<float>(),
+                       sizeof(float) * static_cast<std::size_t>(q.shape().elements())) == 0;
+  };
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    Tensor out(q.shape());
+    attention_forward(*own, q, q, q, {}, out);
+    const bool right = same(out) && same(attention(q, q, q).out);
+    own.reset();
+    // A Context made here has threads again.
+    Context fresh({.threads = 2});
+    attention_forward(fresh, q, q, q, {}, out);
+    _exit(right && same(out) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << (WIFSIGNALED(status) ? "the child hung" : "the child computed something else");
+  attention_forward(*own, q, q, q, {}, expected);
 }
 
 }  // namespace
