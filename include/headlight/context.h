@@ -42,6 +42,9 @@ class Context {
   [[nodiscard]] std::size_t scratch_bytes() const noexcept;  // held now, over all slots
 
  private:
+  explicit Context(std::shared_ptr<ThreadPool> pool);
+  friend Context& default_context();
+
   struct Slot;
   int threads_;
   SimdTarget target_;
@@ -49,7 +52,8 @@ class Context {
   std::vector<Slot> slots_;
 };
 
-// The Context of the free functions that take none: one per calling thread, all cores.
+// The Context of the free functions that take none: one per calling thread, all cores. They share one
+// pool of threads; a call that finds it busy computes on its own thread.
 [[nodiscard]] Context& default_context();
 
 }  // namespace headlight

@@ -101,7 +101,12 @@ Context::Context(const ContextOptions& options) : threads_(options.threads), tar
                 concat("Context: this CPU cannot run SIMD target ", name_of(target_), "; its best is ",
                        name_of(supported_targets().front())));
   }
-  pool_ = std::make_shared<ThreadPool>(threads_);
+  pool_ = ThreadPool::make(threads_);
+  slots_.resize(static_cast<std::size_t>(threads_) + 2);
+}
+
+Context::Context(std::shared_ptr<ThreadPool> pool)
+    : threads_(pool->threads()), target_(supported_targets().front()), pool_(std::move(pool)) {
   slots_.resize(static_cast<std::size_t>(threads_) + 2);
 }
 
@@ -131,7 +136,8 @@ std::size_t Context::scratch_bytes() const noexcept {
 }
 
 Context& default_context() {
-  thread_local Context context;
+  static const auto shared = ThreadPool::make(usable_cores());
+  thread_local Context context(shared);
   return context;
 }
 

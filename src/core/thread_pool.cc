@@ -1,5 +1,7 @@
 #include "core/thread_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 
 #include "core/float_mode.h"
@@ -14,6 +16,15 @@ thread_local bool inside_task = false;
 // within a microsecond; an idle process costs nothing.
 constexpr int kSpins = 4000;
 
+// Counts the fork() calls between the first process and this one.
+std::atomic<unsigned> forks{0};
+
+unsigned count_forks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
+  (void)registered;
+  return forks.load();
+}
+
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -24,7 +35,13 @@ void pause() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+std::shared_ptr<ThreadPool> ThreadPool::make(int threads) {
+  return {new ThreadPool(threads), [](ThreadPool* pool) { if (!pool->forked()) delete pool; }};
+}
+
+bool ThreadPool::forked() const noexcept { return forks.load(std::memory_order_relaxed) != forks_; }
+
+ThreadPool::ThreadPool(int threads) : forks_(count_forks()) {
   const int extra = std::max(0, threads - 1);
   workers_.reserve(static_cast<std::size_t>(extra));
   for (int i = 1; i <= extra; ++i) {
@@ -56,7 +73,7 @@ void ThreadPool::take_tasks(int worker) {
 
 void ThreadPool::run_erased(std::int64_t tasks, int limit, Call call, const void* self) {
   std::unique_lock run(run_mutex_, std::defer_lock);
-  if (tasks <= 1 || limit <= 1 || workers_.empty() || inside_task || !run.try_lock()) {
+  if (tasks <= 1 || limit <= 1 || workers_.empty() || inside_task || forked() || !run.try_lock()) {
     for (std::int64_t n = 0; n < tasks; ++n) call(self, 0, n);
     return;
   }

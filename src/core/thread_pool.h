@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -17,6 +18,11 @@ class ThreadPool {
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // A child of fork() has the pool but not its threads: there it runs everything on the calling thread,
+  // and lets go of the pool without waiting for threads that do not exist.
+  [[nodiscard]] static std::shared_ptr<ThreadPool> make(int threads);
+  [[nodiscard]] bool forked() const noexcept;
 
   [[nodiscard]] int threads() const noexcept { return static_cast<int>(workers_.size()) + 1; }
 
@@ -37,6 +43,7 @@ class ThreadPool {
   void work(int worker);
   void take_tasks(int worker);
 
+  unsigned forks_;                              // how often this process had forked off when we started
   std::vector<std::thread> workers_;
   std::mutex run_mutex_;                        // held by the caller for the length of a run
   std::mutex mutex_;                            // guards sleeping and waking

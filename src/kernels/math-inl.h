@@ -26,8 +26,9 @@ HWY_INLINE V at_least(D d, double low, V x) {
 #endif
 }
 
-// 2^x for x <= 0: within 1 ULP where the result is a normal number, 0 below, exactly 1 for 0 and
-// exactly 0 for -inf; NaN stays NaN. x = n + r with |r| <= 1/2; adding `magic` leaves n plus the
+// 2^x for x <= 0: within 1 ULP where the result is at least 2^-126.5 (a denormal at its low end), 0
+// below, exactly 1 for 0 and exactly 0 for -inf; NaN stays NaN. tests/kernels/exp2_exhaustive.cc
+// tries all floats. x = n + r with |r| <= 1/2; adding `magic` leaves n plus the
 // exponent bias in the low bits of the sum, ready to be shifted into place. n = -bias makes a factor
 // of zero, which is how everything too small, and -inf, vanishes without a branch.
 template <class D, class V = hn::Vec<D>>

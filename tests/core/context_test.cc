@@ -1,9 +1,13 @@
 #include "headlight/context.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <thread>
 
@@ -95,6 +99,83 @@ TEST(Contexts, ScratchSaysWhenMemoryIsOut) {
                "attention: no memory for 9223372036854775807 bytes of scratch");
   EXPECT_EQ(ctx.scratch_bytes(), 0U) << "nothing is held, nothing is lost";
   std::memset(ctx.scratch(0, 5000), 1, 5000);
+}
+
+// Threads of this process, as the kernel counts them.
+int threads_now() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("Threads:", 0) == 0) return std::stoi(line.substr(8));
+  }
+  return 0;
+}
+
+// Many threads that call attention() must not bring a pool each.
+TEST(Contexts, DefaultContextsShareOnePool) {
+  Tensor q({1, 4, 64, 32});
+  for (Index i = 0; i < q.shape().elements(); ++i) q.as<float>()[i] = static_cast<float>(i % 37) / 37;
+  const Tensor expected = std::move(attention(q, q, q).out);
+  const Context* mine = &default_context();
+  EXPECT_EQ(mine, &default_context());
+  EXPECT_GE(mine->threads(), 1);
+
+  constexpr int kCallers = 50;
+  const int before = threads_now();
+  std::atomic<int> arrived{0}, wrong{0};
+  std::atomic<bool> leave{false};
+  std::vector<std::thread> callers;
+  for (int n = 0; n < kCallers; ++n) {
+    callers.emplace_back([&] {
+      for (int again = 0; again < 5; ++again) {
+        const Tensor out = std::move(attention(q, q, q).out);
+        if (std::memcmp(out.as<float>(), expected.as<float>(),
+                        sizeof(float) * static_cast<std::size_t>(q.shape().elements())) != 0) {
+          ++wrong;
+        }
+      }
+      if (&default_context() == mine || &default_context().pool() != &mine->pool()) ++wrong;
+      ++arrived;
+      while (!leave) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+  while (arrived < kCallers) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_LE(threads_now(), before + kCallers);
+  leave = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+// fork() copies the Contexts but not their threads: the child still computes, and ends.
+TEST(Contexts, WorkAfterFork) {
+  if (kThreadSanitizer) GTEST_SKIP() << "the thread sanitizer does not follow fork()";
+  Tensor q({1, 8, 256, 32});
+  for (Index i = 0; i < q.shape().elements(); ++i) q.as<float>()[i] = static_cast<float>(i % 41) / 41;
+  auto own = std::make_unique<Context>(ContextOptions{.threads = 3});
+  Tensor expected(q.shape());
+  attention_forward(*own, q, q, q, {}, expected);
+  (void)attention(q, q, q);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // workers asleep: the harder case
+  const auto same = [&](const Tensor& out) {
+    return std::memcmp(out.as<float>(), expected.as<float>(),
+                       sizeof(float) * static_cast<std::size_t>(q.shape().elements())) == 0;
+  };
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    Tensor out(q.shape());
+    attention_forward(*own, q, q, q, {}, out);
+    const bool right = same(out) && same(attention(q, q, q).out);
+    own.reset();
+    // A Context made here has threads again.
+    Context fresh({.threads = 2});
+    attention_forward(fresh, q, q, q, {}, out);
+    _exit(right && same(out) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << (WIFSIGNALED(status) ? "the child hung" : "the child computed something else");
+  attention_forward(*own, q, q, q, {}, expected);
 }
 
 }  // namespace
