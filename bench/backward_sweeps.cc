@@ -99,7 +99,8 @@ class Sweeps {
     source.keys = tiles_.keys;
     source.first_key = range.begin;
     source.end_key = range.end;
-    const kernels::BackwardSums<float> sums{rows.dq, tiles_.dk, tiles_.dv, rows.q_stride, tiles_.dk_stride, tiles_.dv_stride};
+    const kernels::BackwardSums<float> sums{rows.dq,       tiles_.dk,        tiles_.dv,
+                                            rows.q_stride, tiles_.dk_stride, tiles_.dv_stride};
     rows_block.for_each_tile(range, source, Workspace<float>(), [&](const kernels::Tile<float>& tile) {
       use(backward_tile(tile, rows_block, range, rows, tiles_, false), sums);
     });
@@ -121,7 +122,8 @@ double best_ms(const Call& call) {
   for (int run = 0; run < 9; ++run) {
     const auto start = std::chrono::steady_clock::now();
     call();
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(
+        best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   return best;
 }

@@ -58,7 +58,7 @@ struct Visibility {
 // weights are those before. Which weight is dropped depends only on (seed, layer) and on the logical
 // place (batch item or sequence, head, query, key): never on tiles, threads or padding.
 struct Dropout {
-  double rate = 0;            // 0 ≤ rate < 1
+  double rate = 0;  // 0 ≤ rate < 1
   std::uint64_t seed = 0;
   std::uint64_t layer = 0;
 };
@@ -68,11 +68,11 @@ struct Dropout {
 struct AttentionOptions {
   std::optional<double> scale = std::nullopt;  // 1/sqrt(dim) unless given
   Visibility visible = Visibility::all();
-  double softcap = 0;                          // cap·tanh(score/cap); 0 means none
-  ConstTensorView alibi_slopes = {};           // [head]: score -= slope·|query position - key|
-  ConstTensorView bias = {};                   // broadcasts to [batch, head, query, key]
-  ConstTensorView mask = {};                   // boolean, true = attend; broadcasts likewise
-  ConstTensorView sinks = {};                  // [head]: one more logit a row, with no value
+  double softcap = 0;                                     // cap·tanh(score/cap); 0 means none
+  ConstTensorView alibi_slopes = {};                      // [head]: score -= slope·|query position - key|
+  ConstTensorView bias = {};                              // broadcasts to [batch, head, query, key]
+  ConstTensorView mask = {};                              // boolean, true = attend; broadcasts likewise
+  ConstTensorView sinks = {};                             // [head]: one more logit a row, with no value
   std::span<const Index> q_lengths = {}, k_lengths = {};  // per batch item, the rest is padding
   // Packed sequences: batch is 1, sequence s has the tokens starts[s] … starts[s+1]-1. Mask and bias
   // are then [sequence, head, longest query, longest key].
@@ -83,19 +83,21 @@ struct AttentionOptions {
 // What a call writes. Empty views are not computed; asking for more never changes a bit of the rest.
 // Statistics have the accumulation type: f64 for f64, f32 for all others.
 struct AttentionOutputs {
-  TensorView out;                      // [batch, head, query, value dim], dtype of q
-  TensorView lse = {};                 // [batch, head, query]: log of the softmax denominator, nats
-  TensorView max = {};                 // [batch, head, query]: largest score
-  TensorView entropy = {};             // [batch, head, query]: nats, of the weights and the sink
-  TensorView sink_weight = {};         // [batch, head, query]: what the sink took
-  TensorView weights = {};             // [batch, head, query, key]; packed: [sequence, head, longest…]
-  TensorView topk_index = {};          // [batch, head, query, k ≤ 32] i64, heaviest first, -1: none
-  TensorView topk_weight = {};         // [batch, head, query, k]
-  TensorView received = {};            // [batch, head, key]: sum of the weights over the queries
+  TensorView out;               // [batch, head, query, value dim], dtype of q
+  TensorView lse = {};          // [batch, head, query]: log of the softmax denominator, nats
+  TensorView max = {};          // [batch, head, query]: largest score
+  TensorView entropy = {};      // [batch, head, query]: nats, of the weights and the sink
+  TensorView sink_weight = {};  // [batch, head, query]: what the sink took
+  TensorView weights = {};      // [batch, head, query, key]; packed: [sequence, head, longest…]
+  TensorView topk_index = {};   // [batch, head, query, k ≤ 32] i64, heaviest first, -1: none
+  TensorView topk_weight = {};  // [batch, head, query, k]
+  TensorView received = {};     // [batch, head, key]: sum of the weights over the queries
 };
 
 // The first call of a newcomer: allocates, returns the output and its log-sum-exp.
-struct AttentionResult { Tensor out, lse; };
+struct AttentionResult {
+  Tensor out, lse;
+};
 [[nodiscard]] AttentionResult attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                                         const AttentionOptions& options = {});
 
@@ -109,18 +111,20 @@ void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, Const
 // Gradients of a loss with respect to the inputs, given dout, its gradient with respect to out. The
 // weights are recomputed from lse; nothing else needs to be kept. An empty view is not computed;
 // every element of the others is written. Takes every option of the forward call.
-struct AttentionSaved { ConstTensorView q, k, v, out, lse; };
+struct AttentionSaved {
+  ConstTensorView q, k, v, out, lse;
+};
 struct AttentionGrads {
-  TensorView dq, dk, dv;      // shape and dtype of q, k, v
-  TensorView dbias = {};      // shape of options.bias: summed over what was broadcast; accumulation type
-  TensorView dsinks = {};     // [head], accumulation type
+  TensorView dq, dk, dv;   // shape and dtype of q, k, v
+  TensorView dbias = {};   // shape of options.bias: summed over what was broadcast; accumulation type
+  TensorView dsinks = {};  // [head], accumulation type
 };
 void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
                         const AttentionOptions& options, const AttentionGrads& grads);
 
 // One part of one head's weight matrix, exactly as the fast path used it: [queries, keys].
 struct WeightSlice {
-  Index batch = 0, head = 0;   // packed: batch is the sequence
+  Index batch = 0, head = 0;  // packed: batch is the sequence
   Range queries, keys;
 };
 void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
@@ -134,8 +138,7 @@ void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, Co
 // or the largest weight of its block of queries × keys.
 enum class Pool { mean, max };
 void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
-                        const AttentionOptions& options, const WeightSlice& slice, Pool pool,
-                        TensorView map);
+                        const AttentionOptions& options, const WeightSlice& slice, Pool pool, TensorView map);
 
 // Adds the attention over other keys to (out, lse). Any order; (0, -inf) changes no bit.
 void merge(TensorView out, TensorView lse, ConstTensorView other_out, ConstTensorView other_lse);

@@ -12,13 +12,13 @@ namespace headlight {
 
 enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
 
-[[nodiscard]] std::string_view name_of(SimdTarget target) noexcept;      // "avx2"
-[[nodiscard]] SimdTarget parse_simd_target(std::string_view name);       // throws Error
-[[nodiscard]] std::vector<SimdTarget> supported_targets();               // on this CPU, best first
+[[nodiscard]] std::string_view name_of(SimdTarget target) noexcept;  // "avx2"
+[[nodiscard]] SimdTarget parse_simd_target(std::string_view name);   // throws Error
+[[nodiscard]] std::vector<SimdTarget> supported_targets();           // on this CPU, best first
 
 struct ContextOptions {
-  int threads = 0;                              // 0: one per core that this process may use
-  SimdTarget target = SimdTarget::automatic;    // automatic: the best this CPU has
+  int threads = 0;                            // 0: one per core that this process may use
+  SimdTarget target = SimdTarget::automatic;  // automatic: the best this CPU has
 };
 
 class ThreadPool;  // src/core/thread_pool.h

@@ -6,8 +6,8 @@
 
 namespace headlight::reference {
 
-void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
-               const AttentionOptions& options, const AttentionOutputs& outputs);
+void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+               const AttentionOutputs& outputs);
 
 void attention_backward(const AttentionSaved& saved, ConstTensorView dout, const AttentionOptions& options,
                         const AttentionGrads& grads);

@@ -33,8 +33,12 @@ enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, boolean };
 [[nodiscard]] bool is_float(DType dtype) noexcept;
 
 // 16-bit floats are stored as their bits; the conversions round to nearest even and keep NaN.
-struct F16 { std::uint16_t bits = 0; };
-struct BF16 { std::uint16_t bits = 0; };
+struct F16 {
+  std::uint16_t bits = 0;
+};
+struct BF16 {
+  std::uint16_t bits = 0;
+};
 [[nodiscard]] float to_float(F16 x) noexcept;
 [[nodiscard]] float to_float(BF16 x) noexcept;
 [[nodiscard]] F16 to_f16(double x) noexcept;
@@ -50,7 +54,7 @@ struct Shape {
   Shape(std::initializer_list<Index> list);
   explicit Shape(std::span<const Index> list);
   [[nodiscard]] Index operator[](int axis) const { return dims[static_cast<std::size_t>(axis)]; }
-  [[nodiscard]] Index elements() const;  // throws Error when the product does not fit
+  [[nodiscard]] Index elements() const;    // throws Error when the product does not fit
   [[nodiscard]] std::string text() const;  // "[2, 12, 128, 64]"
   bool operator==(const Shape&) const = default;
 };
@@ -72,7 +76,9 @@ class ConstTensorView {
   [[nodiscard]] Index stride(int axis) const { return strides_[axis]; }
   [[nodiscard]] const void* data() const noexcept { return data_; }
   template <class T>
-  [[nodiscard]] const T* as() const noexcept { return static_cast<const T*>(data_); }
+  [[nodiscard]] const T* as() const noexcept {
+    return static_cast<const T*>(data_);
+  }
 
   // One element as double, whatever the dtype. For reading, printing and the reference.
   [[nodiscard]] double at(Index a) const { return load(a * strides_[0]); }
@@ -103,7 +109,9 @@ class TensorView : public ConstTensorView {
 
   [[nodiscard]] void* data() const noexcept { return const_cast<void*>(data_); }
   template <class T>
-  [[nodiscard]] T* as() const noexcept { return static_cast<T*>(data()); }
+  [[nodiscard]] T* as() const noexcept {
+    return static_cast<T*>(data());
+  }
 
   // Rounds once, to nearest even, to the view's dtype.
   void set(Index a, double x) const { store(a * strides_[0], x); }
@@ -139,14 +147,22 @@ class Tensor {
   operator ConstTensorView() { return view(); }        // NOLINT: exact, so that -Wconversion stays silent
   operator TensorView() { return view(); }             // NOLINT
   template <class T>
-  [[nodiscard]] T* as() noexcept { return reinterpret_cast<T*>(data_.get()); }
+  [[nodiscard]] T* as() noexcept {
+    return reinterpret_cast<T*>(data_.get());
+  }
   template <class T>
-  [[nodiscard]] const T* as() const noexcept { return reinterpret_cast<const T*>(data_.get()); }
+  [[nodiscard]] const T* as() const noexcept {
+    return reinterpret_cast<const T*>(data_.get());
+  }
   template <class... At>
-  [[nodiscard]] double at(At... at) const { return view().at(at...); }
+  [[nodiscard]] double at(At... at) const {
+    return view().at(at...);
+  }
 
  private:
-  struct Free { void operator()(std::byte* p) const noexcept; };
+  struct Free {
+    void operator()(std::byte* p) const noexcept;
+  };
   std::unique_ptr<std::byte, Free> data_;
   DType dtype_ = DType::f32;
   Shape shape_;

@@ -87,7 +87,8 @@ class Backward {
 
   void load_block(const Unit& unit, Index first, const GradRows<T>& all, int worker) {
     const GradRows<T> rows = rows_from(all, first);
-    const auto n = static_cast<std::size_t>(std::min<Index>(kBlockRows, unit_rows(unit) - first) * rows.q_stride);
+    const auto n =
+        static_cast<std::size_t>(std::min<Index>(kBlockRows, unit_rows(unit) - first) * rows.q_stride);
     std::memset(rows.dq, 0, sizeof(T) * n);
     std::memset(rows.q, 0, sizeof(T) * n);
     const Block<T> block = block_of(unit, first, rows.q);
@@ -116,7 +117,8 @@ class Backward {
       for (Index first = 0; first < unit_rows(unit); first += kBlockRows) {
         const Block<T> block = block_of(unit, first, nullptr);
         const GradRows<T> rows = rows_from(all, first);
-        const kernels::BackwardSums<T> sums{rows.dq, space.dk, space.dv, rows.q_stride, space.dk_stride, space.dv_stride};
+        const kernels::BackwardSums<T> sums{rows.dq,       space.dk,        space.dv,
+                                            rows.q_stride, space.dk_stride, space.dv_stride};
         block.for_each_tile(range, source, none, [&](const kernels::Tile<T>& seen) {
           const kernels::BackwardTile<T> b = backward_tile(seen, block, range, rows, space, careful);
           backward_.keys(b, sums);
@@ -136,14 +138,15 @@ class Backward {
     const double cap = problem_.options->softcap;
     for (Index j = 0; j < keys; ++j) {
       const Index token = s.k_start + begin + j;
-      store(grads_.dk, s.batch, unit.kv_head, token, space.dk + j * space.dk_stride, static_cast<T>(cap > 0 ? cap : kLn2),
-            &finite);
+      store(grads_.dk, s.batch, unit.kv_head, token, space.dk + j * space.dk_stride,
+            static_cast<T>(cap > 0 ? cap : kLn2), &finite);
       store(grads_.dv, s.batch, unit.kv_head, token, space.dv + j * space.dv_stride, T{1}, &finite);
     }
     return finite;
   }
 
-  void store(const TensorView& view, Index batch, Index head, Index token, const T* row, T factor, bool* finite) const {
+  void store(const TensorView& view, Index batch, Index head, Index token, const T* row, T factor,
+             bool* finite) const {
     if (view.empty()) return;
     kernels_.store_row(row, static_cast<int>(view.dim(3)), factor, problem_.dtype,
                        const_cast<void*>(token_row(view, batch, head, token)), finite);
@@ -165,7 +168,8 @@ class Backward {
     const GradTiles<T> tiles = space(worker);
     for (Index first = 0; first < unit_rows(unit); first += kBlockRows) load_block(unit, first, rows, worker);
     const auto nothing = [](Index) {};
-    for (Index t = 0; t < tiles_; ++t) finite = run_tile(unit, t, rows, tiles, careful, nothing, nothing) && finite;
+    for (Index t = 0; t < tiles_; ++t)
+      finite = run_tile(unit, t, rows, tiles, careful, nothing, nothing) && finite;
     for (Index first = 0; first < unit_rows(unit); first += kBlockRows) {
       finite = store_queries(unit, first, rows) && finite;
     }
@@ -211,7 +215,8 @@ class Backward {
       }
     });
     for (Index u = 0; u < units; ++u) {
-      if (!finite[static_cast<std::size_t>(u)].load()) (void)run_unit(unit_of(problem_, start + u), rows_of(u), 0, true);
+      if (!finite[static_cast<std::size_t>(u)].load())
+        (void)run_unit(unit_of(problem_, start + u), rows_of(u), 0, true);
     }
   }
 
@@ -229,9 +234,10 @@ class Backward {
 };
 
 template <class T>
-void run_backward(Context& ctx, const Problem& problem, const AttentionSaved& saved, const ConstTensorView& dout,
-                  const AttentionGrads& grads) {
-  if (!grads.dq.empty() || !grads.dk.empty() || !grads.dv.empty()) Backward<T>(ctx, problem, saved, dout, grads).run();
+void run_backward(Context& ctx, const Problem& problem, const AttentionSaved& saved,
+                  const ConstTensorView& dout, const AttentionGrads& grads) {
+  if (!grads.dq.empty() || !grads.dk.empty() || !grads.dv.empty())
+    Backward<T>(ctx, problem, saved, dout, grads).run();
   if (!grads.dbias.empty()) bias_gradient<T>(ctx, problem, saved, dout, grads.dbias);
   if (!grads.dsinks.empty()) sink_gradient<T>(ctx, problem, saved, dout, grads.dsinks);
 }

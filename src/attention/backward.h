@@ -21,10 +21,10 @@ template <class T>
 // Rows of a unit, all that the tiles need of them: [rows][stride] each.
 template <class T>
 struct GradRows {
-  T* q = nullptr;        // scaled as in the forward pass
+  T* q = nullptr;  // scaled as in the forward pass
   T* dout = nullptr;
   T* dq = nullptr;
-  T* shift = nullptr;    // per row
+  T* shift = nullptr;  // per row
   T* delta = nullptr;
   Index q_stride = 0, dout_stride = 0;
 
@@ -48,7 +48,7 @@ struct GradTiles {
   T *keys = nullptr, *value_keys = nullptr, *key_rows = nullptr;
   T *dk = nullptr, *dv = nullptr;
   T *scores = nullptr, *dp = nullptr;
-  T* row = nullptr;             // one row of out, converted
+  T* row = nullptr;  // one row of out, converted
   bool* seen = nullptr;
   Index dk_stride = 0, dv_stride = 0, scores_stride = 0;
 
@@ -80,7 +80,8 @@ struct GradTiles {
   }
 };
 
-[[nodiscard]] inline const void* token_row(const ConstTensorView& view, Index batch, Index head, Index token) {
+[[nodiscard]] inline const void* token_row(const ConstTensorView& view, Index batch, Index head,
+                                           Index token) {
   return static_cast<const std::byte*>(view.data()) +
          (batch * view.stride(0) + head * view.stride(1) + token * view.stride(2)) *
              static_cast<Index>(size_of(view.dtype()));
@@ -88,8 +89,9 @@ struct GradTiles {
 
 // dout, lse and delta of the block's rows, at `rows` (already moved to the block's first row).
 template <class T>
-void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& backward, const AttentionSaved& saved,
-                    const ConstTensorView& dout, const GradRows<T>& rows, T* scratch) {
+void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& backward,
+                    const AttentionSaved& saved, const ConstTensorView& dout, const GradRows<T>& rows,
+                    T* scratch) {
   const Problem& problem = block.problem;
   const Sequence& sequence = block.unit.sequence;
   const int n = static_cast<int>(problem.value_dim);
@@ -97,7 +99,8 @@ void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& ba
     T* to = rows.dout + r * rows.dout_stride;
     const Index token = sequence.q_start + block.query[r];
     std::memset(to, 0, sizeof(T) * static_cast<std::size_t>(rows.dout_stride));
-    const double lse = static_cast<double>(saved.lse.as<T>()[statistic_offset(saved.lse, sequence, block.head[r], block.query[r])]);
+    const double lse = static_cast<double>(
+        saved.lse.as<T>()[statistic_offset(saved.lse, sequence, block.head[r], block.query[r])]);
     rows.shift[r] = static_cast<T>(lse * kLog2E);
     rows.delta[r] = 0;
     // A row that sees no key has no gradient, whatever dout says of it.
@@ -106,28 +109,32 @@ void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& ba
       continue;
     }
     block.kernels.load_row(token_row(dout, sequence.batch, block.head[r], token), problem.dtype, n, T{1}, to);
-    block.kernels.load_row(token_row(saved.out, sequence.batch, block.head[r], token), problem.dtype, n, T{1}, scratch);
+    block.kernels.load_row(token_row(saved.out, sequence.batch, block.head[r], token), problem.dtype, n, T{1},
+                           scratch);
     rows.delta[r] = backward.dot(to, scratch, n);
   }
 }
 
 // Packs a tile of the unit's keys and values in the three forms that the gradients need.
 template <class T>
-void pack_tile(const Problem& problem, const kernels::AttentionKernels<T>& kernels, const Unit& unit, Range range,
-               const GradTiles<T>& space) {
+void pack_tile(const Problem& problem, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
+               Range range, const GradTiles<T>& space) {
   const Sequence& s = unit.sequence;
   const int n = static_cast<int>(range.size());
   const void* k = token_row(problem.k, s.batch, unit.kv_head, s.k_start + range.begin);
   const void* v = token_row(problem.v, s.batch, unit.kv_head, s.k_start + range.begin);
   kernels.pack_keys(k, problem.dtype, problem.k.stride(2), n, static_cast<int>(problem.dim), space.keys);
-  kernels.pack_keys(v, problem.dtype, problem.v.stride(2), n, static_cast<int>(problem.value_dim), space.value_keys);
-  kernels.pack_values(k, problem.dtype, problem.k.stride(2), n, static_cast<int>(problem.dim), space.key_rows);
+  kernels.pack_keys(v, problem.dtype, problem.v.stride(2), n, static_cast<int>(problem.value_dim),
+                    space.value_keys);
+  kernels.pack_values(k, problem.dtype, problem.k.stride(2), n, static_cast<int>(problem.dim),
+                      space.key_rows);
 }
 
 // The tile as the kernels take it: `tile` from Block::for_each_tile, rows at `rows`.
 template <class T>
-[[nodiscard]] kernels::BackwardTile<T> backward_tile(const kernels::Tile<T>& tile, const Block<T>& block, Range range,
-                                                     const GradRows<T>& rows, const GradTiles<T>& space, bool careful) {
+[[nodiscard]] kernels::BackwardTile<T> backward_tile(const kernels::Tile<T>& tile, const Block<T>& block,
+                                                     Range range, const GradRows<T>& rows,
+                                                     const GradTiles<T>& space, bool careful) {
   kernels::BackwardTile<T> b;
   b.tile = tile;
   b.tile.value_dim = static_cast<int>(block.problem.value_dim);
@@ -150,10 +157,10 @@ template <class T>
 
 // The gradients of the bias and the sinks, each a pass of its own.
 template <class T>
-void bias_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved, const ConstTensorView& dout,
-                   const TensorView& dbias);
+void bias_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
+                   const ConstTensorView& dout, const TensorView& dbias);
 template <class T>
-void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved, const ConstTensorView& dout,
-                   const TensorView& dsinks);
+void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
+                   const ConstTensorView& dout, const TensorView& dsinks);
 
 }  // namespace headlight

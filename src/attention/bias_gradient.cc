@@ -68,7 +68,8 @@ class BiasGradient {
     auto* memory = reinterpret_cast<T*>(ctx_.scratch(worker, bytes_));
     const GradTiles<T> space(memory, problem_, plan_);
     const GradRows<T> rows(memory + rows_at_, problem_, kBlockRows);
-    auto* sums = reinterpret_cast<double*>(reinterpret_cast<std::byte*>(memory) + bytes_) - kernels::kMaxTileKeys;
+    auto* sums =
+        reinterpret_cast<double*>(reinterpret_cast<std::byte*>(memory) + bytes_) - kernels::kMaxTileKeys;
     std::fill(sums, sums + kernels::kMaxTileKeys, 0.0);
     const Index begin = t * plan_.tile_keys;
     for (Index item = items.begin; item < items.end; ++item) {
@@ -97,7 +98,8 @@ class BiasGradient {
     queries.q_stride = rows.q_stride;
     for (Index first = 0; first < unit.sequence.q_rows; first += kBlockRows) {
       const Block<T> block(problem_, plan_, kernels_, unit, first,
-                           static_cast<int>(std::min<Index>(kBlockRows, unit.sequence.q_rows - first)), queries);
+                           static_cast<int>(std::min<Index>(kBlockRows, unit.sequence.q_rows - first)),
+                           queries);
       load_grad_rows(block, backward_, saved_, dout_, rows, space.row);
       block.for_each_tile(range, source, queries, [&](const kernels::Tile<T>& tile) {
         kernels::BackwardTile<T> b = backward_tile(tile, block, range, rows, space, false);
@@ -111,7 +113,8 @@ class BiasGradient {
     }
   }
 
-  void add_row(Index item, Index head, Index query, int begin, int end, Index first_key, const T* ds, double* sums) const {
+  void add_row(Index item, Index head, Index query, int begin, int end, Index first_key, const T* ds,
+               double* sums) const {
     if (to_.size[3] == 1) {
       double sum = 0;
       for (int j = begin; j < end; ++j) sum += static_cast<double>(ds[j]);
@@ -141,15 +144,15 @@ class BiasGradient {
 }  // namespace
 
 template <class T>
-void bias_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved, const ConstTensorView& dout,
-                   const TensorView& dbias) {
+void bias_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
+                   const ConstTensorView& dout, const TensorView& dbias) {
   BiasGradient<T>(ctx, problem, saved, dout, dbias).run();
 }
 
 // The sink is a key whose value is zero: its gradient is p·(0 - delta), summed over batch and queries.
 template <class T>
-void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved, const ConstTensorView& dout,
-                   const TensorView& dsinks) {
+void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
+                   const ConstTensorView& dout, const TensorView& dsinks) {
   ctx.pool().run(problem.q_heads, ctx.threads(), [&](int, Index head) {
     const double sink = problem.options->sinks.at(head);
     double sum = 0;
@@ -158,13 +161,15 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
       for (Index i = 0; i < sequence.q_len; ++i) {
         const Index token = sequence.q_start + i;
         const double lse = saved.lse.at(sequence.batch, head, token);
-        if (problem.keys_for(sequence, i).size() == 0 || lse == -std::numeric_limits<double>::infinity()) continue;
+        if (problem.keys_for(sequence, i).size() == 0 || lse == -std::numeric_limits<double>::infinity())
+          continue;
         double delta = 0;
         for (Index d = 0; d < problem.value_dim; ++d) {
           delta += dout.at(sequence.batch, head, token, d) * saved.out.at(sequence.batch, head, token, d);
         }
         // A row whose keys are all masked has no gradient, whatever dout says of it.
-        if (!std::isfinite(delta) && reference::softmax_row(problem, sequence, head, i).keys.empty()) continue;
+        if (!std::isfinite(delta) && reference::softmax_row(problem, sequence, head, i).keys.empty())
+          continue;
         sum -= std::exp(sink - lse) * delta;
       }
     }
@@ -172,9 +177,13 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
   });
 }
 
-template void bias_gradient<float>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&, const TensorView&);
-template void bias_gradient<double>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&, const TensorView&);
-template void sink_gradient<float>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&, const TensorView&);
-template void sink_gradient<double>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&, const TensorView&);
+template void bias_gradient<float>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
+                                   const TensorView&);
+template void bias_gradient<double>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
+                                    const TensorView&);
+template void sink_gradient<float>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
+                                   const TensorView&);
+template void sink_gradient<double>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
+                                    const TensorView&);
 
 }  // namespace headlight

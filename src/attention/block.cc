@@ -24,8 +24,9 @@ const void* element(ConstTensorView view, Index offset) {
 
 template <class T>
 std::size_t Workspace<T>::bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements) {
-  const Index elements = kBlockRows * (padded<T>(problem.dim) + padded<T>(plan.tile_keys) +
-                                       2 * padded<T>(plan.value_dim) + 4 + kNoteBytes / static_cast<Index>(sizeof(T)));
+  const Index elements =
+      kBlockRows * (padded<T>(problem.dim) + padded<T>(plan.tile_keys) + 2 * padded<T>(plan.value_dim) + 4 +
+                    kNoteBytes / static_cast<Index>(sizeof(T)));
   return (static_cast<std::size_t>(elements) + packed_elements) * sizeof(T);
 }
 
@@ -56,8 +57,9 @@ Workspace<T>::Workspace(std::byte* memory, const Problem& problem, const TilePla
 }
 
 template <class T>
-Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan, const kernels::AttentionKernels<T>& the_kernels,
-                const Unit& the_unit, Index first, int row_count, const Workspace<T>& workspace)
+Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan,
+                const kernels::AttentionKernels<T>& the_kernels, const Unit& the_unit, Index first,
+                int row_count, const Workspace<T>& workspace)
     : problem(the_problem), plan(the_plan), kernels(the_kernels), unit(the_unit), rows(row_count) {
   const double cap = problem.options->softcap;
   const T factor = static_cast<T>(cap > 0 ? problem.scale / cap : problem.scale * kLog2e);
@@ -111,8 +113,8 @@ void Block<T>::prepare_rules() {
 }
 
 template <class T>
-void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
-          Range range, T* keys, T* values) {
+void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
+          const Unit& unit, Range range, T* keys, T* values) {
   const Sequence& sequence = unit.sequence;
   const Index columns = round_up(plan.value_dim, kernels.panel);
   const auto row = [&](ConstTensorView view, Index key) {
@@ -122,8 +124,8 @@ void pack(const Problem& problem, const TilePlan& plan, const kernels::Attention
   for (Index first = range.begin; first < range.end; first += plan.tile_keys) {
     const int n = static_cast<int>(std::min<Index>(plan.tile_keys, range.end - first));
     const Index offset = first - range.begin;
-    kernels.pack_keys(row(problem.k, first), problem.dtype, problem.k.stride(2), n, static_cast<int>(problem.dim),
-                      keys + offset * problem.dim);
+    kernels.pack_keys(row(problem.k, first), problem.dtype, problem.k.stride(2), n,
+                      static_cast<int>(problem.dim), keys + offset * problem.dim);
     if (values != nullptr) {
       kernels.pack_values(row(problem.v, first), problem.dtype, problem.v.stride(2), n,
                           static_cast<int>(problem.value_dim), values + offset * columns);
@@ -135,9 +137,9 @@ template struct Workspace<float>;
 template struct Workspace<double>;
 template struct Block<float>;
 template struct Block<double>;
-template void pack<float>(const Problem&, const TilePlan&, const kernels::AttentionKernels<float>&, const Unit&, Range,
-                          float*, float*);
-template void pack<double>(const Problem&, const TilePlan&, const kernels::AttentionKernels<double>&, const Unit&, Range,
-                           double*, double*);
+template void pack<float>(const Problem&, const TilePlan&, const kernels::AttentionKernels<float>&,
+                          const Unit&, Range, float*, float*);
+template void pack<double>(const Problem&, const TilePlan&, const kernels::AttentionKernels<double>&,
+                           const Unit&, Range, double*, double*);
 
 }  // namespace headlight

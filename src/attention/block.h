@@ -13,7 +13,7 @@ namespace headlight {
 struct Unit {
   Sequence sequence;
   Index kv_head = 0;
-  Index first_head = 0, heads = 1;    // the query heads that are its rows
+  Index first_head = 0, heads = 1;  // the query heads that are its rows
 };
 
 [[nodiscard]] inline Unit unit_of(const Problem& problem, Index number) {
@@ -24,11 +24,11 @@ struct Unit {
 // The keys and values of one unit as the kernels read them.
 template <class T>
 struct KeySource {
-  const T* keys = nullptr;            // packed tile after tile, from first_key on
-  const T* values = nullptr;          // packed likewise, or the caller's rows
-  Index first_key = 0, end_key = 0;   // a last tile that is cut short has shorter value panels
+  const T* keys = nullptr;           // packed tile after tile, from first_key on
+  const T* values = nullptr;         // packed likewise, or the caller's rows
+  Index first_key = 0, end_key = 0;  // a last tile that is cut short has shorter value panels
   bool values_in_place = false;
-  Index value_stride = 0;             // of values in place
+  Index value_stride = 0;  // of values in place
 };
 
 // Scratch of one worker, carved from one allocation.
@@ -37,11 +37,12 @@ struct Workspace {
   T* q = nullptr;
   T* scores = nullptr;
   kernels::SoftmaxState<T> total, part;
-  std::byte* notes = nullptr;         // kNoteBytes for every row: what a sweep remembers of it
-  T* packed = nullptr;                // room for keys and values packed by this worker alone
+  std::byte* notes = nullptr;  // kNoteBytes for every row: what a sweep remembers of it
+  T* packed = nullptr;         // room for keys and values packed by this worker alone
   Index q_stride = 0, scores_stride = 0;
 
-  [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan, std::size_t packed_elements);
+  [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan,
+                                         std::size_t packed_elements);
   static constexpr Index kNoteBytes = 768;
   [[nodiscard]] static Index padded_columns(const TilePlan& plan);  // stride of acc
   Workspace() = default;
@@ -61,22 +62,23 @@ struct Block {
   const kernels::AttentionKernels<T>& kernels;
   const Unit& unit;
   int rows = 0;
-  Index query[kBlockRows];            // inside the sequence
+  Index query[kBlockRows];  // inside the sequence
   Index head[kBlockRows];
-  KeyRun keys[kBlockRows];            // what each row sees
-  Range all_keys;                     // and all rows together
+  KeyRun keys[kBlockRows];  // what each row sees
+  Range all_keys;           // and all rows together
   kernels::RowRule<T> rule[kBlockRows];
   kernels::ScoreRules<T> rules;
   kernels::DropoutRows dropout;
 
   // Rows first … first+rows-1 of the unit; loads their queries into workspace.q, scaled, unless null.
-  Block(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
-        Index first, int rows, const Workspace<T>& workspace);
+  Block(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
+        const Unit& unit, Index first, int rows, const Workspace<T>& workspace);
 
   // Calls use(tile) for every tile of keys first … end-1 that some row sees, in order. `range` is cut
   // at tile borders.
   template <class Use>
-  void for_each_tile(Range range, const KeySource<T>& source, const Workspace<T>& workspace, const Use& use) const;
+  void for_each_tile(Range range, const KeySource<T>& source, const Workspace<T>& workspace,
+                     const Use& use) const;
 
  private:
   void prepare_rules();
@@ -93,8 +95,8 @@ void for_each_segment(const Block<T>& block, const Use& use) {
 
 // Packs keys [range) of the unit into `keys` and `values`; range.begin is a multiple of the tile.
 template <class T>
-void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
-          Range range, T* keys, T* values);
+void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
+          const Unit& unit, Range range, T* keys, T* values);
 
 template <class T>
 template <class Use>

@@ -75,7 +75,8 @@ class Forward {
   // Packs keys [range) of a unit at `memory`.
   [[nodiscard]] KeySource<T> packed(const Unit& unit, Range range, T* memory) const {
     KeySource<T> source = packed_at(unit, range, memory);
-    pack(problem_, plan_, kernels_, unit, range, memory, source.values_in_place ? nullptr : values_at(range, memory));
+    pack(problem_, plan_, kernels_, unit, range, memory,
+         source.values_in_place ? nullptr : values_at(range, memory));
     return source;
   }
   [[nodiscard]] T* values_at(Range range, T* memory) const {
@@ -104,7 +105,9 @@ class Forward {
     bytes_ = Workspace<T>::bytes(problem_, plan_, static_cast<std::size_t>(packed));
     for (int w = 0; w < workers; ++w) (void)ctx_.scratch(w, bytes_);
   }
-  [[nodiscard]] Workspace<T> workspace(int worker) { return Workspace<T>(ctx_.scratch(worker, bytes_), problem_, plan_); }
+  [[nodiscard]] Workspace<T> workspace(int worker) {
+    return Workspace<T>(ctx_.scratch(worker, bytes_), problem_, plan_);
+  }
 
   // Short sequences are over before the hardware has seen a pattern: fetch what this worker probably
   // takes next while it computes.
@@ -118,7 +121,8 @@ class Forward {
       const Index row = view.dim(3) * size;
       if (row * view.dim(2) > kMost) return;
       for (Index i = 0; i < view.dim(2); ++i) {
-        for (Index x = 0; x < row; x += kLine) __builtin_prefetch(first + i * view.stride(2) * size + x, 0, 2);
+        for (Index x = 0; x < row; x += kLine)
+          __builtin_prefetch(first + i * view.stride(2) * size + x, 0, 2);
       }
     };
     fetch(problem_.k, head);
@@ -145,7 +149,8 @@ class Forward {
     at_once = std::min(at_once, units);
     reserve_workers(workers, 0);
     const Index size = packed_elements(problem_.k_longest);
-    T* memory = reinterpret_cast<T*>(ctx_.scratch(Context::kShared, static_cast<std::size_t>(size * at_once) * sizeof(T)));
+    T* memory = reinterpret_cast<T*>(
+        ctx_.scratch(Context::kShared, static_cast<std::size_t>(size * at_once) * sizeof(T)));
     const Index tiles = plan_.tiles(problem_.k_longest);
     const Index blocks = (problem_.q_longest * problem_.group + kBlockRows - 1) / kBlockRows;
     for (Index start = 0; start < units; start += at_once) {
@@ -203,7 +208,8 @@ class Forward {
       const Range range{begin, std::min(begin + plan_.segment_keys, block.all_keys.end)};
       if (range.size() <= 0 || range.end <= block.all_keys.begin) return reset(state_of(task), block.rows);
       T* keep[kBlockRows];
-      absorb_range(block, range, packed(unit, range, space.packed), space, state_of(task), kept_rows(block, keep), false);
+      absorb_range(block, range, packed(unit, range, space.packed), space, state_of(task),
+                   kept_rows(block, keep), false);
     });
     std::atomic<bool> finite{true};
     ctx_.pool().run(units, workers, [&](int worker, Index number) {
@@ -253,8 +259,8 @@ class Forward {
   }
 
   template <class SourceFor>
-  [[nodiscard]] bool attend(const Block<T>& block, const Workspace<T>& space, const SourceFor& source_for, bool careful,
-                            RowScale<T>* scale) {
+  [[nodiscard]] bool attend(const Block<T>& block, const Workspace<T>& space, const SourceFor& source_for,
+                            bool careful, RowScale<T>* scale) {
     T* keep[kBlockRows];
     T* const* kept = kept_rows(block, keep);
     bool first = true;
@@ -276,25 +282,30 @@ class Forward {
 
   [[nodiscard]] T* weights_row(const Block<T>& block, int r) const {
     const TensorView& w = outputs_.weights;
-    return w.as<T>() + block.unit.sequence.item * w.stride(0) + block.head[r] * w.stride(1) + block.query[r] * w.stride(2);
+    return w.as<T>() + block.unit.sequence.item * w.stride(0) + block.head[r] * w.stride(1) +
+           block.query[r] * w.stride(2);
   }
 
   // Writes the rows' outputs; false when one is not finite.
-  [[nodiscard]] bool finish(const Block<T>& block, const kernels::SoftmaxState<T>& total, RowScale<T>* scale) {
+  [[nodiscard]] bool finish(const Block<T>& block, const kernels::SoftmaxState<T>& total,
+                            RowScale<T>* scale) {
     bool finite = true;
     const Sequence& sequence = block.unit.sequence;
     const ConstTensorView& sinks = problem_.options->sinks;
     for (int r = 0; r < block.rows; ++r) {
       const bool real = block.query[r] < sequence.q_len;
-      const double sink = sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
+      const double sink =
+          sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
       scale[r] = row_scale(total.max[r], total.sum[r], sink, !outputs_.lse.empty());
       const TensorView& out = outputs_.out;
       const Index at = statistic_offset(out, sequence, block.head[r], block.query[r]);
-      kernels_.store_row(total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim),
-                         out_factor(scale[r]), problem_.dtype,
-                         static_cast<std::byte*>(out.data()) + at * static_cast<Index>(size_of(problem_.dtype)), &finite);
+      kernels_.store_row(
+          total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim), out_factor(scale[r]),
+          problem_.dtype,
+          static_cast<std::byte*>(out.data()) + at * static_cast<Index>(size_of(problem_.dtype)), &finite);
       const auto put = [&](const TensorView& view, double x) {
-        if (!view.empty()) view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
+        if (!view.empty())
+          view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
       };
       put(outputs_.lse, scale[r].lse);
       put(outputs_.max, scale[r].max);
@@ -362,10 +373,12 @@ void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, Const
   attention_forward(ctx, q, k, v, options, AttentionOutputs{.out = out, .lse = lse});
 }
 
-AttentionResult attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options) {
+AttentionResult attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                          const AttentionOptions& options) {
   const Problem problem = check_call("attention", q, k, v, options);
-  AttentionResult result{Tensor({q.dim(0), q.dim(1), q.dim(2), v.dim(3)}, q.dtype()),
-                         Tensor({q.dim(0), q.dim(1), q.dim(2)}, problem.dtype == DType::f64 ? DType::f64 : DType::f32)};
+  AttentionResult result{
+      Tensor({q.dim(0), q.dim(1), q.dim(2), v.dim(3)}, q.dtype()),
+      Tensor({q.dim(0), q.dim(1), q.dim(2)}, problem.dtype == DType::f64 ? DType::f64 : DType::f32)};
   attention_forward(default_context(), q, k, v, options, result.out, result.lse);
   return result;
 }

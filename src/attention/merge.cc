@@ -14,11 +14,14 @@ void check_merge(const ConstTensorView& out, const ConstTensorView& lse, const C
   const auto refuse = [](const char* code, const std::string& what) {
     throw Error(ErrorKind::input, code, concat("merge: ", what));
   };
-  if (out.rank() != 4) refuse("merge.rank", concat("out has rank ", out.rank(), "; need [batch, head, query, dim]"));
-  if (lse.rank() != 3) refuse("merge.rank", concat("lse has rank ", lse.rank(), "; need [batch, head, query]"));
+  if (out.rank() != 4)
+    refuse("merge.rank", concat("out has rank ", out.rank(), "; need [batch, head, query, dim]"));
+  if (lse.rank() != 3)
+    refuse("merge.rank", concat("lse has rank ", lse.rank(), "; need [batch, head, query]"));
   if (other_out.shape() != out.shape() || other_lse.shape() != lse.shape()) {
-    refuse("merge.shape", concat("out is ", out.shape().text(), " and lse ", lse.shape().text(), " but the other part has ",
-                                 other_out.shape().text(), " and ", other_lse.shape().text(), "; need the same shapes"));
+    refuse("merge.shape",
+           concat("out is ", out.shape().text(), " and lse ", lse.shape().text(), " but the other part has ",
+                  other_out.shape().text(), " and ", other_lse.shape().text(), "; need the same shapes"));
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (lse.dim(axis) != out.dim(axis)) {
@@ -27,12 +30,12 @@ void check_merge(const ConstTensorView& out, const ConstTensorView& lse, const C
   }
   if (!is_float(out.dtype()) || other_out.dtype() != out.dtype() || other_lse.dtype() != lse.dtype() ||
       (lse.dtype() != DType::f32 && lse.dtype() != DType::f64)) {
-    refuse("merge.dtype", concat("out is ", name_of(out.dtype()), " with ", name_of(other_out.dtype()), ", lse ",
-                                 name_of(lse.dtype()), " with ", name_of(other_lse.dtype()),
+    refuse("merge.dtype", concat("out is ", name_of(out.dtype()), " with ", name_of(other_out.dtype()),
+                                 ", lse ", name_of(lse.dtype()), " with ", name_of(other_lse.dtype()),
                                  "; need parts alike, and lse in f32 or f64"));
   }
-  if (out.shape().elements() > 0 &&
-      (out.data() == nullptr || lse.data() == nullptr || other_out.data() == nullptr || other_lse.data() == nullptr)) {
+  if (out.shape().elements() > 0 && (out.data() == nullptr || lse.data() == nullptr ||
+                                     other_out.data() == nullptr || other_lse.data() == nullptr)) {
     refuse("merge.null", "a part has elements but no memory");
   }
 }

@@ -5,8 +5,8 @@ namespace headlight {
 
 void refuse_result(Argument at, const char* code, const ConstTensorView& view, const Wanted& wanted) {
   refuse(ErrorKind::input, code,
-         concat(at.who, ": ", at.name, " is ", view.empty() ? std::string("not given") : described(view), "; need ",
-                name_of(wanted.dtype), " ", wanted.shape().text()));
+         concat(at.who, ": ", at.name, " is ", view.empty() ? std::string("not given") : described(view),
+                "; need ", name_of(wanted.dtype), " ", wanted.shape().text()));
 }
 
 void refuse_self(Argument at, const ConstTensorView& view) {
@@ -17,7 +17,8 @@ void refuse_self(Argument at, const ConstTensorView& view) {
 
 void refuse_shared(Argument at, const char* other) {
   refuse(ErrorKind::input, "attention.overlap",
-         concat(at.who, ": ", at.name, " overlaps ", other, "; need memory of its own for everything that is written"));
+         concat(at.who, ": ", at.name, " overlaps ", other,
+                "; need memory of its own for everything that is written"));
 }
 
 namespace {
@@ -29,15 +30,17 @@ HEADLIGHT_COLD void refuse_not_here(Argument at) {
 
 HEADLIGHT_COLD void refuse_top(const char* who, Index index_k, Index weight_k) {
   refuse(ErrorKind::input, "attention.topk",
-         index_k == weight_k
-             ? concat(who, ": topk_index asks for the ", index_k, " heaviest keys; need a last axis of 1 to 32")
-             : concat(who, ": topk_index has ", index_k, " places but topk_weight has ", weight_k, "; need the same"));
+         index_k == weight_k ? concat(who, ": topk_index asks for the ", index_k,
+                                      " heaviest keys; need a last axis of 1 to 32")
+                             : concat(who, ": topk_index has ", index_k, " places but topk_weight has ",
+                                      weight_k, "; need the same"));
 }
 
 void check_top(const char* who, const Problem& p, const AttentionOutputs& o, Ledger& ledger) {
   const ConstTensorView& any = o.topk_index.empty() ? o.topk_weight : o.topk_index;
   const Index k = any.rank() == 4 ? any.dim(3) : 0;
-  if (!o.topk_index.empty() && !o.topk_weight.empty() && o.topk_weight.rank() == 4 && o.topk_weight.dim(3) != k) {
+  if (!o.topk_index.empty() && !o.topk_weight.empty() && o.topk_weight.rank() == 4 &&
+      o.topk_weight.dim(3) != k) {
     refuse_top(who, k, o.topk_weight.dim(3));
   }
   if (any.rank() == 4 && (k < 1 || k > kMostTop)) refuse_top(who, k, k);
@@ -75,7 +78,8 @@ void check_outputs(const char* who, const Problem& p, const AttentionOutputs& o)
   }
   if (!o.topk_index.empty() || !o.topk_weight.empty()) check_top(who, p, o, ledger);
   if (!o.received.empty()) {
-    ledger.write("received", o.received, {statistic, 3, {batch, p.q_heads, p.k_total, 0}}, "attention.output");
+    ledger.write("received", o.received, {statistic, 3, {batch, p.q_heads, p.k_total, 0}},
+                 "attention.output");
   }
 }
 
@@ -101,7 +105,8 @@ void check_range(const char* who, const char* name, Range range, Index limit) {
 }  // namespace
 
 void check_slice(const char* who, const Problem& p, const WeightSlice& slice) {
-  if (slice.batch < 0 || slice.batch >= p.sequences) refuse_slice(who, "batch", concat(slice.batch), p.sequences - 1);
+  if (slice.batch < 0 || slice.batch >= p.sequences)
+    refuse_slice(who, "batch", concat(slice.batch), p.sequences - 1);
   if (slice.head < 0 || slice.head >= p.q_heads) refuse_slice(who, "head", concat(slice.head), p.q_heads - 1);
   const Sequence s = p.sequence(slice.batch);
   check_range(who, "queries", slice.queries, s.q_rows);
@@ -110,7 +115,9 @@ void check_slice(const char* who, const Problem& p, const WeightSlice& slice) {
 
 void check_matrix(const char* who, const Problem& p, ConstTensorView lse, const char* name, TensorView matrix,
                   Index rows, Index columns) {
-  const auto axis = [&](int a, Index wanted) { return wanted >= 0 || matrix.rank() != 2 ? wanted : matrix.dim(a); };
+  const auto axis = [&](int a, Index wanted) {
+    return wanted >= 0 || matrix.rank() != 2 ? wanted : matrix.dim(a);
+  };
   const ReadBack lse_input[] = {{"lse", &lse}};
   Ledger ledger(who, p, lse_input);
   ledger.write(name, matrix, {accumulation_dtype(p.dtype), 2, {axis(0, rows), axis(1, columns), 0, 0}},

@@ -106,7 +106,8 @@ void check_numbers(const char* who, const AttentionOptions& o) {
     refuse_number(who, "attention.softcap", "softcap", o.softcap, "a finite cap above 0, or 0 for none");
   }
   if (!(o.dropout.rate >= 0 && o.dropout.rate < 1)) {
-    refuse_number(who, "attention.dropout", "dropout.rate", o.dropout.rate, "0 or more and less than 1 (0 drops nothing)");
+    refuse_number(who, "attention.dropout", "dropout.rate", o.dropout.rate,
+                  "0 or more and less than 1 (0 drops nothing)");
   }
   const Visibility& visible = o.visible;
   constexpr const char* kCount = "a count of 0 or more (leave it out for unbounded)";

@@ -12,12 +12,12 @@ namespace headlight {
 // One sequence of the call: a batch item, or one stretch of a packed batch. Rows beyond q_len up to
 // q_rows are padding: they see nothing.
 struct Sequence {
-  Index batch = 0;                // index along axis 0 of q, k, v, out, lse (0 when packed)
-  Index item = 0;                 // index along axis 0 of mask, bias and weights
-  Index q_start = 0, k_start = 0; // first token along axis 2
-  Index q_len = 0, k_len = 0;     // real tokens
-  Index q_rows = 0, k_rows = 0;   // tokens including padding
-  Index offset = 0;               // position of query 0 among the keys
+  Index batch = 0;                 // index along axis 0 of q, k, v, out, lse (0 when packed)
+  Index item = 0;                  // index along axis 0 of mask, bias and weights
+  Index q_start = 0, k_start = 0;  // first token along axis 2
+  Index q_len = 0, k_len = 0;      // real tokens
+  Index q_rows = 0, k_rows = 0;    // tokens including padding
+  Index offset = 0;                // position of query 0 among the keys
 };
 
 // A mask or bias seen through its four broadcast strides; a missing one has no data.
@@ -35,20 +35,21 @@ struct ByteSpan {
 
 struct Problem {
   Index sequences = 0, q_heads = 0, kv_heads = 0, group = 0;
-  Index q_total = 0, k_total = 0;       // axis 2 of q and k
-  Index q_longest = 0, k_longest = 0;   // axes 2 and 3 of mask, bias and whole weights
+  Index q_total = 0, k_total = 0;      // axis 2 of q and k
+  Index q_longest = 0, k_longest = 0;  // axes 2 and 3 of mask, bias and whole weights
   Index dim = 0, value_dim = 0;
   DType dtype = DType::f32;
   double scale = 1;
-  ConstTensorView q, k, v;              // v is empty for calls that recompute from lse
+  ConstTensorView q, k, v;  // v is empty for calls that recompute from lse
   const AttentionOptions* options = nullptr;
   Broadcast mask, bias;
-  DropoutKey dropout;                   // threshold 0: none
-  ByteSpan inputs = {0, 0};             // around all of q, k and v
+  DropoutKey dropout;        // threshold 0: none
+  ByteSpan inputs = {0, 0};  // around all of q, k and v
   bool packed = false;
 
   // Member by member: clearing the whole first takes a quarter of the time of checking a tiny call.
-  Problem(const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v, const AttentionOptions& options);
+  Problem(const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v,
+          const AttentionOptions& options);
   [[nodiscard]] Sequence sequence(Index s) const;
   // The run of keys that query `row` of the sequence sees; empty for a padding row.
   [[nodiscard]] Range keys_for(const Sequence& s, Index row) const {
@@ -66,13 +67,13 @@ struct Problem {
 // Shapes, dtypes, strides and overlap of everything that is to be written.
 void check_outputs(const char* who, const Problem& problem, const AttentionOutputs& outputs);
 // What attention_backward is given and where it writes; `problem` is the checked call on saved.q, k, v.
-void check_backward(const char* who, const Problem& problem, const AttentionSaved& saved, const ConstTensorView& dout,
-                    const AttentionGrads& grads);
+void check_backward(const char* who, const Problem& problem, const AttentionSaved& saved,
+                    const ConstTensorView& dout, const AttentionGrads& grads);
 void check_lse(const char* who, const Problem& problem, ConstTensorView lse);
 void check_slice(const char* who, const Problem& problem, const WeightSlice& slice);
 // The [rows, columns] picture of a call that recomputes from lse; a negative size means any.
-void check_matrix(const char* who, const Problem& problem, ConstTensorView lse, const char* name, TensorView matrix,
-                  Index rows, Index columns);
+void check_matrix(const char* who, const Problem& problem, ConstTensorView lse, const char* name,
+                  TensorView matrix, Index rows, Index columns);
 
 inline constexpr Index kMostTop = 32;  // places of topk_index and topk_weight
 

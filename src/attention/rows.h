@@ -58,8 +58,10 @@ template <class T>
 }
 
 // Element [batch, head, token] of a statistic, or of lse.
-[[nodiscard]] inline Index statistic_offset(ConstTensorView view, const Sequence& sequence, Index head, Index query) {
-  return sequence.batch * view.stride(0) + head * view.stride(1) + (sequence.q_start + query) * view.stride(2);
+[[nodiscard]] inline Index statistic_offset(ConstTensorView view, const Sequence& sequence, Index head,
+                                            Index query) {
+  return sequence.batch * view.stride(0) + head * view.stride(1) +
+         (sequence.q_start + query) * view.stride(2);
 }
 
 }  // namespace headlight

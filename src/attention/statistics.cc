@@ -30,7 +30,9 @@ struct Sweep {
     for (int w = 0; w < ctx.threads(); ++w) (void)ctx.scratch(w, bytes);
   }
   [[nodiscard]] Index packed_keys() const { return (plan.segment_keys + kernels.panel) * problem.dim; }
-  [[nodiscard]] Workspace<T> workspace(int worker) { return Workspace<T>(ctx.scratch(worker, bytes), problem, plan); }
+  [[nodiscard]] Workspace<T> workspace(int worker) {
+    return Workspace<T>(ctx.scratch(worker, bytes), problem, plan);
+  }
   [[nodiscard]] T* extra(const Workspace<T>& space) const { return space.packed + packed_keys(); }
 
   [[nodiscard]] KeySource<T> packed(const Unit& unit, Range range, const Workspace<T>& space) const {
@@ -48,13 +50,15 @@ struct Sweep {
 template <class T>
 RowScale<T> scale_from_lse(const Problem& problem, const ConstTensorView& lse, const Block<T>& block, int r) {
   RowScale<T> scale = RowScale<T>::empty();
-  const double x = static_cast<double>(lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
+  const double x = static_cast<double>(
+      lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
   scale.lse = x;
   scale.shift = static_cast<T>(x * kLog2E);
   // x - x is 0, or NaN for a row of NaN, whose factor says so.
   scale.factor = x == -std::numeric_limits<double>::infinity() ? T{0} : static_cast<T>(x - x + 1);
   const ConstTensorView& sinks = problem.options->sinks;
-  if (!sinks.empty() && scale.factor != 0) scale.sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));
+  if (!sinks.empty() && scale.factor != 0)
+    scale.sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));
   return scale;
 }
 
@@ -72,7 +76,8 @@ void sweep_slice(Sweep<T>& sweep, const ConstTensorView& lse, const WeightSlice&
       const RowScale<T> scale = scale_from_lse(problem, lse, block, r);
       shift[r] = scale.shift;
       factor[r] = scale.factor;
-      block.keys[r] = {std::max(block.keys[r].begin, slice.keys.begin), std::min(block.keys[r].end, slice.keys.end)};
+      block.keys[r] = {std::max(block.keys[r].begin, slice.keys.begin),
+                       std::min(block.keys[r].end, slice.keys.end)};
     }
     for_each_segment(block, [&](Range range) {
       range = {std::max(range.begin, slice.keys.begin), std::min(range.end, slice.keys.end)};
@@ -91,8 +96,8 @@ void sweep_slice(Sweep<T>& sweep, const ConstTensorView& lse, const WeightSlice&
 }
 
 template <class T>
-void weights_of_slice(Context& ctx, const Problem& problem, const ConstTensorView& lse, const WeightSlice& slice,
-                      const TensorView& weights) {
+void weights_of_slice(Context& ctx, const Problem& problem, const ConstTensorView& lse,
+                      const WeightSlice& slice, const TensorView& weights) {
   Sweep<T> sweep(ctx, problem, 0);
   const Index blocks = (slice.queries.size() + kBlockRows - 1) / kBlockRows;
   ctx.pool().run(blocks, ctx.threads(), [&](int worker, Index task) {
@@ -111,8 +116,8 @@ void weights_of_slice(Context& ctx, const Problem& problem, const ConstTensorVie
 }
 
 template <class T>
-void heat_map_of_slice(Context& ctx, const Problem& problem, const ConstTensorView& lse, const WeightSlice& slice,
-                       Pool pool, const TensorView& map) {
+void heat_map_of_slice(Context& ctx, const Problem& problem, const ConstTensorView& lse,
+                       const WeightSlice& slice, Pool pool, const TensorView& map) {
   const Index map_rows = map.dim(0), map_columns = map.dim(1);
   const Index doubles = map_columns * static_cast<Index>(sizeof(double) / sizeof(T));
   Sweep<T> sweep(ctx, problem, doubles);
@@ -124,18 +129,20 @@ void heat_map_of_slice(Context& ctx, const Problem& problem, const ConstTensorVi
     auto* cells = reinterpret_cast<double*>(sweep.extra(space));
     std::fill(cells, cells + map_columns, 0.0);
     const Range rows = band(slice.queries, map_rows, task);
-    sweep_slice(sweep, lse, slice, rows, space, [&](Index, Index first_key, int begin, int end, const T* from) {
-      // The first column whose block ends behind this key; from then on columns only advance.
-      Index column = (first_key + begin - slice.keys.begin) * map_columns / slice.keys.size();
-      Index last = band(slice.keys, map_columns, column).end;
-      for (int j = begin; j < end; ++j) {
-        while (first_key + j >= last) last = band(slice.keys, map_columns, ++column).end;
-        const double w = from[j];
-        cells[column] = pool == Pool::mean ? cells[column] + w : std::max(cells[column], w);
-      }
-    });
+    sweep_slice(sweep, lse, slice, rows, space,
+                [&](Index, Index first_key, int begin, int end, const T* from) {
+                  // The first column whose block ends behind this key; from then on columns only advance.
+                  Index column = (first_key + begin - slice.keys.begin) * map_columns / slice.keys.size();
+                  Index last = band(slice.keys, map_columns, column).end;
+                  for (int j = begin; j < end; ++j) {
+                    while (first_key + j >= last) last = band(slice.keys, map_columns, ++column).end;
+                    const double w = from[j];
+                    cells[column] = pool == Pool::mean ? cells[column] + w : std::max(cells[column], w);
+                  }
+                });
     for (Index c = 0; c < map_columns; ++c) {
-      const double area = static_cast<double>(rows.size()) * static_cast<double>(band(slice.keys, map_columns, c).size());
+      const double area =
+          static_cast<double>(rows.size()) * static_cast<double>(band(slice.keys, map_columns, c).size());
       map.set(task, c, pool == Pool::mean ? cells[c] / area : cells[c]);
     }
   });
@@ -145,7 +152,8 @@ template <class T>
 void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensorView& lse,
                          const AttentionOutputs& outputs) {
   Sweep<T> sweep(ctx, problem, 0);
-  const ScaleTable<T> scales = outputs.received.empty() ? ScaleTable<T>() : ScaleTable<T>::reserve(ctx, problem);
+  const ScaleTable<T> scales =
+      outputs.received.empty() ? ScaleTable<T>() : ScaleTable<T>::reserve(ctx, problem);
   const Index blocks = (problem.q_longest * problem.group + kBlockRows - 1) / kBlockRows;
   ctx.pool().run(problem.sequences * problem.kv_heads * blocks, ctx.threads(), [&](int worker, Index task) {
     const Unit unit = unit_of(problem, task / blocks);
@@ -163,10 +171,13 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
         row[1] = scale[r].factor;
       }
       const TensorView& sink = outputs.sink_weight;
-      if (!sink.empty()) sink.as<T>()[statistic_offset(sink, unit.sequence, block.head[r], block.query[r])] = scale[r].sink_weight;
+      if (!sink.empty())
+        sink.as<T>()[statistic_offset(sink, unit.sequence, block.head[r], block.query[r])] =
+            scale[r].sink_weight;
     }
     if (wants_row_statistics(outputs)) {
-      row_statistics(block, space, [&](Range range) { return sweep.packed(unit, range, space); }, scale, outputs);
+      row_statistics(
+          block, space, [&](Range range) { return sweep.packed(unit, range, space); }, scale, outputs);
     }
   });
   if (!outputs.received.empty()) attention_received(ctx, problem, scales, outputs.received);
@@ -175,10 +186,12 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
 }  // namespace
 
 template <class T>
-void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales, const TensorView& received) {
+void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales,
+                        const TensorView& received) {
   const Index width = TilePlan(tile_plan(problem, kernels::kernels_for(ctx.target()).of<T>())).tile_keys;
   Sweep<T> sweep(ctx, problem, problem.group * width * static_cast<Index>(sizeof(double) / sizeof(T)));
-  const Index tiles = std::max<Index>(1, sweep.plan.tiles(problem.packed ? problem.k_longest : problem.k_total));
+  const Index tiles =
+      std::max<Index>(1, sweep.plan.tiles(problem.packed ? problem.k_longest : problem.k_total));
   ctx.pool().run(problem.sequences * problem.kv_heads * tiles, ctx.threads(), [&](int worker, Index task) {
     const Unit unit = unit_of(problem, task / tiles);
     const Sequence& sequence = unit.sequence;
@@ -203,12 +216,14 @@ void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T
         for (int r = 0; r < block.rows; ++r) {
           double* sum = sums + (block.head[r] - unit.first_head) * width;
           const T* row = tile.scores + r * tile.scores_stride;
-          for (int j = tile.begin[r]; j < tile.end[r]; ++j) sum[j] += row[j] < 0 ? 0.0 : static_cast<double>(row[j]);
+          for (int j = tile.begin[r]; j < tile.end[r]; ++j)
+            sum[j] += row[j] < 0 ? 0.0 : static_cast<double>(row[j]);
         }
       });
     }
     for (Index g = 0; g < problem.group; ++g) {
-      T* to = received.as<T>() + sequence.batch * received.stride(0) + (unit.first_head + g) * received.stride(1);
+      T* to =
+          received.as<T>() + sequence.batch * received.stride(0) + (unit.first_head + g) * received.stride(1);
       for (Index key = begin; key < std::min(begin + width, sequence.k_rows); ++key) {
         to[(sequence.k_start + key) * received.stride(2)] = static_cast<T>(sums[g * width + key - begin]);
       }
@@ -216,8 +231,10 @@ void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T
   });
 }
 
-template void attention_received<float>(Context&, const Problem&, const ScaleTable<float>&, const TensorView&);
-template void attention_received<double>(Context&, const Problem&, const ScaleTable<double>&, const TensorView&);
+template void attention_received<float>(Context&, const Problem&, const ScaleTable<float>&,
+                                        const TensorView&);
+template void attention_received<double>(Context&, const Problem&, const ScaleTable<double>&,
+                                         const TensorView&);
 
 void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                        const AttentionOptions& options, const WeightSlice& slice, TensorView weights) {
@@ -233,15 +250,16 @@ void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, Const
 }
 
 void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
-                        const AttentionOptions& options, const WeightSlice& slice, Pool pool, TensorView map) {
+                        const AttentionOptions& options, const WeightSlice& slice, Pool pool,
+                        TensorView map) {
   const char* who = "attention_heat_map";
   const Problem problem = check_call(who, q, k, {}, options);
   check_lse(who, problem, lse);
   check_slice(who, problem, slice);
   if (map.rank() == 2 && (map.dim(0) > slice.queries.size() || map.dim(1) > slice.keys.size())) {
     throw Error(ErrorKind::input, "attention.output",
-                concat(who, ": map is ", map.shape().text(), " but the slice has ", slice.queries.size(), " queries and ",
-                       slice.keys.size(), " keys; need a map no larger than the slice"));
+                concat(who, ": map is ", map.shape().text(), " but the slice has ", slice.queries.size(),
+                       " queries and ", slice.keys.size(), " keys; need a map no larger than the slice"));
   }
   check_matrix(who, problem, lse, "map", map, -1, -1);
   const DefaultFloatMode float_mode;
@@ -257,9 +275,10 @@ void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, Co
   check_lse(who, problem, lse);
   check_outputs(who, problem, statistics);
   if (!statistics.max.empty() || !statistics.weights.empty()) {
-    throw Error(ErrorKind::usage, "attention.output",
-                concat(who, ": ", statistics.max.empty() ? "weights are" : "max is", " not recomputed here; need ",
-                       statistics.max.empty() ? "attention_weights" : "attention_forward"));
+    throw Error(
+        ErrorKind::usage, "attention.output",
+        concat(who, ": ", statistics.max.empty() ? "weights are" : "max is", " not recomputed here; need ",
+               statistics.max.empty() ? "attention_weights" : "attention_forward"));
   }
   const DefaultFloatMode float_mode;
   if (problem.dtype == DType::f64) statistics_from_lse<double>(ctx, problem, lse, statistics);

@@ -63,8 +63,8 @@ template <class T>
 }
 
 template <class T>
-void write_row_statistics(const Block<T>& block, int r, const RowScale<T>& scale, double moment, const TopKeys<T>& top,
-                          const AttentionOutputs& outputs) {
+void write_row_statistics(const Block<T>& block, int r, const RowScale<T>& scale, double moment,
+                          const TopKeys<T>& top, const AttentionOutputs& outputs) {
   const auto at = [&](const TensorView& view) {
     return statistic_offset(view, block.unit.sequence, block.head[r], block.query[r]);
   };
@@ -91,7 +91,8 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
   T shift[kBlockRows], factor[kBlockRows], moment[kBlockRows];
   double moments[kBlockRows] = {};
   // Too much for the stack of a thread that was given little.
-  static_assert(sizeof(TopKeys<T>) <= Workspace<T>::kNoteBytes && std::is_trivially_destructible_v<TopKeys<T>>);
+  static_assert(sizeof(TopKeys<T>) <= Workspace<T>::kNoteBytes &&
+                std::is_trivially_destructible_v<TopKeys<T>>);
   auto* top = reinterpret_cast<TopKeys<T>*>(space.notes);
   for (int r = 0; r < block.rows; ++r) {
     shift[r] = scale[r].shift;
@@ -129,13 +130,15 @@ struct ScaleTable {
   }
   [[nodiscard]] static ScaleTable reserve(Context& ctx, const Problem& problem) {
     const Index rows = problem.sequences * problem.q_heads * problem.q_longest;
-    auto* memory = reinterpret_cast<T*>(ctx.scratch(Context::kRows, static_cast<std::size_t>(rows) * 2 * sizeof(T)));
+    auto* memory =
+        reinterpret_cast<T*>(ctx.scratch(Context::kRows, static_cast<std::size_t>(rows) * 2 * sizeof(T)));
     return {memory, problem.q_heads, problem.q_longest};
   }
 };
 
 // Attention received per key: each worker owns a tile of keys and walks the rows in order.
 template <class T>
-void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales, const TensorView& received);
+void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales,
+                        const TensorView& received);
 
 }  // namespace headlight

@@ -17,7 +17,10 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-struct Name { SimdTarget target; std::string_view text; };
+struct Name {
+  SimdTarget target;
+  std::string_view text;
+};
 constexpr std::array<Name, 6> kNames = {{{SimdTarget::automatic, "auto"},
                                          {SimdTarget::scalar, "scalar"},
                                          {SimdTarget::sse4, "sse4"},
@@ -70,29 +73,33 @@ SimdTarget parse_simd_target(std::string_view text) {
   for (const Name& name : kNames) {
     if (name.text == text) return name.target;
   }
-  throw Error(ErrorKind::usage, "context.target",
-              concat("SIMD target \"", text, "\" is unknown; targets are auto, scalar, sse4, avx2, avx512, neon"));
+  throw Error(
+      ErrorKind::usage, "context.target",
+      concat("SIMD target \"", text, "\" is unknown; targets are auto, scalar, sse4, avx2, avx512, neon"));
 }
 
 std::vector<SimdTarget> supported_targets() {
   std::vector<SimdTarget> found;
-  for (const SimdTarget target : {SimdTarget::avx512, SimdTarget::avx2, SimdTarget::sse4, SimdTarget::neon,
-                                  SimdTarget::scalar}) {
+  for (const SimdTarget target :
+       {SimdTarget::avx512, SimdTarget::avx2, SimdTarget::sse4, SimdTarget::neon, SimdTarget::scalar}) {
     if (cpu_has(target)) found.push_back(target);
   }
   return found;
 }
 
 struct Context::Slot {
-  struct Free { void operator()(std::byte* p) const noexcept { std::free(p); } };
+  struct Free {
+    void operator()(std::byte* p) const noexcept { std::free(p); }
+  };
   std::unique_ptr<std::byte, Free> memory;
   std::size_t bytes = 0;
 };
 
 Context::Context(const ContextOptions& options) : threads_(options.threads), target_(options.target) {
   if (threads_ < 0 || threads_ > kMaxThreads) {
-    throw Error(ErrorKind::usage, "context.threads",
-                concat("Context: ", threads_, " threads; need 1 to ", kMaxThreads, ", or 0 for one per core"));
+    throw Error(
+        ErrorKind::usage, "context.threads",
+        concat("Context: ", threads_, " threads; need 1 to ", kMaxThreads, ", or 0 for one per core"));
   }
   if (threads_ == 0) threads_ = usable_cores();
   if (target_ == SimdTarget::automatic) target_ = supported_targets().front();
@@ -118,7 +125,8 @@ std::byte* Context::scratch(int worker, std::size_t bytes) {
     slot.memory.reset();
     slot.bytes = 0;
     const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
-    if (rounded < bytes) throw Error(ErrorKind::resource, "context.memory", concat("scratch of ", bytes, " bytes"));
+    if (rounded < bytes)
+      throw Error(ErrorKind::resource, "context.memory", concat("scratch of ", bytes, " bytes"));
     slot.memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, rounded)));
     if (!slot.memory) {
       throw Error(ErrorKind::resource, "context.memory",

@@ -12,8 +12,12 @@ namespace headlight {
 class DefaultFloatMode {
  public:
 #if defined(__x86_64__)
-  DefaultFloatMode() : saved_(_mm_getcsr()) { if ((saved_ & kControl) != kDefault) _mm_setcsr(kDefault); }
-  ~DefaultFloatMode() { if ((saved_ & kControl) != kDefault) _mm_setcsr(saved_); }
+  DefaultFloatMode() : saved_(_mm_getcsr()) {
+    if ((saved_ & kControl) != kDefault) _mm_setcsr(kDefault);
+  }
+  ~DefaultFloatMode() {
+    if ((saved_ & kControl) != kDefault) _mm_setcsr(saved_);
+  }
 #else
   DefaultFloatMode() = default;
   ~DefaultFloatMode() = default;

@@ -17,7 +17,8 @@ inline constexpr int kPhiloxRounds = 10;
 
 [[nodiscard]] constexpr PhiloxCounter philox(PhiloxCounter c, std::uint32_t key0, std::uint32_t key1) {
   for (int round = 0; round < kPhiloxRounds; ++round) {
-    const std::uint64_t a = std::uint64_t{kPhiloxMultiplier0} * c[0], b = std::uint64_t{kPhiloxMultiplier1} * c[2];
+    const std::uint64_t a = std::uint64_t{kPhiloxMultiplier0} * c[0],
+                        b = std::uint64_t{kPhiloxMultiplier1} * c[2];
     c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(b),
          static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ key1, static_cast<std::uint32_t>(a)};
     key0 += kPhiloxWeyl0;
@@ -30,17 +31,21 @@ inline constexpr int kPhiloxRounds = 10;
 // (j/4, query, head, item); a weight is kept when its word is at least `threshold`.
 struct DropoutKey {
   std::uint32_t key0 = 0, key1 = 0;
-  std::uint32_t threshold = 0;   // rate · 2^32
+  std::uint32_t threshold = 0;  // rate · 2^32
 
   [[nodiscard]] static constexpr DropoutKey of(double rate, std::uint64_t seed, std::uint64_t layer) {
     // The layer goes through the generator itself: layers 0 and 1 of one seed have nothing in common.
-    const PhiloxCounter mixed = philox({static_cast<std::uint32_t>(layer), static_cast<std::uint32_t>(layer >> 32), 0, 0},
-                                       static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+    const PhiloxCounter mixed =
+        philox({static_cast<std::uint32_t>(layer), static_cast<std::uint32_t>(layer >> 32), 0, 0},
+               static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
     return {mixed[0], mixed[1], static_cast<std::uint32_t>(rate * 4294967296.0)};
   }
-  [[nodiscard]] constexpr bool keeps(std::int64_t item, std::int64_t head, std::int64_t query, std::int64_t key) const {
-    const PhiloxCounter words = philox({static_cast<std::uint32_t>(key / 4), static_cast<std::uint32_t>(query),
-                                        static_cast<std::uint32_t>(head), static_cast<std::uint32_t>(item)}, key0, key1);
+  [[nodiscard]] constexpr bool keeps(std::int64_t item, std::int64_t head, std::int64_t query,
+                                     std::int64_t key) const {
+    const PhiloxCounter words =
+        philox({static_cast<std::uint32_t>(key / 4), static_cast<std::uint32_t>(query),
+                static_cast<std::uint32_t>(head), static_cast<std::uint32_t>(item)},
+               key0, key1);
     return words[static_cast<std::size_t>(key % 4)] >= threshold;
   }
 };

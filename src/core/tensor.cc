@@ -33,8 +33,9 @@ float to_float(BF16 x) noexcept { return std::bit_cast<float>(static_cast<std::u
 float to_float(F16 x) noexcept {
   const std::uint32_t sign = (x.bits & 0x8000U) << 16, magnitude = x.bits & 0x7FFFU;
   if (magnitude >= 0x7C00U) return std::bit_cast<float>(sign | 0x7F800000U | ((magnitude & 0x3FFU) << 13));
-  const float value = std::ldexp(static_cast<float>((magnitude & 0x3FFU) | (magnitude >= 0x400U ? 0x400U : 0U)),
-                                 static_cast<int>(magnitude >> 10) - 25 + (magnitude < 0x400U ? 1 : 0));
+  const float value =
+      std::ldexp(static_cast<float>((magnitude & 0x3FFU) | (magnitude >= 0x400U ? 0x400U : 0U)),
+                 static_cast<int>(magnitude >> 10) - 25 + (magnitude < 0x400U ? 1 : 0));
   return sign != 0 ? -value : value;
 }
 
@@ -51,8 +52,8 @@ std::uint16_t round_to_16(double x, int digits, int lowest, std::uint16_t infini
   const int exponent = std::max(std::ilogb(a), lowest);
   const double units = std::nearbyint(std::ldexp(a, digits - 1 - exponent));  // to nearest even
   // `units` carries into the exponent field by itself when it reaches 2^digits.
-  const auto bits = static_cast<std::uint64_t>(units) +
-                    (static_cast<std::uint64_t>(exponent - lowest) << (digits - 1));
+  const auto bits =
+      static_cast<std::uint64_t>(units) + (static_cast<std::uint64_t>(exponent - lowest) << (digits - 1));
   return static_cast<std::uint16_t>(sign | std::min<std::uint64_t>(bits, infinity));
 }
 
@@ -65,7 +66,8 @@ Shape::Shape(std::initializer_list<Index> list) : Shape(std::span<const Index>(l
 
 Shape::Shape(std::span<const Index> list) {
   if (list.size() > static_cast<std::size_t>(kMaxRank)) {
-    throw Error(ErrorKind::input, "tensor.rank", concat("tensor: rank ", list.size(), " is above the limit of ", kMaxRank));
+    throw Error(ErrorKind::input, "tensor.rank",
+                concat("tensor: rank ", list.size(), " is above the limit of ", kMaxRank));
   }
   for (const Index n : list) dims[static_cast<std::size_t>(rank++)] = n;
 }
@@ -75,13 +77,15 @@ Index Shape::elements() const {
   bool nothing = false;
   for (int axis = 0; axis < rank; ++axis) {
     nothing = nothing || (*this)[axis] == 0;
-    if ((*this)[axis] < 0) throw Error(ErrorKind::input, "tensor.size", concat("tensor: negative size in ", text()));
+    if ((*this)[axis] < 0)
+      throw Error(ErrorKind::input, "tensor.size", concat("tensor: negative size in ", text()));
   }
   if (nothing) return 0;
   for (int axis = 0; axis < rank; ++axis) {
     // 2^59 elements of 8 bytes are 2^62 bytes: byte sizes and strides then fit as well.
     if (__builtin_mul_overflow(product, (*this)[axis], &product) || product > (Index{1} << 59)) {
-      throw Error(ErrorKind::input, "tensor.size", concat("tensor: ", text(), " has more elements than memory can have"));
+      throw Error(ErrorKind::input, "tensor.size",
+                  concat("tensor: ", text(), " has more elements than memory can have"));
     }
   }
   return product;
@@ -107,8 +111,9 @@ ConstTensorView::ConstTensorView(const void* data, DType dtype, const Shape& sha
 ConstTensorView::ConstTensorView(const void* data, DType dtype, const Shape& shape, const Shape& strides)
     : data_(data), dtype_(dtype), shape_(shape), strides_(strides) {
   if (strides.rank != shape.rank) {
-    throw Error(ErrorKind::input, "tensor.rank",
-                concat("tensor: shape ", shape.text(), " with strides ", strides.text(), "; ranks must agree"));
+    throw Error(
+        ErrorKind::input, "tensor.rank",
+        concat("tensor: shape ", shape.text(), " with strides ", strides.text(), "; ranks must agree"));
   }
 }
 
@@ -168,7 +173,8 @@ Tensor::Tensor(const Shape& shape, DType dtype) : dtype_(dtype), shape_(shape) {
 Tensor Tensor::from(std::span<const double> values, const Shape& shape, DType dtype) {
   if (static_cast<Index>(values.size()) != shape.elements()) {
     throw Error(ErrorKind::input, "tensor.size",
-                concat("tensor: ", values.size(), " values for shape ", shape.text(), ", which needs ", shape.elements()));
+                concat("tensor: ", values.size(), " values for shape ", shape.text(), ", which needs ",
+                       shape.elements()));
   }
   Tensor tensor(shape, dtype);
   const TensorView flat(tensor.data_.get(), dtype, {shape.elements()});
@@ -180,7 +186,8 @@ Tensor Tensor::clone() const {
   Tensor copy;
   if (empty()) return copy;
   copy = Tensor(shape_, dtype_);
-  if (data_) std::memcpy(copy.data_.get(), data_.get(), static_cast<std::size_t>(shape_.elements()) * size_of(dtype_));
+  if (data_)
+    std::memcpy(copy.data_.get(), data_.get(), static_cast<std::size_t>(shape_.elements()) * size_of(dtype_));
   return copy;
 }
 

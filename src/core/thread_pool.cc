@@ -36,7 +36,9 @@ void pause() {
 }  // namespace
 
 std::shared_ptr<ThreadPool> ThreadPool::make(int threads) {
-  return {new ThreadPool(threads), [](ThreadPool* pool) { if (!pool->forked()) delete pool; }};
+  return {new ThreadPool(threads), [](ThreadPool* pool) {
+            if (!pool->forked()) delete pool;
+          }};
 }
 
 bool ThreadPool::forked() const noexcept { return forks.load(std::memory_order_relaxed) != forks_; }
@@ -90,7 +92,8 @@ void ThreadPool::run_erased(std::int64_t tasks, int limit, Call call, const void
   }
   take_tasks(0);
   for (int spin = 0; busy_.load(std::memory_order_acquire) > 0; ++spin) {
-    if (spin < kSpins) pause(); else std::this_thread::yield();
+    if (spin < kSpins) pause();
+    else std::this_thread::yield();
   }
 }
 

@@ -30,11 +30,12 @@ class ThreadPool {
   // task, or while another thread uses the pool, runs on the calling thread alone: no deadlock.
   template <class Task>
   void run(std::int64_t tasks, int limit, const Task& task) {
-    run_erased(tasks, limit,
-               [](const void* self, int worker, std::int64_t number) {
-                 (*static_cast<const Task*>(self))(worker, number);
-               },
-               &task);
+    run_erased(
+        tasks, limit,
+        [](const void* self, int worker, std::int64_t number) {
+          (*static_cast<const Task*>(self))(worker, number);
+        },
+        &task);
   }
 
  private:
@@ -43,21 +44,21 @@ class ThreadPool {
   void work(int worker);
   void take_tasks(int worker);
 
-  unsigned forks_;                              // how often this process had forked off when we started
+  unsigned forks_;  // how often this process had forked off when we started
   std::vector<std::thread> workers_;
-  std::mutex run_mutex_;                        // held by the caller for the length of a run
-  std::mutex mutex_;                            // guards sleeping and waking
+  std::mutex run_mutex_;  // held by the caller for the length of a run
+  std::mutex mutex_;      // guards sleeping and waking
   std::condition_variable wake_;
-  std::atomic<std::uint64_t> generation_{0};    // odd bits of news: a run began, or stop
+  std::atomic<std::uint64_t> generation_{0};  // odd bits of news: a run began, or stop
   std::atomic<bool> stop_{false};
   std::atomic<int> sleeping_{0};
 
-  Call call_ = nullptr;                         // the present run; published by generation_
+  Call call_ = nullptr;  // the present run; published by generation_
   const void* self_ = nullptr;
   std::int64_t tasks_ = 0;
   int limit_ = 0;
   std::atomic<std::int64_t> next_{0};
-  std::atomic<int> busy_{0};                    // workers that have not yet left the present run
+  std::atomic<int> busy_{0};  // workers that have not yet left the present run
 };
 
 }  // namespace headlight

@@ -38,8 +38,8 @@ HWY_ATTR void careful_values(const Tile<T>& tile, int r, const T* row, const boo
 }
 
 template <class T>
-HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state, const T* alpha,
-                            bool fresh) {
+HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state,
+                            const T* alpha, bool fresh) {
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>())), panel = 2 * lanes;
   for (int x = 0; x < tile.value_dim; x += panel) {
     const T* values = tile.values + x / panel * tile.value_panel_stride;
@@ -49,8 +49,9 @@ HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const So
       const int first = s * kStrip;
       const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
       const StripArgs<T> args{range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
-                              tile.scores_stride, values + range.begin * tile.value_stride, tile.value_stride,
-                              state.acc + first * state.acc_stride + x, state.acc_stride, alpha + first};
+                              tile.scores_stride,      values + range.begin * tile.value_stride,
+                              tile.value_stride,       state.acc + first * state.acc_stride + x,
+                              state.acc_stride,        alpha + first};
       if (fresh) multiply_strip<T, false>(rows, vectors, args);
       else multiply_strip<T, true>(rows, vectors, args);
     }
@@ -87,7 +88,8 @@ HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const Ab
     }
     const T sum = exponentiate(row, wide, shift[r]);
     state.sum[r] = state.sum[r] * alpha[r] + sum;
-    if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r]) drop(tile, r, tile.begin[r], tile.end[r], row);
+    if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
+      drop(tile, r, tile.begin[r], tile.end[r], row);
     if (options.careful) careful_values(tile, r, row, hidden, alpha[r], state.acc + r * state.acc_stride);
   }
   if (!options.careful) values_strips(tile, plan, state, alpha, options.fresh);
@@ -133,7 +135,8 @@ HWY_ATTR void weigh_kept(T* logits, Index n, T shift, T factor) {
   }
   const hn::CappedTag<T, 1> one;
   for (; j < n; ++j) {
-    const auto w = hn::Mul(exp2(one, hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift))), hn::Set(one, factor));
+    const auto w =
+        hn::Mul(exp2(one, hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift))), hn::Set(one, factor));
     if (logits[j] == kHidden<T>) logits[j] = 0;  // also in a row of NaN
     else hn::StoreU(w, one, logits + j);
   }
@@ -182,8 +185,8 @@ HWY_ATTR void tanh_row(const T* x, Index n, T* y) {
 template <class T>
 AttentionKernels<T> table_of() {
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
-  return {lanes,     2 * lanes, kStrip,       pack_keys<T>,  pack_values<T>, load_row<T>, store_row<T>,
-          absorb<T>, weigh<T>,  weigh_kept<T>, merge<T>,      exp2_row<T>,    tanh_row<T>};
+  return {lanes,     2 * lanes, kStrip,        pack_keys<T>, pack_values<T>, load_row<T>, store_row<T>,
+          absorb<T>, weigh<T>,  weigh_kept<T>, merge<T>,     exp2_row<T>,    tanh_row<T>};
 }
 
 KernelTable make_table() { return {table_of<float>(), table_of<double>()}; }

@@ -17,15 +17,15 @@ namespace headlight::kernels {
 // block has room for many rows, and clearing what a small call does not use would cost it dearly.
 template <class T>
 struct RowRule {
-  T slope;                           // ALiBi, times log2(e)
-  Index position;                    // the query's place among the keys, for ALiBi
-  const void* bias;                  // element of key 0 of the sequence
+  T slope;           // ALiBi, times log2(e)
+  Index position;    // the query's place among the keys, for ALiBi
+  const void* bias;  // element of key 0 of the sequence
   const std::uint8_t* mask;
 };
 
 template <class T>
 struct ScoreRules {
-  T cap = 0;                         // > 0: s = cap · tanh(s); cap holds log2(e) already
+  T cap = 0;  // > 0: s = cap · tanh(s); cap holds log2(e) already
   bool alibi = false;
   DType bias_type = DType::f32;
   Index bias_stride = 0, mask_stride = 0;  // from key to key, in elements
@@ -36,9 +36,9 @@ struct ScoreRules {
 // Which weights of which rows dropout drops; no key means none.
 struct DropoutRows {
   const DropoutKey* key = nullptr;
-  double scale = 1;                  // of the weights that stay: 1/(1 - rate)
+  double scale = 1;  // of the weights that stay: 1/(1 - rate)
   Index item = 0;
-  const Index* head = nullptr;       // per row
+  const Index* head = nullptr;  // per row
   const Index* query = nullptr;
 };
 
@@ -47,36 +47,36 @@ template <class T>
 struct SoftmaxState {
   T* max = nullptr;
   T* sum = nullptr;
-  T* acc = nullptr;       // [rows][acc_stride]
+  T* acc = nullptr;  // [rows][acc_stride]
   Index acc_stride = 0;
 };
 
 template <class T>
 struct Tile {
-  int rows = 0, dim = 0, value_dim = 0;   // value_dim may be rounded up to whole vectors
-  const T* q = nullptr;                   // [rows][dim], scaled
+  int rows = 0, dim = 0, value_dim = 0;  // value_dim may be rounded up to whole vectors
+  const T* q = nullptr;                  // [rows][dim], scaled
   Index q_stride = 0;
-  const T* keys = nullptr;                // packed panels, see pack_keys
-  const T* values = nullptr;              // packed panels, or the caller's own rows
-  Index value_stride = 0;                 // from key to key
-  Index value_panel_stride = 0;           // from one panel of columns to the next
-  const std::int32_t* begin = nullptr;    // per row: the run of keys it sees, inside this tile;
-  const std::int32_t* end = nullptr;      //   ends never fall from row to row
+  const T* keys = nullptr;              // packed panels, see pack_keys
+  const T* values = nullptr;            // packed panels, or the caller's own rows
+  Index value_stride = 0;               // from key to key
+  Index value_panel_stride = 0;         // from one panel of columns to the next
+  const std::int32_t* begin = nullptr;  // per row: the run of keys it sees, inside this tile;
+  const std::int32_t* end = nullptr;    //   ends never fall from row to row
   ScoreRules<T> rules;
   DropoutRows dropout;
-  Index first_key = 0;                    // place of the tile's first key in its sequence
-  T* scores = nullptr;                    // [rows][scores_stride], scratch
+  Index first_key = 0;  // place of the tile's first key in its sequence
+  T* scores = nullptr;  // [rows][scores_stride], scratch
   Index scores_stride = 0;
 };
 
 // How absorb() takes a tile into the rows' states.
 template <class T>
 struct AbsorbOptions {
-  bool fresh = false;          // the states hold nothing yet, not even zeros
+  bool fresh = false;  // the states hold nothing yet, not even zeros
   // Multiplies no weight with the value of a key that the row does not see, so that NaN and Inf there
   // stay there. Slower, and the same bits otherwise.
   bool careful = false;
-  T* const* keep = nullptr;    // per row where to leave the logits: the element of the tile's first key
+  T* const* keep = nullptr;  // per row where to leave the logits: the element of the tile's first key
 };
 
 // What one SIMD target offers for one accumulation type. A panel is two vectors wide: K panels hold
@@ -84,7 +84,7 @@ struct AbsorbOptions {
 template <class T>
 struct AttentionKernels {
   int lanes = 0, panel = 0;
-  int strip = 0;                          // rows that share one register tile
+  int strip = 0;  // rows that share one register tile
 
   // Copies with conversion; `stride` is from row to row of the source, in elements.
   void (*pack_keys)(const void* source, DType type, Index stride, int keys, int dim, T* panels);
@@ -103,7 +103,7 @@ struct AttentionKernels {
   // state += other, as merging two runs of keys. Rows with no keys are the identity.
   void (*merge)(const SoftmaxState<T>& state, const SoftmaxState<T>& other, int rows, int value_dim);
 
-  void (*exp2)(const T* x, Index n, T* y);   // the exponential the softmax calls, for its own tests
+  void (*exp2)(const T* x, Index n, T* y);  // the exponential the softmax calls, for its own tests
   void (*tanh)(const T* x, Index n, T* y);
 };
 
@@ -112,11 +112,12 @@ struct KernelTable {
   AttentionKernels<double> f64;
   template <class T>
   [[nodiscard]] const AttentionKernels<T>& of() const {
-    if constexpr (sizeof(T) == 4) return f32; else return f64;
+    if constexpr (sizeof(T) == 4) return f32;
+    else return f64;
   }
 };
 
-inline constexpr int kMaxRows = 96;      // rows of a block
+inline constexpr int kMaxRows = 96;  // rows of a block
 inline constexpr int kMaxTileKeys = 256;
 
 }  // namespace headlight::kernels

@@ -28,7 +28,7 @@ HWY_ATTR void weigh_row(const BackwardTile<T>& b, int r, StripRange wide) {
   const Tile<T>& tile = b.tile;
   T* p_row = tile.scores + r * tile.scores_stride;
   T* ds_row = b.dp + r * tile.scores_stride;
-  HWY_ALIGN T slope[kMaxBackwardKeys];   // of the softcap: 1 - tanh²
+  HWY_ALIGN T slope[kMaxBackwardKeys];  // of the softcap: 1 - tanh²
   const bool capped = tile.rules.any() && tile.rules.cap > 0 && !b.of_scores;
   if (capped) {
     for (int j = wide.begin; j < wide.end; j += lanes) {
@@ -71,7 +71,8 @@ HWY_ATTR void weights(const BackwardTile<T>& b, StripPlan& plan) {
   const int from = plan.begin / (2 * lanes) * (2 * lanes), to = (plan.end + lanes - 1) / lanes * lanes;
   const auto clear = [&](int r, int begin, int end) {
     if (begin >= end) return;
-    std::memset(tile.scores + r * tile.scores_stride + begin, 0, sizeof(T) * static_cast<std::size_t>(end - begin));
+    std::memset(tile.scores + r * tile.scores_stride + begin, 0,
+                sizeof(T) * static_cast<std::size_t>(end - begin));
     std::memset(b.dp + r * tile.scores_stride + begin, 0, sizeof(T) * static_cast<std::size_t>(end - begin));
   };
   for (int r = 0; r < tile.rows; ++r) {
@@ -100,10 +101,10 @@ HWY_INLINE StripRange rows_seeing(const Tile<T>& tile, int first, int keys) {
 // sums[key] += weightsᵀ·rows, for every key that some row sees.
 template <class T>
 struct KeySums {
-  const T* weights;      // [rows][tile.scores_stride]
+  const T* weights;  // [rows][tile.scores_stride]
   const T* rows;
   Index stride;
-  int columns;           // in whole vectors
+  int columns;  // in whole vectors
   T* sums;
   Index sums_stride;
 };
@@ -126,7 +127,8 @@ HWY_ATTR void add_to_keys(const Tile<T>& tile, const StripPlan& plan, const KeyS
 
 // The same, key by key and only over rows that see the key.
 template <class T>
-HWY_ATTR void add_to_keys_carefully(const Tile<T>& tile, const StripPlan& plan, const KeySums<T>& k, const bool* seen) {
+HWY_ATTR void add_to_keys_carefully(const Tile<T>& tile, const StripPlan& plan, const KeySums<T>& k,
+                                    const bool* seen) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int key = plan.begin; key < plan.end; ++key) {
@@ -134,7 +136,8 @@ HWY_ATTR void add_to_keys_carefully(const Tile<T>& tile, const StripPlan& plan, 
       auto sum = hn::Zero(d);
       for (int r = 0; r < tile.rows; ++r) {
         if (!seen[r * kMaxBackwardKeys + key]) continue;
-        sum = hn::MulAdd(hn::Set(d, k.weights[r * tile.scores_stride + key]), hn::LoadU(d, k.rows + r * k.stride + x), sum);
+        sum = hn::MulAdd(hn::Set(d, k.weights[r * tile.scores_stride + key]),
+                         hn::LoadU(d, k.rows + r * k.stride + x), sum);
       }
       T* to = k.sums + key * k.sums_stride + x;
       hn::StoreU(hn::Add(hn::LoadU(d, to), sum), d, to);
@@ -162,7 +165,8 @@ template <class T>
 HWY_ATTR void backward_keys(const BackwardTile<T>& b, const BackwardSums<T>& sums) {
   const Tile<T>& tile = b.tile;
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
-  const int columns = (tile.dim + lanes - 1) / lanes * lanes, value_columns = (tile.value_dim + lanes - 1) / lanes * lanes;
+  const int columns = (tile.dim + lanes - 1) / lanes * lanes,
+            value_columns = (tile.value_dim + lanes - 1) / lanes * lanes;
   const KeySums<T> dv{tile.scores, b.dout, b.dout_stride, value_columns, sums.dv, sums.dv_stride};
   const KeySums<T> dk{b.dp, tile.q, tile.q_stride, columns, sums.dk, sums.dk_stride};
   StripPlan plan;

@@ -12,18 +12,18 @@ namespace headlight::kernels {
 
 template <class T>
 struct BackwardTile {
-  Tile<T> tile;                       // q, keys, ranges, rules and the scratch for scores
-  const T* value_keys = nullptr;      // v packed as pack_keys does, for dp
-  const T* key_rows = nullptr;        // k packed as pack_values does, for dq
+  Tile<T> tile;                   // q, keys, ranges, rules and the scratch for scores
+  const T* value_keys = nullptr;  // v packed as pack_keys does, for dp
+  const T* key_rows = nullptr;    // k packed as pack_values does, for dq
   Index key_rows_panel_stride = 0;
-  const T* dout = nullptr;            // [rows][dout_stride]
+  const T* dout = nullptr;  // [rows][dout_stride]
   Index dout_stride = 0;
-  const T* shift = nullptr;           // per row: lse in base 2; -inf for a row that sees nothing
-  const T* delta = nullptr;           // per row
-  T* dp = nullptr;                    // scratch like tile.scores
-  bool careful = false;               // as in AbsorbOptions
-  bool of_scores = false;             // ds stays that of the score itself: not yet through the softcap
-  bool* seen = nullptr;               // scratch of the careful way: kMaxRows · kMaxTileKeys
+  const T* shift = nullptr;  // per row: lse in base 2; -inf for a row that sees nothing
+  const T* delta = nullptr;  // per row
+  T* dp = nullptr;           // scratch like tile.scores
+  bool careful = false;      // as in AbsorbOptions
+  bool of_scores = false;    // ds stays that of the score itself: not yet through the softcap
+  bool* seen = nullptr;      // scratch of the careful way: kMaxRows · kMaxTileKeys
 };
 
 // Where a tile's gradients are added: dk and dv per key, dq per row. Columns in whole panels.
@@ -51,7 +51,8 @@ struct BackwardTable {
   BackwardKernels<double> f64;
   template <class T>
   [[nodiscard]] const BackwardKernels<T>& of() const {
-    if constexpr (sizeof(T) == 4) return f32; else return f64;
+    if constexpr (sizeof(T) == 4) return f32;
+    else return f64;
   }
 };
 

@@ -30,13 +30,15 @@ HWY_INLINE void multiply_wide(D d, V x, std::uint32_t multiplier, V& high, V& lo
 
 // words[0 … n) for keys first … first+n-1 of one row; `first` is a multiple of 4, and there is room
 // for a whole vector of counters more.
-HWY_ATTR inline void dropout_words(const DropoutKey& key, Index item, Index head, Index query, Index first, int n,
-                                   std::uint32_t* words) {
-  const auto q = static_cast<std::uint32_t>(query), h = static_cast<std::uint32_t>(head), b = static_cast<std::uint32_t>(item);
+HWY_ATTR inline void dropout_words(const DropoutKey& key, Index item, Index head, Index query, Index first,
+                                   int n, std::uint32_t* words) {
+  const auto q = static_cast<std::uint32_t>(query), h = static_cast<std::uint32_t>(head),
+             b = static_cast<std::uint32_t>(item);
   const auto counter = static_cast<std::uint32_t>(first / 4);
 #if HWY_TARGET == HWY_SCALAR
   for (int j = 0; j < n; j += 4) {
-    const PhiloxCounter out = philox({counter + static_cast<std::uint32_t>(j / 4), q, h, b}, key.key0, key.key1);
+    const PhiloxCounter out =
+        philox({counter + static_cast<std::uint32_t>(j / 4), q, h, b}, key.key0, key.key1);
     for (int w = 0; w < 4; ++w) words[j + w] = out[static_cast<std::size_t>(w)];
   }
 #else
@@ -44,7 +46,8 @@ HWY_ATTR inline void dropout_words(const DropoutKey& key, Index item, Index head
   using V = hn::Vec<decltype(d)>;
   const int step = 4 * static_cast<int>(hn::Lanes(d));
   for (int j = 0; j < n; j += step) {
-    V c0 = hn::Iota(d, counter + static_cast<std::uint32_t>(j / 4)), c1 = hn::Set(d, q), c2 = hn::Set(d, h), c3 = hn::Set(d, b);
+    V c0 = hn::Iota(d, counter + static_cast<std::uint32_t>(j / 4)), c1 = hn::Set(d, q), c2 = hn::Set(d, h),
+      c3 = hn::Set(d, b);
     std::uint32_t key0 = key.key0, key1 = key.key1;
     for (int round = 0; round < kPhiloxRounds; ++round, key0 += kPhiloxWeyl0, key1 += kPhiloxWeyl1) {
       V high0, low0, high2, low2;
@@ -69,7 +72,8 @@ HWY_ATTR void drop(const Tile<T>& tile, int r, int begin, int end, T* row) {
   HWY_ALIGN std::uint32_t words[kDropoutRoom];
   const DropoutRows& rows = tile.dropout;
   const int first = begin / 4 * 4;
-  dropout_words(*rows.key, rows.item, rows.head[r], rows.query[r], tile.first_key + first, end - first, words);
+  dropout_words(*rows.key, rows.item, rows.head[r], rows.query[r], tile.first_key + first, end - first,
+                words);
   const std::uint32_t threshold = rows.key->threshold;
   for (int j = begin; j < end; ++j) row[j] = words[j - first] >= threshold ? row[j] : T{0};
 }

@@ -47,7 +47,8 @@ HWY_ATTR void widen_row_f16(const std::uint16_t* source, int n, T* row) {
 #if HEADLIGHT_F16C
   if constexpr (sizeof(T) == 4) {
     for (; i + 8 <= n; i += 8) {
-      _mm256_storeu_ps(row + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i))));
+      _mm256_storeu_ps(row + i,
+                       _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i))));
     }
   }
 #endif
@@ -61,7 +62,8 @@ HWY_ATTR void widen_row(const void* source, DType type, int n, T* row) {
     case DType::f16: widen_row_f16(static_cast<const std::uint16_t*>(source), n, row); break;
     case DType::bf16: {
       const auto* bits = static_cast<const std::uint16_t*>(source);
-      for (int i = 0; i < n; ++i) row[i] = static_cast<T>(std::bit_cast<float>(static_cast<std::uint32_t>(bits[i]) << 16));
+      for (int i = 0; i < n; ++i)
+        row[i] = static_cast<T>(std::bit_cast<float>(static_cast<std::uint32_t>(bits[i]) << 16));
       break;
     }
     case DType::f64: {
@@ -105,8 +107,9 @@ HWY_ATTR inline void narrow_row(const float* row, int n, DType type, void* targe
   }
 #if HEADLIGHT_F16C
   for (; i + 8 <= n; i += 8) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(bits + i),
-                     _mm256_cvtps_ph(_mm256_loadu_ps(row + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(bits + i),
+        _mm256_cvtps_ph(_mm256_loadu_ps(row + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
 #endif
   for (; i < n; ++i) bits[i] = to_f16(row[i]).bits;
@@ -149,8 +152,10 @@ HWY_INLINE void transpose_block(const float* in, Index in_stride, float* out, In
   const hn::FixedTag<double, 2> w;
   const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + in_stride);
   const auto c = hn::LoadU(d, in + 2 * in_stride), e = hn::LoadU(d, in + 3 * in_stride);
-  const auto ab0 = hn::BitCast(w, hn::InterleaveLower(d, a, b)), ab1 = hn::BitCast(w, hn::InterleaveUpper(d, a, b));
-  const auto ce0 = hn::BitCast(w, hn::InterleaveLower(d, c, e)), ce1 = hn::BitCast(w, hn::InterleaveUpper(d, c, e));
+  const auto ab0 = hn::BitCast(w, hn::InterleaveLower(d, a, b)),
+             ab1 = hn::BitCast(w, hn::InterleaveUpper(d, a, b));
+  const auto ce0 = hn::BitCast(w, hn::InterleaveLower(d, c, e)),
+             ce1 = hn::BitCast(w, hn::InterleaveUpper(d, c, e));
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(w, ab0, ce0)), d, out);
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(w, ab0, ce0)), d, out + out_stride);
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(w, ab1, ce1)), d, out + 2 * out_stride);
@@ -179,7 +184,8 @@ HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* 
   }
 #endif
   for (int j = 0; j < rows; ++j) {
-    for (int x = j < whole_rows ? whole_columns : 0; x < columns; ++x) out[x * out_stride + j] = in[j * in_stride + x];
+    for (int x = j < whole_rows ? whole_columns : 0; x < columns; ++x)
+      out[x * out_stride + j] = in[j * in_stride + x];
   }
 }
 
@@ -187,11 +193,12 @@ template <class T>
 HWY_ATTR void pack_keys(const void* source, DType type, Index stride, int keys, int dim, T* panels) {
   const int panel = 2 * static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
   const auto* bytes = static_cast<const std::uint8_t*>(source);
-  constexpr int kChunk = 64;               // columns converted at a time when the dtype is not ours
+  constexpr int kChunk = 64;  // columns converted at a time when the dtype is not ours
   HWY_ALIGN T wide[HWY_MAX_BYTES / sizeof(T) * 2 * kChunk];
   for (int first = 0; first < keys; first += panel, panels += static_cast<Index>(panel) * dim) {
     const int n = HWY_MIN(panel, keys - first);
-    if (n < panel) std::memset(panels, 0, sizeof(T) * static_cast<std::size_t>(panel) * static_cast<std::size_t>(dim));
+    if (n < panel)
+      std::memset(panels, 0, sizeof(T) * static_cast<std::size_t>(panel) * static_cast<std::size_t>(dim));
     if (is_native<T>(type)) {
       transpose(static_cast<const T*>(source) + first * stride, stride, n, dim, panels, panel);
       continue;
@@ -199,7 +206,8 @@ HWY_ATTR void pack_keys(const void* source, DType type, Index stride, int keys, 
     for (int x = 0; x < dim; x += kChunk) {
       const int m = HWY_MIN(kChunk, dim - x);
       for (int j = 0; j < n; ++j) {
-        widen_row(bytes + ((first + j) * stride + x) * static_cast<Index>(size_of(type)), type, m, wide + j * kChunk);
+        widen_row(bytes + ((first + j) * stride + x) * static_cast<Index>(size_of(type)), type, m,
+                  wide + j * kChunk);
       }
       transpose(wide, Index{kChunk}, n, m, panels + static_cast<Index>(x) * panel, panel);
     }

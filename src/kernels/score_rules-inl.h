@@ -54,7 +54,8 @@ HWY_ATTR void apply_rules(const ScoreRules<T>& rules, int r, Index first_key, in
     const auto log2e = hn::Set(d, kLog2e);
     int j = 0;
     for (; j + lanes <= end - begin; j += lanes) {
-      hn::StoreU(hn::MulAdd(hn::LoadU(d, bias + j), log2e, hn::LoadU(d, scores + begin + j)), d, scores + begin + j);
+      hn::StoreU(hn::MulAdd(hn::LoadU(d, bias + j), log2e, hn::LoadU(d, scores + begin + j)), d,
+                 scores + begin + j);
     }
     // The same fused operation as above: a key's bits must not depend on where its row begins.
     const hn::CappedTag<T, 1> one;

@@ -22,13 +22,13 @@ inline constexpr int kStrip = HWY_TARGET == HWY_AVX3 ? 8 : 6;
 template <class T>
 struct StripArgs {
   int depth;
-  const T* a;          // [rows][a_stride], broadcast one by one
+  const T* a;  // [rows][a_stride], broadcast one by one
   Index a_stride;
-  const T* b;          // [depth][b_stride], a vector or two of each row
+  const T* b;  // [depth][b_stride], a vector or two of each row
   Index b_stride;
-  T* c;                // [rows][c_stride]
+  T* c;  // [rows][c_stride]
   Index c_stride;
-  const T* alpha;      // per row; only for accumulate
+  const T* alpha;  // per row; only for accumulate
 };
 
 // c = a·b, or c = c·alpha + a·b with the product started from zero.
@@ -46,7 +46,7 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
   const T* b = args.b;
-  T* c = args.c;                     // copies: a store through c may not change what args says
+  T* c = args.c;  // copies: a store through c may not change what args says
   const T* alpha = args.alpha;
   const Index b_stride = args.b_stride, c_stride = args.c_stride, depth = args.depth;
 #pragma GCC unroll 4
@@ -88,7 +88,8 @@ HWY_NOINLINE HWY_ATTR void multiply_transposed(const StripArgs<T>& args) {
   const T* a = args.a;
   const T* b = args.b;
   T* c = args.c;
-  const Index a_stride = args.a_stride, b_stride = args.b_stride, c_stride = args.c_stride, depth = args.depth;
+  const Index a_stride = args.a_stride, b_stride = args.b_stride, c_stride = args.c_stride,
+              depth = args.depth;
 #pragma GCC unroll 4
   for (Index k = 0; k < depth; ++k, a += a_stride, b += b_stride) {
     V panel[kVectors];
@@ -128,15 +129,14 @@ HWY_INLINE void multiply_strip_transposed(int rows, int vectors, const StripArgs
 template <class T, bool kAccumulate>
 HWY_INLINE void multiply_strip(int rows, int vectors, const StripArgs<T>& args) {
   using Fn = void (*)(const StripArgs<T>&);
-  static constexpr Fn kTable[8][2] = {
-      {multiply<T, 1, 1, kAccumulate>, multiply<T, 1, 2, kAccumulate>},
-      {multiply<T, 2, 1, kAccumulate>, multiply<T, 2, 2, kAccumulate>},
-      {multiply<T, 3, 1, kAccumulate>, multiply<T, 3, 2, kAccumulate>},
-      {multiply<T, 4, 1, kAccumulate>, multiply<T, 4, 2, kAccumulate>},
-      {multiply<T, 5, 1, kAccumulate>, multiply<T, 5, 2, kAccumulate>},
-      {multiply<T, 6, 1, kAccumulate>, multiply<T, 6, 2, kAccumulate>},
-      {multiply<T, 7, 1, kAccumulate>, multiply<T, 7, 2, kAccumulate>},
-      {multiply<T, 8, 1, kAccumulate>, multiply<T, 8, 2, kAccumulate>}};
+  static constexpr Fn kTable[8][2] = {{multiply<T, 1, 1, kAccumulate>, multiply<T, 1, 2, kAccumulate>},
+                                      {multiply<T, 2, 1, kAccumulate>, multiply<T, 2, 2, kAccumulate>},
+                                      {multiply<T, 3, 1, kAccumulate>, multiply<T, 3, 2, kAccumulate>},
+                                      {multiply<T, 4, 1, kAccumulate>, multiply<T, 4, 2, kAccumulate>},
+                                      {multiply<T, 5, 1, kAccumulate>, multiply<T, 5, 2, kAccumulate>},
+                                      {multiply<T, 6, 1, kAccumulate>, multiply<T, 6, 2, kAccumulate>},
+                                      {multiply<T, 7, 1, kAccumulate>, multiply<T, 7, 2, kAccumulate>},
+                                      {multiply<T, 8, 1, kAccumulate>, multiply<T, 8, 2, kAccumulate>}};
   kTable[rows - 1][vectors - 1](args);
 }
 

@@ -39,7 +39,7 @@ HWY_INLINE StripRange strip_range(const Tile<T>& tile, int first, int rows) {
 
 struct StripPlan {
   int strips;
-  int begin, end;             // of all strips together
+  int begin, end;  // of all strips together
   StripRange range[kMaxRows];
 };
 
@@ -63,7 +63,7 @@ struct RowsTimesKeys {
   Index stride;
   int depth;
   const T* panels;
-  T* out;                     // [rows][tile.scores_stride]
+  T* out;  // [rows][tile.scores_stride]
 };
 
 // Panel by panel: a panel of keys stays in the first cache while all strips use it.

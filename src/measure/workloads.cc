@@ -26,7 +26,13 @@ constexpr std::array<Workload, 17> kWorkloads = {{
      .dim = 64,
      .causal = true,
      .train = true},
-    {.name = "train_2048_64", .heads = 8, .kv_heads = 8, .length = 2048, .dim = 64, .causal = true, .train = true},
+    {.name = "train_2048_64",
+     .heads = 8,
+     .kv_heads = 8,
+     .length = 2048,
+     .dim = 64,
+     .causal = true,
+     .train = true},
     {.name = "full_4096_64", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 64},
     {.name = "causal_4096_64", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 64, .causal = true},
     {.name = "full_4096_128", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 128},
@@ -36,8 +42,7 @@ constexpr std::array<Workload, 17> kWorkloads = {{
 }};
 
 constexpr std::array<std::string_view, 5> kPlanned = {
-    "decode_4096_f32",  "decode_32768_f32",
-    "decode_4096_f16", "decode_32768_f16", "decode_32768_int8"};
+    "decode_4096_f32", "decode_32768_f32", "decode_4096_f16", "decode_32768_f16", "decode_32768_int8"};
 
 std::string all_names() {
   std::string text;

@@ -53,7 +53,7 @@ class WorkloadData {
  private:
   Workload workload_;
   Tensor q_, k_, v_, out_, weights_;
-  Tensor lse_, dout_, dq_, dk_, dv_;   // training only
+  Tensor lse_, dout_, dq_, dk_, dv_;  // training only
 };
 
 // Fills an f32 tensor with a fixed, roughly normal sequence: the same numbers for the same seed on
