@@ -180,14 +180,16 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
   if (std::isfinite(hardness) && u * rounds > 1.0 / 64) rounds = 0;
 
   long double common = 0;
-  double common_size = 0;
+  double common_size = 0, common_carried = 0;
   for (Index d = 0; d < p.value_dim; ++d) {
     common += static_cast<long double>(g[d]) * mix[d];
     double reach = std::abs(mix[d]);
-    if (exact) {
+    if (exact) {  // the call's own out was rounded, and had its own weights below the smallest normal
       reach = 0;
       for (std::size_t r = 0; r < keys.size(); ++r) {
-        reach += terms[r].weight * terms[r].kept * std::abs(row_of(v_, b, kv, s.k_start + keys[r])[d]);
+        const double v = std::abs(row_of(v_, b, kv, s.k_start + keys[r])[d]);
+        reach += terms[r].weight * terms[r].kept * v;
+        common_carried += std::abs(g[d]) * (flush * std::max(1.0, terms[r].kept) * v + least);
       }
     }
     common_size += std::abs(g[d]) * reach;
@@ -207,7 +209,8 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
                flush * t.kept * std::abs(g[d]));
     }
     // What products below the smallest number lose of one score's gradient.
-    const double carried = flush * size + least * static_cast<double>(p.value_dim + 4);
+    const double carried =
+        flush * size + least * static_cast<double>(p.value_dim + 4) + t.weight * common_carried;
     const long double dscore = t.weight * (dweight - common);
     if (!dbias_.list.empty()) dbias_.at(s.item, h, i, keys[r]).add(dscore, t.weight * size, rounds, carried);
     const long double dmatch = p.scale * t.slope * dscore;
@@ -221,7 +224,8 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
     }
   }
   if (!dsinks_.list.empty()) {
-    dsinks_.at(0, 0, 0, h).add(-sink * common, sink * common_size, rounds, flush * common_size);
+    dsinks_.at(0, 0, 0, h)
+        .add(-sink * common, sink * common_size, rounds, flush * common_size + sink * common_carried);
   }
 }
 
