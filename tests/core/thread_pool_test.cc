@@ -64,6 +64,7 @@ TEST(ThreadPools, ARunInsideATask) {
     for (ThreadPool* inner : {&pool, &other}) {
       inner->run(5, 4, [&](int worker, std::int64_t) {
         if (worker != 0 || std::this_thread::get_id() != me) ++strangers;
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // time for strangers to come
         inner->run(2, 4, [&](int, std::int64_t) { ++done[static_cast<std::size_t>(n)]; });
       });
     }
