@@ -28,9 +28,9 @@ class Stream {
   Stream(const CacheTile& cache, const StripPlan& plan, int panel)
       : cache_(cache),
         panel_(panel),
-        first_(plan.begin / panel),
-        keys_((plan.end + panel - 1) / panel - first_),
-        values_((cache.tile.value_dim + panel - 1) / panel),
+        end_((plan.end + panel - 1) / panel * panel),
+        columns_((cache.tile.value_dim + panel - 1) / panel * panel),
+        whole_(plan.begin == 0 && plan.end == cache.tile_keys),
         rows_(order_of<S>().whole(cache.tile.dim)) {}
 
   [[nodiscard]] const S* keys(int key) const {
@@ -39,29 +39,29 @@ class Stream {
   [[nodiscard]] const S* values(int column) const {
     return reinterpret_cast<const S*>(cache_.values) + static_cast<Index>(column) * cache_.tile_keys;
   }
-  // What is read `kAhead` bytes after panel number `at` of this tile.
-  [[nodiscard]] const std::byte* ahead_of_keys(int key) const {
-    const Index bytes = panel_ * rows_ * static_cast<Index>(sizeof(S));
-    return panel(key / panel_ - first_ + static_cast<int>((kAhead + bytes - 1) / bytes));
+  // What is read kAhead bytes after this panel. In a tile that is not used whole only the beginnings of
+  // value panels are read; there it is the next panel.
+  [[nodiscard]] const std::byte* after_keys(int key) const {
+    const auto* from = reinterpret_cast<const std::byte*>(keys(key)) + kAhead<S>;
+    const auto* end = reinterpret_cast<const std::byte*>(keys(end_));
+    if (whole_ || from < end) return linear(from);
+    return cache_.values;
   }
-  [[nodiscard]] const std::byte* ahead_of_values(int column) const {
-    const Index bytes = static_cast<Index>(panel_) * cache_.tile_keys * static_cast<Index>(sizeof(S));
-    return panel(keys_ + column / panel_ + static_cast<int>((kAhead + bytes - 1) / bytes));
+  [[nodiscard]] const std::byte* after_values(int column) const {
+    if (whole_) return linear(reinterpret_cast<const std::byte*>(values(column)) + kAhead<S>);
+    return column + panel_ < cache_.tile.value_dim ? reinterpret_cast<const std::byte*>(values(column + panel_)) : cache_.next;
   }
 
  private:
-  static constexpr Index kAhead = HEADLIGHT_AHEAD;
-
-  [[nodiscard]] const std::byte* panel(int number) const {
-    if (number < keys_) return reinterpret_cast<const std::byte*>(keys((first_ + number) * panel_));
-    number -= keys_;
-    if (number < values_) return reinterpret_cast<const std::byte*>(values(number * panel_));
-    number -= values_;
-    return cache_.next + number * panel_ * rows_ * static_cast<Index>(sizeof(S));
+  [[nodiscard]] const std::byte* linear(const std::byte* from) const {
+    const auto* end = reinterpret_cast<const std::byte*>(values(columns_));
+    return from < end ? from : cache_.next + (from - end);
   }
 
   const CacheTile& cache_;
-  int panel_, first_, keys_, values_;
+  int panel_;
+  int end_, columns_;  // up to whole panels
+  bool whole_;
   Index rows_;  // of a panel of keys
 };
 
@@ -70,7 +70,7 @@ HWY_ATTR void score_stored(const CacheTile& cache, const StripPlan& plan, const 
   const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
   const Tile<float>& tile = cache.tile;
   for (int key = plan.begin / panel * panel; key < plan.end; key += panel) {
-    const std::byte* ahead = stream.ahead_of_keys(key);
+    const std::byte* ahead = stream.after_keys(key);
     for (int s = 0; s < plan.strips; ++s) {
       const StripRange range = plan.range[s];
       if (range.end <= key || range.begin >= key + panel) continue;
@@ -89,7 +89,7 @@ HWY_ATTR void values_stored(const CacheTile& cache, const StripPlan& plan, const
   const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
   const Tile<float>& tile = cache.tile;
   for (int x = 0; x < tile.value_dim; x += panel) {
-    const std::byte* ahead = stream.ahead_of_values(x);
+    const std::byte* ahead = stream.after_values(x);
     for (int s = 0; s < plan.strips; ++s) {
       const StripRange range = plan.range[s];
       if (range.begin >= range.end) continue;

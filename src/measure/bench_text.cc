@@ -35,6 +35,11 @@ std::string time_cell(const BucketResult& bucket) {
   return bucket.ms ? fmt::format("{:.3f} ms", *bucket.ms) : "–";
 }
 
+std::string rate_cell(const BucketResult& bucket) {
+  if (bucket.gbs) return fmt::format("{:.1f} GB/s", *bucket.gbs);
+  return bucket.gflops ? fmt::format("{:.1f} GFLOP/s", *bucket.gflops) : "–";
+}
+
 }  // namespace
 
 std::string to_json(const BenchReport& report) {
@@ -54,14 +59,13 @@ std::string to_json(const BenchReport& report) {
 }
 
 std::string to_table(const BenchReport& report) {
-  std::string text = fmt::format("{:<17} {:<24} {:>7} {:>13} {:>9} {:>9} {:>10}\n", "bucket", "shape",
-                                 "threads", "time", "GFLOP/s", "% of peak", "× unfused");
+  std::string text = fmt::format("{:<17} {:<24} {:>7} {:>13} {:>13} {:>10} {:>10}\n", "bucket", "shape",
+                                 "threads", "time", "rate", "% of limit", "× unfused");
   for (const BucketResult& bucket : report.buckets) {
-    text +=
-        fmt::format("{:<17} {:<24} {:>7} {} {} {} {}\n", bucket.workload.name, bucket.workload.shape_text(),
-                    bucket.threads, right(time_cell(bucket), 13), right(cell(bucket.gflops, "{:.1f}"), 9),
-                    right(cell(bucket.percent_of_limit, "{:.1f} %"), 9),
-                    right(cell(bucket.ratio_to_unfused, "{:.2f}"), 10));
+    text += fmt::format("{:<17} {:<24} {:>7} {} {} {} {}\n", bucket.workload.name,
+                        bucket.workload.shape_text(), bucket.threads, right(time_cell(bucket), 13),
+                        right(rate_cell(bucket), 13), right(cell(bucket.percent_of_limit, "{:.1f} %"), 10),
+                        right(cell(bucket.ratio_to_unfused, "{:.2f}"), 10));
   }
   return text;
 }

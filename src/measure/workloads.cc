@@ -8,7 +8,19 @@
 namespace headlight::measure {
 namespace {
 
-constexpr std::array<Workload, 17> kWorkloads = {{
+// One query of 32:8 heads of 128 per item, as large models decode.
+constexpr Workload decode(std::string_view name, Index length, KvType type) {
+  return {
+      .name = name, .heads = 32, .kv_heads = 8, .length = length, .dim = 128, .causal = true, .cache = type};
+}
+constexpr Workload decode_mixed() {
+  Workload mixed = decode("decode_mixed", 4000, KvType::f32);
+  mixed.batch = 16;
+  mixed.mixed = true;
+  return mixed;
+}
+
+constexpr std::array<Workload, 23> kWorkloads = {{
     {.name = "tiny", .length = 6, .dim = 3, .tiny = true},
     {.name = "full_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64},
     {.name = "causal_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64, .causal = true},
@@ -18,6 +30,12 @@ constexpr std::array<Workload, 17> kWorkloads = {{
     {.name = "full_1024_64", .heads = 12, .kv_heads = 12, .length = 1024, .dim = 64},
     {.name = "causal_1024_64", .heads = 12, .kv_heads = 12, .length = 1024, .dim = 64, .causal = true},
     {.name = "gqa_1024_128", .heads = 32, .kv_heads = 8, .length = 1024, .dim = 128, .causal = true},
+    decode("decode_4096_f32", 4096, KvType::f32),
+    decode("decode_4096_f16", 4096, KvType::f16),
+    decode("decode_32768_f32", 32768, KvType::f32),
+    decode("decode_32768_f16", 32768, KvType::f16),
+    decode("decode_32768_int8", 32768, KvType::int8),
+    decode_mixed(),
     {.name = "train_512_64",
      .batch = 4,
      .heads = 8,
@@ -41,9 +59,6 @@ constexpr std::array<Workload, 17> kWorkloads = {{
     {.name = "causal_16384_64", .length = 16384, .dim = 64, .causal = true},
 }};
 
-constexpr std::array<std::string_view, 5> kPlanned = {
-    "decode_4096_f32", "decode_32768_f32", "decode_4096_f16", "decode_32768_f16", "decode_32768_int8"};
-
 std::string all_names() {
   std::string text;
   for (const Workload& workload : kWorkloads) text += concat(text.empty() ? "" : ", ", workload.name);
@@ -53,11 +68,6 @@ std::string all_names() {
 void check_name(const std::string& name) {
   for (const Workload& workload : kWorkloads) {
     if (workload.name == name) return;
-  }
-  for (const std::string_view planned : kPlanned) {
-    if (planned != name) continue;
-    throw Error(ErrorKind::usage, "bench.planned",
-                concat("bench: bucket \"", name, "\" is not measured yet\n  buckets: ", all_names()));
   }
   throw Error(ErrorKind::usage, "bench.name",
               concat("bench: no bucket is called \"", escaped(name, 40), "\"\n  buckets: ", all_names()));
@@ -71,10 +81,22 @@ double Workload::flops() const {
   return (causal ? whole / 2 : whole) * (train ? 3.5 : 1);
 }
 
+Index Workload::item_length(Index item) const {
+  return mixed ? 100 + (length - 100) * item / (batch - 1) : length;
+}
+
+double Workload::cache_bytes() const {
+  Index tokens = 0;
+  for (Index item = 0; item < batch; ++item) tokens += item_length(item);
+  const double element = cache == KvType::f32 ? 4 : cache == KvType::int8 ? 1 : 2;
+  return 2.0 * static_cast<double>(tokens * kv_heads * dim) * element;
+}
+
 std::string Workload::shape_text() const {
   std::string text = concat("B", batch, " H", heads);
   if (kv_heads != heads) text += concat(":", kv_heads);
-  text += concat(" L", length, " D", dim);
+  text += concat(mixed ? " L100…" : " L", length, " D", dim);
+  if (cache) return concat(text, " ", headlight::name_of(*cache));
   if (causal) text += " causal";
   if (weights) text += " weights";
   if (train) text += " forward+backward";
@@ -82,7 +104,6 @@ std::string Workload::shape_text() const {
 }
 
 std::span<const Workload> workloads() { return kWorkloads; }
-std::span<const std::string_view> planned_workloads() { return kPlanned; }
 
 std::vector<Workload> select_workloads(std::span<const std::string> names) {
   for (const std::string& name : names) check_name(name);
@@ -129,6 +150,21 @@ WorkloadData::WorkloadData(const Workload& w)
   fill_normal(q_, 1);
   fill_normal(k_, 2);
   fill_normal(v_, 3);
+}
+
+DecodeData::DecodeData(const Workload& w, const Context& context)
+    : workload_(w),
+      cache_(context,
+             {.items = w.batch, .kv_heads = w.kv_heads, .dim = w.dim, .type = w.cache.value_or(KvType::f32)}),
+      q_(Shape{w.batch, w.heads, 1, w.dim}),
+      out_(Shape{w.batch, w.heads, 1, w.dim}) {
+  fill_normal(q_, 1);
+  for (Index item = 0; item < w.batch; ++item) {
+    Tensor k(Shape{1, w.kv_heads, w.item_length(item), w.dim}), v(k.shape());
+    fill_normal(k, 2);
+    fill_normal(v, 3);
+    cache_.append_to(item, k, v);
+  }
 }
 
 AttentionOutputs WorkloadData::outputs() {

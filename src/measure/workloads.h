@@ -2,12 +2,14 @@
 // numbers in docs/performance.md, tools/bench_diff and the peers' programs all speak of them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headlight/attention.h"
+#include "headlight/kv_cache.h"
 
 namespace headlight::measure {
 
@@ -15,24 +17,26 @@ struct Workload {
   std::string_view name;
   Index batch = 1, heads = 1, kv_heads = 1, length = 1, dim = 1;
   bool causal = false;
-  bool weights = false;  // all weights returned
-  bool train = false;    // forward, then backward
-  bool tiny = false;     // a call's overhead: stated in microseconds, not as a share of a limit
+  bool weights = false;                        // all weights returned
+  bool train = false;                          // forward, then backward
+  std::optional<KvType> cache = std::nullopt;  // one new query per item on a cache of this type
+  bool mixed = false;                          // the items' lengths go from 100 to `length` in even steps
+  bool tiny = false;  // a call's overhead: stated in microseconds, not as a share of a limit
 
   // Two products of 2 flop per multiply-add; softmax is not counted. Causal counts exactly half,
   // so computing scores that are then masked shows as a low rate. Backward counts 2.5 times forward.
   [[nodiscard]] double flops() const;
+  // Keys and values that a decoding step must read once, in their stored type.
+  [[nodiscard]] double cache_bytes() const;
+  [[nodiscard]] Index item_length(Index item) const;
   [[nodiscard]] std::string shape_text() const;  // "B1 H32:8 L1024 D128 causal"
 };
 
 // In the order in which they run: short ones first.
 [[nodiscard]] std::span<const Workload> workloads();
 
-// Workloads that are named but not yet measured: they need backward passes and a decoder.
-[[nodiscard]] std::span<const std::string_view> planned_workloads();
-
 // The workloads named in `names`, in the order of workloads(); all of them when it is empty.
-// Throws Error{usage} listing the names when one is unknown or not yet measured.
+// Throws Error{usage} listing the names when one is unknown.
 [[nodiscard]] std::vector<Workload> select_workloads(std::span<const std::string> names);
 
 // Inputs, outputs and options of one workload, filled with numbers that look like normal activations.
@@ -54,6 +58,22 @@ class WorkloadData {
   Workload workload_;
   Tensor q_, k_, v_, out_, weights_;
   Tensor lse_, dout_, dq_, dk_, dv_;  // training only
+};
+
+// A filled cache and the queries of one decoding step.
+class DecodeData {
+ public:
+  DecodeData(const Workload& workload, const Context& context);
+
+  [[nodiscard]] const Workload& workload() const noexcept { return workload_; }
+  void step(Context& context) {
+    attention_decode(context, q_, cache_, {.visible = Visibility::causal()}, out_);
+  }
+
+ private:
+  Workload workload_;
+  KvCache cache_;
+  Tensor q_, out_;
 };
 
 // Fills an f32 tensor with a fixed, roughly normal sequence: the same numbers for the same seed on
