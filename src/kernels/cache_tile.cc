@@ -49,7 +49,9 @@ class Stream {
   }
   [[nodiscard]] const std::byte* after_values(int column) const {
     if (whole_) return linear(reinterpret_cast<const std::byte*>(values(column)) + kAhead<S>);
-    return column + panel_ < cache_.tile.value_dim ? reinterpret_cast<const std::byte*>(values(column + panel_)) : cache_.next;
+    return column + panel_ < cache_.tile.value_dim
+               ? reinterpret_cast<const std::byte*>(values(column + panel_))
+               : cache_.next;
   }
 
  private:

@@ -102,7 +102,9 @@ HWY_INLINE hn::Vec<D> load_stored(D d, const std::int8_t* panel, Index k, int v)
 // How far ahead of the multiplication memory is asked for, in bytes, and into which cache. f32 is read
 // faster when the hardware does it alone; decision 0006 has the numbers.
 template <class S>
-inline constexpr Index kAhead = sizeof(S) == 4 ? 0 : sizeof(S) == 2 ? 8192 : 4096;
+inline constexpr Index kAhead = sizeof(S) == 4   ? 0
+                                : sizeof(S) == 2 ? 8192
+                                                 : 4096;
 template <class S>
 inline constexpr int kFetchHint = sizeof(S) == 1 ? 3 : 2;  // 3: first cache, 2: second
 
@@ -154,7 +156,7 @@ HWY_NOINLINE HWY_ATTR void multiply_stored(const StoredArgs<S>& args) {
   const S* b = args.b + k * panel;
   const int bytes = kUnroll * panel * static_cast<int>(sizeof(S));
   for (; k + kUnroll <= end; k += kUnroll, b += kUnroll * panel) {
-    if constexpr (kAhead<S> > 0) {
+    if constexpr (kAhead < S >> 0) {
       for (int line = 0; line < bytes; line += kLine) __builtin_prefetch(ahead + line, 0, kFetchHint<S>);
     }
     ahead += bytes;
