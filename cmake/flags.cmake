@@ -29,8 +29,10 @@ target_compile_options(headlight_hardening INTERFACE
   -fstack-protector-strong $<$<CONFIG:Release>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
 target_link_options(headlight_hardening INTERFACE -Wl,-z,relro,-z,now)
 
-# A second build of the same file is a cache hit; a machine without ccache just compiles.
+# A second build of the same file is a cache hit, in another checkout too: ccache is told to see paths
+# inside the checkout as relative ones. A machine without ccache just compiles.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND PROJECT_IS_TOP_LEVEL)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
 endif()

@@ -132,6 +132,8 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(const Shape& shape, DType dtype = DType::f32);
+  // For those who write every element before they read one.
+  [[nodiscard]] static Tensor uninitialized(const Shape& shape, DType dtype = DType::f32);
   [[nodiscard]] static Tensor from(std::span<const double> values, const Shape& shape,
                                    DType dtype = DType::f32);
 
@@ -161,11 +163,29 @@ class Tensor {
 
  private:
   struct Free {
+    std::size_t bytes;
     void operator()(std::byte* p) const noexcept;
   };
   std::unique_ptr<std::byte, Free> data_;
   DType dtype_ = DType::f32;
   Shape shape_;
+};
+
+// While one lives, tensors that this thread lets go of are kept and handed out again by size: a loop
+// that makes the same tensors every time around asks the system for memory only the first time.
+class TensorRecycler {
+ public:
+  TensorRecycler();
+  ~TensorRecycler();  // gives everything back
+  TensorRecycler(const TensorRecycler&) = delete;
+  TensorRecycler& operator=(const TensorRecycler&) = delete;
+  [[nodiscard]] static std::size_t allocations() noexcept;  // by this thread, from the system, so far
+
+  struct Shelves;  // src/core/tensor_memory.cc
+
+ private:
+  Shelves* outer_;
+  std::unique_ptr<Shelves> shelves_;
 };
 
 }  // namespace headlight

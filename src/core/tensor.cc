@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/concat.h"
+#include "core/tensor_memory.h"
 #include "headlight/error.h"
 
 namespace headlight {
@@ -156,18 +157,26 @@ void TensorView::store(Index i, double x) const {
   }
 }
 
-void Tensor::Free::operator()(std::byte* p) const noexcept { std::free(p); }
+void Tensor::Free::operator()(std::byte* p) const noexcept { give_memory(p, bytes); }
 
-Tensor::Tensor(const Shape& shape, DType dtype) : dtype_(dtype), shape_(shape) {
+Tensor Tensor::uninitialized(const Shape& shape, DType dtype) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = shape;
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
   const std::size_t rounded = (bytes + 63) / 64 * 64;
-  if (rounded == 0) return;
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, rounded)));
-  if (!data_) {
+  if (rounded == 0) return tensor;
+  tensor.data_ = {take_memory(rounded), Free{rounded}};
+  if (!tensor.data_) {
     throw Error(ErrorKind::resource, "tensor.memory",
                 concat("tensor: no memory for ", name_of(dtype), " ", shape.text(), " (", bytes, " bytes)"));
   }
-  std::memset(data_.get(), 0, rounded);
+  return tensor;
+}
+
+Tensor::Tensor(const Shape& shape, DType dtype) {
+  *this = uninitialized(shape, dtype);
+  if (data_) std::memset(data_.get(), 0, data_.get_deleter().bytes);
 }
 
 Tensor Tensor::from(std::span<const double> values, const Shape& shape, DType dtype) {
@@ -185,7 +194,7 @@ Tensor Tensor::from(std::span<const double> values, const Shape& shape, DType dt
 Tensor Tensor::clone() const {
   Tensor copy;
   if (empty()) return copy;
-  copy = Tensor(shape_, dtype_);
+  copy = uninitialized(shape_, dtype_);
   if (data_)
     std::memcpy(copy.data_.get(), data_.get(), static_cast<std::size_t>(shape_.elements()) * size_of(dtype_));
   return copy;

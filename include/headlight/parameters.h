@@ -1,0 +1,23 @@
+// What a model learns: named tensors with their gradients. Modules own them; optimizers and files see
+// them as a list.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/tensor.h"
+
+namespace headlight {
+
+struct Parameter {
+  std::string name;  // its place in the model: "decoder.layers.0.attention.query.weight"
+  Tensor value;
+  Tensor grad = {};     // shape and dtype of value; empty until gradients are wanted. backward() adds to it
+  bool decays = true;   // weight decay: matrices do; biases, norms and sinks do not
+  bool trained = true;  // false: fixed numbers such as sinusoidal positions
+};
+
+// In a fixed order, the same for every model of one config. A tied parameter is there once.
+using Parameters = std::vector<Parameter*>;
+
+}  // namespace headlight

@@ -1,0 +1,72 @@
+// What a trainer needs of a model, whatever it is: transformer or recurrent, decoder, encoder or both.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headlight/context.h"
+#include "headlight/parameters.h"
+#include "headlight/tensor.h"
+
+namespace headlight::models {
+
+// Sequences of tokens laid end to end, without padding: sequence s is ids[starts[s]] … ids[starts[s+1]-1].
+// Everything that works on single tokens sees one matrix of ids.size() rows.
+struct Tokens {
+  std::vector<std::int32_t> ids;
+  std::vector<Index> starts = {0};
+
+  [[nodiscard]] Index sequences() const { return static_cast<Index>(starts.size()) - 1; }
+  [[nodiscard]] Index size() const { return static_cast<Index>(ids.size()); }
+  void append(std::span<const std::int32_t> sequence) {
+    ids.insert(ids.end(), sequence.begin(), sequence.end());
+    starts.push_back(size());
+  }
+};
+
+inline constexpr std::int32_t kIgnored = -100;  // a target that does not count
+
+struct Batch {
+  Tokens source;  // what an encoder-decoder's encoder reads; no sequences for all others
+  Tokens input;   // what the decoder, or an encoder alone, reads; as many sequences as `source`
+  std::vector<std::int32_t> targets;        // one per input token, or kIgnored
+  std::vector<std::int32_t> type_ids = {};  // one per input token for models with segments; empty: all 0
+};
+
+// Sums over the targets that count, so that parts of a batch can be added.
+struct Loss {
+  double sum = 0;    // cross-entropy in nats, with label smoothing when asked for
+  double plain = 0;  // without
+  Index targets = 0;
+  Index correct = 0;  // where the largest logit is the target
+  [[nodiscard]] double mean() const { return targets > 0 ? plain / static_cast<double>(targets) : 0; }
+};
+
+struct LearnOptions {
+  double scale = 1;  // gradients are those of sum·scale: pass 1 / (all targets of the step)
+  double label_smoothing = 0;
+  std::uint64_t dropout_seed = 0;  // another one for every part of every step
+};
+
+class Trainable {
+ public:
+  virtual ~Trainable() = default;
+
+  [[nodiscard]] virtual Parameters parameters() = 0;
+  // Forward and backward; adds to the gradients of the parameters. Gradients are the same bits for any
+  // number of threads.
+  virtual Loss learn(Context& ctx, const Batch& batch, const LearnOptions& options) = 0;
+  // Forward alone, without dropout.
+  [[nodiscard]] virtual Loss evaluate(Context& ctx, const Batch& batch) const = 0;
+  // Floating point operations of learn() on this batch: 6 per multiplied parameter and token, attention
+  // by the rule of the benchmarks (causal counts half). Padding does not exist and is not counted.
+  [[nodiscard]] virtual double flops(const Batch& batch) const = 0;
+  // The model's config.json: what a loader needs to make it again.
+  [[nodiscard]] virtual std::string config_json() const = 0;
+  // Random values for every parameter, from this seed alone.
+  virtual void initialize(std::uint64_t seed) = 0;
+};
+
+}  // namespace headlight::models

@@ -1,0 +1,1 @@
+// CMake wants one source file until this layer has its own.
