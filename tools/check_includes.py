@@ -58,6 +58,8 @@ LIBRARIES = [
     (r"CLI/", ["cli"]),
     (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "lab", "cli", "serve"]),
     (r"cblas", ["measure"]),
+    (r"(cairo|pango)", ["draw"]),
+    (r"utf8proc", ["text", "draw"]),
     (r"omp\.h$", []),
 ]
 
