@@ -42,7 +42,7 @@ Layout layout_of(int columns, Index in_row, int total) {
 }
 
 // The maps of one line, each with its name above.
-std::string atlas_line(std::span<const WeightMap> maps, const Layout& layout, const TextStyle& style) {
+std::string atlas_line(std::span<const WeightMap> maps, const Layout& layout, const TerminalStyle& style) {
   TerminalLine names;
   std::vector<WeightMap> small;
   Index lines = 0;
@@ -109,10 +109,10 @@ std::string summary(std::span<const WeightMap> maps) {
 
 }  // namespace
 
-std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const TextStyle& asked) {
+std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const TerminalStyle& asked) {
   check_all(maps, in_row);
   if (asked.look == Look::table) return summary(maps);
-  TextStyle style = asked;
+  TerminalStyle style = asked;
   style.numbers = false;
   int columns = 0;
   bool masked = false, any_signed = false;
@@ -138,12 +138,12 @@ std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const Text
   return out;
 }
 
-std::string compared_maps_text(const WeightMap& a, const WeightMap& b, const TextStyle& style) {
+std::string compared_maps_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style) {
   const WeightMap change = difference(a, b);
-  TextStyle plain = style;
+  TerminalStyle plain = style;
   plain.legend = false;
   const std::string gap = style.look == Look::table ? "" : "\n";
-  const auto named = [&](std::string_view name, const WeightMap& map, const TextStyle& look) {
+  const auto named = [&](std::string_view name, const WeightMap& map, const TerminalStyle& look) {
     // A table has no title of its own, and three of them need names.
     return concat(name, "  ", look.look == Look::table ? title_line(map, look) : "", heat_map_text(map, look),
                   "\n");

@@ -34,7 +34,7 @@ void check_one_row(const WeightMap& map) {
               concat("bars show one query; the map \"", map.title, "\" has ", map.rows()));
 }
 
-std::string from_line(const WeightMap& map, const TextStyle& style) {
+std::string from_line(const WeightMap& map, const TerminalStyle& style) {
   TerminalLine line;
   line.text(map.row_axis, dim_code(style));
   line.text("  ");
@@ -42,18 +42,18 @@ std::string from_line(const WeightMap& map, const TextStyle& style) {
   return line.finish();
 }
 
-TerminalLine::Color bar_color(const TextStyle& style, double place, bool is_signed) {
+TerminalLine::Color bar_color(const TerminalStyle& style, double place, bool is_signed) {
   if (!style.colored()) return {};
   return paint_of(style.top * untransferred(place, style.transfer), style, is_signed);
 }
 
-void append_bar(TerminalLine& line, double part, int cells, const TextStyle& style) {
+void append_bar(TerminalLine& line, double part, int cells, const TerminalStyle& style) {
   const std::string text = bar(part, cells, style.unicode() ? Glyphs::unicode : Glyphs::ascii);
   if (!text.empty()) line.put(text, bar_color(style, kBarPlace, false), {});
 }
 
 // "  animal  0.4123  ██████"
-std::string bar_line(const WeightMap& map, Index column, int label, const TextStyle& style) {
+std::string bar_line(const WeightMap& map, Index column, int label, const TerminalStyle& style) {
   TerminalLine line;
   line.text(std::string(kIndent, ' '));
   line.text(left_aligned(shown(key(map, column)), label));
@@ -73,7 +73,7 @@ std::string bar_line(const WeightMap& map, Index column, int label, const TextSt
 }
 
 // A bar that starts in the middle of 2·half cells and grows to its sign's side.
-void append_signed_bar(TerminalLine& line, double part, int half, const TextStyle& style) {
+void append_signed_bar(TerminalLine& line, double part, int half, const TerminalStyle& style) {
   const int start = line.column();
   const std::string_view block = style.pick("█", "#");
   // Half blocks are the finest that a bar to the left can be made of.
@@ -108,7 +108,7 @@ std::vector<Index> keys_by_weight(const WeightMap& map, Index row) {
   return order;
 }
 
-std::string bars_text(const WeightMap& map, const TextStyle& style, Index most) {
+std::string bars_text(const WeightMap& map, const TerminalStyle& style, Index most) {
   check_one_row(map);
   const std::string others = " others";
   const int label = std::max(label_width(map), most > 0 ? display_width(concat(map.columns(), others)) : 0);
@@ -132,7 +132,7 @@ std::string bars_text(const WeightMap& map, const TextStyle& style, Index most) 
   return out;
 }
 
-std::string top_keys_text(std::span<const WeightMap> maps, Index most, const TextStyle& style) {
+std::string top_keys_text(std::span<const WeightMap> maps, Index most, const TerminalStyle& style) {
   int name = 4;
   for (const WeightMap& map : maps) name = std::max(name, display_width(map.short_name));
   std::string out;
@@ -152,7 +152,7 @@ std::string top_keys_text(std::span<const WeightMap> maps, Index most, const Tex
   return out;
 }
 
-std::string compared_bars_text(const WeightMap& a, const WeightMap& b, const TextStyle& style) {
+std::string compared_bars_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style) {
   check_one_row(a);
   check_one_row(b);
   const WeightMap change = difference(a, b);

@@ -57,7 +57,7 @@ std::string angled_lines(const std::vector<std::string>& labels, const ColumnLab
 }  // namespace
 
 std::string column_label_lines(const std::vector<std::string>& labels, const ColumnLabels& form,
-                               const TextStyle& style) {
+                               const TerminalStyle& style) {
   if (form.form == LabelForm::angled) return angled_lines(labels, form, style.width);
   TerminalLine line;
   line.advance_to(form.left);

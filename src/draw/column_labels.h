@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "draw/text_style.h"
+#include "draw/terminal_style.h"
 
 namespace headlight::draw {
 
@@ -22,7 +22,7 @@ inline constexpr int kAngledLines = 9;  // angled labels are cut to this
 
 // The lines above the cells, top to bottom, each with its newline.
 [[nodiscard]] std::string column_label_lines(const std::vector<std::string>& labels, const ColumnLabels& form,
-                                             const TextStyle& style);
+                                             const TerminalStyle& style);
 // Numbers 0, step, 2·step … above every cell that has room; `in_cell` keys are in each cell.
 [[nodiscard]] std::string column_number_line(std::size_t cells, std::int64_t in_cell,
                                              const ColumnLabels& form);

@@ -31,13 +31,13 @@ struct Layout {
 };
 
 // What stands left of the cells: one label, or the labels of the upper and the lower row.
-int left_width(const Layout& layout, const TextStyle& style) {
+int left_width(const Layout& layout, const TerminalStyle& style) {
   const int one = layout.label + (layout.number > 0 ? layout.number + 1 : 0);
   return style.rows_on_line() == 2 ? 2 * (one + 2) + 1 + kGap : one + kGap;
 }
 
 // The widest form of labels that fits, or none when the columns have to be pooled.
-std::optional<Layout> fitting(const WeightMap& map, const TextStyle& style) {
+std::optional<Layout> fitting(const WeightMap& map, const TerminalStyle& style) {
   const int count = static_cast<int>(map.columns()), least = least_cell_width(style, map.is_signed);
   Layout layout;
   layout.label = std::min(widest(map.queries), style.width / (style.rows_on_line() == 2 ? 7 : 5));
@@ -63,7 +63,7 @@ std::optional<Layout> fitting(const WeightMap& map, const TextStyle& style) {
 }
 
 // Pools the map by the smallest factor with which it fits.
-Layout fit(WeightMap& map, const TextStyle& style) {
+Layout fit(WeightMap& map, const TerminalStyle& style) {
   const WeightMap whole = map;
   for (Index by = std::max<Index>(1, (whole.rows() + kMostRows - 1) / kMostRows);
        by <= whole.columns() || by == 1; ++by) {
@@ -91,7 +91,7 @@ void append_row_label(TerminalLine& line, const WeightMap& map, Index row, const
 }
 
 void append_labels(TerminalLine& line, const WeightMap& map, Index number, const Layout& layout,
-                   const TextStyle& style) {
+                   const TerminalStyle& style) {
   if (style.rows_on_line() == 1) {
     append_row_label(line, map, number, layout);
   } else {
@@ -104,7 +104,7 @@ void append_labels(TerminalLine& line, const WeightMap& map, Index number, const
   line.advance_to(layout.columns.left);
 }
 
-std::string axis_line(const WeightMap& map, const Layout& layout, const TextStyle& style) {
+std::string axis_line(const WeightMap& map, const Layout& layout, const TerminalStyle& style) {
   TerminalLine line;
   line.text(shortened(concat(map.row_axis, style.pick(" ↓", " v")), std::max(14, layout.columns.left - 1)),
             dim_code(style));
@@ -114,12 +114,12 @@ std::string axis_line(const WeightMap& map, const Layout& layout, const TextStyl
   return line.finish();
 }
 
-std::string sentence(std::string_view text, const TextStyle& style) {
+std::string sentence(std::string_view text, const TerminalStyle& style) {
   return wrapped(text, style.width, 0) + "\n";
 }
 
 // Says what the numbers above the columns stand for.
-std::string key_of_numbers(const WeightMap& map, const TextStyle& style) {
+std::string key_of_numbers(const WeightMap& map, const TerminalStyle& style) {
   if (map.is_pooled()) {
     const std::string size =
         map.rows_in_cell == map.columns_in_cell
@@ -137,7 +137,7 @@ std::string key_of_numbers(const WeightMap& map, const TextStyle& style) {
 
 }  // namespace
 
-std::string title_line(const WeightMap& map, const TextStyle& style) {
+std::string title_line(const WeightMap& map, const TerminalStyle& style) {
   const std::string tag = map.tag();
   const int room = style.width > 0 ? std::max(1, style.width - display_width(tag) - 2) : 1000;
   TerminalLine line;
@@ -147,11 +147,11 @@ std::string title_line(const WeightMap& map, const TextStyle& style) {
   return line.finish();
 }
 
-std::string heat_map_text(const WeightMap& original, const TextStyle& asked) {
+std::string heat_map_text(const WeightMap& original, const TerminalStyle& asked) {
   if (asked.look == Look::table) return weight_table(original, asked);
   check(original);
   WeightMap map = original;
-  TextStyle style = asked;
+  TerminalStyle style = asked;
   std::string note;
   const int numbers_need = style.numbers ? least_cell_width(style, map.is_signed) : 0;
   if (style.numbers && !fitting(map, style)) {

@@ -15,15 +15,15 @@ namespace {
 
 constexpr int kBarColumns = 40;
 
-std::string masked_words(const TextStyle& style) {
+std::string masked_words(const TerminalStyle& style) {
   return concat(masked_glyph(style), masked_glyph(style), " not visible");
 }
 
-std::string scale_words(const TextStyle& style) {
+std::string scale_words(const TerminalStyle& style) {
   return style.transfer == Transfer::linear ? "" : concat(" (", name_of(style.transfer), " scale)");
 }
 
-std::string color_bar(const TextStyle& style, const LegendParts& parts) {
+std::string color_bar(const TerminalStyle& style, const LegendParts& parts) {
   const std::string name = concat(quantity(parts.is_signed), "  ");
   const int start = parts.indent + display_width(name);
   const int cells = std::max(16, std::min(kBarColumns, style.width - start - 16));
@@ -55,12 +55,12 @@ std::string color_bar(const TextStyle& style, const LegendParts& parts) {
 }
 
 // "░ 0.04–0.16" for every shade.
-std::string shade_list(const TextStyle& style, const LegendParts& parts) {
+std::string shade_list(const TerminalStyle& style, const LegendParts& parts) {
   const std::size_t count = shade_count(style);
   const auto bound = [&](std::size_t level) {
     if (level == 0) return std::string("0");
     const double y = static_cast<double>(level) / static_cast<double>(count);
-    return tick_text(style.top * untransferred(y, style.transfer));
+    return short_number(style.top * untransferred(y, style.transfer));
   };
   const std::string_view sign = parts.is_signed ? style.pick("±", "+-") : "";
   std::vector<std::string> items;
@@ -76,7 +76,7 @@ std::string shade_list(const TextStyle& style, const LegendParts& parts) {
 
 }  // namespace
 
-std::string legend_text(const TextStyle& style, const LegendParts& parts) {
+std::string legend_text(const TerminalStyle& style, const LegendParts& parts) {
   if (style.look == Look::table) return {};
   return style.colored() ? color_bar(style, parts) : shade_list(style, parts);
 }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "draw/text_style.h"
+#include "draw/terminal_style.h"
 
 namespace headlight::draw {
 
@@ -12,6 +12,6 @@ struct LegendParts {
   bool has_masked = false;  // say how a cell looks that the query cannot see
   int indent = 0;
 };
-[[nodiscard]] std::string legend_text(const TextStyle& style, const LegendParts& parts);
+[[nodiscard]] std::string legend_text(const TerminalStyle& style, const LegendParts& parts);
 
 }  // namespace headlight::draw

@@ -27,7 +27,7 @@ std::string cell_number(double x, bool is_signed) {
   return text;
 }
 
-std::string shade_cell(double x, int width, const TextStyle& style, bool is_signed) {
+std::string shade_cell(double x, int width, const TerminalStyle& style, bool is_signed) {
   const double place = std::abs(transferred(style.top > 0 ? x / style.top : 0, style.transfer));
   const std::size_t count = shade_count(style);
   const std::size_t level = std::min(static_cast<std::size_t>(place * static_cast<double>(count)), count - 1);
@@ -38,7 +38,7 @@ std::string shade_cell(double x, int width, const TextStyle& style, bool is_sign
 
 // One cell on a line of its own.
 void append_single(TerminalLine& line, const WeightMap& map, Index row, Index column, int width,
-                   const TextStyle& style) {
+                   const TerminalStyle& style) {
   if (!map.sees(row, column)) {
     line.text(repeated(masked_glyph(style), width), dim_code(style));
     return;
@@ -56,7 +56,7 @@ void append_single(TerminalLine& line, const WeightMap& map, Index row, Index co
 
 // Two cells, one above the other, in half blocks.
 void append_pair(TerminalLine& line, const WeightMap& map, Index upper, Index column, int width,
-                 const TextStyle& style) {
+                 const TerminalStyle& style) {
   const auto paint = [&](Index row) -> TerminalLine::Color {
     if (row >= map.rows() || !map.sees(row, column)) return {};
     return paint_of(map.weight(row, column), style, map.is_signed);
@@ -69,27 +69,27 @@ void append_pair(TerminalLine& line, const WeightMap& map, Index upper, Index co
 
 }  // namespace
 
-std::string_view masked_glyph(const TextStyle& style) { return style.pick("·", "/"); }
+std::string_view masked_glyph(const TerminalStyle& style) { return style.pick("·", "/"); }
 
-std::size_t shade_count(const TextStyle& style) {
+std::size_t shade_count(const TerminalStyle& style) {
   return style.unicode() ? kShades.size() : kAsciiShades.size();
 }
 
-std::string_view shade(const TextStyle& style, std::size_t level) {
+std::string_view shade(const TerminalStyle& style, std::size_t level) {
   return style.unicode() ? kShades[level] : kAsciiShades[level];
 }
 
-int least_cell_width(const TextStyle& style, bool is_signed) {
+int least_cell_width(const TerminalStyle& style, bool is_signed) {
   if (style.numbers) return kNumberColumns + (is_signed ? 1 : 0);
   return is_signed && !style.colored() ? 2 : 1;
 }
 
-Index cell_lines(const WeightMap& map, const TextStyle& style) {
+Index cell_lines(const WeightMap& map, const TerminalStyle& style) {
   return (map.rows() + style.rows_on_line() - 1) / style.rows_on_line();
 }
 
 void append_cells(TerminalLine& line, const WeightMap& map, Index number, int cell_width,
-                  const TextStyle& style) {
+                  const TerminalStyle& style) {
   for (Index column = 0; column < map.columns(); ++column) {
     if (style.rows_on_line() == 2) append_pair(line, map, 2 * number, column, cell_width, style);
     else append_single(line, map, number, column, cell_width, style);

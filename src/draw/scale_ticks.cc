@@ -24,7 +24,7 @@ std::span<const double> shares(Transfer transfer, bool is_signed) {
 
 }  // namespace
 
-std::string tick_text(double value) { return fmt::format("{:.3g}", value); }
+std::string short_number(double value) { return fmt::format("{:.3g}", value); }
 
 std::string_view quantity(bool is_signed) noexcept { return is_signed ? "difference" : "weight"; }
 
@@ -32,7 +32,7 @@ std::vector<Tick> scale_ticks(const ColorScale& scale) {
   std::vector<Tick> ticks;
   for (const double share : shares(scale.transfer, scale.is_signed)) {
     const double value = share * scale.top;
-    std::string text = tick_text(value);
+    std::string text = short_number(value);
     // All that is smaller has the same colour.
     if (scale.transfer == Transfer::logarithm && !scale.is_signed && ticks.empty()) text.insert(0, "≤");
     if (scale.is_signed && value > 0) text.insert(0, "+");

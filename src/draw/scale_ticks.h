@@ -15,7 +15,7 @@ struct Tick {
 [[nodiscard]] std::vector<Tick> scale_ticks(const ColorScale& scale);
 
 // "0.25", "1e-04": up to three digits.
-[[nodiscard]] std::string tick_text(double value);
+[[nodiscard]] std::string short_number(double value);
 // What the scale shows: "weight", or "difference".
 [[nodiscard]] std::string_view quantity(bool is_signed) noexcept;
 

@@ -14,7 +14,7 @@ std::string color_code(char layer, const Paint& paint) {
 
 }  // namespace
 
-Paint paint_of(double value, const TextStyle& style, bool is_signed) {
+Paint paint_of(double value, const TerminalStyle& style, bool is_signed) {
   const ColorScale scale = style.scale(is_signed);
   if (style.look != Look::palette) return {scale.color(value), -1};
   const int index = scale.xterm_color(value);
@@ -27,8 +27,8 @@ Paint ink_on(const Paint& ground) {
   return {ink, ink == Rgb{} ? 16 : 231};
 }
 
-std::string_view bold_code(const TextStyle& style) noexcept { return style.colored() ? "1" : ""; }
-std::string_view dim_code(const TextStyle& style) noexcept { return style.colored() ? "2" : ""; }
+std::string_view bold_code(const TerminalStyle& style) noexcept { return style.colored() ? "1" : ""; }
+std::string_view dim_code(const TerminalStyle& style) noexcept { return style.colored() ? "2" : ""; }
 
 void TerminalLine::switch_to(const std::string& codes) {
   if (codes == codes_) return;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "draw/text_style.h"
+#include "draw/terminal_style.h"
 
 namespace headlight::draw {
 
@@ -16,7 +16,7 @@ struct Paint {
   bool operator==(const Paint&) const = default;
 };
 
-[[nodiscard]] Paint paint_of(double value, const TextStyle& style, bool is_signed);
+[[nodiscard]] Paint paint_of(double value, const TerminalStyle& style, bool is_signed);
 // Black or white, to write on a paint.
 [[nodiscard]] Paint ink_on(const Paint& ground);
 
@@ -41,7 +41,7 @@ class TerminalLine {
 };
 
 // bold and dim are "" where the style has no colour.
-[[nodiscard]] std::string_view bold_code(const TextStyle& style) noexcept;
-[[nodiscard]] std::string_view dim_code(const TextStyle& style) noexcept;
+[[nodiscard]] std::string_view bold_code(const TerminalStyle& style) noexcept;
+[[nodiscard]] std::string_view dim_code(const TerminalStyle& style) noexcept;
 
 }  // namespace headlight::draw

@@ -25,7 +25,7 @@ int column_width(const WeightMap& map, Index column) {
 
 }  // namespace
 
-std::string weight_table(const WeightMap& map, const TextStyle& style) {
+std::string weight_table(const WeightMap& map, const TerminalStyle& style) {
   check(map);
   int left = 0;
   for (const std::string& label : map.queries) left = std::max(left, display_width(shown(label)));

@@ -37,7 +37,7 @@ WeightMap row(unsigned seed) { return sample_map({"it"}, street_words(), false, 
 TEST(TextPictures, Golden) {
   for (const auto& [name, look] : kLooks) {
     for (const int width : {80, 120}) {
-      const TextStyle style{.look = look, .width = width};
+      const TerminalStyle style{.look = look, .width = width};
       const std::vector<WeightMap> maps = heads(2, 8);
       expect_golden(concat("pictures_", name, "_", width, ".txt"),
                     bars_text(row(1), style) + "\n" + bars_text(row(1), style, 3) + "\n" +

@@ -31,7 +31,7 @@ TEST(HeatMapText, GoldenForEveryLookAndWidth) {
   for (int i = 0; i < 130; ++i) many.push_back(concat("w", i % 7));
   for (const auto& [name, look] : kLooks) {
     for (const int width : {80, 120}) {
-      const TextStyle style{.look = look, .width = width};
+      const TerminalStyle style{.look = look, .width = width};
       std::string text = heat_map_text(street_map(true), style) + "\n" + heat_map_text(mixed_map(), style) +
                          "\n" + heat_map_text(difference(street_map(true), street_map(true, 2)), style);
       if (look != Look::table) text += "\n" + heat_map_text(sample_map(many, many, true), style);
@@ -57,7 +57,7 @@ TEST(HeatMapText, NoLineIsWiderThanTheTerminal) {
 }
 
 // Reads the picture back as a terminal would, and compares every cell with the table.
-void expect_cells(const WeightMap& map, const TextStyle& style) {
+void expect_cells(const WeightMap& map, const TerminalStyle& style) {
   const Screen screen(heat_map_text(map, style));
   const auto [line, column, width] = screen.first_cells();
   ASSERT_GE(line, 0);
@@ -81,7 +81,7 @@ TEST(HeatMapText, ColoursOfHalfBlocksAreTheTables) {
   for (const Look look : {Look::full_color, Look::palette}) {
     for (const Theme theme : {Theme::light, Theme::dark}) {
       for (const Transfer transfer : {Transfer::linear, Transfer::square_root, Transfer::logarithm}) {
-        const TextStyle style{.look = look, .theme = theme, .transfer = transfer};
+        const TerminalStyle style{.look = look, .theme = theme, .transfer = transfer};
         expect_cells(street_map(false), style);
         expect_cells(street_map(true), style);
         expect_cells(difference(street_map(true), street_map(true, 3)), style);
@@ -117,7 +117,7 @@ TEST(HeatMapText, LegendNamesTheBoundsOfEveryShade) {
 }
 
 TEST(HeatMapText, NumbersInCells) {
-  const TextStyle style{.look = Look::full_color, .width = 100, .numbers = true};
+  const TerminalStyle style{.look = Look::full_color, .width = 100, .numbers = true};
   const Screen screen(heat_map_text(street_map(true), style));
   EXPECT_THAT(screen.text(), HasSubstr("The     1.00"));
   EXPECT_THAT(heat_map_text(street_map(true), {.look = Look::shades, .width = 40, .numbers = true}),

@@ -17,7 +17,7 @@ enum class Look : std::uint8_t {
   table,       // the numbers themselves: for pipes
 };
 
-struct TextStyle {
+struct TerminalStyle {
   Look look = Look::table;
   Glyphs glyphs = Glyphs::unicode;
   Theme theme = Theme::dark;
