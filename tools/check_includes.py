@@ -55,6 +55,8 @@ LIBRARIES = [
     (r"mpi\.h$", ["dist"]),
     (r"(httplib|boost/beast)", ["serve"]),
     (r"simdjson", ["io"]),
+    (r"utf8proc", ["text"]),
+    (r"pcre2", ["text"]),
     (r"CLI/", ["cli"]),
     (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "lab", "cli", "serve"]),
     (r"cblas", ["measure"]),
