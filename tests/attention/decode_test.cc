@@ -13,6 +13,7 @@
 #include "headlight/reference.h"
 #include "support/random.h"
 #include "support/slices.h"
+#include "support/targets.h"
 #include "support/truth.h"
 
 namespace headlight::testing {
@@ -28,10 +29,6 @@ class Decode : public ::testing::TestWithParam<SimdTarget> {
   std::vector<std::unique_ptr<Context>> contexts;
   Context& ctx() { return *contexts.front(); }
 };
-
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 Tensor normal(const Shape& shape, std::uint64_t seed) {
   Tensor x(shape);
