@@ -89,6 +89,7 @@ struct NormConfig {
   double eps = 1e-5;
   bool bias = true;              // layer norms alone have one
   bool weight_plus_one = false;  // Gemma stores its weights less one
+  bool operator==(const NormConfig&) const = default;
 };
 
 class Norm {

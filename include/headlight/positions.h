@@ -28,6 +28,7 @@ struct RopeScaling {
   double beta_fast = 32, beta_slow = 1;          // yarn: likewise
   double attention_factor = 0;                   // yarn: of cos and sin; 0: 0.1·ln(factor) + 1
   bool truncate = true;                          // yarn: the ramp's ends are whole numbers
+  bool operator==(const RopeScaling&) const = default;
 };
 
 struct RopeConfig {
@@ -35,6 +36,7 @@ struct RopeConfig {
   Index dims = 0;            // the first so many of a head are rotated; 0: all
   bool interleaved = false;  // pairs (2j, 2j+1) instead of (j, j + dims/2)
   RopeScaling scaling = {};
+  bool operator==(const RopeConfig&) const = default;
 };
 // Angle per position of each pair. `length` is the longest sequence so far; only `dynamic` asks for it.
 [[nodiscard]] std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index length);
