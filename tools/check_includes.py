@@ -42,6 +42,7 @@ PUBLIC = {
     "reference.h": "attention",
     "nn.h": "nn",
     "parameters.h": "nn",
+    "positions.h": "nn",
     "train.h": "train",
     "model.h": "models",
     "tokenizer.h": "text",
