@@ -1,34 +1,165 @@
 #include "nn/matmul.h"
 
+#include <algorithm>
+
 #include "core/concat.h"
 #include "core/thread_pool.h"
+#include "headlight/attention.h"
 #include "headlight/error.h"
+#include "kernels/gemm.h"
 
 namespace headlight::nn {
 namespace {
 
+// Steps of depth between two visits of c. Fixed, so that the order of additions is: a left strip and a
+// right panel of this depth stay in the first two caches together.
+constexpr Index kDepth = 384;
+constexpr Index kBlockRows = 192;  // packed left rows of one task, in the second cache
+constexpr Index kBlockColumns = 1024;
+
 template <class T>
-void multiply_rows(Context& ctx, const Product& p) {
-  const bool a_plain = p.a_side == Side::plain, b_plain = p.b_side == Side::plain;
-  const Index rows = p.c.dim(0), columns = p.c.dim(1), depth = p.a.dim(a_plain ? 1 : 0);
-  const Index ai = p.a.stride(a_plain ? 0 : 1), ak = p.a.stride(a_plain ? 1 : 0);
-  const Index bk = p.b.stride(b_plain ? 0 : 1), bj = p.b.stride(b_plain ? 1 : 0);
-  ctx.pool().run(rows, ctx.threads(), [&](int, std::int64_t i) {
-    for (Index j = 0; j < columns; ++j) {
-      T sum = 0;
-      for (Index k = 0; k < depth; ++k) sum += p.a.as<T>()[i * ai + k * ak] * p.b.as<T>()[k * bk + j * bj];
-      T& to = p.c.as<T>()[i * p.c.stride(0) + j];
-      if (p.accumulate) to += sum;
-      else to = sum + (p.bias.empty() ? T{0} : p.bias.as<T>()[j]);
+struct Job {
+  const kernels::GemmKernels<T>& kernels;
+  const Product& product;
+  Index rows, columns, depth;
+  Index padded;  // columns, rounded up to whole panels
+  T* right;      // all of the right side: [block of depth][panel][depth][panel width]
+
+  // The packed right side from step `k` of the depth on, panels of column `column` on.
+  [[nodiscard]] T* panels(Index k, Index column) const {
+    return right + k * padded + column * std::min(kDepth, depth - k);
+  }
+
+  void pack_right(Index k, Index first, Index last) const {
+    const ConstTensorView& b = product.b;
+    const int n = static_cast<int>(last - first), deep = static_cast<int>(std::min(kDepth, depth - k));
+    if (product.b_side == Side::plain) {
+      kernels.pack_right(b.as<T>() + k * b.stride(0) + first, b.stride(0), n, deep, panels(k, first));
+    } else {
+      kernels.pack_right_transposed(b.as<T>() + first * b.stride(0) + k, b.stride(0), n, deep,
+                                    panels(k, first));
     }
+  }
+
+  void multiply(Range rows_of_c, Range columns_of_c, T* left) const {
+    const ConstTensorView& a = product.a;
+    const TensorView& c = product.c;
+    for (Index k = 0; k < depth; k += kDepth) {
+      const int deep = static_cast<int>(std::min(kDepth, depth - k));
+      const int n = static_cast<int>(rows_of_c.size());
+      if (product.a_side == Side::plain) {
+        kernels.pack_left(a.as<T>() + rows_of_c.begin * a.stride(0) + k, a.stride(0), n, deep, left);
+      } else {
+        kernels.pack_left_transposed(a.as<T>() + k * a.stride(0) + rows_of_c.begin, a.stride(0), n, deep,
+                                     left);
+      }
+      const bool first = k == 0 && !product.accumulate;
+      kernels.multiply_block(
+          {n, static_cast<int>(columns_of_c.size()), deep, left, panels(k, columns_of_c.begin),
+           Index{deep} * kernels.panel, c.as<T>() + rows_of_c.begin * c.stride(0) + columns_of_c.begin,
+           c.stride(0), first && !product.bias.empty() ? product.bias.as<T>() + columns_of_c.begin : nullptr,
+           !first});
+    }
+  }
+};
+
+Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
+
+// How many rows and columns a task takes. No choice here changes a bit of the result.
+struct TaskShape {
+  Index rows, columns;
+};
+TaskShape task_shape(Index rows, Index columns, Index strip, Index panel, int threads) {
+  TaskShape shape{kBlockRows / strip * strip, round_up(kBlockColumns, panel)};
+  const auto tasks = [&] {
+    return ((rows + shape.rows - 1) / shape.rows) * ((columns + shape.columns - 1) / shape.columns);
+  };
+  if (threads == 1) return shape;
+  while (tasks() < 4 * threads && shape.rows > 4 * strip) shape.rows = round_up(shape.rows / 2, strip);
+  while (tasks() < 4 * threads && shape.columns > 4 * panel)
+    shape.columns = round_up(shape.columns / 2, panel);
+  return shape;
+}
+
+template <class T>
+void multiply_as(Context& ctx, const Product& product) {
+  const kernels::GemmKernels<T>& kernels = kernels::gemm_kernels_for(ctx.target()).of<T>();
+  const Index rows = product.c.dim(0), columns = product.c.dim(1);
+  const Index depth = product.a.dim(product.a_side == Side::plain ? 1 : 0);
+  const Index panel = kernels.panel, padded = round_up(columns, panel);
+  const auto bytes = [](Index n) { return static_cast<std::size_t>(n) * sizeof(T); };
+  Job<T> job{kernels,
+             product,
+             rows,
+             columns,
+             depth,
+             padded,
+             reinterpret_cast<T*>(ctx.scratch(Context::kShared, bytes(padded * depth)))};
+  const TaskShape shape = task_shape(rows, columns, kernels.strip, panel, ctx.threads());
+  // Asked for here, where it may fail; a task that asks again is given the same memory.
+  const std::size_t left_bytes = bytes(round_up(shape.rows, kernels.strip) * kDepth);
+  for (int worker = 0; worker < ctx.threads(); ++worker) static_cast<void>(ctx.scratch(worker, left_bytes));
+
+  const Index depth_blocks = (depth + kDepth - 1) / kDepth, chunk = round_up(256, panel);
+  const Index chunks = (columns + chunk - 1) / chunk;
+  ctx.pool().run(depth_blocks * chunks, ctx.threads(), [&](int, std::int64_t task) {
+    const Index first = task % chunks * chunk;
+    job.pack_right(task / chunks * kDepth, first, std::min(columns, first + chunk));
   });
+
+  const Index row_tasks = (rows + shape.rows - 1) / shape.rows;
+  const Index column_tasks = (columns + shape.columns - 1) / shape.columns;
+  ctx.pool().run(row_tasks * column_tasks, ctx.threads(), [&](int worker, std::int64_t task) {
+    const Index row = task / column_tasks * shape.rows, column = task % column_tasks * shape.columns;
+    job.multiply({row, std::min(rows, row + shape.rows)}, {column, std::min(columns, column + shape.columns)},
+                 reinterpret_cast<T*>(ctx.scratch(worker, left_bytes)));
+  });
+}
+
+// A product over no depth is zero; c still gets what is added to it.
+template <class T>
+void multiply_nothing(const Product& p) {
+  if (p.accumulate) return;
+  for (Index i = 0; i < p.c.dim(0); ++i) {
+    for (Index j = 0; j < p.c.dim(1); ++j)
+      p.c.as<T>()[i * p.c.stride(0) + j] = p.bias.empty() ? T{0} : p.bias.as<T>()[j];
+  }
+}
+
+void check(const Product& p) {
+  const auto refuse = [&](std::string_view what) {
+    throw Error(ErrorKind::input, "matmul.shape",
+                concat("multiply: ", what, "\n  a is ", name_of(p.a.dtype()), " ", p.a.shape().text(),
+                       p.a_side == Side::plain ? "" : " transposed", ", b ", name_of(p.b.dtype()), " ",
+                       p.b.shape().text(), p.b_side == Side::plain ? "" : " transposed", ", c ",
+                       name_of(p.c.dtype()), " ", p.c.shape().text()));
+  };
+  if (p.a.rank() != 2 || p.b.rank() != 2 || p.c.rank() != 2) refuse("a, b and c must be matrices");
+  const DType dtype = p.c.dtype();
+  if (dtype != DType::f32 && dtype != DType::f64) refuse("only f32 and f64 are multiplied");
+  if (p.a.dtype() != dtype || p.b.dtype() != dtype) refuse("a, b and c must have one dtype");
+  const int a_depth = p.a_side == Side::plain ? 1 : 0, b_depth = p.b_side == Side::plain ? 0 : 1;
+  if (p.a.dim(a_depth) != p.b.dim(b_depth)) refuse("a and b differ in depth");
+  if (p.a.dim(1 - a_depth) != p.c.dim(0) || p.b.dim(1 - b_depth) != p.c.dim(1))
+    refuse("c must have the rows of a and the columns of b");
+  for (const ConstTensorView& view : {p.a, p.b, ConstTensorView(p.c)})
+    if (view.stride(1) != 1 && view.dim(1) > 1) refuse("the last axis must be contiguous");
+  if (p.bias.empty()) return;
+  if (p.accumulate) refuse("a bias cannot be added while accumulating");
+  if (p.bias.rank() != 1 || p.bias.dim(0) != p.c.dim(1) || p.bias.dtype() != dtype)
+    refuse(concat("bias must have one number per column; it is ", p.bias.shape().text()));
 }
 
 }  // namespace
 
 void multiply(Context& ctx, const Product& p) {
-  if (p.c.dtype() == DType::f64) multiply_rows<double>(ctx, p);
-  else multiply_rows<float>(ctx, p);
+  check(p);
+  if (p.c.dim(0) == 0 || p.c.dim(1) == 0) return;
+  const bool wide = p.c.dtype() == DType::f64;
+  if (p.a.dim(p.a_side == Side::plain ? 1 : 0) == 0)
+    return wide ? multiply_nothing<double>(p) : multiply_nothing<float>(p);
+  if (wide) multiply_as<double>(ctx, p);
+  else multiply_as<float>(ctx, p);
 }
 
 }  // namespace headlight::nn
