@@ -43,13 +43,13 @@ TEST(Recipe, ReadsAndFillsIn) {
 TEST(Recipe, SetOverrides) {
   Settings settings = Settings::parse(kSmall, "r.toml");
   settings.set("model.width=256");
-  settings.set("model.kind=gru");
+  settings.set("model.kind=llama");
   settings.set("data.train=[\"b.txt\", \"c.txt\"]");
   settings.set("optimizer.learning_rate=3e-4");
   settings.set("data.swap=true");
   const Recipe recipe = read_recipe(std::move(settings));
   EXPECT_EQ(*recipe.model.width, 256);
-  EXPECT_EQ(recipe.model.kind, "gru");
+  EXPECT_EQ(recipe.model.kind, "llama");
   EXPECT_EQ(recipe.data.train.size(), 2U);
   EXPECT_EQ(recipe.trainer.schedule.peak, 3e-4);
   EXPECT_TRUE(recipe.data.swap);
