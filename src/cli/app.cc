@@ -90,6 +90,7 @@ void add_commands(CLI::App& app) {
   add_doctor(app);
   add_bench(app);
   add_train(app);
+  add_plot(app);
 }
 
 // Runs the command when the whole line was understood.
