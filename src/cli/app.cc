@@ -74,9 +74,8 @@ void check_arguments(int argc, const char* const* argv) {
   }
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  print_error(error_text(escaped(error.what(), kFirstLine)) + usage_of(app));
-  return kUsage;
+Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  return {kUsage, "", error_text(escaped(error.what(), kFirstLine)) + usage_of(app)};
 }
 
 // CLI11 puts two empty lines between groups of options.
@@ -90,40 +89,33 @@ void add_commands(CLI::App& app) {
   add_compute(app);
   add_doctor(app);
   add_bench(app);
+  add_train(app);
+  add_plot(app);
 }
 
-int parse_and_run(int argc, const char* const* argv) {
-  CLI::App app("Attention on the CPU: fast, exact, and open to look at.", "headlight");
-  app.formatter(std::make_shared<Help>("headlight COMMAND [options]"));
-  app.set_version_flag("--version", concat("headlight ", kVersion));
-  app.set_help_flag("-h,--help", "Print this help and stop");
-  add_commands(app);
-  app.footer("headlight COMMAND --help shows a command's options and examples.");
+// Runs the command when the whole line was understood.
+Spoken parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   try {
     check_arguments(argc, argv);
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
   } catch (const CLI::CallForHelp&) {
-    print(without_double_gaps(app.help()));
+    return {0, without_double_gaps(app.help())};
   } catch (const CLI::CallForVersion& version) {
-    print(concat(version.what(), "\n"));
+    return {0, concat(version.what(), "\n")};
   } catch (const CLI::ParseError& error) { return usage_error(app, error); }
-  return 0;
-}
-
-int fail(int code, std::string_view message) {
-  print_error(error_text(message));
-  return code;
+  return {};
 }
 
 // Runs `body` and names every way it can end.
 template <class Body>
-int guarded(const Body& body) {
+Spoken guarded(const Body& body) {
+  const auto fail = [](int code, std::string_view message) { return Spoken{code, "", error_text(message)}; };
   try {
     return body();
   } catch (const BrokenPipe&) {
-    return 128 + SIGPIPE;  // the reader has seen enough: nothing to say
-  } catch (const Error& error) {
+    return {128 + SIGPIPE};  // the reader has seen enough: nothing to say
+  } catch (const Stopped& stopped) { return {128 + stopped.signal}; } catch (const Error& error) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail(kResource, "not enough memory");
@@ -163,11 +155,32 @@ std::string error_text(std::string_view message) {
   return out;
 }
 
+std::unique_ptr<CLI::App> make_program() {
+  auto app =
+      std::make_unique<CLI::App>("Attention on the CPU: fast, exact, and open to look at.", "headlight");
+  app->formatter(std::make_shared<Help>("headlight COMMAND [options]"));
+  app->set_version_flag("--version", concat("headlight ", kVersion));
+  app->set_help_flag("-h,--help", "Print this help and stop");
+  add_commands(*app);
+  app->footer("headlight COMMAND --help shows a command's options and examples.");
+  return app;
+}
+
+Spoken run(CLI::App& program, int argc, const char* const* argv) {
+  return guarded([&] { return parse_and_run(program, argc, argv); });
+}
+
 int run(int argc, const char* const* argv) noexcept {
   try {
     occupy_standard_streams();
     set_signals();
-    return guarded([&] { return parse_and_run(argc, argv); });
+    const Spoken spoken = guarded([&] {
+      Spoken said = run(*make_program(), argc, argv);
+      print(said.out);
+      return said;
+    });
+    print_error(spoken.err);
+    return spoken.code;
   } catch (...) {  // memory ran out while the message was made
     constexpr std::string_view text = "error: not enough memory\n";
     (void)!::write(2, text.data(), text.size());

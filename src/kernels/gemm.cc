@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "kernels/target_table.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -147,24 +149,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 
-const GemmTable& gemm_kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const GemmTable scalar = N_SCALAR::make_gemm_table();
-  static const GemmTable sse4 = N_SSE4::make_gemm_table();
-  static const GemmTable avx2 = N_AVX2::make_gemm_table();
-  static const GemmTable avx512 = N_AVX3::make_gemm_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const GemmTable only = HWY_STATIC_DISPATCH(make_gemm_table)();
-  (void)target;
-  return only;
-#endif
-}
+const GemmTable& gemm_kernels_for(SimdTarget target) { return HEADLIGHT_TABLE_OF(make_gemm_table, target); }
 
 }  // namespace headlight::kernels
 #endif  // HWY_ONCE

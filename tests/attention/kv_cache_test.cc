@@ -10,6 +10,7 @@
 
 #include "support/random.h"
 #include "support/slices.h"
+#include "support/targets.h"
 
 namespace headlight::testing {
 namespace {
@@ -20,10 +21,6 @@ class Cache : public ::testing::TestWithParam<SimdTarget> {
  protected:
   Context ctx{{.threads = 1, .target = GetParam()}};
 };
-
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 Tensor normal(const Shape& shape, std::uint64_t seed) {
   Tensor x(shape);
