@@ -79,13 +79,11 @@ Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return {kUsage, "", error_text(escaped(error.what(), kFirstLine)) + usage_of(app)};
 }
 
-// Lines of at most 90 columns: an option's description goes on below itself. Examples stay as they are, for
-// whoever copies them.
+// Lines of at most 90 columns: a description goes on below itself.
 std::string folded(std::string_view line) {
   constexpr std::size_t kWidth = 90;
-  const bool option = line.starts_with("  -") || line.starts_with(std::string(kHelpColumn, ' '));
-  if (line.size() <= kWidth || (line.starts_with(' ') && !option)) return concat(line, "\n");
-  const std::size_t indent = option ? kHelpColumn : 0;
+  if (line.size() <= kWidth) return concat(line, "\n");
+  const std::size_t indent = line.starts_with(' ') ? kHelpColumn : 0;
   std::string out(line.substr(0, indent));
   line.remove_prefix(indent);
   for (std::size_t column = indent; !line.empty();) {
@@ -104,11 +102,12 @@ std::string folded(std::string_view line) {
   return out + "\n";
 }
 
-// CLI11 puts two empty lines between groups of options.
+// CLI11 puts two empty lines between groups of options. Examples stay as they are, for whoever copies them.
 std::string tidied(std::string text) {
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
   std::string out;
   for (std::string_view rest = text; !rest.empty();) {
+    if (rest.starts_with("EXAMPLES\n")) return concat(out, rest);
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     out += folded(rest.substr(0, end));
     rest.remove_prefix(std::min(rest.size(), end + 1));
