@@ -49,6 +49,7 @@ HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const So
       if (range.begin >= range.end) continue;
       const int first = s * kStrip;
       const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
+      if (plan.fetches > 0) tile.ahead->fetch(plan.fetches);
       const StripArgs<T> args{range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
                               tile.scores_stride,      values + range.begin * tile.value_stride,
                               tile.value_stride,       state.acc + first * state.acc_stride + x,

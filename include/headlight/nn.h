@@ -1,0 +1,371 @@
+// The layers of a transformer, forward and backward each.
+//
+// Tokens are the rows of one matrix [token, width], sequences end to end without padding; only attention
+// and positions look at where a sequence starts. Everything is f32, or f64 for gradient checks, as the
+// parameters are.
+//
+// `Saved` is a layer's memory of one forward pass, owned by the caller: inference passes none, training one
+// per layer. Inputs are not copied into it: backward is given x again, the same as forward was. backward
+// returns the gradient of x and adds to those of the parameters, which it makes (zero) when they are not
+// there yet. Results are the same bits for any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/attention.h"
+#include "headlight/context.h"
+#include "headlight/kv_cache.h"
+#include "headlight/parameters.h"
+#include "headlight/positions.h"
+#include "headlight/tensor.h"
+#include "headlight/trace.h"
+
+namespace headlight::nn {
+
+// ---- Linear, Embedding --------------------------------------------------------------------------------
+
+enum class WeightLayout : std::uint8_t { out_in, in_out };  // GPT-2 alone stores [in, out]
+
+struct LinearConfig {
+  Index in = 0, out = 0;
+  bool bias = true;
+  WeightLayout layout = WeightLayout::out_in;
+};
+
+// y = x·Wᵀ + b
+class Linear {
+ public:
+  Linear() = default;  // empty: to be assigned
+  Linear(const std::string& name, const LinearConfig& config, DType dtype = DType::f32);
+
+  [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x) const;
+  void forward(Context& ctx, ConstTensorView x, TensorView y) const;  // y may be columns of a wider matrix
+  [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, ConstTensorView dy);
+  // The parts of backward, for those who know more about dy.
+  enum class Write : std::uint8_t { set, add };
+  void backward_input(Context& ctx, ConstTensorView dy, TensorView dx, Write write = Write::set) const;
+  void backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy);
+  void backward_bias(Context& ctx, ConstTensorView dy);
+
+  [[nodiscard]] bool empty() const noexcept { return weight.value.empty(); }
+  [[nodiscard]] const LinearConfig& config() const noexcept { return config_; }
+  void collect(Parameters& list);
+
+  Parameter weight, bias;
+
+ private:
+  LinearConfig config_;
+};
+
+// Rows of a table by number.
+class Embedding {
+ public:
+  Embedding() = default;
+  Embedding(const std::string& name, Index rows, Index width, DType dtype = DType::f32);
+
+  // y = factor · rows, or y += rows. A number outside of the table is Error{input}.
+  void forward(Context& ctx, std::span<const std::int32_t> ids, TensorView y, double factor = 1) const;
+  void forward_add(Context& ctx, std::span<const std::int32_t> ids, TensorView y) const;
+  void backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor = 1);
+
+  [[nodiscard]] bool empty() const noexcept { return weight.value.empty(); }
+  void collect(Parameters& list);
+
+  Parameter weight;  // [row, width]
+};
+
+// ---- Norms --------------------------------------------------------------------------------------------
+
+enum class NormKind : std::uint8_t { layer, rms };
+
+struct NormConfig {
+  NormKind kind = NormKind::layer;
+  Index width = 0;
+  double eps = 1e-5;
+  bool bias = true;              // layer norms alone have one
+  bool weight_plus_one = false;  // Gemma stores its weights less one
+  bool operator==(const NormConfig&) const = default;
+};
+
+class Norm {
+ public:
+  struct Saved {
+    Tensor mean, rstd;  // one per row
+  };
+
+  Norm() = default;
+  Norm(const std::string& name, const NormConfig& config, DType dtype = DType::f32);
+
+  // x [row, width], or [token, head, width] for norms of single heads; any strides but that of the last axis.
+  [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, Saved* saved = nullptr) const;
+  void forward(Context& ctx, ConstTensorView x, TensorView y, Saved* saved = nullptr) const;
+  // The norm of x + add, which is written to `sum`; sum may be the memory of `add`.
+  [[nodiscard]] Tensor forward_sum(Context& ctx, ConstTensorView x, ConstTensorView add, TensorView sum,
+                                   Saved* saved = nullptr) const;
+  // dx, plus `add` unless that is empty: a residual's own gradient.
+  [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy);
+  // dx may be the memory of dy or of `add`.
+  void backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy, TensorView dx,
+                ConstTensorView add = {});
+
+  [[nodiscard]] bool empty() const noexcept { return weight.value.empty(); }
+  void collect(Parameters& list);
+
+  Parameter weight, bias;
+
+ private:
+  NormConfig config_;
+};
+
+struct LayerNorm : Norm {
+  LayerNorm(const std::string& name, Index width, double eps = 1e-5, DType dtype = DType::f32)
+      : Norm(name, {.kind = NormKind::layer, .width = width, .eps = eps}, dtype) {}
+};
+struct RmsNorm : Norm {
+  RmsNorm(const std::string& name, Index width, double eps = 1e-6, DType dtype = DType::f32)
+      : Norm(name, {.kind = NormKind::rms, .width = width, .eps = eps, .bias = false}, dtype) {}
+};
+
+// ---- Activations, dropout -----------------------------------------------------------------------------
+
+enum class Activation : std::uint8_t { relu, gelu, gelu_tanh, silu, tanh, sigmoid };  // gelu: with erf
+[[nodiscard]] std::string_view name_of(Activation activation) noexcept;               // "gelu_tanh"
+
+// x and y [row, column]; y may be x where forward needs nothing saved, dx may be dy.
+void activate(Context& ctx, Activation activation, ConstTensorView x, TensorView y);
+// Adds the columns of dx to the gradient of `bias` unless that is null: a bias that was added to x.
+void activate_backward(Context& ctx, Activation activation, ConstTensorView x, ConstTensorView dy,
+                       TensorView dx, Parameter* bias = nullptr);
+// y = activation(gate)·up with gate and up the left and right half of x [row, 2·column]: SwiGLU, GeGLU.
+void gate(Context& ctx, Activation activation, ConstTensorView x, TensorView y);
+void gate_backward(Context& ctx, Activation activation, ConstTensorView x, ConstTensorView dy, TensorView dx);
+
+// y = add + dropped x. Which elements go depends on (seed, layer, row, column) alone, so the way back is
+// the same call on the gradient. x and y may be the same memory; `add` may be empty.
+void drop(Context& ctx, const Dropout& dropout, ConstTensorView x, TensorView y, ConstTensorView add = {});
+
+// y += x
+void add_to(Context& ctx, ConstTensorView x, TensorView y);
+
+// ---- Feed-forward -------------------------------------------------------------------------------------
+
+struct FeedForwardConfig {
+  Index width = 0, inner = 0;
+  Activation activation = Activation::gelu_tanh;
+  bool gated = false;        // activation(x·gate)·(x·up) instead of activation(x·up)
+  bool gate_packed = false;  // gate and up are one matrix
+  bool bias = true;
+  WeightLayout layout = WeightLayout::out_in;
+};
+
+class FeedForward {
+ public:
+  struct Saved {
+    Tensor wide, active;  // before and after the activation
+  };
+
+  FeedForward() = default;
+  FeedForward(const std::string& name, const FeedForwardConfig& config, DType dtype = DType::f32);
+  [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, Saved* saved = nullptr) const;
+  [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy);
+  void collect(Parameters& list);
+
+  Linear gate, up, down;  // no `gate` unless gated; packed, `up` holds both
+
+ private:
+  FeedForwardConfig config_;
+};
+
+// ---- Attention ----------------------------------------------------------------------------------------
+
+// One head, as the tutorials have it: keys, queries and values of the same tokens.
+class SelfAttention {
+ public:
+  struct Saved {
+    Tensor q, k, v, out, lse;
+  };
+
+  SelfAttention(Index width, Index head_dim, bool bias = false, Visibility visible = Visibility::all(),
+                DType dtype = DType::f32);
+  // x [token, width]; returns [token, head_dim]. `weights`, when wanted, becomes [token, token].
+  [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, Saved* saved = nullptr,
+                               Tensor* weights = nullptr) const;
+  [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy);
+  void collect(Parameters& list);
+
+  Linear query, key, value;
+
+ private:
+  Visibility visible_;
+};
+
+// How the projections to queries, keys and values are stored: three matrices; one, all queries first; or
+// one that has query, key and value of each head together.
+enum class Projections : std::uint8_t { separate, packed, by_head };
+
+struct MultiHeadAttentionConfig {
+  Index width = 0, heads = 1;
+  Index kv_heads = 0;  // 0: as heads
+  Index head_dim = 0;  // 0: width / heads
+  bool cross = false;  // keys and values come from another sequence
+  Projections projections = Projections::separate;
+  bool qkv_bias = true, out_bias = true;
+  WeightLayout layout = WeightLayout::out_in;
+  std::optional<NormConfig> head_norm = std::nullopt;  // of each query and key before the rotation
+  std::optional<RopeConfig> rope = std::nullopt;
+  Visibility visible = Visibility::all();
+  std::optional<double> scale = std::nullopt;  // 1/sqrt(head_dim) unless given
+  double softcap = 0;
+  bool alibi = false;
+  double dropout = 0;  // of weights
+  int layer = 0;       // its place in the model; observers and dropout read it
+  Part part = Part::decoder;
+};
+
+// What one call is about, besides its tokens.
+struct AttentionCall {
+  std::span<const Index> starts = {};  // of x; empty: one sequence
+  ConstTensorView memory = {};         // what cross-attention looks at, [token, width]
+  std::span<const Index> memory_starts = {};
+  ConstTensorView bias = {};              // [1 or sequence, head, longest query, longest key]
+  std::span<const Index> positions = {};  // of x, for rotations; empty: counted here
+  const RopeTable* rope = nullptr;        // null: made here, from the config
+  // Earlier keys and values. x are then new tokens, as many for every sequence unless the cache is empty;
+  // cross-attention fills it once and reads it ever after. f32 only, and not for training.
+  KvCache* cache = nullptr;
+  std::uint64_t dropout_seed = 0;  // 0: no dropout
+  Observer* observer = nullptr;
+};
+
+class MultiHeadAttention {
+ public:
+  struct Saved {
+    Tensor projected;         // [token, q | k | v], or the queries of cross-attention
+    Tensor memory_projected;  // cross: [memory token, k | v]
+    Tensor q_normed, k_normed;
+    Norm::Saved q_norm, k_norm;
+    Tensor mixed, lse;  // [token, heads·head_dim], [1, head, token]
+  };
+
+  MultiHeadAttention() = default;
+  MultiHeadAttention(const std::string& name, const MultiHeadAttentionConfig& config,
+                     DType dtype = DType::f32);
+  [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, const AttentionCall& call,
+                               Saved* saved = nullptr) const;
+  // Adds to dmemory; writes dbias, the gradient of call.bias, unless it is empty.
+  [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const AttentionCall& call,
+                                const Saved& saved, ConstTensorView dy, TensorView dmemory = {},
+                                TensorView dbias = {});
+  void collect(Parameters& list);
+  [[nodiscard]] const MultiHeadAttentionConfig& config() const noexcept { return config_; }
+  // A cache for `items` sequences of what this layer has to keep.
+  [[nodiscard]] KvCache make_cache(const Context& ctx, Index items, KvType type = KvType::f32) const;
+
+  Linear query, key, value, packed;  // three, or `packed`
+  Linear out;
+  Norm query_norm, key_norm;
+
+ private:
+  struct Heads;  // src/nn/attention.h
+  [[nodiscard]] Heads heads(TensorView projected, TensorView memory_projected) const;
+  [[nodiscard]] AttentionOptions options(const AttentionCall& call) const;
+  void project(Context& ctx, ConstTensorView x, const AttentionCall& call, Saved& s) const;
+  [[nodiscard]] Heads prepare(Context& ctx, const AttentionCall& call, Saved& s) const;
+  void attend(Context& ctx, const Heads& h, const AttentionCall& call, Saved& s) const;
+  void decode(Context& ctx, const Heads& h, const AttentionCall& call, Saved& s) const;
+  [[nodiscard]] Tensor backward_projections(Context& ctx, ConstTensorView x, const AttentionCall& call,
+                                            const Tensor& d, const Tensor& dmemory_projected,
+                                            TensorView dmemory);
+
+  MultiHeadAttentionConfig config_;
+  Tensor slopes_;
+};
+
+// ---- Blocks -------------------------------------------------------------------------------------------
+
+// before: x + f(norm(x)).  after: norm(x + f(x)), the 2017 order.  both: x + norm(f(norm(x))).
+enum class NormPlace : std::uint8_t { before, after, both };
+// parallel: x + attention(norm(x)) + feed_forward(norm(x)), with one norm or two.
+enum class BlockShape : std::uint8_t { serial, parallel, parallel_one_norm };
+
+struct BlockConfig {
+  MultiHeadAttentionConfig attention;
+  std::optional<MultiHeadAttentionConfig> cross = std::nullopt;
+  FeedForwardConfig feed_forward;
+  NormConfig norm;
+  NormPlace norm_place = NormPlace::before;
+  BlockShape shape = BlockShape::serial;
+  double dropout = 0;  // of what attention and feed-forward return
+};
+
+struct BlockCall {
+  AttentionCall self, cross;
+  std::uint64_t dropout_seed = 0;  // 0: no dropout
+};
+
+class Block {
+ public:
+  // One of the block's two or three steps: attention, cross-attention, feed-forward.
+  struct StepSaved {
+    Tensor normed;     // what the step read, when a norm stands before it
+    Norm::Saved norm;  // of the norm before it, or of the one after its sum
+    Tensor sum;        // stream + step, before the norm that may come after
+    Tensor branch;     // what the step returned, when a norm of its own follows
+    Norm::Saved post_norm;
+  };
+  struct Saved {
+    StepSaved attention_step, cross_step, feed_forward_step;
+    Tensor after_attention, after_cross;  // NormPlace::after: what the next step read
+    MultiHeadAttention::Saved attention, cross;
+    FeedForward::Saved feed_forward;
+  };
+
+  Block() = default;
+  Block(const std::string& name, const BlockConfig& config, DType dtype = DType::f32);
+  [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, const BlockCall& call,
+                               Saved* saved = nullptr) const;
+  // dy is used up. Adds to dmemory; writes dbias.
+  [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const BlockCall& call, const Saved& saved,
+                                Tensor dy, TensorView dmemory = {}, TensorView dbias = {});
+  void collect(Parameters& list);
+  [[nodiscard]] const BlockConfig& config() const noexcept { return config_; }
+
+  MultiHeadAttention attention, cross;
+  FeedForward feed_forward;
+  Norm attention_norm, cross_norm, feed_forward_norm;
+  Norm attention_post_norm, feed_forward_post_norm;  // NormPlace::both
+
+ private:
+  [[nodiscard]] Tensor forward_before(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const;
+  [[nodiscard]] Tensor forward_after(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const;
+  [[nodiscard]] Tensor forward_parallel(Context& ctx, ConstTensorView x, const BlockCall& call,
+                                        Saved& s) const;
+  struct Backward;  // src/nn/block_backward.cc
+  BlockConfig config_;
+};
+
+// ---- Loss ---------------------------------------------------------------------------------------------
+
+struct CrossEntropyOptions {
+  double scale = 1;             // of the gradient
+  double label_smoothing = 0;   // this much of each target is spread evenly over all classes
+  double softcap = 0;           // cap·tanh(logit/cap) first; 0: none
+  std::int32_t ignored = -100;  // a target that does not count
+  bool gradient = true;         // the logits become their gradient; false: they stay
+};
+struct CrossEntropy {
+  double sum = 0;    // nats, with label smoothing
+  double plain = 0;  // without
+  Index targets = 0, correct = 0;
+};
+// logits [row, class], one target per row.
+[[nodiscard]] CrossEntropy cross_entropy(Context& ctx, TensorView logits,
+                                         std::span<const std::int32_t> targets,
+                                         const CrossEntropyOptions& options = {});
+
+}  // namespace headlight::nn

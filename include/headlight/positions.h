@@ -1,0 +1,94 @@
+// How a model knows where a token stands: sinusoids added to embeddings, rotations of queries and keys
+// (RoPE), slopes (ALiBi) or learned distances (T5) added to scores. Learned positions are an Embedding.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headlight/context.h"
+#include "headlight/parameters.h"
+#include "headlight/tensor.h"
+
+namespace headlight::nn {
+
+// sin and cos of position · 10000^(-2j/width): alternating as in the 2017 paper, or all sines and then all
+// cosines, as Marian has them.
+enum class SinusoidOrder : std::uint8_t { alternating, halves };
+[[nodiscard]] Tensor sinusoidal_positions(Index positions, Index width, SinusoidOrder order, DType dtype);
+
+// How rotation frequencies stretch for contexts longer than those a model was trained on.
+struct RopeScaling {
+  enum class Kind : std::uint8_t { none, linear, dynamic, yarn, llama3 };
+  Kind kind = Kind::none;
+  double factor = 1;
+  Index original_positions = 0;                  // the context of the training
+  double low_frequency = 1, high_frequency = 4;  // llama3: full turns within the original context
+  double beta_fast = 32, beta_slow = 1;          // yarn: likewise
+  double attention_factor = 0;                   // yarn: of cos and sin; 0: 0.1·ln(factor) + 1
+  bool truncate = true;                          // yarn: the ramp's ends are whole numbers
+  bool operator==(const RopeScaling&) const = default;
+};
+
+struct RopeConfig {
+  double theta = 10000;
+  Index dims = 0;            // the first so many of a head are rotated; 0: all
+  bool interleaved = false;  // pairs (2j, 2j+1) instead of (j, j + dims/2)
+  RopeScaling scaling = {};
+  bool operator==(const RopeConfig&) const = default;
+};
+// Angle per position of each pair. `length` is the longest sequence so far; only `dynamic` asks for it.
+[[nodiscard]] std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index length);
+// What cos and sin are multiplied with; 1 for all scalings but yarn.
+[[nodiscard]] double rope_attention_factor(const RopeConfig& config);
+
+// cos and sin for the positions first … first + n - 1, made once per run and used by every layer.
+class RopeTable {
+ public:
+  RopeTable() = default;
+  RopeTable(const RopeConfig& config, Index head_dim, Index first, Index end, DType dtype);
+
+  // Turns every head of x [token, head, dim] in place, each token by its own position.
+  void rotate(Context& ctx, TensorView x, std::span<const Index> positions) const;
+  // The gradient's way: by the opposite angles.
+  void rotate_back(Context& ctx, TensorView dx, std::span<const Index> positions) const;
+
+ private:
+  void turn(Context& ctx, TensorView x, std::span<const Index> positions, bool backward) const;
+  Tensor cos_, sin_;  // [position - first_, dims/2]
+  Index first_ = 0, end_ = 0;
+  bool interleaved_ = false;
+};
+
+// score -= slope·distance. For a number of heads that is no power of two, every other slope of twice as
+// many follows those of the next lower power.
+[[nodiscard]] Tensor alibi_slopes(Index heads, DType dtype);
+
+// T5: distances fall into buckets, near ones exact and far ones logarithmic; a learned number per bucket
+// and head is added to the score.
+struct RelativeBiasConfig {
+  Index buckets = 32, max_distance = 128, heads = 0;
+  bool bidirectional = true;  // later keys have buckets of their own
+};
+class RelativeBias {
+ public:
+  RelativeBias() = default;
+  RelativeBias(const std::string& name, const RelativeBiasConfig& config, DType dtype);
+
+  [[nodiscard]] Index bucket(Index query_position, Index key) const;
+  // [1, head, query, key] for queries at first, first + 1, … and keys from 0.
+  [[nodiscard]] Tensor forward(Index first, Index queries, Index keys) const;
+  // Adds to the gradient, given that of what forward returned.
+  void backward(Index first, ConstTensorView dbias);
+
+  Parameter table;  // [bucket, head]
+
+ private:
+  RelativeBiasConfig config_;
+};
+
+// The position of every packed token in its own sequence: 0, 1, …, 0, 1, …
+[[nodiscard]] std::vector<Index> positions_of(std::span<const Index> starts);
+
+}  // namespace headlight::nn

@@ -1,0 +1,53 @@
+// Watching a model without touching it. An observer is an argument of one run: the attention modules hand
+// it the ingredients, and it decides what to compute, for which head and rows. Nobody looks, nobody pays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "headlight/attention.h"
+#include "headlight/context.h"
+#include "headlight/tensor.h"
+
+namespace headlight {
+
+// Which attention of a model: that of the encoder, that of the decoder, or the decoder's on the encoder.
+enum class Part : std::uint8_t { encoder, decoder, cross };
+[[nodiscard]] std::string_view name_of(Part part) noexcept;  // "cross"
+
+// What one attention call saw, after rotations and norms. Sequences are packed: batch is 1, and
+// options.q_starts and k_starts say where each begins. Views are valid during the call only.
+struct AttentionEvent {
+  Context& ctx;
+  int layer;
+  Part part;
+  ConstTensorView q, k, v;  // [1, head, token, dim]
+  ConstTensorView lse;      // [1, head, token]
+  const AttentionOptions& options;
+
+  [[nodiscard]] Index sequences() const { return static_cast<Index>(options.q_starts.size()) - 1; }
+  // Queries and keys of one sequence.
+  [[nodiscard]] Index queries(Index sequence) const;
+  [[nodiscard]] Index keys(Index sequence) const;
+  // Rows `queries` of one head's weight matrix, exactly as the model used them: [queries, keys].
+  [[nodiscard]] Tensor weights(Index sequence, Index head, Range queries) const;
+  [[nodiscard]] Tensor weights(Index sequence, Index head) const;  // all rows
+};
+
+// The stream between blocks: layer 0 is what the first block reads, layer n what block n-1 wrote.
+struct ResidualEvent {
+  Part part;  // encoder or decoder
+  int layer;
+  ConstTensorView x;  // [token, width]
+  std::span<const Index> starts;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_attention(const AttentionEvent& /*event*/) {}
+  virtual void on_residual(const ResidualEvent& /*event*/) {}
+};
+
+}  // namespace headlight

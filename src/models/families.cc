@@ -1,0 +1,100 @@
+#include "models/families.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "headlight/error.h"
+
+namespace headlight::models {
+
+extern const Family kGpt2, kLlama, kBert, kMarian, kBart;
+
+namespace {
+
+const Family* const kFamilies[] = {&kGpt2, &kLlama, &kBert, &kMarian, &kBart};
+
+// "decoder.12.attention.query" becomes "decoder.{n}.attention.query", and 12.
+std::string generic(std::string_view name, std::string& layer) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos || dot + 1 >= name.size() ||
+      std::isdigit(static_cast<unsigned char>(name[dot + 1])) == 0)
+    return std::string(name);
+  const std::size_t end = std::min(name.find('.', dot + 1), name.size());
+  layer = name.substr(dot + 1, end - dot - 1);
+  return fmt::format("{}.{{n}}{}", name.substr(0, dot), name.substr(end));
+}
+
+std::string specific(std::string_view name, const std::string& layer) {
+  std::string result(name);
+  if (const std::size_t at = result.find("{n}"); at != std::string::npos) result.replace(at, 3, layer);
+  return result;
+}
+
+const NameRow* find_row(const Family& family, std::string_view ours) {
+  for (const NameRow& row : family.names)
+    if (row.ours == ours) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+const Family& find_family(std::string_view name) {
+  std::string known;
+  for (const Family* family : kFamilies) {
+    if (family->name == name) return *family;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
+  }
+  throw Error(ErrorKind::input, "model.family",
+              fmt::format("models of the family \"{}\" are not known here; known are {}", name, known));
+}
+
+void rename_parameters(std::string_view family_name, const Parameters& parameters) {
+  const Family& family = find_family(family_name);
+  for (Parameter* parameter : parameters) {
+    std::string layer;
+    const std::string whole = generic(parameter->name, layer);
+    if (const NameRow* row = find_row(family, whole)) {
+      parameter->name = specific(row->theirs, layer);
+      continue;
+    }
+    const std::size_t dot = whole.rfind('.');
+    const NameRow* row = find_row(family, std::string_view(whole).substr(0, dot));
+    if (row == nullptr) {
+      throw Error(ErrorKind::usage, "model.family",
+                  fmt::format("{}: files of this family have no place for {}; choose another family",
+                              family_name, parameter->name));
+    }
+    parameter->name = specific(row->theirs, layer) + whole.substr(dot);
+  }
+}
+
+TransformerConfig read_config(const io::Json& json) {
+  const Family& family = find_family(json.text("model_type"));
+  TransformerConfig config = family.read(json);
+  config.family = family.name;
+  return completed(config);
+}
+
+std::string write_config(const TransformerConfig& config) {
+  const Family& family = find_family(config.family);
+  if (family.write == nullptr)
+    throw Error(
+        ErrorKind::usage, "model.family",
+        fmt::format("{}: models of this family are read, not made; known to be made are gpt2, llama, bert "
+                    "and marian",
+                    family.name));
+  std::string json = family.write(config);
+  TransformerConfig wanted = config;
+  wanted.dtype = DType::f32;
+  wanted.source.clear();
+  if (read_config(io::Json::parse(json, "config.json")) != wanted)
+    throw Error(
+        ErrorKind::usage, "model.family",
+        fmt::format("{}: config.json of this family cannot say everything about this model; choose another "
+                    "family, or leave its options as they are",
+                    family.name));
+  return json;
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,81 @@
+// Llama and its like: root mean square norms before, rotary positions, gated feed-forward, no biases.
+#include "models/family_tools.h"
+
+namespace headlight::models {
+namespace {
+
+constexpr NameRow kNames[] = {
+    {"embedding", "model.embed_tokens"},
+    {"decoder.{n}.attention_norm", "model.layers.{n}.input_layernorm"},
+    {"decoder.{n}.attention.query", "model.layers.{n}.self_attn.q_proj"},
+    {"decoder.{n}.attention.key", "model.layers.{n}.self_attn.k_proj"},
+    {"decoder.{n}.attention.value", "model.layers.{n}.self_attn.v_proj"},
+    {"decoder.{n}.attention.out", "model.layers.{n}.self_attn.o_proj"},
+    {"decoder.{n}.feed_forward_norm", "model.layers.{n}.post_attention_layernorm"},
+    {"decoder.{n}.feed_forward.gate", "model.layers.{n}.mlp.gate_proj"},
+    {"decoder.{n}.feed_forward.up", "model.layers.{n}.mlp.up_proj"},
+    {"decoder.{n}.feed_forward.down", "model.layers.{n}.mlp.down_proj"},
+    {"decoder.final_norm", "model.norm"},
+    {"head.projection", "lm_head"},
+};
+
+TransformerConfig read(const io::Json& json) {
+  TransformerConfig c;
+  c.vocabulary = json.integer("vocab_size");
+  c.width = json.integer("hidden_size");
+  c.layers = json.integer("num_hidden_layers");
+  c.heads = json.integer("num_attention_heads");
+  c.kv_heads = json.integer_or("num_key_value_heads", 0);
+  c.head_dim = json.integer_or("head_dim", 0);
+  c.inner = json.integer("intermediate_size");
+  c.max_positions = json.integer("max_position_embeddings");
+  c.norm = {.kind = nn::NormKind::rms, .eps = json.real_or("rms_norm_eps", 1e-6), .bias = false};
+  c.activation = activation_of(json, "hidden_act");
+  c.gated = true;
+  c.qkv_bias = c.out_bias = json.boolean_or("attention_bias", false);
+  c.feed_forward_bias = json.boolean_or("mlp_bias", false);
+  c.positions = PositionKind::rope;
+  c.rope = rope_of(json, c.head_dim > 0 ? c.head_dim : c.width / std::max<Index>(1, c.heads));
+  c.tied = json.boolean_or("tie_word_embeddings", false);
+  c.attention_dropout = json.real_or("attention_dropout", 0);
+  c.initial_range = json.real_or("initializer_range", 0.02);
+  c.bos = token_of(json, "bos_token_id");
+  c.eos = token_of(json, "eos_token_id");
+  c.pad = token_of(json, "pad_token_id");
+  return c;
+}
+
+std::string write(const TransformerConfig& c) {
+  return ConfigWriter()
+      .raw("architectures", "[\"LlamaForCausalLM\"]")
+      .text("model_type", "llama")
+      .integer("vocab_size", c.vocabulary)
+      .integer("max_position_embeddings", c.max_positions)
+      .integer("hidden_size", c.width)
+      .integer("num_hidden_layers", c.layers)
+      .integer("num_attention_heads", c.heads)
+      .integer("num_key_value_heads", c.kv_heads)
+      .integer("head_dim", c.head_dim)
+      .integer("intermediate_size", c.inner)
+      .text("hidden_act", hub_name(c.activation))
+      .real("rms_norm_eps", c.norm.eps)
+      .boolean("attention_bias", c.qkv_bias)
+      .boolean("mlp_bias", c.feed_forward_bias)
+      .real("rope_theta", c.rope.theta)
+      .raw("rope_scaling", "null")
+      .real("attention_dropout", c.attention_dropout)
+      .real("initializer_range", c.initial_range)
+      .boolean("tie_word_embeddings", c.tied)
+      .token("bos_token_id", c.bos)
+      .token("eos_token_id", c.eos)
+      .token("pad_token_id", c.pad)
+      .text("torch_dtype", "float32")
+      .finish();
+}
+
+}  // namespace
+
+extern const Family kLlama;
+const Family kLlama{"llama", kNames, read, write, "model."};
+
+}  // namespace headlight::models

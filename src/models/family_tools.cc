@@ -1,0 +1,123 @@
+#include "models/family_tools.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace headlight::models {
+namespace {
+
+struct ActivationName {
+  std::string_view hub;
+  nn::Activation activation;
+};
+// The first name of an activation is the one that is written.
+constexpr ActivationName kActivations[] = {
+    {"relu", nn::Activation::relu},           {"gelu", nn::Activation::gelu},
+    {"gelu_new", nn::Activation::gelu_tanh},  {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
+    {"gelu_fast", nn::Activation::gelu_tanh}, {"silu", nn::Activation::silu},
+    {"swish", nn::Activation::silu},          {"tanh", nn::Activation::tanh},
+    {"sigmoid", nn::Activation::sigmoid}};
+
+}  // namespace
+
+nn::Activation activation_of(const io::Json& json, std::string_view key) {
+  const std::string& name = json.text(key);
+  for (const auto& [hub, activation] : kActivations)
+    if (hub == name) return activation;
+  throw Error(ErrorKind::input, "model.config",
+              fmt::format("{}: {} is \"{}\", which is not known here; known are relu, gelu, gelu_new, "
+                          "gelu_pytorch_tanh, silu, tanh and sigmoid",
+                          json.file(), key, name));
+}
+
+std::string_view hub_name(nn::Activation activation) {
+  for (const auto& [hub, known] : kActivations)
+    if (known == activation) return hub;
+  return "?";
+}
+
+std::int32_t token_of(const io::Json& json, std::string_view key) {
+  const io::Json* found = json.find(key);
+  if (found == nullptr || found->is(io::Json::Kind::null)) return -1;
+  if (found->is(io::Json::Kind::list))
+    return found->items().empty() ? -1 : static_cast<std::int32_t>(found->items()[0].integer());
+  return static_cast<std::int32_t>(json.integer(key));
+}
+
+void refuse_unless(bool supported, const io::Json& json, std::string_view key, std::string_view why) {
+  if (!supported)
+    throw Error(ErrorKind::input, "model.config", fmt::format("{}: {}: {}", json.file(), key, why));
+}
+
+nn::RopeConfig rope_entry(const io::Json& entry, const io::Json& json, double theta) {
+  using Kind = nn::RopeScaling::Kind;
+  nn::RopeConfig rope;
+  rope.theta = entry.real_or("rope_theta", theta);
+  const std::string type = entry.text_or("rope_type", entry.text_or("type", "default"));
+  nn::RopeScaling& s = rope.scaling;
+  if (type == "default") return rope;
+  if (type == "linear") s.kind = Kind::linear;
+  else if (type == "dynamic") s.kind = Kind::dynamic;
+  else if (type == "yarn") s.kind = Kind::yarn;
+  else if (type == "llama3") s.kind = Kind::llama3;
+  else
+    refuse_unless(false, json, "rope_type",
+                  fmt::format("\"{}\" is not known here; known are default, linear, "
+                              "dynamic, yarn and llama3",
+                              type));
+  s.factor = entry.real("factor");
+  s.original_positions = entry.integer_or(
+      "original_max_position_embeddings",
+      json.integer_or("original_max_position_embeddings", json.integer_or("max_position_embeddings", 0)));
+  s.low_frequency = entry.real_or("low_freq_factor", s.low_frequency);
+  s.high_frequency = entry.real_or("high_freq_factor", s.high_frequency);
+  s.beta_fast = entry.real_or("beta_fast", s.beta_fast);
+  s.beta_slow = entry.real_or("beta_slow", s.beta_slow);
+  s.truncate = entry.boolean_or("truncate", s.truncate);
+  s.attention_factor = entry.real_or("attention_factor", 0);
+  const double mscale = entry.real_or("mscale", 0), all = entry.real_or("mscale_all_dim", 0);
+  if (s.kind == Kind::yarn && s.attention_factor == 0 && mscale > 0 && all > 0 && s.factor > 1)
+    s.attention_factor = (0.1 * mscale * std::log(s.factor) + 1) / (0.1 * all * std::log(s.factor) + 1);
+  return rope;
+}
+
+nn::RopeConfig rope_of(const io::Json& json, Index head_dim, double rotary_share) {
+  const double theta = json.real_or("rope_theta", json.real_or("rotary_emb_base", 10000));
+  nn::RopeConfig rope;
+  rope.theta = theta;
+  const io::Json* parameters = json.find("rope_parameters");
+  if (parameters == nullptr || !parameters->is(io::Json::Kind::object))
+    parameters = json.find("rope_scaling");
+  double share = json.real_or("partial_rotary_factor", json.real_or("rotary_pct", rotary_share));
+  if (parameters != nullptr && parameters->is(io::Json::Kind::object)) {
+    rope = rope_entry(*parameters, json, theta);
+    share = parameters->real_or("partial_rotary_factor", share);
+  }
+  rope.dims = static_cast<Index>(static_cast<double>(head_dim) * share);
+  if (rope.dims == head_dim) rope.dims = 0;
+  return rope;
+}
+
+ConfigWriter& ConfigWriter::raw(std::string_view key, std::string_view json) {
+  text_ += fmt::format("{}  {}: {}", text_.empty() ? "" : ",\n", io::json_quoted(key), json);
+  return *this;
+}
+ConfigWriter& ConfigWriter::text(std::string_view key, std::string_view value) {
+  return raw(key, io::json_quoted(value));
+}
+ConfigWriter& ConfigWriter::integer(std::string_view key, std::int64_t value) {
+  return raw(key, fmt::format("{}", value));
+}
+ConfigWriter& ConfigWriter::token(std::string_view key, std::int32_t value) {
+  return value < 0 ? raw(key, "null") : integer(key, value);
+}
+ConfigWriter& ConfigWriter::real(std::string_view key, double value) {
+  return raw(key, fmt::format("{}", value));
+}
+ConfigWriter& ConfigWriter::boolean(std::string_view key, bool value) {
+  return raw(key, value ? "true" : "false");
+}
+std::string ConfigWriter::finish() const { return "{\n" + text_ + "\n}\n"; }
+
+}  // namespace headlight::models

@@ -1,0 +1,44 @@
+// What readers and writers of config.json share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "headlight/error.h"
+#include "io/json.h"
+#include "models/families.h"
+
+namespace headlight::models {
+
+// "gelu_new" and its like. Throws Error{input} for one that is not known here.
+[[nodiscard]] nn::Activation activation_of(const io::Json& json, std::string_view key);
+[[nodiscard]] std::string_view hub_name(nn::Activation activation);
+
+// A token number; absent, null or a list's first.
+[[nodiscard]] std::int32_t token_of(const io::Json& json, std::string_view key);
+
+// Throws Error{input}: "config.json: KEY is true; this is not supported".
+void refuse_unless(bool supported, const io::Json& json, std::string_view key, std::string_view why);
+
+// rope_parameters (5.x) or rope_theta and rope_scaling (4.x). `dims` is set from partial_rotary_factor.
+[[nodiscard]] nn::RopeConfig rope_of(const io::Json& json, Index head_dim, double rotary_share = 1);
+// One entry of rope_parameters, for families that have several.
+[[nodiscard]] nn::RopeConfig rope_entry(const io::Json& entry, const io::Json& json, double theta);
+
+// An object of config.json, key by key.
+class ConfigWriter {
+ public:
+  ConfigWriter& text(std::string_view key, std::string_view value);
+  ConfigWriter& integer(std::string_view key, std::int64_t value);
+  ConfigWriter& token(std::string_view key, std::int32_t value);  // -1: null
+  ConfigWriter& real(std::string_view key, double value);
+  ConfigWriter& boolean(std::string_view key, bool value);
+  ConfigWriter& raw(std::string_view key, std::string_view json);
+  [[nodiscard]] std::string finish() const;
+
+ private:
+  std::string text_;
+};
+
+}  // namespace headlight::models

@@ -1,0 +1,45 @@
+// From the stream to the vocabulary: logits, and the loss without ever having all logits at once.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "headlight/nn.h"
+#include "models/trainable.h"
+#include "models/transformer_config.h"
+
+namespace headlight::models {
+
+class Head {
+ public:
+  Head() = default;
+  explicit Head(const TransformerConfig& config);
+
+  // [row, vocabulary]
+  [[nodiscard]] Tensor logits(Context& ctx, const nn::Embedding& embedding, ConstTensorView x) const;
+  // Loss of the rows whose target counts; their gradients, when `options` are given, become dx, and the
+  // parameters' are added to.
+  [[nodiscard]] Loss evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorView x,
+                              std::span<const std::int32_t> targets) const;
+  [[nodiscard]] Loss learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
+                           std::span<const std::int32_t> targets, const LearnOptions& options, Tensor& dx);
+  void collect(Parameters& list);
+
+  nn::Linear transform;  // masked-token heads
+  nn::Norm transform_norm;
+  nn::Linear projection;  // unless tied
+  Parameter bias;         // [vocabulary]; Marian stores [1, vocabulary]
+
+ private:
+  struct Saved;  // src/models/head.cc
+  [[nodiscard]] Tensor prepare(Context& ctx, ConstTensorView x, Saved* saved) const;
+  [[nodiscard]] const Parameter& table(const nn::Embedding& embedding) const;
+  void project(Context& ctx, const nn::Embedding& embedding, ConstTensorView x, TensorView logits) const;
+  void project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView x, ConstTensorView dlogits,
+                    TensorView dx);
+  [[nodiscard]] Index chunk_rows() const;
+
+  TransformerConfig config_;
+};
+
+}  // namespace headlight::models

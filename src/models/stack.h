@@ -1,0 +1,72 @@
+// A stack of blocks between embeddings and a final norm: the encoder or the decoder of a transformer.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "headlight/nn.h"
+#include "models/trainable.h"
+#include "models/transformer_config.h"
+
+namespace headlight::models {
+
+// What the decoder's stack knows of the encoder's result.
+struct Memory {
+  ConstTensorView x = {};
+  std::span<const Index> starts = {};
+};
+
+// What a stack keeps of earlier tokens, one cache per layer; empty vectors: nothing.
+struct StackCaches {
+  std::vector<KvCache> self, cross;
+};
+
+struct StackCall {
+  const Tokens& tokens;
+  std::span<const std::int32_t> types = {};  // segments; empty: all 0
+  Memory memory = {};
+  StackCaches* caches = nullptr;
+  std::uint64_t dropout_seed = 0;  // 0: no dropout
+  Observer* observer = nullptr;
+};
+
+class Stack {
+ public:
+  struct Saved {
+    Tensor embedded;  // before the embedding's norm
+    nn::Norm::Saved embedding_norm, final_norm;
+    std::vector<Tensor> inputs;  // of each block, and what the last one returned
+    std::vector<nn::Block::Saved> blocks;
+    std::vector<std::int32_t> position_ids;
+  };
+
+  Stack() = default;
+  Stack(const TransformerConfig& config, Part part);
+
+  [[nodiscard]] Tensor forward(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
+                               Saved* saved = nullptr) const;
+  // dx is used up. Adds to dmemory and to the gradients, the embedding's included.
+  void backward(Context& ctx, nn::Embedding& embedding, const StackCall& call, const Saved& saved, Tensor dx,
+                TensorView dmemory = {});
+  void collect(Parameters& list);
+  [[nodiscard]] StackCaches make_caches(const Context& ctx, Index items) const;
+
+  std::vector<nn::Block> blocks;
+  nn::Embedding positions, types;
+  nn::Norm embedding_norm, final_norm;
+  nn::RelativeBias relative;
+
+ private:
+  struct Shared;  // src/models/stack.cc: what all blocks of a run use
+  [[nodiscard]] nn::BlockCall block_call(const Shared& shared, const StackCall& call,
+                                         std::size_t layer) const;
+  [[nodiscard]] Tensor embed(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
+                             const Shared& shared, Saved& s) const;
+  [[nodiscard]] Tensor relative_bias(const Shared& shared, const StackCall& call) const;
+
+  TransformerConfig config_;
+  Part part_ = Part::decoder;
+  nn::Embedding sinusoids_;  // fixed, and in no list of parameters
+};
+
+}  // namespace headlight::models

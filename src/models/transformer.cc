@@ -1,0 +1,127 @@
+#include "models/transformer.h"
+
+#include <cmath>
+
+#include "core/concat.h"
+#include "core/random.h"
+#include "headlight/error.h"
+#include "models/families.h"
+#include "nn/drive.h"
+
+namespace headlight::models {
+namespace {
+
+// Seeds of the two stacks: never 0, which means no dropout, and never alike.
+std::uint64_t stack_seed(std::uint64_t seed, Part part) {
+  const PhiloxCounter mixed =
+      philox({static_cast<std::uint32_t>(part), 0, 0, 0}, static_cast<std::uint32_t>(seed),
+             static_cast<std::uint32_t>(seed >> 32));
+  return (static_cast<std::uint64_t>(mixed[0]) << 32 | mixed[1]) | 1U;
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::usage, "model.call", concat("transformer: ", message));
+}
+
+void check_tokens(const char* name, const Tokens& tokens) {
+  if (tokens.starts.empty() || tokens.starts.front() != 0 || tokens.starts.back() != tokens.size())
+    refuse(concat(name, ": starts do not go from 0 to its ", tokens.size(), " tokens"));
+}
+
+}  // namespace
+
+Transformer::Transformer(const TransformerConfig& config) : config_(completed(config)) {
+  embedding_ = nn::Embedding("embedding", config_.vocabulary, config_.width, config_.dtype);
+  if (config_.kind != ModelKind::decoder) encoder_ = Stack(config_, Part::encoder);
+  if (config_.kind != ModelKind::encoder) decoder_ = Stack(config_, Part::decoder);
+  head_ = Head(config_);
+  rename_parameters(config_.family, parameters());
+}
+
+Parameters Transformer::parameters() {
+  Parameters list;
+  embedding_.collect(list);
+  if (config_.kind != ModelKind::decoder) encoder_.collect(list);
+  if (config_.kind != ModelKind::encoder) decoder_.collect(list);
+  head_.collect(list);
+  return list;
+}
+
+void Transformer::check_batch(const Batch& batch) const {
+  check_tokens("input", batch.input);
+  if (batch.targets.size() != batch.input.ids.size())
+    refuse(concat(batch.targets.size(), " targets for ", batch.input.size(), " tokens; need one for each"));
+  if (!batch.type_ids.empty() && batch.type_ids.size() != batch.input.ids.size())
+    refuse(concat(batch.type_ids.size(), " segment numbers for ", batch.input.size(), " tokens"));
+  if (config_.kind != ModelKind::encoder_decoder) return;
+  check_tokens("source", batch.source);
+  if (batch.source.sequences() != batch.input.sequences())
+    refuse(concat(batch.source.sequences(), " source sequences for ", batch.input.sequences(), " targets"));
+}
+
+Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
+  check_batch(batch);
+  const bool drops = config_.dropout > 0 || config_.attention_dropout > 0;
+  const auto seed = [&](Part part) { return drops ? stack_seed(options.dropout_seed, part) : 0; };
+  const bool both = config_.kind == ModelKind::encoder_decoder;
+  const StackCall source{.tokens = batch.source, .dropout_seed = seed(Part::encoder)};
+  Stack::Saved encoder_saved, saved;
+  Tensor memory;
+  if (both) memory = encoder_.forward(ctx, embedding_, source, &encoder_saved);
+  StackCall call{.tokens = batch.input, .types = batch.type_ids, .dropout_seed = seed(Part::decoder)};
+  if (both) call.memory = {memory, batch.source.starts};
+  const Tensor x = main().forward(ctx, embedding_, call, &saved);
+
+  Tensor dx, dmemory;
+  const Loss loss = head_.learn(ctx, embedding_, x, batch.targets, options, dx);
+  if (both) dmemory = Tensor(memory.shape(), memory.dtype());
+  main().backward(ctx, embedding_, call, saved, std::move(dx), both ? dmemory.view() : TensorView{});
+  if (both) encoder_.backward(ctx, embedding_, source, encoder_saved, std::move(dmemory));
+  return loss;
+}
+
+Loss Transformer::evaluate(Context& ctx, const Batch& batch) const {
+  check_batch(batch);
+  StackCall call{.tokens = batch.input, .types = batch.type_ids};
+  Tensor memory;
+  if (config_.kind == ModelKind::encoder_decoder) {
+    memory = encoder_.forward(ctx, embedding_, {.tokens = batch.source});
+    call.memory = {memory, batch.source.starts};
+  }
+  return head_.evaluate(ctx, embedding_, main().forward(ctx, embedding_, call), batch.targets);
+}
+
+Tensor Transformer::logits(Context& ctx, const Tokens& input, const RunOptions& options) const {
+  check_tokens("input", input);
+  if (config_.kind == ModelKind::encoder_decoder)
+    refuse("an encoder-decoder needs a source beside its input");
+  const Tensor x = main().forward(ctx, embedding_,
+                                  {.tokens = input, .types = options.types, .observer = options.observer});
+  return head_.logits(ctx, embedding_, x);
+}
+
+Tensor Transformer::logits(Context& ctx, const Tokens& source, const Tokens& input,
+                           const RunOptions& options) const {
+  check_tokens("source", source);
+  check_tokens("input", input);
+  if (config_.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder reads a source");
+  if (source.sequences() != input.sequences())
+    refuse(concat(source.sequences(), " source sequences for ", input.sequences(), " targets"));
+  const Tensor memory = encoder_.forward(ctx, embedding_, {.tokens = source, .observer = options.observer});
+  const Tensor x = decoder_.forward(
+      ctx, embedding_, {.tokens = input, .memory = {memory, source.starts}, .observer = options.observer});
+  return head_.logits(ctx, embedding_, x);
+}
+
+Tensor Transformer::encode(Context& ctx, const Tokens& tokens, const RunOptions& options) const {
+  check_tokens("tokens", tokens);
+  if (config_.kind == ModelKind::decoder) refuse("a decoder has no encoder");
+  return encoder_.forward(ctx, embedding_,
+                          {.tokens = tokens, .types = options.types, .observer = options.observer});
+}
+
+std::string Transformer::config_json() const {
+  return config_.source.empty() ? write_config(config_) : config_.source;
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,75 @@
+// Transformers: decoders, encoders and encoder-decoders from one config.
+//
+//   models::Transformer model(models::gpt_config({.vocabulary = 8192, .width = 384, .layers = 6, ...}));
+//   model.initialize(seed);
+//   const models::Loss loss = model.learn(ctx, batch, {.scale = 1.0 / targets});
+//   const Tensor logits = model.logits(ctx, tokens);
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/trace.h"
+#include "models/head.h"
+#include "models/stack.h"
+#include "models/trainable.h"
+#include "models/transformer_config.h"
+
+namespace headlight::models {
+
+// What one run may be given besides its tokens.
+struct RunOptions {
+  Observer* observer = nullptr;
+  std::span<const std::int32_t> types = {};  // segments of the input, for models that have them
+};
+
+// The memory of sequences that are being written token by token.
+struct Decoding {
+  StackCaches caches;
+  Tensor memory;  // what the encoder made of the source
+  std::vector<Index> memory_starts = {0};
+  Index items = 0;
+  [[nodiscard]] Index length(Index item) const { return caches.self.front().length(item); }
+};
+
+class Transformer : public Trainable {
+ public:
+  explicit Transformer(const TransformerConfig& config);  // parameters are zero, norms one
+
+  [[nodiscard]] const TransformerConfig& config() const noexcept { return config_; }
+
+  [[nodiscard]] Parameters parameters() override;
+  Loss learn(Context& ctx, const Batch& batch, const LearnOptions& options) override;
+  [[nodiscard]] Loss evaluate(Context& ctx, const Batch& batch) const override;
+  [[nodiscard]] double flops(const Batch& batch) const override;
+  [[nodiscard]] std::string config_json() const override;
+  void initialize(std::uint64_t seed) override;
+
+  // [token, vocabulary], for every token of `input`; encoder-decoders read `source` first.
+  [[nodiscard]] Tensor logits(Context& ctx, const Tokens& input, const RunOptions& options = {}) const;
+  [[nodiscard]] Tensor logits(Context& ctx, const Tokens& source, const Tokens& input,
+                              const RunOptions& options = {}) const;
+  // What the encoder makes of its tokens, [token, width]; for encoders and encoder-decoders.
+  [[nodiscard]] Tensor encode(Context& ctx, const Tokens& tokens, const RunOptions& options = {}) const;
+
+  // Token by token. Decoders start with nothing; encoder-decoders with sentences, each `copies` times.
+  [[nodiscard]] Decoding start(Context& ctx, Index items) const;
+  [[nodiscard]] Decoding start(Context& ctx, const Tokens& source, Index copies = 1,
+                               const RunOptions& options = {}) const;
+  // Adds tokens to every item and returns the logits of what comes next: [item, vocabulary]. The first
+  // call takes any lengths, later ones as many tokens for each item.
+  [[nodiscard]] Tensor next(Context& ctx, Decoding& decoding, const Tokens& tokens,
+                            const RunOptions& options = {}) const;
+
+ private:
+  void check_batch(const Batch& batch) const;
+  [[nodiscard]] const Stack& main() const { return config_.kind == ModelKind::encoder ? encoder_ : decoder_; }
+  [[nodiscard]] Stack& main() { return config_.kind == ModelKind::encoder ? encoder_ : decoder_; }
+
+  TransformerConfig config_;
+  nn::Embedding embedding_;
+  Stack encoder_, decoder_;
+  Head head_;
+};
+
+}  // namespace headlight::models

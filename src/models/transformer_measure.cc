@@ -1,0 +1,130 @@
+// How much work a batch is, and where parameters begin.
+#include <cmath>
+#include <numbers>
+
+#include "core/random.h"
+#include "models/families.h"
+#include "models/transformer.h"
+#include "nn/drive.h"
+
+namespace headlight::models {
+namespace {
+
+double elements(const nn::Linear& linear) {
+  return linear.empty() ? 0 : static_cast<double>(linear.weight.value.shape().elements());
+}
+
+// Pairs of a query and a key, by the benchmarks' rule: causal counts exactly half.
+double pairs(Index queries, Index keys, const Visibility& visible) {
+  const auto q = static_cast<double>(queries), k = static_cast<double>(keys);
+  if (visible.left < keys) return q * std::min(k, static_cast<double>(visible.left + 1));
+  return visible.right == 0 ? q * k / 2 : q * k;
+}
+
+double attention_flops(const nn::MultiHeadAttention& a, const Tokens& queries, const Tokens& keys) {
+  double sum = 0;
+  for (std::size_t s = 0; s + 1 < queries.starts.size(); ++s) {
+    sum += pairs(queries.starts[s + 1] - queries.starts[s], keys.starts[s + 1] - keys.starts[s],
+                 a.config().visible);
+  }
+  return 3.5 * 4 * sum * static_cast<double>(a.config().heads * a.config().head_dim);
+}
+
+double stack_flops(const Stack& stack, const Tokens& tokens, const Tokens& source) {
+  const auto n = static_cast<double>(tokens.size()), m = static_cast<double>(source.size());
+  double sum = 0;
+  for (const nn::Block& block : stack.blocks) {
+    const nn::MultiHeadAttention &self = block.attention, &cross = block.cross;
+    const nn::FeedForward& f = block.feed_forward;
+    const double own = elements(self.query) + elements(self.key) + elements(self.value) +
+                       elements(self.packed) + elements(self.out) + elements(f.gate) + elements(f.up) +
+                       elements(f.down);
+    sum += 6 * n * (own + elements(cross.query) + elements(cross.out));
+    sum += 6 * m * (elements(cross.key) + elements(cross.value));
+    sum += attention_flops(self, tokens, tokens);
+    if (block.config().cross) sum += attention_flops(cross, tokens, source);
+  }
+  return sum;
+}
+
+// Numbers of a parameter from (seed, its place in the list, the element's place) alone.
+class Numbers {
+ public:
+  Numbers(std::uint64_t seed, std::size_t parameter)
+      : key0_(static_cast<std::uint32_t>(seed)),
+        key1_(static_cast<std::uint32_t>(seed >> 32)),
+        parameter_(static_cast<std::uint32_t>(parameter)) {}
+  [[nodiscard]] double normal(Index i) const {
+    const PhiloxCounter w = words(i);
+    return std::sqrt(-2 * std::log(open(w[0], w[1]))) * std::cos(2 * std::numbers::pi * open(w[2], w[3]));
+  }
+  [[nodiscard]] double uniform(Index i) const {  // -1 … 1
+    const PhiloxCounter w = words(i);
+    return 2 * open(w[0], w[1]) - 1;
+  }
+
+ private:
+  [[nodiscard]] PhiloxCounter words(Index i) const {
+    return philox(
+        {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), parameter_, 0x494E4954U}, key0_,
+        key1_);
+  }
+  // Above 0 and below 1, with 52 random bits.
+  [[nodiscard]] static double open(std::uint32_t high, std::uint32_t low) {
+    const std::uint64_t bits = (static_cast<std::uint64_t>(high) << 32 | low) >> 12;
+    return (static_cast<double>(bits) + 0.5) * 0x1p-52;
+  }
+  std::uint32_t key0_, key1_, parameter_;
+};
+
+}  // namespace
+
+double Transformer::flops(const Batch& batch) const {
+  double sum = stack_flops(main(), batch.input, batch.source);
+  if (config_.kind == ModelKind::encoder_decoder) sum += stack_flops(encoder_, batch.source, {});
+  double counted = 0;
+  for (const std::int32_t target : batch.targets) counted += target != kIgnored ? 1 : 0;
+  const auto table = static_cast<double>(config_.vocabulary * config_.width);
+  return sum + 6 * counted * (table + elements(head_.transform));
+}
+
+// GPT's rule: normal numbers, smaller in what is added to the stream so that its size does not grow with
+// depth. Encoder-decoders as in 2017: uniform by fan-in and fan-out, embeddings so that scaled they are
+// normal.
+void Transformer::initialize(std::uint64_t seed) {
+  const Parameters list = parameters();
+  const auto depth = static_cast<double>(config_.layers + config_.encoder_layers);
+  const bool fans = config_.kind == ModelKind::encoder_decoder;
+  std::vector<const Parameter*> joins, embeddings = {&embedding_.weight};
+  for (Stack* stack : {&encoder_, &decoder_}) {
+    embeddings.insert(embeddings.end(), {&stack->positions.weight, &stack->types.weight});
+    for (nn::Block& block : stack->blocks)
+      joins.insert(joins.end(),
+                   {&block.attention.out.weight, &block.cross.out.weight, &block.feed_forward.down.weight});
+  }
+  for (std::size_t p = 0; p < list.size(); ++p) {
+    Parameter& parameter = *list[p];
+    Tensor& value = parameter.value;
+    if (value.rank() == 1 || !parameter.trained) {
+      // Biases are 0; norms multiply with 1, which some store as 0.
+      const bool norm = parameter.name.ends_with(".weight") && !config_.norm.weight_plus_one;
+      for (Index i = 0; i < value.dim(value.rank() - 1); ++i) {
+        if (value.rank() == 1) value.view().set(i, norm ? 1.0 : 0.0);
+        else value.view().set(0, i, 0.0);
+      }
+      continue;
+    }
+    const Numbers numbers(seed, p);
+    const bool embedding = std::find(embeddings.begin(), embeddings.end(), &parameter) != embeddings.end();
+    const bool join = std::find(joins.begin(), joins.end(), &parameter) != joins.end();
+    double range = config_.initial_range;
+    if (fans && embedding) range = 1 / std::sqrt(static_cast<double>(config_.width));
+    if (!fans && join) range /= std::sqrt(2 * depth);
+    const double limit = std::sqrt(6.0 / static_cast<double>(value.dim(0) + value.dim(1)));
+    for (Index r = 0, i = 0; r < value.dim(0); ++r)
+      for (Index c = 0; c < value.dim(1); ++c, ++i)
+        value.view().set(r, c, fans && !embedding ? limit * numbers.uniform(i) : range * numbers.normal(i));
+  }
+}
+
+}  // namespace headlight::models

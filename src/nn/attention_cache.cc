@@ -1,0 +1,88 @@
+// Attention of new tokens on what a cache holds of the earlier ones.
+#include "nn/attention.h"
+#include "nn/drive.h"
+
+namespace headlight::nn {
+namespace {
+
+// Keys and values of all items end to end, for an observer: caches keep them in pages.
+struct Unpaged {
+  Tensor k, v;
+  std::vector<Index> starts = {0};
+
+  explicit Unpaged(const KvCache& cache) {
+    for (Index i = 0; i < cache.items(); ++i) starts.push_back(starts.back() + cache.length(i));
+    const Index heads = cache.options().kv_heads, dim = cache.options().dim, total = starts.back();
+    k = Tensor({1, heads, total, dim}), v = Tensor({1, heads, total, dim});
+    for (Index i = 0; i < cache.items(); ++i) {
+      // What a window has let go of stays zero: no query that is left can see it.
+      const Index first = cache.first_key(i), length = cache.length(i);
+      const Index at = (starts[static_cast<std::size_t>(i)] + first) * dim;
+      const Shape shape{heads, length - first, dim}, strides{total * dim, dim, 1};
+      cache.read(i, {first, length}, TensorView(k.as<float>() + at, DType::f32, shape, strides),
+                 TensorView(v.as<float>() + at, DType::f32, shape, strides));
+    }
+  }
+};
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::usage, "nn.cache", concat("attention with a cache: ", message));
+}
+
+void append_sequences(KvCache& cache, const TensorView& k, const TensorView& v,
+                      std::span<const Index> starts) {
+  const auto part = [](const TensorView& x, Index first, Index count) {
+    return TensorView(x.as<float>() + first * x.stride(0), x.dtype(), {1, x.dim(1), count, x.dim(2)},
+                      {count * x.stride(0), x.stride(1), x.stride(0), 1});
+  };
+  for (std::size_t s = 0; s + 1 < starts.size(); ++s) {
+    const Index first = starts[s], count = starts[s + 1] - first;
+    cache.append_to(static_cast<Index>(s), part(k, first, count), part(v, first, count));
+  }
+}
+
+}  // namespace
+
+KvCache MultiHeadAttention::make_cache(const Context& ctx, Index items, KvType type) const {
+  KvCacheOptions options;
+  options.items = items;
+  options.kv_heads = config_.kv_heads;
+  options.dim = config_.head_dim;
+  options.type = type;
+  if (config_.visible.left < Visibility::kUnbounded) options.window = config_.visible.left + 1;
+  return KvCache(ctx, options);
+}
+
+void MultiHeadAttention::decode(Context& ctx, const Heads& h, const AttentionCall& call, Saved& s) const {
+  KvCache& cache = *call.cache;
+  const Index items = static_cast<Index>(call.starts.size()) - 1, tokens = h.q.dim(0);
+  if (h.q.dtype() != DType::f32) refuse("the model is f64, a cache computes in f32");
+  if (cache.items() != items) refuse(concat("it holds ", cache.items(), " sequences, the call has ", items));
+  if (items == 0) return;
+  bool fresh = true;
+  for (Index i = 0; i < items; ++i) fresh = fresh && cache.length(i) == 0;
+  if (fresh) {
+    attend(ctx, h, call, s);
+    append_sequences(cache, h.k, h.v, config_.cross ? call.memory_starts : call.starts);
+    return;
+  }
+  const Index each = tokens / items;
+  for (Index i = 0; i <= items; ++i) {
+    if (call.starts[static_cast<std::size_t>(i)] != i * each)
+      refuse("sequences have unequal numbers of new tokens; give every one as many, or start them afresh");
+  }
+  if (!config_.cross) cache.append(item_heads(h.k, items), item_heads(h.v, items));
+  const AttentionOptions o = options(call);
+  const TensorView lse(s.lse.view().data(), DType::f32, {items, config_.heads, each}, {each, tokens, 1});
+  attention_decode(ctx, item_heads(h.q, items), cache, o,
+                   item_heads(split_heads(s.mixed.view(), config_.heads), items), lse);
+  if (call.observer == nullptr) return;
+  const Unpaged all(cache);
+  AttentionOptions seen = o;
+  seen.q_starts = call.starts;
+  seen.k_starts = all.starts;
+  call.observer->on_attention(
+      {ctx, config_.layer, config_.part, packed_heads(h.q), all.k, all.v, s.lse, seen});
+}
+
+}  // namespace headlight::nn

@@ -1,0 +1,87 @@
+// The way back through a block, step by step from its end. `d` is the gradient of the stream: each step
+// takes what it is given and leaves there what its input gets.
+#include "nn/block.h"
+
+namespace headlight::nn {
+
+struct Block::Backward {
+  Context& ctx;
+  Block& block;
+  ConstTensorView x;
+  const BlockCall& call;
+  const Saved& saved;
+  Tensor d;
+  TensorView dmemory, dbias;
+
+  // The gradient of a step's own output: that of the stream, without what dropout took.
+  [[nodiscard]] ConstTensorView branch(StepPlace place, Tensor& memory) {
+    const Dropout dropout = step_dropout(block.config_, call, place);
+    if (!(dropout.rate > 0)) return d;
+    memory = Tensor::uninitialized(d.shape(), d.dtype());
+    drop(ctx, dropout, d, memory);
+    return memory;
+  }
+  [[nodiscard]] Tensor through(StepPlace place, const ConstTensorView& input, const ConstTensorView& dy) {
+    switch (place) {
+      case StepPlace::attention:
+        return block.attention.backward(ctx, input, call.self, saved.attention, dy, {}, dbias);
+      case StepPlace::cross: return block.cross.backward(ctx, input, call.cross, saved.cross, dy, dmemory);
+      case StepPlace::feed_forward: return block.feed_forward.backward(ctx, input, saved.feed_forward, dy);
+    }
+    return {};
+  }
+
+  // stream + f(norm(stream)), or with a second norm around f.
+  void before(StepPlace place, Norm& norm, Norm& post, const StepSaved& step, const ConstTensorView& stream) {
+    Tensor memory;
+    ConstTensorView dy = branch(place, memory);
+    Tensor dbranch;
+    if (!post.empty()) {
+      dbranch = post.backward(ctx, step.branch, step.post_norm, dy);
+      dy = dbranch;
+    }
+    const Tensor dnormed = through(place, step.normed, dy);
+    norm.backward(ctx, stream, step.norm, dnormed, d, d);
+  }
+  // norm(stream + f(stream))
+  void after(StepPlace place, Norm& norm, const StepSaved& step, const ConstTensorView& stream) {
+    norm.backward(ctx, step.sum, step.norm, d, d);
+    Tensor memory;
+    const Tensor dinput = through(place, stream, branch(place, memory));
+    add_to(ctx, dinput, d);
+  }
+  void parallel() {
+    Tensor memory;
+    const bool one_norm = block.feed_forward_norm.empty();
+    const Tensor& input = one_norm ? saved.attention_step.normed : saved.feed_forward_step.normed;
+    const Tensor dforward = through(StepPlace::feed_forward, input, branch(StepPlace::feed_forward, memory));
+    Tensor dattention =
+        through(StepPlace::attention, saved.attention_step.normed, branch(StepPlace::attention, memory));
+    if (one_norm) add_to(ctx, dforward, dattention);
+    else block.feed_forward_norm.backward(ctx, x, saved.feed_forward_step.norm, dforward, d, d);
+    block.attention_norm.backward(ctx, x, saved.attention_step.norm, dattention, d, d);
+  }
+};
+
+Tensor Block::backward(Context& ctx, ConstTensorView x, const BlockCall& call, const Saved& saved, Tensor dy,
+                       TensorView dmemory, TensorView dbias) {
+  Backward b{ctx, *this, x, call, saved, std::move(dy), dmemory, dbias};
+  const bool has_cross = config_.cross.has_value();
+  if (config_.shape != BlockShape::serial) {
+    b.parallel();
+  } else if (config_.norm_place == NormPlace::after) {
+    b.after(StepPlace::feed_forward, feed_forward_norm, saved.feed_forward_step,
+            has_cross ? saved.after_cross : saved.after_attention);
+    if (has_cross) b.after(StepPlace::cross, cross_norm, saved.cross_step, saved.after_attention);
+    b.after(StepPlace::attention, attention_norm, saved.attention_step, x);
+  } else {
+    Norm none;
+    b.before(StepPlace::feed_forward, feed_forward_norm, feed_forward_post_norm, saved.feed_forward_step,
+             has_cross ? saved.cross_step.sum : saved.attention_step.sum);
+    if (has_cross) b.before(StepPlace::cross, cross_norm, none, saved.cross_step, saved.attention_step.sum);
+    b.before(StepPlace::attention, attention_norm, attention_post_norm, saved.attention_step, x);
+  }
+  return std::move(b.d);
+}
+
+}  // namespace headlight::nn

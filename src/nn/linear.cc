@@ -1,0 +1,84 @@
+#include "headlight/nn.h"
+#include "nn/drive.h"
+#include "nn/matmul.h"
+
+namespace headlight::nn {
+
+Linear::Linear(const std::string& name, const LinearConfig& config, DType dtype) : config_(config) {
+  if (config.in < 1 || config.out < 1) {
+    throw Error(
+        ErrorKind::usage, "nn.config",
+        concat(name, ": a linear layer from ", config.in, " to ", config.out, "; need 1 or more of each"));
+  }
+  const bool out_in = config.layout == WeightLayout::out_in;
+  weight = {name + ".weight",
+            Tensor(out_in ? Shape{config.out, config.in} : Shape{config.in, config.out}, dtype)};
+  if (config.bias) bias = {name + ".bias", Tensor({config.out}, dtype), {}, false};
+}
+
+void Linear::forward(Context& ctx, ConstTensorView x, TensorView y) const {
+  check_matrix(weight.name, "x", x, weight.value.dtype(), config_.in);
+  check_matrix(weight.name, "y", y, weight.value.dtype(), config_.out, x.dim(0));
+  multiply(ctx, {.a = x,
+                 .b = weight.value,
+                 .c = y,
+                 .b_side = config_.layout == WeightLayout::out_in ? Side::transposed : Side::plain,
+                 .bias = config_.bias ? bias.value.view() : ConstTensorView{}});
+}
+
+Tensor Linear::forward(Context& ctx, ConstTensorView x) const {
+  Tensor y = Tensor::uninitialized({x.dim(0), config_.out}, weight.value.dtype());
+  forward(ctx, x, y);
+  return y;
+}
+
+void Linear::backward_input(Context& ctx, ConstTensorView dy, TensorView dx, Write write) const {
+  check_matrix(weight.name, "dy", dy, weight.value.dtype(), config_.out);
+  check_matrix(weight.name, "dx", dx, weight.value.dtype(), config_.in, dy.dim(0));
+  multiply(ctx, {.a = dy,
+                 .b = weight.value,
+                 .c = dx,
+                 .b_side = config_.layout == WeightLayout::out_in ? Side::plain : Side::transposed,
+                 .accumulate = write == Write::add});
+}
+
+void Linear::backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy) {
+  check_matrix(weight.name, "x", x, weight.value.dtype(), config_.in);
+  check_matrix(weight.name, "dy", dy, weight.value.dtype(), config_.out, x.dim(0));
+  const bool out_in = config_.layout == WeightLayout::out_in;
+  multiply(ctx, {.a = out_in ? dy : x,
+                 .b = out_in ? x : dy,
+                 .c = grad_of(weight),
+                 .a_side = Side::transposed,
+                 .accumulate = true});
+}
+
+void Linear::backward_bias(Context& ctx, ConstTensorView dy) {
+  if (!config_.bias) return;
+  check_matrix(bias.name, "dy", dy, bias.value.dtype(), config_.out);
+  with_type(dy.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+    const BlockSums<T> sums(ctx, dy.dim(0), config_.out, 1);
+    for_row_blocks(ctx, dy.dim(0), config_.out, [&](Index block, Index first, Index rows) {
+      sums.clear(block);
+      kernels.sum_rows(dy.as<T>() + first * dy.stride(0), dy.stride(0), rows, config_.out, sums.of(block, 0));
+    });
+    sums.finish(kernels, 0, grad_of(bias).as<T>());
+  });
+}
+
+Tensor Linear::backward(Context& ctx, ConstTensorView x, ConstTensorView dy) {
+  Tensor dx = Tensor::uninitialized({dy.dim(0), config_.in}, weight.value.dtype());
+  backward_input(ctx, dy, dx);
+  backward_weight(ctx, x, dy);
+  backward_bias(ctx, dy);
+  return dx;
+}
+
+void Linear::collect(Parameters& list) {
+  if (!weight.value.empty()) list.push_back(&weight);
+  if (!bias.value.empty()) list.push_back(&bias);
+}
+
+}  // namespace headlight::nn
