@@ -24,7 +24,9 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  // when it was opened
+  [[nodiscard]] int descriptor() const noexcept { return fd_; }
   // Fills all of `bytes`; throws Error{file} when the file ends before (it shrank since it was opened).
   void read(std::uint64_t offset, std::span<std::byte> bytes) const;
 

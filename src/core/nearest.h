@@ -1,0 +1,13 @@
+// Did you mean …? The known name that is the least typing away from an unknown one.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace headlight {
+
+// Empty when there is none, or none that shares anything with `name`. Time is bounded: of many or long
+// names only some are compared.
+[[nodiscard]] std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
+
+}  // namespace headlight

@@ -1,0 +1,76 @@
+#include "io/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "io/file.h"
+
+namespace headlight::io {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const std::string& what) {
+  throw Error(ErrorKind::input, "gzip.form", concat(escaped(name), ": ", what));
+}
+
+class Inflater {
+ public:
+  Inflater() {
+    constexpr int kGzipOnly = 15 + 16;  // the largest window, and gzip's own header
+    if (::inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflater() { ::inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  z_stream& stream() { return stream_; }
+
+ private:
+  z_stream stream_{};
+};
+
+}  // namespace
+
+std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit, const std::string& name) {
+  constexpr std::size_t kPiece = std::size_t{1} << 18;
+  Inflater inflater;
+  z_stream& stream = inflater.stream();
+  std::string text;
+  std::vector<char> piece(kPiece);
+  for (bool ended = false; !ended || !bytes.empty();) {
+    if (ended) {  // another member follows
+      if (::inflateReset(&stream) != Z_OK) throw std::bad_alloc();
+      ended = false;
+    }
+    const std::size_t given = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max() / 2);
+    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(given);
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    const int result = ::inflate(&stream, Z_NO_FLUSH);
+    bytes = bytes.subspan(given - stream.avail_in);
+    if (result == Z_MEM_ERROR) throw std::bad_alloc();
+    const std::size_t made = piece.size() - stream.avail_out;
+    if (made > limit - text.size()) refuse(name, concat("holds more than ", limit, " bytes of text"));
+    text.append(piece.data(), made);
+    if (result == Z_STREAM_END) ended = true;
+    else if (result == Z_BUF_ERROR || (bytes.empty() && made == 0))
+      refuse(name, "the compressed file is cut off");
+    else if (result != Z_OK) refuse(name, concat("the compressed file is damaged at byte ", stream.total_in));
+  }
+  return text;
+}
+
+std::string read_text(const std::string& path, std::uint64_t limit) {
+  const std::vector<std::byte> bytes = read_file(path, limit);
+  if (bytes.size() >= 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B})
+    return gunzip(bytes, limit, path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace headlight::io

@@ -1,0 +1,69 @@
+// Tensors by name in a .safetensors file, from anybody: the header is read into private memory and checked
+// as a whole (unique names, ranges that fill the file exactly), before one byte of data is believed. Data is
+// never executed, names are never used as paths.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tensor.h"
+#include "io/outputs.h"
+#include "io/safetensors_header.h"
+
+namespace headlight::io {
+
+class Safetensors {
+ public:
+  using Entry = SafetensorsEntry;
+
+  // Throws Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
+  [[nodiscard]] static Safetensors open(const std::string& path);
+  // The same from memory; `name` is what messages call it.
+  [[nodiscard]] static Safetensors parse(std::vector<std::byte> bytes, const std::string& name);
+
+  Safetensors(Safetensors&&) noexcept;
+  Safetensors& operator=(Safetensors&&) noexcept;
+  ~Safetensors();
+
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] std::span<const Entry> entries() const noexcept;          // in the order of the file
+  [[nodiscard]] const Entry* find(std::string_view name) const noexcept;  // null when absent
+  [[nodiscard]] const Entry& at(
+      std::string_view name) const;  // throws Error{input} that names the nearest one
+  [[nodiscard]] const Metadata& metadata() const noexcept;
+  [[nodiscard]] const std::string* metadata(std::string_view key) const noexcept;
+
+  // A copy in memory. Floats become any float type, whole numbers any wide enough integer type, BOOL
+  // becomes boolean (any byte but 0 is true); a scalar becomes [1]. Everything else is Error{input}.
+  [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
+  // The same into memory that is there already: as many elements, contiguous.
+  void load(const Entry& entry, TensorView to) const;
+  // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
+  // A file that has become shorter is Error{file}.
+  [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
+
+ private:
+  struct Source;
+  explicit Safetensors(std::unique_ptr<Source> source);
+
+  std::unique_ptr<Source> source_;
+  SafetensorsHeader header_;
+  std::vector<std::uint32_t> by_name_;
+};
+
+struct NamedTensor {
+  std::string name;
+  ConstTensorView tensor;  // contiguous
+};
+
+// Writes a whole file into a reserved output. The data starts at a multiple of 64 bytes.
+void write_safetensors(Outputs& outputs, const std::string& path, std::span<const NamedTensor> tensors,
+                       const Metadata& metadata = {});
+// What stands before the data: eight bytes of length, then the header.
+[[nodiscard]] std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata);
+
+}  // namespace headlight::io

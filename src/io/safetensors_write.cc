@@ -1,0 +1,68 @@
+#include <cstring>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "io/json.h"
+#include "io/safetensors.h"
+
+namespace headlight::io {
+namespace {
+
+std::uint64_t bytes_of(const NamedTensor& named) {
+  const ConstTensorView& tensor = named.tensor;
+  Index step = 1;
+  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
+    if (tensor.dim(axis) != 1 && tensor.stride(axis) != step) {
+      throw Error(ErrorKind::usage, "safetensors.layout",
+                  concat("safetensors: tensor \"", escaped(named.name, 80), "\" is not contiguous"));
+    }
+    step *= tensor.dim(axis);
+  }
+  return static_cast<std::uint64_t>(tensor.shape().elements()) * size_of(tensor.dtype());
+}
+
+}  // namespace
+
+std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata) {
+  std::string text = "{";
+  if (!metadata.empty()) {
+    text += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) {
+      if (text.back() != '{') text += ',';
+      text += json_quoted(key) + ":" + json_quoted(value);
+    }
+    text += '}';
+  }
+  std::uint64_t begin = 0;
+  for (const NamedTensor& named : tensors) {
+    const std::uint64_t end = begin + bytes_of(named);
+    std::string shape;
+    for (int axis = 0; axis < named.tensor.rank(); ++axis)
+      shape += concat(axis > 0 ? "," : "", named.tensor.dim(axis));
+    text += concat(text.size() > 1 ? "," : "", json_quoted(named.name), ":{\"dtype\":\"",
+                   safetensors_type(named.tensor.dtype()), "\",\"shape\":[", shape, "],\"data_offsets\":[",
+                   begin, ",", end, "]}");
+    begin = end;
+  }
+  text += '}';
+  text.append((64 - (text.size() + 8) % 64) % 64, ' ');
+  const std::uint64_t length = text.size();
+  std::string header(sizeof length, '\0');
+  std::memcpy(header.data(), &length, sizeof length);
+  return header + text;
+}
+
+void write_safetensors(Outputs& outputs, const std::string& path, std::span<const NamedTensor> tensors,
+                       const Metadata& metadata) {
+  const std::string header = safetensors_header(tensors, metadata);
+  outputs.write(path, std::as_bytes(std::span(header)));
+  for (const NamedTensor& named : tensors) {
+    const std::uint64_t bytes = bytes_of(named);
+    if (bytes > 0)
+      outputs.write(path,
+                    {static_cast<const std::byte*>(named.tensor.data()), static_cast<std::size_t>(bytes)});
+  }
+}
+
+}  // namespace headlight::io
