@@ -120,6 +120,7 @@ void add_commands(CLI::App& app) {
   add_compute(app);
   add_doctor(app);
   add_bench(app);
+  add_tokenizer(app);
 }
 
 // Runs the command when the whole line was understood.

@@ -29,5 +29,6 @@ void add_compute(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
+void add_tokenizer(CLI::App& program);
 
 }  // namespace headlight::cli
