@@ -7,10 +7,7 @@ constexpr double kBelowOne = 0.999999;
 
 ModelRecipe read_model(Settings& s) {
   ModelRecipe m;
-  m.kind = s.choice(
-      "model.kind",
-      {"decoder", "llama", "encoder", "encoder-decoder", "gru", "lstm", "gru-seq2seq", "gru-seq2seq-plain"},
-      true);
+  m.kind = s.choice("model.kind", {"decoder", "llama", "encoder", "encoder-decoder"}, true);
   m.preset = s.text("model.preset", "");
   const auto size = [&](const char* key) -> std::optional<Index> {
     return s.maybe_whole(std::string("model.") + key, WholeRange{1, 1 << 20});
