@@ -121,6 +121,7 @@ void add_commands(CLI::App& app) {
   add_doctor(app);
   add_bench(app);
   add_tokenizer(app);
+  add_train(app);
 }
 
 // Runs the command when the whole line was understood.
@@ -145,7 +146,7 @@ Spoken guarded(const Body& body) {
     return body();
   } catch (const BrokenPipe&) {
     return {128 + SIGPIPE};  // the reader has seen enough: nothing to say
-  } catch (const Error& error) {
+  } catch (const Stopped& stopped) { return {128 + stopped.signal}; } catch (const Error& error) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail(kResource, "not enough memory");
