@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "cli/progress_bar.h"
 #include "core/escape.h"
 #include "draw/text.h"
 
@@ -36,13 +37,6 @@ std::string bar(double part, int cells, const DisplayStyle& style) {
 }
 
 }  // namespace
-
-std::string duration_text(double seconds) {
-  const auto s = static_cast<std::int64_t>(std::max(0.0, std::min(seconds, 1e12)) + 0.5);
-  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
-  if (s < 48 * 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-  return fmt::format("{} d {} h", s / 86400, s / 3600 % 24);
-}
 
 std::string short_count(double x) {
   if (x < 1000) return fmt::format("{:.0f}", x);
