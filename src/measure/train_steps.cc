@@ -33,9 +33,10 @@ class ModelStep : public TrainStep {
   }
 
   void run(Context& ctx) override {
-    const models::Loss loss =
-        model_.learn(ctx, batch_, {.scale = 1.0 / static_cast<double>(batch_.targets.size()), .dropout_seed = 0});
-    if (!(loss.sum > 0)) throw Error(ErrorKind::numeric, "bench.loss", "bench: a training step lost its loss");
+    const models::Loss loss = model_.learn(
+        ctx, batch_, {.scale = 1.0 / static_cast<double>(batch_.targets.size()), .dropout_seed = 0});
+    if (!(loss.sum > 0))
+      throw Error(ErrorKind::numeric, "bench.loss", "bench: a training step lost its loss");
     optimizer_.step(ctx, 1e-4, 1);
   }
   [[nodiscard]] double flops() const override { return model_.flops(batch_); }
@@ -63,14 +64,16 @@ class ModelStep : public TrainStep {
 // Multi-head self-attention alone, projections included: width 512, 8 heads, 8 sequences of 256.
 class AttentionLayer : public TrainStep {
  public:
-  AttentionLayer() : layer_("layer", {.width = kWidth, .heads = 8}), x_({kTokens, kWidth}), dy_({kTokens, kWidth}) {
+  AttentionLayer()
+      : layer_("layer", {.width = kWidth, .heads = 8}), x_({kTokens, kWidth}), dy_({kTokens, kWidth}) {
     fill_normal(x_, 1);
     fill_normal(dy_, 2);
     Parameters parameters;
     layer_.collect(parameters);
     for (Parameter* parameter : parameters) {
       fill_normal(parameter->value, 3);
-      for (Index i = 0; i < parameter->value.shape().elements(); ++i) parameter->value.as<float>()[i] *= 0.05F;
+      for (Index i = 0; i < parameter->value.shape().elements(); ++i)
+        parameter->value.as<float>()[i] *= 0.05F;
       parameter_elements_ += static_cast<double>(parameter->value.shape().elements());
     }
     for (Index start = 0; start <= kTokens; start += kLength) starts_.push_back(start);
@@ -103,7 +106,8 @@ std::unique_ptr<TrainStep> gpt_step() {
   models::Batch batch;
   for (int i = 0; i < 8; ++i) append_sequence(batch.input, kContext, kVocabulary);
   return std::make_unique<ModelStep>(
-      models::gpt_config({.vocabulary = kVocabulary, .width = 384, .layers = 6, .heads = 6, .context = kContext}),
+      models::gpt_config(
+          {.vocabulary = kVocabulary, .width = 384, .layers = 6, .heads = 6, .context = kContext}),
       std::move(batch));
 }
 
@@ -123,10 +127,9 @@ std::unique_ptr<TrainStep> translation_step() {
 }  // namespace
 
 const std::vector<TrainStepName>& train_steps() {
-  static const std::vector<TrainStepName> names = {
-      {"attention_layer", "width 512, 8 heads, B8 L256"},
-      {"gpt_step", "6 layers, width 384, B8 L256"},
-      {"translation_step", "6+6 layers, width 256"}};
+  static const std::vector<TrainStepName> names = {{"attention_layer", "width 512, 8 heads, B8 L256"},
+                                                   {"gpt_step", "6 layers, width 384, B8 L256"},
+                                                   {"translation_step", "6+6 layers, width 256"}};
   return names;
 }
 
