@@ -57,6 +57,8 @@ LIBRARIES = [
     (r"mpi\.h$", ["dist"]),
     (r"(httplib|boost/beast)", ["serve"]),
     (r"simdjson", ["io"]),
+    (r"utf8proc", ["text"]),
+    (r"pcre2", ["text"]),
     (r"zlib\.h$", ["io"]),
     (r"toml\+\+/|toml\.hpp", ["train"]),
     (r"(cairo|pango)", ["draw"]),

@@ -36,7 +36,7 @@ struct KvCacheOptions {
   Index page_keys = 0;  // tokens of a page, a multiple of the key tile; 0: one tile
 };
 
-class CacheStore;  // src/attention/kv_cache.h
+class CacheStore;  // src/attention/cache_store.h
 
 class KvCache {
  public:

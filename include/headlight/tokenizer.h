@@ -13,16 +13,29 @@ namespace headlight {
 
 using TokenId = std::int32_t;
 
-// Which bytes of the text a token stands for: [begin, end). Special tokens stand for nothing.
+// Which bytes of the text a token stands for: [begin, end), whole characters. Special tokens that were
+// put around the text stand for nothing.
 struct TokenSpan {
   TokenId id = 0;
   std::size_t begin = 0, end = 0;
 };
 
+// The same with everything that is known of a token.
+struct TokenPiece {
+  TokenId id = 0;
+  std::string text;  // as in the vocabulary ("Ġcat"); of an unknown token, the text it stands for
+  std::size_t begin = 0, end = 0;
+  std::int32_t type_id = 0;  // 1 for the second text of a pair, where models tell them apart
+  bool added = false;        // put around the text, not found in it
+};
+
 enum class SpecialTokens { add, leave_out };
+enum class SpecialRole { pad, begin, end, unknown, mask };
 
 class TokenizerModel;  // src/text
 
+// Cheap to copy, never changes; any number of threads may use one at the same time. Text should be
+// UTF-8; bytes that are not are read as U+FFFD, as other tokenizers do.
 class Tokenizer {
  public:
   explicit Tokenizer(std::shared_ptr<const TokenizerModel> model);
@@ -31,7 +44,13 @@ class Tokenizer {
                                             SpecialTokens special = SpecialTokens::add) const;
   [[nodiscard]] std::vector<TokenSpan> encode_spans(std::string_view text,
                                                     SpecialTokens special = SpecialTokens::add) const;
-  // The text again. Special tokens are kept as their names, or left out.
+  [[nodiscard]] std::vector<TokenPiece> encode_pieces(std::string_view text,
+                                                      SpecialTokens special = SpecialTokens::add) const;
+  // Two texts for models that read pairs; spans count within each text.
+  [[nodiscard]] std::vector<TokenPiece> encode_pair(std::string_view first, std::string_view second,
+                                                    SpecialTokens special = SpecialTokens::add) const;
+  // The text again. Special tokens are kept as their names, or left out. Ids that are not in the
+  // vocabulary are left out.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids,
                                    SpecialTokens special = SpecialTokens::leave_out) const;
 
@@ -39,6 +58,8 @@ class Tokenizer {
   [[nodiscard]] std::string_view token(TokenId id) const;                   // as in the vocabulary: "Ġcat"
   [[nodiscard]] std::optional<TokenId> find(std::string_view token) const;  // special or not
   [[nodiscard]] bool is_special(TokenId id) const noexcept;
+  // The special token that plays this role, known by its usual names: "<pad>", "[PAD]", "<|pad|>" …
+  [[nodiscard]] std::optional<TokenId> find(SpecialRole role) const;
   [[nodiscard]] const TokenizerModel& model() const noexcept { return *model_; }
 
  private:

@@ -40,6 +40,7 @@ struct Workspace {
   std::byte* notes = nullptr;  // kNoteBytes for every row: what a sweep remembers of it
   T* packed = nullptr;         // room for keys and values packed by this worker alone
   Index q_stride = 0, scores_stride = 0;
+  kernels::FetchAhead* ahead = nullptr;  // what the kernels fetch meanwhile, if anything
 
   [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan,
                                          std::size_t packed_elements);
@@ -117,6 +118,7 @@ void Block<T>::for_each_tile(Range range, const KeySource<T>& source, const Work
   tile.dropout = dropout;
   tile.scores = workspace.scores;
   tile.scores_stride = workspace.scores_stride;
+  tile.ahead = workspace.ahead;
   for (Index first = begin / size * size; first < end; first += size) {
     const Index n = std::min(size, source.end_key - first);
     for (int r = 0; r < rows; ++r) {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "attention/block.h"
-#include "attention/kv_cache.h"
+#include "attention/cache_store.h"
 #include "attention/rows.h"
 #include "attention/view_checks.h"
 #include "core/concat.h"

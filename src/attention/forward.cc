@@ -109,25 +109,26 @@ class Forward {
     return Workspace<T>(ctx_.scratch(worker, bytes_), problem_, plan_);
   }
 
-  // Short sequences are over before the hardware has seen a pattern: fetch what this worker probably
-  // takes next while it computes.
-  void prefetch(Index number) const {
-    if (number >= problem_.sequences * problem_.kv_heads || problem_.packed) return;
-    constexpr Index kMost = 32 << 10, kLine = 64;
-    const Index batch = number / problem_.kv_heads, head = number % problem_.kv_heads;
-    const auto fetch = [&](const ConstTensorView& view, Index at_head) {
+  // What this worker probably takes next, and where it will write what it has.
+  [[nodiscard]] kernels::FetchAhead soon(Index number, Index next) const {
+    kernels::FetchAhead ahead;
+    if (problem_.packed) return ahead;
+    const auto add = [&](const ConstTensorView& view, Index unit) {
+      constexpr Index kMost = 32 << 10;
       const auto size = static_cast<Index>(size_of(view.dtype()));
-      const auto* first = view.as<char>() + (batch * view.stride(0) + at_head * view.stride(1)) * size;
-      const Index row = view.dim(3) * size;
-      if (row * view.dim(2) > kMost) return;
-      for (Index i = 0; i < view.dim(2); ++i) {
-        for (Index x = 0; x < row; x += kLine)
-          __builtin_prefetch(first + i * view.stride(2) * size + x, 0, 2);
-      }
+      const Index row = view.dim(3) * size, batch = unit / problem_.kv_heads, head = unit % problem_.kv_heads;
+      if (row == 0 || view.dim(2) == 0 || row * view.dim(2) > kMost) return;
+      ahead.regions[ahead.size++] = {
+          view.as<char>() + (batch * view.stride(0) + head * view.stride(1)) * size, view.stride(2) * size,
+          static_cast<int>(view.dim(2)),
+          static_cast<int>((row + kernels::FetchAhead::kLine - 1) / kernels::FetchAhead::kLine)};
     };
-    fetch(problem_.k, head);
-    fetch(problem_.v, head);
-    if (problem_.group == 1) fetch(problem_.q, head);
+    if (problem_.group == 1 && !outputs_.out.empty()) add(outputs_.out, number);
+    if (next >= problem_.sequences * problem_.kv_heads) return ahead;
+    add(problem_.k, next);
+    if (problem_.group == 1) add(problem_.q, next);
+    add(problem_.v, next);
+    return ahead;
   }
 
   // A task is a whole unit: its packed keys never leave the worker's cache.
@@ -179,8 +180,12 @@ class Forward {
     reserve_workers(workers, packed_elements(std::min(problem_.k_longest, plan_.segment_keys)));
     ctx_.pool().run(units, workers, [&](int worker, Index number) {
       const Unit unit = unit_of(problem_, number);
-      const Workspace<T> space = workspace(worker);
-      prefetch(number + workers);
+      Workspace<T> space = workspace(worker);
+      kernels::FetchAhead ahead;
+      if (units > 1) {
+        ahead = soon(number, number + workers);
+        space.ahead = &ahead;
+      }
       forward_block(unit, 0, space, [&](Range range) { return packed(unit, range, space.packed); });
     });
   }

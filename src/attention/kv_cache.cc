@@ -1,79 +1,16 @@
-#include "attention/kv_cache.h"
+#include "headlight/kv_cache.h"
 
-#include <sys/mman.h>
-
-#include <cstring>
-
+#include "attention/cache_store.h"
 #include "attention/view_checks.h"
 #include "core/concat.h"
-#include "kernels/kernels.h"
+#include "core/float_mode.h"
 
 namespace headlight {
 namespace {
 
-constexpr std::size_t kLargePage = std::size_t{2} << 20;
-constexpr Index kPieceBytes = Index{32} << 20;
-
-template <class T>
-constexpr T round_up(T n, T to) {
-  return (n + to - 1) / to * to;
-}
-
-HEADLIGHT_COLD void refuse_option(const char* name, Index found, const std::string& need) {
-  refuse(ErrorKind::usage, "kv_cache.options", concat("KvCache: ", name, " is ", found, "; need ", need));
-}
-
 HEADLIGHT_COLD void refuse_item(const char* who, Index item, Index items) {
   refuse(ErrorKind::usage, "kv_cache.item",
          concat(who, ": there is no item ", item, "; the cache has ", items, ", from 0 to ", items - 1));
-}
-
-void check_options(const KvCacheOptions& o) {
-  constexpr Index kWidest = Index{1} << 16, kMost = Index{1} << 40;
-  const auto check = [](const char* name, Index found, Index least, Index most) {
-    if (found < least || found > most) refuse_option(name, found, concat(least, " to ", most));
-  };
-  check("items", o.items, 0, Index{1} << 20);
-  check("kv_heads", o.kv_heads, 1, kWidest);
-  check("dim", o.dim, 1, kWidest);
-  check("value_dim", o.value_dim, 0, kWidest);
-  check("capacity", o.capacity, 0, kMost);
-  check("window", o.window, 0, kMost);
-  check("page_keys", o.page_keys, 0, kWidest);
-}
-
-PageLayout page_layout(const KvCacheOptions& o, const TilePlan& plan, const kernels::CacheKernels& kernels) {
-  constexpr Index kBytes[] = {4, 2, 2, 1};
-  PageLayout l;
-  l.type = static_cast<kernels::Stored>(o.type);
-  l.order = kernels.order[static_cast<std::size_t>(o.type)];
-  l.panel = l.order.panel;
-  l.tile_keys = plan.tile_keys;
-  l.dim = o.dim;
-  l.value_dim = o.value_dim;
-  l.columns = round_up<Index>(o.value_dim, l.panel);
-  l.element = kBytes[static_cast<std::size_t>(o.type)];
-  l.kv_heads = o.kv_heads;
-  l.page_keys = o.page_keys;
-  const Index scales = o.type == KvType::int8 ? plan.tile_keys * static_cast<Index>(sizeof(float)) : 0;
-  l.keys = l.order.parts > 1 ? kernels::kEarlyBytes : 0;
-  l.values = l.keys + plan.tile_keys * l.order.whole(l.dim) * l.element;
-  l.key_scales = l.values + plan.tile_keys * l.columns * l.element;
-  l.value_scales = l.key_scales + scales;
-  l.tile_bytes = round_up<Index>(l.value_scales + scales, 64);
-  return l;
-}
-
-KvCacheOptions completed(KvCacheOptions o, const kernels::AttentionKernels<float>& kernels) {
-  check_options(o);
-  if (o.value_dim == 0) o.value_dim = o.dim;
-  const Index tile = tile_plan(o.dim, o.value_dim, kernels).tile_keys;
-  if (o.page_keys % tile != 0) {
-    refuse_option("page_keys", o.page_keys,
-                  concat("a multiple of the key tile, ", tile, " for dims ", o.dim, " and ", o.value_dim));
-  }
-  if (o.page_keys == 0) o.page_keys = tile;
-  return o;
 }
 
 // f32, f16 or bf16 [batch, kv_head, token, dim] with a contiguous last axis.
@@ -131,248 +68,11 @@ void check_end(const char* who, const CacheStore& store, Index item, Index lengt
                 first + store.options.window - 1, " or more, or reset()"));
 }
 
-// n rows of `width` elements into columns `lane` … of a panel: keys.
-template <class E>
-void put_columns(const std::byte* rows, int n, Index width, const kernels::PanelOrder& order, int lane,
-                 std::byte* panel) {
-  const auto* from = reinterpret_cast<const E*>(rows);
-  auto* to = reinterpret_cast<E*>(panel);
-  for (int r = 0; r < n; ++r) {
-    for (Index d = 0; d < width; ++d) to[order.at(d, lane + r)] = from[r * width + d];
-  }
-}
-
-// One row into row `slot` of panels that are `stride` elements apart: values.
-template <class E>
-void put_row(const std::byte* row, Index columns, const kernels::PanelOrder& order, Index slot, Index stride,
-             std::byte* panels) {
-  const auto* from = reinterpret_cast<const E*>(row);
-  auto* to = reinterpret_cast<E*>(panels);
-  for (Index c = 0; c < columns; c += order.panel, to += stride) {
-    if (order.parts == 1) {
-      std::memcpy(to + slot * order.panel, from + c, sizeof(E) * static_cast<std::size_t>(order.panel));
-    } else {
-      for (int i = 0; i < order.panel; ++i) to[order.at(slot, i)] = from[c + i];
-    }
-  }
-}
-
-// use(E{}) for the unsigned integer of `bytes` bytes.
-template <class Use>
-void with_element(Index bytes, const Use& use) {
-  if (bytes == 4) use(std::uint32_t{});
-  else if (bytes == 2) use(std::uint16_t{});
-  else use(std::uint8_t{});
-}
-
 }  // namespace
 
 std::string_view name_of(KvType type) noexcept {
   constexpr std::string_view kNames[] = {"f32", "f16", "bf16", "int8"};
   return kNames[static_cast<std::size_t>(type)];
-}
-
-void PagePool::Unmap::operator()(std::byte* p) const noexcept { ::munmap(p, bytes); }
-
-PagePool::Piece PagePool::map(std::size_t bytes) {
-  void* memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw Error(ErrorKind::resource, "kv_cache.memory",
-                concat("KvCache: no memory for ", bytes, " bytes of pages"));
-  }
-#ifdef MADV_HUGEPAGE
-  (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages work too
-#endif
-  return {static_cast<std::byte*>(memory), Unmap{bytes}};
-}
-
-void PagePool::reserve(Index count) {
-  const Index missing = count - static_cast<Index>(free_.size());
-  if (missing <= 0) return;
-  // Pieces double up to a limit, and begin on a large page.
-  const Index extra = std::min<Index>(static_cast<Index>(pages_.size()), kPieceBytes / page_bytes_);
-  const auto wanted = static_cast<std::size_t>(std::max(missing, extra) * page_bytes_);
-  const std::size_t bytes = round_up(wanted, kLargePage);
-  Piece piece = map(bytes + kLargePage);
-  const auto start = reinterpret_cast<std::uintptr_t>(piece.get());
-  std::byte* data = piece.get() + (round_up(start, static_cast<std::uintptr_t>(kLargePage)) - start);
-  const std::size_t pages = bytes / static_cast<std::size_t>(page_bytes_);
-  std::vector<std::unique_ptr<Page>> fresh;
-  for (std::size_t i = 0; i < pages; ++i) {
-    fresh.push_back(std::make_unique<Page>(Page{data + i * static_cast<std::size_t>(page_bytes_), 0}));
-  }
-  pieces_.reserve(pieces_.size() + 1);
-  pages_.reserve(pages_.size() + pages);
-  free_.reserve(pages_.capacity());
-  pieces_.push_back(std::move(piece));
-  for (std::size_t i = pages; i-- > 0;) free_.push_back(fresh[i].get());  // lowest address first
-  for (std::unique_ptr<Page>& page : fresh) pages_.push_back(std::move(page));
-}
-
-Page* PagePool::take() noexcept {
-  Page* page = free_.back();
-  free_.pop_back();
-  page->users = 1;
-  return page;
-}
-
-CacheStore::CacheStore(const Context& ctx, const KvCacheOptions& given)
-    : options(completed(given, kernels::kernels_for(ctx.target()).f32)),
-      target(ctx.target()),
-      kernels(kernels::kernels_for(target).f32),
-      cache_kernels(kernels::cache_kernels_for(target)),
-      plan(tile_plan(options.dim, options.value_dim, kernels)),
-      layout(page_layout(options, plan, cache_kernels)),
-      pool(layout.page_bytes()),
-      items(static_cast<std::size_t>(options.items)),
-      lengths(static_cast<std::size_t>(options.items)),
-      row_(static_cast<std::size_t>(std::max(options.dim, layout.columns))),
-      narrow_(
-          static_cast<std::size_t>(layout.panel * std::max(options.dim, layout.columns) * layout.element)) {
-  constexpr Index kMostPage = Index{1} << 40;
-  if (layout.page_bytes() > kMostPage) {
-    refuse_option("page_keys", options.page_keys,
-                  concat("pages of at most 2^40 bytes; this is ", layout.page_bytes()));
-  }
-  if (options.capacity > 0) {
-    // A window needs its own keys, and a page that is being left beside one that is being filled.
-    Index pages = (options.capacity + options.page_keys - 1) / options.page_keys;
-    if (options.window > 0)
-      pages = std::min(pages, (options.window + options.page_keys - 1) / options.page_keys + 2);
-    Index total = 0;
-    if (__builtin_mul_overflow(pages, options.items, &total) ||
-        total > (Index{1} << 50) / layout.page_bytes()) {
-      refuse_option("capacity", options.capacity, "less than 2^50 bytes of pages");
-    }
-    pool.reserve(total);
-  }
-}
-
-Index CacheStore::pages_for(Index item, Index count) const {
-  const CacheItem& of = items[static_cast<std::size_t>(item)];
-  const Index length = lengths[static_cast<std::size_t>(item)], page = layout.page_keys;
-  const Index fresh =
-      (length + count + page - 1) / page - of.first_page - static_cast<Index>(of.pages.size());
-  const bool copy = length % page != 0 && of.pages.back()->users > 1;
-  return std::max<Index>(0, fresh) + (copy ? 1 : 0);
-}
-
-// The next token, number `length`, sees the `window` tokens that end with itself.
-void CacheStore::leave_window(Index item) noexcept {
-  if (options.window == 0) return;
-  CacheItem& of = items[static_cast<std::size_t>(item)];
-  const Index needed = lengths[static_cast<std::size_t>(item)] - options.window + 1;
-  Index gone = 0;
-  const auto held = static_cast<Index>(of.pages.size());
-  while (gone < held && (of.first_page + gone + 1) * layout.page_keys <= needed)
-    pool.drop(of.pages[static_cast<std::size_t>(gone++)]);
-  of.pages.erase(of.pages.begin(), of.pages.begin() + gone);
-  of.first_page += gone;
-}
-
-void CacheStore::own_last_page(CacheItem& item, Index length) noexcept {
-  if (length % layout.page_keys == 0 || item.pages.back()->users == 1) return;
-  Page* copy = pool.take();
-  std::memcpy(copy->data, item.pages.back()->data, static_cast<std::size_t>(layout.page_bytes()));
-  pool.drop(item.pages.back());
-  item.pages.back() = copy;
-}
-
-void CacheStore::append(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index count) {
-  if (count == 0) return;
-  CacheItem& of = items[static_cast<std::size_t>(item)];
-  Index& length = lengths[static_cast<std::size_t>(item)];
-  leave_window(item);
-  own_last_page(of, length);
-  const Index end = (length + count + layout.page_keys - 1) / layout.page_keys;
-  while (of.first_page + static_cast<Index>(of.pages.size()) < end) of.pages.push_back(pool.take());
-  write(item, k, v, batch, length, count);
-  length += count;
-}
-
-void CacheStore::write(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index from,
-                       Index count) {
-  const auto size = static_cast<Index>(size_of(k.dtype()));
-  for (Index head = 0; head < options.kv_heads; ++head) {
-    const auto* keys = k.as<std::byte>() + (batch * k.stride(0) + head * k.stride(1)) * size;
-    const auto* values = v.as<std::byte>() + (batch * v.stride(0) + head * v.stride(1)) * size;
-    for (Index done = 0; done < count;) {
-      const Index at = from + done, slot = at % layout.tile_keys,
-                  n = std::min(count - done, layout.tile_keys - slot);
-      write_head(tile(item, head, at), static_cast<int>(slot), static_cast<int>(n),
-                 keys + done * k.stride(2) * size, k.stride(2), values + done * v.stride(2) * size,
-                 v.stride(2), k.dtype());
-      done += n;
-    }
-  }
-}
-
-void CacheStore::write_head(std::byte* tile, int slot, int n, const std::byte* k, Index k_stride,
-                            const std::byte* v, Index v_stride, DType dtype) {
-  const auto size = static_cast<Index>(size_of(dtype));
-  const int dim = static_cast<int>(layout.dim), value_dim = static_cast<int>(layout.value_dim),
-            panel = layout.panel;
-  auto* key_scales = reinterpret_cast<float*>(tile + layout.key_scales);
-  auto* value_scales = reinterpret_cast<float*>(tile + layout.value_scales);
-  float unused = 0;
-  const auto narrow = [&](const std::byte* source, int width, std::byte* to, float* scale) {
-    kernels.load_row(source, dtype, width, 1.0F, row_.data());
-    cache_kernels.narrow(row_.data(), width, layout.type, to, scale);
-  };
-  const bool scaled = layout.type == kernels::Stored::int8;
-  for (int j = 0; j < n;) {
-    const int at = slot + j, lane = at % panel, whole = (n - j) / panel * panel;
-    std::byte* to = tile + layout.keys + (at - lane) * layout.order.whole(dim) * layout.element;
-    if (lane == 0 && whole > 0 && layout.type == kernels::Stored::f32) {
-      kernels.pack_keys(k + j * k_stride * size, dtype, k_stride, whole, dim, reinterpret_cast<float*>(to));
-      j += whole;
-      continue;
-    }
-    const int m = std::min(n - j, panel - lane);
-    for (int r = 0; r < m; ++r) {
-      narrow(k + (j + r) * k_stride * size, dim, narrow_.data() + r * dim * layout.element,
-             scaled ? key_scales + at + r : &unused);
-    }
-    with_element(layout.element, [&](auto element) {
-      put_columns<decltype(element)>(narrow_.data(), m, dim, layout.order, lane, to);
-    });
-    j += m;
-  }
-  const Index width = value_dim * layout.element;
-  std::memset(narrow_.data() + width, 0, static_cast<std::size_t>(layout.columns * layout.element - width));
-  for (int j = 0; j < n; ++j) {
-    narrow(v + j * v_stride * size, value_dim, narrow_.data(), scaled ? value_scales + slot + j : &unused);
-    with_element(layout.element, [&](auto element) {
-      put_row<decltype(element)>(narrow_.data(), layout.columns, layout.order, slot + j,
-                                 layout.tile_keys * panel, tile + layout.values);
-    });
-  }
-}
-
-void CacheStore::truncate(Index item, Index length) noexcept {
-  CacheItem& of = items[static_cast<std::size_t>(item)];
-  const Index keep = std::max<Index>(0, (length + layout.page_keys - 1) / layout.page_keys - of.first_page);
-  while (static_cast<Index>(of.pages.size()) > keep) {
-    pool.drop(of.pages.back());
-    of.pages.pop_back();
-  }
-  if (length == 0) of.first_page = 0;
-  lengths[static_cast<std::size_t>(item)] = length;
-}
-
-void CacheStore::share(Index from, Index to, Index length) {
-  if (from == to) return truncate(from, length);
-  const CacheItem& source = items[static_cast<std::size_t>(from)];
-  const Index count =
-      std::max<Index>(0, (length + layout.page_keys - 1) / layout.page_keys - source.first_page);
-  std::vector<Page*> pages(source.pages.begin(), source.pages.begin() + count);
-  for (Page* page : pages) ++page->users;
-  truncate(to, 0);
-  CacheItem& target_item = items[static_cast<std::size_t>(to)];
-  target_item.pages = std::move(pages);
-  target_item.first_page = length == 0 ? 0 : source.first_page;
-  lengths[static_cast<std::size_t>(to)] = length;
 }
 
 KvCache::KvCache(const Context& ctx, const KvCacheOptions& options)
@@ -427,6 +127,7 @@ void KvCache::append(ConstTensorView k, ConstTensorView v, std::span<const Index
     std::vector<Page*>& held = store_->items[static_cast<std::size_t>(item)].pages;
     held.reserve(held.size() + static_cast<std::size_t>(store_->pages_for(item, count_of(item))));
   }
+  const DefaultFloatMode float_mode;
   for (Index item = 0; item < items(); ++item) store_->append(item, k, v, item, count_of(item));
 }
 
@@ -439,6 +140,7 @@ void KvCache::append_to(Index item, ConstTensorView k, ConstTensorView v) {
   store_->pool.reserve(pages);
   std::vector<Page*>& held = store_->items[static_cast<std::size_t>(item)].pages;
   held.reserve(held.size() + static_cast<std::size_t>(pages));
+  const DefaultFloatMode float_mode;
   store_->append(item, k, v, 0, k.dim(2));
 }
 
@@ -450,10 +152,7 @@ void KvCache::truncate(Index item, Index length) {
 
 Index KvCache::fork(Index item) {
   check_item("KvCache::fork", *store_, item);
-  store_->lengths.reserve(store_->lengths.size() + 1);
-  store_->items.emplace_back();
-  store_->lengths.push_back(0);
-  store_->share(item, items() - 1, store_->lengths[static_cast<std::size_t>(item)]);
+  store_->fork(item);
   return items() - 1;
 }
 
@@ -493,32 +192,8 @@ void KvCache::read(Index item, Range keys, TensorView k, TensorView v) const {
   };
   if (!k.empty()) check("k", k, s.options.dim);
   if (!v.empty()) check("v", v, s.options.value_dim);
-  const PageLayout& l = s.layout;
-  const bool scaled = l.type == kernels::Stored::int8;
-  const auto element = [&](const std::byte* from, Index at) {
-    float x = 0;
-    s.cache_kernels.widen(from + at * l.element, 1, l.type, &x);
-    return static_cast<double>(x);
-  };
-  for (Index head = 0; head < l.kv_heads; ++head) {
-    for (Index j = keys.begin; j < keys.end; ++j) {
-      const std::byte* tile = s.tile(item, head, j);
-      const Index slot = j % l.tile_keys;
-      const auto scale = [&](Index offset) {
-        return scaled ? static_cast<double>(reinterpret_cast<const float*>(tile + offset)[slot]) : 1.0;
-      };
-      const std::byte* panel = tile + l.keys + slot / l.panel * l.panel * l.order.whole(l.dim) * l.element;
-      for (Index d = 0; !k.empty() && d < l.dim; ++d) {
-        const Index at = l.order.at(d, static_cast<int>(slot % l.panel));
-        k.set(head, j - keys.begin, d, element(panel, at) * scale(l.key_scales));
-      }
-      for (Index d = 0; !v.empty() && d < l.value_dim; ++d) {
-        const Index at =
-            d / l.panel * l.tile_keys * l.panel + l.order.at(slot, static_cast<int>(d % l.panel));
-        v.set(head, j - keys.begin, d, element(tile + l.values, at) * scale(l.value_scales));
-      }
-    }
-  }
+  const DefaultFloatMode float_mode;
+  s.read(item, keys, k, v);
 }
 
 }  // namespace headlight

@@ -20,6 +20,7 @@
 namespace headlight::cli {
 namespace {
 
+constexpr std::size_t kHelpColumn = 28;  // where descriptions of options start
 constexpr std::size_t kFirstLine = 300;  // bytes, with "error: " and the newline
 constexpr int kUsage = static_cast<int>(ErrorKind::usage), kInput = static_cast<int>(ErrorKind::input),
               kFile = static_cast<int>(ErrorKind::file), kResource = static_cast<int>(ErrorKind::resource);
@@ -27,7 +28,7 @@ constexpr int kUsage = static_cast<int>(ErrorKind::usage), kInput = static_cast<
 // CLI11's layout with our own usage line in front: the line that shows which options belong together.
 class Help : public CLI::Formatter {
  public:
-  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(28); }
+  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(kHelpColumn); }
   [[nodiscard]] const std::string& usage() const { return usage_; }
   std::string make_usage(const CLI::App*, std::string) const override { return "\nusage: " + usage_ + "\n"; }
 
@@ -74,15 +75,44 @@ void check_arguments(int argc, const char* const* argv) {
   }
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  print_error(error_text(escaped(error.what(), kFirstLine)) + usage_of(app));
-  return kUsage;
+Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  return {kUsage, "", error_text(escaped(error.what(), kFirstLine)) + usage_of(app)};
 }
 
-// CLI11 puts two empty lines between groups of options.
-std::string without_double_gaps(std::string text) {
+// Lines of at most 90 columns: a description goes on below itself.
+std::string folded(std::string_view line) {
+  constexpr std::size_t kWidth = 90;
+  if (line.size() <= kWidth) return concat(line, "\n");
+  const std::size_t indent = line.starts_with(' ') ? kHelpColumn : 0;
+  std::string out(line.substr(0, indent));
+  line.remove_prefix(indent);
+  for (std::size_t column = indent; !line.empty();) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(line.size(), word.size() + 1));
+    if (column > indent && column + 1 + word.size() > kWidth) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out + "\n";
+}
+
+// CLI11 puts two empty lines between groups of options. Examples stay as they are, for whoever copies them.
+std::string tidied(std::string text) {
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
-  return text;
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    if (rest.starts_with("EXAMPLES\n")) return concat(out, rest);
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    out += folded(rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  return out;
 }
 
 void add_commands(CLI::App& app) {
@@ -90,39 +120,31 @@ void add_commands(CLI::App& app) {
   add_compute(app);
   add_doctor(app);
   add_bench(app);
+  add_tokenizer(app);
 }
 
-int parse_and_run(int argc, const char* const* argv) {
-  CLI::App app("Attention on the CPU: fast, exact, and open to look at.", "headlight");
-  app.formatter(std::make_shared<Help>("headlight COMMAND [options]"));
-  app.set_version_flag("--version", concat("headlight ", kVersion));
-  app.set_help_flag("-h,--help", "Print this help and stop");
-  add_commands(app);
-  app.footer("headlight COMMAND --help shows a command's options and examples.");
+// Runs the command when the whole line was understood.
+Spoken parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   try {
     check_arguments(argc, argv);
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
   } catch (const CLI::CallForHelp&) {
-    print(without_double_gaps(app.help()));
+    return {0, tidied(app.help())};
   } catch (const CLI::CallForVersion& version) {
-    print(concat(version.what(), "\n"));
+    return {0, concat(version.what(), "\n")};
   } catch (const CLI::ParseError& error) { return usage_error(app, error); }
-  return 0;
-}
-
-int fail(int code, std::string_view message) {
-  print_error(error_text(message));
-  return code;
+  return {};
 }
 
 // Runs `body` and names every way it can end.
 template <class Body>
-int guarded(const Body& body) {
+Spoken guarded(const Body& body) {
+  const auto fail = [](int code, std::string_view message) { return Spoken{code, "", error_text(message)}; };
   try {
     return body();
   } catch (const BrokenPipe&) {
-    return 128 + SIGPIPE;  // the reader has seen enough: nothing to say
+    return {128 + SIGPIPE};  // the reader has seen enough: nothing to say
   } catch (const Error& error) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
@@ -163,11 +185,32 @@ std::string error_text(std::string_view message) {
   return out;
 }
 
+std::unique_ptr<CLI::App> make_program() {
+  auto app =
+      std::make_unique<CLI::App>("Attention on the CPU: fast, exact, and open to look at.", "headlight");
+  app->formatter(std::make_shared<Help>("headlight COMMAND [options]"));
+  app->set_version_flag("--version", concat("headlight ", kVersion));
+  app->set_help_flag("-h,--help", "Print this help and stop");
+  add_commands(*app);
+  app->footer("headlight COMMAND --help shows a command's options and examples.");
+  return app;
+}
+
+Spoken run(CLI::App& program, int argc, const char* const* argv) {
+  return guarded([&] { return parse_and_run(program, argc, argv); });
+}
+
 int run(int argc, const char* const* argv) noexcept {
   try {
     occupy_standard_streams();
     set_signals();
-    return guarded([&] { return parse_and_run(argc, argv); });
+    const Spoken spoken = guarded([&] {
+      Spoken said = run(*make_program(), argc, argv);
+      print(said.out);
+      return said;
+    });
+    print_error(spoken.err);
+    return spoken.code;
   } catch (...) {  // memory ran out while the message was made
     constexpr std::string_view text = "error: not enough memory\n";
     (void)!::write(2, text.data(), text.size());

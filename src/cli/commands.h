@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <memory>
 #include <string>
 
 namespace headlight::cli {
@@ -15,9 +16,19 @@ struct CommandText {
 };
 CLI::App* add_command(CLI::App& program, const CommandText& text);
 
+// The program with all its commands, and what a command line makes it say beside what the command itself
+// prints. Failures are told, not thrown.
+struct Spoken {
+  int code = 0;
+  std::string out = {}, err = {};
+};
+[[nodiscard]] std::unique_ptr<CLI::App> make_program();
+[[nodiscard]] Spoken run(CLI::App& program, int argc, const char* const* argv);
+
 void add_compute(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
+void add_tokenizer(CLI::App& program);
 
 }  // namespace headlight::cli

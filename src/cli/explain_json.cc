@@ -2,19 +2,10 @@
 
 #include "cli/explain_text.h"
 #include "headlight/version.h"
+#include "io/json.h"
 
 namespace headlight::cli {
 namespace {
-
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
-  }
-  return out + "\"";
-}
 
 // Shortest text that reads back as the same double.
 std::string list(const Tensor& tensor) {
@@ -56,7 +47,7 @@ std::string head_json(const HeadTrace& h) {
 
 std::string explain_json(const Explanation& e) {
   std::string tokens, heads;
-  for (const std::string& w : e.sentence.words) tokens += (tokens.empty() ? "" : ", ") + json_text(w);
+  for (const std::string& w : e.sentence.words) tokens += (tokens.empty() ? "" : ", ") + io::json_quoted(w);
   for (const HeadTrace& h : e.trace.heads) heads += (heads.empty() ? "" : ",\n") + head_json(h);
   return fmt::format(
       "{{\n  \"version\": {},\n  \"tokens\": [{}],\n  \"query\": {},\n  \"parameters\": \"{}\",\n  \"seed\": "
@@ -64,7 +55,7 @@ std::string explain_json(const Explanation& e) {
       "  \"causal\": {},\n  \"scale\": {},\n  \"vectors\": {},\n  \"heads\": [\n{}\n  ],\n  \"context\": "
       "{},\n"
       "  \"wo\": {},\n  \"bias\": {},\n  \"output\": {}\n}}\n",
-      json_text(kVersion), tokens, e.query, name_of(e.recipe.parameters),
+      io::json_quoted(kVersion), tokens, e.query, name_of(e.recipe.parameters),
       e.recipe.parameters == Parameters::none ? "null" : std::to_string(e.recipe.seed), e.recipe.causal,
       e.trace.scale, list(e.sentence.x), heads, list(e.trace.context), list(e.trace.wo), list(e.trace.bias),
       list(e.trace.out));

@@ -1,5 +1,6 @@
 #include "core/tensor_memory.h"
 
+#include <bit>
 #include <cstdlib>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,16 @@ struct TensorRecycler::Shelves {
 namespace {
 thread_local TensorRecycler::Shelves* shelves_in_use = nullptr;
 thread_local std::size_t system_allocations = 0;
+
+// Rounded up to one of eight sizes between two powers of two. Batches of sentences are never of the same
+// length twice: without this, every step would find its sizes missing and leave its own behind.
+std::size_t shelf_size(std::size_t bytes) noexcept {
+  constexpr std::size_t kSmallest = 4096;
+  if (bytes <= kSmallest) return bytes;
+  const std::size_t grain = std::bit_floor(bytes - 1) / 8;
+  return (bytes + grain - 1) / grain * grain;
+}
+
 }  // namespace
 
 TensorRecycler::TensorRecycler() : outer_(shelves_in_use), shelves_(std::make_unique<Shelves>()) {
@@ -28,6 +39,7 @@ TensorRecycler::~TensorRecycler() { shelves_in_use = outer_; }
 std::size_t TensorRecycler::allocations() noexcept { return system_allocations; }
 
 std::byte* take_memory(std::size_t bytes) noexcept {
+  bytes = shelf_size(bytes);
   if (shelves_in_use != nullptr) {
     const auto shelf = shelves_in_use->by_size.find(bytes);
     if (shelf != shelves_in_use->by_size.end() && !shelf->second.empty()) {
@@ -43,7 +55,7 @@ std::byte* take_memory(std::size_t bytes) noexcept {
 void give_memory(std::byte* memory, std::size_t bytes) noexcept {
   if (shelves_in_use != nullptr) {
     try {
-      shelves_in_use->by_size[bytes].push_back(memory);
+      shelves_in_use->by_size[shelf_size(bytes)].push_back(memory);
       return;
     } catch (...) {  // no room for the note that there is room: give it back
     }

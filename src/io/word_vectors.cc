@@ -1,124 +1,90 @@
 #include "io/word_vectors.h"
 
-#include <simdjson.h>
-
 #include <cmath>
 
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "io/file.h"
+#include "io/json.h"
 
 namespace headlight::io {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 1 << 20;
-constexpr std::size_t kMostWords = 256, kMostNumbers = 256, kDepth = 8;
+constexpr std::size_t kMostWords = 256, kMostNumbers = 256;
 constexpr double kLargest = 1e6;  // keeps every score and weight finite
 
-class Reader {
- public:
-  explicit Reader(const std::string& path) : path_(path) {}
+[[noreturn]] void refuse(const Json& root, const std::string& what) {
+  throw Error(ErrorKind::input, "words.json", concat(escaped(root.file()), ": ", what));
+}
 
-  WordVectors read() {
-    const std::vector<std::byte> bytes = read_file(path_, kMostBytes);
-    if (bytes.empty()) refuse("is not valid JSON: the file is empty");
-    simdjson::dom::parser parser;
-    if (parser.allocate(std::max<std::size_t>(bytes.size(), 64), kDepth) != simdjson::SUCCESS)
-      throw std::bad_alloc();
-    simdjson::dom::element root;
-    const auto problem = parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size()).get(root);
-    if (problem == simdjson::MEMALLOC) throw std::bad_alloc();
-    if (problem != simdjson::SUCCESS) refuse(concat("is not valid JSON: ", simdjson::error_message(problem)));
-    simdjson::dom::object object;
-    if (root.get(object) != simdjson::SUCCESS) refuse("expected an object with \"tokens\" and \"vectors\"");
-    read_object(object);
-    return std::move(result_);
-  }
-
- private:
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(ErrorKind::input, "words.json", concat(escaped(path_), ": ", what));
-  }
-
-  void read_object(simdjson::dom::object object) {
-    simdjson::dom::element tokens, vectors;
-    bool have_tokens = false, have_vectors = false;
-    for (const simdjson::dom::key_value_pair field : object) {
-      const bool is_tokens = field.key == "tokens";
-      if (!is_tokens && field.key != "vectors") {
-        refuse(concat("unknown entry \"", escaped(field.key, 40),
-                      "\"; only \"tokens\" and \"vectors\" are read"));
-      }
-      bool& have = is_tokens ? have_tokens : have_vectors;
-      if (have) refuse(concat("\"", field.key, "\" is there twice"));
-      have = true;
-      (is_tokens ? tokens : vectors) = field.value;
+std::vector<std::string> words_of(const Json& root, const Json& list) {
+  if (!list.is(Json::Kind::list)) refuse(root, "\"tokens\" is not a list");
+  if (list.items().empty()) refuse(root, "there must be at least one token (tokens)");
+  if (list.items().size() > kMostWords) refuse(root, concat("more than ", kMostWords, " tokens (tokens)"));
+  std::vector<std::string> words;
+  for (const Json& item : list.items()) {
+    if (!item.is(Json::Kind::text) || item.text().empty()) {
+      refuse(root, concat("token ", words.size() + 1, " is not a text of at least one character (tokens)"));
     }
-    if (!have_tokens || !have_vectors)
-      refuse(concat("\"", have_tokens ? "vectors" : "tokens", "\" is missing"));
-    read_tokens(tokens);
-    read_vectors(vectors);
+    words.push_back(item.text());
   }
+  return words;
+}
 
-  void read_tokens(simdjson::dom::element element) {
-    simdjson::dom::array list;
-    if (element.get(list) != simdjson::SUCCESS) refuse("\"tokens\" is not a list");
-    for (const simdjson::dom::element item : list) {
-      std::string_view text;
-      if (item.get(text) != simdjson::SUCCESS || text.empty()) {
-        refuse(
-            concat("token ", result_.words.size() + 1, " is not a text of at least one character (tokens)"));
-      }
-      result_.words.emplace_back(text);
-      if (result_.words.size() > kMostWords) refuse(concat("more than ", kMostWords, " tokens (tokens)"));
+void add_vector(const Json& root, const Json& list, std::size_t row, std::vector<double>& all) {
+  if (!list.is(Json::Kind::list)) refuse(root, concat("vector ", row, " is not a list (vectors)"));
+  if (list.items().size() > kMostNumbers)
+    refuse(root, concat("vector ", row, " has more than ", kMostNumbers, " numbers (vectors)"));
+  std::size_t number = 0;
+  for (const Json& item : list.items()) {
+    ++number;
+    const bool known = item.is(Json::Kind::integer) || item.is(Json::Kind::real);
+    if (!known || !(std::abs(item.real()) <= kLargest)) {
+      refuse(root,
+             concat("vector ", row, ", number ", number, " is not a number from -1e6 to 1e6 (vectors)"));
     }
-    if (result_.words.empty()) refuse("there must be at least one token (tokens)");
+    all.push_back(item.real());
   }
+}
 
-  void read_vectors(simdjson::dom::element element) {
-    simdjson::dom::array list;
-    if (element.get(list) != simdjson::SUCCESS) refuse("\"vectors\" is not a list");
-    std::vector<double> all;
-    std::size_t rows = 0, width = 0;
-    for (const simdjson::dom::element item : list) {
-      const std::size_t before = all.size();
-      read_vector(item, ++rows, all);
-      if (rows == 1) width = all.size();
-      if (all.size() - before != width) {
-        refuse(concat("vector ", rows, " has ", all.size() - before, " numbers, vector 1 has ", width,
-                      " (vectors)"));
-      }
-    }
-    if (rows != result_.words.size()) {
-      refuse(concat(result_.words.size(), " tokens but ", rows, " vectors; need one vector per token"));
-    }
-    if (width == 0) refuse("vectors need at least one number (vectors)");
-    result_.x = Tensor::from(all, {static_cast<Index>(rows), static_cast<Index>(width)}, DType::f64);
-  }
-
-  void read_vector(simdjson::dom::element element, std::size_t row, std::vector<double>& all) const {
-    simdjson::dom::array list;
-    if (element.get(list) != simdjson::SUCCESS) refuse(concat("vector ", row, " is not a list (vectors)"));
-    const std::size_t before = all.size();
-    for (const simdjson::dom::element item : list) {
-      double number = 0;
-      if (item.get(number) != simdjson::SUCCESS || !(std::abs(number) <= kLargest)) {
-        refuse(concat("vector ", row, ", number ", all.size() - before + 1,
-                      " is not a number from -1e6 to 1e6 (vectors)"));
-      }
-      all.push_back(number);
-      if (all.size() - before > kMostNumbers)
-        refuse(concat("vector ", row, " has more than ", kMostNumbers, " numbers (vectors)"));
+Tensor vectors_of(const Json& root, const Json& list, std::size_t words) {
+  if (!list.is(Json::Kind::list)) refuse(root, "\"vectors\" is not a list");
+  const std::size_t rows = list.items().size();
+  if (rows != words) refuse(root, concat(words, " tokens but ", rows, " vectors; need one vector per token"));
+  std::vector<double> all;
+  const std::size_t width = list.items().front().items().size();
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Json& vector = list.items()[row];
+    add_vector(root, vector, row + 1, all);
+    if (vector.items().size() != width) {
+      refuse(root, concat("vector ", row + 1, " has ", vector.items().size(), " numbers, vector 1 has ",
+                          width, " (vectors)"));
     }
   }
+  if (width == 0) refuse(root, "vectors need at least one number (vectors)");
+  return Tensor::from(all, {static_cast<Index>(rows), static_cast<Index>(width)}, DType::f64);
+}
 
-  const std::string& path_;
-  WordVectors result_;
-};
+WordVectors words_from(const Json& root) {
+  if (!root.is(Json::Kind::object)) refuse(root, "expected an object with \"tokens\" and \"vectors\"");
+  for (const std::string& key : root.keys()) {
+    if (key != "tokens" && key != "vectors") {
+      refuse(root,
+             concat("unknown entry \"", escaped(key, 40), "\"; only \"tokens\" and \"vectors\" are read"));
+    }
+  }
+  WordVectors result;
+  result.words = words_of(root, root.at("tokens"));
+  result.x = vectors_of(root, root.at("vectors"), result.words.size());
+  return result;
+}
 
 }  // namespace
 
-WordVectors read_word_vectors(const std::string& path) { return Reader(path).read(); }
+WordVectors parse_word_vectors(std::string_view bytes, const std::string& name) {
+  return words_from(Json::parse(bytes, name));
+}
+WordVectors read_word_vectors(const std::string& path) { return words_from(Json::read(path, kMostBytes)); }
 
 }  // namespace headlight::io

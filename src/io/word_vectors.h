@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/tensor.h"
@@ -16,5 +17,7 @@ struct WordVectors {
 // At most 256 words of at most 256 numbers from -1e6 to 1e6, and no other entry. Throws Error that
 // names the file and the place.
 [[nodiscard]] WordVectors read_word_vectors(const std::string& path);
+// The same from memory; `name` is what messages call it.
+[[nodiscard]] WordVectors parse_word_vectors(std::string_view bytes, const std::string& name);
 
 }  // namespace headlight::io

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/kernels.h"
+#include "kernels/target_table.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_tile.cc"
@@ -48,6 +49,7 @@ HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const So
       if (range.begin >= range.end) continue;
       const int first = s * kStrip;
       const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
+      if (plan.fetches > 0) tile.ahead->fetch(plan.fetches);
       const StripArgs<T> args{range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
                               tile.scores_stride,      values + range.begin * tile.value_stride,
                               tile.value_stride,       state.acc + first * state.acc_stride + x,
@@ -197,25 +199,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 
-// Highway's own dispatch is one choice for the whole process; here every target keeps its table.
-const KernelTable& kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const KernelTable scalar = N_SCALAR::make_table();
-  static const KernelTable sse4 = N_SSE4::make_table();
-  static const KernelTable avx2 = N_AVX2::make_table();
-  static const KernelTable avx512 = N_AVX3::make_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const KernelTable only = HWY_STATIC_DISPATCH(make_table)();
-  (void)target;
-  return only;
-#endif
-}
+const KernelTable& kernels_for(SimdTarget target) { return HEADLIGHT_TABLE_OF(make_table, target); }
 
 }  // namespace headlight::kernels
 #endif  // HWY_ONCE

@@ -51,6 +51,36 @@ struct SoftmaxState {
   Index acc_stride = 0;
 };
 
+// Rows of memory that will be wanted soon. Short sequences are over before the hardware has seen a
+// pattern, and asking for all lines at once would wait for them: products ask for a few, then go on.
+struct FetchAhead {
+  struct Rows {
+    const char* first;
+    Index stride;  // bytes
+    int count, lines;
+  };
+  static constexpr int kLine = 64;
+  Rows regions[4];
+  int size = 0, region = 0, row = 0;
+
+  [[nodiscard]] int rows() const noexcept {
+    int sum = 0;
+    for (int i = 0; i < size; ++i) sum += regions[i].count;
+    return sum;
+  }
+  void fetch(int rows_now) noexcept {
+    for (; rows_now > 0 && region < size; --rows_now) {
+      const Rows& from = regions[region];
+      const char* line = from.first + row * from.stride;
+      for (int i = 0; i < from.lines; ++i) __builtin_prefetch(line + i * kLine, 0, 2);
+      if (++row == from.count) {
+        ++region;
+        row = 0;
+      }
+    }
+  }
+};
+
 template <class T>
 struct Tile {
   int rows = 0, dim = 0, value_dim = 0;  // value_dim may be rounded up to whole vectors
@@ -67,6 +97,7 @@ struct Tile {
   Index first_key = 0;  // place of the tile's first key in its sequence
   T* scores = nullptr;  // [rows][scores_stride], scratch
   Index scores_stride = 0;
+  FetchAhead* ahead = nullptr;
 };
 
 // How absorb() takes a tile into the rows' states.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/kernels.h"
+#include "kernels/target_table.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/backward_tile.cc"
@@ -252,22 +253,7 @@ HWY_AFTER_NAMESPACE();
 namespace headlight::kernels {
 
 const BackwardTable& backward_kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const BackwardTable scalar = N_SCALAR::make_backward_table();
-  static const BackwardTable sse4 = N_SSE4::make_backward_table();
-  static const BackwardTable avx2 = N_AVX2::make_backward_table();
-  static const BackwardTable avx512 = N_AVX3::make_backward_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const BackwardTable only = HWY_STATIC_DISPATCH(make_backward_table)();
-  (void)target;
-  return only;
-#endif
+  return HEADLIGHT_TABLE_OF(make_backward_table, target);
 }
 
 }  // namespace headlight::kernels

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/target_table.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cache_tile.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -228,22 +230,7 @@ HWY_AFTER_NAMESPACE();
 namespace headlight::kernels {
 
 const CacheKernels& cache_kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const CacheKernels scalar = N_SCALAR::make_cache_table();
-  static const CacheKernels sse4 = N_SSE4::make_cache_table();
-  static const CacheKernels avx2 = N_AVX2::make_cache_table();
-  static const CacheKernels avx512 = N_AVX3::make_cache_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const CacheKernels only = HWY_STATIC_DISPATCH(make_cache_table)();
-  (void)target;
-  return only;
-#endif
+  return HEADLIGHT_TABLE_OF(make_cache_table, target);
 }
 
 }  // namespace headlight::kernels

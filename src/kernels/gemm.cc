@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "kernels/target_table.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -30,18 +32,16 @@ HWY_ATTR void pack_left(const T* source, Index stride, int rows, int depth, T* s
   }
 }
 
+// Row by row of the source: what lies together is read together.
 template <class T>
 HWY_ATTR void pack_left_transposed(const T* source, Index stride, int rows, int depth, T* strips) {
-  for (int first = 0; first < rows; first += kGemmStrip) {
-    const int n = HWY_MIN(kGemmStrip, rows - first);
-    for (int k = 0; k < depth; ++k, strips += kGemmStrip) {
-      const T* from = source + k * stride + first;
-      if (n == kGemmStrip) {
-        std::memcpy(strips, from, sizeof(T) * kGemmStrip);
-      } else {
-        for (int r = 0; r < kGemmStrip; ++r) strips[r] = r < n ? from[r] : T{0};
-      }
-    }
+  const int whole = rows / kGemmStrip;
+  for (int k = 0; k < depth; ++k, source += stride, strips += kGemmStrip) {
+    T* to = strips;
+    for (int s = 0; s < whole; ++s, to += Index{kGemmStrip} * depth)
+      std::memcpy(to, source + s * kGemmStrip, sizeof(T) * kGemmStrip);
+    for (int r = 0; whole * kGemmStrip < rows && r < kGemmStrip; ++r)
+      to[r] = whole * kGemmStrip + r < rows ? source[whole * kGemmStrip + r] : T{0};
   }
 }
 
@@ -147,24 +147,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 
-const GemmTable& gemm_kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const GemmTable scalar = N_SCALAR::make_gemm_table();
-  static const GemmTable sse4 = N_SSE4::make_gemm_table();
-  static const GemmTable avx2 = N_AVX2::make_gemm_table();
-  static const GemmTable avx512 = N_AVX3::make_gemm_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const GemmTable only = HWY_STATIC_DISPATCH(make_gemm_table)();
-  (void)target;
-  return only;
-#endif
-}
+const GemmTable& gemm_kernels_for(SimdTarget target) { return HEADLIGHT_TABLE_OF(make_gemm_table, target); }
 
 }  // namespace headlight::kernels
 #endif  // HWY_ONCE

@@ -9,6 +9,10 @@
 #define HEADLIGHT_KERNELS_STRIP_INL_H_
 #endif
 
+#include <array>
+#include <cstddef>
+#include <utility>
+
 #include "headlight/tensor.h"
 #include "hwy/highway.h"
 
@@ -112,32 +116,32 @@ HWY_NOINLINE HWY_ATTR void multiply_transposed(const StripArgs<T>& args) {
   }
 }
 
+// One function for every height of a strip, one and two vectors wide.
+template <class T>
+using StripFunction = void (*)(const StripArgs<T>&);
+template <class T, bool kAccumulate, std::size_t... kRow>
+constexpr auto strip_functions(std::index_sequence<kRow...> /*heights*/) {
+  return std::array<std::array<StripFunction<T>, 2>, sizeof...(kRow)>{
+      {{multiply<T, static_cast<int>(kRow) + 1, 1, kAccumulate>,
+        multiply<T, static_cast<int>(kRow) + 1, 2, kAccumulate>}...}};
+}
+template <class T, std::size_t... kRow>
+constexpr auto transposed_strip_functions(std::index_sequence<kRow...> /*heights*/) {
+  return std::array<std::array<StripFunction<T>, 2>, sizeof...(kRow)>{
+      {{multiply_transposed<T, static_cast<int>(kRow) + 1, 1>,
+        multiply_transposed<T, static_cast<int>(kRow) + 1, 2>}...}};
+}
+
 template <class T>
 HWY_INLINE void multiply_strip_transposed(int rows, int vectors, const StripArgs<T>& args) {
-  using Fn = void (*)(const StripArgs<T>&);
-  static constexpr Fn kTable[8][2] = {{multiply_transposed<T, 1, 1>, multiply_transposed<T, 1, 2>},
-                                      {multiply_transposed<T, 2, 1>, multiply_transposed<T, 2, 2>},
-                                      {multiply_transposed<T, 3, 1>, multiply_transposed<T, 3, 2>},
-                                      {multiply_transposed<T, 4, 1>, multiply_transposed<T, 4, 2>},
-                                      {multiply_transposed<T, 5, 1>, multiply_transposed<T, 5, 2>},
-                                      {multiply_transposed<T, 6, 1>, multiply_transposed<T, 6, 2>},
-                                      {multiply_transposed<T, 7, 1>, multiply_transposed<T, 7, 2>},
-                                      {multiply_transposed<T, 8, 1>, multiply_transposed<T, 8, 2>}};
-  kTable[rows - 1][vectors - 1](args);
+  static constexpr auto kTable = transposed_strip_functions<T>(std::make_index_sequence<kStrip>());
+  kTable[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors - 1)](args);
 }
 
 template <class T, bool kAccumulate>
 HWY_INLINE void multiply_strip(int rows, int vectors, const StripArgs<T>& args) {
-  using Fn = void (*)(const StripArgs<T>&);
-  static constexpr Fn kTable[8][2] = {{multiply<T, 1, 1, kAccumulate>, multiply<T, 1, 2, kAccumulate>},
-                                      {multiply<T, 2, 1, kAccumulate>, multiply<T, 2, 2, kAccumulate>},
-                                      {multiply<T, 3, 1, kAccumulate>, multiply<T, 3, 2, kAccumulate>},
-                                      {multiply<T, 4, 1, kAccumulate>, multiply<T, 4, 2, kAccumulate>},
-                                      {multiply<T, 5, 1, kAccumulate>, multiply<T, 5, 2, kAccumulate>},
-                                      {multiply<T, 6, 1, kAccumulate>, multiply<T, 6, 2, kAccumulate>},
-                                      {multiply<T, 7, 1, kAccumulate>, multiply<T, 7, 2, kAccumulate>},
-                                      {multiply<T, 8, 1, kAccumulate>, multiply<T, 8, 2, kAccumulate>}};
-  kTable[rows - 1][vectors - 1](args);
+  static constexpr auto kTable = strip_functions<T, kAccumulate>(std::make_index_sequence<kStrip>());
+  kTable[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors - 1)](args);
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE

@@ -39,6 +39,7 @@ HWY_INLINE StripRange strip_range(const Tile<T>& tile, int first, int rows) {
 
 struct StripPlan {
   int strips;
+  int fetches;     // rows to fetch ahead with every product of a strip
   int begin, end;  // of all strips together
   StripRange range[kMaxRows];
 };
@@ -53,6 +54,13 @@ HWY_INLINE void plan_strips(const Tile<T>& tile, StripPlan& plan) {
     plan.range[s] = strip_range(tile, s * kStrip, HWY_MIN(kStrip, tile.rows - s * kStrip));
     plan.begin = HWY_MIN(plan.begin, plan.range[s].begin);
     plan.end = HWY_MAX(plan.end, plan.range[s].end);
+  }
+  plan.fetches = 0;
+  if (tile.ahead != nullptr && plan.strips > 0) {
+    const int panel = 2 * static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+    const int products =
+        plan.strips * ((plan.end + panel - 1) / panel + (tile.value_dim + panel - 1) / panel);
+    plan.fetches = tile.ahead->rows() / HWY_MAX(1, products) + 1;
   }
 }
 
@@ -75,6 +83,7 @@ HWY_ATTR void multiply_keys(const Tile<T>& tile, const StripPlan& plan, const Ro
       const StripRange range = plan.range[s];
       if (range.end <= key || range.begin >= key + panel) continue;
       const int first = s * kStrip;
+      if (plan.fetches > 0) tile.ahead->fetch(plan.fetches);
       multiply_strip<T, false>(HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
                                {product.depth, product.rows + first * product.stride, product.stride,
                                 product.panels + static_cast<Index>(key) * product.depth, panel,

@@ -10,116 +10,123 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double rounding_unit(DType dtype) { return dtype == DType::f64 ? 0x1p-53 : 0x1p-24; }
-
-Tensor to_f64(ConstTensorView x) {
+Tensor to_f64(const ConstTensorView& x) {
   Tensor copy(x.shape(), DType::f64);
+  const TensorView to = copy;
   for (Index a = 0; a < x.dim(0); ++a)
     for (Index b = 0; b < x.dim(1); ++b)
       for (Index c = 0; c < x.dim(2); ++c)
-        for (Index d = 0; d < x.dim(3); ++d) copy.view().set(a, b, c, d, x.at(a, b, c, d));
+        for (Index d = 0; d < x.dim(3); ++d) to.set(a, b, c, d, x.at(a, b, c, d));
   return copy;
 }
 
-// NumPy's rule for a rank 4 view: an axis of length 1 serves every index.
-double broadcast_at(const ConstTensorView& x, Index b, Index h, Index i, Index j) {
-  return x.at(x.dim(0) == 1 ? 0 : b, x.dim(1) == 1 ? 0 : h, x.dim(2) == 1 ? 0 : i, x.dim(3) == 1 ? 0 : j);
+const double* row_of(const ConstTensorView& x, Index batch, Index head, Index token) {
+  return x.as<double>() + batch * x.stride(0) + head * x.stride(1) + token * x.stride(2);
 }
-
-// Half the distance between neighbours of x in a 16-bit type; 0 for the wide types.
-double half_step(DType dtype, double x) {
-  if (dtype != DType::f16 && dtype != DType::bf16) return 0;
-  const int digits = dtype == DType::f16 ? 11 : 8;
-  const int smallest = dtype == DType::f16 ? -24 : -133;  // exponent of the least denormal
-  if (x == 0) return std::ldexp(0.5, smallest);
-  return std::ldexp(0.5, std::max(std::ilogb(x) - digits + 1, smallest));
-}
-
-// One query head's row, with the sums that its tolerance needs.
-struct Row {
-  const AttentionOptions& options;
-  ConstTensorView q, k, v, weights;
-  Index b, h, i, kv;
-  double scale;
-
-  [[nodiscard]] double hardness(Index j, Index position) const {
-    double sum = 0;
-    for (Index d = 0; d < q.dim(3); ++d) sum += std::abs(q.at(b, h, i, d) * k.at(b, kv, j, d));
-    sum *= std::abs(scale);
-    if (!options.bias.empty()) sum += std::abs(broadcast_at(options.bias, b, h, i, j));
-    if (!options.alibi_slopes.empty()) {
-      sum += options.alibi_slopes.at(h) * std::abs(static_cast<double>(position - j));
-    }
-    return sum;
-  }
-  [[nodiscard]] bool sees(Index j) const {
-    if (!options.mask.empty() && broadcast_at(options.mask, b, h, i, j) == 0) return false;
-    return options.bias.empty() || broadcast_at(options.bias, b, h, i, j) != -kInfinity;
-  }
-
-  void tolerance(TensorView unit, TensorView unavoidable) const {
-    const auto item = static_cast<std::size_t>(b);
-    const Index q_len = options.q_lengths.empty() ? q.dim(2) : options.q_lengths[item];
-    const Index k_len = options.k_lengths.empty() ? k.dim(2) : options.k_lengths[item];
-    if (i >= q_len) return;
-    const Range keys = options.visible.keys_for(i, q_len, k_len);
-    const Index position = options.visible.position(i, q_len, k_len);
-    double hardest = 0, seen = 0;
-    for (Index j = keys.begin; j < keys.end; ++j) {
-      if (!sees(j)) continue;
-      ++seen;
-      hardest = std::max(hardest, hardness(j, position));
-    }
-    if (!options.sinks.empty()) hardest += std::abs(options.sinks.at(h));
-    for (Index d = 0; d < v.dim(3); ++d) {
-      double mixed = 0, all = 0;
-      for (Index j = keys.begin; j < keys.end; ++j) {
-        if (!sees(j)) continue;
-        mixed += weights.at(b, h, i, j) * std::abs(v.at(b, kv, j, d));
-        all += std::abs(v.at(b, kv, j, d));
-      }
-      unit.set(b, h, i, d, (1 + hardest + std::sqrt(seen)) * mixed);
-      unavoidable.set(b, h, i, d, 0x1p-125 * all);
-    }
-  }
-};
 
 }  // namespace
 
 double error_limit(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
+double rounding_unit(DType dtype) { return dtype == DType::f64 ? 0x1p-53 : 0x1p-24; }
+double flushed_weight(DType dtype) { return dtype == DType::f64 ? 0x1p-1021 : 0x1p-125; }
 
-Exact::Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options)
-    : dtype_(q.dtype()),
+double half_step(DType dtype, double x) {
+  if (dtype != DType::f16 && dtype != DType::bf16) return 0;
+  const int digits = dtype == DType::f16 ? 11 : 8, lowest = dtype == DType::f16 ? -14 : -126;
+  const int exponent = x != 0 ? std::max(std::ilogb(x), lowest) : lowest;
+  return std::ldexp(1.0, exponent - digits);
+}
+
+double broadcast_at(const Broadcast& b, Index item, Index h, Index i, Index j) {
+  const ConstTensorView view(b.data, b.dtype, {1, 1, 1, 1},
+                             {b.stride[0], b.stride[1], b.stride[2], b.stride[3]});
+  return view.at(item, h, i, j);
+}
+
+std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i) {
+  std::vector<Index> keys;
+  const Range range = p.keys_for(s, i);
+  for (Index j = range.begin; j < range.end; ++j) {
+    if (p.mask.data != nullptr && broadcast_at(p.mask, s.item, h, i, j) == 0) continue;
+    if (p.bias.data != nullptr && broadcast_at(p.bias, s.item, h, i, j) == -kInfinity) continue;
+    keys.push_back(j);
+  }
+  return keys;
+}
+
+RowBound row_bound(const Problem& p, const Sequence& s, Index h, Index i, std::span<const Index> keys) {
+  const AttentionOptions& o = *p.options;
+  const double* q = row_of(p.q, s.batch, h, s.q_start + i);
+  RowBound row{.keys = static_cast<Index>(keys.size())};
+  for (const Index j : keys) {
+    const double* k = row_of(p.k, s.batch, h / p.group, s.k_start + j);
+    double size = 0;
+    for (Index d = 0; d < p.dim; ++d) size += std::abs(q[d]) * std::abs(k[d]);
+    size *= std::abs(p.scale);
+    if (!o.alibi_slopes.empty())
+      size += std::abs(o.alibi_slopes.at(h)) * std::abs(static_cast<double>(i + s.offset - j));
+    if (p.bias.data != nullptr) size += std::abs(broadcast_at(p.bias, s.item, h, i, j));
+    row.hardness = std::max(row.hardness, size);
+  }
+  if (!o.sinks.empty()) row.hardness += std::abs(o.sinks.at(h));
+  return row;
+}
+
+double scaled_error(double found, double truth, double u, const RowBound& row, double size, double slack) {
+  if (std::isnan(found) != std::isnan(truth)) return kInfinity;
+  const double off = std::abs(found - truth);
+  if (found == truth || off <= slack) return 0;
+  return (off - slack) / (u * (1 + row.hardness + std::sqrt(static_cast<double>(row.keys))) * size);
+}
+
+Exact::Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+             DType judged)
+    : dtype_(judged),
       out_(Shape{q.dim(0), q.dim(1), q.dim(2), v.dim(3)}, DType::f64),
-      weights_(Shape{q.dim(0), q.dim(1), q.dim(2), k.dim(2)}, DType::f64),
-      unit_(out_.shape(), DType::f64),
-      unavoidable_(out_.shape(), DType::f64) {
+      size_(out_.shape(), DType::f64),
+      reach_(out_.shape(), DType::f64),
+      rows_(static_cast<std::size_t>(q.dim(0) * q.dim(1) * q.dim(2))) {
   const Tensor q64 = to_f64(q), k64 = to_f64(k), v64 = to_f64(v);
+  const Problem p = check_call("attention", q64, k64, v64, options);
+  weights_ = Tensor({p.sequences, p.q_heads, p.q_longest, p.k_longest}, DType::f64);
   reference::attention(q64, k64, v64, options, {.out = out_.view(), .weights = weights_.view()});
-  const double scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(q.dim(3))));
-  const Index group = q.dim(1) / k.dim(1);
-  for (Index b = 0; b < q.dim(0); ++b)
-    for (Index h = 0; h < q.dim(1); ++h)
-      for (Index i = 0; i < q.dim(2); ++i) {
-        const Row row{options, q64, k64, v64, weights_.view(), b, h, i, h / group, scale};
-        row.tolerance(unit_.view(), unavoidable_.view());
-      }
+  for (Index n = 0; n < p.sequences; ++n) {
+    const Sequence s = p.sequence(n);
+    for (Index h = 0; h < p.q_heads; ++h)
+      for (Index i = 0; i < s.q_len; ++i) measure_row(p, s, h, i);
+  }
+}
+
+void Exact::measure_row(const Problem& p, const Sequence& s, Index h, Index i) {
+  const std::vector<Index> keys = keys_of(p, s, h, i);
+  const Index row = (s.batch * p.q_heads + h) * p.q_total + s.q_start + i;
+  rows_[static_cast<std::size_t>(row)] = row_bound(p, s, h, i, keys);
+  double *size = size_.as<double>() + row * p.value_dim, *reach = reach_.as<double>() + row * p.value_dim;
+  for (const Index j : keys) {
+    const double* v = row_of(p.v, s.batch, h / p.group, s.k_start + j);
+    const double weight = weights_.at(s.item, h, i, j);
+    for (Index d = 0; d < p.value_dim; ++d) {
+      size[d] += weight * std::abs(v[d]);
+      reach[d] += std::abs(v[d]);
+    }
+  }
 }
 
 double Exact::scaled_error(ConstTensorView out) const {
-  const double u = rounding_unit(dtype_);
+  const double u = rounding_unit(dtype_), flushed = flushed_weight(dtype_);
   double worst = 0;
+  std::size_t row = 0;
   for (Index b = 0; b < out.dim(0); ++b)
     for (Index h = 0; h < out.dim(1); ++h)
-      for (Index i = 0; i < out.dim(2); ++i)
+      for (Index i = 0; i < out.dim(2); ++i, ++row)
         for (Index d = 0; d < out.dim(3); ++d) {
           const double exact = out_.at(b, h, i, d), found = out.at(b, h, i, d);
-          const double rounding = half_step(out.dtype(), std::max(std::abs(exact), std::abs(found)));
-          const double excess = std::abs(found - exact) - rounding - unavoidable_.at(b, h, i, d);
-          if (excess <= 0) continue;
-          const double unit = u * unit_.at(b, h, i, d);
-          const double error = excess / unit;  // a NaN fails every comparison: caught by the negation
-          worst = !(error <= kInfinity) || unit == 0 ? kInfinity : std::max(worst, error);
+          if (!std::isfinite(found)) return kInfinity;
+          const double slack = half_step(out.dtype(), std::max(std::abs(exact), std::abs(found))) +
+                               flushed * reach_.at(b, h, i, d);
+          const double error =
+              measure::scaled_error(found, exact, u, rows_[row], size_.at(b, h, i, d), slack);
+          worst = error <= kInfinity ? std::max(worst, error) : kInfinity;
         }
   return worst;
 }

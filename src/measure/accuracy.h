@@ -4,17 +4,51 @@
 //
 // u is the rounding unit of the arithmetic, n the keys a row sees, p the exact weights and K' how
 // large its scores can get: K' = max_j(|scale|·Σ|q||k| + |bias| + slope·|i-j|) + |sink|.
+// `headlight doctor` and the tests judge with the same pieces.
 #pragma once
 
-#include "headlight/attention.h"
+#include <span>
+#include <vector>
+
+#include "attention/problem.h"
 
 namespace headlight::measure {
 
+// What E may be at most: 4, and 8 for f64, where the reference itself rounds.
+[[nodiscard]] double error_limit(DType dtype);
+// u of the arithmetic that a dtype is computed in.
+[[nodiscard]] double rounding_unit(DType dtype);
+// Weights below this may be flushed to zero: what they carry is not counted.
+[[nodiscard]] double flushed_weight(DType dtype);
+// Half the distance between neighbours of x in a 16-bit type; 0 for the wide types.
+[[nodiscard]] double half_step(DType dtype, double x);
+
+[[nodiscard]] double broadcast_at(const Broadcast& b, Index item, Index h, Index i, Index j);
+// The keys of a row by the shared meaning: the run of keys, the mask, and biases of -inf.
+[[nodiscard]] std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i);
+
+// How hard one row is: what its limits are made of.
+struct RowBound {
+  Index keys = 0;       // n, the keys it may see
+  double hardness = 0;  // K', the largest sum of magnitudes behind one of its scores
+};
+// Of a problem in f64, with contiguous rows.
+[[nodiscard]] RowBound row_bound(const Problem& p, const Sequence& s, Index h, Index i,
+                                 std::span<const Index> keys);
+
+// |found - truth| less `slack`, in units of u·(1 + K' + √n)·size; infinite when only one is NaN.
+[[nodiscard]] double scaled_error(double found, double truth, double u, const RowBound& row, double size,
+                                  double slack);
+
 // The exact answer (the reference in f64, on the inputs as they are stored) and, for each element of
-// the output, the error that counts as E = 1. Batches given by lengths are fine, packed ones are not.
+// the output, what its error is measured by.
 class Exact {
  public:
-  Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options);
+  // Judges arithmetic of the inputs' dtype, unless another is named.
+  Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options)
+      : Exact(q, k, v, options, q.dtype()) {}
+  Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+        DType judged);
 
   // The largest E over all elements of an output of this call; infinite for a NaN or an Inf that
   // should not be there. 16-bit outputs may besides be off by half a unit in their last place.
@@ -23,12 +57,12 @@ class Exact {
   [[nodiscard]] double row_sum_error(ConstTensorView weights, ConstTensorView sink_weight) const;
 
  private:
-  DType dtype_;
-  Tensor out_, weights_;       // f64
-  Tensor unit_, unavoidable_;  // f64, like out_: (1 + K' + √n)·Σ p|v|, and 2^-125·Σ|v|
-};
+  void measure_row(const Problem& p, const Sequence& s, Index h, Index i);
 
-// What E may be at most: 4, and 8 for f64, where the reference itself rounds.
-[[nodiscard]] double error_limit(DType dtype);
+  DType dtype_;
+  Tensor out_, weights_;        // f64
+  Tensor size_, reach_;         // f64, like out_: Σ p|v|, and Σ|v|
+  std::vector<RowBound> rows_;  // [batch, head, query]
+};
 
 }  // namespace headlight::measure

@@ -3,30 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 
 #include "core/random.h"
+#include "support/arrangements.h"
 #include "support/gradients.h"
-#include "support/random.h"
-#include "support/slices.h"
+#include "support/targets.h"
 
 namespace headlight::testing {
 namespace {
-
-std::uint64_t shapes() {
-  const char* given = std::getenv("HEADLIGHT_CASES");
-  return given != nullptr ? static_cast<std::uint64_t>(std::max(120, std::atoi(given) / 10)) : 120;
-}
 
 class BackwardDeterminism : public ::testing::TestWithParam<SimdTarget> {
  protected:
   Context ctx{{.threads = 1, .target = GetParam()}};
 };
-
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 // Shapes that random cases rarely reach: one head of many tokens, which several threads share.
 std::vector<Case> long_cases() {
@@ -48,7 +38,7 @@ std::vector<Case> long_cases() {
 
 std::vector<Case> all_cases(std::uint64_t first) {
   std::vector<Case> list = long_cases();
-  for (std::uint64_t s = 0; s < shapes(); ++s) list.push_back(random_training_case(first + s));
+  for (std::uint64_t s = 0; s < shapes(120); ++s) list.push_back(random_training_case(first + s));
   return list;
 }
 
@@ -106,6 +96,24 @@ TEST_P(BackwardDeterminism, AgainAndAgain) {
   }
 }
 
+// D1: a thousand times the whole step, in shapes that three threads share in every way they can.
+TEST_P(BackwardDeterminism, AThousandTimes) {
+  Context three({.threads = 3, .target = GetParam()});
+  for (const Index q_len : {150, 4}) {
+    Case c{.seed = 6, .q_heads = 2, .q_len = q_len, .k_len = 300, .dim = 16, .value_dim = 16};
+    c.visible = Visibility::causal();
+    c.dropout = {.rate = 0.1, .seed = 2};
+    const Done first(three, c);
+    const Gradients gradients = first.backward(three);
+    for (int n = 0; n < 500; ++n) {
+      const Done again(three, c);
+      ASSERT_EQ(first.in.out.bits(), again.in.out.bits()) << describe(c);
+      ASSERT_EQ(first.in.lse.bits(), again.in.lse.bits()) << describe(c);
+      ASSERT_TRUE(gradients.same_bits(again.backward(three))) << describe(c);
+    }
+  }
+}
+
 TEST_P(BackwardDeterminism, AnItemDoesNotKnowItsBatch) {
   for (Case c : all_cases(620'000)) {
     if (c.ragged == Ragged::packed || c.batch == 1) continue;
@@ -147,21 +155,12 @@ TEST_P(BackwardDeterminism, AHeadGroupDoesNotKnowTheOthers) {
 
 TEST_P(BackwardDeterminism, AnyPlaceInMemory) {
   Random random(3);
-  for (Case c : all_cases(640'000)) {
-    c.q_layout = c.k_layout = c.v_layout = c.out_layout = Layout::dense;
-    c.shift = 0;
+  for (const Case& any : all_cases(640'000)) {
+    const Case c = dense(any);
     const Gradients first = Done(ctx, c).backward(ctx);
-    const Index item = static_cast<Index>(size_of(c.dtype));
     for (int n = 0; n < 2; ++n) {
-      Case moved = c;
-      constexpr Layout kLayouts[] = {Layout::dense, Layout::token_major, Layout::padded,
-                                     Layout::reversed_batch, Layout::reversed_tokens};
-      moved.q_layout = kLayouts[random.below(5)];
-      moved.k_layout = kLayouts[random.below(5)];
-      moved.v_layout = kLayouts[random.below(5)];
-      moved.out_layout = kLayouts[random.below(3)];
-      moved.shift = random.below(64 / item);
-      ASSERT_TRUE(first.same_bits(Done(ctx, moved).backward(ctx))) << describe(moved);
+      const Case other = moved(c, random);
+      ASSERT_TRUE(first.same_bits(Done(ctx, other).backward(ctx))) << describe(other);
     }
   }
 }
@@ -170,46 +169,14 @@ TEST_P(BackwardDeterminism, AnyPlaceInMemory) {
 // by the place in the sequence, so packing does not change it.
 TEST_P(BackwardDeterminism, PaddingLengthsMaskAndPackingAgree) {
   Random random(4);
-  for (std::uint64_t n = 0; n < shapes() / 2; ++n) {
-    Case c = random_training_case(650'000 + n);
-    c.ragged = Ragged::both_lengths;
-    c.batch = 3, c.q_len = 1 + random.below(70), c.k_len = c.q_len + random.below(200);
-    c.mask = c.bias = Spread::none;
-    c.visible.offset.reset();
-    c.data = Data::normal;
-    c.q_ends.clear(), c.k_ends.clear();
-    for (int b = 0; b < 3; ++b) {
-      c.q_ends.push_back(1 + random.below(c.q_len));
-      c.k_ends.push_back(random.below(c.k_len + 1));
-    }
-    const Instance x(c);
+  for (std::uint64_t n = 0; n < shapes(120) / 2; ++n) {
+    const Instance x(three_lengths(random_training_case(650'000 + n), random));
+    const Case& c = x.c;
     const BackwardInputs in(x);
     const Call padded = call_of(x);
     Step lengths = step(ctx, padded, in.dout.view());
-
-    std::vector<Index> q_starts = {0}, k_starts = {0};
-    for (std::size_t b = 0; b < 3; ++b) {
-      q_starts.push_back(q_starts.back() + c.q_ends[b]);
-      k_starts.push_back(k_starts.back() + c.k_ends[b]);
-    }
-    const auto gathered = [&](const ConstTensorView& from, const std::vector<Index>& ends, Index total) {
-      Tensor to({1, from.dim(1), total, from.dim(3)}, from.dtype());
-      Index token = 0;
-      for (Index b = 0; b < 3; ++b)
-        for (Index t = 0; t < ends[static_cast<std::size_t>(b)]; ++t, ++token)
-          for (Index h = 0; h < from.dim(1); ++h)
-            for (Index d = 0; d < from.dim(3); ++d) to.view().set(0, h, token, d, from.at(b, h, t, d));
-      return to;
-    };
-    const Tensor q = gathered(padded.q, c.q_ends, q_starts.back()),
-                 k = gathered(padded.k, c.k_ends, k_starts.back()),
-                 v = gathered(padded.v, c.k_ends, k_starts.back()),
-                 dout = gathered(in.dout.view(), c.q_ends, q_starts.back());
-    Call ragged{q, k, v, x.options};
-    ragged.options.q_lengths = ragged.options.k_lengths = {};
-    ragged.options.q_starts = q_starts;
-    ragged.options.k_starts = k_starts;
-    Step packed = step(ctx, ragged, dout);
+    const Packed ragged(x);
+    Step packed = step(ctx, ragged.call(), ragged.queries(in.dout.view()));
 
     for (Index b = 0; b < 3; ++b) {
       const auto at = static_cast<std::size_t>(b);
@@ -218,35 +185,25 @@ TEST_P(BackwardDeterminism, PaddingLengthsMaskAndPackingAgree) {
         return bits_of(sliced(sliced(whole.view(), 0, b, 1), 2, 0, tokens));
       };
       const auto dq = real(lengths.dq, rows), dk = real(lengths.dk, keys), dv = real(lengths.dv, keys);
-      ASSERT_EQ(dq, bits_of(sliced(packed.dq.view(), 2, q_starts[at], rows)))
+      ASSERT_EQ(dq, bits_of(sliced(packed.dq.view(), 2, ragged.q_start(b), rows)))
           << "packed " << b << " " << describe(c);
-      ASSERT_EQ(dk, bits_of(sliced(packed.dk.view(), 2, k_starts[at], keys)))
+      ASSERT_EQ(dk, bits_of(sliced(packed.dk.view(), 2, ragged.k_start(b), keys)))
           << "packed " << b << " " << describe(c);
-      ASSERT_EQ(dv, bits_of(sliced(packed.dv.view(), 2, k_starts[at], keys)))
+      ASSERT_EQ(dv, bits_of(sliced(packed.dv.view(), 2, ragged.k_start(b), keys)))
           << "packed " << b << " " << describe(c);
       for (const double g : values_of(sliced(sliced(lengths.dk.view(), 0, b, 1), 2, keys, c.k_len - keys))) {
         ASSERT_EQ(g, 0) << "padding " << b << " " << describe(c);
       }
 
       if (c.dropout.rate != 0 && b != 0) continue;  // alone, every sequence is number 0
-      Call alone = batch_item(padded, b);
-      alone.options.q_lengths = alone.options.k_lengths = {};
-      alone.q = sliced(alone.q, 2, 0, rows);
+      const Alone alone(padded, b, rows, keys);
       const TensorView own = sliced(sliced(in.dout.view(), 0, b, 1), 2, 0, rows);
-      Call exact = alone;
-      exact.k = sliced(alone.k, 2, 0, keys);
-      exact.v = sliced(alone.v, 2, 0, keys);
-      Step shape = step(ctx, exact, own);
+      Step shape = step(ctx, alone.exact(), own);
       ASSERT_EQ(dq, bits_of(shape.dq.view())) << "alone " << b << " " << describe(c);
       ASSERT_EQ(dk, bits_of(shape.dk.view())) << "alone " << b << " " << describe(c);
       ASSERT_EQ(dv, bits_of(shape.dv.view())) << "alone " << b << " " << describe(c);
 
-      // Padding still there, hidden by a mask instead of a length.
-      std::vector<std::uint8_t> seen(static_cast<std::size_t>(c.k_len), 0);
-      std::fill(seen.begin(), seen.begin() + keys, 1);
-      alone.options.mask = ConstTensorView(seen.data(), DType::boolean, {c.k_len});
-      alone.options.visible.offset = keys - rows;
-      Step masked = step(ctx, alone, own);
+      Step masked = step(ctx, alone.masked(), own);
       ASSERT_EQ(dq, bits_of(masked.dq.view())) << "masked " << b << " " << describe(c);
       ASSERT_EQ(dk, bits_of(sliced(masked.dk.view(), 2, 0, keys))) << "masked " << b << " " << describe(c);
       ASSERT_EQ(dv, bits_of(sliced(masked.dv.view(), 2, 0, keys))) << "masked " << b << " " << describe(c);

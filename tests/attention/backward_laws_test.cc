@@ -8,6 +8,7 @@
 #include "support/gradients.h"
 #include "support/random.h"
 #include "support/slices.h"
+#include "support/targets.h"
 
 namespace headlight::testing {
 namespace {
@@ -25,10 +26,6 @@ class BackwardLaws : public ::testing::TestWithParam<SimdTarget> {
     return found;
   }
 };
-
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 // A random case with ordinary numbers, each head and token in memory of its own.
 Case clean_case(std::uint64_t seed, DType dtype) {

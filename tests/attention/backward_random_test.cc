@@ -50,6 +50,16 @@ TEST_P(BackwardRandom, AgreesWithTheTruth) {
   RecordProperty("worst_scaled_error", std::to_string(worst));
 }
 
+// The judge must not take NaN for a number: gradients start as NaN, and these stay so.
+TEST(BackwardTruth, SeesWhatWasNeverWritten) {
+  const Instance x(Case{.q_len = 3, .k_len = 3, .dim = 4, .value_dim = 4});
+  const BackwardInputs in(x);
+  Context ctx({.threads = 1});
+  attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, in.out.view(), in.lse.view());
+  const GradientTruth truth(x, in.dout.view(), in.out.view(), in.lse.view());
+  EXPECT_NE(truth.check(Gradients(x, x.c.dtype), x.c.dtype).problem, "");
+}
+
 // Forward and backward together against the gradients of the exact function: what a training step sees.
 double check_exactly(Context& ctx, const Case& c) {
   const Instance x(c);

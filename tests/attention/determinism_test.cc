@@ -2,28 +2,18 @@
 // attention contract). HEADLIGHT_CASES raises the number of shapes for a nightly run.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 
-#include "support/random.h"
-#include "support/slices.h"
+#include "support/arrangements.h"
+#include "support/targets.h"
 
 namespace headlight::testing {
 namespace {
-
-std::uint64_t shapes() {
-  const char* given = std::getenv("HEADLIGHT_CASES");
-  return given != nullptr ? static_cast<std::uint64_t>(std::max(200, std::atoi(given) / 10)) : 200;
-}
 
 class Determinism : public ::testing::TestWithParam<SimdTarget> {
  protected:
   Context ctx{{.threads = 1, .target = GetParam()}};
 };
-
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 // Shapes that random cases rarely reach: one query on many keys, and more keys than a segment.
 std::vector<Case> long_cases() {
@@ -41,7 +31,7 @@ std::vector<Case> long_cases() {
 
 std::vector<Case> all_cases(std::uint64_t first) {
   std::vector<Case> list = long_cases();
-  for (std::uint64_t s = 0; s < shapes(); ++s) list.push_back(random_case(first + s));
+  for (std::uint64_t s = 0; s < shapes(200); ++s) list.push_back(random_case(first + s));
   return list;
 }
 
@@ -94,7 +84,7 @@ TEST_P(Determinism, OutputsDoNotKnowEachOther) {
                                  &AttentionOutputs::entropy,     &AttentionOutputs::sink_weight,
                                  &AttentionOutputs::weights,     &AttentionOutputs::topk_index,
                                  &AttentionOutputs::topk_weight, &AttentionOutputs::received};
-  for (std::uint64_t n = 0; n < shapes() / 2; ++n) {
+  for (std::uint64_t n = 0; n < shapes(200) / 2; ++n) {
     Case c = random_case(25'000 + n);
     if (n % 4 == 0) c.data = Data::nan_visible;
     const Instance x(c);
@@ -210,23 +200,12 @@ TEST_P(Determinism, DecodingAcrossSegments) {
 
 TEST_P(Determinism, AnyPlaceInMemory) {
   Random random(3);
-  for (Case c : all_cases(70'000)) {
-    c.q_layout = c.k_layout = c.v_layout = c.out_layout = Layout::dense;
-    c.shift = 0;
-    const Instance plain(c);
-    const Results first = run(ctx, plain, false);
-    const Index item = static_cast<Index>(size_of(c.dtype));
+  for (const Case& any : all_cases(70'000)) {
+    const Case c = dense(any);
+    const Results first = run(ctx, Instance(c), false);
     for (int n = 0; n < 3; ++n) {
-      Case moved = c;
-      constexpr Layout kLayouts[] = {Layout::dense, Layout::token_major, Layout::padded,
-                                     Layout::reversed_batch, Layout::reversed_tokens};
-      moved.q_layout = kLayouts[random.below(5)];
-      moved.k_layout = kLayouts[random.below(5)];
-      moved.v_layout = kLayouts[random.below(5)];
-      moved.out_layout = kLayouts[random.below(3)];
-      moved.shift = random.below(64 / item);
-      const Instance other(moved);
-      ASSERT_TRUE(first.same_bits(run(ctx, other, false))) << describe(moved);
+      const Case other = moved(c, random);
+      ASSERT_TRUE(first.same_bits(run(ctx, Instance(other), false))) << describe(other);
     }
   }
 }
@@ -234,70 +213,22 @@ TEST_P(Determinism, AnyPlaceInMemory) {
 // Three sequences of unequal length: alone, padded with lengths, padded with a mask, and packed.
 TEST_P(Determinism, PaddingLengthsMaskAndPackingAgree) {
   Random random(4);
-  for (std::uint64_t n = 0; n < shapes() / 4; ++n) {
-    Case c = random_case(80'000 + n);
-    c.ragged = Ragged::both_lengths;
-    c.batch = 3, c.q_len = 1 + random.below(70), c.k_len = c.q_len + random.below(200);
-    c.mask = c.bias = Spread::none;
-    c.visible.offset.reset();
-    c.data = Data::normal;
-    c.q_ends.clear(), c.k_ends.clear();
-    for (int b = 0; b < 3; ++b) {
-      c.q_ends.push_back(1 + random.below(c.q_len));
-      c.k_ends.push_back(random.below(c.k_len + 1));
-    }
-    Instance x(c);
+  for (std::uint64_t n = 0; n < shapes(200) / 4; ++n) {
+    const Instance x(three_lengths(random_case(80'000 + n), random));
+    const Case& c = x.c;
     const Call padded = call_of(x);
     Answer with_lengths = answer(ctx, padded);
-
-    // Packed: the real tokens one after the other.
-    std::vector<Index> q_starts = {0}, k_starts = {0};
-    for (std::size_t b = 0; b < 3; ++b) {
-      q_starts.push_back(q_starts.back() + c.q_ends[b]);
-      k_starts.push_back(k_starts.back() + c.k_ends[b]);
-    }
-    const auto gathered = [&](const ConstTensorView& from, const std::vector<Index>& lengths, Index total) {
-      Tensor to({1, from.dim(1), total, from.dim(3)}, from.dtype());
-      Index token = 0;
-      for (Index b = 0; b < 3; ++b)
-        for (Index t = 0; t < lengths[static_cast<std::size_t>(b)]; ++t, ++token)
-          for (Index h = 0; h < from.dim(1); ++h)
-            for (Index d = 0; d < from.dim(3); ++d) to.view().set(0, h, token, d, from.at(b, h, t, d));
-      return to;
-    };
-    const Tensor q = gathered(padded.q, c.q_ends, q_starts.back()),
-                 k = gathered(padded.k, c.k_ends, k_starts.back()),
-                 v = gathered(padded.v, c.k_ends, k_starts.back());
-    Call packed{q, k, v, x.options};
-    packed.options.q_lengths = packed.options.k_lengths = {};
-    packed.options.q_starts = q_starts;
-    packed.options.k_starts = k_starts;
-    Answer ragged = answer(ctx, packed);
-
+    const Packed packed(x);
+    Answer ragged = answer(ctx, packed.call());
     for (Index b = 0; b < 3; ++b) {
       const auto at = static_cast<std::size_t>(b);
-      const Index rows = c.q_ends[at], keys = c.k_ends[at];
-      Tensor item_out(Shape{1, c.q_heads, c.q_len, c.value_dim}, c.dtype);
+      const Index rows = c.q_ends[at];
       const auto expected = bits_of(sliced(sliced(with_lengths.out.view(), 0, b, 1), 2, 0, rows));
-      EXPECT_EQ(expected, bits_of(sliced(ragged.out.view(), 2, q_starts[at], rows)))
-          << "packed " << b << describe(c);
-
-      Call alone = batch_item(padded, b);
-      alone.options.q_lengths = alone.options.k_lengths = {};
-      alone.q = sliced(alone.q, 2, 0, rows);
-      Call exact = alone;
-      exact.k = sliced(alone.k, 2, 0, keys);
-      exact.v = sliced(alone.v, 2, 0, keys);
-      Answer shape = answer(ctx, exact);
-      EXPECT_EQ(expected, bits_of(shape.out.view())) << "alone " << b << " " << describe(c);
-
-      // Padding still there, hidden by a mask instead of a length.
-      std::vector<std::uint8_t> seen(static_cast<std::size_t>(c.k_len), 0);
-      std::fill(seen.begin(), seen.begin() + keys, 1);
-      alone.options.mask = ConstTensorView(seen.data(), DType::boolean, {c.k_len});
-      alone.options.visible.offset = keys - rows;
-      Answer masked = answer(ctx, alone);
-      ASSERT_EQ(expected, bits_of(masked.out.view())) << "masked " << b << " " << describe(c);
+      ASSERT_EQ(expected, bits_of(sliced(ragged.out.view(), 2, packed.q_start(b), rows)))
+          << "packed " << b << " " << describe(c);
+      const Alone alone(padded, b, rows, c.k_ends[at]);
+      ASSERT_EQ(expected, bits_of(answer(ctx, alone.exact()).out)) << "alone " << b << " " << describe(c);
+      ASSERT_EQ(expected, bits_of(answer(ctx, alone.masked()).out)) << "masked " << b << " " << describe(c);
     }
   }
 }

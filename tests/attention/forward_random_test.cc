@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <memory>
 
 #include "support/truth.h"
@@ -44,6 +45,17 @@ TEST_P(ForwardRandom, AgreesWithTheReference) {
     }
   }
   RecordProperty("worst_scaled_error", std::to_string(worst));
+}
+
+// The judge must not take NaN for a number: outputs start as NaN, and this one stays so.
+TEST(ForwardTruth, SeesWhatWasNeverWritten) {
+  const Instance x(Case{.q_len = 3, .k_len = 3, .dim = 4, .value_dim = 4});
+  Context ctx({.threads = 1});
+  const Results found(x, x.c.dtype, false);
+  attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, found.views());
+  EXPECT_EQ(Truth(x).check(found).problem, "");
+  found.out.fill(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_NE(Truth(x).check(found).problem, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, ForwardRandom, ::testing::Range(0, kShards));

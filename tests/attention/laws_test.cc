@@ -7,6 +7,7 @@
 
 #include "support/random.h"
 #include "support/slices.h"
+#include "support/targets.h"
 #include "support/truth.h"
 
 namespace headlight::testing {
@@ -25,10 +26,6 @@ class Laws : public ::testing::TestWithParam<SimdTarget> {
     return found;
   }
 };
-
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 Case ordinary(std::uint64_t seed) {
   Case c = random_case(seed);

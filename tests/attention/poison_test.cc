@@ -11,6 +11,7 @@
 #include "attention/problem.h"
 #include "support/random.h"
 #include "support/slices.h"
+#include "support/targets.h"
 
 namespace headlight::testing {
 namespace {
@@ -22,10 +23,6 @@ class Poison : public ::testing::TestWithParam<SimdTarget> {
  protected:
   Context ctx{{.threads = 2, .target = GetParam()}};
 };
-
-std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 bool sees(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
   const Range keys = p.keys_for(s, i);

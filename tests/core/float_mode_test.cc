@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "headlight/attention.h"
+#include "headlight/kv_cache.h"
 #include "support/random.h"
 
 #if defined(__x86_64__)
@@ -107,6 +108,50 @@ void expect_same_bits(DType type, int threads) {
 TEST(FloatMode, AttentionGivesTheSameBits) {
   for (const DType type : {DType::f32, DType::f64}) {
     for (const int threads : {1, 3}) expect_same_bits(type, threads);
+  }
+}
+
+// The bits of every gradient, and of decoding from a cache that was filled in that mode.
+std::vector<std::byte> train_and_decode(int threads) {
+  Random random(2);
+  Tensor q({1, 2, 40, 7}), k({1, 2, 300, 7}), v({1, 2, 300, 24}), dout({1, 2, 40, 24}), out({1, 2, 40, 24}),
+      lse({1, 2, 40}), dq({1, 2, 40, 7}), dk({1, 2, 300, 7}), dv({1, 2, 300, 24});
+  {
+    const DefaultFloatMode ours;  // the numbers themselves are not the question
+    for (Tensor* x : {&q, &k, &v, &dout}) {
+      for (Index i = 0; i < x->shape().elements(); ++i)
+        x->as<float>()[i] = static_cast<float>(random.normal() * (i % 3 == 0 ? 1e-39 : 1));
+    }
+  }
+  Context ctx({.threads = threads});
+  const AttentionOptions options{.visible = Visibility::causal()};
+  std::vector<std::byte> all;
+  const auto keep = [&](const Tensor& x) {
+    all.insert(all.end(), x.as<std::byte>(), x.as<std::byte>() + x.shape().elements() * 4);
+  };
+  attention_forward(ctx, q, k, v, options, out, lse);
+  attention_backward(ctx, {q, k, v, out, lse}, dout, options, {dq, dk, dv});
+  for (const Tensor* x : {&out, &lse, &dq, &dk, &dv}) keep(*x);
+  for (const KvType type : {KvType::f32, KvType::f16, KvType::bf16, KvType::int8}) {
+    KvCache cache(ctx, {.kv_heads = 2, .dim = 7, .value_dim = 24, .type = type});
+    cache.append(k, v);
+    cache.read(0, {0, 300}, TensorView(dk.as<float>(), {2, 300, 7}),
+               TensorView(dv.as<float>(), {2, 300, 24}));
+    attention_decode(ctx, q, cache, options, out, lse);
+    for (const Tensor* x : {&out, &lse, &dk, &dv}) keep(*x);
+  }
+  return all;
+}
+
+TEST(FloatMode, GradientsAndDecodingGiveTheSameBits) {
+  for (const int threads : {1, 3}) {
+    const std::vector<std::byte> expected = train_and_decode(threads);
+    for (const unsigned mode : kModes) {
+      const WithMode caller(mode);
+      const std::vector<std::byte> found = train_and_decode(threads);
+      EXPECT_EQ(_mm_getcsr() & ~kFlags, mode);
+      EXPECT_TRUE(found == expected) << "mode " << std::hex << mode << ", " << threads << " threads";
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "support/targets.h"
 
 namespace headlight::testing {
 
@@ -19,10 +20,6 @@ class KernelTest : public ::testing::TestWithParam<SimdTarget> {
     return kernels::kernels_for(GetParam()).of<T>();
   }
 };
-
-inline std::string target_name(const ::testing::TestParamInfo<SimdTarget>& row) {
-  return std::string(name_of(row.param));
-}
 
 // 64-byte aligned elements, which the kernels ask of scratch.
 template <class T>

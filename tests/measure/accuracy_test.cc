@@ -40,6 +40,15 @@ TEST_F(AccuracyTest, SeesOneWrongElement) {
   EXPECT_EQ(exact.scaled_error(out_.view()), std::numeric_limits<double>::infinity());
 }
 
+TEST(ScaledError, IsZeroWithinTheSlackAndInfiniteForANan) {
+  const RowBound row{.keys = 4, .hardness = 1};  // u·(1 + 1 + 2)·size
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(scaled_error(1.5, 1, 0x1p-24, row, 1, 0.5), 0);
+  EXPECT_EQ(scaled_error(1.5, 1, 0.125, row, 2, 0.25), 0.25);
+  EXPECT_EQ(scaled_error(nan, 1, 0x1p-24, row, 1, 10), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(scaled_error(1, nan, 0x1p-24, row, 1, 10), std::numeric_limits<double>::infinity());
+}
+
 TEST_F(AccuracyTest, SeesAMaskThatIsOffByOne) {
   AttentionOptions wrong = options_;
   wrong.visible.right = 1;

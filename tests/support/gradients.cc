@@ -27,13 +27,6 @@ const double* row_of(const Tensor& x, Index b, Index h, Index t) {
   return x.as<double>() + ((b * x.dim(1) + h) * x.dim(2) + t) * x.dim(3);
 }
 
-double half_unit(DType dtype, double x) {
-  if (dtype != DType::f16 && dtype != DType::bf16) return 0;
-  const int digits = dtype == DType::f16 ? 11 : 8, lowest = dtype == DType::f16 ? -14 : -126;
-  const int exponent = x > 0 ? std::max(std::ilogb(x), lowest) : lowest;
-  return std::ldexp(1.0, exponent - digits);
-}
-
 }  // namespace
 
 BackwardInputs::BackwardInputs(const Instance& x)
@@ -130,25 +123,20 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
   const double *q = row_of(q_, b, h, s.q_start + i), *g = row_of(dout, b, h, s.q_start + i),
                *mix = row_of(out, b, h, s.q_start + i);
   const bool f64 = c_.dtype == DType::f64;
-  const double u = f64 ? 0x1p-53 : 0x1p-24, flush = f64 ? 0x1p-1021 : 0x1p-125,
+  const double u = measure::rounding_unit(c_.dtype), flush = measure::flushed_weight(c_.dtype),
                least = f64 ? 0x1p-1074 : 0x1p-149;
 
   struct Term {
     double raw = 0, slope = 1, weight = 0, kept = 1;
   };
   std::vector<Term> terms;
-  double hardness = 0, sink = 0;
+  double hardness = measure::row_bound(p, s, h, i, keys).hardness, sink = 0;
   for (const Index j : keys) {
     const double* k = row_of(k_, b, kv, s.k_start + j);
     Term t;
-    double magnitude = 0;
     long double dot = 0;
-    for (Index d = 0; d < p.dim; ++d) {
-      dot += static_cast<long double>(q[d]) * k[d];
-      magnitude += std::abs(q[d]) * std::abs(k[d]);
-    }
+    for (Index d = 0; d < p.dim; ++d) dot += static_cast<long double>(q[d]) * k[d];
     long double x = p.scale * dot;
-    magnitude *= std::abs(p.scale);
     if (o.softcap > 0) {
       const long double bent = std::tanh(x / o.softcap);
       t.slope = static_cast<double>(1 - bent * bent);
@@ -157,21 +145,13 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
     if (!o.alibi_slopes.empty()) {
       const double far = std::abs(static_cast<double>(i + s.offset - j));
       x -= static_cast<long double>(o.alibi_slopes.at(h)) * far;
-      magnitude += std::abs(o.alibi_slopes.at(h)) * far;
     }
-    if (p.bias.data != nullptr) {
-      x += broadcast_at(p.bias, s.item, h, i, j);
-      magnitude += std::abs(broadcast_at(p.bias, s.item, h, i, j));
-    }
-    hardness = std::max(hardness, magnitude);
+    if (p.bias.data != nullptr) x += broadcast_at(p.bias, s.item, h, i, j);
     t.weight = static_cast<double>(std::exp(x - lse));
     t.kept = kept_factor(o.dropout, s, h, i, j);
     terms.push_back(t);
   }
-  if (!o.sinks.empty()) {
-    sink = std::exp(o.sinks.at(h) - lse);
-    hardness += std::abs(o.sinks.at(h));
-  }
+  if (!o.sinks.empty()) sink = std::exp(o.sinks.at(h) - lse);
   // Terms of one sign round the same way: a dot product is then off by up to dim/4 of its K', not √dim/4.
   if (c_.data == Data::constant || c_.data == Data::one_hot) hardness *= 1 + static_cast<double>(p.dim) / 64;
   // A weight is exp(score - lse), and lse as a number of its own has the rounding of |score|: where that
@@ -243,8 +223,7 @@ Verdict GradientTruth::check(const Gradients& found, DType dtype) const {
 void GradientTruth::check_one(const char* name, const GuardedTensor& tensor, const Sums& truth, DType dtype,
                               Verdict& verdict) const {
   if (tensor.view().empty() || !verdict.problem.empty()) return;
-  const double u = dtype == DType::f64 ? 0x1p-53 : 0x1p-24,
-               least = dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;
+  const double u = measure::rounding_unit(dtype), least = dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;
   const DType stored = tensor.view().dtype();
   const double most = stored == DType::f64 ? kInf : stored == DType::f16 ? 65504 : 3.3e38;
   std::size_t n = 0;
@@ -264,11 +243,13 @@ void GradientTruth::check_one(const char* name, const GuardedTensor& tensor, con
       if (std::isfinite(x)) complain(", not ", value);
       continue;
     }
-    const double slack = sum.flush + least * (sum.terms + 4) +
-                         half_unit(stored, std::max(std::abs(value), std::isfinite(x) ? std::abs(x) : 0));
+    const double slack =
+        sum.flush + least * (sum.terms + 4) +
+        measure::half_step(stored, std::max(std::abs(value), std::isfinite(x) ? std::abs(x) : 0));
     const double off = std::abs(x - value);
     if (std::abs(value) + slack > most && (std::isinf(x) || off <= slack)) continue;
-    const double over = std::max(0.0, off - slack), error = over == 0 ? 0 : over / (u * sum.size);
+    // Not max(0, off - slack), which is 0 for a NaN.
+    const double over = off <= slack ? 0 : off - slack, error = over == 0 ? 0 : over / (u * sum.size);
     if (!(error <= 16)) {
       complain(", not ", value, ": scaled error ", error, " (size ", sum.size, ", ", sum.terms, " terms)");
     } else {

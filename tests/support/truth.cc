@@ -23,23 +23,6 @@ Tensor exact_copy(const ConstTensorView& x) {
   return copy;
 }
 
-double broadcast_at(const Broadcast& b, Index s, Index h, Index i, Index j) {
-  const ConstTensorView view(b.data, b.dtype, {1, 1, 1, 1},
-                             {b.stride[0], b.stride[1], b.stride[2], b.stride[3]});
-  return view.at(s, h, i, j);
-}
-
-std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i) {
-  std::vector<Index> keys;
-  const Range range = p.keys_for(s, i);
-  for (Index j = range.begin; j < range.end; ++j) {
-    if (p.mask.data != nullptr && broadcast_at(p.mask, s.item, h, i, j) == 0) continue;
-    if (p.bias.data != nullptr && broadcast_at(p.bias, s.item, h, i, j) == -kInf) continue;
-    keys.push_back(j);
-  }
-  return keys;
-}
-
 double kept_factor(const Dropout& dropout, const Sequence& s, Index h, Index i, Index j) {
   if (dropout.rate == 0) return 1;
   const bool kept = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer).keeps(s.item, h, i, j);
@@ -94,12 +77,6 @@ ExactRow exact_row(const Problem& p, const Sequence& s, Index h, Index i, const 
 
 }  // namespace
 
-double scaled_error(double found, double truth, double u, const RowBound& row, double size, double slack) {
-  const double error = std::max(0.0, std::abs(found - truth) - slack);
-  const double unit = u * (1 + row.hardness + std::sqrt(static_cast<double>(row.keys))) * size;
-  return error == 0 ? 0 : error / unit;
-}
-
 Truth::Truth(const Instance& instance)
     : instance_(instance),
       q_(exact_copy(instance.q.view())),
@@ -116,37 +93,26 @@ Truth::Truth(const Instance& instance)
 
 void Truth::find_bounds() {
   const Problem& p = problem_;
-  const AttentionOptions& o = *p.options;
   bounds_.resize(static_cast<std::size_t>(p.q.dim(0) * p.q_heads * p.q_total));
+  sharp_.resize(bounds_.size());
   for (Index n = 0; n < p.sequences; ++n) {
     const Sequence s = p.sequence(n);
     for (Index h = 0; h < p.q_heads; ++h)
       for (Index i = 0; i < s.q_len; ++i) {
-        RowBound row;
         const std::vector<Index> keys = keys_of(p, s, h, i);
-        row.keys = static_cast<Index>(keys.size());
-        double* size = const_cast<double*>(row_of(size_, s.batch, h, s.q_start + i));
-        double* reach = const_cast<double*>(row_of(reach_, s.batch, h, s.q_start + i));
-        const double* query = row_of(q_, s.batch, h, s.q_start + i);
+        const Index token = s.q_start + i;
+        bounds_[row_number(s.batch, h, token)] = measure::row_bound(p, s, h, i, keys);
+        auto* size = const_cast<double*>(row_of(size_, s.batch, h, token));
+        auto* reach = const_cast<double*>(row_of(reach_, s.batch, h, token));
         for (const Index j : keys) {
-          const double* key = row_of(k_, s.batch, h / p.group, s.k_start + j);
           const double* value = row_of(v_, s.batch, h / p.group, s.k_start + j);
-          double magnitude = 0;
-          for (Index d = 0; d < p.dim; ++d) magnitude += std::abs(query[d]) * std::abs(key[d]);
-          magnitude *= std::abs(p.scale);
-          if (!o.alibi_slopes.empty())
-            magnitude += std::abs(o.alibi_slopes.at(h)) * std::abs(static_cast<double>(i + s.offset - j));
-          if (p.bias.data != nullptr) magnitude += std::abs(broadcast_at(p.bias, s.item, h, i, j));
-          row.hardness = std::max(row.hardness, magnitude);
-          const double kept = kept_factor(o.dropout, s, h, i, j);
+          const double kept = kept_factor(p.options->dropout, s, h, i, j);
           const double weight = truth_.weights.view().at(s.item, h, i, j) * kept;
           for (Index d = 0; d < p.value_dim; ++d) {
             size[d] += weight * std::abs(value[d]);
             reach[d] += std::abs(value[d]) * std::max(1.0, kept);
           }
         }
-        if (!o.sinks.empty()) row.hardness += std::abs(o.sinks.at(h));
-        bounds_[static_cast<std::size_t>((s.batch * p.q_heads + h) * p.q_total + s.q_start + i)] = row;
       }
   }
 }
@@ -163,7 +129,7 @@ void Truth::sharpen() {
       for (Index i = 0; i < s.q_len; ++i) {
         const Index token = s.q_start + i;
         if (number++ % step != 0 || std::isnan(truth_.lse.view().at(s.batch, h, token))) continue;
-        RowBound& row = bounds_[static_cast<std::size_t>((s.batch * p.q_heads + h) * p.q_total + token)];
+        const RowBound& row = bound(s.batch, h, token);
         const ExactRow exact = exact_row(p, s, h, i, keys_of(p, s, h, i));
         for (Index d = 0; d < p.value_dim; ++d) {
           const auto out = static_cast<double>(exact.out[static_cast<std::size_t>(d)]);
@@ -175,7 +141,7 @@ void Truth::sharpen() {
           truth_.out.view().set(s.batch, h, token, d, out);
         }
         truth_.lse.view().set(s.batch, h, token, static_cast<double>(exact.lse));
-        row.sharp = true;
+        sharp_[row_number(s.batch, h, token)] = true;
       }
   }
 }
@@ -187,8 +153,8 @@ class Truth::Judge {
       : t_(truth),
         found_(found),
         c_(truth.instance_.c),
-        u_(c_.dtype == DType::f64 ? 0x1p-53 : 0x1p-24),
-        flush_(c_.dtype == DType::f64 ? 0x1p-1021 : 0x1p-125),
+        u_(measure::rounding_unit(c_.dtype)),
+        flush_(measure::flushed_weight(c_.dtype)),
         least_(c_.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149) {}
 
   Verdict run() {
@@ -265,11 +231,12 @@ class Truth::Judge {
     double slack = flush_ * t_.reach_.at(b, h, i, d) + least_ * static_cast<double>(row.keys + 4);
     if (row.keys == 0) slack = 0;
     if (c_.dtype == DType::f16 || c_.dtype == DType::bf16) {
-      slack += half_unit(std::max(std::abs(truth), std::isfinite(found) ? std::abs(found) : 0));
+      slack +=
+          measure::half_step(c_.dtype, std::max(std::abs(truth), std::isfinite(found) ? std::abs(found) : 0));
       if (c_.dtype == DType::f16 && std::isinf(found) && std::abs(truth) + slack >= 65520) return;
     }
     const double error = scaled_error(found, truth, u_, row, size, slack);
-    double allowed = c_.dtype != DType::f64 ? 4 : row.sharp ? 8 : 12;
+    double allowed = c_.dtype != DType::f64 ? 4 : t_.sharp_[t_.row_number(b, h, i)] ? 8 : 12;
     if (one_sign()) allowed = std::max(allowed, growth());
     if (!(error <= allowed)) {
       complain("out[", b, ",", h, ",", i, ",", d, "] is ", found, ", not ", truth, ": scaled error ", error,
@@ -283,12 +250,6 @@ class Truth::Judge {
       complain("out[", b, ",", h, ",", i, ",", d, "] is ", found, ", not ", truth, ": 1e-6 of ", size,
                " is the limit");
     }
-  }
-
-  [[nodiscard]] double half_unit(double x) const {
-    const int digits = c_.dtype == DType::f16 ? 11 : 8, lowest = c_.dtype == DType::f16 ? -14 : -126;
-    const int exponent = x > 0 ? std::max(std::ilogb(x), lowest) : lowest;
-    return std::ldexp(1.0, exponent - digits);
   }
 
   // Weights, what each key received, and the heaviest keys.

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
+#include "attention/page_pool.h"
 #include "attention/tile_plan.h"
 #include "headlight/kv_cache.h"
 #include "kernels/cache_tile.h"
@@ -26,38 +26,6 @@ struct PageLayout {
   [[nodiscard]] Index tile(Index head, Index key) const {
     return (head * (page_keys / tile_keys) + key / tile_keys) * tile_bytes;
   }
-};
-
-struct Page {
-  std::byte* data = nullptr;
-  Index users = 0;  // items that have it; written only when it is one
-};
-
-// Pages of one size. Memory comes in large pieces, on large pages where the system has them, and is kept
-// until the end.
-class PagePool {
- public:
-  explicit PagePool(Index page_bytes) : page_bytes_(page_bytes) {}
-  // After this, `count` calls of take() cannot fail. Throws Error{resource}.
-  void reserve(Index count);
-  [[nodiscard]] Page* take() noexcept;
-  void drop(Page* page) noexcept {
-    if (--page->users == 0) free_.push_back(page);  // room for all was reserved
-  }
-  [[nodiscard]] Index in_use() const noexcept { return static_cast<Index>(pages_.size() - free_.size()); }
-
- private:
-  struct Unmap {
-    std::size_t bytes = 0;
-    void operator()(std::byte* p) const noexcept;
-  };
-  using Piece = std::unique_ptr<std::byte, Unmap>;
-  [[nodiscard]] static Piece map(std::size_t bytes);
-
-  Index page_bytes_;
-  std::vector<Piece> pieces_;
-  std::vector<std::unique_ptr<Page>> pages_;
-  std::vector<Page*> free_;
 };
 
 struct CacheItem {
@@ -96,6 +64,9 @@ class CacheStore {
   [[nodiscard]] Index pages_for(Index item, Index count) const;
   void truncate(Index item, Index length) noexcept;
   void share(Index from, Index to, Index length);
+  void fork(Index item);
+  // Tokens [keys) of one item, dequantised: [kv_head, token, dim]; an empty view is not written.
+  void read(Index item, Range keys, const TensorView& k, const TensorView& v) const;
 
  private:
   void leave_window(Index item) noexcept;

@@ -1,0 +1,41 @@
+// A folder as one result: written under another name beside its place, flushed to the disk, and renamed when it
+// is complete. Whoever looks sees the old one, the new one, or none; never a half.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headlight::io {
+
+class FolderWriter {
+ public:
+  // Makes an empty temporary folder in `parent`. Every failure here and below is Error{file}.
+  FolderWriter(const std::string& parent, const std::string& name);
+  ~FolderWriter();  // removes what was not committed
+  FolderWriter(const FolderWriter&) = delete;
+  FolderWriter& operator=(const FolderWriter&) = delete;
+
+  // Files one after the other: begin, write as often as needed, end (which flushes it to the disk).
+  void begin(const std::string& file);
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void end();
+
+  // Gives the folder its name. A folder of that name is replaced in one step and then removed.
+  void commit();
+
+ private:
+  std::string parent_, name_, temporary_, file_;
+  int fd_ = -1;
+};
+
+// Removes temporary folders and half-removed ones that a killed process left in `parent`; others are left alone.
+void remove_leftovers(const std::string& parent) noexcept;
+// Removes a folder of files so that it is never seen half-empty under its name.
+void remove_folder(const std::string& parent, const std::string& name) noexcept;
+// Makes renames and removals in a folder last. Throws Error{file}.
+void flush_folder(const std::string& path);
+
+}  // namespace headlight::io

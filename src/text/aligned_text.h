@@ -1,0 +1,78 @@
+// Text on its way through a tokenizer, and where each of its bytes comes from. Untouched text is a view
+// of the original; the first change makes a copy with one origin per byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/unicode.h"
+
+namespace headlight::text {
+
+struct Range {
+  std::uint32_t begin = 0, end = 0;  // bytes
+  [[nodiscard]] std::uint32_t size() const noexcept { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+enum class Origins { track, forget };  // forget: nobody asks where tokens come from
+
+class AlignedText {
+ public:
+  AlignedText() = default;
+  // `text` stands at `base` in the original and must outlive this.
+  AlignedText(std::string_view text, std::uint32_t base, Origins origins)
+      : view_(text), base_(base), tracked_(origins == Origins::track) {}
+
+  [[nodiscard]] std::string_view text() const noexcept { return untouched_ ? view_ : std::string_view(own_); }
+  [[nodiscard]] std::string_view text(Range range) const noexcept {
+    return text().substr(range.begin, range.size());
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(text().size()); }
+  [[nodiscard]] bool tracked() const noexcept { return tracked_; }
+  [[nodiscard]] std::uint32_t base() const noexcept { return base_; }
+
+  // The original bytes that the byte at `at` belongs to: whole characters, always. Unknown when not tracked.
+  [[nodiscard]] Range origin(std::uint32_t at) const noexcept;
+  // The original bytes of a range that is not empty.
+  [[nodiscard]] Range origin(Range range) const noexcept {
+    return {origin(range.begin).begin, origin(range.end - 1).end};
+  }
+
+  // A part as a text of its own. It must not outlive this one.
+  [[nodiscard]] AlignedText part(Range range) const;
+
+ private:
+  friend class Rewriter;
+  std::string_view view_ = {};
+  std::string own_ = {};
+  std::vector<Range> origins_ = {};
+  std::uint32_t base_ = 0;
+  bool untouched_ = true, tracked_ = false;
+};
+
+// Makes the next text from left to right out of pieces of the last one and of new characters.
+class Rewriter {
+ public:
+  explicit Rewriter(const AlignedText& from);
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(to_.own_.size()); }
+  // The bytes of `range` as they are.
+  void keep(Range range);
+  // New text that stands for the original bytes `origin`.
+  void put(std::string_view text, Range origin);
+  void put(char32_t code, Range origin);
+
+  [[nodiscard]] AlignedText finish() { return std::move(to_); }
+
+ private:
+  const AlignedText& from_;
+  AlignedText to_;
+};
+
+// Bytes of any kind as well-formed text: ill-formed ones are U+FFFD, and remember what they were.
+[[nodiscard]] AlignedText well_formed(std::string_view bytes, Origins origins);
+
+}  // namespace headlight::text

@@ -1,0 +1,56 @@
+// Normalizers: the text that the vocabulary was made for. Every step keeps track of where its
+// characters come from, in the way that Hugging Face's tokenizers do, so that offsets agree.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/aligned_text.h"
+#include "text/charsmap.h"
+#include "text/parts.h"
+#include "text/pattern.h"
+
+namespace headlight::text {
+
+class Normalizer {
+ public:
+  // Throws Error{input} for patterns and tables that cannot be used.
+  explicit Normalizer(const std::vector<NormalizerStep>& steps);
+
+  // Throws Error{input} when the text would grow beyond 16 times its size and a megabyte.
+  void apply(AlignedText& text) const;
+  [[nodiscard]] std::string apply(std::string_view text) const;
+  [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
+
+ private:
+  struct Step {
+    NormalizerStep settings;
+    std::optional<Finder> finder;
+    std::shared_ptr<const CharsmapTable> charsmap;
+  };
+  std::vector<Step> steps_;
+};
+
+// Writes characters in the place of others. `change` 0: in the place of the next one; -n: of the next
+// one, and n more are dropped; 1: new, beside the one before.
+class Transformer {
+ public:
+  explicit Transformer(const AlignedText& from, Rewriter& to, std::uint32_t at = 0)
+      : from_(from), to_(to), at_(at) {}
+  void put(char32_t code, int change);
+  void drop(int characters);
+
+ private:
+  const AlignedText& from_;
+  Rewriter& to_;
+  std::uint32_t at_;
+};
+
+// One of Unicode's four forms.
+void apply_form(UnicodeForm form, AlignedText& text);
+// SentencePiece's table, grapheme by grapheme.
+void apply_charsmap(const CharsmapTable& table, AlignedText& text);
+
+}  // namespace headlight::text

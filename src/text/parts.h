@@ -1,0 +1,195 @@
+// What a tokenizer is made of, as plain data: the sections of a tokenizer.json and their settings.
+// Files become parts, training makes parts, and make_tokenizer() turns parts into something that runs.
+// A sequence of steps is a vector; a sequence within a sequence is the same thing written flat.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+#include "text/token_table.h"
+
+namespace headlight::text {
+
+struct Pattern {
+  std::string text;
+  bool regex = false;  // else the text itself
+};
+
+// Normalizers: text to text.
+enum class UnicodeForm { nfc, nfd, nfkc, nfkd };
+struct Lowercase {};
+struct StripAccents {};
+struct BertCleaning {
+  bool clean_text = true, chinese = true, lowercase = true;
+  std::optional<bool> strip_accents = std::nullopt;  // as `lowercase` unless given
+};
+struct Replace {
+  Pattern pattern;
+  std::string content;
+};
+struct Prepend {
+  std::string text;
+};
+struct StripEnds {
+  bool left = true, right = true;
+};
+struct Charsmap {
+  std::string bytes;  // SentencePiece's precompiled table of replacements
+};
+struct NmtCleaning {};
+struct BytesAsCharacters {};  // every byte becomes the character that stands for it
+using NormalizerStep = std::variant<UnicodeForm, Lowercase, StripAccents, BertCleaning, Replace, Prepend,
+                                    StripEnds, Charsmap, NmtCleaning, BytesAsCharacters>;
+
+// Pre-tokenizers: text to words.
+struct ByteLevel {
+  bool add_prefix_space = true, trim_offsets = true, use_regex = true;
+};
+struct WordsAndSigns {};  // runs of \w, and runs of what is neither \w nor space ("Whitespace")
+struct WhitespaceSplit {};
+struct BertWords {};
+enum class PrependScheme { always, first, never };
+struct Metaspace {
+  std::string replacement = "\u2581";
+  PrependScheme scheme = PrependScheme::always;
+  bool split = true;
+};
+enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
+struct Split {
+  Pattern pattern;
+  SplitBehavior behavior = SplitBehavior::isolated;
+  bool invert = false;
+};
+struct Digits {
+  bool individual = false;
+};
+struct Punctuation {
+  SplitBehavior behavior = SplitBehavior::isolated;
+};
+struct Delimiter {
+  std::string character;
+};
+using PreTokenizerStep = std::variant<ByteLevel, WordsAndSigns, WhitespaceSplit, BertWords, Metaspace, Split,
+                                      Digits, Punctuation, Delimiter>;
+
+// Models: words to tokens.
+struct BpeParts {
+  struct Merge {
+    TokenId left = 0, right = 0, result = 0;
+  };
+  TokenTable vocab;
+  std::vector<Merge> merges;  // the earlier, the sooner
+  std::optional<std::string> unknown = std::nullopt;
+  std::string prefix = {};  // in front of every symbol but a word's first
+  std::string suffix = {};  // behind a word's last symbol
+  bool fuse_unknown = false, byte_fallback = false, ignore_merges = false;
+};
+struct UnigramParts {
+  TokenTable vocab;
+  std::vector<double> scores;  // by id: log probabilities
+  std::optional<TokenId> unknown = std::nullopt;
+  bool byte_fallback = false;
+};
+struct WordPieceParts {
+  TokenTable vocab;
+  std::string unknown = "[UNK]";
+  std::string prefix = "##";
+  std::size_t longest_word = 100;  // in characters; a longer one is unknown
+};
+struct WordLevelParts {
+  TokenTable vocab;
+  std::string unknown = "<unk>";
+};
+// SentencePiece's own way, from a .model file: no pre-tokenizer, scores decide.
+struct SentencePieceParts {
+  enum class Kind { unigram, bpe, words, characters } kind = Kind::unigram;
+  enum class Type : std::uint8_t { normal, unknown, control, user_defined, unused, byte };
+  TokenTable vocab;
+  std::vector<float> scores;  // by id
+  std::vector<Type> types;    // by id
+  TokenId unknown = 0;
+  bool byte_fallback = false;
+  std::string unknown_surface = " \u2047 ";
+};
+using ModelParts = std::variant<BpeParts, UnigramParts, WordPieceParts, WordLevelParts, SentencePieceParts>;
+
+// Post-processors: special tokens around the text.
+struct NamedToken {
+  std::string token;
+  TokenId id = 0;
+};
+struct TemplatePiece {
+  enum class Kind { special, first, second } kind = Kind::first;
+  std::string special = {};  // its key in Template::specials
+  std::int32_t type_id = 0;
+};
+struct Template {
+  struct Special {
+    std::string key;
+    std::vector<NamedToken> tokens;
+  };
+  std::vector<TemplatePiece> single, pair;
+  std::vector<Special> specials;
+};
+struct BertEnds {
+  NamedToken separator, classifier;
+};
+struct RobertaEnds {
+  NamedToken separator, classifier;
+  bool trim_offsets = true, add_prefix_space = true;
+};
+using PostProcessorStep = std::variant<Template, BertEnds, RobertaEnds, ByteLevel>;
+
+// Decoders: tokens to text.
+struct JoinWordPieces {
+  std::string prefix = "##";
+  bool cleanup = true;
+};
+struct JoinSuffixed {
+  std::string suffix = "</w>";
+};
+struct JoinBytes {};  // <0xE2> and friends
+struct Fuse {};
+struct StripCharacters {
+  std::string content = " ";
+  std::size_t start = 0, stop = 0;
+};
+struct JoinCtc {
+  std::string pad = "<pad>", word_delimiter = "|";
+  bool cleanup = true;
+};
+using DecoderStep = std::variant<ByteLevel, Metaspace, JoinWordPieces, JoinSuffixed, JoinBytes, Fuse, Replace,
+                                 StripCharacters, JoinCtc>;
+
+// Tokens that are found in the text before anything else happens to it.
+struct AddedToken {
+  TokenId id = 0;
+  std::string content;
+  bool single_word = false;             // only with no word character beside it
+  bool lstrip = false, rstrip = false;  // takes the white space beside it
+  bool normalized = false;              // looked for after normalization
+  bool special = false;
+};
+
+struct TokenizerParts {
+  std::vector<AddedToken> added;
+  std::vector<NormalizerStep> normalizer;
+  std::vector<PreTokenizerStep> pre_tokenizer;
+  ModelParts model;
+  std::vector<PostProcessorStep> post_processor;
+  std::vector<DecoderStep> decoder;  // none: tokens joined with spaces
+};
+
+// The vocabulary of whichever model it is.
+[[nodiscard]] const TokenTable& vocab_of(const ModelParts& model);
+
+// Checks that the parts fit together and makes them run. Throws Error{input}.
+[[nodiscard]] Tokenizer make_tokenizer(TokenizerParts parts);
+// The parts of a tokenizer, to be written to a file.
+[[nodiscard]] const TokenizerParts& parts_of(const Tokenizer& tokenizer);
+
+}  // namespace headlight::text

@@ -1,0 +1,124 @@
+#include "text/pre_tokenizer.h"
+
+#include <algorithm>
+
+#include "text/byte_characters.h"
+#include "text/split.h"
+
+namespace headlight::text {
+namespace {
+
+// The text again, made of what `change` puts in the place of each range; what lies between is dropped.
+template <class Change>
+void rewrite(Words& words, const Change& change) {
+  Rewriter to(words.text);
+  for (Range& range : words.ranges) {
+    const std::uint32_t begin = to.size();
+    change(to, range);
+    range = {begin, to.size()};
+  }
+  words.text = to.finish();
+}
+
+// Is this the start of the whole original text?
+bool at_start(const Words& words, Range range) { return words.text.base() == 0 && range.begin == 0; }
+
+void add_prefix_space(Words& words) {
+  const auto wants = [&](Range range) { return words.text.text()[range.begin] != ' '; };
+  if (std::none_of(words.ranges.begin(), words.ranges.end(), wants)) return;
+  rewrite(words, [&](Rewriter& to, Range range) {
+    if (wants(range)) to.put(" ", words.text.origin(range.begin));
+    to.keep(range);
+  });
+}
+
+void apply_metaspace(const Metaspace& step, const std::optional<Finder>& finder, Words& words) {
+  const std::string_view text = words.text.text();
+  rewrite(words, [&](Rewriter& to, Range range) {
+    const bool prepend = step.scheme == PrependScheme::always ||
+                         (step.scheme == PrependScheme::first && at_start(words, range));
+    if (prepend && text[range.begin] != ' ' && !words.text.text(range).starts_with(step.replacement))
+      to.put(step.replacement, words.text.origin(range.begin));
+    std::uint32_t kept = range.begin;
+    for (std::uint32_t at = range.begin; at < range.end; ++at) {
+      if (text[at] != ' ') continue;
+      if (at > kept) to.keep({kept, at});
+      to.put(step.replacement, words.text.origin(at));
+      kept = at + 1;
+    }
+    if (range.end > kept) to.keep({kept, range.end});
+  });
+  if (step.split) split(words, *finder, {.behavior = SplitBehavior::merged_with_next});
+}
+
+void bytes_to_characters(Words& words) {
+  rewrite(words, [&](Rewriter& to, Range range) {
+    for (std::uint32_t at = range.begin; at < range.end; ++at)
+      to.put(character_of(static_cast<unsigned char>(words.text.text()[at])), words.text.origin(at));
+  });
+}
+
+void apply_byte_level(const ByteLevel& step, const std::optional<Finder>& finder, Words& words, bool last) {
+  if (step.add_prefix_space) add_prefix_space(words);
+  if (finder) split(words, *finder, {.behavior = SplitBehavior::isolated});
+  if (!last) bytes_to_characters(words);
+}
+
+std::optional<Finder> finder_of(const PreTokenizerStep& step) {
+  if (const auto* bytes = std::get_if<ByteLevel>(&step); bytes != nullptr && bytes->use_regex)
+    return Finder({std::string(gpt2_pattern()), true});
+  if (const auto* by_pattern = std::get_if<Split>(&step)) return Finder(by_pattern->pattern);
+  if (const auto* spaces = std::get_if<Metaspace>(&step)) return Finder({spaces->replacement, false});
+  if (const auto* delimiter = std::get_if<Delimiter>(&step)) return Finder({delimiter->character, false});
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_bert_punctuation(char32_t code) noexcept {
+  if (code < 0x80)
+    return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') || (code >= '[' && code <= '`') ||
+           (code >= '{' && code <= '~');
+  return is_one_of(code, kPunctuation);
+}
+
+PreTokenizer::PreTokenizer(const std::vector<PreTokenizerStep>& steps) {
+  for (const PreTokenizerStep& step : steps) steps_.push_back({step, finder_of(step)});
+  ends_in_bytes_ = !steps.empty() && std::holds_alternative<ByteLevel>(steps.back());
+}
+
+void PreTokenizer::apply(Words& words) const {
+  for (std::size_t i = 0; i < steps_.size(); ++i) apply_one(steps_[i], words, i + 1 == steps_.size());
+}
+
+void PreTokenizer::apply_one(const Step& step, Words& words, bool last) const {
+  const auto is_space = [](char32_t c) { return is_one_of(c, kSpace); };
+  const auto visit = [&](const auto& s) {
+    using T = std::decay_t<decltype(s)>;
+    if constexpr (std::is_same_v<T, ByteLevel>) {
+      apply_byte_level(s, step.finder, words, last);
+    } else if constexpr (std::is_same_v<T, WordsAndSigns>) {
+      split_at(words, is_space, SplitBehavior::removed);
+      split_at(
+          words, [](char32_t c) { return !is_word_character(c); }, SplitBehavior::contiguous);
+    } else if constexpr (std::is_same_v<T, WhitespaceSplit>) {
+      split_at(words, is_space, SplitBehavior::removed);
+    } else if constexpr (std::is_same_v<T, BertWords>) {
+      split_at(words, is_space, SplitBehavior::removed);
+      split_at(words, is_bert_punctuation, SplitBehavior::isolated);
+    } else if constexpr (std::is_same_v<T, Metaspace>) {
+      apply_metaspace(s, step.finder, words);
+    } else if constexpr (std::is_same_v<T, Split>) {
+      split(words, *step.finder, {.behavior = s.behavior, .invert = s.invert});
+    } else if constexpr (std::is_same_v<T, Digits>) {
+      split_at(words, is_numeric, s.individual ? SplitBehavior::isolated : SplitBehavior::contiguous);
+    } else if constexpr (std::is_same_v<T, Punctuation>) {
+      split_at(words, is_bert_punctuation, s.behavior);
+    } else {
+      split(words, *step.finder, {.behavior = SplitBehavior::removed});
+    }
+  };
+  std::visit(visit, step.settings);
+}
+
+}  // namespace headlight::text

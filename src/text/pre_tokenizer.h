@@ -1,0 +1,41 @@
+// Cuts normalized text into the words that the model sees one by one.
+#pragma once
+
+#include <vector>
+
+#include "text/aligned_text.h"
+#include "text/parts.h"
+#include "text/pattern.h"
+
+namespace headlight::text {
+
+struct Words {
+  AlignedText text;
+  std::vector<Range> ranges;  // none empty, in order; what was removed lies between them
+};
+
+class PreTokenizer {
+ public:
+  // Throws Error{input} for patterns that cannot be used.
+  explicit PreTokenizer(const std::vector<PreTokenizerStep>& steps);
+
+  // `words` comes as one range over all of the text.
+  void apply(Words& words) const;
+  // The last step turns bytes into characters. It is left to the model, which sees the bytes instead.
+  [[nodiscard]] bool ends_in_bytes() const noexcept { return ends_in_bytes_; }
+
+ private:
+  struct Step {
+    PreTokenizerStep settings;
+    std::optional<Finder> finder;
+  };
+  void apply_one(const Step& step, Words& words, bool last) const;
+
+  std::vector<Step> steps_;
+  bool ends_in_bytes_ = false;
+};
+
+// Punctuation as BERT sees it: \p{P} and every sign of ASCII.
+[[nodiscard]] bool is_bert_punctuation(char32_t code) noexcept;
+
+}  // namespace headlight::text

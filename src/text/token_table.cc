@@ -1,0 +1,80 @@
+#include "text/token_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace headlight::text {
+namespace {
+
+// Ids may be this sparse: a file of n tokens cannot ask for more than 4·n + 4096 places.
+constexpr std::size_t kSparse = 4, kSlack = 4096;
+
+std::uint64_t mixed(std::uint64_t x) noexcept {
+  x ^= x >> 32;
+  x *= 0xD6E8FEB86659FD93U;
+  x ^= x >> 32;
+  return x;
+}
+
+}  // namespace
+
+std::uint64_t hash_of(std::string_view text) noexcept {
+  std::uint64_t hash = 0x9E3779B97F4A7C15U ^ text.size();
+  const char* at = text.data();
+  std::size_t left = text.size();
+  for (; left >= 8; left -= 8, at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    hash = mixed(hash ^ word) * 0x9FB21C651E98DF25U;
+  }
+  if (left > 0) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, left);
+    hash = mixed(hash ^ word) * 0x9FB21C651E98DF25U;
+  }
+  return mixed(hash);
+}
+
+void TokenTable::reserve(std::size_t tokens, std::size_t bytes) {
+  announced_ = std::max(announced_, tokens);
+  bytes_.reserve(bytes);
+  places_.reserve(tokens);
+  while (slots_.size() < 2 * tokens) grow();
+}
+
+std::size_t TokenTable::slot_of(std::string_view token) const noexcept {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = static_cast<std::size_t>(hash_of(token)) & mask;
+  while (slots_[slot] >= 0 && this->token(slots_[slot]) != token) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void TokenTable::grow() {
+  slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), -1);
+  for (TokenId id = 0; id < size(); ++id)
+    if (has(id)) slots_[slot_of(token(id))] = id;
+}
+
+TokenTable::Added TokenTable::add(std::string_view token, TokenId id) {
+  const std::size_t most = kSparse * std::max(announced_, count_ + 1) + kSlack;
+  if (id < 0 || static_cast<std::size_t>(id) >= most) return Added::id_too_large;
+  if (has(id)) return Added::id_taken;
+  if (find(token)) return Added::token_taken;
+  if (slots_.size() < 2 * (count_ + 1)) grow();
+  if (id >= size()) places_.resize(static_cast<std::size_t>(id) + 1);
+  places_[static_cast<std::size_t>(id)] = {bytes_.size(), static_cast<std::uint32_t>(token.size()), true};
+  bytes_ += token;
+  ++count_;
+  slots_[slot_of(token)] = id;
+  return Added::yes;
+}
+
+std::optional<TokenId> TokenTable::find(std::string_view token) const noexcept {
+  if (slots_.empty()) return std::nullopt;
+  const std::int32_t id = slots_[slot_of(token)];
+  if (id < 0) return std::nullopt;
+  return id;
+}
+
+}  // namespace headlight::text

@@ -1,0 +1,131 @@
+#include "text/tokenizer_model.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headlight/error.h"
+
+namespace headlight {
+
+using namespace text;
+
+TokenizerModel::TokenizerModel(TokenizerParts parts)
+    : parts_(std::move(parts)),
+      normalizer_(parts_.normalizer),
+      pre_tokenizer_(parts_.pre_tokenizer),
+      added_(parts_.added, [this](std::string_view content) { return normalizer_.apply(content); }),
+      model_(make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Unit::bytes : Unit::characters)),
+      decoder_(parts_.decoder),
+      size_(vocab_of(parts_.model).size()) {
+  for (const AddedToken& token : parts_.added) size_ = std::max(size_, token.id + 1);
+  if (const auto* unigram = std::get_if<UnigramParts>(&parts_.model)) unknown_surface_ = unigram->unknown;
+}
+
+std::string_view TokenizerModel::token(TokenId id) const noexcept {
+  if (const AddedToken* added = added_.find(id)) return added->content;
+  return vocab_of(parts_.model).token(id);
+}
+
+std::optional<TokenId> TokenizerModel::find(std::string_view token) const {
+  if (const AddedToken* added = added_.find(std::string(token))) return added->id;
+  return vocab_of(parts_.model).find(token);
+}
+
+bool TokenizerModel::is_special(TokenId id) const noexcept {
+  const AddedToken* added = added_.find(id);
+  return added != nullptr && added->special;
+}
+
+Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
+  if (text.size() > std::numeric_limits<std::uint32_t>::max() / 2)
+    throw Error(ErrorKind::resource, "tokenizer.size",
+                "tokenizer: a text of more than 2 GiB; cut it into parts");
+  const AlignedText whole = well_formed(text, origins);
+  Encoded out;
+  const WordCachePool::Lease cache = caches_.borrow();
+  each_part(whole, AddedTokens::Stage::original, out, [&](AlignedText part) {
+    normalizer_.apply(part);
+    each_part(part, AddedTokens::Stage::normalized, out, [&](AlignedText inner) {
+      Words words{std::move(inner), {}};
+      words.ranges = {{0, words.text.size()}};
+      pre_tokenizer_.apply(words);
+      encode_words(words, *cache, out);
+    });
+  });
+  return out;
+}
+
+// Added tokens go to `out`; what is between them, to `use`.
+template <class Use>
+void TokenizerModel::each_part(const AlignedText& text, AddedTokens::Stage stage, Encoded& out,
+                               const Use& use) const {
+  std::vector<AddedTokens::Part> parts;
+  added_.find(text.text(), stage, parts);
+  if (parts.size() == 1 && parts[0].token == nullptr) return use(text);
+  for (const auto& [range, token] : parts) {
+    if (token == nullptr) {
+      use(text.part(range));
+    } else {
+      Token found{token->id, {}, -1, 0, false};
+      if (text.tracked()) {
+        found.origin = text.origin(range);
+        if (text.text(range) != token->content) add_surface(found, text.text(range), out);
+      }
+      out.tokens.push_back(found);
+    }
+  }
+}
+
+void TokenizerModel::encode_words(const Words& words, WordCache& cache, Encoded& out) const {
+  const std::string_view cut = model_->safe_cut();
+  out.tokens.reserve(out.tokens.size() + words.ranges.size());
+  for (const Range range : words.ranges) {
+    if (cut.empty()) {
+      encode_word(words, range, cache, out);
+      continue;
+    }
+    const std::string_view word = words.text.text(range);
+    std::size_t from = 0;
+    for (std::size_t at = word.find(cut, 1); at != std::string_view::npos;
+         at = word.find(cut, at + cut.size())) {
+      if (word.substr(0, at).ends_with(cut)) continue;
+      encode_word(
+          words,
+          {range.begin + static_cast<std::uint32_t>(from), range.begin + static_cast<std::uint32_t>(at)},
+          cache, out);
+      from = at;
+    }
+    encode_word(words, {range.begin + static_cast<std::uint32_t>(from), range.end}, cache, out);
+  }
+}
+
+void TokenizerModel::encode_word(const Words& words, Range range, WordCache& cache, Encoded& out) const {
+  for (const Piece& piece : cache.pieces(words.text.text(range), *model_)) {
+    Token token{piece.id, {}, -1, 0, false};
+    if (words.text.tracked()) {
+      const Range place{range.begin + piece.begin, range.begin + piece.end};
+      token.origin = words.text.origin(place);
+      if (unknown_surface_ == piece.id) add_surface(token, words.text.text(place), out);
+    }
+    out.tokens.push_back(token);
+  }
+}
+
+void TokenizerModel::add_surface(Token& token, std::string_view surface, Encoded& out) {
+  token.surface = static_cast<std::int32_t>(out.surfaces.size());
+  out.surfaces.emplace_back(surface);
+}
+
+std::string TokenizerModel::decode(std::span<const TokenId> ids, SpecialTokens special) const {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (const TokenId id : ids) {
+    const AddedToken* added = added_.find(id);
+    if (added == nullptr && !vocab_of(parts_.model).has(id)) continue;
+    if (added != nullptr && added->special && special == SpecialTokens::leave_out) continue;
+    tokens.emplace_back(token(id));
+  }
+  return decoder_.decode(std::move(tokens));
+}
+
+}  // namespace headlight

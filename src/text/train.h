@@ -1,0 +1,52 @@
+// Tokenizers learned from text. One pass over the texts, then all happens on counted words; the result
+// depends on the texts and the options alone.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+#include "text/parts.h"
+
+namespace headlight::text {
+
+// Puts the next text into its argument; false when there is none. Texts may be lines, documents or
+// pieces of files: words never reach from one text into the next.
+using TextSource = std::function<bool(std::string& text)>;
+
+enum class TokenizerKind { bpe, unigram, word_piece, characters, bytes };
+
+struct TokenizerTraining {
+  TokenizerKind kind = TokenizerKind::bpe;
+  std::int32_t vocab = 8192;  // ids in all, special tokens included; fewer when the text has no more to give
+  std::vector<std::string> special = {"<pad>", "<s>", "</s>", "<unk>", "<mask>"};  // ids 0, 1, 2 …
+  std::string around = {};  // what encode() puts around a text: "<s> $A </s>"; empty: nothing
+  bool lowercase = false;
+  std::int64_t min_frequency = 2;  // pairs, pieces and characters that are rarer are not learned
+  // Called now and then: what is being done, and how much of it (0 … 1; below 0: nobody knows).
+  std::function<void(std::string_view doing, double done)> progress = {};
+};
+
+// The special tokens that a kind of tokenizer usually has.
+[[nodiscard]] std::vector<std::string> usual_special_tokens(TokenizerKind kind);
+
+// Throws Error{usage} for options that cannot be met, Error{input} when the texts hold nothing.
+[[nodiscard]] Tokenizer train_tokenizer(const TextSource& texts, const TokenizerTraining& options);
+
+// A text and how often it was seen.
+struct CountedWord {
+  std::string word;
+  std::int64_t count = 0;
+};
+
+// The three algorithms, on words in any order that does not change (train_tokenizer sorts them).
+// Ids 0 … special-1 are taken; the vocabulary of the result begins with them.
+[[nodiscard]] BpeParts train_bpe(const std::vector<CountedWord>& words, const TokenizerTraining& options);
+[[nodiscard]] WordPieceParts train_word_piece(const std::vector<CountedWord>& words,
+                                              const TokenizerTraining& options);
+[[nodiscard]] UnigramParts train_unigram(const std::vector<CountedWord>& words,
+                                         const TokenizerTraining& options);
+
+}  // namespace headlight::text

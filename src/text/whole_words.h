@@ -1,0 +1,31 @@
+// Models that look words up: WordPiece, which cuts greedily from the left, and plain word lists.
+#pragma once
+
+#include "text/byte_trie.h"
+#include "text/word_model.h"
+
+namespace headlight::text {
+
+class WordPiece : public WordModel {
+ public:
+  WordPiece(const WordPieceParts& parts, Unit unit);
+  void encode(std::string_view word, std::vector<Piece>& out) const override;
+
+ private:
+  const WordPieceParts& parts_;
+  Unit unit_;
+  ByteTrie trie_;
+  ByteTrie::Node continued_;  // where words go on: behind the prefix
+};
+
+class WordLevel : public WordModel {
+ public:
+  WordLevel(const WordLevelParts& parts, Unit unit) : parts_(parts), unit_(unit) {}
+  void encode(std::string_view word, std::vector<Piece>& out) const override;
+
+ private:
+  const WordLevelParts& parts_;
+  Unit unit_;
+};
+
+}  // namespace headlight::text

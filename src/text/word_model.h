@@ -1,0 +1,33 @@
+// A model turns one word into tokens. It knows nothing of texts, special tokens or other words.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/parts.h"
+
+namespace headlight::text {
+
+struct Piece {
+  TokenId id = 0;
+  std::uint32_t begin = 0, end = 0;  // bytes of the word
+};
+
+class WordModel {
+ public:
+  virtual ~WordModel() = default;
+  // Appends the tokens of a word that is not empty.
+  virtual void encode(std::string_view word, std::vector<Piece>& out) const = 0;
+  // A character before which the word may be cut without changing a token, unless the same character
+  // stands before it. Texts without pre-tokenizer are one long word; cut, its parts are found in the cache.
+  [[nodiscard]] virtual std::string_view safe_cut() const noexcept { return {}; }
+};
+
+// What one symbol of a word is: a character, or one byte where the pre-tokenizer ends in bytes.
+enum class Unit { characters, bytes };
+
+[[nodiscard]] std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Unit unit);
+
+}  // namespace headlight::text

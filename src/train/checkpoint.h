@@ -1,0 +1,67 @@
+// A run between two steps, on disk: a folder that other programs can load as a model (config.json,
+// model.safetensors, tokenizer.json), with the optimizer's state (training.safetensors) and everything else
+// that is needed to go on with the same bits (checkpoint.json). Every file and every tensor has a checksum.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/trainable.h"
+#include "train/adamw.h"
+
+namespace headlight::train {
+
+inline constexpr std::int64_t kCheckpointVersion = 1;
+
+// A file of training data as it was when the run began.
+struct DataFile {
+  std::string path;
+  std::uint64_t bytes = 0;  // of the text, after decompression
+  std::string hash;
+  bool operator==(const DataFile&) const = default;
+};
+
+// What a run knows besides its parameters and its recipe. No clock is in it.
+struct Progress {
+  std::int64_t step = 0;    // updates done
+  std::int64_t tokens = 0;  // targets learnt from
+  double smoothed = 0;      // running mean of the loss, before its correction for the start
+  double best_loss = std::numeric_limits<double>::infinity();
+  std::int64_t best_step = 0;
+  std::int64_t stale = 0;           // evaluations since the best one
+  std::uint64_t metrics_bytes = 0;  // length and checksum of metrics.jsonl at that moment
+  std::string metrics_hash;
+};
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+// The parts of a run that a checkpoint is made of. `adam` may be null: a model to use, not to go on from.
+struct CheckpointParts {
+  models::Trainable* model = nullptr;
+  AdamW* adam = nullptr;
+  std::string tokenizer_json;  // empty: none
+  Facts recipe;                // every setting as text
+  std::vector<DataFile> data;
+};
+
+// Appears under `parent`/`name` whole or not at all. Throws Error{file}.
+void save_checkpoint(const std::string& parent, const std::string& name, const CheckpointParts& parts,
+                     const Progress& progress);
+
+struct LoadRules {
+  std::vector<std::string> may_differ = {};  // settings that do not change what is computed
+  bool data_may_differ = false;
+};
+
+// Checks everything, then overwrites parameters and optimizer. Throws Error{input}: checkpoint.damaged (another
+// one may be good), checkpoint.version, checkpoint.differs, checkpoint.data (this run must not be continued so).
+[[nodiscard]] Progress load_checkpoint(const std::string& folder, const CheckpointParts& parts,
+                                       const LoadRules& rules = {});
+
+// The tokenizer.json that a checkpoint was saved with, empty when it has none; checked.
+[[nodiscard]] std::string checkpoint_tokenizer(const std::string& folder);
+
+}  // namespace headlight::train

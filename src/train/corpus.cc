@@ -1,0 +1,157 @@
+#include "train/corpus.h"
+
+#include <algorithm>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "io/gzip.h"
+#include "io/hash.h"
+
+namespace headlight::train {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::input, "data.form", concat(escaped(path), ": ", what));
+}
+
+void check_utf8(const std::string& path, std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text.substr(at));
+    if (length == 0) refuse(path, concat("is not UTF-8 (byte ", at, ")"));
+    at += length;
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!text.empty() && space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+void split(std::string_view text, const std::string& separator, std::vector<std::string>& documents) {
+  if (separator.empty()) {
+    documents.emplace_back(text);
+    return;
+  }
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (const std::string_view document = trimmed(text.substr(0, end)); !document.empty())
+      documents.emplace_back(document);
+    text.remove_prefix(std::min(text.size(), end + separator.size()));
+  }
+}
+
+// The last `share` of all bytes becomes the evaluation text: whole documents, or the end of the only one.
+void set_aside(CorpusText& corpus, double share) {
+  if (share <= 0) return;
+  if (corpus.train.size() == 1) {
+    std::string& text = corpus.train.front();
+    auto cut = static_cast<std::size_t>(static_cast<double>(text.size()) * (1 - share));
+    while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) ++cut;
+    corpus.valid.push_back(text.substr(cut));
+    text.resize(cut);
+    return;
+  }
+  std::size_t total = 0, taken = 0;
+  for (const std::string& document : corpus.train) total += document.size();
+  while (corpus.train.size() > 1 && static_cast<double>(taken) < share * static_cast<double>(total)) {
+    taken += corpus.train.back().size();
+    corpus.valid.push_back(std::move(corpus.train.back()));
+    corpus.train.pop_back();
+  }
+  std::reverse(corpus.valid.begin(), corpus.valid.end());
+}
+
+}  // namespace
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return lines;
+}
+
+std::string DataReader::read(const std::string& path) {
+  std::string text;
+  try {
+    text = io::read_text(path);
+  } catch (const Error& error) {
+    // The recipe names it, so it is the recipe's data that is refused.
+    if (error.kind() != ErrorKind::file) throw;
+    throw Error(ErrorKind::input, "data.file", error.what());
+  }
+  if (text.empty()) refuse(path, "is empty");
+  check_utf8(path, text);
+  files_.push_back({path, text.size(), io::hash_text(text)});
+  return text;
+}
+
+std::vector<std::string> DataReader::documents(const std::vector<std::string>& paths,
+                                               const std::string& separator) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) split(read(path), separator, all);
+  return all;
+}
+
+CorpusText DataReader::read_texts(const DataRecipe& recipe) {
+  CorpusText corpus;
+  corpus.train = documents(recipe.train, recipe.separator);
+  corpus.valid = documents(recipe.valid, recipe.separator);
+  set_aside(corpus, recipe.valid_share);
+  return corpus;
+}
+
+void DataReader::read_columns(const std::string& path, bool swap,
+                              std::vector<std::pair<std::string, std::string>>& pairs) {
+  const std::string text = read(path);
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    ++number;
+    if (line.empty()) continue;
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos)
+      refuse(path, concat("has no tab between two sentences (line ", number, ")"));
+    // Further columns, such as a licence notice, are not part of the pair.
+    const std::string_view first = line.substr(0, tab), rest = line.substr(tab + 1);
+    const std::string_view second = rest.substr(0, rest.find('\t'));
+    if (swap) pairs.emplace_back(second, first);
+    else pairs.emplace_back(first, second);
+  }
+}
+
+void DataReader::read_line_by_line(const std::string& source, const std::string& target, bool swap,
+                                   std::vector<std::pair<std::string, std::string>>& pairs) {
+  const std::string first = read(source), second = read(target);
+  const std::vector<std::string_view> a = lines_of(first), b = lines_of(second);
+  if (a.size() != b.size())
+    refuse(target, concat("has ", b.size(), " lines; ", escaped(source, 100), " has ", a.size()));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (swap) pairs.emplace_back(b[i], a[i]);
+    else pairs.emplace_back(a[i], b[i]);
+  }
+}
+
+PairText DataReader::read_pairs(const DataRecipe& recipe) {
+  PairText text;
+  for (const std::string& path : recipe.train) read_columns(path, recipe.swap, text.train);
+  for (std::size_t i = 0; i < recipe.train_source.size(); ++i)
+    read_line_by_line(recipe.train_source[i], recipe.train_target[i], recipe.swap, text.train);
+  for (const std::string& path : recipe.valid) read_columns(path, recipe.swap, text.valid);
+  for (std::size_t i = 0; i < recipe.valid_source.size(); ++i)
+    read_line_by_line(recipe.valid_source[i], recipe.valid_target[i], recipe.swap, text.valid);
+  const auto aside = static_cast<std::size_t>(static_cast<double>(text.train.size()) * recipe.valid_share);
+  text.valid.insert(text.valid.end(),
+                    std::make_move_iterator(text.train.end() - static_cast<std::ptrdiff_t>(aside)),
+                    std::make_move_iterator(text.train.end()));
+  text.train.resize(text.train.size() - aside);
+  return text;
+}
+
+}  // namespace headlight::train

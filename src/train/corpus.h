@@ -1,0 +1,45 @@
+// Training data from files, plain or compressed, checked before anything is learnt from it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "train/checkpoint.h"
+#include "train/recipe.h"
+
+namespace headlight::train {
+
+struct PairText {
+  std::vector<std::pair<std::string, std::string>> train, valid;
+};
+
+struct CorpusText {
+  std::vector<std::string> train, valid;  // documents; one per file without a separator
+};
+
+// What files hold, and what they were when they were read. A file that cannot be used is Error{input} with its
+// name: missing, a folder, empty, not UTF-8.
+class DataReader {
+ public:
+  [[nodiscard]] CorpusText read_texts(const DataRecipe& recipe);
+  [[nodiscard]] PairText read_pairs(const DataRecipe& recipe);
+  [[nodiscard]] const std::vector<DataFile>& files() const noexcept { return files_; }
+
+ private:
+  [[nodiscard]] std::string read(const std::string& path);
+  [[nodiscard]] std::vector<std::string> documents(const std::vector<std::string>& paths,
+                                                   const std::string& separator);
+  void read_columns(const std::string& path, bool swap,
+                    std::vector<std::pair<std::string, std::string>>& pairs);
+  void read_line_by_line(const std::string& source, const std::string& target, bool swap,
+                         std::vector<std::pair<std::string, std::string>>& pairs);
+
+  std::vector<DataFile> files_;
+};
+
+// Lines without their ends, "\n" or "\r\n"; an end at the very end makes no line.
+[[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
+
+}  // namespace headlight::train

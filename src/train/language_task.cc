@@ -1,0 +1,140 @@
+#include "train/language_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/concat.h"
+#include "headlight/error.h"
+#include "train/dice.h"
+
+namespace headlight::train {
+namespace {
+
+void check(const Corpus& corpus, Index window) {
+  const auto size = static_cast<Index>(corpus.train.size());
+  if (size < window) {
+    throw Error(ErrorKind::input, "data.short",
+                concat("data: the training text has ", size, " tokens; one window needs ", window,
+                       "\n  Give more text or a smaller context."));
+  }
+}
+
+Index evaluated(const Corpus& corpus, const WindowConfig& config) {
+  const auto size = static_cast<Index>(corpus.valid.size());
+  return config.evaluation_tokens > 0 ? std::min(size, config.evaluation_tokens) : size;
+}
+
+std::string amounts(const Corpus& corpus, const WindowConfig& config) {
+  return fmt::format("{} training tokens, {} for evaluation; {} windows of {} tokens a batch",
+                     corpus.train.size(), evaluated(corpus, config), config.rows, config.context);
+}
+
+}  // namespace
+
+LanguageTask::LanguageTask(Corpus corpus, const WindowConfig& config)
+    : corpus_(std::move(corpus)), config_(config) {
+  check(corpus_, config.context + 1);
+}
+
+namespace {
+
+void add_window(const TokenId* window, Index size, models::Batch& batch) {
+  batch.input.append({window, static_cast<std::size_t>(size)});
+  batch.targets.insert(batch.targets.end(), window + 1, window + 1 + size);
+}
+
+}  // namespace
+
+void LanguageTask::training_batch(std::int64_t number, models::Batch& batch) const {
+  clear(batch);
+  Dice dice(config_.seed, Purpose::batches, static_cast<std::uint64_t>(number));
+  const Index places = static_cast<Index>(corpus_.train.size()) - config_.context;
+  for (Index row = 0; row < config_.rows; ++row)
+    add_window(corpus_.train.data() + dice.below(places), config_.context, batch);
+}
+
+Index LanguageTask::evaluation_batches() const {
+  const Index asked = evaluated(corpus_, config_) - 1, per_batch = config_.rows * config_.context;
+  return asked < 1 ? 0 : (asked + per_batch - 1) / per_batch;
+}
+
+void LanguageTask::evaluation_batch(Index number, models::Batch& batch) const {
+  clear(batch);
+  const Index end = evaluated(corpus_, config_) - 1;
+  Index at = number * config_.rows * config_.context;
+  for (Index row = 0; row < config_.rows && at < end; ++row, at += config_.context)
+    add_window(corpus_.valid.data() + at, std::min(config_.context, end - at), batch);
+}
+
+double LanguageTask::epochs(std::int64_t batches) const {
+  return static_cast<double>(batches) * static_cast<double>(config_.rows * config_.context) /
+         static_cast<double>(corpus_.train.size());
+}
+
+std::string LanguageTask::describe() const { return amounts(corpus_, config_); }
+
+MaskedTask::MaskedTask(Corpus corpus, const WindowConfig& config, const MaskConfig& mask)
+    : corpus_(std::move(corpus)), config_(config), mask_(mask) {
+  if (inner() < 1)
+    throw Error(ErrorKind::usage, "data.context", "data: the context leaves no room for a token");
+  check(corpus_, inner());
+}
+
+void MaskedTask::add(const TokenId* window, Index size, Dice& dice, models::Batch& batch) const {
+  std::vector<std::int32_t>& ids = batch.input.ids;
+  const auto put = [&](TokenId id, TokenId target) {
+    ids.push_back(id);
+    batch.targets.push_back(target);
+  };
+  if (mask_.first) put(*mask_.first, models::kIgnored);
+  for (Index i = 0; i < size; ++i) {
+    if (dice.uniform() >= mask_.share) {
+      put(window[i], models::kIgnored);
+      continue;
+    }
+    const double choice = dice.uniform();
+    TokenId shown = window[i];
+    if (choice < mask_.replaced) shown = mask_.mask;
+    else if (choice < mask_.replaced + mask_.random)
+      shown = static_cast<TokenId>(dice.below(config_.vocabulary));
+    put(shown, window[i]);
+  }
+  if (mask_.last) put(*mask_.last, models::kIgnored);
+  batch.input.starts.push_back(batch.input.size());
+}
+
+void MaskedTask::training_batch(std::int64_t number, models::Batch& batch) const {
+  clear(batch);
+  Dice place(config_.seed, Purpose::batches, static_cast<std::uint64_t>(number));
+  Dice dice(config_.seed, Purpose::masking, static_cast<std::uint64_t>(number));
+  const Index places = static_cast<Index>(corpus_.train.size()) - inner() + 1;
+  for (Index row = 0; row < config_.rows; ++row)
+    add(corpus_.train.data() + place.below(places), inner(), dice, batch);
+}
+
+Index MaskedTask::evaluation_batches() const {
+  const Index per_batch = config_.rows * inner();
+  return (evaluated(corpus_, config_) + per_batch - 1) / per_batch;
+}
+
+void MaskedTask::evaluation_batch(Index number, models::Batch& batch) const {
+  clear(batch);
+  Dice dice(config_.seed, Purpose::evaluation, static_cast<std::uint64_t>(number));
+  const Index end = evaluated(corpus_, config_);
+  Index at = number * config_.rows * inner();
+  for (Index row = 0; row < config_.rows && at < end; ++row, at += inner())
+    add(corpus_.valid.data() + at, std::min(inner(), end - at), dice, batch);
+}
+
+double MaskedTask::epochs(std::int64_t batches) const {
+  return static_cast<double>(batches) * static_cast<double>(config_.rows * inner()) /
+         static_cast<double>(corpus_.train.size());
+}
+
+std::string MaskedTask::describe() const {
+  return fmt::format("{}; {:.0f} % of the tokens are asked for", amounts(corpus_, config_),
+                     100 * mask_.share);
+}
+
+}  // namespace headlight::train

@@ -1,0 +1,77 @@
+// A text, window by window: the next token (language model), or tokens that were hidden (masked language model).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+#include "train/task.h"
+
+namespace headlight::train {
+
+struct WindowConfig {
+  Index context = 0;  // tokens of a window
+  Index rows = 0;     // windows of a batch
+  Index vocabulary = 0;
+  std::uint64_t seed = 0;
+  Index evaluation_tokens = 0;  // at most; 0: all
+};
+
+struct Corpus {
+  std::vector<TokenId> train, valid;
+};
+
+// Training windows begin anywhere; evaluation windows stand side by side and cover the text once.
+class LanguageTask : public Task {
+ public:
+  // Throws Error{input} when the text is shorter than one window.
+  LanguageTask(Corpus corpus, const WindowConfig& config);
+
+  void training_batch(std::int64_t number, models::Batch& batch) const override;
+  [[nodiscard]] Index evaluation_batches() const override;
+  void evaluation_batch(Index number, models::Batch& batch) const override;
+  [[nodiscard]] Index vocabulary() const override { return config_.vocabulary; }
+  [[nodiscard]] Index longest_source() const override { return 0; }
+  [[nodiscard]] Index longest_input() const override { return config_.context; }
+  [[nodiscard]] double epochs(std::int64_t batches) const override;
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  Corpus corpus_;
+  WindowConfig config_;
+};
+
+struct MaskConfig {
+  double share = 0.15;    // of the tokens are asked for; of these …
+  double replaced = 0.8;  // … become `mask`,
+  double random = 0.1;    // … become any token; the rest stays as it is
+  TokenId mask = 0;
+  std::optional<TokenId> first = {}, last = {};  // stand around a window, never asked for: [CLS], [SEP]
+};
+
+class MaskedTask : public Task {
+ public:
+  MaskedTask(Corpus corpus, const WindowConfig& config, const MaskConfig& mask);
+
+  void training_batch(std::int64_t number, models::Batch& batch) const override;
+  [[nodiscard]] Index evaluation_batches() const override;
+  void evaluation_batch(Index number, models::Batch& batch) const override;
+  [[nodiscard]] Index vocabulary() const override { return config_.vocabulary; }
+  [[nodiscard]] Index longest_source() const override { return 0; }
+  [[nodiscard]] Index longest_input() const override { return config_.context; }
+  [[nodiscard]] double epochs(std::int64_t batches) const override;
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  // Tokens of the text in a window, without `first` and `last`.
+  [[nodiscard]] Index inner() const { return config_.context - (mask_.first ? 1 : 0) - (mask_.last ? 1 : 0); }
+  void add(const TokenId* window, Index size, class Dice& dice, models::Batch& batch) const;
+
+  Corpus corpus_;
+  WindowConfig config_;
+  MaskConfig mask_;
+};
+
+}  // namespace headlight::train

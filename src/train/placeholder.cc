@@ -1,1 +1,0 @@
-// CMake wants one source file until this layer has its own.

@@ -1,0 +1,144 @@
+#include "train/recipe.h"
+
+namespace headlight::train {
+namespace {
+
+constexpr double kBelowOne = 0.999999;
+
+ModelRecipe read_model(Settings& s) {
+  ModelRecipe m;
+  m.kind = s.choice("model.kind", {"decoder", "llama", "encoder", "encoder-decoder"}, true);
+  m.preset = s.text("model.preset", "");
+  const auto size = [&](const char* key) -> std::optional<Index> {
+    return s.maybe_whole(std::string("model.") + key, WholeRange{1, 1 << 20});
+  };
+  m.width = size("width");
+  m.layers = size("layers");
+  m.encoder_layers = size("encoder_layers");
+  m.heads = size("heads");
+  m.kv_heads = size("kv_heads");
+  m.inner = size("inner");
+  m.context = s.whole("model.context", 0, {0, 1 << 22});
+  m.dropout = s.real("model.dropout", 0, {0, kBelowOne});
+  m.attention_dropout = s.real("model.attention_dropout", 0, {0, kBelowOne});
+  m.positions = s.choice("model.positions", {"", "none", "learned", "sinusoidal", "rope", "alibi"});
+  m.norm = s.choice("model.norm", {"", "layer", "rms"});
+  m.norm_place = s.choice("model.norm_place", {"", "before", "after"});
+  m.activation = s.choice("model.activation", {"", "relu", "gelu", "gelu_tanh", "silu"});
+  m.gated = s.maybe_boolean("model.gated");
+  m.bias = s.maybe_boolean("model.bias");
+  m.tied = s.maybe_boolean("model.tied");
+  return m;
+}
+
+TokenizerRecipe read_tokenizer(Settings& s) {
+  TokenizerRecipe t;
+  t.file = s.text("tokenizer.file", "");
+  t.kind = s.choice("tokenizer.kind", {"bpe", "characters", "bytes", "unigram", "wordpiece"});
+  t.vocabulary = s.whole("tokenizer.vocabulary", 8000, {16, 1 << 20});
+  if (!t.file.empty() && s.has("tokenizer.kind"))
+    s.refuse("tokenizer.kind", "tokenizer.file is given: it has its own kind");
+  return t;
+}
+
+DataRecipe read_data(Settings& s) {
+  DataRecipe d;
+  d.task = s.choice("data.task",
+                    {"language", "masked", "translation", "copy", "reverse", "recall", "induction"}, true);
+  d.train = s.texts("data.train");
+  d.valid = s.texts("data.valid");
+  d.train_source = s.texts("data.train_source");
+  d.train_target = s.texts("data.train_target");
+  d.valid_source = s.texts("data.valid_source");
+  d.valid_target = s.texts("data.valid_target");
+  d.valid_share = s.real("data.valid_share", 0, {0, 0.9});
+  d.separator = s.text("data.separator", "");
+  d.swap = s.boolean("data.swap", false);
+  d.batch = s.whole("data.batch", 16, {1, 1 << 20});
+  d.batch_tokens = s.whole("data.batch_tokens", 4000, {1, 1 << 24});
+  d.mask_share = s.real("data.mask_share", 0.15, {0.001, 1});
+  d.symbols = s.whole("data.symbols", 16, {2, 1 << 20});
+  d.length = s.whole("data.length", 16, {1, 1 << 20});
+  d.pairs = s.whole("data.pairs", 4, {1, 1 << 16});
+  d.evaluation_size = s.whole("data.evaluation_size", 0);
+  return d;
+}
+
+void check_data(const Settings& s, const DataRecipe& d) {
+  const bool text = d.task == "language" || d.task == "masked", pairs = d.task == "translation";
+  const bool split = !d.train_source.empty() || !d.train_target.empty();
+  if (text && d.train.empty()) s.refuse("data.train", "names no file to learn from");
+  if (pairs && d.train.empty() && !split)
+    s.refuse("data.train", "names no file with pairs; or give data.train_source and data.train_target");
+  if (pairs && !d.train.empty() && split)
+    s.refuse("data.train", "give one file with pairs, or a source and a target file, not both");
+  if (d.train_source.size() != d.train_target.size())
+    s.refuse("data.train_target", "needs as many files as data.train_source");
+  if (d.valid_source.size() != d.valid_target.size())
+    s.refuse("data.valid_target", "needs as many files as data.valid_source");
+  if (!pairs && split) s.refuse("data.train_source", "is for the task \"translation\"");
+  if (!d.valid.empty() && d.valid_share > 0) s.refuse("data.valid_share", "data.valid is given already");
+  if (!text && !pairs && !d.train.empty()) s.refuse("data.train", "this task makes its own data");
+}
+
+void read_training(Settings& s, Recipe& r) {
+  TrainerConfig& t = r.trainer;
+  t.seed = static_cast<std::uint64_t>(s.whole("seed", 1, {0, std::numeric_limits<std::int64_t>::max()}));
+  t.steps = s.whole("train.steps", 1000, {1, 1'000'000'000});
+  t.accumulate = s.whole("train.accumulate", 1, {1, 4096});
+  t.clip = s.real("train.clip", 1);
+  t.label_smoothing = s.real("train.label_smoothing", 0, {0, 0.9});
+  const std::string schedule = s.choice("optimizer.schedule", {"cosine", "constant", "inverse-sqrt"});
+  for (const ScheduleKind kind :
+       {ScheduleKind::cosine, ScheduleKind::constant, ScheduleKind::inverse_square_root})
+    if (name_of(kind) == schedule) t.schedule.kind = kind;
+  t.schedule.peak = s.real("optimizer.learning_rate", 1e-3, {1e-12, 1e3});
+  t.schedule.floor = s.real("optimizer.min_learning_rate", t.schedule.peak / 10, {0, 1e3});
+  if (t.schedule.floor > t.schedule.peak)
+    s.refuse("optimizer.min_learning_rate", "is above optimizer.learning_rate");
+  t.schedule.warmup = s.whole("optimizer.warmup", 0);
+  t.schedule.steps = t.steps;
+  r.adam.beta1 = s.real("optimizer.beta1", 0.9, {0, kBelowOne});
+  r.adam.beta2 = s.real("optimizer.beta2", 0.999, {0, kBelowOne});
+  r.adam.epsilon = s.real("optimizer.epsilon", 1e-8, {1e-30, 1});
+  r.adam.weight_decay = s.real("optimizer.weight_decay", 0.01, {0, 1e3});
+  r.adam.average = s.real("optimizer.average", 0, {0, kBelowOne});
+}
+
+void read_output(Settings& s, Recipe& r) {
+  TrainerConfig& t = r.trainer;
+  t.evaluate_every = s.whole("evaluation.every", 250);
+  t.patience = s.whole("evaluation.patience", 0);
+  t.log_every = s.whole("output.log_every", 10, {1});
+  t.save_every = s.whole("output.save_every", 500);
+  t.keep = static_cast<std::size_t>(s.whole("output.keep", 2, {1, 1000}));
+  t.watch_every = s.whole("output.watch_every", 0);
+  r.watch = s.texts("output.watch");
+  r.out = s.text("output.folder", "");
+}
+
+}  // namespace
+
+Recipe read_recipe(Settings s) {
+  Recipe recipe;
+  recipe.model = read_model(s);
+  recipe.tokenizer = read_tokenizer(s);
+  recipe.data = read_data(s);
+  read_training(s, recipe);
+  read_output(s, recipe);
+  s.finish();
+  check_data(s, recipe.data);
+  recipe.facts = s.facts();
+  return recipe;
+}
+
+std::vector<std::string> free_settings() {
+  // Files are compared by their content, not by their name. Metrics are part of the result, so
+  // output.log_every and evaluation.every are not here.
+  return {"train.steps",        "output.save_every", "output.keep",       "output.watch",
+          "output.watch_every", "output.folder",     "data.train",        "data.valid",
+          "data.train_source",  "data.train_target", "data.valid_source", "data.valid_target",
+          "tokenizer.file"};
+}
+
+}  // namespace headlight::train

@@ -1,0 +1,68 @@
+// A whole training run on one page: model, tokenizer, data, optimizer, what to write and when. docs/guide/train.md
+// explains every setting.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/adamw.h"
+#include "train/settings.h"
+#include "train/trainer.h"
+
+namespace headlight::train {
+
+// What the recipe says of the model; what it leaves open follows from the kind.
+struct ModelRecipe {
+  std::string kind;    // "decoder", "encoder", "encoder-decoder", "gru", …: see kModelKinds
+  std::string preset;  // "transformer-base"; empty: none
+  std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner;
+  Index context = 0;  // longest sequence; 0: what the task needs
+  double dropout = 0, attention_dropout = 0;
+  std::string positions;   // "", "none", "learned", "sinusoidal", "rope", "alibi"
+  std::string norm;        // "", "layer", "rms"
+  std::string norm_place;  // "", "before", "after"
+  std::string activation;  // "", "relu", "gelu", "gelu_tanh", "silu"
+  std::optional<bool> gated, bias, tied;
+};
+
+struct TokenizerRecipe {
+  std::string file;  // a tokenizer.json; empty: one is made from the training text
+  std::string kind;  // "characters", "bytes", "bpe", "unigram", "wordpiece"
+  Index vocabulary = 8000;
+};
+
+struct DataRecipe {
+  std::string task;  // "language", "masked", "translation", "copy", "reverse", "recall", "induction"
+  std::vector<std::string> train, valid;                // text, or pairs with a tab between
+  std::vector<std::string> train_source, train_target;  // or line by line in two files
+  std::vector<std::string> valid_source, valid_target;
+  double valid_share = 0;  // of the training text, from its end, when there is no file for it
+  std::string separator;   // between documents: "<|endoftext|>"; empty: one text
+  bool swap = false;       // translate from the second column to the first
+  Index batch = 0;         // windows or sequences
+  Index batch_tokens = 0;  // translation: tokens of source and target
+  double mask_share = 0.15;
+  Index symbols = 16, length = 16, pairs = 4;  // synthetic tasks
+  Index evaluation_size = 0;                   // tokens, pairs or sequences at most; 0: all
+};
+
+struct Recipe {
+  ModelRecipe model;
+  TokenizerRecipe tokenizer;
+  DataRecipe data;
+  AdamWConfig adam;
+  TrainerConfig trainer;
+  std::vector<std::string> watch;  // sentences whose attention is written down
+  std::string out;                 // the run's folder; empty: runs/NAME
+  Facts facts;                     // every setting, for checkpoints
+};
+
+// Reads all settings and refuses unknown ones.
+[[nodiscard]] Recipe read_recipe(Settings settings);
+
+// Settings that may differ when a run is continued: they do not change what was computed so far.
+[[nodiscard]] std::vector<std::string> free_settings();
+
+}  // namespace headlight::train

@@ -1,0 +1,60 @@
+// The folder of one run: checkpoints, metrics, and a lock so that two runs never share it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/hash.h"
+
+namespace headlight::train {
+
+class RunFolder {
+ public:
+  // Makes the folder, with its parents, when it is missing. Refuses at once (Error{file}) what could not be
+  // written at the end, and a folder that another living process uses.
+  explicit RunFolder(std::string path);
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] static std::string checkpoint_name(std::int64_t step);  // "step-00000500"
+  // Names, newest first: by their step, never by a clock.
+  [[nodiscard]] std::vector<std::string> checkpoints() const;
+  // Leaves the newest `keep` checkpoints; removes what killed processes left behind.
+  void tidy(std::size_t keep) const noexcept;
+
+ private:
+  std::string path_;
+  int lock_ = -1;
+};
+
+// Lines of JSON that grow with a run. When the disk is full, lines wait in memory for the next attempt.
+class JsonLines {
+ public:
+  // Goes on after the first `keep_bytes`; what follows them is cut off.
+  JsonLines(const std::string& path, std::uint64_t keep_bytes);
+  ~JsonLines();
+  JsonLines(const JsonLines&) = delete;
+  JsonLines& operator=(const JsonLines&) = delete;
+
+  // False while lines wait.
+  bool append(const std::string& line);
+  // Everything to the disk. Throws Error{file}.
+  void flush();
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::string hash() const { return hash_.text(); }
+
+ private:
+  int write_waiting();
+
+  std::string path_;
+  int fd_ = -1;
+  std::uint64_t bytes_ = 0;
+  io::Hash64 hash_;
+  std::string waiting_;
+};
+
+}  // namespace headlight::train

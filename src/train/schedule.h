@@ -1,0 +1,24 @@
+// The learning rate of a step: a pure function, so that a resumed run needs no memory of it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace headlight::train {
+
+enum class ScheduleKind { constant, cosine, inverse_square_root };
+
+[[nodiscard]] std::string_view name_of(ScheduleKind kind) noexcept;  // "inverse-sqrt"
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::cosine;
+  double peak = 1e-3;
+  double floor = 0;         // cosine: what is left at the end
+  std::int64_t warmup = 0;  // steps of a straight climb to `peak`
+  std::int64_t steps = 0;   // cosine: where it ends
+
+  // `step` counts from 0. Cosine reaches `floor` at the last step and stays there.
+  [[nodiscard]] double rate(std::int64_t step) const;
+};
+
+}  // namespace headlight::train

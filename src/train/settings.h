@@ -1,0 +1,64 @@
+// Settings by dotted name, read strictly: every key must be asked for by somebody, with a type and a range.
+// TOML is one way to write them down; `--set a.b=value` is another.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "train/checkpoint.h"
+
+namespace headlight::train {
+
+struct WholeRange {
+  std::int64_t least = 0, most = std::numeric_limits<std::int32_t>::max();
+};
+struct RealRange {
+  double least = 0, most = std::numeric_limits<double>::max();
+};
+
+class Settings {
+ public:
+  // Throw Error{input} that names the file and the line, or Error{usage} for a bad `--set`.
+  [[nodiscard]] static Settings parse(std::string_view toml, const std::string& name);
+  [[nodiscard]] static Settings read(const std::string& path);
+  // "model.width=256", "data.train=[\"a.txt\"]", "model.kind=gru": a word needs no quotes.
+  void set(const std::string& assignment);
+
+  // The value of a key, or what stands for an absent one. Error{input} for the wrong type or range.
+  std::int64_t whole(const std::string& key, std::int64_t otherwise, const WholeRange& range = {});
+  std::optional<std::int64_t> maybe_whole(const std::string& key, const WholeRange& range = {});
+  double real(const std::string& key, double otherwise, const RealRange& range = {});
+  bool boolean(const std::string& key, bool otherwise);
+  std::optional<bool> maybe_boolean(const std::string& key);
+  std::string text(const std::string& key, const std::string& otherwise);
+  // One of `choices`; the first one when absent and not `required`.
+  std::string choice(const std::string& key, const std::vector<std::string>& choices, bool required = false);
+  std::vector<std::string> texts(const std::string& key);  // a list, or a single text
+  [[nodiscard]] bool has(const std::string& key) const { return values_.count(key) > 0; }
+
+  // Refuses keys that nobody asked for, and names the nearest one that somebody did.
+  void finish() const;
+  // Every key that was asked for with the value it got, in that order.
+  [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
+  // "RECIPE.toml: KEY: WHAT", for checks between settings.
+  [[noreturn]] void refuse(const std::string& key, const std::string& what) const;
+
+ private:
+  using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::string>>;
+  friend class SettingsReader;
+  const Value* ask(const std::string& key);
+  void note(const std::string& key, std::string value) { facts_.emplace_back(key, std::move(value)); }
+
+  std::string name_;
+  std::map<std::string, Value> values_;
+  std::vector<std::string> known_;
+  Facts facts_;
+};
+
+}  // namespace headlight::train

@@ -1,0 +1,169 @@
+#include "train/synthetic_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "headlight/error.h"
+#include "train/dice.h"
+
+namespace headlight::train {
+namespace {
+
+// Ids: 0 begins and 1 ends a list, 2 separates; symbols follow.
+constexpr std::int32_t kBegin = 0, kEnd = 1, kSeparator = 2, kFirst = 3;
+constexpr Index kNoise = 16;  // recall: different tokens between question and answer
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorKind::usage, "data.synthetic", "data: " + what);
+}
+
+// `count` different numbers below n.
+std::vector<std::int32_t> choose(Dice& dice, Index n, Index count) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    std::swap(all[i], all[i + static_cast<std::size_t>(dice.below(n - static_cast<Index>(i)))]);
+  all.resize(static_cast<std::size_t>(count));
+  return all;
+}
+
+}  // namespace
+
+std::string_view name_of(SyntheticKind kind) noexcept {
+  switch (kind) {
+    case SyntheticKind::copy: return "copy";
+    case SyntheticKind::reverse: return "reverse";
+    case SyntheticKind::recall: return "recall";
+    case SyntheticKind::induction: return "induction";
+  }
+  return "";
+}
+
+SyntheticTask::SyntheticTask(const SyntheticConfig& config) : config_(config) {
+  if (config.symbols < 2 || config.length < 1 || config.rows < 1)
+    refuse("a synthetic task needs 2 symbols, 1 token, 1 row");
+  if (config.kind == SyntheticKind::recall && (config.pairs < 1 || config.pairs > config.symbols))
+    refuse(fmt::format("recall cannot show {} different keys of {} symbols", config.pairs, config.symbols));
+  if (config.kind == SyntheticKind::induction && config.length < 8)
+    refuse("induction needs a length of 8 or more");
+  if (config.with_source && config.kind != SyntheticKind::copy && config.kind != SyntheticKind::reverse)
+    refuse(fmt::format("{} has no source: use a decoder", name_of(config.kind)));
+}
+
+void SyntheticTask::training_batch(std::int64_t number, models::Batch& batch) const {
+  Dice dice(config_.seed, Purpose::batches, static_cast<std::uint64_t>(number));
+  fill(dice, config_.rows, batch);
+}
+
+Index SyntheticTask::evaluation_batches() const {
+  return (config_.evaluation_rows + config_.rows - 1) / config_.rows;
+}
+
+void SyntheticTask::evaluation_batch(Index number, models::Batch& batch) const {
+  Dice dice(config_.seed, Purpose::evaluation, static_cast<std::uint64_t>(number));
+  fill(dice, std::min(config_.rows, config_.evaluation_rows - number * config_.rows), batch);
+}
+
+void SyntheticTask::fill(Dice& dice, Index rows, models::Batch& batch) const {
+  clear(batch);
+  for (Index row = 0; row < rows; ++row) {
+    switch (config_.kind) {
+      case SyntheticKind::copy:
+      case SyntheticKind::reverse: add_list(dice, batch); break;
+      case SyntheticKind::recall: add_recall(dice, batch); break;
+      case SyntheticKind::induction: add_induction(dice, batch); break;
+    }
+  }
+}
+
+void SyntheticTask::add_list(Dice& dice, models::Batch& batch) const {
+  std::vector<std::int32_t> list(static_cast<std::size_t>(1 + dice.below(config_.length)));
+  for (std::int32_t& x : list) x = kFirst + static_cast<std::int32_t>(dice.below(config_.symbols));
+  std::vector<std::int32_t>& ids = batch.input.ids;
+  ids.push_back(kBegin);
+  if (config_.with_source) {
+    batch.source.ids.insert(batch.source.ids.end(), list.begin(), list.end());
+    batch.source.ids.push_back(kEnd);
+    batch.source.starts.push_back(batch.source.size());
+  } else {
+    ids.insert(ids.end(), list.begin(), list.end());
+    ids.push_back(kSeparator);
+    batch.targets.insert(batch.targets.end(), list.size() + 1, models::kIgnored);
+  }
+  if (config_.kind == SyntheticKind::reverse) std::reverse(list.begin(), list.end());
+  ids.insert(ids.end(), list.begin(), list.end());
+  batch.input.starts.push_back(batch.input.size());
+  batch.targets.insert(batch.targets.end(), list.begin(), list.end());
+  batch.targets.push_back(kEnd);
+}
+
+// All pairs, the noise, then all keys in another order; only the values of these are asked for. Between a value
+// and the question about it lie at least `length` tokens.
+void SyntheticTask::add_recall(Dice& dice, models::Batch& batch) const {
+  const auto key = [](std::int32_t i) { return kFirst + i; };
+  const auto value = [this](std::int32_t i) {
+    return kFirst + static_cast<std::int32_t>(config_.symbols) + i;
+  };
+  const auto noise = static_cast<std::int32_t>(kFirst + 2 * config_.symbols);
+  const std::vector<std::int32_t> keys = choose(dice, config_.symbols, config_.pairs);
+  std::vector<std::int32_t> values(keys.size());
+  for (std::int32_t& v : values) v = static_cast<std::int32_t>(dice.below(config_.symbols));
+  const auto put = [&](std::int32_t id, std::int32_t target) {
+    batch.input.ids.push_back(id);
+    batch.targets.push_back(target);
+  };
+  put(kBegin, models::kIgnored);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    put(key(keys[i]), models::kIgnored);
+    put(value(values[i]), models::kIgnored);
+  }
+  for (Index i = 0; i < config_.length; ++i)
+    put(noise + static_cast<std::int32_t>(dice.below(kNoise)), models::kIgnored);
+  const std::vector<std::int32_t> order = choose(dice, config_.pairs, config_.pairs);
+  for (const std::int32_t i : order) {
+    const auto which = static_cast<std::size_t>(i);
+    put(key(keys[which]), value(values[which]));
+  }
+  batch.input.starts.push_back(batch.input.size());
+}
+
+// The piece has no symbol twice, so the answer is certain from its second round on. Its length differs from
+// sequence to sequence: looking a fixed number of tokens back does not help, one has to find the token itself.
+void SyntheticTask::add_induction(Dice& dice, models::Batch& batch) const {
+  const Index longest = std::min(config_.symbols, config_.length / 2),
+              shortest = std::max<Index>(2, longest / 2);
+  const Index period = shortest + dice.below(longest - shortest + 1);
+  const std::vector<std::int32_t> piece = choose(dice, config_.symbols, period);
+  for (Index i = 0; i < config_.length; ++i) {
+    batch.input.ids.push_back(kFirst + piece[static_cast<std::size_t>(i % period)]);
+    batch.targets.push_back(i < period ? models::kIgnored
+                                       : kFirst + piece[static_cast<std::size_t>((i + 1) % period)]);
+  }
+  batch.input.starts.push_back(batch.input.size());
+}
+
+Index SyntheticTask::vocabulary() const {
+  return kFirst + (config_.kind == SyntheticKind::recall ? 2 * config_.symbols + kNoise : config_.symbols);
+}
+
+Index SyntheticTask::longest_source() const { return config_.with_source ? config_.length + 1 : 0; }
+
+Index SyntheticTask::longest_input() const {
+  switch (config_.kind) {
+    case SyntheticKind::copy:
+    case SyntheticKind::reverse: return config_.with_source ? config_.length + 1 : 2 * config_.length + 2;
+    case SyntheticKind::recall: return 1 + 2 * config_.pairs + config_.length + config_.pairs;
+    case SyntheticKind::induction: return config_.length;
+  }
+  return 0;
+}
+
+std::string SyntheticTask::describe() const {
+  return fmt::format("{} with {} symbols, length {}; {} sequences a batch, {} for evaluation",
+                     name_of(config_.kind), config_.symbols, config_.length, config_.rows,
+                     config_.evaluation_rows);
+}
+
+}  // namespace headlight::train

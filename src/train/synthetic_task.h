@@ -1,0 +1,56 @@
+// Small tasks with a known answer, endless data, and one idea each. A model has understood when it is right
+// nearly always; chance is 1 / symbols.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "train/task.h"
+
+namespace headlight::train {
+
+enum class SyntheticKind {
+  copy,       // a b c | → a b c
+  reverse,    // a b c | → c b a
+  recall,     // keys with values, noise for `length` tokens, then the keys again: what was the value?
+  induction,  // a random piece again and again, of a length that nobody tells: what came after this token?
+};
+[[nodiscard]] std::string_view name_of(SyntheticKind kind) noexcept;
+
+struct SyntheticConfig {
+  SyntheticKind kind = SyntheticKind::copy;
+  Index symbols = 16;  // copy, reverse, induction: the alphabet. recall: so many keys and so many values
+  Index length =
+      16;  // copy, reverse: longest list. recall: distance of question and answer. induction: sequence
+  Index pairs = 4;  // recall: keys shown
+  Index rows = 16;  // sequences of a batch
+  Index evaluation_rows = 256;
+  bool with_source = false;  // for an encoder-decoder: the question is the source
+  std::uint64_t seed = 0;
+};
+
+class SyntheticTask : public Task {
+ public:
+  // Throws Error{usage} when the numbers do not fit together.
+  explicit SyntheticTask(const SyntheticConfig& config);
+
+  void training_batch(std::int64_t number, models::Batch& batch) const override;
+  [[nodiscard]] Index evaluation_batches() const override;
+  void evaluation_batch(Index number, models::Batch& batch) const override;
+  [[nodiscard]] Index vocabulary() const override;
+  [[nodiscard]] Index longest_source() const override;
+  [[nodiscard]] Index longest_input() const override;
+  [[nodiscard]] double epochs(std::int64_t) const override { return 0; }
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  void fill(class Dice& dice, Index rows, models::Batch& batch) const;
+  void add_list(Dice& dice, models::Batch& batch) const;
+  void add_recall(Dice& dice, models::Batch& batch) const;
+  void add_induction(Dice& dice, models::Batch& batch) const;
+
+  SyntheticConfig config_;
+};
+
+}  // namespace headlight::train

@@ -1,0 +1,211 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "io/folder_writer.h"
+#include "train/dice.h"
+
+namespace headlight::train {
+namespace {
+
+constexpr double kSmoothing = 0.98;  // the running mean looks about 50 steps back
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// A running mean starts at 0; divided by the weight it has seen, it is a mean from the first step on.
+double corrected(double smoothed, std::int64_t steps) {
+  return smoothed / (1 - std::pow(kSmoothing, static_cast<double>(steps)));
+}
+
+std::string step_line(const StepReport& r, std::int64_t targets) {
+  return fmt::format(
+      "{{\"step\": {}, \"loss\": {}, \"smoothed\": {}, \"learning_rate\": {}, \"gradient_norm\": {}, "
+      "\"tokens\": {}, \"epochs\": {}}}",
+      r.step, r.loss, r.smoothed, r.learning_rate, r.gradient_norm, targets, r.epochs);
+}
+
+std::string evaluation_line(const Evaluation& e) {
+  return fmt::format("{{\"step\": {}, \"valid_loss\": {}, \"valid_accuracy\": {}, \"best\": {}}}", e.step,
+                     e.loss, e.accuracy, e.best);
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainerParts parts, const TrainerConfig& config)
+    : parts_(std::move(parts)), config_(config) {
+  parts_.checkpoint.model = &parts_.model;
+  parts_.checkpoint.adam = &parts_.adam;
+  batches_.resize(static_cast<std::size_t>(config_.accumulate));
+}
+
+bool Trainer::resume(const LoadRules& rules) {
+  const std::vector<std::string> names = parts_.folder.checkpoints();
+  std::string last_problem;
+  for (const std::string& name : names) {
+    try {
+      progress_ = load_checkpoint(parts_.folder.file(name), parts_.checkpoint, rules);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != "checkpoint.damaged") throw;
+      last_problem = error.what();
+      parts_.listener.on_notice(concat(error.what(), name == names.back() ? "" : "; trying the one before"));
+    }
+  }
+  if (names.empty()) return false;
+  throw Error(ErrorKind::input, "checkpoint.none",
+              concat(escaped(parts_.folder.path()), ": all ", names.size(), " checkpoints are damaged\n  ",
+                     last_problem));
+}
+
+bool Trainer::due(std::int64_t every) const {
+  return progress_.step == config_.steps || (every > 0 && progress_.step % every == 0);
+}
+bool Trainer::stale() const { return config_.patience > 0 && progress_.stale >= config_.patience; }
+
+Ending Trainer::run(const std::atomic<int>& stop) {
+  // Lines of steps that will be done again go; so the log of a run in pieces is that of a run in one go.
+  metrics_ = std::make_unique<JsonLines>(parts_.folder.file("metrics.jsonl"), progress_.metrics_bytes);
+  if (progress_.step > 0 && metrics_->hash() != progress_.metrics_hash)
+    parts_.listener.on_notice(
+        "metrics.jsonl is not what it was at the checkpoint; the log has a gap or a change");
+  const TensorRecycler recycler;
+  while (progress_.step < config_.steps && !stale()) {
+    learn_step();
+    if (due(config_.evaluate_every)) evaluate();
+    if (parts_.watch && due(config_.watch_every > 0 ? config_.watch_every : config_.evaluate_every))
+      parts_.watch(progress_.step);
+    const bool last = progress_.step == config_.steps || stale() || stop != 0;
+    if (last || due(config_.save_every)) save(last);
+    if (stop != 0) return Ending::signal;
+  }
+  return stale() && progress_.step < config_.steps ? Ending::early : Ending::finished;
+}
+
+void Trainer::learn_step() {
+  const double begin = seconds_now();
+  StepReport report;
+  Index targets = 0;
+  const std::int64_t first = progress_.step * config_.accumulate;
+  for (std::size_t part = 0; part < batches_.size(); ++part) {
+    models::Batch& batch = batches_[part];
+    parts_.task.training_batch(first + static_cast<std::int64_t>(part), batch);
+    for (const std::int32_t target : batch.targets) targets += target != models::kIgnored ? 1 : 0;
+    report.tokens += batch.source.size() + batch.input.size();
+    report.flops += parts_.model.flops(batch);
+  }
+  models::Loss loss;
+  for (std::size_t part = 0; part < batches_.size(); ++part) {
+    Dice dice(config_.seed, Purpose::dropout, static_cast<std::uint64_t>(first) + part);
+    const models::Loss one =
+        parts_.model.learn(parts_.ctx, batches_[part],
+                           {.scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0,
+                            .label_smoothing = config_.label_smoothing,
+                            .dropout_seed = dice.next64()});
+    loss.sum += one.sum;
+    loss.plain += one.plain;
+    loss.targets += one.targets;
+  }
+  report.loss = loss.mean();
+  report.gradient_norm = parts_.adam.gradient_norm(parts_.ctx);
+  if (!std::isfinite(loss.sum) || !std::isfinite(report.gradient_norm)) {
+    const auto saved = parts_.folder.checkpoints();
+    throw Error(ErrorKind::numeric, "train.diverged",
+                concat("train: ", std::isfinite(loss.sum) ? "the gradient" : "the loss",
+                       " is not finite at step ", progress_.step + 1, "\n  ",
+                       saved.empty() ? "No checkpoint was saved yet."
+                                     : concat("The last checkpoint is ",
+                                              escaped(parts_.folder.file(saved.front())), "."),
+                       "\n  A lower learning rate, a longer warm-up or a smaller clip helps."));
+  }
+  const double scale =
+      config_.clip > 0 && report.gradient_norm > config_.clip ? config_.clip / report.gradient_norm : 1;
+  report.learning_rate = config_.schedule.rate(progress_.step);
+  parts_.adam.step(parts_.ctx, report.learning_rate, scale);
+
+  ++progress_.step;
+  progress_.tokens += loss.targets;
+  progress_.smoothed = kSmoothing * progress_.smoothed + (1 - kSmoothing) * report.loss;
+  report.step = progress_.step;
+  report.steps = config_.steps;
+  report.smoothed = corrected(progress_.smoothed, progress_.step);
+  report.targets = loss.targets;
+  report.epochs = parts_.task.epochs(progress_.step * config_.accumulate);
+  report.seconds = seconds_now() - begin;
+  if (due(config_.log_every)) write_metrics(step_line(report, progress_.tokens));
+  parts_.listener.on_step(report);
+}
+
+void Trainer::evaluate() {
+  const Index count = parts_.task.evaluation_batches();
+  if (count == 0) return;
+  parts_.adam.swap_average();
+  models::Loss total;
+  for (Index i = 0; i < count; ++i) {
+    models::Batch& batch = batches_.front();
+    parts_.task.evaluation_batch(i, batch);
+    const models::Loss loss = parts_.model.evaluate(parts_.ctx, batch);
+    total.plain += loss.plain;
+    total.targets += loss.targets;
+    total.correct += loss.correct;
+  }
+  parts_.adam.swap_average();
+  Evaluation evaluation{.step = progress_.step, .loss = total.mean(), .targets = total.targets};
+  if (total.targets > 0)
+    evaluation.accuracy = static_cast<double>(total.correct) / static_cast<double>(total.targets);
+  evaluation.best = evaluation.loss < progress_.best_loss;
+  if (evaluation.best) {
+    progress_.best_loss = evaluation.loss;
+    progress_.best_step = progress_.step;
+    progress_.stale = 0;
+  } else {
+    ++progress_.stale;
+  }
+  write_metrics(evaluation_line(evaluation));
+  if (evaluation.best) {
+    parts_.adam.swap_average();  // a model to use is the averaged one
+    CheckpointParts best = parts_.checkpoint;
+    best.adam = nullptr;
+    try {
+      save_checkpoint(parts_.folder.path(), "best", best, progress_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::file) throw;
+      parts_.listener.on_notice(concat(error.what(), "; the best model was not saved, training goes on"));
+    }
+    parts_.adam.swap_average();
+  }
+  parts_.listener.on_evaluation(evaluation);
+}
+
+// A full disk in the middle is told and tried again at the next save; at the end it is an error.
+void Trainer::save(bool last) {
+  const std::string name = RunFolder::checkpoint_name(progress_.step);
+  try {
+    metrics_->flush();
+    progress_.metrics_bytes = metrics_->bytes();
+    progress_.metrics_hash = metrics_->hash();
+    save_checkpoint(parts_.folder.path(), name, parts_.checkpoint, progress_);
+  } catch (const Error& error) {
+    if (last || error.kind() != ErrorKind::file) throw;
+    parts_.listener.on_notice(concat(error.what(), "; this checkpoint was not saved, training goes on"));
+    return;
+  }
+  parts_.folder.tidy(config_.keep);
+  parts_.listener.on_save(parts_.folder.file(name));
+}
+
+void Trainer::write_metrics(const std::string& line) {
+  const bool written = metrics_->append(line);
+  if (!written && !told_of_full_disk_)
+    parts_.listener.on_notice("metrics.jsonl cannot be written for now; its lines wait in memory");
+  told_of_full_disk_ = !written;
+}
+
+}  // namespace headlight::train

@@ -1,0 +1,105 @@
+// The loop: batches in, better parameters out, with evaluations, checkpoints and somebody who is told. The same
+// recipe gives the same bits on any number of threads, in one go or in pieces.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "headlight/context.h"
+#include "models/trainable.h"
+#include "train/adamw.h"
+#include "train/checkpoint.h"
+#include "train/run_folder.h"
+#include "train/schedule.h"
+#include "train/task.h"
+
+namespace headlight::train {
+
+struct TrainerConfig {
+  std::uint64_t seed = 1;
+  std::int64_t steps = 1000;
+  Index accumulate = 1;  // batches of a step
+  double clip = 1;       // longest gradient; 0: any
+  double label_smoothing = 0;
+  Schedule schedule;
+  std::int64_t evaluate_every = 100;  // 0: only at the end
+  std::int64_t patience = 0;          // evaluations without a better one before stopping; 0: never stop early
+  std::int64_t log_every = 10;
+  std::int64_t save_every = 500;  // 0: only at the end
+  std::size_t keep = 2;           // checkpoints
+  std::int64_t watch_every = 0;   // 0: only at evaluations
+};
+
+struct StepReport {
+  std::int64_t step = 0, steps = 0;
+  double loss = 0, smoothed = 0, learning_rate = 0, gradient_norm = 0;
+  Index targets = 0;   // of this step
+  double epochs = 0;   // 0: the data is endless
+  double seconds = 0;  // of this step
+  double flops = 0;    // of this step
+  Index tokens = 0;    // read in this step: source and input
+};
+
+struct Evaluation {
+  std::int64_t step = 0;
+  double loss = 0, accuracy = 0;
+  Index targets = 0;
+  bool best = false;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void on_step(const StepReport& /*report*/) {}
+  virtual void on_evaluation(const Evaluation& /*evaluation*/) {}
+  virtual void on_save(const std::string& /*folder*/) {}
+  virtual void on_notice(const std::string& /*text*/) {}  // something a person should know
+};
+
+enum class Ending { finished, early, signal };
+
+struct TrainerParts {
+  Context& ctx;
+  const Task& task;
+  models::Trainable& model;
+  AdamW& adam;
+  RunFolder& folder;
+  Listener& listener;
+  CheckpointParts checkpoint;  // tokenizer, recipe, data; model and adam are filled in
+  // Called with the step: pictures of what the model attends to. May be empty.
+  std::function<void(std::int64_t)> watch = {};
+};
+
+class Trainer {
+ public:
+  Trainer(TrainerParts parts, const TrainerConfig& config);
+
+  // Goes on from the newest checkpoint that is whole; false when the folder has none. Damaged ones are skipped
+  // with a notice; when all are damaged, Error{input}.
+  bool resume(const LoadRules& rules);
+  // Until the last step, an early stop, or `stop` is not 0 (the number of a signal); saves in each case.
+  // Throws Error{numeric} when the loss or its gradient is not finite, leaving the last checkpoint.
+  Ending run(const std::atomic<int>& stop);
+
+  [[nodiscard]] const Progress& progress() const noexcept { return progress_; }
+
+ private:
+  void learn_step();
+  void evaluate();
+  void save(bool last);
+  void write_metrics(const std::string& line);
+  [[nodiscard]] bool due(std::int64_t every) const;
+  [[nodiscard]] bool stale() const;
+
+  TrainerParts parts_;
+  TrainerConfig config_;
+  Progress progress_;
+  std::unique_ptr<JsonLines> metrics_;
+  std::vector<models::Batch> batches_;  // of one step; their memory is used again
+  bool told_of_full_disk_ = false;
+};
+
+}  // namespace headlight::train

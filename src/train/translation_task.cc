@@ -1,0 +1,127 @@
+#include "train/translation_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "headlight/error.h"
+#include "train/dice.h"
+
+namespace headlight::train {
+namespace {
+
+constexpr Index kPoolBatches = 64;  // as many batches are sorted by length together
+
+}  // namespace
+
+TranslationTask::TranslationTask(Pairs train, Pairs valid, const TranslationConfig& config)
+    : train_(std::move(train)), valid_(std::move(valid)), config_(config) {
+  for (std::size_t i = 0; i < train_.source.size(); ++i) {
+    const std::size_t source = train_.source[i].size(), target = train_.target[i].size();
+    if (source == 0 || target == 0 || static_cast<Index>(std::max(source, target)) + 1 > config_.longest)
+      continue;
+    usable_.push_back(static_cast<std::uint32_t>(i));
+    total_tokens_ += tokens(train_, i);
+  }
+  if (usable_.empty()) {
+    throw Error(ErrorKind::input, "data.short",
+                fmt::format("data: none of {} training pairs can be used (empty, or longer than {} tokens)",
+                            train_.source.size(), config_.longest));
+  }
+  per_epoch_ = std::max<Index>(1, (total_tokens_ + config_.batch_tokens / 2) / config_.batch_tokens);
+  valid_cuts_.push_back(0);
+  const std::size_t wanted = config_.evaluation_pairs > 0 ? static_cast<std::size_t>(config_.evaluation_pairs)
+                                                          : valid_.source.size();
+  Index filled = 0;
+  for (std::size_t i = 0; i < std::min(wanted, valid_.source.size()); ++i) {
+    filled += tokens(valid_, i);
+    if (filled < config_.batch_tokens && i + 1 < std::min(wanted, valid_.source.size())) continue;
+    valid_cuts_.push_back(i + 1);
+    filled = 0;
+  }
+}
+
+// With the end of the source, and the target once as input.
+Index TranslationTask::tokens(const Pairs& pairs, std::size_t which) const {
+  return static_cast<Index>(pairs.source[which].size() + pairs.target[which].size()) + 2;
+}
+
+void TranslationTask::prepare(std::int64_t epoch) const {
+  if (epoch_.number == epoch) return;
+  const auto place = static_cast<std::uint64_t>(epoch);
+  epoch_.order = usable_;
+  Dice(config_.seed, Purpose::order, place, 0).shuffle(epoch_.order);
+  const Index pools = std::max<Index>(1, per_epoch_ / kPoolBatches);
+  const auto size = static_cast<Index>(epoch_.order.size());
+  const auto length = [&](std::uint32_t i) {
+    return std::max(train_.source[i].size(), train_.target[i].size());
+  };
+  for (Index pool = 0; pool < pools; ++pool) {
+    const bool rising = pool % 2 == 0;  // up and down, so that a batch across a border is of one length too
+    std::stable_sort(epoch_.order.begin() + pool * size / pools,
+                     epoch_.order.begin() + (pool + 1) * size / pools, [&](std::uint32_t a, std::uint32_t b) {
+                       return rising ? length(a) < length(b) : length(a) > length(b);
+                     });
+  }
+  // A pair belongs to the batch in whose share of the epoch's tokens it begins.
+  epoch_.cuts.assign(1, 0);
+  Index begin = 0;
+  for (std::size_t i = 0; i < epoch_.order.size(); ++i) {
+    const auto batch = static_cast<std::size_t>(begin * per_epoch_ / total_tokens_);
+    while (epoch_.cuts.size() <= batch) epoch_.cuts.push_back(i);
+    begin += tokens(train_, epoch_.order[i]);
+  }
+  while (epoch_.cuts.size() <= static_cast<std::size_t>(per_epoch_))
+    epoch_.cuts.push_back(epoch_.order.size());
+  epoch_.batches.resize(static_cast<std::size_t>(per_epoch_));
+  std::iota(epoch_.batches.begin(), epoch_.batches.end(), 0U);
+  Dice(config_.seed, Purpose::order, place, 1).shuffle(epoch_.batches);
+  epoch_.number = epoch;
+}
+
+void TranslationTask::add(const Pairs& pairs, std::size_t which, models::Batch& batch) const {
+  const auto put = [](models::Tokens& to, std::span<const TokenId> ids, TokenId extra, bool in_front) {
+    if (in_front) to.ids.push_back(extra);
+    to.ids.insert(to.ids.end(), ids.begin(), ids.end());
+    if (!in_front) to.ids.push_back(extra);
+    to.starts.push_back(to.size());
+  };
+  put(batch.source, pairs.source[which], config_.end, false);
+  put(batch.input, pairs.target[which], config_.begin, true);
+  batch.targets.insert(batch.targets.end(), pairs.target[which].begin(), pairs.target[which].end());
+  batch.targets.push_back(config_.end);
+}
+
+void TranslationTask::training_batch(std::int64_t number, models::Batch& batch) const {
+  clear(batch);
+  prepare(number / per_epoch_);
+  const std::uint32_t which = epoch_.batches[static_cast<std::size_t>(number % per_epoch_)];
+  for (std::size_t i = epoch_.cuts[which]; i < epoch_.cuts[which + 1]; ++i)
+    add(train_, epoch_.order[i], batch);
+}
+
+Index TranslationTask::evaluation_batches() const { return static_cast<Index>(valid_cuts_.size()) - 1; }
+
+void TranslationTask::evaluation_batch(Index number, models::Batch& batch) const {
+  clear(batch);
+  const auto n = static_cast<std::size_t>(number);
+  for (std::size_t i = valid_cuts_[n]; i < valid_cuts_[n + 1]; ++i) add(valid_, i, batch);
+}
+
+double TranslationTask::epochs(std::int64_t batches) const {
+  return static_cast<double>(batches) / static_cast<double>(per_epoch_);
+}
+
+std::string TranslationTask::describe() const {
+  const std::size_t left_out = train_.source.size() - usable_.size();
+  std::string text =
+      fmt::format("{} training pairs, {} for evaluation; {} batches of about {} tokens an epoch",
+                  usable_.size(), valid_cuts_.back(), per_epoch_, total_tokens_ / per_epoch_);
+  if (left_out > 0)
+    text +=
+        fmt::format("\n{} pairs were left out: empty or longer than {} tokens", left_out, config_.longest);
+  return text;
+}
+
+}  // namespace headlight::train

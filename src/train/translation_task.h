@@ -1,0 +1,82 @@
+// Pairs of sentences: read the source, write the target.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+#include "train/task.h"
+
+namespace headlight::train {
+
+// Many short lists of tokens in one piece.
+class TokenLists {
+ public:
+  void add(std::span<const TokenId> ids) {
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    ends_.push_back(ids_.size());
+  }
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  [[nodiscard]] std::span<const TokenId> operator[](std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return {ids_.data() + begin, ends_[i] - begin};
+  }
+
+ private:
+  std::vector<TokenId> ids_;
+  std::vector<std::size_t> ends_;
+};
+
+struct Pairs {
+  TokenLists source, target;  // as many of each; without begin and end tokens
+};
+
+struct TranslationConfig {
+  TokenId begin = 0;       // what the target starts from
+  TokenId end = 0;         // closes source and target
+  Index longest = 0;       // pairs with a longer side, end token included, are left out of training
+  Index batch_tokens = 0;  // of source and target together, about
+  Index vocabulary = 0;
+  std::uint64_t seed = 0;
+  Index evaluation_pairs = 0;  // at most; 0: all
+};
+
+// Every pair once an epoch. An epoch is a random order, sorted by length within large pools, and cut into
+// batches at equal distances of tokens, so that all epochs have the same number of batches; these are taken
+// in random order. Pairs of one batch are of similar length.
+class TranslationTask : public Task {
+ public:
+  TranslationTask(Pairs train, Pairs valid, const TranslationConfig& config);
+
+  void training_batch(std::int64_t number, models::Batch& batch) const override;
+  [[nodiscard]] Index evaluation_batches() const override;
+  void evaluation_batch(Index number, models::Batch& batch) const override;
+  [[nodiscard]] Index vocabulary() const override { return config_.vocabulary; }
+  [[nodiscard]] Index longest_source() const override { return config_.longest; }
+  [[nodiscard]] Index longest_input() const override { return config_.longest; }
+  [[nodiscard]] double epochs(std::int64_t batches) const override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] Index batches_per_epoch() const { return per_epoch_; }
+
+ private:
+  struct Epoch {
+    std::int64_t number = -1;
+    std::vector<std::uint32_t> order;  // pairs
+    std::vector<std::size_t> cuts;     // batch b is order[cuts[b]] … order[cuts[b+1]-1]
+    std::vector<std::uint32_t> batches;
+  };
+  void prepare(std::int64_t epoch) const;
+  void add(const Pairs& pairs, std::size_t which, models::Batch& batch) const;
+  [[nodiscard]] Index tokens(const Pairs& pairs, std::size_t which) const;
+
+  Pairs train_, valid_;
+  TranslationConfig config_;
+  std::vector<std::uint32_t> usable_;  // pairs that are short enough
+  std::vector<std::size_t> valid_cuts_;
+  Index total_tokens_ = 0, per_epoch_ = 0;
+  mutable Epoch epoch_;  // the one in use: remembered, never needed
+};
+
+}  // namespace headlight::train

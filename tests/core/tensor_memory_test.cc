@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+
+#include "headlight/tensor.h"
+
+namespace headlight {
+namespace {
+
+TEST(TensorRecycler, HandsMemoryOutAgain) {
+  const TensorRecycler recycler;
+  { const Tensor first({100, 100}); }
+  const std::size_t before = TensorRecycler::allocations();
+  for (int i = 0; i < 10; ++i) {
+    const Tensor again({100, 100});
+    EXPECT_EQ(again.at(99, 99), 0);
+  }
+  EXPECT_EQ(TensorRecycler::allocations(), before);
+}
+
+// Batches of sentences differ a little every time: that must neither allocate for ever nor hoard.
+TEST(TensorRecycler, SizesThatDifferALittleShareMemory) {
+  const TensorRecycler recycler;
+  const std::size_t before = TensorRecycler::allocations();
+  for (Index tokens = 3000; tokens < 4000; ++tokens) const Tensor x({tokens, 64});
+  EXPECT_LE(TensorRecycler::allocations() - before, 5U);
+}
+
+}  // namespace
+}  // namespace headlight

@@ -1,0 +1,299 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "headlight/error.h"
+#include "support/errors.h"
+#include "support/random.h"
+#include "train/dice.h"
+#include "train/language_task.h"
+#include "train/synthetic_task.h"
+#include "train/translation_task.h"
+
+namespace headlight::train {
+namespace {
+
+using models::Batch;
+using models::kIgnored;
+using testing::expect_error;
+
+Corpus numbers(Index train, Index valid) {
+  Corpus corpus;
+  for (Index i = 0; i < train; ++i) corpus.train.push_back(static_cast<TokenId>(i));
+  for (Index i = 0; i < valid; ++i) corpus.valid.push_back(static_cast<TokenId>(i));
+  return corpus;
+}
+
+void expect_whole(const Batch& batch) {
+  EXPECT_EQ(batch.targets.size(), batch.input.ids.size());
+  EXPECT_EQ(batch.input.starts.back(), batch.input.size());
+  EXPECT_TRUE(batch.source.sequences() == 0 || batch.source.sequences() == batch.input.sequences());
+}
+
+bool same(const Batch& a, const Batch& b) {
+  return a.input.ids == b.input.ids && a.input.starts == b.input.starts && a.source.ids == b.source.ids &&
+         a.targets == b.targets;
+}
+
+// Asked in any order, by a task that has done nothing else before.
+template <class Make>
+void expect_pure(const Make& make) {
+  const auto first = make(), second = make();
+  Batch a, b;
+  for (std::int64_t i = 0; i < 20; ++i) first->training_batch(i, a);
+  for (const std::int64_t i : {7, 0, 1'000'000'007}) {
+    first->training_batch(i, a);
+    second->training_batch(i, b);
+    expect_whole(a);
+    EXPECT_TRUE(same(a, b)) << i;
+    second->training_batch(i + 1, b);
+    EXPECT_FALSE(same(a, b)) << i;
+  }
+}
+
+TEST(Dice, AreFairAndPure) {
+  std::map<Index, int> counts;
+  Dice dice(1, Purpose::batches, 5);
+  for (int i = 0; i < 60000; ++i) ++counts[dice.below(6)];
+  ASSERT_EQ(counts.size(), 6U);
+  for (const auto& [face, count] : counts) EXPECT_NEAR(count, 10000, 500) << face;
+  Dice again(1, Purpose::batches, 5), other(1, Purpose::order, 5), next(1, Purpose::batches, 6);
+  Dice first(1, Purpose::batches, 5);
+  const std::uint32_t word = first.next();
+  EXPECT_EQ(again.next(), word);
+  EXPECT_NE(other.next(), word);
+  EXPECT_NE(next.next(), word);
+}
+
+TEST(LanguageTask, WindowsAndTheirTargets) {
+  const auto make = [] {
+    return std::make_unique<LanguageTask>(
+        numbers(1000, 95), WindowConfig{.context = 10, .rows = 4, .vocabulary = 1000, .seed = 3});
+  };
+  expect_pure(make);
+  const auto task = make();
+  Batch batch;
+  std::set<TokenId> begins;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    task->training_batch(i, batch);
+    ASSERT_EQ(batch.input.sequences(), 4);
+    for (Index s = 0; s < 4; ++s) {
+      const auto at = static_cast<std::size_t>(s * 10);
+      begins.insert(batch.input.ids[at]);
+      for (std::size_t k = 0; k < 10; ++k) {
+        EXPECT_EQ(batch.input.ids[at + k], batch.input.ids[at] + static_cast<TokenId>(k));
+        EXPECT_EQ(batch.targets[at + k], batch.input.ids[at + k] + 1);
+      }
+    }
+  }
+  EXPECT_GT(begins.size(), 500U);
+  EXPECT_LE(*begins.rbegin(), 989);
+  // Evaluation asks for every token but the first, once.
+  ASSERT_EQ(task->evaluation_batches(), 3);
+  std::vector<std::int32_t> asked;
+  for (Index i = 0; i < 3; ++i) {
+    task->evaluation_batch(i, batch);
+    expect_whole(batch);
+    asked.insert(asked.end(), batch.targets.begin(), batch.targets.end());
+  }
+  std::vector<std::int32_t> all(94);
+  std::iota(all.begin(), all.end(), 1);
+  EXPECT_EQ(asked, all);
+}
+
+TEST(LanguageTask, RefusesTooLittleText) {
+  for (const Index size : {0, 1, 10}) {
+    expect_error([&] { LanguageTask(numbers(size, 0), {.context = 10, .rows = 1, .vocabulary = 10}); },
+                 ErrorKind::input, "data.short", "one window needs 11");
+  }
+  EXPECT_EQ(LanguageTask(numbers(11, 1), {.context = 10, .rows = 1, .vocabulary = 10}).evaluation_batches(),
+            0);
+}
+
+TEST(MaskedTask, HidesTheSharesItShould) {
+  const WindowConfig windows{.context = 52, .rows = 20, .vocabulary = 5000, .seed = 3};
+  const MaskConfig mask{.mask = 4999, .first = 4997, .last = 4998};
+  const auto make = [&] { return std::make_unique<MaskedTask>(numbers(4000, 500), windows, mask); };
+  expect_pure(make);
+  const auto task = make();
+  Batch batch;
+  double asked = 0, masked = 0, kept = 0, total = 0;
+  for (std::int64_t i = 0; i < 50; ++i) {
+    task->training_batch(i, batch);
+    for (std::size_t k = 0; k < batch.targets.size(); ++k) {
+      const bool first = k % 52 == 0, last = k % 52 == 51;
+      EXPECT_EQ(batch.input.ids[k] == 4997, first);
+      EXPECT_EQ(batch.input.ids[k] == 4998, last);
+      EXPECT_TRUE((!first && !last) || batch.targets[k] == kIgnored);
+      ++total;
+      if (batch.targets[k] == kIgnored) continue;
+      ++asked;
+      masked += batch.input.ids[k] == 4999 ? 1 : 0;
+      kept += batch.input.ids[k] == batch.targets[k] ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(asked / total, 0.15 * 50 / 52, 0.005);
+  EXPECT_NEAR(masked / asked, 0.8, 0.02);
+  EXPECT_NEAR(kept / asked, 0.1, 0.015);
+  Batch again;
+  task->evaluation_batch(0, batch);
+  make()->evaluation_batch(0, again);
+  EXPECT_TRUE(same(batch, again));
+}
+
+Pairs random_pairs(int count, std::uint64_t seed) {
+  testing::Random random(seed);
+  Pairs pairs;
+  for (int i = 0; i < count; ++i) {
+    std::vector<TokenId> source(static_cast<std::size_t>(1 + random.below(30)), 10 + i),
+        target(static_cast<std::size_t>(1 + random.below(30)), 10 + i);
+    pairs.source.add(source);
+    pairs.target.add(target);
+  }
+  return pairs;
+}
+
+TEST(TranslationTask, EveryPairOncePerEpochInBatchesOfOneSize) {
+  const TranslationConfig config{
+      .begin = 0, .end = 1, .longest = 26, .batch_tokens = 400, .vocabulary = 5000, .seed = 9};
+  const auto make = [&] {
+    return std::make_unique<TranslationTask>(random_pairs(3000, 1), random_pairs(100, 2), config);
+  };
+  expect_pure(make);
+  const auto task = make();
+  const Index per_epoch = task->batches_per_epoch();
+  EXPECT_DOUBLE_EQ(task->epochs(per_epoch * 3), 3);
+  Batch batch;
+  std::vector<std::vector<TokenId>> epochs;
+  for (const std::int64_t epoch : {0, 1}) {
+    std::vector<TokenId> seen;
+    for (std::int64_t i = 0; i < per_epoch; ++i) {
+      task->training_batch(epoch * per_epoch + i, batch);
+      expect_whole(batch);
+      EXPECT_NEAR(static_cast<double>(batch.source.size() + batch.input.size()), 400, 62);
+      Index shortest = 100, longest = 0;
+      for (Index s = 0; s < batch.input.sequences(); ++s) {
+        const auto which = static_cast<std::size_t>(s);
+        const auto begin = static_cast<std::size_t>(batch.input.starts[which]),
+                   end = static_cast<std::size_t>(batch.input.starts[which + 1]);
+        const auto source_end = static_cast<std::size_t>(batch.source.starts[which + 1]);
+        EXPECT_EQ(batch.input.ids[begin], 0);
+        EXPECT_EQ(batch.targets[end - 1], 1);
+        EXPECT_EQ(batch.source.ids[source_end - 1], 1);
+        EXPECT_EQ(batch.targets[begin], batch.input.ids[begin + 1]);
+        seen.push_back(batch.input.ids[begin + 1]);
+        EXPECT_EQ(batch.source.ids[source_end - 2], seen.back());
+        const Index length = std::max(static_cast<Index>(end - begin),
+                                      batch.source.starts[which + 1] - batch.source.starts[which]);
+        shortest = std::min(shortest, length);
+        longest = std::max(longest, length);
+      }
+      EXPECT_LE(longest, 26);
+      EXPECT_LE(longest - shortest, 6);
+    }
+    epochs.push_back(seen);
+    std::set<TokenId> once(seen.begin(), seen.end());
+    EXPECT_EQ(once.size(), seen.size());
+  }
+  EXPECT_NE(epochs[0], epochs[1]);
+  std::sort(epochs[0].begin(), epochs[0].end());
+  std::sort(epochs[1].begin(), epochs[1].end());
+  EXPECT_EQ(epochs[0], epochs[1]);
+  Index evaluated = 0;
+  for (Index i = 0; i < task->evaluation_batches(); ++i) {
+    task->evaluation_batch(i, batch);
+    evaluated += batch.input.sequences();
+  }
+  EXPECT_EQ(evaluated, 100);
+}
+
+TEST(TranslationTask, RefusesNothingToLearn) {
+  expect_error([] { TranslationTask(random_pairs(5, 1), {}, {.longest = 1, .batch_tokens = 10}); },
+               ErrorKind::input, "data.short", "none of 5 training pairs can be used");
+}
+
+TEST(SyntheticTask, ListsAreCopiedAndReversed) {
+  for (const bool source : {false, true}) {
+    for (const SyntheticKind kind : {SyntheticKind::copy, SyntheticKind::reverse}) {
+      const SyntheticConfig config{
+          .kind = kind, .symbols = 10, .length = 9, .rows = 30, .with_source = source, .seed = 1};
+      const auto make = [&] { return std::make_unique<SyntheticTask>(config); };
+      expect_pure(make);
+      Batch batch;
+      make()->training_batch(0, batch);
+      for (std::size_t s = 0; s < 30; ++s) {
+        const auto begin = static_cast<std::size_t>(batch.input.starts[s]),
+                   end = static_cast<std::size_t>(batch.input.starts[s + 1]);
+        std::vector<std::int32_t> answer, question;
+        for (std::size_t k = begin; k < end; ++k) {
+          if (batch.targets[k] != kIgnored && batch.targets[k] != 1) answer.push_back(batch.targets[k]);
+          if (!source && batch.targets[k] == kIgnored && k > begin) question.push_back(batch.input.ids[k]);
+        }
+        if (source)
+          question.assign(batch.source.ids.begin() + batch.source.starts[s],
+                          batch.source.ids.begin() + batch.source.starts[s + 1] - 1);
+        if (kind == SyntheticKind::reverse) std::reverse(answer.begin(), answer.end());
+        EXPECT_EQ(answer, question);
+        EXPECT_EQ(batch.targets[end - 1], 1);
+      }
+    }
+  }
+}
+
+TEST(SyntheticTask, RecallAsksAcrossTheDistance) {
+  const SyntheticConfig config{
+      .kind = SyntheticKind::recall, .symbols = 20, .length = 100, .pairs = 5, .rows = 3, .seed = 1};
+  const SyntheticTask task(config);
+  Batch batch;
+  task.training_batch(4, batch);
+  expect_whole(batch);
+  const auto length = static_cast<std::size_t>(task.longest_input());
+  ASSERT_EQ(batch.input.ids.size(), 3 * length);
+  for (std::size_t row = 0; row < 3; ++row) {
+    const std::int32_t* ids = batch.input.ids.data() + row * length;
+    int questions = 0;
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::int32_t target = batch.targets[row * length + k];
+      EXPECT_LT(ids[k], task.vocabulary());
+      if (target == kIgnored) continue;
+      ++questions;
+      const auto place = static_cast<std::size_t>(std::find(ids, ids + length, ids[k]) - ids);
+      EXPECT_EQ(ids[place + 1], target);
+      EXPECT_GE(k - place - 1, 100U);
+    }
+    EXPECT_EQ(questions, 5);
+  }
+}
+
+TEST(SyntheticTask, InductionHasOneAnswer) {
+  const SyntheticTask task(
+      {.kind = SyntheticKind::induction, .symbols = 30, .length = 40, .rows = 20, .seed = 1});
+  Batch batch;
+  task.evaluation_batch(0, batch);
+  std::set<int> periods;
+  for (std::size_t row = 0; row < 20; ++row) {
+    const std::int32_t* ids = batch.input.ids.data() + row * 40;
+    int first = -1;
+    for (int k = 0; k < 40; ++k) {
+      const std::int32_t target = batch.targets[row * 40 + static_cast<std::size_t>(k)];
+      EXPECT_TRUE(k == 39 || target == kIgnored || target == ids[k + 1]);
+      if (target == kIgnored) continue;
+      if (first < 0) first = k;
+      EXPECT_EQ(ids[k], ids[k - first]);
+    }
+    periods.insert(first);
+  }
+  EXPECT_GT(periods.size(), 3U);
+}
+
+TEST(SyntheticTask, RefusesWhatDoesNotFit) {
+  expect_error([] { SyntheticTask({.kind = SyntheticKind::recall, .symbols = 3, .pairs = 4}); },
+               ErrorKind::usage, "data.synthetic", "recall cannot show 4 different keys of 3 symbols");
+  expect_error([] { SyntheticTask({.kind = SyntheticKind::induction, .length = 40, .with_source = true}); },
+               ErrorKind::usage, "data.synthetic", "induction has no source");
+}
+
+}  // namespace
+}  // namespace headlight::train
