@@ -1,6 +1,8 @@
 #include "text/charsmap.h"
 
-#include <cstring>
+#include <utf8proc.h>
+
+#include <algorithm>
 
 #include <utf8proc.h>
 #include "headlight/error.h"
@@ -8,6 +10,9 @@
 
 namespace headlight::text {
 namespace {
+
+// Rules are a few characters long. A damaged table may lead in circles, but no further than this.
+constexpr std::size_t kLongestRule = 256;  // bytes
 
 [[noreturn]] void refuse(const char* what) { throw Error(ErrorKind::input, "tokenizer.charsmap", what); }
 
@@ -36,7 +41,7 @@ void CharsmapTable::walk(std::string_view text, const Seen& seen) const noexcept
   const auto offset_of = [](std::uint32_t unit) { return (unit >> 10) << ((unit & (1U << 9)) >> 6); };
   if (units_.empty()) return;
   std::uint32_t place = offset_of(units_[0]);
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(text.size(), kLongestRule); ++i) {
     const auto label = static_cast<unsigned char>(text[i]);
     place ^= label;
     if (place >= units_.size()) return;

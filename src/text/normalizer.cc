@@ -42,13 +42,19 @@ bool is_chinese(char32_t c) noexcept {
          (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
+// Controls and formats. Of the private characters, the reference drops only the first and last of each
+// range: its table was made from a list that names no others.
+bool is_bert_control(char32_t c) noexcept {
+  if (c == 0xE000 || c == 0xF8FF || c == 0xF0000 || c == 0xFFFFD || c == 0x100000 || c == 0x10FFFD)
+    return true;
+  return c != '\t' && c != '\n' && c != '\r' && is_one_of(c, kControl);
+}
+
 void bert_clean(const BertCleaning& step, AlignedText& text) {
   if (step.clean_text) {
     each_character(text, [&](Rewriter& to, Range range, char32_t code) {
-      const bool space = is_one_of(code, kSpace);
-      if (code == 0 || code == kReplacement || (!space && is_one_of(code, kControl))) return;
-      if (code == 0xB || code == 0xC || code == 0x85) return;  // controls, though also white space
-      if (space) to.put(" ", text.origin(range.begin));
+      if (code == 0 || code == kReplacement || is_bert_control(code)) return;
+      if (is_one_of(code, kSpace)) to.put(" ", text.origin(range.begin));
       else to.keep(range);
     });
   }

@@ -42,5 +42,7 @@ class Finder {
 
 // GPT-2's own split pattern, which the byte-level pre-tokenizer has built in.
 [[nodiscard]] std::string_view gpt2_pattern();
+[[nodiscard]] std::string_view llama3_pattern();
+[[nodiscard]] std::string_view qwen2_pattern();
 
 }  // namespace headlight::text

@@ -32,10 +32,7 @@ std::uint8_t look_up_classes(char32_t code) noexcept {
     case UTF8PROC_CATEGORY_MC:
     case UTF8PROC_CATEGORY_ME: classes = kMark; break;
     case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CS:
-    case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_CN: classes = kControl; break;
+    case UTF8PROC_CATEGORY_CF: classes = kControl; break;
     default: break;
   }
   // The property White_Space; general categories do not have it (tab and newline are controls).

@@ -58,7 +58,7 @@ enum CharacterClass : std::uint8_t {
   kSpace = 4,         // \s: White_Space
   kPunctuation = 8,   // \p{P}
   kMark = 16,         // \p{M}
-  kControl = 32,      // \p{C}
+  kControl = 32,      // \p{Cc} and \p{Cf}
   kNewline = 64,      // \r and \n
   kNonspacing = 128,  // \p{Mn}
 };
