@@ -31,5 +31,6 @@ void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_train(CLI::App& program);
 void add_plot(CLI::App& program);
+void add_tokenizer(CLI::App& program);
 
 }  // namespace headlight::cli
