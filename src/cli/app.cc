@@ -120,8 +120,9 @@ void add_commands(CLI::App& app) {
   add_compute(app);
   add_doctor(app);
   add_bench(app);
-  add_tokenizer(app);
   add_train(app);
+  add_plot(app);
+  add_tokenizer(app);
 }
 
 // Runs the command when the whole line was understood.
