@@ -90,6 +90,7 @@ void add_commands(CLI::App& app) {
   add_doctor(app);
   add_bench(app);
   add_tokenizer(app);
+  add_tokenize(app);
 }
 
 // Runs the command when the whole line was understood.

@@ -30,5 +30,6 @@ void add_explain(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_tokenizer(CLI::App& program);
+void add_tokenize(CLI::App& program);
 
 }  // namespace headlight::cli
