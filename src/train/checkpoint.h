@@ -52,7 +52,7 @@ void save_checkpoint(const std::string& parent, const std::string& name, const C
                      const Progress& progress);
 
 struct LoadRules {
-  std::vector<std::string> may_differ;  // settings that do not change what is computed
+  std::vector<std::string> may_differ = {};  // settings that do not change what is computed
   bool data_may_differ = false;
 };
 

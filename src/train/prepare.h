@@ -1,0 +1,40 @@
+// From a recipe to a tokenizer and a task.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+#include "train/checkpoint.h"
+#include "train/recipe.h"
+#include "train/task.h"
+
+namespace headlight::train {
+
+// Tokens with a meaning of their own; nothing when the tokenizer has none of that kind.
+struct SpecialIds {
+  std::optional<TokenId> begin, end, pad, mask;
+};
+[[nodiscard]] SpecialIds special_ids(const Tokenizer& tokenizer);
+
+struct Prepared {
+  std::optional<Tokenizer> tokenizer;  // none for synthetic tasks
+  std::string tokenizer_json;
+  SpecialIds special;
+  std::unique_ptr<Task> task;
+  std::vector<DataFile> data;  // what was read, the tokenizer included
+};
+
+struct PrepareOptions {
+  std::string tokenizer_json;  // of a run that is continued; empty: from the recipe
+  std::function<void(std::string_view doing)> progress = {};  // "reading", "training a tokenizer", …
+};
+
+// Throws Error{input} for data that cannot be used.
+[[nodiscard]] Prepared prepare(const Recipe& recipe, const PrepareOptions& options);
+
+}  // namespace headlight::train

@@ -1,0 +1,52 @@
+// A whole training run: everything from a recipe to the last checkpoint.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "train/model_factory.h"
+#include "train/prepare.h"
+#include "train/recipe.h"
+#include "train/trainer.h"
+#include "train/watch.h"
+
+namespace headlight::train {
+
+struct RunOptions {
+  std::string folder;
+  bool resume = false;
+  bool allow_data_change = false;
+  std::function<void(std::string_view doing)> progress = {};  // while it is prepared
+};
+
+class Run {
+ public:
+  // Takes the folder first, then reads the data, then makes the model; a run that cannot work is refused here.
+  Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& listener);
+
+  [[nodiscard]] Ending go(const std::atomic<int>& stop) { return trainer_->run(stop); }
+
+  [[nodiscard]] const Recipe& recipe() const noexcept { return recipe_; }
+  [[nodiscard]] const Task& task() const noexcept { return *prepared_.task; }
+  [[nodiscard]] Index parameters() const;  // numbers that are trained
+  [[nodiscard]] bool resumed() const noexcept { return resumed_; }
+  [[nodiscard]] const Progress& progress() const noexcept { return trainer_->progress(); }
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_.path(); }
+
+ private:
+  [[nodiscard]] std::string saved_tokenizer() const;
+  void make_trainer(Context& ctx, Listener& listener);
+
+  Recipe recipe_;
+  RunFolder folder_;
+  Prepared prepared_;
+  std::unique_ptr<models::Trainable> model_;
+  std::optional<AdamW> adam_;
+  std::optional<Watcher> watcher_;
+  std::optional<Trainer> trainer_;
+  bool resumed_ = false;
+};
+
+}  // namespace headlight::train

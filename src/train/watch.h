@@ -1,0 +1,38 @@
+// Attention to chosen sentences, written down again and again while a model learns, so that one can see heads
+// form. FOLDER/snapshots/step-N/I-PART.npy is [layer, head, query, key] for sentence I and each part of the model;
+// FOLDER/snapshots/sentences.json says which tokens the rows and columns are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "headlight/context.h"
+#include "headlight/tokenizer.h"
+#include "models/transformer.h"
+#include "train/prepare.h"
+
+namespace headlight::train {
+
+class Watcher {
+ public:
+  // A sentence; for a model that translates, source and target with a tab between. Longer ones than
+  // `longest` tokens are Error{input}.
+  Watcher(const models::Transformer& model, const Tokenizer& tokenizer, const SpecialIds& special,
+          Index longest, const std::vector<std::string>& sentences, std::string folder);
+
+  // Replaces what an earlier run wrote for the same step. Throws Error{file}.
+  void write(Context& ctx, std::int64_t step) const;
+
+ private:
+  struct Sentence {
+    models::Tokens source, input;
+  };
+  void write_sentences(const Tokenizer& tokenizer) const;
+
+  const models::Transformer& model_;
+  std::vector<Sentence> sentences_;
+  std::string folder_;
+};
+
+}  // namespace headlight::train

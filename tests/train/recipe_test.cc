@@ -1,0 +1,100 @@
+#include "train/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include "headlight/error.h"
+#include "support/errors.h"
+
+namespace headlight::train {
+namespace {
+
+using testing::expect_error;
+
+const std::string kSmall = R"(
+seed = 7
+[model]
+kind = "decoder"
+width = 128
+layers = 4
+heads = 4
+[data]
+task = "language"
+train = "a.txt"
+[optimizer]
+learning_rate = 1
+)";
+
+Recipe read(const std::string& text) { return read_recipe(Settings::parse(text, "r.toml")); }
+
+TEST(Recipe, ReadsAndFillsIn) {
+  const Recipe recipe = read(kSmall);
+  EXPECT_EQ(recipe.model.kind, "decoder");
+  EXPECT_EQ(*recipe.model.width, 128);
+  EXPECT_FALSE(recipe.model.inner.has_value());
+  EXPECT_EQ(recipe.data.train, std::vector<std::string>{"a.txt"});
+  EXPECT_EQ(recipe.trainer.seed, 7U);
+  EXPECT_EQ(recipe.trainer.schedule.peak, 1);
+  EXPECT_EQ(recipe.trainer.schedule.floor, 0.1);
+  bool found = false;
+  for (const auto& [key, value] : recipe.facts) found |= key == "optimizer.beta2" && value == "0.999";
+  EXPECT_TRUE(found);
+}
+
+TEST(Recipe, SetOverrides) {
+  Settings settings = Settings::parse(kSmall, "r.toml");
+  settings.set("model.width=256");
+  settings.set("model.kind=llama");
+  settings.set("data.train=[\"b.txt\", \"c.txt\"]");
+  settings.set("optimizer.learning_rate=3e-4");
+  settings.set("data.swap=true");
+  const Recipe recipe = read_recipe(std::move(settings));
+  EXPECT_EQ(*recipe.model.width, 256);
+  EXPECT_EQ(recipe.model.kind, "llama");
+  EXPECT_EQ(recipe.data.train.size(), 2U);
+  EXPECT_EQ(recipe.trainer.schedule.peak, 3e-4);
+  EXPECT_TRUE(recipe.data.swap);
+  Settings bad = Settings::parse(kSmall, "r.toml");
+  for (const char* text : {"", "=", "=1", "width", "model width=1", "Model=1"})
+    expect_error([&] { bad.set(text); }, ErrorKind::usage, "recipe.set", "is not KEY=VALUE");
+}
+
+TEST(Recipe, RefusesWhatItDoesNotKnow) {
+  const auto refused = [](const std::string& more, const std::string& words) {
+    expect_error([&] { (void)read(kSmall + more); }, ErrorKind::input,
+                 words.find("nearest") != std::string::npos ? "recipe.key" : "recipe.value", words);
+  };
+  refused("lerning_rate = 1",
+          "no setting is called \"optimizer.lerning_rate\"; the nearest is \"optimizer.learning_rate\"");
+  refused("[training]\nsteps = 3", "the nearest is \"train.steps\"");
+  refused("[train]\nsteps = \"many\"", "train.steps: must be a whole number");
+  refused("[train]\nsteps = 0", "0 is not between 1 and");
+  refused("[train]\nsteps = 1.5", "must be a whole number");
+  refused("[train]\nclip = -1", "-1 is not a number of 0 or more");
+  refused("[train]\nclip = nan", "is not a number of 0 or more");
+  refused("[train]\nclip = inf", "is not a number of 0 or more");
+  refused("[train]\nlabel_smoothing = 1", "1 is not between 0 and 0.9");
+  refused("schedule = \"cosin\"", "did you mean \"cosine\"?");
+  refused("min_learning_rate = 2", "is above optimizer.learning_rate");
+  refused("[output]\nwatch = [1, 2]", "a list may have texts only");
+  refused("[output]\nwatch = 2000-01-01", "dates and times");
+  expect_error([&] { (void)read("[model]\nkind = \"decoder\"\n"); }, ErrorKind::input, "recipe.value",
+               "data.task: is missing");
+  expect_error([&] { (void)read("x = = 2"); }, ErrorKind::input, "recipe.form", "(line 1)");
+  expect_error([&] { (void)read("a = 1\na = 2"); }, ErrorKind::input, "recipe.form", "(line 2)");
+}
+
+TEST(Recipe, ChecksThatTheDataFitsTheTask) {
+  const auto refused = [](const std::string& data, const std::string& words) {
+    expect_error([&] { (void)read("[model]\nkind = \"decoder\"\n[data]\n" + data); }, ErrorKind::input,
+                 "recipe.value", words);
+  };
+  refused("task = \"language\"", "names no file to learn from");
+  refused("task = \"translation\"", "names no file with pairs");
+  refused("task = \"translation\"\ntrain = \"a\"\ntrain_source = \"b\"\ntrain_target = \"c\"", "not both");
+  refused("task = \"translation\"\ntrain_source = [\"b\"]", "as many files");
+  refused("task = \"copy\"\ntrain = \"a\"", "makes its own data");
+  refused("task = \"language\"\ntrain = \"a\"\nvalid = \"b\"\nvalid_share = 0.1", "is given already");
+}
+
+}  // namespace
+}  // namespace headlight::train
