@@ -43,6 +43,7 @@ PUBLIC = {
     "nn.h": "nn",
     "parameters.h": "nn",
     "positions.h": "nn",
+    "recurrent.h": "nn",
     "train.h": "train",
     "model.h": "models",
     "tokenizer.h": "text",

@@ -71,7 +71,9 @@ class Embedding {
   // y = factor · rows, or y += rows. A number outside of the table is Error{input}.
   void forward(Context& ctx, std::span<const std::int32_t> ids, TensorView y, double factor = 1) const;
   void forward_add(Context& ctx, std::span<const std::int32_t> ids, TensorView y) const;
-  void backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor = 1);
+  // Row number `fixed` learns nothing.
+  void backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor = 1,
+                std::int32_t fixed = -1);
 
   [[nodiscard]] bool empty() const noexcept { return weight.value.empty(); }
   void collect(Parameters& list);
@@ -304,7 +306,7 @@ struct BlockConfig {
 };
 
 struct BlockCall {
-  AttentionCall self, cross;
+  AttentionCall self = {}, cross = {};
   std::uint64_t dropout_seed = 0;  // 0: no dropout
 };
 

@@ -20,6 +20,7 @@
 namespace headlight::cli {
 namespace {
 
+constexpr std::size_t kHelpColumn = 28;  // where descriptions of options start
 constexpr std::size_t kFirstLine = 300;  // bytes, with "error: " and the newline
 constexpr int kUsage = static_cast<int>(ErrorKind::usage), kInput = static_cast<int>(ErrorKind::input),
               kFile = static_cast<int>(ErrorKind::file), kResource = static_cast<int>(ErrorKind::resource);
@@ -27,7 +28,7 @@ constexpr int kUsage = static_cast<int>(ErrorKind::usage), kInput = static_cast<
 // CLI11's layout with our own usage line in front: the line that shows which options belong together.
 class Help : public CLI::Formatter {
  public:
-  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(28); }
+  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(kHelpColumn); }
   [[nodiscard]] const std::string& usage() const { return usage_; }
   std::string make_usage(const CLI::App*, std::string) const override { return "\nusage: " + usage_ + "\n"; }
 
@@ -78,10 +79,40 @@ Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return {kUsage, "", error_text(escaped(error.what(), kFirstLine)) + usage_of(app)};
 }
 
-// CLI11 puts two empty lines between groups of options.
-std::string without_double_gaps(std::string text) {
+// Lines of at most 90 columns: a description goes on below itself.
+std::string folded(std::string_view line) {
+  constexpr std::size_t kWidth = 90;
+  if (line.size() <= kWidth) return concat(line, "\n");
+  const std::size_t indent = line.starts_with(' ') ? kHelpColumn : 0;
+  std::string out(line.substr(0, indent));
+  line.remove_prefix(indent);
+  for (std::size_t column = indent; !line.empty();) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(line.size(), word.size() + 1));
+    if (column > indent && column + 1 + word.size() > kWidth) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out + "\n";
+}
+
+// CLI11 puts two empty lines between groups of options. Examples stay as they are, for whoever copies them.
+std::string tidied(std::string text) {
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
-  return text;
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    if (rest.starts_with("EXAMPLES\n")) return concat(out, rest);
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    out += folded(rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  return out;
 }
 
 void add_commands(CLI::App& app) {
@@ -91,6 +122,8 @@ void add_commands(CLI::App& app) {
   add_bench(app);
   add_train(app);
   add_plot(app);
+  add_tokenizer(app);
+  add_tokenize(app);
 }
 
 // Runs the command when the whole line was understood.
@@ -100,7 +133,7 @@ Spoken parse_and_run(CLI::App& app, int argc, const char* const* argv) {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
   } catch (const CLI::CallForHelp&) {
-    return {0, without_double_gaps(app.help())};
+    return {0, tidied(app.help())};
   } catch (const CLI::CallForVersion& version) {
     return {0, concat(version.what(), "\n")};
   } catch (const CLI::ParseError& error) { return usage_error(app, error); }

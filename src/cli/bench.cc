@@ -59,7 +59,7 @@ class Progress {
   void show(const measure::BenchStep& step) {
     if (!visible_) return;
     clear();
-    print_error(fmt::format("[{}/{}] {}, {}", step.number, step.count, step.workload.name,
+    print_error(fmt::format("[{}/{}] {}, {}", step.number, step.count, step.name,
                             step.threads == 1 ? "1 thread" : fmt::format("{} threads", step.threads)));
     shown_ = true;
   }
@@ -86,9 +86,15 @@ std::string limits_line(const measure::BenchReport& report) {
 void run(const Settings& s) {
   JsonOutput json(s.json);
   const std::vector<measure::Workload> workloads = measure::select_workloads(s.only);
+  const auto wanted = [&](std::string_view name) {
+    return s.only.empty() || std::find(s.only.begin(), s.only.end(), name) != s.only.end();
+  };
   const measure::Machine machine = measure::describe_machine();
   const Context context({.threads = 1, .target = s.target});
-  measure::BenchOptions options{workloads, s.threads, context.target()};
+  measure::BenchOptions options{workloads, {}, s.threads, context.target()};
+  for (const measure::MemoryCase& what : measure::memory_cases()) {
+    if (wanted(what.name)) options.memory.push_back(what);
+  }
   if (options.threads.empty()) options.threads = {1};
   if (s.threads.empty() && machine.cores > 1) options.threads.push_back(machine.cores);
   measure::BenchReport report;
@@ -99,9 +105,13 @@ void run(const Settings& s) {
   if (!s.json.to_stdout()) {
     print(fmt::format("headlight {}, {}, SIMD target {}\n", kVersion, measure::title(machine),
                       name_of(context.target())));
-    print(limits_line(report));
-    print(fmt::format("unfused path: {}\n\n",
-                      report.cblas.empty() ? "no CBLAS found, no ratios" : report.cblas));
+    if (!report.buckets.empty()) {
+      print(limits_line(report));
+      print(fmt::format("unfused path: {}\n", report.cblas.empty()
+                                                  ? "no CBLAS found, or too little memory for one: no ratios"
+                                                  : report.cblas));
+    }
+    print("\n");
     print(measure::to_table(report));
     for (const std::string& note : report.notes) print("note: " + note + "\n");
   }
@@ -112,17 +122,21 @@ void run(const Settings& s) {
 
 void add_bench(CLI::App& program) {
   CLI::App* command = add_command(
-      program, {.name = "bench",
-                .what = "Time attention, as a share of this machine's FMA peak and against the unfused path",
-                .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--json FILE]",
-                .examples = "  headlight bench\n"
-                            "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
-                            "  headlight bench --threads 1,2 --json bench.json\n"
-                            "  headlight bench --only tiny --json -\n"});
+      program,
+      {.name = "bench",
+       .what =
+           "Time attention, as a share of this machine's FMA peak and against the unfused path, and weigh "
+           "its memory",
+       .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--json FILE]",
+       .examples = "  headlight bench\n"
+                   "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
+                   "  headlight bench --threads 1,2 --json bench.json\n"
+                   "  headlight bench --only tiny --json -\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
   for (const measure::Workload& workload : measure::workloads())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", workload.name);
+  for (const measure::MemoryCase& what : measure::memory_cases()) names += fmt::format(", {}", what.name);
   command
       ->add_option_function<std::string>(
           "--only", [settings](const std::string& text) { settings->only = split_list("--only", text); },

@@ -12,6 +12,7 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/numbers.h"
+#include "cli/progress_bar.h"
 #include "cli/train_display.h"
 #include "headlight/version.h"
 #include "io/outputs.h"

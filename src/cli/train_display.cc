@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "cli/progress_bar.h"
 #include "core/escape.h"
 #include "draw/text.h"
 
@@ -36,13 +37,6 @@ std::string bar(double part, int cells, const DisplayStyle& style) {
 }
 
 }  // namespace
-
-std::string duration_text(double seconds) {
-  const auto s = static_cast<std::int64_t>(std::max(0.0, std::min(seconds, 1e12)) + 0.5);
-  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
-  if (s < 48 * 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-  return fmt::format("{} d {} h", s / 86400, s / 3600 % 24);
-}
 
 std::string short_count(double x) {
   if (x < 1000) return fmt::format("{:.0f}", x);
@@ -106,8 +100,8 @@ void TrainDisplay::on_step(const train::StepReport& report) {
   const double steps =
       (1 - std::pow(kFade, static_cast<double>(report.step))) / (1 - kFade);  // weight of the sums
   pace.seconds_left = seconds_ / steps * static_cast<double>(report.steps - report.step);
-  if (!style_.moving) return print(plain_line(report, pace) + "\n");
-  print("\r" + moving_line(report, pace, style_) + "\x1b[K");
+  if (!style_.moving) return print(fmt::format("{}\n", plain_line(report, pace)));
+  print(fmt::format("\r{}\x1b[K", moving_line(report, pace, style_)));
   shown_ = true;
   shown_at_ = now();
 }
@@ -119,12 +113,12 @@ void TrainDisplay::on_evaluation(const train::Evaluation& e) {
 
 void TrainDisplay::on_notice(const std::string& text) {
   clear();
-  print_error("notice: " + escaped(text, 400) + "\n");
+  print_error(fmt::format("notice: {}\n", escaped(text, 400)));
 }
 
 void TrainDisplay::say(const std::string& line) {
   clear();
-  print(line + "\n");
+  print(fmt::format("{}\n", line));
 }
 
 void TrainDisplay::doing(std::string_view what) {

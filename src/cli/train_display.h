@@ -22,8 +22,7 @@ struct Pace {
   double seconds_left = 0;
 };
 
-[[nodiscard]] std::string duration_text(double seconds);  // "0:07", "12:34", "3:04:05", "2 d 3 h"
-[[nodiscard]] std::string short_count(double x);          // "812", "12.3k", "1.5M"
+[[nodiscard]] std::string short_count(double x);  // "812", "12.3k", "1.5M"
 // One line without an end, never wider than the style.
 [[nodiscard]] std::string moving_line(const train::StepReport& report, const Pace& pace,
                                       const DisplayStyle& style);

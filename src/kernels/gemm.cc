@@ -32,18 +32,16 @@ HWY_ATTR void pack_left(const T* source, Index stride, int rows, int depth, T* s
   }
 }
 
+// Row by row of the source: what lies together is read together.
 template <class T>
 HWY_ATTR void pack_left_transposed(const T* source, Index stride, int rows, int depth, T* strips) {
-  for (int first = 0; first < rows; first += kGemmStrip) {
-    const int n = HWY_MIN(kGemmStrip, rows - first);
-    for (int k = 0; k < depth; ++k, strips += kGemmStrip) {
-      const T* from = source + k * stride + first;
-      if (n == kGemmStrip) {
-        std::memcpy(strips, from, sizeof(T) * kGemmStrip);
-      } else {
-        for (int r = 0; r < kGemmStrip; ++r) strips[r] = r < n ? from[r] : T{0};
-      }
-    }
+  const int whole = rows / kGemmStrip;
+  for (int k = 0; k < depth; ++k, source += stride, strips += kGemmStrip) {
+    T* to = strips;
+    for (int s = 0; s < whole; ++s, to += Index{kGemmStrip} * depth)
+      std::memcpy(to, source + s * kGemmStrip, sizeof(T) * kGemmStrip);
+    for (int r = 0; whole * kGemmStrip < rows && r < kGemmStrip; ++r)
+      to[r] = whole * kGemmStrip + r < rows ? source[whole * kGemmStrip + r] : T{0};
   }
 }
 

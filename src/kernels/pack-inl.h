@@ -177,9 +177,14 @@ HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* 
   constexpr int kBlock = 16 / sizeof(T);
   whole_rows = rows / kBlock * kBlock;
   whole_columns = columns / kBlock * kBlock;
-  for (int x = 0; x < whole_columns; x += kBlock) {
+  // A cache line of each row at a time, used up before the next rows come: rows whose distance is a power
+  // of two share so few places in the first cache that a line would be gone before its second use.
+  constexpr int kLine = 64 / sizeof(T);
+  for (int line = 0; line < whole_columns; line += kLine) {
+    const int end = HWY_MIN(whole_columns, line + kLine);
     for (int j = 0; j < whole_rows; j += kBlock) {
-      transpose_block(in + j * in_stride + x, in_stride, out + x * out_stride + j, out_stride);
+      for (int x = line; x < end; x += kBlock)
+        transpose_block(in + j * in_stride + x, in_stride, out + x * out_stride + j, out_stride);
     }
   }
 #endif

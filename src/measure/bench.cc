@@ -26,13 +26,22 @@ class Bench {
   }
 
   BenchReport run(const std::function<void(const BenchStep&)>& progress) {
-    measure_bandwidth();
-    const int count = static_cast<int>(options_.workloads.size() * options_.threads.size());
+    const int count =
+        static_cast<int>(options_.workloads.size() * options_.threads.size() + options_.memory.size());
     int number = 0;
+    // Memory first: nothing else has taken and returned any yet.
+    for (const MemoryCase& what : options_.memory) {
+      if (progress) progress({what.name, options_.threads.back(), ++number, count});
+      report_.memory.push_back(measure_memory(what, options_.threads.back(), options_.target));
+      if (!report_.memory.back().grown_mb)
+        report_.notes.push_back(concat(what.name, ": this system does not tell a process its peak memory"));
+    }
+    if (options_.workloads.empty()) return std::move(report_);
+    measure_bandwidth();
     for (const Workload& workload : options_.workloads) {
       const auto with_each = [&](auto& data) {
         for (const int threads : options_.threads) {
-          if (progress) progress({workload, threads, ++number, count});
+          if (progress) progress({workload.name, threads, ++number, count});
           report_.buckets.push_back(measure(data, threads));
         }
       };

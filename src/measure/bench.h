@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headlight/context.h"
+#include "measure/memory.h"
 #include "measure/workloads.h"
 
 namespace headlight::measure {
@@ -22,21 +23,23 @@ struct BucketResult {
 struct BenchReport {
   std::map<int, double> peak_gflops, dram_gbs;  // by number of threads; the best seen in this run
   std::vector<BucketResult> buckets;
-  std::string peak_loop;           // the instruction set that reached the peak
-  std::string cblas;               // what the unfused path used; empty: no CBLAS found
-  std::size_t dram_bytes = 0;      // the size of the buffer that was read; 0: no memory for one
-  std::vector<std::string> notes;  // what could not be measured, and why
+  std::vector<MemoryResult> memory;  // on the largest number of threads
+  std::string peak_loop;             // the instruction set that reached the peak
+  std::string cblas;                 // what the unfused path used; empty: no CBLAS found
+  std::size_t dram_bytes = 0;        // the size of the buffer that was read; 0: no memory for one
+  std::vector<std::string> notes;    // what could not be measured, and why
 };
 
 struct BenchOptions {
   std::vector<Workload> workloads;
+  std::vector<MemoryCase> memory;
   std::vector<int> threads;
   SimdTarget target = SimdTarget::automatic;
 };
 
 // Told before each bucket is measured.
 struct BenchStep {
-  const Workload& workload;
+  std::string_view name;
   int threads;
   int number, count;  // number counts from 1
 };
@@ -44,10 +47,10 @@ struct BenchStep {
 [[nodiscard]] BenchReport run_bench(const BenchOptions& options,
                                     const std::function<void(const BenchStep&)>& progress = {});
 
-// {"peak_gflops": {"1": …}, "dram_gbs": {…}, "buckets": [{"name": …, "threads": …, …}]}
+// {"peak_gflops": {"1": …}, "dram_gbs": {…}, "buckets": [{"name": …, "threads": …, …}], "memory": […]}
 [[nodiscard]] std::string to_json(const BenchReport& report);
 
-// The table for people; a line per bucket.
+// The table for people; a line per bucket, then the lines on memory.
 [[nodiscard]] std::string to_table(const BenchReport& report);
 
 }  // namespace headlight::measure

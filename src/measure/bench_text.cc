@@ -55,10 +55,23 @@ std::string to_json(const BenchReport& report) {
         json_number(bucket.ratio_to_unfused));
     comma = ",";
   }
+  text += "\n  ],\n  \"memory\": [";
+  comma = "";
+  for (const MemoryResult& memory : report.memory) {
+    text += fmt::format(
+        "{}\n    {{\"name\": \"{}\", \"threads\": {}, \"tensors_mb\": {}, \"grown_mb\": {}, \"extra_mb\": "
+        "{}, "
+        "\"limit_mb\": {}}}",
+        comma, memory.what.name, memory.threads, json_number(memory.tensors_mb), json_number(memory.grown_mb),
+        json_number(memory.extra_mb()), json_number(memory.what.limit_mb));
+    comma = ",";
+  }
   return text + "\n  ]\n}\n";
 }
 
-std::string to_table(const BenchReport& report) {
+namespace {
+
+std::string bucket_table(const BenchReport& report) {
   std::string text = fmt::format("{:<17} {:<24} {:>7} {:>13} {:>13} {:>10} {:>10}\n", "bucket", "shape",
                                  "threads", "time", "rate", "% of limit", "× unfused");
   for (const BucketResult& bucket : report.buckets) {
@@ -67,6 +80,28 @@ std::string to_table(const BenchReport& report) {
                         right(rate_cell(bucket), 13), right(cell(bucket.percent_of_limit, "{:.1f} %"), 10),
                         right(cell(bucket.ratio_to_unfused, "{:.2f}"), 10));
   }
+  return text;
+}
+
+std::string memory_table(const BenchReport& report) {
+  std::string text = fmt::format("{:<21} {:<40} {:>7} {:>11} {:>12} {:>12}\n", "memory", "shape", "threads",
+                                 "grows by", "the tensors", "stays below");
+  for (const MemoryResult& memory : report.memory) {
+    text +=
+        fmt::format("{:<21} {:<40} {:>7} {} {:>9.1f} MB {:>9.0f} MB\n", memory.what.name,
+                    memory.what.shape_text(), memory.threads, right(cell(memory.grown_mb, "{:.1f} MB"), 11),
+                    memory.tensors_mb, memory.what.limit_mb);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_table(const BenchReport& report) {
+  std::string text;
+  if (!report.buckets.empty()) text += bucket_table(report);
+  if (!report.buckets.empty() && !report.memory.empty()) text += "\n";
+  if (!report.memory.empty()) text += memory_table(report);
   return text;
 }
 

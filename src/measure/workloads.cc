@@ -4,6 +4,7 @@
 
 #include "core/concat.h"
 #include "core/escape.h"
+#include "measure/memory.h"
 
 namespace headlight::measure {
 namespace {
@@ -62,12 +63,16 @@ constexpr std::array<Workload, 23> kWorkloads = {{
 std::string all_names() {
   std::string text;
   for (const Workload& workload : kWorkloads) text += concat(text.empty() ? "" : ", ", workload.name);
+  for (const MemoryCase& what : memory_cases()) text += concat(", ", what.name);
   return text;
 }
 
 void check_name(const std::string& name) {
   for (const Workload& workload : kWorkloads) {
     if (workload.name == name) return;
+  }
+  for (const MemoryCase& what : memory_cases()) {
+    if (what.name == name) return;
   }
   throw Error(ErrorKind::usage, "bench.name",
               concat("bench: no bucket is called \"", escaped(name, 40), "\"\n  buckets: ", all_names()));

@@ -35,8 +35,8 @@ struct Workload {
 // In the order in which they run: short ones first.
 [[nodiscard]] std::span<const Workload> workloads();
 
-// The workloads named in `names`, in the order of workloads(); all of them when it is empty.
-// Throws Error{usage} listing the names when one is unknown.
+// The workloads named in `names`, in the order of workloads(); all of them when it is empty. Names of
+// memory_cases() are known, and no workload. Throws Error{usage} listing the names when one is unknown.
 [[nodiscard]] std::vector<Workload> select_workloads(std::span<const std::string> names);
 
 // Inputs, outputs and options of one workload, filled with numbers that look like normal activations.

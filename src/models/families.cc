@@ -8,11 +8,14 @@
 
 namespace headlight::models {
 
-extern const Family kGpt2, kLlama, kBert, kMarian, kBart;
+extern const Family kGpt2, kGptNeo, kGptNeox, kLlama, kMistral, kQwen2, kQwen3, kGemma, kGemma2, kGemma3,
+    kPhi, kPhi3, kBloom, kFalcon, kOpt, kBert, kRoberta, kDistilbert, kMarian, kBart, kT5;
 
 namespace {
 
-const Family* const kFamilies[] = {&kGpt2, &kLlama, &kBert, &kMarian, &kBart};
+const Family* const kFamilies[] = {&kGpt2,  &kGptNeo, &kGptNeox, &kLlama,      &kMistral, &kQwen2, &kQwen3,
+                                   &kGemma, &kGemma2, &kGemma3,  &kPhi,        &kPhi3,    &kBloom, &kFalcon,
+                                   &kOpt,   &kBert,   &kRoberta, &kDistilbert, &kMarian,  &kBart,  &kT5};
 
 // "decoder.12.attention.query" becomes "decoder.{n}.attention.query", and 12.
 std::string generic(std::string_view name, std::string& layer) {

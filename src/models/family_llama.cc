@@ -1,7 +1,37 @@
-// Llama and its like: root mean square norms before, rotary positions, gated feed-forward, no biases.
+// Llama, Mistral and Qwen: root mean square norms before, rotary positions, gated feed-forward.
+#include "models/family_llama.h"
+
 #include "models/family_tools.h"
 
 namespace headlight::models {
+
+TransformerConfig read_llama(const io::Json& json) {
+  TransformerConfig c;
+  c.vocabulary = json.integer("vocab_size");
+  c.width = json.integer("hidden_size");
+  c.layers = json.integer("num_hidden_layers");
+  c.heads = json.integer("num_attention_heads");
+  c.kv_heads = json.integer_or("num_key_value_heads", 0);
+  c.head_dim = json.integer_or("head_dim", 0);
+  c.inner = json.integer("intermediate_size");
+  c.max_positions = json.integer("max_position_embeddings");
+  c.norm = {.kind = nn::NormKind::rms, .eps = json.real_or("rms_norm_eps", 1e-6), .bias = false};
+  c.activation = activation_of(json, json.find("hidden_act") != nullptr ? "hidden_act" : "hidden_activation");
+  c.gated = true;
+  c.qkv_bias = c.out_bias = json.boolean_or("attention_bias", false);
+  c.feed_forward_bias = json.boolean_or("mlp_bias", false);
+  c.positions = PositionKind::rope;
+  c.rope = rope_of(json, c.head_dim > 0 ? c.head_dim : c.width / std::max<Index>(1, c.heads));
+  c.windows = windows_of(json, c.layers);
+  c.tied = json.boolean_or("tie_word_embeddings", false);
+  c.attention_dropout = json.real_or("attention_dropout", 0);
+  c.initial_range = json.real_or("initializer_range", 0.02);
+  c.bos = token_of(json, "bos_token_id");
+  c.eos = token_of(json, "eos_token_id");
+  c.pad = token_of(json, "pad_token_id");
+  return c;
+}
+
 namespace {
 
 constexpr NameRow kNames[] = {
@@ -13,37 +43,14 @@ constexpr NameRow kNames[] = {
     {"decoder.{n}.attention.out", "model.layers.{n}.self_attn.o_proj"},
     {"decoder.{n}.feed_forward_norm", "model.layers.{n}.post_attention_layernorm"},
     {"decoder.{n}.feed_forward.gate", "model.layers.{n}.mlp.gate_proj"},
-    {"decoder.{n}.feed_forward.up", "model.layers.{n}.mlp.up_proj"},
+    {"decoder.{n}.feed_forward.gated_up", "model.layers.{n}.mlp.up_proj"},
     {"decoder.{n}.feed_forward.down", "model.layers.{n}.mlp.down_proj"},
     {"decoder.final_norm", "model.norm"},
     {"head.projection", "lm_head"},
+    // Qwen 3 alone
+    {"decoder.{n}.attention.query_norm", "model.layers.{n}.self_attn.q_norm"},
+    {"decoder.{n}.attention.key_norm", "model.layers.{n}.self_attn.k_norm"},
 };
-
-TransformerConfig read(const io::Json& json) {
-  TransformerConfig c;
-  c.vocabulary = json.integer("vocab_size");
-  c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_hidden_layers");
-  c.heads = json.integer("num_attention_heads");
-  c.kv_heads = json.integer_or("num_key_value_heads", 0);
-  c.head_dim = json.integer_or("head_dim", 0);
-  c.inner = json.integer("intermediate_size");
-  c.max_positions = json.integer("max_position_embeddings");
-  c.norm = {.kind = nn::NormKind::rms, .eps = json.real_or("rms_norm_eps", 1e-6), .bias = false};
-  c.activation = activation_of(json, "hidden_act");
-  c.gated = true;
-  c.qkv_bias = c.out_bias = json.boolean_or("attention_bias", false);
-  c.feed_forward_bias = json.boolean_or("mlp_bias", false);
-  c.positions = PositionKind::rope;
-  c.rope = rope_of(json, c.head_dim > 0 ? c.head_dim : c.width / std::max<Index>(1, c.heads));
-  c.tied = json.boolean_or("tie_word_embeddings", false);
-  c.attention_dropout = json.real_or("attention_dropout", 0);
-  c.initial_range = json.real_or("initializer_range", 0.02);
-  c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
-  c.pad = token_of(json, "pad_token_id");
-  return c;
-}
 
 std::string write(const TransformerConfig& c) {
   return ConfigWriter()
@@ -73,9 +80,33 @@ std::string write(const TransformerConfig& c) {
       .finish();
 }
 
+TransformerConfig read_mistral(const io::Json& json) {
+  TransformerConfig c = read_llama(json);
+  const Index window = json.integer_or("sliding_window", 0);
+  if (window > 0 && c.windows.empty()) c.windows.assign(static_cast<std::size_t>(c.layers), window);
+  return c;
+}
+
+TransformerConfig read_qwen2(const io::Json& json) {
+  TransformerConfig c = read_llama(json);
+  c.qkv_bias = true;
+  if (!json.boolean_or("use_sliding_window", false)) c.windows.clear();
+  return c;
+}
+
+TransformerConfig read_qwen3(const io::Json& json) {
+  TransformerConfig c = read_llama(json);
+  c.head_norm = true;
+  if (!json.boolean_or("use_sliding_window", false)) c.windows.clear();
+  return c;
+}
+
 }  // namespace
 
-extern const Family kLlama;
-const Family kLlama{"llama", kNames, read, write, "model."};
+extern const Family kLlama, kMistral, kQwen2, kQwen3;
+const Family kLlama{"llama", kNames, read_llama, write, "model."};
+const Family kMistral{"mistral", kNames, read_mistral, nullptr, "model."};
+const Family kQwen2{"qwen2", kNames, read_qwen2, nullptr, "model."};
+const Family kQwen3{"qwen3", kNames, read_qwen3, nullptr, "model."};
 
 }  // namespace headlight::models

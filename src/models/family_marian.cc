@@ -56,6 +56,7 @@ TransformerConfig read_shared(const io::Json& json) {
   c.activation = activation_of(json, "activation_function");
   if (json.boolean_or("scale_embedding", false)) c.embedding_scale = std::sqrt(static_cast<double>(c.width));
   c.logits_bias = true;
+  c.pad_fixed = true;
   c.tied = json.boolean_or("tie_word_embeddings", true);
   refuse_unless(json.boolean_or("share_encoder_decoder_embeddings", true), json,
                 "share_encoder_decoder_embeddings", "two vocabularies are not supported");

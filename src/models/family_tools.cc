@@ -99,6 +99,25 @@ nn::RopeConfig rope_of(const io::Json& json, Index head_dim, double rotary_share
   return rope;
 }
 
+std::vector<Index> windows_of(const io::Json& json, Index layers) {
+  const io::Json* types = json.find("layer_types");
+  if (types == nullptr || types->is(io::Json::Kind::null)) return {};
+  const std::span<const io::Json> list = json.list("layer_types").items();
+  refuse_unless(static_cast<Index>(list.size()) == layers, json, "layer_types",
+                fmt::format("{} types for {} layers", list.size(), layers));
+  std::vector<Index> windows;
+  bool any = false;
+  for (const io::Json& type : list) {
+    const bool slides = type.text() == "sliding_attention";
+    refuse_unless(
+        slides || type.text() == "full_attention", json, "layer_types",
+        fmt::format("\"{}\" is not known here; known are full_attention and sliding_attention", type.text()));
+    any = any || slides;
+    windows.push_back(slides ? json.integer("sliding_window") : 0);
+  }
+  return any ? windows : std::vector<Index>{};
+}
+
 ConfigWriter& ConfigWriter::raw(std::string_view key, std::string_view json) {
   text_ += fmt::format("{}  {}: {}", text_.empty() ? "" : ",\n", io::json_quoted(key), json);
   return *this;

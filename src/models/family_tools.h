@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headlight/error.h"
 #include "io/json.h"
@@ -25,6 +26,9 @@ void refuse_unless(bool supported, const io::Json& json, std::string_view key, s
 [[nodiscard]] nn::RopeConfig rope_of(const io::Json& json, Index head_dim, double rotary_share = 1);
 // One entry of rope_parameters, for families that have several.
 [[nodiscard]] nn::RopeConfig rope_entry(const io::Json& entry, const io::Json& json, double theta);
+
+// layer_types with sliding_window: how many keys each layer sees, 0 for all. Empty without layer_types.
+[[nodiscard]] std::vector<Index> windows_of(const io::Json& json, Index layers);
 
 // An object of config.json, key by key.
 class ConfigWriter {

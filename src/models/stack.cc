@@ -235,7 +235,7 @@ void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& ca
     else types.backward(ctx, call.types, dx);
   }
   if (!positions.empty()) positions.backward(ctx, saved.position_ids, dx);
-  embedding.backward(ctx, call.tokens.ids, dx, config_.embedding_scale);
+  embedding.backward(ctx, call.tokens.ids, dx, config_.embedding_scale, config_.pad_fixed ? config_.pad : -1);
 }
 
 void Stack::collect(Parameters& list) {

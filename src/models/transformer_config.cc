@@ -109,6 +109,7 @@ TransformerConfig translation_config(const Sizes& sizes) {
   c.positions = PositionKind::sinusoidal;
   c.embedding_scale = std::sqrt(static_cast<double>(sizes.width));
   c.logits_bias = true;
+  c.pad_fixed = true;
   return completed(c);
 }
 

@@ -71,6 +71,8 @@ struct TransformerConfig {
   double initial_range = 0.02;
   std::int32_t bos = -1, eos = -1, pad = -1, decoder_start = -1;  // token numbers; -1: none
 
+  bool pad_fixed = false;  // looking up `pad` teaches its embedding nothing; Marian starts sentences with it
+
   DType dtype = DType::f32;
   std::string source = {};  // the config.json it was read from: given back as it is
 

@@ -1,11 +1,9 @@
 // How much work a batch is, and where parameters begin.
+#include <algorithm>
 #include <cmath>
-#include <numbers>
 
-#include "core/random.h"
-#include "models/families.h"
+#include "models/numbers.h"
 #include "models/transformer.h"
-#include "nn/drive.h"
 
 namespace headlight::models {
 namespace {
@@ -47,36 +45,6 @@ double stack_flops(const Stack& stack, const Tokens& tokens, const Tokens& sourc
   return sum;
 }
 
-// Numbers of a parameter from (seed, its place in the list, the element's place) alone.
-class Numbers {
- public:
-  Numbers(std::uint64_t seed, std::size_t parameter)
-      : key0_(static_cast<std::uint32_t>(seed)),
-        key1_(static_cast<std::uint32_t>(seed >> 32)),
-        parameter_(static_cast<std::uint32_t>(parameter)) {}
-  [[nodiscard]] double normal(Index i) const {
-    const PhiloxCounter w = words(i);
-    return std::sqrt(-2 * std::log(open(w[0], w[1]))) * std::cos(2 * std::numbers::pi * open(w[2], w[3]));
-  }
-  [[nodiscard]] double uniform(Index i) const {  // -1 … 1
-    const PhiloxCounter w = words(i);
-    return 2 * open(w[0], w[1]) - 1;
-  }
-
- private:
-  [[nodiscard]] PhiloxCounter words(Index i) const {
-    return philox(
-        {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), parameter_, 0x494E4954U}, key0_,
-        key1_);
-  }
-  // Above 0 and below 1, with 52 random bits.
-  [[nodiscard]] static double open(std::uint32_t high, std::uint32_t low) {
-    const std::uint64_t bits = (static_cast<std::uint64_t>(high) << 32 | low) >> 12;
-    return (static_cast<double>(bits) + 0.5) * 0x1p-52;
-  }
-  std::uint32_t key0_, key1_, parameter_;
-};
-
 }  // namespace
 
 double Transformer::flops(const Batch& batch) const {
@@ -114,16 +82,15 @@ void Transformer::initialize(std::uint64_t seed) {
       }
       continue;
     }
-    const Numbers numbers(seed, p);
+    const InitialNumbers numbers(seed, p);
     const bool embedding = std::find(embeddings.begin(), embeddings.end(), &parameter) != embeddings.end();
     const bool join = std::find(joins.begin(), joins.end(), &parameter) != joins.end();
     double range = config_.initial_range;
     if (fans && embedding) range = 1 / std::sqrt(static_cast<double>(config_.width));
     if (!fans && join) range /= std::sqrt(2 * depth);
     const double limit = std::sqrt(6.0 / static_cast<double>(value.dim(0) + value.dim(1)));
-    for (Index r = 0, i = 0; r < value.dim(0); ++r)
-      for (Index c = 0; c < value.dim(1); ++c, ++i)
-        value.view().set(r, c, fans && !embedding ? limit * numbers.uniform(i) : range * numbers.normal(i));
+    if (fans && !embedding) numbers.fill(value, InitialNumbers::Shape::uniform, limit);
+    else numbers.fill(value, InitialNumbers::Shape::normal, range);
   }
 }
 

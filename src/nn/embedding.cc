@@ -58,7 +58,8 @@ void Embedding::forward_add(Context& ctx, std::span<const std::int32_t> ids, Ten
 }
 
 // Rows of one number are added by one worker, in the order of the tokens: bits depend on no thread.
-void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor) {
+void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor,
+                         std::int32_t fixed) {
   check_ids(weight, ids, dy);
   const Index tokens = dy.dim(0), width = weight.value.dim(1);
   std::vector<Index> order(static_cast<std::size_t>(tokens));
@@ -83,6 +84,7 @@ void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstT
         for (Index i = groups[static_cast<std::size_t>(g)]; i < groups[static_cast<std::size_t>(g + 1)];
              ++i) {
           const Index token = order[static_cast<std::size_t>(i)];
+          if (id_of(token) == fixed) continue;
           T* to = grad.as<T>() + id_of(token) * width;
           kernels.scaled(static_cast<T>(factor), dy.as<T>() + token * dy.stride(0), to, to, width);
         }

@@ -10,7 +10,7 @@ FeedForward::FeedForward(const std::string& name, const FeedForwardConfig& confi
     up = Linear(name + ".gate_up", {config.width, 2 * config.inner, config.bias, config.layout}, dtype);
   } else {
     if (config.gated) gate = Linear(name + ".gate", wide, dtype);
-    up = Linear(name + ".up", wide, dtype);
+    up = Linear(name + (config.gated ? ".gated_up" : ".up"), wide, dtype);
   }
   down = Linear(name + ".down", {config.inner, config.width, config.bias, config.layout}, dtype);
 }

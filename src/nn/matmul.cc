@@ -65,20 +65,28 @@ struct Job {
 
 Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
 
-// How many rows and columns a task takes. No choice here changes a bit of the result.
-struct TaskShape {
-  Index rows, columns;
+// Cuts an axis into parts of whole strips (or panels) that differ by one of them at most.
+struct Cuts {
+  Index size, unit, units, parts;
+  Cuts(Index n, Index whole, Index wanted)
+      : size(n), unit(whole), units((n + whole - 1) / whole), parts(std::min(units, wanted)) {}
+  [[nodiscard]] Range part(Index number) const {
+    return {number * units / parts * unit, std::min(size, (number + 1) * units / parts * unit)};
+  }
+  [[nodiscard]] Index largest() const { return (units + parts - 1) / parts * unit; }
 };
-TaskShape task_shape(Index rows, Index columns, Index strip, Index panel, int threads) {
-  TaskShape shape{kBlockRows / strip * strip, round_up(kBlockColumns, panel)};
-  const auto tasks = [&] {
-    return ((rows + shape.rows - 1) / shape.rows) * ((columns + shape.columns - 1) / shape.columns);
-  };
-  if (threads == 1) return shape;
-  while (tasks() < 4 * threads && shape.rows > 4 * strip) shape.rows = round_up(shape.rows / 2, strip);
-  while (tasks() < 4 * threads && shape.columns > 4 * panel)
-    shape.columns = round_up(shape.columns / 2, panel);
-  return shape;
+
+// Tasks of rows × columns: as many for every thread. No choice here changes a bit of the result.
+struct Tasks {
+  Cuts rows, columns;
+};
+Tasks cut(Index rows, Index columns, Index strip, Index panel, int threads) {
+  const Index wide = (columns + kBlockColumns - 1) / kBlockColumns;
+  const Index tall = round_up((rows + kBlockRows - 1) / kBlockRows, threads);
+  Tasks tasks{{rows, strip, tall}, {columns, panel, wide}};
+  // Few rows: the columns make up for them.
+  if (tasks.rows.parts < threads) tasks.columns = {columns, panel, round_up(wide, threads)};
+  return tasks;
 }
 
 template <class T>
@@ -95,9 +103,9 @@ void multiply_as(Context& ctx, const Product& product) {
              depth,
              padded,
              reinterpret_cast<T*>(ctx.scratch(Context::kShared, bytes(padded * depth)))};
-  const TaskShape shape = task_shape(rows, columns, kernels.strip, panel, ctx.threads());
+  const Tasks tasks = cut(rows, columns, kernels.strip, panel, ctx.threads());
   // Asked for here, where it may fail; a task that asks again is given the same memory.
-  const std::size_t left_bytes = bytes(round_up(shape.rows, kernels.strip) * kDepth);
+  const std::size_t left_bytes = bytes(tasks.rows.largest() * kDepth);
   for (int worker = 0; worker < ctx.threads(); ++worker) static_cast<void>(ctx.scratch(worker, left_bytes));
 
   const Index depth_blocks = (depth + kDepth - 1) / kDepth, chunk = round_up(256, panel);
@@ -107,11 +115,8 @@ void multiply_as(Context& ctx, const Product& product) {
     job.pack_right(task / chunks * kDepth, first, std::min(columns, first + chunk));
   });
 
-  const Index row_tasks = (rows + shape.rows - 1) / shape.rows;
-  const Index column_tasks = (columns + shape.columns - 1) / shape.columns;
-  ctx.pool().run(row_tasks * column_tasks, ctx.threads(), [&](int worker, std::int64_t task) {
-    const Index row = task / column_tasks * shape.rows, column = task % column_tasks * shape.columns;
-    job.multiply({row, std::min(rows, row + shape.rows)}, {column, std::min(columns, column + shape.columns)},
+  ctx.pool().run(tasks.rows.parts * tasks.columns.parts, ctx.threads(), [&](int worker, std::int64_t task) {
+    job.multiply(tasks.rows.part(task / tasks.columns.parts), tasks.columns.part(task % tasks.columns.parts),
                  reinterpret_cast<T*>(ctx.scratch(worker, left_bytes)));
   });
 }

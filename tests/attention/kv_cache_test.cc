@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "support/kv_model.h"
 #include "support/random.h"
 #include "support/slices.h"
 #include "support/targets.h"
@@ -32,17 +33,11 @@ Tensor normal(const Shape& shape, std::uint64_t seed) {
 // What a cache of `type` keeps of each row.
 Tensor stored(const Tensor& x, KvType type) {
   Tensor y = x.clone();
-  const Index width = x.dim(3), rows = x.view().shape().elements() / width;
+  const Index width = x.dim(3), rows = x.shape().elements() / width;
   for (Index r = 0; r < rows; ++r) {
     float* row = y.as<float>() + r * width;
-    float most = 0;
-    for (Index d = 0; d < width; ++d) most = std::max(most, std::fabs(row[d]));
-    const float scale = most / 127.0F;
-    for (Index d = 0; d < width; ++d) {
-      if (type == KvType::f16) row[d] = to_float(to_f16(row[d]));
-      if (type == KvType::bf16) row[d] = to_float(to_bf16(row[d]));
-      if (type == KvType::int8) row[d] = (std::nearbyint(row[d] / scale) + 0.0F) * scale;  // no -0
-    }
+    const std::vector<float> kept = stored_row({row, row + width}, type);
+    std::copy(kept.begin(), kept.end(), row);
   }
   return y;
 }

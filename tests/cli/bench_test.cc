@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "support/sanitizers.h"
 #include "support/subprocess.h"
 #include "support/temp_folder.h"
 
@@ -29,7 +31,7 @@ TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
   ASSERT_EQ(done.code, 0) << done.err;
   dom::parser parser;
   const dom::element found = parser.parse(done.out);
-  EXPECT_EQ(keys_of(found), (std::set<std::string>{"peak_gflops", "dram_gbs", "buckets"}));
+  EXPECT_EQ(keys_of(found), (std::set<std::string>{"peak_gflops", "dram_gbs", "buckets", "memory"}));
   EXPECT_EQ(keys_of(found["peak_gflops"]), std::set<std::string>{"1"});
   EXPECT_EQ(keys_of(found["dram_gbs"]), std::set<std::string>{"1"});
   EXPECT_GT(double(found["peak_gflops"]["1"]), 0);
@@ -43,6 +45,7 @@ TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
     EXPECT_EQ(std::int64_t(bucket["threads"]), 1);
     EXPECT_TRUE(bucket["gbs"].is_null());
   }
+  EXPECT_EQ(dom::array(found["memory"]).size(), 0U);
   const dom::element tiny = buckets.at(0), small = buckets.at(1);
   EXPECT_EQ(std::string_view(tiny["name"]), "tiny");
   EXPECT_GT(double(tiny["us"]), 0);
@@ -50,6 +53,32 @@ TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
   EXPECT_EQ(std::string_view(small["name"]), "small_causal");
   EXPECT_TRUE(small["us"].is_null());
   for (const char* field : {"ms", "gflops", "percent_of_limit"}) EXPECT_GT(double(small[field]), 0) << field;
+}
+
+// The numbers themselves, unlike times, do not depend on how busy the machine is.
+TEST(Bench, MemoryStaysBelowItsLimitsSlow) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has memory of its own";
+  const std::string both = "memory_forward_16384,memory_train_32768";
+  const Finished done = run_program({"bench", "--only", both, "--threads", "2", "--json", "-"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  dom::parser parser;
+  const dom::element found = parser.parse(done.out);
+  EXPECT_EQ(dom::array(found["buckets"]).size(), 0U);
+  const dom::array rows = found["memory"];
+  ASSERT_EQ(rows.size(), 2U);
+  const double limits[] = {64, 200}, tensors[] = {16.8, 67.2};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const dom::element row = rows.at(i);
+    EXPECT_EQ(keys_of(row),
+              (std::set<std::string>{"name", "threads", "tensors_mb", "grown_mb", "extra_mb", "limit_mb"}));
+    EXPECT_EQ(double(row["limit_mb"]), limits[i]);
+    EXPECT_NEAR(double(row["tensors_mb"]), tensors[i], 0.1);
+    if (row["grown_mb"].is_null()) GTEST_SKIP() << "this system does not tell";
+    // At least its tensors, or what was measured is not this call's.
+    EXPECT_GT(double(row["grown_mb"]), tensors[i] * 0.99);
+    EXPECT_LT(double(row["grown_mb"]), limits[i]);
+    EXPECT_NEAR(double(row["extra_mb"]), double(row["grown_mb"]) - double(row["tensors_mb"]), 0.01);
+  }
 }
 
 TEST(Bench, TableNamesTheMachineAndTheBucket) {
@@ -65,6 +94,19 @@ TEST(Bench, TableNamesTheMachineAndTheBucket) {
   EXPECT_EQ(done.err, "");  // progress is for terminals
   EXPECT_TRUE(std::filesystem::exists(json));
   EXPECT_EQ(folder.entries(), 1);
+}
+
+// Some BLAS libraries wait for ever for memory that they do not get.
+TEST(Bench, EndsWhenMemoryIsShort) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs its address space";
+  for (const rlim_t megabytes : {40, 150, 300, 700}) {
+    const Finished done =
+        run_program({.arguments = {"bench", "--only", "tiny", "--threads", "1"}, .in_child = [=] {
+                       const rlimit limit{megabytes << 20, megabytes << 20};
+                       (void)::setrlimit(RLIMIT_AS, &limit);
+                     }});
+    EXPECT_TRUE(done.code == 0 || done.code == 5) << megabytes << " MB: " << done.code << "\n" << done.err;
+  }
 }
 
 TEST(Bench, RefusesUnknownNamesAndListsTheKnownOnes) {

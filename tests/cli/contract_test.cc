@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "cli/app.h"
 #include "support/npy_files.h"
@@ -83,12 +84,17 @@ TEST_F(Contract, UsageErrorsShowTheUsage) {  // L1
 }
 
 TEST_F(Contract, HelpAndVersion) {
-  for (const std::vector<std::string>& a :
-       {std::vector<std::string>{"--help"}, {"compute", "--help"}, {"explain", "-h"}}) {
+  for (const std::vector<std::string>& a : {std::vector<std::string>{"--help"},
+                                            {"compute", "--help"},
+                                            {"explain", "-h"},
+                                            {"doctor", "--help"},
+                                            {"bench", "--help"}}) {
     const Finished done = run_program(a);
     EXPECT_EQ(done.code, 0);
     EXPECT_EQ(done.err, "");
     EXPECT_THAT(done.out, HasSubstr("usage: headlight"));
+    std::istringstream lines(done.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 90U) << line;
   }
   EXPECT_THAT(run_program({"compute", "--help"}).out, HasSubstr("EXAMPLES\n  headlight compute"));
   EXPECT_THAT(run_program({"--version"}).out, MatchesRegex("headlight [0-9]+\\.[0-9]+\\.[0-9]+\n"));

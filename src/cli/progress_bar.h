@@ -1,0 +1,33 @@
+// One line on a terminal that is overwritten: what is done, how much of it, how long it will take.
+// Silence where standard error is no terminal.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace headlight::cli {
+
+class ProgressBar {
+ public:
+  ProgressBar();
+  ~ProgressBar() { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // `done` from 0 to 1, below 0 when nobody knows. A new `doing` starts a new estimate. Drawn at most
+  // ten times a second, so that it can be called as often as one likes.
+  void show(std::string_view doing, double done);
+  void clear() noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool visible_, shown_ = false;
+  std::string doing_;
+  Clock::time_point started_, drawn_;
+};
+
+// "8 s", "2:05", "1:02:05", "2 d 3 h".
+[[nodiscard]] std::string duration_text(double seconds);
+
+}  // namespace headlight::cli

@@ -1,0 +1,39 @@
+// How much resident memory a long call takes at its highest: fused attention needs O(length), where the
+// scores alone would be length² numbers.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headlight/context.h"
+#include "headlight/tensor.h"
+
+namespace headlight::measure {
+
+// One causal head of f32.
+struct MemoryCase {
+  std::string_view name;
+  Index length = 1, dim = 1;
+  bool train = false;   // forward and backward
+  double limit_mb = 0;  // what it is promised to stay below, its tensors included
+
+  [[nodiscard]] std::string shape_text() const;
+};
+[[nodiscard]] std::span<const MemoryCase> memory_cases();
+
+// In units of 10^6 bytes.
+struct MemoryResult {
+  MemoryCase what;
+  int threads = 1;
+  double tensors_mb = 0;                // inputs, outputs and gradients
+  std::optional<double> grown_mb = {};  // the highest resident memory, above that before the tensors; empty:
+                                        // the system does not tell
+  [[nodiscard]] std::optional<double> extra_mb() const {
+    return grown_mb ? std::optional(*grown_mb - tensors_mb) : std::nullopt;
+  }
+};
+[[nodiscard]] MemoryResult measure_memory(const MemoryCase& what, int threads, SimdTarget target);
+
+}  // namespace headlight::measure

@@ -1,0 +1,174 @@
+// Beam search by the rules of Hugging Face: each step takes the best 2·beams continuations of a sentence;
+// those among the first `beams` that end it are its hypotheses, the best `beams` others go on.
+#include <algorithm>
+#include <cmath>
+
+#include "core/concat.h"
+#include "headlight/error.h"
+#include "kernels/kernels.h"
+#include "models/generate.h"
+
+namespace headlight::models {
+namespace {
+
+struct Beam {
+  double score = 0;  // log-probability
+  Index slot = 0;    // whose memory it has
+  std::vector<std::int32_t> tokens = {};
+};
+
+struct Candidate {
+  double score = 0;
+  Index beam = 0;
+  std::int32_t token = 0;
+};
+
+struct Sentence {
+  std::vector<Beam> beams;
+  std::vector<Hypothesis> finished;
+  bool done = false;
+};
+
+std::vector<Candidate> best_candidates(const Sentence& sentence, const Tensor& log_probabilities,
+                                       Index count) {
+  std::vector<Candidate> all;
+  const Index vocabulary = log_probabilities.dim(1);
+  const auto better = [](const Candidate& a, const Candidate& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
+  };
+  for (std::size_t b = 0; b < sentence.beams.size(); ++b) {
+    const Beam& beam = sentence.beams[b];
+    const float* row = log_probabilities.as<float>() + beam.slot * vocabulary;
+    std::vector<Candidate> own(static_cast<std::size_t>(vocabulary));
+    for (Index v = 0; v < vocabulary; ++v)
+      own[static_cast<std::size_t>(v)] = {beam.score + static_cast<double>(row[v]), static_cast<Index>(b),
+                                          static_cast<std::int32_t>(v)};
+    const Index kept = std::min(count, vocabulary);
+    std::partial_sort(own.begin(), own.begin() + kept, own.end(), better);
+    all.insert(all.end(), own.begin(), own.begin() + kept);
+  }
+  const Index kept = std::min<Index>(count, static_cast<Index>(all.size()));
+  std::partial_sort(all.begin(), all.begin() + kept, all.end(), better);
+  all.resize(static_cast<std::size_t>(kept));
+  return all;
+}
+
+class Search {
+ public:
+  Search(Context& ctx, const Transformer& model, const Tokens& source, const BeamOptions& options)
+      : ctx_(ctx),
+        model_(model),
+        options_(options),
+        sentences_(static_cast<std::size_t>(source.sequences())) {
+    decoding_ = model.start(ctx, source, options.beams, {.observer = options.observer});
+    for (std::size_t s = 0; s < sentences_.size(); ++s)
+      sentences_[s].beams.push_back({0, static_cast<Index>(s) * options.beams});
+  }
+
+  std::vector<std::vector<Hypothesis>> run() {
+    const auto items = static_cast<std::size_t>(decoding_.items);
+    std::vector<std::int32_t> next(items, model_.config().decoder_start);
+    const TransformerConfig& c = model_.config();
+    const bool limited = c.positions == PositionKind::learned || c.positions == PositionKind::sinusoidal;
+    const Index steps = limited ? std::min(options_.most, c.max_positions) : options_.most;
+    for (Index step = 0; step < steps && !all_done(); ++step) {
+      Tokens tokens;
+      for (const std::int32_t& token : next) tokens.append(std::span(&token, 1));
+      Tensor scores = model_.next(ctx_, decoding_, tokens, {.observer = options_.observer});
+      const auto& kernels = kernels::row_kernels_for(ctx_.target()).of<float>();
+      for (Index i = 0; i < scores.dim(0); ++i) {
+        float* row = scores.as<float>() + i * scores.dim(1);
+        kernels.log_softmax(row, row, scores.dim(1));
+      }
+      for (Sentence& sentence : sentences_)
+        if (!sentence.done) advance(sentence, scores, step + 1 == steps, next);
+    }
+    std::vector<std::vector<Hypothesis>> results;
+    for (Sentence& sentence : sentences_) {
+      std::stable_sort(sentence.finished.begin(), sentence.finished.end(),
+                       [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+      const auto most = static_cast<std::size_t>(options_.beams);
+      if (sentence.finished.size() > most) sentence.finished.resize(most);
+      results.push_back(std::move(sentence.finished));
+    }
+    return results;
+  }
+
+ private:
+  [[nodiscard]] bool all_done() const {
+    return std::all_of(sentences_.begin(), sentences_.end(), [](const Sentence& s) { return s.done; });
+  }
+
+  void advance(Sentence& sentence, const Tensor& scores, bool last, std::vector<std::int32_t>& next) {
+    const std::vector<Candidate> candidates = best_candidates(sentence, scores, 2 * options_.beams);
+    std::vector<Candidate> going;
+    for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
+      const Candidate& c = candidates[rank];
+      const bool ends = c.token == model_.config().eos;
+      if ((ends || last) && static_cast<Index>(rank) < options_.beams) finish(sentence, c, ends);
+      if (!ends && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
+    }
+    sentence.done = last || static_cast<Index>(sentence.finished.size()) >= options_.beams || going.empty();
+    if (!sentence.done) move_on(sentence, going, next);
+  }
+
+  void finish(Sentence& sentence, const Candidate& c, bool ends) const {
+    Hypothesis hypothesis{sentence.beams[static_cast<std::size_t>(c.beam)].tokens};
+    const auto length = static_cast<double>(hypothesis.tokens.size() + 1);
+    hypothesis.score = c.score / std::pow(length, options_.length_penalty);
+    if (!ends) hypothesis.tokens.push_back(c.token);
+    sentence.finished.push_back(std::move(hypothesis));
+  }
+
+  // One child of each beam keeps its memory; the others copy it into slots that nobody needs any more.
+  void move_on(Sentence& sentence, const std::vector<Candidate>& going, std::vector<std::int32_t>& next) {
+    const Index first = sentence.beams.front().slot / options_.beams * options_.beams;
+    std::vector<bool> taken(static_cast<std::size_t>(options_.beams), false);
+    std::vector<Index> slots(going.size(), -1);
+    for (std::size_t i = 0; i < going.size(); ++i) {
+      const Index slot = sentence.beams[static_cast<std::size_t>(going[i].beam)].slot;
+      if (taken[static_cast<std::size_t>(slot - first)]) continue;
+      taken[static_cast<std::size_t>(slot - first)] = true;
+      slots[i] = slot;
+    }
+    std::vector<Beam> beams;
+    for (std::size_t i = 0; i < going.size(); ++i) {
+      const Beam& parent = sentence.beams[static_cast<std::size_t>(going[i].beam)];
+      if (slots[i] < 0) {
+        const auto free = static_cast<Index>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+        taken[static_cast<std::size_t>(free)] = true;
+        slots[i] = first + free;
+        for (KvCache& cache : decoding_.caches.self)
+          cache.share_prefix(parent.slot, slots[i], cache.length(parent.slot));
+      }
+      beams.push_back({going[i].score, slots[i], parent.tokens});
+      beams.back().tokens.push_back(going[i].token);
+      next[static_cast<std::size_t>(slots[i])] = going[i].token;
+    }
+    sentence.beams = std::move(beams);
+  }
+
+  Context& ctx_;
+  const Transformer& model_;
+  const BeamOptions& options_;
+  std::vector<Sentence> sentences_;
+  Decoding decoding_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer& model, const Tokens& source,
+                                                 const BeamOptions& options) {
+  if (options.beams < 1 || options.most < 1) {
+    throw Error(
+        ErrorKind::usage, "model.beams",
+        concat("beam search with ", options.beams, " beams for ", options.most, " tokens; need 1 or more"));
+  }
+  if (model.config().decoder_start < 0)
+    throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");
+  if (source.sequences() == 0) return {};
+  return Search(ctx, model, source, options).run();
+}
+
+}  // namespace headlight::models

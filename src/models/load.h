@@ -1,0 +1,40 @@
+// A transformer from a folder as Hugging Face has them: config.json and model.safetensors, or
+// model.safetensors.index.json with its shards.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/safetensors.h"
+#include "models/transformer.h"
+
+namespace headlight::models {
+
+struct LoadedTransformer {
+  std::unique_ptr<Transformer> model;
+  std::vector<std::string> unused;  // tensors of the files that this model has no use for
+};
+// `dtype` is what to compute in. Throws Error that names the file and the tensor.
+[[nodiscard]] LoadedTransformer load_transformer(const std::string& folder, DType dtype = DType::f32);
+
+// Tensors by name, wherever in a folder they are.
+class WeightFiles {
+ public:
+  explicit WeightFiles(const std::string& folder);
+  struct Place {
+    const io::Safetensors* file = nullptr;
+    const io::SafetensorsEntry* entry = nullptr;
+  };
+  [[nodiscard]] Place find(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  std::vector<io::Safetensors> files_;
+};
+
+// Copies the tensors into the parameters; returns the names of those that were left over.
+std::vector<std::string> load_parameters(const WeightFiles& files, const std::string& folder,
+                                         Transformer& model);
+
+}  // namespace headlight::models

@@ -1,0 +1,51 @@
+// How recurrent layers walk through time: step t takes the t-th token of every sequence that has one.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "headlight/recurrent.h"
+#include "nn/attention.h"
+#include "nn/drive.h"
+
+namespace headlight::nn {
+
+// Sequences by falling length, so that those that are still alive at a step are the first rows.
+struct RecurrentLayer::Steps {
+  std::vector<Index> order;            // row → sequence
+  std::vector<Index> starts, lengths;  // per row
+  Index longest = 0;
+
+  explicit Steps(std::span<const Index> sequence_starts) : order(sequence_starts.size() - 1) {
+    std::iota(order.begin(), order.end(), 0);
+    const auto length = [&](Index s) {
+      return sequence_starts[static_cast<std::size_t>(s + 1)] - sequence_starts[static_cast<std::size_t>(s)];
+    };
+    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return length(a) > length(b); });
+    for (const Index s : order) {
+      starts.push_back(sequence_starts[static_cast<std::size_t>(s)]);
+      lengths.push_back(length(s));
+    }
+    longest = lengths.empty() ? 0 : lengths.front();
+  }
+  [[nodiscard]] Index rows() const { return static_cast<Index>(order.size()); }
+  [[nodiscard]] Index alive(Index step) const {
+    return static_cast<Index>(
+        std::partition_point(lengths.begin(), lengths.end(), [&](Index n) { return n > step; }) -
+        lengths.begin());
+  }
+  [[nodiscard]] Index token(Index row, Index step) const {
+    return starts[static_cast<std::size_t>(row)] + step;
+  }
+  [[nodiscard]] Index sequence(Index row) const { return order[static_cast<std::size_t>(row)]; }
+};
+
+// f(row) for all rows of a step, by whoever is free.
+template <class F>
+void for_rows(Context& ctx, Index rows, Index work, const F& f) {
+  const DefaultFloatMode float_mode;
+  ctx.pool().run(rows, rows * work < kSerialElements ? 1 : ctx.threads(), [&](int, Index row) { f(row); });
+}
+
+}  // namespace headlight::nn

@@ -1,0 +1,73 @@
+// Writing against another implementation's greedy and beam outputs, with and without a cache.
+#include "models/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/golden.h"
+#include "support/central_difference.h"
+#include "support/errors.h"
+
+namespace headlight::models {
+namespace {
+
+using headlight::testing::expect_error;
+using headlight::testing::fill;
+
+std::vector<std::int32_t> row(const Tensor& ids, Index b, Index first) {
+  std::vector<std::int32_t> tokens;
+  for (Index t = first; t < ids.dim(1); ++t) tokens.push_back(static_cast<std::int32_t>(ids.at(b, t)));
+  return tokens;
+}
+
+class GoldenText : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const auto shared = headlight::testing::shared_data();
+    if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+    folder_ = *shared / "golden" / GetParam();
+  }
+  std::filesystem::path folder_;
+  Context ctx_{{.threads = 2}};
+};
+class GoldenGreedy : public GoldenText {};
+class GoldenTranslation : public GoldenText {};
+
+TEST_P(GoldenGreedy, ContinuesWithACache) {
+  const Golden golden(folder_);
+  const LoadedTransformer loaded = load_transformer(folder_.string());
+  Tokens prompts;
+  prompts.append(row(golden.at("greedy.prompt_ids"), 0, 0));
+  const auto written = generate(ctx_, *loaded.model, prompts, {.most = 12, .stop_at_eos = false});
+  EXPECT_EQ(written.at(0), row(golden.at("greedy.output_ids"), 0, prompts.size()));
+}
+
+TEST_P(GoldenTranslation, GreedyAndBeams) {
+  const Golden golden(folder_);
+  const LoadedTransformer loaded = load_transformer(folder_.string());
+  const Tokens source = golden.tokens("input_ids", "attention_mask");
+  const auto written = transform(ctx_, *loaded.model, source, {.most = 10, .stop_at_eos = false});
+  const auto found = beam_search(ctx_, *loaded.model, source, {.beams = 4, .most = 10});
+  const std::int32_t eos = loaded.model->config().eos;
+  for (Index b = 0; b < 2; ++b) {
+    const auto s = static_cast<std::size_t>(b);
+    EXPECT_EQ(written.at(s), row(golden.at("greedy.output_ids"), b, 1));
+    std::vector<std::int32_t> best = row(golden.at("beam4.output_ids"), b, 1);
+    best.erase(std::find(best.begin(), best.end(), eos), best.end());
+    EXPECT_EQ(found.at(s).at(0).tokens, best);
+    EXPECT_NEAR(found.at(s).at(0).score, golden.at("beam4.sequences_scores").at(b), 1e-4);
+  }
+}
+
+constexpr const char* kGreedy[] = {
+    "gpt2",   "gpt_neo", "gpt_neox", "llama", "llama3_rope", "llama_bf16", "qwen2_sharded", "qwen3", "gemma",
+    "gemma2", "gemma3",  "mistral",  "phi",   "phi3",        "bloom",      "opt",           "falcon"};
+constexpr const char* kTranslation[] = {"t5", "t5_gated", "marian", "bart"};
+INSTANTIATE_TEST_SUITE_P(All, GoldenGreedy, ::testing::ValuesIn(kGreedy),
+                         [](const auto& r) { return std::string(r.param); });
+INSTANTIATE_TEST_SUITE_P(All, GoldenTranslation, ::testing::ValuesIn(kTranslation),
+                         [](const auto& r) { return std::string(r.param); });
+
+}  // namespace
+}  // namespace headlight::models

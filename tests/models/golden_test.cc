@@ -1,0 +1,174 @@
+// Every family against numbers of another implementation: logits, attention weights, hidden states, loss,
+// gradients, and both spellings of config.json. Tolerances are those of the files' own README.
+#include "models/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+namespace headlight::models {
+namespace {
+
+class GoldenModel : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const auto shared = headlight::testing::shared_data();
+    if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+    folder_ = *shared / "golden" / GetParam();
+  }
+  std::filesystem::path folder_;
+};
+
+class GoldenSpelling : public GoldenModel {};
+class GoldenGradients : public GoldenModel {};
+
+struct Worst {
+  double error = 0;
+  std::string where;
+  void take(double found, double wanted, const std::string& place) {
+    const double e = std::abs(found - wanted);
+    if (!(e <= error))
+      error = e, where = place + ": " + std::to_string(found) + " for " + std::to_string(wanted);
+  }
+};
+
+Tensor run(Context& ctx, const Transformer& model, const Golden& golden, Observer* observer = nullptr) {
+  const Batch batch = golden_batch(golden, model.config());
+  const RunOptions options{.observer = observer, .types = batch.type_ids};
+  if (model.config().kind == ModelKind::encoder_decoder)
+    return model.logits(ctx, batch.source, batch.input, options);
+  return model.logits(ctx, batch.input, options);
+}
+
+double logits_error(const Golden& golden, const Transformer& model, const Tensor& logits) {
+  const bool both = model.config().kind == ModelKind::encoder_decoder;
+  const std::string mask = both ? "decoder_attention_mask" : "attention_mask";
+  const Tensor &wanted = golden.at("logits"), &use = golden.at(mask);
+  Worst worst;
+  Index row = 0;
+  for (Index b = 0; b < wanted.dim(0); ++b)
+    for (Index t = 0; t < wanted.dim(1); ++t) {
+      if (use.at(b, t) == 0) continue;
+      for (Index v = 0; v < wanted.dim(2); ++v) worst.take(logits.at(row, v), wanted.at(b, t, v), "logit");
+      ++row;
+    }
+  EXPECT_EQ(row, logits.dim(0));
+  return worst.error;
+}
+
+// Compares what it is shown with the golden attentions and hidden states.
+class Comparer : public Observer {
+ public:
+  Comparer(const Golden& golden, const TransformerConfig& config) : golden_(golden), config_(config) {}
+  void on_attention(const AttentionEvent& event) override {
+    const bool both = config_.kind == ModelKind::encoder_decoder;
+    const std::string prefix = !both                         ? ""
+                               : event.part == Part::encoder ? "encoder_"
+                               : event.part == Part::cross   ? "cross_"
+                                                             : "decoder_";
+    const std::string name = prefix + "attentions." + std::to_string(event.layer);
+    const std::string source = "attention_mask", target = both ? "decoder_attention_mask" : "attention_mask";
+    const std::string& q_mask = event.part == Part::encoder ? source : target;
+    const std::string& k_mask = event.part == Part::decoder ? target : source;
+    const Tensor& wanted = golden_.at(name);
+    for (Index b = 0; b < wanted.dim(0); ++b)
+      for (Index h = 0; h < wanted.dim(1); ++h) {
+        const Tensor weights = event.weights(b, h);
+        for (Index i = 0; i < weights.dim(0); ++i)
+          for (Index j = 0; j < weights.dim(1); ++j)
+            attention.take(weights.at(i, j),
+                           wanted.at(b, h, golden_.column(q_mask, b, i), golden_.column(k_mask, b, j)), name);
+      }
+    ++calls;
+  }
+  void on_residual(const ResidualEvent& event) override {
+    const bool both = config_.kind == ModelKind::encoder_decoder;
+    const std::string prefix = !both ? "" : event.part == Part::encoder ? "encoder_" : "decoder_";
+    const bool last = !golden_.has(prefix + "hidden_states." + std::to_string(event.layer + 1));
+    if (last && config_.final_norm) return;  // the golden one is after the final norm
+    const std::string name = prefix + "hidden_states." + std::to_string(event.layer);
+    const std::string mask =
+        both && event.part == Part::decoder ? "decoder_attention_mask" : "attention_mask";
+    const Tensor& wanted = golden_.at(name);
+    for (std::size_t b = 0; b + 1 < event.starts.size(); ++b)
+      for (Index t = event.starts[b]; t < event.starts[b + 1]; ++t)
+        for (Index d = 0; d < wanted.dim(2); ++d) {
+          const Index at = golden_.column(mask, static_cast<Index>(b), t - event.starts[b]);
+          hidden.take(event.x.at(t, d), wanted.at(static_cast<Index>(b), at, d), name);
+        }
+  }
+  Worst attention, hidden;
+  int calls = 0;
+
+ private:
+  const Golden& golden_;
+  const TransformerConfig& config_;
+};
+
+TEST_P(GoldenModel, LogitsAttentionsAndHiddenStates) {
+  const Golden golden(folder_);
+  const LoadedTransformer loaded = load_transformer(folder_.string());
+  Context ctx({.threads = 2});
+  Comparer comparer(golden, loaded.model->config());
+  const Tensor logits = run(ctx, *loaded.model, golden, &comparer);
+  EXPECT_LT(logits_error(golden, *loaded.model, logits), 1e-4);
+  EXPECT_LT(comparer.attention.error, 1e-5) << comparer.attention.where;
+  EXPECT_LT(comparer.hidden.error, 1e-4) << comparer.hidden.where;
+  const TransformerConfig& c = loaded.model->config();
+  EXPECT_EQ(comparer.calls,
+            c.layers + (c.kind == ModelKind::encoder_decoder ? c.layers + c.encoder_layers : 0));
+}
+
+TEST_P(GoldenSpelling, OlderConfig) {
+  const Golden golden(folder_);
+  Transformer model(read_config(io::Json::read((folder_ / "config.v4.json").string())));
+  (void)load_parameters(WeightFiles(folder_.string()), folder_.string(), model);
+  Context ctx({.threads = 1});
+  EXPECT_LT(logits_error(golden, model, run(ctx, model, golden)), 1e-4);
+}
+
+TEST_P(GoldenGradients, LossAndGradients) {
+  const Golden golden(folder_);
+  const LoadedTransformer loaded = load_transformer(folder_.string());
+  Context ctx({.threads = 2});
+  const Batch batch = golden_batch(golden, loaded.model->config());
+  Index counted = 0;
+  for (const std::int32_t target : batch.targets) counted += target != kIgnored ? 1 : 0;
+  const Loss loss = loaded.model->learn(ctx, batch, {.scale = 1.0 / static_cast<double>(counted)});
+  const double wanted_loss = io::Json::read((folder_ / "meta.json").string()).real("loss");
+  EXPECT_NEAR(loss.mean(), wanted_loss, 2e-5 * std::max(1.0, wanted_loss));
+  EXPECT_EQ(loss.targets, counted);
+
+  const auto wanted = headlight::testing::read_safetensors(folder_ / "grads.safetensors");
+  std::size_t found = 0;
+  for (Parameter* parameter : loaded.model->parameters()) {
+    if (!parameter->trained) continue;
+    const auto entry = wanted.find(parameter->name);
+    ASSERT_NE(entry, wanted.end()) << parameter->name;
+    ++found;
+    const Tensor& truth = entry->second;
+    ASSERT_EQ(truth.shape(), parameter->grad.shape()) << parameter->name;
+    // Relative to the tensor's largest gradient: elements near zero are sums that cancel, and a key's bias
+    // changes nothing at all.
+    double largest = 1e-2;
+    Worst worst;
+    for (Index i = 0; i < truth.shape().elements(); ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(truth.as<float>()[i])));
+      worst.take(static_cast<double>(parameter->grad.as<float>()[i]),
+                 static_cast<double>(truth.as<float>()[i]), parameter->name);
+    }
+    EXPECT_LT(worst.error, 1e-4 * largest) << worst.where << ", largest " << largest;
+  }
+  EXPECT_EQ(found, wanted.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GoldenSpelling, ::testing::ValuesIn(kGoldenSpellings),
+                         [](const auto& row) { return std::string(row.param); });
+INSTANTIATE_TEST_SUITE_P(All, GoldenGradients, ::testing::ValuesIn(kGoldenGradients),
+                         [](const auto& row) { return std::string(row.param); });
+INSTANTIATE_TEST_SUITE_P(All, GoldenModel, ::testing::ValuesIn(kGoldenFamilies),
+                         [](const auto& row) { return std::string(row.param); });
+
+}  // namespace
+}  // namespace headlight::models
