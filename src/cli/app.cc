@@ -120,7 +120,10 @@ void add_commands(CLI::App& app) {
   add_compute(app);
   add_doctor(app);
   add_bench(app);
+  add_train(app);
+  add_plot(app);
   add_tokenizer(app);
+  add_tokenize(app);
 }
 
 // Runs the command when the whole line was understood.
@@ -145,7 +148,7 @@ Spoken guarded(const Body& body) {
     return body();
   } catch (const BrokenPipe&) {
     return {128 + SIGPIPE};  // the reader has seen enough: nothing to say
-  } catch (const Error& error) {
+  } catch (const Stopped& stopped) { return {128 + stopped.signal}; } catch (const Error& error) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail(kResource, "not enough memory");

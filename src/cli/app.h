@@ -10,6 +10,11 @@ namespace headlight::cli {
 // Never throws. argv[0] is the program.
 [[nodiscard]] int run(int argc, const char* const* argv) noexcept;
 
+// Thrown by a command that a signal ended in good order: exit code 128 + signal, nothing more to say.
+struct Stopped {
+  int signal;
+};
+
 // "error: FILE: WHAT (WHERE)\n", at most 300 bytes up to the first line's end; further lines of the
 // message follow as hints, indented.
 [[nodiscard]] std::string error_text(std::string_view message);

@@ -29,6 +29,9 @@ void add_compute(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
+void add_train(CLI::App& program);
+void add_plot(CLI::App& program);
 void add_tokenizer(CLI::App& program);
+void add_tokenize(CLI::App& program);
 
 }  // namespace headlight::cli

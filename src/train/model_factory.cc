@@ -2,6 +2,7 @@
 
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "models/recurrent.h"
 #include "models/transformer.h"
 
 namespace headlight::train {
@@ -61,17 +62,52 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
   return models::completed(c);
 }
 
+// Settings that only transformers have must not be given in vain.
+models::RecurrentModelConfig recurrent_config(const ModelRecipe& recipe, const ModelNeeds& needs) {
+  if (recipe.heads || recipe.kv_heads || recipe.inner || recipe.encoder_layers || recipe.gated ||
+      recipe.bias || !recipe.preset.empty() || !recipe.positions.empty() || !recipe.norm.empty() ||
+      !recipe.norm_place.empty() || !recipe.activation.empty() || recipe.attention_dropout > 0)
+    refuse(
+        concat("\"", recipe.kind,
+               "\" has width, layers, dropout, tied and attention; the other settings are a transformer's"));
+  if (!recipe.width || !recipe.layers) refuse("model.width and model.layers must be given");
+  models::RecurrentModelConfig c;
+  c.cell = recipe.kind.starts_with("lstm") ? nn::CellKind::lstm : nn::CellKind::gru;
+  c.encoder_decoder = recipe.kind.ends_with("-seq2seq");
+  c.attention = c.encoder_decoder && recipe.attention;
+  c.vocabulary = needs.vocabulary;
+  c.width = *recipe.width;
+  c.layers = *recipe.layers;
+  if (recipe.tied) c.tied = *recipe.tied;
+  c.dropout = recipe.dropout;
+  c.bos = needs.special.begin.value_or(-1);
+  c.eos = needs.special.end.value_or(-1);
+  c.pad = needs.special.pad.value_or(-1);
+  if (c.encoder_decoder) c.decoder_start = needs.special.begin.value_or(c.pad);
+  return c;
+}
+
+void check_source(const ModelRecipe& recipe, const ModelNeeds& needs, bool reads_source) {
+  if (needs.source == reads_source) return;
+  refuse(needs.source
+             ? concat("the task has a source and a target; \"", recipe.kind, "\" reads one sequence only")
+             : concat("\"", recipe.kind, "\" reads a source; the task has none"));
+}
+
 }  // namespace
 
 std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe, const ModelNeeds& needs,
                                               std::uint64_t seed) {
-  const TransformerConfig config = transformer_config(recipe, needs);
-  if (needs.source != (config.kind == ModelKind::encoder_decoder)) {
-    refuse(needs.source
-               ? concat("the task has a source and a target; \"", recipe.kind, "\" reads one sequence only")
-               : concat("\"", recipe.kind, "\" reads a source; the task has none"));
+  std::unique_ptr<models::Trainable> model;
+  if (recipe.kind.starts_with("gru") || recipe.kind.starts_with("lstm")) {
+    const models::RecurrentModelConfig config = recurrent_config(recipe, needs);
+    check_source(recipe, needs, config.encoder_decoder);
+    model = std::make_unique<models::RecurrentModel>(config);
+  } else {
+    const TransformerConfig config = transformer_config(recipe, needs);
+    check_source(recipe, needs, config.kind == ModelKind::encoder_decoder);
+    model = std::make_unique<models::Transformer>(config);
   }
-  auto model = std::make_unique<models::Transformer>(config);
   model->initialize(seed);
   (void)model->config_json();  // what no file can say is refused now, not at the first checkpoint
   return model;

@@ -7,7 +7,9 @@ constexpr double kBelowOne = 0.999999;
 
 ModelRecipe read_model(Settings& s) {
   ModelRecipe m;
-  m.kind = s.choice("model.kind", {"decoder", "llama", "encoder", "encoder-decoder"}, true);
+  m.kind = s.choice(
+      "model.kind",
+      {"decoder", "llama", "encoder", "encoder-decoder", "gru", "lstm", "gru-seq2seq", "lstm-seq2seq"}, true);
   m.preset = s.text("model.preset", "");
   const auto size = [&](const char* key) -> std::optional<Index> {
     return s.maybe_whole(std::string("model.") + key, WholeRange{1, 1 << 20});
@@ -28,6 +30,7 @@ ModelRecipe read_model(Settings& s) {
   m.gated = s.maybe_boolean("model.gated");
   m.bias = s.maybe_boolean("model.bias");
   m.tied = s.maybe_boolean("model.tied");
+  m.attention = s.boolean("model.attention", true);
   return m;
 }
 

@@ -15,7 +15,7 @@ namespace headlight::train {
 
 // What the recipe says of the model; what it leaves open follows from the kind.
 struct ModelRecipe {
-  std::string kind;    // "decoder", "encoder", "encoder-decoder", "gru", …: see kModelKinds
+  std::string kind;    // "decoder", "encoder", "encoder-decoder", "gru", "gru-seq2seq", …
   std::string preset;  // "transformer-base"; empty: none
   std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner;
   Index context = 0;  // longest sequence; 0: what the task needs
@@ -25,6 +25,7 @@ struct ModelRecipe {
   std::string norm_place;  // "", "before", "after"
   std::string activation;  // "", "relu", "gelu", "gelu_tanh", "silu"
   std::optional<bool> gated, bias, tied;
+  bool attention = true;  // of recurrent encoder-decoders: look back at the source
 };
 
 struct TokenizerRecipe {

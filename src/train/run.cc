@@ -58,7 +58,14 @@ void Run::make_trainer(Context& ctx, Listener& listener) {
                   "output.watch: only transformers that read text have attention to watch");
     watcher_.emplace(*transformer, *prepared_.tokenizer, prepared_.special, prepared_.task->longest_input(),
                      recipe_.watch, folder_.file("snapshots"));
-    parts.watch = [this, &ctx](std::int64_t step) { watcher_->write(ctx, step); };
+    parts.watch = [this, &ctx, &listener](std::int64_t step) {
+      try {
+        watcher_->write(ctx, step);
+      } catch (const Error& error) {  // a picture less, not a run less
+        if (error.kind() != ErrorKind::file) throw;
+        listener.on_notice(concat(error.what(), "; this snapshot was not saved, training goes on"));
+      }
+    };
   }
   trainer_.emplace(std::move(parts), recipe_.trainer);
 }

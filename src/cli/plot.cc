@@ -1,0 +1,125 @@
+// headlight plot: the curves of one or more training runs as a picture.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "core/escape.h"
+#include "draw/curves.h"
+#include "headlight/error.h"
+#include "io/gzip.h"
+#include "io/json.h"
+#include "io/outputs.h"
+
+namespace headlight::cli {
+namespace {
+
+enum class Quantity { loss, accuracy, learning_rate, gradient_norm };
+
+struct Settings {
+  std::vector<std::string> runs;
+  std::string out, title;
+  Quantity quantity = Quantity::loss;
+  bool force = false;
+};
+
+struct Columns {
+  const char *train, *valid, *label;
+  bool higher_is_better;
+};
+
+Columns columns_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::loss: return {"smoothed", "valid_loss", "loss (nats per token)", false};
+    case Quantity::accuracy: return {nullptr, "valid_accuracy", "accuracy", true};
+    case Quantity::learning_rate: return {"learning_rate", nullptr, "learning rate", false};
+    case Quantity::gradient_norm: return {"gradient_norm", nullptr, "length of the gradient", false};
+  }
+  return {};
+}
+
+std::string run_name(const std::string& run) {
+  std::filesystem::path path(run);
+  if (path.filename().empty()) path = path.parent_path();
+  return escaped(path.filename().string(), 60);
+}
+
+// A line that is still being written is no line yet: a run can be looked at while it goes on.
+void read_run(const std::string& run, const Columns& columns, std::vector<draw::Point>& train,
+              std::vector<draw::Point>& valid) {
+  const std::string path = run + "/metrics.jsonl";
+  const std::string text = io::read_text(path, std::uint64_t{1} << 30);
+  std::string_view rest = text;
+  for (int line = 1; rest.find('\n') != std::string_view::npos; ++line) {
+    const std::size_t end = rest.find('\n');
+    const io::Json json = io::Json::parse(rest.substr(0, end), fmt::format("{} (line {})", path, line));
+    const auto step = static_cast<double>(json.integer("step"));
+    if (columns.train != nullptr && json.find(columns.train) != nullptr)
+      train.push_back({step, json.real(columns.train)});
+    if (columns.valid != nullptr && json.find(columns.valid) != nullptr)
+      valid.push_back({step, json.real(columns.valid)});
+    rest.remove_prefix(end + 1);
+  }
+  if (train.empty() && valid.empty())
+    throw Error(ErrorKind::input, "plot.empty", concat(escaped(path), ": has nothing to plot yet"));
+}
+
+void run(const Settings& s) {
+  const draw::PictureFormat format = draw::picture_format(s.out);
+  io::Outputs outputs(s.force ? io::Existing::replace : io::Existing::refuse);
+  outputs.reserve(s.out);
+  const Columns columns = columns_of(s.quantity);
+  draw::CurveChart chart;
+  chart.y_label = columns.label;
+  chart.higher_is_better = columns.higher_is_better;
+  for (std::size_t i = 0; i < s.runs.size(); ++i) {
+    std::vector<draw::Point> train, valid;
+    read_run(s.runs[i], columns, train, valid);
+    const std::string name = s.runs.size() > 1 ? run_name(s.runs[i]) + ", " : "";
+    if (!train.empty())
+      chart.curves.push_back({name + "training", std::move(train), draw::curve_color(i), false});
+    if (!valid.empty())
+      chart.curves.push_back({name + "validation", std::move(valid), draw::curve_color(i), true});
+  }
+  chart.title = s.title;
+  for (const std::string& one : s.runs) {
+    if (!s.title.empty()) break;
+    chart.title += (chart.title.empty() ? "" : " · ") + run_name(one);
+  }
+  const std::string picture = draw::draw_curves(chart, format);
+  outputs.write(s.out, std::as_bytes(std::span(picture)));
+  outputs.commit();
+}
+
+}  // namespace
+
+void add_plot(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "plot",
+       .what = "Draw the loss curves of training runs as PNG, SVG or PDF",
+       .usage = "headlight plot RUN [RUN ...] -o FILE.png|svg|pdf [--show WHAT] [--title TEXT] [--force]",
+       .examples = "  headlight plot runs/copy -o copy.png\n"
+                   "  headlight plot runs/gpt runs/gru -o both.svg --title \"Attention and recurrence\"\n"
+                   "  headlight plot runs/copy -o rate.pdf --show learning-rate\n"});
+  const auto settings = std::make_shared<Settings>();
+  command->add_option("RUN", settings->runs, "Folders that headlight train has written")
+      ->required()
+      ->type_name("FOLDER");
+  add_path(*command, "-o,--out", settings->out, "The picture; its name's end says which format")->required();
+  add_choice<Quantity>(*command, "--show", settings->quantity,
+                       {{"loss", Quantity::loss},
+                        {"accuracy", Quantity::accuracy},
+                        {"learning-rate", Quantity::learning_rate},
+                        {"gradient-norm", Quantity::gradient_norm}},
+                       "What to draw over the steps");
+  add_text(*command, "--title", settings->title, "The heading (default: the runs' names)");
+  add_switch(*command, "--force", settings->force, "Replace the picture when it exists");
+  command->callback([settings] { run(*settings); });
+}
+
+}  // namespace headlight::cli

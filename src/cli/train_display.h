@@ -1,0 +1,56 @@
+// What a person sees of a training run: a bar that moves on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <string>
+
+#include "cli/terminal.h"
+#include "train/trainer.h"
+
+namespace headlight::cli {
+
+struct DisplayStyle {
+  bool moving = false;  // a terminal: one line that is written over
+  bool color = false;
+  bool unicode = true;
+  int width = 80;
+};
+
+// What is derived from several steps.
+struct Pace {
+  double tokens_per_second = 0;
+  double peak_share = 0;  // of the machine's FMA peak; 0: not known
+  double seconds_left = 0;
+};
+
+[[nodiscard]] std::string short_count(double x);  // "812", "12.3k", "1.5M"
+// One line without an end, never wider than the style.
+[[nodiscard]] std::string moving_line(const train::StepReport& report, const Pace& pace,
+                                      const DisplayStyle& style);
+[[nodiscard]] std::string plain_line(const train::StepReport& report, const Pace& pace);
+
+class TrainDisplay : public train::Listener {
+ public:
+  // `peak` in FLOP/s, 0 when not known; a plain line every `log_every` steps.
+  TrainDisplay(const DisplayStyle& style, double peak, std::int64_t log_every);
+  ~TrainDisplay() override;
+
+  void on_step(const train::StepReport& report) override;
+  void on_evaluation(const train::Evaluation& evaluation) override;
+  void on_notice(const std::string& text) override;
+  // A line that stays, above the bar.
+  void say(const std::string& line);
+  // What is being done before the first step; written over.
+  void doing(std::string_view what);
+
+ private:
+  void clear();
+
+  DisplayStyle style_;
+  double peak_;
+  std::int64_t log_every_;
+  double tokens_ = 0, flops_ = 0, seconds_ = 0;  // fading sums over the last steps
+  double shown_at_ = -1;
+  bool shown_ = false;
+};
+
+}  // namespace headlight::cli

@@ -1,0 +1,65 @@
+// A page to draw on, as PNG, SVG or PDF. Units are points of a page; PNG has `scale` pixels for each.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "draw/color.h"
+
+namespace headlight::draw {
+
+enum class PictureFormat { png, svg, pdf };
+
+// By the file name's end. Throws Error{usage} that lists the known ones.
+[[nodiscard]] PictureFormat picture_format(std::string_view path);
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+enum class Anchor { left, middle, right };
+
+struct TextStyle {
+  double size = 11;
+  Rgb color = {60, 60, 60};
+  bool bold = false;
+  Anchor anchor = Anchor::left;
+  double rotation = 0;  // degrees, against the clock
+};
+
+struct LineStyle {
+  Rgb color;
+  double width = 1;
+  double alpha = 1;
+  bool dashed = false;
+};
+
+class Canvas {
+ public:
+  Canvas(PictureFormat format, double width, double height, double scale = 2);
+  ~Canvas();
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+
+  void fill(Rgb color);
+  void line(Point from, Point to, const LineStyle& style);
+  // Through all points, with round joins. begin_clip() and end_clip() keep drawing inside a rectangle.
+  void path(const Point* points, std::size_t count, const LineStyle& style);
+  void dot(Point at, double radius, Rgb color);
+  void box(Point corner, double width, double height, Rgb color, double alpha);
+  void begin_clip(Point corner, double width, double height);
+  void end_clip();
+  // y is the middle of the line of text.
+  void text(Point at, std::string_view text, const TextStyle& style);
+  [[nodiscard]] double text_width(std::string_view text, const TextStyle& style);
+
+  // The picture's bytes; ends the drawing. Throws Error{resource} when the library ran out of memory.
+  [[nodiscard]] std::string finish();
+
+ private:
+  struct Surface;
+  std::unique_ptr<Surface> surface_;
+};
+
+}  // namespace headlight::draw
