@@ -107,8 +107,9 @@ void run(const Settings& s) {
                       name_of(context.target())));
     if (!report.buckets.empty()) {
       print(limits_line(report));
-      print(fmt::format("unfused path: {}\n",
-                        report.cblas.empty() ? "no CBLAS found, no ratios" : report.cblas));
+      print(fmt::format("unfused path: {}\n", report.cblas.empty()
+                                                  ? "no CBLAS found, or too little memory for one: no ratios"
+                                                  : report.cblas));
     }
     print("\n");
     print(measure::to_table(report));

@@ -11,10 +11,11 @@
 namespace headlight::cli {
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(std::clamp(seconds, 0.0, 3.6e8) + 0.5);
+  const auto whole = static_cast<long long>(std::clamp(seconds, 0.0, 1e12) + 0.5);
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
-  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  if (whole < 48 * 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
 }
 
 ProgressBar::ProgressBar() : visible_(::isatty(STDERR_FILENO) == 1) {}

@@ -27,7 +27,7 @@ class ProgressBar {
   Clock::time_point started_, drawn_;
 };
 
-// "8 s", "2:05", "1:02:05".
+// "8 s", "2:05", "1:02:05", "2 d 3 h".
 [[nodiscard]] std::string duration_text(double seconds);
 
 }  // namespace headlight::cli

@@ -1,6 +1,7 @@
 #include "measure/cblas.h"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
 
 #include <array>
 
@@ -38,9 +39,17 @@ std::string describe(void* handle, const std::string& file) {
   return file;
 }
 
+// OpenBLAS takes more than 128 MB for each of its threads, and asks for ever when it is refused.
+bool memory_is_limited() {
+  constexpr rlim_t kEnough = rlim_t{4} << 30;
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < kEnough;
+}
+
 }  // namespace
 
 std::unique_ptr<Cblas> Cblas::load(const std::string& library) {
+  if (memory_is_limited()) return nullptr;
   const auto open = [](const std::string& file) -> std::unique_ptr<Cblas> {
     void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) return nullptr;

@@ -12,7 +12,7 @@ class Cblas {
  public:
   // A library by file name ("libblis.so.4"), or the first that is installed when the name is empty:
   // OpenBLAS, BLIS, then whatever libblas.so.3 is. oneDNN has the same function under another name
-  // and is taken when asked for. Null when there is none.
+  // and is taken when asked for. Null when there is none, or under a limit of less than 4 GB of memory.
   [[nodiscard]] static std::unique_ptr<Cblas> load(const std::string& library = {});
   ~Cblas();
   Cblas(const Cblas&) = delete;

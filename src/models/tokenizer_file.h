@@ -9,8 +9,9 @@
 
 namespace headlight::models {
 
-// A tokenizer.json, or a folder with one.
-// Throws Error: file when it cannot be read, input when it is refused.
+// A file: tokenizer.json (or any .json), a SentencePiece .model, a vocab.txt. Or a folder: the first there
+// is of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with merges.txt,
+// vocab.txt. Throws Error: file when it cannot be read, input when it is refused.
 [[nodiscard]] Tokenizer load_tokenizer(const std::string& path);
 
 // FOLDER/tokenizer.json, the folder made if it is missing. `existing` refuses or replaces the file.
@@ -20,5 +21,15 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder, Exist
 // The text of a tokenizer.json, and back.
 [[nodiscard]] std::string tokenizer_to_json(const Tokenizer& tokenizer);
 [[nodiscard]] Tokenizer tokenizer_from_json(const io::Json& json);
+
+// A SentencePiece model's bytes. `name` is what messages call it.
+[[nodiscard]] Tokenizer tokenizer_from_sentence_piece(std::string_view bytes, const std::string& name);
+
+// BERT's list of tokens, one a line; lower case as `lowercase` says.
+[[nodiscard]] Tokenizer tokenizer_from_vocab_txt(std::string_view text, const std::string& name,
+                                                 bool lowercase);
+// GPT-2's pair of files: tokens with ids, and merges one a line.
+[[nodiscard]] Tokenizer tokenizer_from_vocab_and_merges(const io::Json& vocab, std::string_view merges,
+                                                        const std::string& name);
 
 }  // namespace headlight::models

@@ -1,13 +1,11 @@
 // tokenizer.json to a tokenizer. Nothing in the file is believed: ids, merges and names are checked
 // here against the vocabulary, and the parts against each other in make_tokenizer().
-#include <filesystem>
-
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "io/outputs.h"
 #include "models/tokenizer_file.h"
 #include "models/tokenizer_steps.h"
+#include "models/tokenizer_vocab.h"
 #include "text/parts.h"
 
 namespace headlight::models {
@@ -16,79 +14,24 @@ namespace {
 using namespace text;
 using io::Json;
 
-constexpr std::uint64_t kLargestFile = 256 << 20;
-
 [[noreturn]] void refuse(const Json& json, std::string_view code, const std::string& what) {
   throw Error(ErrorKind::input, concat("tokenizer.", code), concat(escaped(json.file()), ": ", what));
 }
 std::string quoted(std::string_view token) { return concat("\"", escaped(token, 60), "\""); }
 
-TokenId read_id(const Json& json, std::string_view token) {
-  const std::int64_t id = json.integer();
-  if (id < 0 || id > 0x7FFFFFFE) refuse(json, "id", concat("token ", quoted(token), " has the id ", id));
-  return static_cast<TokenId>(id);
-}
-
-void add_token(const Json& json, TokenTable& vocab, std::string_view token, TokenId id) {
-  switch (vocab.add(token, id)) {
-    case TokenTable::Added::yes: return;
-    case TokenTable::Added::token_taken:
-      refuse(json, "vocab", concat("token ", quoted(token), " is there twice"));
-    case TokenTable::Added::id_taken:
-      refuse(json, "vocab",
-             concat("id ", id, " is given to ", quoted(vocab.token(id)), " and ", quoted(token)));
-    case TokenTable::Added::id_too_large:
-      refuse(json, "vocab",
-             concat("token ", quoted(token), " has the id ", id, ", far outside of the vocabulary"));
-  }
-}
-
-TokenTable read_vocab(const Json& model) {
-  const Json& entries = model.object("vocab");
-  TokenTable vocab;
-  vocab.reserve(entries.keys().size());
-  for (std::size_t i = 0; i < entries.keys().size(); ++i)
-    add_token(model, vocab, entries.keys()[i], read_id(entries.items()[i], entries.keys()[i]));
-  return vocab;
-}
-
 std::string optional_text(const Json& json, std::string_view key) { return json.text_or(key, ""); }
 
 // ["a", "b"], or "a b" as older files have it.
-BpeParts::Merge read_merge(const Json& model, const Json& item, const BpeParts& parts) {
-  std::string_view left, right;
-  if (item.is(Json::Kind::list)) {
-    if (item.items().size() != 2)
-      refuse(model, "merge", concat("a merge has ", item.items().size(), " pieces; it needs two"));
-    left = item.items()[0].text();
-    right = item.items()[1].text();
-  } else {
-    const std::string_view text = item.text();
-    const std::size_t space = text.find(' ');
-    if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
-      refuse(model, "merge", concat("the merge ", quoted(text), " is not two pieces with a space between"));
-    left = text.substr(0, space);
-    right = text.substr(space + 1);
-  }
-  const std::size_t skip = right.starts_with(parts.prefix) ? parts.prefix.size() : 0;
-  const std::string result = concat(left, right.substr(skip));
-  BpeParts::Merge merge;
-  for (const auto& [token, id] : {std::pair<std::string_view, TokenId*>{left, &merge.left},
-                                  {right, &merge.right},
-                                  {result, &merge.result}}) {
-    const auto found = parts.vocab.find(token);
-    if (!found)
-      refuse(model, "merge",
-             concat("the merge of ", quoted(left), " and ", quoted(right), " needs ", quoted(token),
-                    ", which is not in the vocabulary"));
-    *id = *found;
-  }
-  return merge;
+BpeParts::Merge read_merge(const Json& item, const BpeParts& parts) {
+  if (!item.is(Json::Kind::list)) return merge_of(item.text(), parts, item.file());
+  if (item.items().size() != 2)
+    refuse(item, "merge", concat("a merge has ", item.items().size(), " pieces; it needs two"));
+  return merge_of(item.items()[0].text(), item.items()[1].text(), parts, item.file());
 }
 
 BpeParts read_bpe(const Json& model) {
   BpeParts parts;
-  parts.vocab = read_vocab(model);
+  parts.vocab = read_vocab(model.object("vocab"));
   if (const Json* unknown = model.find("unk_token"); unknown != nullptr && !unknown->is(Json::Kind::null))
     parts.unknown = unknown->text();
   parts.prefix = optional_text(model, "continuing_subword_prefix");
@@ -98,7 +41,7 @@ BpeParts read_bpe(const Json& model) {
   parts.ignore_merges = model.boolean_or("ignore_merges", false);
   const Json& merges = model.list("merges");
   parts.merges.reserve(merges.items().size());
-  for (const Json& item : merges.items()) parts.merges.push_back(read_merge(model, item, parts));
+  for (const Json& item : merges.items()) parts.merges.push_back(read_merge(item, parts));
   return parts;
 }
 
@@ -109,18 +52,18 @@ UnigramParts read_unigram(const Json& model) {
   for (const Json& entry : entries) {
     if (entry.items().size() != 2 || !entry.is(Json::Kind::list))
       refuse(model, "vocab", "an entry of the vocabulary is not a pair of token and score");
-    add_token(model, parts.vocab, entry.items()[0].text(), static_cast<TokenId>(parts.scores.size()));
+    add_token(parts.vocab, entry.items()[0].text(), static_cast<TokenId>(parts.scores.size()), model.file());
     parts.scores.push_back(entry.items()[1].real());
   }
   if (const Json* unknown = model.find("unk_id"); unknown != nullptr && !unknown->is(Json::Kind::null))
-    parts.unknown = read_id(*unknown, "unk");
+    parts.unknown = read_token_id(*unknown, "unk");
   parts.byte_fallback = model.boolean_or("byte_fallback", false);
   return parts;
 }
 
 WordPieceParts read_word_piece(const Json& model) {
   WordPieceParts parts;
-  parts.vocab = read_vocab(model);
+  parts.vocab = read_vocab(model.object("vocab"));
   parts.unknown = model.text_or("unk_token", parts.unknown);
   parts.prefix = model.text_or("continuing_subword_prefix", parts.prefix);
   const std::int64_t longest = model.integer_or("max_input_chars_per_word", 100);
@@ -143,7 +86,8 @@ ModelParts read_model(const Json& model) {
   if (type == "BPE") return read_bpe(model);
   if (type == "Unigram") return read_unigram(model);
   if (type == "WordPiece") return read_word_piece(model);
-  if (type == "WordLevel") return WordLevelParts{read_vocab(model), model.text_or("unk_token", "<unk>")};
+  if (type == "WordLevel")
+    return WordLevelParts{read_vocab(model.object("vocab")), model.text_or("unk_token", "<unk>")};
   refuse(model, "model",
          concat("the model ", quoted(type), " is not supported; BPE, Unigram, WordPiece and WordLevel are"));
 }
@@ -155,7 +99,7 @@ std::vector<AddedToken> read_added(const Json& json) {
   for (const Json& item : json.list("added_tokens").items()) {
     AddedToken token;
     token.content = item.text("content");
-    token.id = read_id(item.at("id"), token.content);
+    token.id = read_token_id(item.at("id"), token.content);
     token.single_word = item.boolean_or("single_word", false);
     token.lstrip = item.boolean_or("lstrip", false);
     token.rstrip = item.boolean_or("rstrip", false);
@@ -176,28 +120,7 @@ Tokenizer tokenizer_from_json(const Json& json) {
   parts.pre_tokenizer = read_pre_tokenizer(json.find("pre_tokenizer"));
   parts.post_processor = read_post_processor(json.find("post_processor"));
   parts.decoder = read_decoder(json.find("decoder"));
-  try {
-    return make_tokenizer(std::move(parts));
-  } catch (const Error& error) {
-    throw Error(error.kind(), error.code(), concat(escaped(json.file()), ": ", error.what()));
-  }
-}
-
-Tokenizer load_tokenizer(const std::string& path) {
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  const std::string file = folder ? (std::filesystem::path(path) / "tokenizer.json").string() : path;
-  return tokenizer_from_json(Json::read(file, kLargestFile));
-}
-
-void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder, ExistingTokenizer existing) {
-  const std::string json = tokenizer_to_json(tokenizer);
-  std::filesystem::create_directories(folder);
-  const std::string path = (std::filesystem::path(folder) / "tokenizer.json").string();
-  io::Outputs outputs(existing == ExistingTokenizer::replace ? io::Existing::replace : io::Existing::refuse);
-  outputs.reserve(path);
-  outputs.write(path, std::as_bytes(std::span(json)));
-  outputs.commit();
+  return make_named_tokenizer(std::move(parts), json.file());
 }
 
 }  // namespace headlight::models

@@ -8,6 +8,8 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "text/added_tokens.h"
+#include "text/byte_characters.h"
 #include "text/unicode.h"
 
 namespace headlight::text {
@@ -42,7 +44,34 @@ void check_model(const UnigramParts& model) {
 
 void check_model(const WordPieceParts&) {}
 void check_model(const WordLevelParts&) {}
-void check_model(const SentencePieceParts&) {}
+
+void check_model(const SentencePieceParts& model) {
+  using Type = SentencePieceParts::Type;
+  const auto size = static_cast<std::size_t>(model.vocab.size());
+  if (model.scores.size() != size || model.types.size() != size || model.vocab.count() != size)
+    refuse("pieces", size, " pieces with ", model.scores.size(), " scores and ", model.types.size(),
+           " types");
+  for (const float score : model.scores)
+    if (!std::isfinite(score)) refuse("scores", "a score is not a finite number");
+  if (std::count(model.types.begin(), model.types.end(), Type::unknown) != 1)
+    refuse("unknown", "there must be exactly one unknown piece");
+  std::vector<bool> seen(256);
+  for (TokenId id = 0; id < model.vocab.size(); ++id) {
+    const Type type = model.types[static_cast<std::size_t>(id)];
+    const std::string_view piece = model.vocab.token(id);
+    if (piece.empty()) refuse("pieces", "piece ", id, " is empty");
+    if (type == Type::user_defined && piece.size() > AddedTokens::kLongest)
+      refuse("pieces", "the user-defined piece ", id, " is ", piece.size(), " bytes long; the limit is ",
+             AddedTokens::kLongest);
+    if (type != Type::byte) continue;
+    const auto byte = byte_named(piece);
+    if (!byte) refuse("byte", "piece ", id, ", ", quoted(piece), ", is said to be a byte");
+    if (seen[*byte]) refuse("byte", "two pieces are the byte ", quoted(piece));
+    seen[*byte] = true;
+  }
+  if (model.byte_fallback && std::count(seen.begin(), seen.end(), true) != 256)
+    refuse("byte", "byte fallback needs a piece for each of 256 bytes");
+}
 
 // Every id has one token, added or not.
 void check_added(const TokenizerParts& parts, const TokenTable& vocab) {
@@ -97,6 +126,10 @@ class PostChecks {
       for (const NamedToken& one : special.tokens) token(one);
     }
     for (const auto* pieces : {&from.single, &from.pair}) {
+      for (const TemplatePiece::Kind kind : {TemplatePiece::Kind::first, TemplatePiece::Kind::second})
+        if (std::count_if(pieces->begin(), pieces->end(),
+                          [&](const TemplatePiece& p) { return p.kind == kind; }) > 1)
+          refuse("template", "the template has a text twice");
       for (const TemplatePiece& piece : *pieces) {
         if (piece.kind == TemplatePiece::Kind::special && !keys.contains(piece.special))
           refuse("template", "the template names ", quoted(piece.special),
@@ -124,6 +157,11 @@ void check_parts(const TokenizerParts& parts) {
   std::visit([](const auto& model) { check_model(model); }, parts.model);
   check_added(parts, vocab);
   const PostChecks checks(parts, vocab);
+  const auto adds_tokens = [](const PostProcessorStep& step) {
+    return !std::holds_alternative<ByteLevel>(step);
+  };
+  if (std::count_if(parts.post_processor.begin(), parts.post_processor.end(), adds_tokens) > 1)
+    refuse("template", "more than one post-processor adds tokens");
   for (const PostProcessorStep& step : parts.post_processor)
     std::visit([&](const auto& settings) { checks.step(settings); }, step);
 }

@@ -104,16 +104,18 @@ struct WordLevelParts {
   TokenTable vocab;
   std::string unknown = "<unk>";
 };
-// SentencePiece's own way, from a .model file: no pre-tokenizer, scores decide.
+// SentencePiece's own way, from a .model file: its own normalizer, no words, its own decoder.
 struct SentencePieceParts {
-  enum class Kind { unigram, bpe, words, characters } kind = Kind::unigram;
+  enum class Kind : std::uint8_t { unigram, bpe, words, characters };
   enum class Type : std::uint8_t { normal, unknown, control, user_defined, unused, byte };
+  Kind kind = Kind::unigram;
   TokenTable vocab;
   std::vector<float> scores;  // by id
   std::vector<Type> types;    // by id
-  TokenId unknown = 0;
-  bool byte_fallback = false;
-  std::string unknown_surface = " \u2047 ";
+  std::string charsmap;
+  bool add_dummy_prefix = true, remove_extra_spaces = true, escape_spaces = true;
+  bool space_as_suffix = false, byte_fallback = false;
+  std::string unknown_surface = " \u2047 ";  // what an unknown token is decoded to
 };
 using ModelParts = std::variant<BpeParts, UnigramParts, WordPieceParts, WordLevelParts, SentencePieceParts>;
 

@@ -1,5 +1,6 @@
 #include "text/pattern.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -12,13 +13,19 @@ std::string_view gpt2_pattern() {
   return R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 }
 
+std::string_view llama3_pattern() {
+  return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+}
+
+std::string_view qwen2_pattern() {
+  return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+}
+
 Finder::Scanner Finder::known(std::string_view expression) {
   static const std::array<std::pair<std::string_view, Scanner>, 3> table = {{
       {gpt2_pattern(), scan_gpt2},
-      {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-       scan_llama3},
-      {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-       scan_qwen2},
+      {llama3_pattern(), scan_llama3},
+      {qwen2_pattern(), scan_qwen2},
   }};
   for (const auto& [text, scanner] : table)
     if (text == expression) return scanner;
@@ -27,6 +34,7 @@ Finder::Scanner Finder::known(std::string_view expression) {
 
 Finder::Finder(const Pattern& pattern) {
   if (!pattern.regex) literal_ = pattern.text;
+  else if (pattern.text == " {2,}") runs_of_spaces_ = true;
   else if (scanner_ = known(pattern.text); scanner_ == nullptr)
     expression_ = std::make_unique<Expression>(pattern.text);
 }
@@ -45,6 +53,7 @@ void Finder::find(std::string_view text, Range within, std::vector<Found>& found
     }
     return;
   }
+  if (runs_of_spaces_) return find_runs_of_spaces(text, within, found);
   if (literal_.empty()) {  // no text is found nowhere
     found.push_back({within, false});
     return;
@@ -57,6 +66,19 @@ void Finder::find(std::string_view text, Range within, std::vector<Found>& found
     const auto begin = static_cast<std::uint32_t>(at);
     if (begin > previous) found.push_back({{previous, begin}, false});
     previous = begin + static_cast<std::uint32_t>(literal_.size());
+    found.push_back({{begin, previous}, true});
+  }
+  if (previous < within.end) found.push_back({{previous, within.end}, false});
+}
+
+void Finder::find_runs_of_spaces(std::string_view text, Range within, std::vector<Found>& found) const {
+  const std::string_view inside = text.substr(0, within.end);
+  std::uint32_t previous = within.begin;
+  for (std::size_t at = inside.find("  ", previous); at != std::string_view::npos;
+       at = inside.find("  ", previous)) {
+    const auto begin = static_cast<std::uint32_t>(at);
+    if (begin > previous) found.push_back({{previous, begin}, false});
+    previous = static_cast<std::uint32_t>(std::min(inside.find_first_not_of(' ', at), inside.size()));
     found.push_back({{begin, previous}, true});
   }
   if (previous < within.end) found.push_back({{previous, within.end}, false});

@@ -14,9 +14,12 @@ TokenizerModel::TokenizerModel(TokenizerParts parts)
       normalizer_(parts_.normalizer),
       pre_tokenizer_(parts_.pre_tokenizer),
       added_(parts_.added, [this](std::string_view content) { return normalizer_.apply(content); }),
-      model_(make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Unit::bytes : Unit::characters)),
       decoder_(parts_.decoder),
       size_(vocab_of(parts_.model).size()) {
+  if (const auto* pieces = std::get_if<SentencePieceParts>(&parts_.model))
+    sentence_piece_ = std::make_unique<SentencePiece>(*pieces);
+  else
+    model_ = make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Unit::bytes : Unit::characters);
   for (const AddedToken& token : parts_.added) size_ = std::max(size_, token.id + 1);
   if (const auto* unigram = std::get_if<UnigramParts>(&parts_.model)) unknown_surface_ = unigram->unknown;
 }
@@ -32,6 +35,11 @@ std::optional<TokenId> TokenizerModel::find(std::string_view token) const {
 }
 
 bool TokenizerModel::is_special(TokenId id) const noexcept {
+  if (const auto* pieces = std::get_if<SentencePieceParts>(&parts_.model)) {
+    using Type = SentencePieceParts::Type;
+    const Type type = pieces->vocab.has(id) ? pieces->types[static_cast<std::size_t>(id)] : Type::normal;
+    return type == Type::control || type == Type::unknown;
+  }
   const AddedToken* added = added_.find(id);
   return added != nullptr && added->special;
 }
@@ -40,9 +48,14 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
   if (text.size() > std::numeric_limits<std::uint32_t>::max() / 2)
     throw Error(ErrorKind::resource, "tokenizer.size",
                 "tokenizer: a text of more than 2 GiB; cut it into parts");
-  const AlignedText whole = well_formed(text, origins);
   Encoded out;
+  out.tokens.reserve(text.size() / 4 + 16);
   const WordCachePool::Lease cache = caches_.borrow();
+  if (sentence_piece_) {
+    sentence_piece_->encode(text, origins, *cache, out);
+    return out;
+  }
+  const AlignedText whole = well_formed(text, origins);
   each_part(whole, AddedTokens::Stage::original, out, [&](AlignedText part) {
     normalizer_.apply(part);
     each_part(part, AddedTokens::Stage::normalized, out, [&](AlignedText inner) {
@@ -69,7 +82,7 @@ void TokenizerModel::each_part(const AlignedText& text, AddedTokens::Stage stage
       Token found{token->id, {}, -1, 0, false};
       if (text.tracked()) {
         found.origin = text.origin(range);
-        if (text.text(range) != token->content) add_surface(found, text.text(range), out);
+        if (text.text(range) != token->content) out.set_surface(found, text.text(range));
       }
       out.tokens.push_back(found);
     }
@@ -78,7 +91,6 @@ void TokenizerModel::each_part(const AlignedText& text, AddedTokens::Stage stage
 
 void TokenizerModel::encode_words(const Words& words, WordCache& cache, Encoded& out) const {
   const std::string_view cut = model_->safe_cut();
-  out.tokens.reserve(out.tokens.size() + words.ranges.size());
   for (const Range range : words.ranges) {
     if (cut.empty()) {
       encode_word(words, range, cache, out);
@@ -105,18 +117,14 @@ void TokenizerModel::encode_word(const Words& words, Range range, WordCache& cac
     if (words.text.tracked()) {
       const Range place{range.begin + piece.begin, range.begin + piece.end};
       token.origin = words.text.origin(place);
-      if (unknown_surface_ == piece.id) add_surface(token, words.text.text(place), out);
+      if (unknown_surface_ == piece.id) out.set_surface(token, words.text.text(place));
     }
     out.tokens.push_back(token);
   }
 }
 
-void TokenizerModel::add_surface(Token& token, std::string_view surface, Encoded& out) {
-  token.surface = static_cast<std::int32_t>(out.surfaces.size());
-  out.surfaces.emplace_back(surface);
-}
-
 std::string TokenizerModel::decode(std::span<const TokenId> ids, SpecialTokens special) const {
+  if (sentence_piece_) return sentence_piece_->decode(ids);
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
   for (const TokenId id : ids) {

@@ -10,30 +10,15 @@
 #include "text/added_tokens.h"
 #include "text/aligned_text.h"
 #include "text/decoder.h"
+#include "text/encoded.h"
 #include "text/normalizer.h"
 #include "text/parts.h"
 #include "text/pre_tokenizer.h"
+#include "text/sentence_piece.h"
 #include "text/word_cache.h"
 #include "text/word_model.h"
 
 namespace headlight {
-
-namespace text {
-
-struct Token {
-  TokenId id = 0;
-  Range origin;
-  std::int32_t surface = -1;  // index in Encoded::surfaces when its text is not the vocabulary's
-  std::int32_t type_id = 0;
-  bool added = false;
-};
-
-struct Encoded {
-  std::vector<Token> tokens;
-  std::vector<std::string> surfaces;
-};
-
-}  // namespace text
 
 class TokenizerModel {
  public:
@@ -59,13 +44,13 @@ class TokenizerModel {
   void encode_words(const text::Words& words, text::WordCache& cache, text::Encoded& out) const;
   void encode_word(const text::Words& words, text::Range range, text::WordCache& cache,
                    text::Encoded& out) const;
-  static void add_surface(text::Token& token, std::string_view surface, text::Encoded& out);
 
   text::TokenizerParts parts_;
   text::Normalizer normalizer_;
   text::PreTokenizer pre_tokenizer_;
   text::AddedTokens added_;
-  std::unique_ptr<text::WordModel> model_;
+  std::unique_ptr<text::WordModel> model_;               // or else:
+  std::unique_ptr<text::SentencePiece> sentence_piece_;  // does all by itself
   text::Decoder decoder_;
   TokenId size_ = 0;
   std::optional<TokenId> unknown_surface_;  // the token whose text is what it stands for

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "support/gradients.h"
+#include "support/page_edge.h"
 #include "support/random.h"
-#include "support/slices.h"
 #include "support/targets.h"
 
 namespace headlight::testing {
@@ -226,6 +227,36 @@ TEST_P(BackwardLaws, HiddenKeysAndValuesAreNeverTouched) {
     ASSERT_TRUE(before.same_bits(run(x, in))) << describe(c);
   }
   EXPECT_GT(hidden_keys, 100);
+}
+
+// Tensors at the edge of a page that cannot be touched: no byte outside them is read or written.
+TEST_P(BackwardLaws, NothingOutsideATensorIsTouched) {
+  for (std::uint64_t n = 0; n < 150; ++n) {
+    constexpr DType kDtypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16};
+    const Instance x(clean_case(530'000 + n, kDtypes[n % 4]));
+    const BackwardInputs in(x);
+    const Gradients expected = run(x, in);
+    for (const bool at_end : {true, false}) {
+      const AtPageEdge q(x.q.view(), at_end), k(x.k.view(), at_end), v(x.v.view(), at_end),
+          out(in.out.view(), at_end), lse(in.lse.view(), at_end), dout(in.dout.view(), at_end);
+      const AtPageEdge dq(x.q.view(), at_end), dk(x.k.view(), at_end), dv(x.v.view(), at_end);
+      const OptionsAtPageEdge there(x.options, at_end);
+      AttentionGrads grads{dq.view, dk.view, dv.view};
+      std::unique_ptr<AtPageEdge> dbias, dsinks;
+      if (!x.options.bias.empty()) {
+        dbias = std::make_unique<AtPageEdge>(expected.dbias.view(), at_end);
+        grads.dbias = dbias->view;
+      }
+      if (!x.options.sinks.empty()) {
+        dsinks = std::make_unique<AtPageEdge>(expected.dsinks.view(), at_end);
+        grads.dsinks = dsinks->view;
+      }
+      attention_backward(ctx, {q.view, k.view, v.view, out.view, lse.view}, dout.view, there.options, grads);
+      ASSERT_EQ(bits_of(dq.view), expected.dq.bits()) << describe(x.c);
+      ASSERT_EQ(bits_of(dk.view), expected.dk.bits()) << describe(x.c);
+      ASSERT_EQ(bits_of(dv.view), expected.dv.bits()) << describe(x.c);
+    }
+  }
 }
 
 // NaN in one query, or in dout of one row, is seen by that row and by the keys it looks at: nobody else.

@@ -11,6 +11,7 @@
 
 #include "headlight/kv_cache.h"
 #include "headlight/reference.h"
+#include "support/page_edge.h"
 #include "support/random.h"
 #include "support/slices.h"
 #include "support/targets.h"
@@ -230,6 +231,29 @@ TEST_P(Decode, NarrowCachesStayWithinTheBound) {
         const Answer found = decode(*contexts[1], q, cache, options);
         EXPECT_LE(worst_error(cache, q, options, found), 4)
             << name_of(type) << " dim " << s.dim << " q × " << size;
+      }
+    }
+  }
+}
+
+// Tensors at the edge of a page that cannot be touched: no byte outside them is read or written.
+TEST_P(Decode, NothingOutsideATensorIsTouched) {
+  for (const KvType type : {KvType::f32, KvType::f16, KvType::bf16, KvType::int8}) {
+    for (const auto& [dim, value_dim] : std::vector<std::pair<Index, Index>>{{1, 1}, {5, 37}, {64, 48}}) {
+      const Tensor q = normal({1, 4, 3, dim}, 21), k = normal({1, 2, 77, dim}, 22),
+                   v = normal({1, 2, 77, value_dim}, 23);
+      const AttentionOptions options{.visible = Visibility::causal()};
+      KvCache cache(ctx(), {.kv_heads = 2, .dim = dim, .value_dim = value_dim, .type = type});
+      cache.append(k, v);
+      const Answer expected = decode(ctx(), q, cache, options);
+      for (const bool at_end : {true, false}) {
+        const AtPageEdge there_q(q, at_end), there_k(k, at_end), there_v(v, at_end),
+            out(expected.out, at_end), lse(expected.lse, at_end);
+        KvCache other(ctx(), cache.options());
+        other.append(there_k.view, there_v.view);
+        attention_decode(ctx(), there_q.view, other, options, out.view, lse.view);
+        ASSERT_EQ(bits_of(out.view), bits_of(expected.out)) << name_of(type) << " dim " << dim;
+        ASSERT_EQ(bits_of(lse.view), bits_of(expected.lse)) << name_of(type) << " dim " << dim;
       }
     }
   }

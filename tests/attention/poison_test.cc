@@ -1,16 +1,14 @@
 // NaN and Inf that a row does not see leave its bits alone; those it sees show, exactly there. And no
 // byte outside a tensor is read: tensors end, or begin, at a page that cannot be touched.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "attention/problem.h"
+#include "support/page_edge.h"
 #include "support/random.h"
-#include "support/slices.h"
 #include "support/targets.h"
 
 namespace headlight::testing {
@@ -139,32 +137,6 @@ TEST_P(Poison, HiddenTokensChangeNoBit) {
   }
 }
 
-// A copy of a tensor whose bytes end (or begin) at a page without access.
-class AtPageEdge {
- public:
-  AtPageEdge(const ConstTensorView& from, bool at_end) {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::vector<std::uint8_t> bits = bits_of(from);
-    const std::size_t room = (bits.size() + page - 1) / page * page;
-    size_ = room + 2 * page;
-    base_ = static_cast<std::uint8_t*>(mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) std::abort();
-    if (room > 0 && mprotect(base_ + page, room, PROT_READ | PROT_WRITE) != 0) std::abort();
-    std::uint8_t* data = at_end ? base_ + page + room - bits.size() : base_ + page;
-    if (!bits.empty()) std::memcpy(data, bits.data(), bits.size());
-    view = TensorView(data, from.dtype(), from.shape());
-  }
-  ~AtPageEdge() { munmap(base_, size_); }
-  AtPageEdge(const AtPageEdge&) = delete;
-  AtPageEdge& operator=(const AtPageEdge&) = delete;
-
-  TensorView view;
-
- private:
-  std::uint8_t* base_ = nullptr;
-  std::size_t size_ = 0;
-};
-
 TEST_P(Poison, NothingOutsideATensorIsTouched) {
   for (std::uint64_t n = 0; n < 200; ++n) {
     const Instance x(clean_case(120'000 + n));
@@ -172,17 +144,8 @@ TEST_P(Poison, NothingOutsideATensorIsTouched) {
     for (const bool at_end : {true, false}) {
       const AtPageEdge q(x.q.view(), at_end), k(x.k.view(), at_end), v(x.v.view(), at_end);
       const AtPageEdge out(expected.out.view(), at_end), lse(expected.lse.view(), at_end);
-      AttentionOptions options = x.options;
-      std::unique_ptr<AtPageEdge> others[4];
-      ConstTensorView AttentionOptions::*const members[4] = {&AttentionOptions::mask, &AttentionOptions::bias,
-                                                             &AttentionOptions::sinks,
-                                                             &AttentionOptions::alibi_slopes};
-      for (int m = 0; m < 4; ++m) {
-        if ((options.*members[m]).empty()) continue;
-        others[m] = std::make_unique<AtPageEdge>(options.*members[m], at_end);
-        options.*members[m] = others[m]->view;
-      }
-      attention_forward(ctx, q.view, k.view, v.view, options, out.view, lse.view);
+      const OptionsAtPageEdge there(x.options, at_end);
+      attention_forward(ctx, q.view, k.view, v.view, there.options, out.view, lse.view);
       ASSERT_EQ(bits_of(out.view), expected.out.bits()) << describe(x.c);
       ASSERT_EQ(bits_of(lse.view), expected.lse.bits()) << describe(x.c);
     }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -93,6 +94,19 @@ TEST(Bench, TableNamesTheMachineAndTheBucket) {
   EXPECT_EQ(done.err, "");  // progress is for terminals
   EXPECT_TRUE(std::filesystem::exists(json));
   EXPECT_EQ(folder.entries(), 1);
+}
+
+// Some BLAS libraries wait for ever for memory that they do not get.
+TEST(Bench, EndsWhenMemoryIsShort) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs its address space";
+  for (const rlim_t megabytes : {40, 150, 300, 700}) {
+    const Finished done =
+        run_program({.arguments = {"bench", "--only", "tiny", "--threads", "1"}, .in_child = [=] {
+                       const rlimit limit{megabytes << 20, megabytes << 20};
+                       (void)::setrlimit(RLIMIT_AS, &limit);
+                     }});
+    EXPECT_TRUE(done.code == 0 || done.code == 5) << megabytes << " MB: " << done.code << "\n" << done.err;
+  }
 }
 
 TEST(Bench, RefusesUnknownNamesAndListsTheKnownOnes) {

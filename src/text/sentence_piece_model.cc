@@ -1,0 +1,348 @@
+#include "text/sentence_piece_model.h"
+
+#include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <unordered_map>
+
+#include "text/unicode.h"
+
+namespace headlight::text {
+namespace {
+
+using Type = SentencePieceParts::Type;
+constexpr std::string_view kMetaspace = "\u2581";
+constexpr float kUnknownPenalty = 10;
+
+// Pieces that text can become: not control symbols, the unknown one and bytes.
+bool is_text(Type type) { return type == Type::normal || type == Type::user_defined || type == Type::unused; }
+
+// No piece has ▁ behind another character.
+bool can_cut(const SentencePieceParts& parts) {
+  if (parts.space_as_suffix || !parts.escape_spaces) return false;
+  for (TokenId id = 0; id < parts.vocab.size(); ++id) {
+    if (!is_text(parts.types[static_cast<std::size_t>(id)])) continue;
+    const std::string_view token = parts.vocab.token(id);
+    for (std::size_t at = token.find(kMetaspace, 1); at != std::string_view::npos;
+         at = token.find(kMetaspace, at + 1))
+      if (!token.substr(0, at).ends_with(kMetaspace)) return false;
+  }
+  return true;
+}
+
+std::uint32_t symbol_length(std::string_view text, const ByteTrie& user_defined, bool* frozen = nullptr) {
+  std::size_t length = 0;
+  ByteTrie::Node node = ByteTrie::kRoot;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (node = user_defined.step(node, text[i]); node == ByteTrie::kNowhere) break;
+    if (user_defined.value(node) != ByteTrie::kNoValue) length = i + 1;
+  }
+  if (frozen != nullptr) *frozen = length > 0;
+  return static_cast<std::uint32_t>(length > 0 ? length : length_from(text[0]));
+}
+
+// Words from the cache are right only if no other cut comes so close to the best one that rounding could
+// prefer it. SentencePiece adds scores as floats along the whole text, so how much rounding can do depends
+// on the sum so far. The last piece that encode() appends is no token: it holds the word's margin (how much
+// worse the second best cut is) and its score.
+class UnigramWord : public WordModel {
+ public:
+  static constexpr TokenId kNumbers = -2;
+
+  UnigramWord(const SentencePieceParts& parts, TokenId unknown) : parts_(parts), unknown_(unknown) {
+    std::vector<std::pair<std::string, std::int32_t>> entries;
+    float least = FLT_MAX, most = FLT_MIN;
+    for (TokenId id = 0; id < parts.vocab.size(); ++id) {
+      const Type type = parts.types[static_cast<std::size_t>(id)];
+      if (type == Type::normal) {
+        least = std::min(least, score_of(id));
+        most = std::max(most, score_of(id));
+      }
+      if (type == Type::normal || type == Type::user_defined) entries.emplace_back(parts.vocab.token(id), id);
+    }
+    trie_ = ByteTrie(std::move(entries));
+    unknown_score_ = least - kUnknownPenalty;
+    largest_ = most;
+  }
+
+  void encode(std::string_view word, std::vector<Piece>& out) const override {
+    const auto size = static_cast<std::uint32_t>(word.size());
+    static thread_local std::vector<Best> best;
+    best.assign(size + 1, {});
+    best[0].first = 0;
+    each_edge(word, [&](std::uint32_t begin, std::uint32_t end, double score, TokenId id) {
+      const double first = best[begin].first + score, second = best[begin].second + score;
+      Best& target = best[end];
+      if (first > target.first) {
+        target.second = std::max(target.first, second);
+        target.first = first;
+        target.begin = begin;
+        target.id = id;
+      } else {
+        target.second = std::max(target.second, first);
+      }
+    });
+    trace(out, size, [&](std::uint32_t end) { return std::pair(best[end].begin, best[end].id); });
+    const auto margin = static_cast<float>(best[size].first - best[size].second);
+    out.push_back({kNumbers, std::bit_cast<std::uint32_t>(margin),
+                   std::bit_cast<std::uint32_t>(static_cast<float>(best[size].first))});
+  }
+
+  // As SentencePiece does it: totals are floats, candidates doubles.
+  float encode_from(std::string_view word, float start, std::vector<Piece>& out) const {
+    struct Node {
+      float score = 0;
+      std::uint32_t begin = 0;
+      TokenId id = -1;
+    };
+    const auto size = static_cast<std::uint32_t>(word.size());
+    static thread_local std::vector<Node> nodes;
+    nodes.assign(size + 1, {});
+    nodes[0].score = start;
+    each_edge(word, [&](std::uint32_t begin, std::uint32_t end, double score, TokenId id) {
+      const double candidate = score + nodes[begin].score;
+      Node& target = nodes[end];
+      if (target.id < 0 || candidate > target.score) target = {static_cast<float>(candidate), begin, id};
+    });
+    trace(out, size, [&](std::uint32_t end) { return std::pair(nodes[end].begin, nodes[end].id); });
+    return nodes[size].score;
+  }
+
+  // The sum of scores after pieces that are known to be the best ones.
+  [[nodiscard]] float add_scores(float start, std::span<const Piece> pieces) const {
+    for (const Piece& piece : pieces)
+      start = static_cast<float>(edge_score(piece.id, piece.end - piece.begin) + start);
+    return start;
+  }
+
+ private:
+  struct Best {
+    double first = -std::numeric_limits<double>::infinity(),
+           second = -std::numeric_limits<double>::infinity();
+    std::uint32_t begin = 0;
+    TokenId id = -1;
+  };
+  [[nodiscard]] float score_of(TokenId id) const { return parts_.scores[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] double edge_score(TokenId id, std::uint32_t length) const {
+    if (id == unknown_) return unknown_score_;
+    // A user's symbol is taken whenever it is there.
+    if (parts_.types[static_cast<std::size_t>(id)] == Type::user_defined)
+      return static_cast<float>(length) * largest_ - 0.1;
+    return score_of(id);
+  }
+
+  template <class Use>
+  void each_edge(std::string_view word, const Use& use) const {
+    const auto size = static_cast<std::uint32_t>(word.size());
+    for (std::uint32_t at = 0, next = 0; at < size; at = next) {
+      next = at + static_cast<std::uint32_t>(length_from(word[at]));
+      bool single = false;
+      ByteTrie::Node node = ByteTrie::kRoot;
+      for (std::uint32_t end = at; end < size;) {
+        if (node = trie_.step(node, word[end++]); node == ByteTrie::kNowhere) break;
+        const TokenId id = trie_.value(node);
+        if (id == ByteTrie::kNoValue) continue;
+        use(at, end, edge_score(id, end - at), id);
+        single = single || end == next;
+      }
+      if (!single) use(at, next, unknown_score_, unknown_);
+    }
+  }
+  template <class Step>
+  static void trace(std::vector<Piece>& out, std::uint32_t size, const Step& step) {
+    const std::size_t first = out.size();
+    for (std::uint32_t end = size; end > 0;) {
+      const auto [begin, id] = step(end);
+      out.push_back({id, begin, end});
+      end = begin;
+    }
+    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+  }
+
+  const SentencePieceParts& parts_;
+  TokenId unknown_;
+  ByteTrie trie_;
+  float unknown_score_ = 0, largest_ = 0;
+};
+
+class UnigramModel : public SentencePieceModel {
+ public:
+  UnigramModel(const SentencePieceParts& parts, TokenId unknown)
+      : word_(parts, unknown), cuts_(can_cut(parts)) {}
+  [[nodiscard]] bool cuts_at_spaces() const override { return cuts_; }
+
+  void encode(std::string_view stretch, float& score, WordCache& cache,
+              std::vector<Piece>& out) const override {
+    if (stretch.size() <= WordCache::kLongestWord) {
+      const std::span<const Piece> cached = cache.pieces(stretch, word_);
+      const std::span<const Piece> pieces = cached.first(cached.size() - 1);
+      const auto margin = std::bit_cast<float>(cached.back().begin),
+                 total = std::bit_cast<float>(cached.back().end);
+      // Each of two cuts adds at most one score per byte, each with half a unit in the last place.
+      const double steps = static_cast<double>(stretch.size()) + 2;
+      const double doubt = 2 * steps * FLT_EPSILON *
+                           (std::abs(static_cast<double>(score)) + std::abs(static_cast<double>(total)));
+      if (margin > doubt) {
+        out.insert(out.end(), pieces.begin(), pieces.end());
+        score = word_.add_scores(score, pieces);
+        return;
+      }
+    }
+    score = word_.encode_from(stretch, score, out);
+  }
+
+ private:
+  UnigramWord word_;
+  bool cuts_;
+};
+
+// Merges the pair that makes the piece with the highest score, the leftmost of equals.
+class BpeWord : public WordModel {
+ public:
+  BpeWord(const SentencePieceParts& parts, const ByteTrie& user_defined, TokenId unknown)
+      : parts_(parts), user_defined_(user_defined), unknown_(unknown) {}
+
+  void encode(std::string_view word, std::vector<Piece>& out) const override {
+    constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
+    struct Symbol {
+      std::uint32_t before = 0, after = 0, begin = 0, end = 0;  // empty when it was merged away
+      bool frozen = false;
+    };
+    struct Pair {
+      float score = 0;
+      std::uint32_t left = 0, right = 0, size = 0;
+      bool operator<(const Pair& other) const {
+        return score != other.score ? score < other.score : left > other.left;
+      }
+    };
+    std::vector<Symbol> symbols;
+    for (std::uint32_t at = 0, size = static_cast<std::uint32_t>(word.size()); at < size;) {
+      Symbol symbol;
+      const auto index = static_cast<std::uint32_t>(symbols.size());
+      symbol.before = index == 0 ? kEnd : index - 1;
+      symbol.begin = at;
+      at += symbol_length(word.substr(at), user_defined_, &symbol.frozen);
+      symbol.end = at;
+      symbol.after = at == size ? kEnd : index + 1;
+      symbols.push_back(symbol);
+    }
+    std::priority_queue<Pair> queue;
+    std::unordered_map<std::string_view, std::uint32_t> halves;  // unused pieces: where their left half ends
+    const auto wait = [&](std::uint32_t left, std::uint32_t right) {
+      if (left == kEnd || right == kEnd || symbols[left].frozen || symbols[right].frozen) return;
+      const std::string_view text =
+          word.substr(symbols[left].begin, symbols[right].end - symbols[left].begin);
+      const auto id = find(text);
+      if (!id) return;
+      queue.push({parts_.scores[static_cast<std::size_t>(*id)], left, right,
+                  static_cast<std::uint32_t>(text.size())});
+      if (parts_.types[static_cast<std::size_t>(*id)] == Type::unused)
+        halves[text] = symbols[left].end - symbols[left].begin;
+    };
+    for (std::uint32_t i = 1; i < symbols.size(); ++i) wait(i - 1, i);
+    while (!queue.empty()) {
+      const Pair top = queue.top();
+      queue.pop();
+      Symbol &left = symbols[top.left], &right = symbols[top.right];
+      if (left.begin == left.end || right.begin == right.end || right.end - left.begin != top.size ||
+          left.after != top.right)
+        continue;
+      left.end = right.end;
+      left.after = right.after;
+      if (right.after != kEnd) symbols[right.after].before = top.left;
+      right.begin = right.end;
+      wait(left.before, top.left);
+      wait(top.left, left.after);
+    }
+    for (std::uint32_t i = 0; i != kEnd; i = symbols[i].after)
+      cut(word, symbols[i].begin, symbols[i].end, halves, out);
+  }
+
+ private:
+  [[nodiscard]] std::optional<TokenId> find(std::string_view text) const {
+    const auto id = parts_.vocab.find(text);
+    return id && is_text(parts_.types[static_cast<std::size_t>(*id)]) ? id : std::nullopt;
+  }
+  // Pieces that are not to be used are given back as the halves they were made of.
+  void cut(std::string_view word, std::uint32_t begin, std::uint32_t end,
+           const std::unordered_map<std::string_view, std::uint32_t>& halves, std::vector<Piece>& out) const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> todo = {{begin, end}};
+    while (!todo.empty()) {
+      const auto [from, to] = todo.back();
+      todo.pop_back();
+      const std::string_view text = word.substr(from, to - from);
+      const TokenId id = parts_.vocab.find(text).value_or(unknown_);
+      const auto half = halves.find(text);
+      if (parts_.types[static_cast<std::size_t>(id)] != Type::unused || half == halves.end()) {
+        out.push_back({id, from, to});
+        continue;
+      }
+      todo.emplace_back(from + half->second, to);
+      todo.emplace_back(from, from + half->second);
+    }
+  }
+
+  const SentencePieceParts& parts_;
+  const ByteTrie& user_defined_;
+  TokenId unknown_;
+};
+
+// Every symbol, or every word from ▁ to ▁, is looked up as it is.
+class LookUpWord : public WordModel {
+ public:
+  LookUpWord(const SentencePieceParts& parts, const ByteTrie& user_defined, TokenId unknown)
+      : parts_(parts), user_defined_(user_defined), unknown_(unknown) {}
+
+  void encode(std::string_view word, std::vector<Piece>& out) const override {
+    const auto size = static_cast<std::uint32_t>(word.size());
+    for (std::uint32_t at = 0, end = 0; at < size; at = end) {
+      if (parts_.kind == SentencePieceParts::Kind::characters) {
+        end = at + symbol_length(word.substr(at), user_defined_);
+      } else {
+        const std::size_t next = word.find(kMetaspace, at + 1);
+        end = static_cast<std::uint32_t>(std::min(next, word.size()));
+      }
+      out.push_back({parts_.vocab.find(word.substr(at, end - at)).value_or(unknown_), at, end});
+    }
+  }
+
+ private:
+  const SentencePieceParts& parts_;
+  const ByteTrie& user_defined_;
+  TokenId unknown_;
+};
+
+template <class Word>
+class CachedModel : public SentencePieceModel {
+ public:
+  CachedModel(const SentencePieceParts& parts, const ByteTrie& user_defined, TokenId unknown)
+      : word_(parts, user_defined, unknown), cuts_(can_cut(parts)) {}
+  [[nodiscard]] bool cuts_at_spaces() const override { return cuts_; }
+  void encode(std::string_view stretch, float&, WordCache& cache, std::vector<Piece>& out) const override {
+    const std::span<const Piece> pieces = cache.pieces(stretch, word_);
+    out.insert(out.end(), pieces.begin(), pieces.end());
+  }
+
+ private:
+  Word word_;
+  bool cuts_;
+};
+
+}  // namespace
+
+std::unique_ptr<SentencePieceModel> make_sentence_piece_model(const SentencePieceParts& parts,
+                                                              const ByteTrie& user_defined, TokenId unknown) {
+  switch (parts.kind) {
+    case SentencePieceParts::Kind::unigram: return std::make_unique<UnigramModel>(parts, unknown);
+    case SentencePieceParts::Kind::bpe:
+      return std::make_unique<CachedModel<BpeWord>>(parts, user_defined, unknown);
+    case SentencePieceParts::Kind::words:
+    case SentencePieceParts::Kind::characters: break;
+  }
+  return std::make_unique<CachedModel<LookUpWord>>(parts, user_defined, unknown);
+}
+
+}  // namespace headlight::text

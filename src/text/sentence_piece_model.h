@@ -1,0 +1,30 @@
+// SentencePiece's four models. Text comes in stretches that no piece reaches across.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/byte_trie.h"
+#include "text/parts.h"
+#include "text/word_cache.h"
+#include "text/word_model.h"
+
+namespace headlight::text {
+
+class SentencePieceModel {
+ public:
+  virtual ~SentencePieceModel() = default;
+  // Appends the pieces of a stretch. `score` is the sum so far; models that have none leave it alone.
+  virtual void encode(std::string_view stretch, float& score, WordCache& cache,
+                      std::vector<Piece>& out) const = 0;
+  // May the text be cut before each ▁ that follows another character?
+  [[nodiscard]] virtual bool cuts_at_spaces() const = 0;
+};
+
+// `user_defined` must outlive the model.
+[[nodiscard]] std::unique_ptr<SentencePieceModel> make_sentence_piece_model(const SentencePieceParts& parts,
+                                                                            const ByteTrie& user_defined,
+                                                                            TokenId unknown);
+
+}  // namespace headlight::text
