@@ -57,7 +57,7 @@ LIBRARIES = [
     (r"mpi\.h$", ["dist"]),
     (r"(httplib|boost/beast)", ["serve"]),
     (r"simdjson", ["io"]),
-    (r"utf8proc", ["text"]),
+    (r"utf8proc", ["text", "draw"]),
     (r"pcre2", ["text"]),
     (r"zlib\.h$", ["io"]),
     (r"toml\+\+/|toml\.hpp", ["train"]),

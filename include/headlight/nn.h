@@ -306,7 +306,7 @@ struct BlockConfig {
 };
 
 struct BlockCall {
-  AttentionCall self, cross;
+  AttentionCall self = {}, cross = {};
   std::uint64_t dropout_seed = 0;  // 0: no dropout
 };
 

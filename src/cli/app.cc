@@ -123,6 +123,7 @@ void add_commands(CLI::App& app) {
   add_train(app);
   add_plot(app);
   add_tokenizer(app);
+  add_tokenize(app);
 }
 
 // Runs the command when the whole line was understood.

@@ -32,5 +32,6 @@ void add_bench(CLI::App& program);
 void add_train(CLI::App& program);
 void add_plot(CLI::App& program);
 void add_tokenizer(CLI::App& program);
+void add_tokenize(CLI::App& program);
 
 }  // namespace headlight::cli

@@ -159,7 +159,7 @@ void add_tokenizer_train(CLI::App& tokenizer) {
        .examples =
            "  headlight tokenizer train stories.txt -o my-tokenizer\n"
            "  headlight tokenizer train --kind unigram --vocab 4000 en-fr.tsv.gz -o en-fr\n"
-           "  headlight tokenizer train --kind wordpiece --lowercase --around \"[CLS] $A [SEP]\" a.txt b.txt "
+           "  headlight tokenizer train --kind wordpiece --lowercase --around '[CLS] $A [SEP]' a.txt b.txt "
            "-o bert\n"
            "  headlight tokenizer train --kind characters shakespeare.txt -o letters\n\n"
            "  DIR/tokenizer.json is in the form of Hugging Face's tokenizers. The same files and options "
@@ -178,7 +178,7 @@ void add_tokenizer_train(CLI::App& tokenizer) {
   command
       ->add_option_function<std::string>(
           "--special", [s](const std::string& text) { s->special = read_special(text); },
-          "Special tokens, ids 0, 1 … (default <pad>,<s>,</s>,<unk>,<mask>)")
+          "Special tokens, ids 0, 1 … (default <pad>,<s>,</s>,<unk>,<mask>; wordpiece: BERT's)")
       ->type_name("LIST");
   add_text(*command, "--around", s->around, "What is put around a text: \"<s> $A </s>\" (default: nothing)")
       ->type_name("TEXT");

@@ -100,8 +100,8 @@ void TrainDisplay::on_step(const train::StepReport& report) {
   const double steps =
       (1 - std::pow(kFade, static_cast<double>(report.step))) / (1 - kFade);  // weight of the sums
   pace.seconds_left = seconds_ / steps * static_cast<double>(report.steps - report.step);
-  if (!style_.moving) return print(plain_line(report, pace) + "\n");
-  print("\r" + moving_line(report, pace, style_) + "\x1b[K");
+  if (!style_.moving) return print(fmt::format("{}\n", plain_line(report, pace)));
+  print(fmt::format("\r{}\x1b[K", moving_line(report, pace, style_)));
   shown_ = true;
   shown_at_ = now();
 }
@@ -113,12 +113,12 @@ void TrainDisplay::on_evaluation(const train::Evaluation& e) {
 
 void TrainDisplay::on_notice(const std::string& text) {
   clear();
-  print_error("notice: " + escaped(text, 400) + "\n");
+  print_error(fmt::format("notice: {}\n", escaped(text, 400)));
 }
 
 void TrainDisplay::say(const std::string& line) {
   clear();
-  print(line + "\n");
+  print(fmt::format("{}\n", line));
 }
 
 void TrainDisplay::doing(std::string_view what) {

@@ -1,24 +1,14 @@
-// A page to draw on, as PNG, SVG or PDF. Units are points of a page; PNG has `scale` pixels for each.
+// A page to draw on by hand, as PNG, SVG or PDF. Units are points of a page; PNG has `scale` pixels for each.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "draw/color.h"
+#include "draw/drawing.h"
+#include "draw/typesetter.h"
 
 namespace headlight::draw {
-
-enum class PictureFormat { png, svg, pdf };
-
-// By the file name's end. Throws Error{usage} that lists the known ones.
-[[nodiscard]] PictureFormat picture_format(std::string_view path);
-
-struct Point {
-  double x = 0, y = 0;
-};
-
-enum class Anchor { left, middle, right };
 
 struct TextStyle {
   double size = 11;
@@ -38,11 +28,8 @@ struct LineStyle {
 class Canvas {
  public:
   Canvas(PictureFormat format, double width, double height, double scale = 2);
-  ~Canvas();
-  Canvas(const Canvas&) = delete;
-  Canvas& operator=(const Canvas&) = delete;
 
-  void fill(Rgb color);
+  void fill(Rgb color) { drawing_.background = color; }
   void line(Point from, Point to, const LineStyle& style);
   // Through all points, with round joins. begin_clip() and end_clip() keep drawing inside a rectangle.
   void path(const Point* points, std::size_t count, const LineStyle& style);
@@ -52,14 +39,16 @@ class Canvas {
   void end_clip();
   // y is the middle of the line of text.
   void text(Point at, std::string_view text, const TextStyle& style);
-  [[nodiscard]] double text_width(std::string_view text, const TextStyle& style);
+  [[nodiscard]] double text_width(std::string_view text, const TextStyle& style) const;
 
-  // The picture's bytes; ends the drawing. Throws Error{resource} when the library ran out of memory.
-  [[nodiscard]] std::string finish();
+  // The picture's bytes. Throws what encoded() throws.
+  [[nodiscard]] std::string finish() const;
 
  private:
-  struct Surface;
-  std::unique_ptr<Surface> surface_;
+  PictureFormat format_;
+  double dpi_;
+  Drawing drawing_;
+  Typesetter typesetter_;
 };
 
 }  // namespace headlight::draw

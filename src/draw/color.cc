@@ -1,14 +1,18 @@
 #include "draw/color.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <span>
+
+#include "draw/color_tables.h"
 
 namespace headlight::draw {
 namespace {
 
-constexpr std::array<Rgb, 5> kStops = {
-    {{0, 34, 78}, {67, 78, 108}, {125, 124, 120}, {188, 175, 111}, {254, 232, 56}}};
+constexpr Rgb unpacked(std::uint32_t packed) {
+  return {static_cast<std::uint8_t>(packed >> 16), static_cast<std::uint8_t>(packed >> 8),
+          static_cast<std::uint8_t>(packed)};
+}
 
 double luminance(Rgb c) {
   const auto linear = [](std::uint8_t v) {
@@ -18,18 +22,105 @@ double luminance(Rgb c) {
   return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b);
 }
 
+// The scales in xterm's 256 colours, picked by hand: the nearest ones would jump in hue.
+constexpr std::array<int, 10> kXtermLight = {230, 222, 186, 144, 246, 243, 60, 24, 18, 17};
+constexpr std::array<int, 10> kXtermDark = {233, 17, 18, 60, 242, 102, 144, 185, 221, 228};
+constexpr std::array<int, 9> kXtermSignedLight = {25, 68, 110, 153, 231, 223, 215, 172, 130};
+constexpr std::array<int, 9> kXtermSignedDark = {153, 75, 32, 24, 234, 94, 172, 215, 223};
+
+std::span<const int> xterm_ramp(Theme theme, bool is_signed) {
+  const bool light = theme == Theme::light;
+  if (is_signed) return light ? std::span<const int>(kXtermSignedLight) : kXtermSignedDark;
+  return light ? std::span<const int>(kXtermLight) : kXtermDark;
+}
+
+int step_of(std::span<const int> ramp, double place) {
+  const auto step = static_cast<std::size_t>(place * static_cast<double>(ramp.size()));
+  return ramp[std::min(step, ramp.size() - 1)];
+}
+
 }  // namespace
 
-Rgb weight_color(double x) {
-  const double place = (x > 0 ? std::min(x, 1.0) : 0.0) * (kStops.size() - 1);
-  const auto stop = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
-  const double part = place - static_cast<double>(stop);
-  const auto mix = [&](std::uint8_t from, std::uint8_t to) {
-    return static_cast<std::uint8_t>(std::lround(from + (to - from) * part));
-  };
-  const Rgb &a = kStops[stop], &b = kStops[stop + 1];
-  return {mix(a.r, b.r), mix(a.g, b.g), mix(a.b, b.b)};
+std::string_view name_of(Transfer transfer) noexcept {
+  constexpr std::array<std::string_view, 3> names = {"linear", "sqrt", "log"};
+  return names[static_cast<std::size_t>(transfer)];
 }
+
+double transferred(double x, Transfer transfer) {
+  if (std::isnan(x)) return 0;
+  const double size = std::min(std::abs(x), 1.0);
+  double y = size;
+  if (transfer == Transfer::square_root) y = std::sqrt(size);
+  if (transfer == Transfer::logarithm)
+    y = size <= kLogFloor ? 0 : 1 - std::log10(size) / std::log10(kLogFloor);
+  return std::copysign(y, x);
+}
+
+double untransferred(double y, Transfer transfer) {
+  const double size = std::min(std::abs(y), 1.0);
+  double x = size;
+  if (transfer == Transfer::square_root) x = size * size;
+  if (transfer == Transfer::logarithm) x = std::pow(kLogFloor, 1 - size);
+  return std::copysign(x, y);
+}
+
+double ColorScale::place(double value) const {
+  const double y = transferred(top > 0 ? value / top : 0, transfer);
+  return is_signed ? 0.5 + 0.5 * y : std::max(y, 0.0);
+}
+
+std::size_t ColorScale::entry(double value) const {
+  return static_cast<std::size_t>(std::lround(255 * place(value)));
+}
+
+Rgb ColorScale::color_at(std::size_t entry) const {
+  const bool light = theme == Theme::light;
+  if (is_signed) return unpacked(light ? kSignedLight[entry] : kSignedDark[entry]);
+  return unpacked(light ? kWeightLight[entry] : kWeightDark[entry]);
+}
+
+Rgb ColorScale::color(double value) const { return color_at(entry(value)); }
+
+int ColorScale::xterm_color(double value) const {
+  return step_of(xterm_ramp(theme, is_signed), place(value));
+}
+
+PageColors page_colors(Theme theme) {
+  if (theme == Theme::light) {
+    return {.background = {255, 255, 255},
+            .ink = {28, 31, 38},
+            .quiet = {96, 102, 112},
+            .line = {190, 194, 201},
+            .hatch = {205, 208, 214}};
+  }
+  return {.background = {16, 18, 23},
+          .ink = {235, 237, 241},
+          .quiet = {156, 162, 173},
+          .line = {78, 83, 94},
+          .hatch = {58, 62, 71}};
+}
+
+const std::array<Rgb, 8>& category_colors(Theme theme) {
+  static constexpr std::array<Rgb, 8> light = {{{0, 0, 0},
+                                                {230, 159, 0},
+                                                {86, 180, 233},
+                                                {0, 158, 115},
+                                                {240, 228, 66},
+                                                {0, 114, 178},
+                                                {213, 94, 0},
+                                                {204, 121, 167}}};
+  static constexpr std::array<Rgb, 8> dark = [] {
+    std::array<Rgb, 8> colors = light;
+    colors[0] = {255, 255, 255};
+    colors[5] = {46, 143, 204};
+    return colors;
+  }();
+  return theme == Theme::light ? light : dark;
+}
+
+Rgb weight_color(double x) { return ColorScale{.transfer = Transfer::linear}.color(x); }
+
+int weight_xterm_color(double x) { return ColorScale{.transfer = Transfer::linear}.xterm_color(x); }
 
 double contrast(Rgb a, Rgb b) {
   const double x = luminance(a), y = luminance(b);
@@ -39,12 +130,6 @@ double contrast(Rgb a, Rgb b) {
 Rgb ink_on(Rgb background) {
   constexpr Rgb black{0, 0, 0}, white{255, 255, 255};
   return contrast(background, white) >= contrast(background, black) ? white : black;
-}
-
-int weight_xterm_color(double x) {
-  constexpr std::array<int, 10> ramp = {17, 18, 60, 242, 102, 247, 144, 185, 221, 227};
-  const double place = x > 0 ? std::min(x, 1.0) * ramp.size() : 0;
-  return ramp[std::min(static_cast<std::size_t>(place), ramp.size() - 1)];
 }
 
 Rgb xterm_rgb(int index) {

@@ -1,7 +1,10 @@
-// Colours of weights: one scale for terminal, pictures and page.
+// Colours of weights: one set of tables for terminal, figures and page.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace headlight::draw {
 
@@ -10,18 +13,52 @@ struct Rgb {
   bool operator==(const Rgb&) const = default;
 };
 
-// Dark blue over grey to yellow for 0 … 1, in even steps of lightness and readable without red and
-// green (after cividis). Values outside are clamped, NaN is 0.
-[[nodiscard]] Rgb weight_color(double x);
+enum class Theme : std::uint8_t { light, dark };
 
-// Black or white, whichever reads better: at least 4.5:1 on every colour of the scale.
+// How a value becomes a place on the scale. Small weights differ by factors, and the eye sees that
+// only when they are stretched.
+enum class Transfer : std::uint8_t { linear, square_root, logarithm };
+[[nodiscard]] std::string_view name_of(Transfer transfer) noexcept;  // "linear", "sqrt", "log"
+inline constexpr double kLogFloor = 1e-4;  // the logarithmic scale's zero: smaller weights look like it
+
+// x in 0 … 1 to 0 … 1, or -1 … 1 to -1 … 1 with the sign kept. Values outside are clamped, NaN is 0.
+[[nodiscard]] double transferred(double x, Transfer transfer);
+// The other way: which x lands on place y. The logarithm's 0 is kLogFloor.
+[[nodiscard]] double untransferred(double y, Transfer transfer);
+
+// From values to colours: of weights, 0 … top, or of anything signed, -top … top.
+struct ColorScale {
+  Theme theme = Theme::dark;
+  Transfer transfer = Transfer::square_root;
+  bool is_signed = false;
+  double top = 1;
+
+  [[nodiscard]] double place(double value) const;  // 0 … 1 along the table; zero of a signed one is 0.5
+  [[nodiscard]] std::size_t entry(double value) const;  // 0 … 255
+  [[nodiscard]] Rgb color(double value) const;
+  [[nodiscard]] int xterm_color(double value) const;
+  [[nodiscard]] Rgb color_at(std::size_t entry) const;
+};
+
+// What is not a weight: page, text, quiet text, thin lines, and the hatching of masked cells.
+struct PageColors {
+  Rgb background, ink, quiet, line, hatch;
+};
+[[nodiscard]] PageColors page_colors(Theme theme);
+
+// Colours that nobody confuses, for up to eight things with names (Okabe and Ito, 2008). On a dark
+// page black becomes white, and the dark blue a lighter one.
+[[nodiscard]] const std::array<Rgb, 8>& category_colors(Theme theme);
+
+// The dark theme's scale for 0 … 1, without a transfer.
+[[nodiscard]] Rgb weight_color(double x);
+[[nodiscard]] int weight_xterm_color(double x);
+
+// Black or white, whichever reads better: at least 4.5:1 on any colour.
 [[nodiscard]] Rgb ink_on(Rgb background);
 // WCAG contrast, 1 to 21.
 [[nodiscard]] double contrast(Rgb a, Rgb b);
-
-// The same scale in xterm's 256 colours, hand-picked: the nearest ones would jump in hue.
-[[nodiscard]] int weight_xterm_color(double x);
-// What a colour 16 … 255 of that palette looks like (the first 16 are the user's own).
+// What a colour 16 … 255 of xterm's palette looks like (the first 16 are the user's own).
 [[nodiscard]] Rgb xterm_rgb(int index);
 
 }  // namespace headlight::draw

@@ -1,5 +1,7 @@
 #include "draw/text.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,37 +11,6 @@
 
 namespace headlight::draw {
 namespace {
-
-struct Range {
-  std::uint32_t first, last;
-};
-
-// The blocks that matter in practice, not all of Unicode's tables.
-constexpr std::array<Range, 9> kCombining = {{{0x0300, 0x036F},
-                                              {0x0483, 0x0489},
-                                              {0x0591, 0x05BD},
-                                              {0x064B, 0x065F},
-                                              {0x1AB0, 0x1AFF},
-                                              {0x1DC0, 0x1DFF},
-                                              {0x200B, 0x200D},
-                                              {0x20D0, 0x20FF},
-                                              {0xFE00, 0xFE0F}}};
-constexpr std::array<Range, 10> kWide = {{{0x1100, 0x115F},
-                                          {0x2E80, 0x303E},
-                                          {0x3041, 0xA4CF},
-                                          {0xAC00, 0xD7A3},
-                                          {0xF900, 0xFAFF},
-                                          {0xFE30, 0xFE6F},
-                                          {0xFF00, 0xFF60},
-                                          {0xFFE0, 0xFFE6},
-                                          {0x1F300, 0x1FAFF},
-                                          {0x20000, 0x3FFFD}}};
-
-template <std::size_t N>
-bool contains(const std::array<Range, N>& ranges, std::uint32_t code) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& r) { return code >= r.first && code <= r.last; });
-}
 
 struct Character {
   std::string_view bytes;
@@ -54,7 +25,9 @@ Character first_character(std::string_view text) {
     for (std::size_t i = 1; i < length; ++i)
       code = (code << 6) | (static_cast<std::uint8_t>(text[i]) & 0x3FU);
   }
-  return {text.substr(0, length), contains(kCombining, code) ? 0 : contains(kWide, code) ? 2 : 1};
+  // A terminal gives a lone control character or a byte that is no character one column at most.
+  const bool known = length > 1 || code < 0x80;
+  return {text.substr(0, length), known ? utf8proc_charwidth(static_cast<utf8proc_int32_t>(code)) : 1};
 }
 
 }  // namespace
@@ -67,6 +40,17 @@ int display_width(std::string_view text) {
     text.remove_prefix(c.bytes.size());
   }
   return width;
+}
+
+std::vector<Cluster> clusters(std::string_view text) {
+  std::vector<Cluster> out;
+  while (!text.empty()) {
+    const Character c = first_character(text);
+    if (c.width == 0 && !out.empty()) out.back().bytes += c.bytes;
+    if (c.width > 0) out.push_back({std::string(c.bytes), c.width});
+    text.remove_prefix(c.bytes.size());
+  }
+  return out;
 }
 
 std::string shortened(std::string_view text, int width) {
@@ -112,6 +96,23 @@ std::string wrapped(std::string_view text, int width, int indent) {
     column += length + (fresh ? 0 : 1);
     out += word;
     fresh = false;
+  }
+  return out;
+}
+
+std::string flowed(const std::vector<std::string>& items, int width, int indent) {
+  std::string out;
+  int column = indent;
+  for (const std::string& item : items) {
+    const int length = display_width(item);
+    if (column > indent && column + 2 + length > width) {
+      out += '\n';
+      out.append(static_cast<std::size_t>(indent), ' ');
+      column = indent;
+    }
+    if (column > indent) out += "  ";
+    column += length + (column > indent ? 2 : 0);
+    out += item;
   }
   return out;
 }

@@ -65,6 +65,11 @@ void add(Loss& loss, const nn::CrossEntropy& part) {
 
 }  // namespace
 
+void make_grads(const Parameters& parameters) {
+  for (Parameter* parameter : parameters)
+    if (parameter->trained) (void)nn::grad_of(*parameter);
+}
+
 struct Head::Saved {
   Tensor wide, active;  // of the masked-token head
   nn::Norm::Saved norm;

@@ -10,6 +10,9 @@
 
 namespace headlight::models {
 
+// Gradients for all that is trained, zero where there were none: also for what a batch does not reach.
+void make_grads(const Parameters& parameters);
+
 class Head {
  public:
   Head() = default;

@@ -126,6 +126,7 @@ std::vector<Tensor> RecurrentModel::back(Context& ctx, std::vector<nn::Recurrent
 
 Loss RecurrentModel::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
   check_batch(batch);
+  make_grads(parameters());
   const bool drops = config_.dropout > 0;
   // Never 0, which means no dropout; another one for the encoder.
   const std::uint64_t seed = drops ? 2 * options.dropout_seed + 1 : 0;

@@ -6,7 +6,6 @@
 #include "core/random.h"
 #include "headlight/error.h"
 #include "models/families.h"
-#include "nn/drive.h"
 
 namespace headlight::models {
 namespace {
@@ -61,6 +60,7 @@ void Transformer::check_batch(const Batch& batch) const {
 
 Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
   check_batch(batch);
+  make_grads(parameters());
   const bool drops = config_.dropout > 0 || config_.attention_dropout > 0;
   const auto seed = [&](Part part) { return drops ? stack_seed(options.dropout_seed, part) : 0; };
   const bool both = config_.kind == ModelKind::encoder_decoder;

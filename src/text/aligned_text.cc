@@ -51,9 +51,21 @@ void Rewriter::keep(Range range) {
   }
   for (std::uint32_t at = range.begin; at < range.end;) {
     const auto length = static_cast<std::uint32_t>(length_from(from_.view_[at]));
+    if (length == 1) {
+      to_.origins_.push_back({from_.base_ + at, from_.base_ + at + 1});
+      ++at;
+      continue;
+    }
     to_.origins_.insert(to_.origins_.end(), length, {from_.base_ + at, from_.base_ + at + length});
     at += length;
   }
+}
+
+void Rewriter::map(Range range, const std::array<char, 128>& table) {
+  const std::size_t begin = to_.own_.size();
+  keep(range);
+  for (std::size_t i = begin; i < to_.own_.size(); ++i)
+    to_.own_[i] = table[static_cast<unsigned char>(to_.own_[i])];
 }
 
 void Rewriter::put(std::string_view text, Range origin) {

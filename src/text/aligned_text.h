@@ -2,6 +2,7 @@
 // of the original; the first change makes a copy with one origin per byte.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -61,6 +62,8 @@ class Rewriter {
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(to_.own_.size()); }
   // The bytes of `range` as they are.
   void keep(Range range);
+  // The bytes of `range`, all of them ASCII, each as `table` has it.
+  void map(Range range, const std::array<char, 128>& table);
   // New text that stands for the original bytes `origin`.
   void put(std::string_view text, Range origin);
   void put(char32_t code, Range origin);

@@ -37,7 +37,7 @@ CharsmapTable::CharsmapTable(std::string_view bytes) {
 
 // A unit holds a label, an offset to its children and whether a value hangs below (Yata's darts-clone).
 template <class Seen>
-void CharsmapTable::walk(std::string_view text, const Seen& seen) const noexcept {
+void CharsmapTable::walk(std::string_view text, const Seen& seen, std::size_t* steps) const noexcept {
   const auto offset_of = [](std::uint32_t unit) { return (unit >> 10) << ((unit & (1U << 9)) >> 6); };
   if (units_.empty()) return;
   std::uint32_t place = offset_of(units_[0]);
@@ -48,6 +48,7 @@ void CharsmapTable::walk(std::string_view text, const Seen& seen) const noexcept
     const std::uint32_t unit = units_[place];
     if ((unit & ((1U << 31) | 0xFFU)) != label) return;
     place ^= offset_of(unit);
+    if (steps != nullptr) *steps = i + 1;
     if (((unit >> 8) & 1U) == 0) continue;
     if (place >= units_.size()) return;
     const std::uint32_t value = units_[place] & ((1U << 31) - 1);
@@ -70,6 +71,18 @@ std::optional<CharsmapTable::Match> CharsmapTable::longest(std::string_view text
     found = match;
     return true;
   });
+  return found;
+}
+
+bool CharsmapTable::starts_rule_in_ascii(char first) const noexcept {
+  bool found = false;
+  for (int second = 0; !found && second < 0x80; ++second) {
+    const char both[] = {first, static_cast<char>(second)};
+    std::size_t steps = 0;
+    walk(
+        {both, 2}, [&](Match) { return !(found = true); }, &steps);
+    found = found || steps == 2;
+  }
   return found;
 }
 

@@ -23,11 +23,13 @@ class CharsmapTable {
   // The shortest or the longest start of `text` that the table replaces.
   [[nodiscard]] std::optional<Match> shortest(std::string_view text) const noexcept;
   [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
+  // Is there a rule for this character alone, or followed by more ASCII?
+  [[nodiscard]] bool starts_rule_in_ascii(char first) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return units_.empty(); }
 
  private:
   template <class Seen>
-  void walk(std::string_view text, const Seen& seen) const noexcept;
+  void walk(std::string_view text, const Seen& seen, std::size_t* steps = nullptr) const noexcept;
 
   std::vector<std::uint32_t> units_;
   std::string replacements_;  // each ends in a zero byte

@@ -126,6 +126,10 @@ class PostChecks {
       for (const NamedToken& one : special.tokens) token(one);
     }
     for (const auto* pieces : {&from.single, &from.pair}) {
+      for (const TemplatePiece::Kind kind : {TemplatePiece::Kind::first, TemplatePiece::Kind::second})
+        if (std::count_if(pieces->begin(), pieces->end(),
+                          [&](const TemplatePiece& p) { return p.kind == kind; }) > 1)
+          refuse("template", "the template has a text twice");
       for (const TemplatePiece& piece : *pieces) {
         if (piece.kind == TemplatePiece::Kind::special && !keys.contains(piece.special))
           refuse("template", "the template names ", quoted(piece.special),
@@ -153,6 +157,11 @@ void check_parts(const TokenizerParts& parts) {
   std::visit([](const auto& model) { check_model(model); }, parts.model);
   check_added(parts, vocab);
   const PostChecks checks(parts, vocab);
+  const auto adds_tokens = [](const PostProcessorStep& step) {
+    return !std::holds_alternative<ByteLevel>(step);
+  };
+  if (std::count_if(parts.post_processor.begin(), parts.post_processor.end(), adds_tokens) > 1)
+    refuse("template", "more than one post-processor adds tokens");
   for (const PostProcessorStep& step : parts.post_processor)
     std::visit([&](const auto& settings) { checks.step(settings); }, step);
 }

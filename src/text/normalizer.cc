@@ -1,6 +1,7 @@
 #include "text/normalizer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "headlight/error.h"
 #include "text/byte_characters.h"
@@ -27,7 +28,25 @@ void filter(AlignedText& text, const Keep& keep) {
   });
 }
 
+constexpr std::array<char, 128> ascii_table(bool lower, bool spaces) {
+  std::array<char, 128> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const char c = static_cast<char>(i);
+    table[i] = lower && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    if (spaces && (c == '\t' || c == '\n' || c == '\r')) table[i] = ' ';
+  }
+  return table;
+}
+
+void map_ascii(AlignedText& text, const std::array<char, 128>& table) {
+  Rewriter to(text);
+  to.map({0, text.size()}, table);
+  text = to.finish();
+}
+
 void lowercase(AlignedText& text) {
+  static constexpr std::array<char, 128> kLower = ascii_table(true, false);
+  if (is_ascii(text.text())) return map_ascii(text, kLower);
   std::string lower;
   each_character(text, [&](Rewriter& to, Range range, char32_t code) {
     lower.clear();
@@ -50,7 +69,18 @@ bool is_bert_control(char32_t c) noexcept {
   return c != '\t' && c != '\n' && c != '\r' && is_one_of(c, kControl);
 }
 
+// Plain English needs no look at Unicode: spaces and small letters are all there is to do.
+bool bert_clean_ascii(const BertCleaning& step, AlignedText& text) {
+  static constexpr std::array<char, 128> kSpaces = ascii_table(false, true), kBoth = ascii_table(true, true);
+  const auto control = [](char c) { return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7F; };
+  const std::string_view from = text.text();
+  if (!step.clean_text || !is_ascii(from) || std::any_of(from.begin(), from.end(), control)) return false;
+  map_ascii(text, step.lowercase ? kBoth : kSpaces);
+  return true;
+}
+
 void bert_clean(const BertCleaning& step, AlignedText& text) {
+  if (bert_clean_ascii(step, text)) return;
   if (step.clean_text) {
     each_character(text, [&](Rewriter& to, Range range, char32_t code) {
       if (code == 0 || code == kReplacement || is_bert_control(code)) return;

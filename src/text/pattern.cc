@@ -1,5 +1,6 @@
 #include "text/pattern.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -33,6 +34,7 @@ Finder::Scanner Finder::known(std::string_view expression) {
 
 Finder::Finder(const Pattern& pattern) {
   if (!pattern.regex) literal_ = pattern.text;
+  else if (pattern.text == " {2,}") runs_of_spaces_ = true;
   else if (scanner_ = known(pattern.text); scanner_ == nullptr)
     expression_ = std::make_unique<Expression>(pattern.text);
 }
@@ -51,6 +53,7 @@ void Finder::find(std::string_view text, Range within, std::vector<Found>& found
     }
     return;
   }
+  if (runs_of_spaces_) return find_runs_of_spaces(text, within, found);
   if (literal_.empty()) {  // no text is found nowhere
     found.push_back({within, false});
     return;
@@ -63,6 +66,19 @@ void Finder::find(std::string_view text, Range within, std::vector<Found>& found
     const auto begin = static_cast<std::uint32_t>(at);
     if (begin > previous) found.push_back({{previous, begin}, false});
     previous = begin + static_cast<std::uint32_t>(literal_.size());
+    found.push_back({{begin, previous}, true});
+  }
+  if (previous < within.end) found.push_back({{previous, within.end}, false});
+}
+
+void Finder::find_runs_of_spaces(std::string_view text, Range within, std::vector<Found>& found) const {
+  const std::string_view inside = text.substr(0, within.end);
+  std::uint32_t previous = within.begin;
+  for (std::size_t at = inside.find("  ", previous); at != std::string_view::npos;
+       at = inside.find("  ", previous)) {
+    const auto begin = static_cast<std::uint32_t>(at);
+    if (begin > previous) found.push_back({{previous, begin}, false});
+    previous = static_cast<std::uint32_t>(std::min(inside.find_first_not_of(' ', at), inside.size()));
     found.push_back({{begin, previous}, true});
   }
   if (previous < within.end) found.push_back({{previous, within.end}, false});

@@ -35,8 +35,11 @@ class Finder {
   using Scanner = std::uint32_t (*)(std::string_view text, std::uint32_t at, std::uint32_t end);
   static Scanner known(std::string_view expression);
 
+  void find_runs_of_spaces(std::string_view text, Range within, std::vector<Found>& found) const;
+
   std::string literal_;
   Scanner scanner_ = nullptr;
+  bool runs_of_spaces_ = false;  // " {2,}", which many normalizers look for
   std::unique_ptr<Expression> expression_;
 };
 

@@ -1,5 +1,6 @@
 // Post-processors: special tokens around the text, type ids for pairs, and spaces trimmed from origins.
 #include <algorithm>
+#include <iterator>
 
 #include "text/byte_characters.h"
 #include "text/tokenizer_model.h"
@@ -36,17 +37,27 @@ class Assembly {
       : first_(first), second_(second), special_(special) {}
 
   void add(TokenId id, std::int32_t type_id) {
-    if (special_ == SpecialTokens::add) out_.tokens.push_back({id, {}, -1, type_id, true});
+    if (special_ == SpecialTokens::add)
+      out_.tokens.push_back({id, {}, -1, static_cast<std::uint8_t>(type_id), true});
   }
+  // Each text once: its tokens are moved.
   void add_text(bool first, std::int32_t type_id) {
-    const Encoded& from = first ? first_ : *second_;
+    Encoded& from = first ? first_ : *second_;
     const auto shift = static_cast<std::int32_t>(out_.surfaces.size());
-    for (Token token : from.tokens) {
-      token.type_id = type_id;
-      if (token.surface >= 0) token.surface += shift;
-      out_.tokens.push_back(token);
+    if (type_id != 0 || shift != 0) {
+      for (Token& token : from.tokens) {
+        token.type_id = static_cast<std::uint8_t>(type_id);
+        if (token.surface >= 0) token.surface += shift;
+      }
     }
-    out_.surfaces.insert(out_.surfaces.end(), from.surfaces.begin(), from.surfaces.end());
+    if (out_.tokens.size() < from.tokens.size()) {
+      from.tokens.insert(from.tokens.begin(), out_.tokens.begin(), out_.tokens.end());
+      out_.tokens = std::move(from.tokens);
+    } else {
+      out_.tokens.insert(out_.tokens.end(), from.tokens.begin(), from.tokens.end());
+    }
+    out_.surfaces.insert(out_.surfaces.end(), std::make_move_iterator(from.surfaces.begin()),
+                         std::make_move_iterator(from.surfaces.end()));
   }
   [[nodiscard]] Encoded finish() { return std::move(out_); }
 
@@ -108,7 +119,7 @@ text::Encoded TokenizerModel::post_process(text::Encoded first, text::Encoded* s
       if (roberta->trim_offsets) trim(roberta->add_prefix_space);
       assembly.ends(roberta->classifier, roberta->separator, true);
     }
-    if (!out) out = assembly.finish();
+    out = assembly.finish();
   }
   if (out) return std::move(*out);
   if (second == nullptr) return first;

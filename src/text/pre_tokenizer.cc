@@ -32,7 +32,7 @@ void add_prefix_space(Words& words) {
   });
 }
 
-void apply_metaspace(const Metaspace& step, const std::optional<Finder>& finder, Words& words) {
+void apply_metaspace(const Metaspace& step, Words& words) {
   const std::string_view text = words.text.text();
   rewrite(words, [&](Rewriter& to, Range range) {
     const bool prepend = step.scheme == PrependScheme::always ||
@@ -48,7 +48,44 @@ void apply_metaspace(const Metaspace& step, const std::optional<Finder>& finder,
     }
     if (range.end > kept) to.keep({kept, range.end});
   });
-  if (step.split) split(words, *finder, {.behavior = SplitBehavior::merged_with_next});
+  if (!step.split) return;
+  // Every replacement begins a word.
+  std::vector<Range> ranges;
+  ranges.reserve(words.text.size() / 5);
+  for (const Range range : words.ranges) {
+    const std::string_view all = words.text.text().substr(0, range.end);
+    std::uint32_t begin = range.begin;
+    for (std::size_t at = all.find(step.replacement, begin + 1); at != std::string_view::npos;
+         at = all.find(step.replacement, begin + 1)) {
+      ranges.push_back({begin, static_cast<std::uint32_t>(at)});
+      begin = static_cast<std::uint32_t>(at);
+    }
+    ranges.push_back({begin, range.end});
+  }
+  words.ranges = std::move(ranges);
+}
+
+// Cuts at white space, and around characters that are words of their own.
+template <class Alone>
+void cut_words(Words& words, const Alone& alone) {
+  std::vector<Range> ranges;
+  ranges.reserve(words.text.size() / 4);
+  const std::string_view text = words.text.text();
+  for (const Range range : words.ranges) {
+    std::uint32_t begin = range.begin;
+    for (std::uint32_t at = range.begin; at < range.end;) {
+      const Character c = character_at(text, at);
+      const bool space = is_one_of(c.code, kSpace);
+      if (space || alone(c.code)) {
+        if (at > begin) ranges.push_back({begin, at});
+        if (!space) ranges.push_back({at, at + c.length});
+        begin = at + c.length;
+      }
+      at += c.length;
+    }
+    if (range.end > begin) ranges.push_back({begin, range.end});
+  }
+  words.ranges = std::move(ranges);
 }
 
 void bytes_to_characters(Words& words) {
@@ -68,7 +105,6 @@ std::optional<Finder> finder_of(const PreTokenizerStep& step) {
   if (const auto* bytes = std::get_if<ByteLevel>(&step); bytes != nullptr && bytes->use_regex)
     return Finder({std::string(gpt2_pattern()), true});
   if (const auto* by_pattern = std::get_if<Split>(&step)) return Finder(by_pattern->pattern);
-  if (const auto* spaces = std::get_if<Metaspace>(&step)) return Finder({spaces->replacement, false});
   if (const auto* delimiter = std::get_if<Delimiter>(&step)) return Finder({delimiter->character, false});
   return std::nullopt;
 }
@@ -92,22 +128,20 @@ void PreTokenizer::apply(Words& words) const {
 }
 
 void PreTokenizer::apply_one(const Step& step, Words& words, bool last) const {
-  const auto is_space = [](char32_t c) { return is_one_of(c, kSpace); };
   const auto visit = [&](const auto& s) {
     using T = std::decay_t<decltype(s)>;
     if constexpr (std::is_same_v<T, ByteLevel>) {
       apply_byte_level(s, step.finder, words, last);
     } else if constexpr (std::is_same_v<T, WordsAndSigns>) {
-      split_at(words, is_space, SplitBehavior::removed);
+      cut_words(words, [](char32_t) { return false; });
       split_at(
           words, [](char32_t c) { return !is_word_character(c); }, SplitBehavior::contiguous);
     } else if constexpr (std::is_same_v<T, WhitespaceSplit>) {
-      split_at(words, is_space, SplitBehavior::removed);
+      cut_words(words, [](char32_t) { return false; });
     } else if constexpr (std::is_same_v<T, BertWords>) {
-      split_at(words, is_space, SplitBehavior::removed);
-      split_at(words, is_bert_punctuation, SplitBehavior::isolated);
+      cut_words(words, is_bert_punctuation);
     } else if constexpr (std::is_same_v<T, Metaspace>) {
-      apply_metaspace(s, step.finder, words);
+      apply_metaspace(s, words);
     } else if constexpr (std::is_same_v<T, Split>) {
       split(words, *step.finder, {.behavior = s.behavior, .invert = s.invert});
     } else if constexpr (std::is_same_v<T, Digits>) {

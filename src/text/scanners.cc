@@ -21,6 +21,12 @@ struct Scan {
   [[nodiscard]] std::uint32_t run(std::uint32_t place, unsigned classes, bool with,
                                   std::uint32_t most = std::numeric_limits<std::uint32_t>::max()) const {
     for (std::uint32_t n = 0; n < most && place < end; ++n) {
+      const auto byte = static_cast<unsigned char>(text[place]);
+      if (byte < 0x80) {
+        if (((kAsciiClasses[byte] & classes) != 0) != with) break;
+        ++place;
+        continue;
+      }
       const Character c = at(place);
       if (is_one_of(c.code, classes) != with) break;
       place += c.length;

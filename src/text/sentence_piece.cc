@@ -43,6 +43,11 @@ SentencePiece::SentencePiece(const SentencePieceParts& parts)
     const auto byte = byte_named(parts.vocab.token(id));
     if (byte && parts.types[static_cast<std::size_t>(id)] == Type::byte) bytes_[*byte] = id;
   }
+  for (unsigned char c = '!'; c < 0x7F; ++c) {
+    const char letter = static_cast<char>(c);
+    plain_[c] = user_defined_.step(ByteTrie::kRoot, letter) == ByteTrie::kNowhere &&
+                !charsmap_.starts_rule_in_ascii(letter);
+  }
   model_ = make_sentence_piece_model(parts, user_defined_, unknown_);
 }
 
@@ -61,6 +66,14 @@ SentencePiece::Prefix SentencePiece::normalize_prefix(std::string_view bytes) co
   const std::size_t length = utf8_length(bytes);
   if (length == 0) return {"\uFFFD", 1};
   return {bytes.substr(0, length), length};
+}
+
+// Bytes at the start that no rule can touch.
+std::size_t SentencePiece::plain_run(std::string_view bytes) const {
+  std::size_t length = 0;
+  while (length < bytes.size() && plain_[static_cast<unsigned char>(bytes[length])]) ++length;
+  const bool ascii_follows = length == bytes.size() || static_cast<unsigned char>(bytes[length]) < 0x80;
+  return length > 0 && !ascii_follows ? length - 1 : length;
 }
 
 SentencePiece::Normalized SentencePiece::normalize(std::string_view bytes) const {
@@ -86,6 +99,13 @@ SentencePiece::Normalized SentencePiece::normalize(std::string_view bytes) const
   if (!parts_.space_as_suffix && parts_.add_dummy_prefix) put(space);
   bool after_space = parts_.remove_extra_spaces;
   while (!bytes.empty()) {
+    if (const std::size_t run = plain_run(bytes); run > 0) {
+      out.text += bytes.substr(0, run);
+      for (std::size_t i = 0; i < run; ++i) out.origins.push_back(consumed + static_cast<std::uint32_t>(i));
+      skip(run);
+      after_space = false;
+      continue;
+    }
     const Prefix prefix = normalize_prefix(bytes);
     std::string_view text = prefix.text;
     while (after_space && text.starts_with(' ')) text.remove_prefix(1);

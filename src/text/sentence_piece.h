@@ -40,6 +40,7 @@ class SentencePiece {
     std::size_t consumed = 0;
   };
   [[nodiscard]] Normalized normalize(std::string_view bytes) const;
+  [[nodiscard]] std::size_t plain_run(std::string_view bytes) const;
   [[nodiscard]] Prefix normalize_prefix(std::string_view bytes) const;
   void add(const Normalized& text, Range range, TokenId id, Origins origins, Encoded& out) const;
 
@@ -49,6 +50,7 @@ class SentencePiece {
   std::unique_ptr<SentencePieceModel> model_;
   TokenId unknown_ = 0;
   std::array<TokenId, 256> bytes_{};
+  std::array<bool, 256> plain_{};  // ASCII that stays as it is when more ASCII follows
 };
 
 }  // namespace headlight::text

@@ -19,21 +19,32 @@ std::uint64_t mixed(std::uint64_t x) noexcept {
 
 }  // namespace
 
+// Words of 8 bytes; the last one overlaps the one before it, so that no length needs a loop of bytes.
 std::uint64_t hash_of(std::string_view text) noexcept {
-  std::uint64_t hash = 0x9E3779B97F4A7C15U ^ text.size();
-  const char* at = text.data();
-  std::size_t left = text.size();
-  for (; left >= 8; left -= 8, at += 8) {
+  constexpr std::uint64_t kFactor = 0x9FB21C651E98DF25U;
+  const auto load8 = [](const char* at) {
     std::uint64_t word = 0;
     std::memcpy(&word, at, 8);
-    hash = mixed(hash ^ word) * 0x9FB21C651E98DF25U;
+    return word;
+  };
+  const char* at = text.data();
+  const std::size_t size = text.size();
+  std::uint64_t hash = 0x9E3779B97F4A7C15U ^ size;
+  if (size >= 8) {
+    for (std::size_t i = 0; i + 8 < size; i += 8) hash = mixed(hash ^ load8(at + i)) * kFactor;
+    return mixed((hash ^ load8(at + size - 8)) * kFactor);
   }
-  if (left > 0) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, left);
-    hash = mixed(hash ^ word) * 0x9FB21C651E98DF25U;
+  std::uint64_t word = 0;
+  if (size >= 4) {
+    std::uint32_t low = 0, high = 0;
+    std::memcpy(&low, at, 4);
+    std::memcpy(&high, at + size - 4, 4);
+    word = std::uint64_t{high} << 32 | low;
+  } else if (size > 0) {
+    const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])}; };
+    word = byte(0) << 16 | byte(size / 2) << 8 | byte(size - 1);
   }
-  return mixed(hash);
+  return mixed((hash ^ word) * kFactor);
 }
 
 void TokenTable::reserve(std::size_t tokens, std::size_t bytes) {

@@ -49,6 +49,7 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
     throw Error(ErrorKind::resource, "tokenizer.size",
                 "tokenizer: a text of more than 2 GiB; cut it into parts");
   Encoded out;
+  out.tokens.reserve(text.size() / 4 + 16);
   const WordCachePool::Lease cache = caches_.borrow();
   if (sentence_piece_) {
     sentence_piece_->encode(text, origins, *cache, out);
@@ -90,7 +91,6 @@ void TokenizerModel::each_part(const AlignedText& text, AddedTokens::Stage stage
 
 void TokenizerModel::encode_words(const Words& words, WordCache& cache, Encoded& out) const {
   const std::string_view cut = model_->safe_cut();
-  out.tokens.reserve(out.tokens.size() + words.ranges.size());
   for (const Range range : words.ranges) {
     if (cut.empty()) {
       encode_word(words, range, cache, out);

@@ -10,7 +10,7 @@
 namespace headlight::text {
 namespace {
 
-std::uint8_t look_up_classes(char32_t code) noexcept {
+std::uint8_t ask_for_classes(char32_t code) noexcept {
   unsigned classes = 0;
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
     case UTF8PROC_CATEGORY_LU:
@@ -48,7 +48,7 @@ std::uint8_t look_up_classes(char32_t code) noexcept {
 const std::vector<std::uint8_t>& first_plane() {
   static const std::vector<std::uint8_t> table = [] {
     std::vector<std::uint8_t> classes(0x10000);
-    for (char32_t code = 0; code < classes.size(); ++code) classes[code] = look_up_classes(code);
+    for (char32_t code = 0; code < classes.size(); ++code) classes[code] = ask_for_classes(code);
     return classes;
   }();
   return table;
@@ -56,9 +56,15 @@ const std::vector<std::uint8_t>& first_plane() {
 
 }  // namespace
 
-std::uint8_t classes_of(char32_t code) noexcept {
+const std::array<std::uint8_t, 128> kAsciiClasses = [] {
+  std::array<std::uint8_t, 128> classes{};
+  for (char32_t code = 0; code < classes.size(); ++code) classes[code] = ask_for_classes(code);
+  return classes;
+}();
+
+std::uint8_t look_up_classes(char32_t code) noexcept {
   static const std::uint8_t* const table = first_plane().data();
-  return code < 0x10000 ? table[code] : look_up_classes(code);
+  return code < 0x10000 ? table[code] : ask_for_classes(code);
 }
 
 bool is_word_character(char32_t code) noexcept {

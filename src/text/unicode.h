@@ -2,6 +2,7 @@
 // well-formed text: to_well_formed() is that door.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -62,7 +63,12 @@ enum CharacterClass : std::uint8_t {
   kNewline = 64,      // \r and \n
   kNonspacing = 128,  // \p{Mn}
 };
-[[nodiscard]] std::uint8_t classes_of(char32_t code) noexcept;
+// For characters beyond ASCII.
+[[nodiscard]] std::uint8_t look_up_classes(char32_t code) noexcept;
+extern const std::array<std::uint8_t, 128> kAsciiClasses;
+[[nodiscard]] inline std::uint8_t classes_of(char32_t code) noexcept {
+  return code < 0x80 ? kAsciiClasses[code] : look_up_classes(code);
+}
 [[nodiscard]] inline bool is_one_of(char32_t code, unsigned classes) noexcept {
   return (classes_of(code) & classes) != 0;
 }

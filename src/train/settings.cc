@@ -96,6 +96,7 @@ void Settings::set(const std::string& assignment) {
                 concat("--set: \"", escaped(assignment, 80), "\" is not KEY=VALUE, such as model.width=256"));
   }
   values_.erase(key);
+  if (text.empty()) return;
   try {
     Settings one = parse("x = " + text, "--set " + key);
     if (one.values_.size() == 1 && one.values_.count("x") == 1) {

@@ -27,7 +27,8 @@ class Settings {
   // Throw Error{input} that names the file and the line, or Error{usage} for a bad `--set`.
   [[nodiscard]] static Settings parse(std::string_view toml, const std::string& name);
   [[nodiscard]] static Settings read(const std::string& path);
-  // "model.width=256", "data.train=[\"a.txt\"]", "model.kind=gru": a word needs no quotes.
+  // "model.width=256", "data.train=[\"a.txt\"]", "model.kind=gru": a word needs no quotes,
+  // and "model.heads=" takes a setting back.
   void set(const std::string& assignment);
 
   // The value of a key, or what stands for an absent one. Error{input} for the wrong type or range.

@@ -74,6 +74,7 @@ inline Batch golden_batch(const Golden& golden, const TransformerConfig& config)
   return batch;
 }
 
+// All of them; those that have a second spelling of their config; those that have gradients.
 inline constexpr const char* kGoldenFamilies[] = {"gpt2",       "gpt2_hub_layout",
                                                   "gpt_neo",    "gpt_neox",
                                                   "llama",      "llama3_rope",
@@ -87,5 +88,13 @@ inline constexpr const char* kGoldenFamilies[] = {"gpt2",       "gpt2_hub_layout
                                                   "roberta",    "t5",
                                                   "t5_gated",   "marian",
                                                   "bart"};
+
+inline constexpr const char* kGoldenSpellings[] = {
+    "gpt_neox", "llama",  "llama3_rope", "llama_bf16", "qwen2_sharded", "qwen3", "gemma",
+    "gemma2",   "gemma3", "mistral",     "phi",        "phi3",          "falcon"};
+inline constexpr const char* kGoldenGradients[] = {
+    "gpt2",   "gpt_neo",    "gpt_neox", "llama", "llama3_rope", "qwen2_sharded", "qwen3", "gemma",
+    "gemma2", "gemma3",     "mistral",  "phi",   "phi3",        "bloom",         "opt",   "falcon",
+    "bert",   "distilbert", "roberta",  "t5",    "t5_gated",    "marian",        "bart"};
 
 }  // namespace headlight::models

@@ -47,12 +47,14 @@ TEST(Recipe, SetOverrides) {
   settings.set("data.train=[\"b.txt\", \"c.txt\"]");
   settings.set("optimizer.learning_rate=3e-4");
   settings.set("data.swap=true");
+  settings.set("model.heads=");
   const Recipe recipe = read_recipe(std::move(settings));
   EXPECT_EQ(*recipe.model.width, 256);
   EXPECT_EQ(recipe.model.kind, "llama");
   EXPECT_EQ(recipe.data.train.size(), 2U);
   EXPECT_EQ(recipe.trainer.schedule.peak, 3e-4);
   EXPECT_TRUE(recipe.data.swap);
+  EXPECT_FALSE(recipe.model.heads.has_value());
   Settings bad = Settings::parse(kSmall, "r.toml");
   for (const char* text : {"", "=", "=1", "width", "model width=1", "Model=1"})
     expect_error([&] { bad.set(text); }, ErrorKind::usage, "recipe.set", "is not KEY=VALUE");

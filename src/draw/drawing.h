@@ -1,0 +1,114 @@
+// A drawing as a list of what is on it, in points (1/72 inch) from the top left corner. It can be looked at,
+// and written as PNG, SVG or PDF: the same drawing gives the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "draw/color.h"
+#include "headlight/tensor.h"
+
+namespace headlight::draw {
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+struct Box {
+  double x = 0, y = 0, width = 0, height = 0;
+  [[nodiscard]] double right() const noexcept { return x + width; }
+  [[nodiscard]] double bottom() const noexcept { return y + height; }
+};
+
+enum class Anchor : std::uint8_t { left, middle, right };
+
+struct TextLook {
+  double size = 8;  // points
+  Rgb color = {};
+  bool bold = false;
+  bool operator==(const TextLook&) const = default;
+};
+
+// One line of text. Its point is where the baseline starts, has its middle, or ends; it turns around that
+// point, counter-clockwise.
+struct TextItem {
+  Point at;
+  std::string text;
+  TextLook look;
+  Anchor anchor = Anchor::left;
+  double degrees = 0;
+};
+
+struct RectangleItem {
+  Box box;
+  Rgb fill;
+  double alpha = 1;
+};
+
+struct DotItem {
+  Point center;
+  double radius = 1;
+  Rgb fill;
+};
+
+struct LineItem {
+  std::vector<Point> points;
+  Rgb color;
+  double width = 0.5;
+  double alpha = 1;
+  std::vector<double> dashes = {};  // none: solid
+};
+
+// Cells of one size, row after row; one without a colour is left as it is.
+struct CellsItem {
+  Box box;
+  Index rows = 0, columns = 0;
+  double gap = 0;  // between cells
+  std::vector<std::optional<Rgb>> colors;
+  bool bitmap = false;  // as one picture: too many for shapes of their own
+};
+
+// Thin lines from bottom left to top right over some boxes, as if through a window.
+struct HatchItem {
+  std::vector<Box> boxes;
+  Rgb color;
+  double distance = 2.4, width = 0.4;
+};
+
+// What follows is seen inside the box only; without a box, everywhere again.
+struct ClipItem {
+  std::optional<Box> box;
+};
+
+using DrawingItem = std::variant<RectangleItem, DotItem, LineItem, CellsItem, HatchItem, ClipItem, TextItem>;
+
+struct Drawing {
+  double width = 0, height = 0;
+  Rgb background{255, 255, 255};
+  std::string title = {};  // for programs that read it aloud, and the PDF's properties
+  std::vector<DrawingItem> items = {};
+
+  template <class Item>
+  void add(Item item) {
+    items.emplace_back(std::move(item));
+  }
+};
+
+enum class PictureFormat : std::uint8_t { png, svg, pdf };
+// By the file name's end. Throws Error{usage} that lists the known ones.
+[[nodiscard]] PictureFormat picture_format(std::string_view path);
+
+// The file's bytes. `dpi` is the PNG's resolution; the others have none. Throws Error{resource} when the
+// picture would be too large, Error{file} when the fonts are missing.
+[[nodiscard]] std::string encoded(const Drawing& drawing, PictureFormat format, double dpi = 300);
+
+// Texts on it with characters that no font of this machine has: they are drawn as boxes.
+[[nodiscard]] std::vector<std::string> texts_without_glyphs(const Drawing& drawing);
+
+inline constexpr double kPointsPerMillimetre = 72 / 25.4;
+
+}  // namespace headlight::draw

@@ -1,0 +1,24 @@
+// A drawing as bytes: PNG and PDF by Cairo, SVG by our own hand.
+#pragma once
+
+#include <string>
+
+#include "draw/drawing.h"
+
+namespace headlight::draw {
+
+[[nodiscard]] std::string png_of(const Drawing& drawing, double dpi);
+[[nodiscard]] std::string pdf_of(const Drawing& drawing);
+[[nodiscard]] std::string svg_of(const Drawing& drawing);
+// The cells of a bitmap as a PNG, one pixel each; those without a colour are transparent.
+[[nodiscard]] std::string png_of(const CellsItem& cells);
+
+// The hatching of a box: lines at whole multiples of the distance, so that neighbours continue each other.
+struct Segment {
+  Point from, to;
+};
+[[nodiscard]] std::vector<Segment> hatch_lines(const Box& box, double distance);
+// A cell's place in its grid; `overlap` reaches under the cells that are drawn after it, which hides seams.
+[[nodiscard]] Box cell_box(const CellsItem& cells, Index row, Index column, double overlap);
+
+}  // namespace headlight::draw

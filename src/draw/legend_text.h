@@ -1,0 +1,17 @@
+// What the colours or shades of a map mean, in a line or two.
+#pragma once
+
+#include <string>
+
+#include "draw/terminal_style.h"
+
+namespace headlight::draw {
+
+struct LegendParts {
+  bool is_signed = false;
+  bool has_masked = false;  // say how a cell looks that the query cannot see
+  int indent = 0;
+};
+[[nodiscard]] std::string legend_text(const TerminalStyle& style, const LegendParts& parts);
+
+}  // namespace headlight::draw

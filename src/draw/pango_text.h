@@ -1,0 +1,26 @@
+// Pango, as the typesetter and the Cairo writer use it. Nothing else includes this.
+#pragma once
+
+#include <pango/pangocairo.h>
+
+#include <memory>
+#include <string_view>
+
+#include "draw/drawing.h"
+
+namespace headlight::draw {
+
+struct Unref {
+  void operator()(void* object) const noexcept { g_object_unref(object); }
+};
+using PangoContextPointer = std::unique_ptr<PangoContext, Unref>;
+using PangoLayoutPointer = std::unique_ptr<PangoLayout, Unref>;
+
+// Without hinting: text has the same size at every resolution. Throws Error{file} without the fonts.
+[[nodiscard]] PangoContextPointer pango_context();
+// One line of text; `look.size` is in the units of whatever it is drawn on.
+[[nodiscard]] PangoLayoutPointer pango_line(PangoContext* context, std::string_view text,
+                                            const TextLook& look);
+[[nodiscard]] double pango_width(PangoLayout* layout);
+
+}  // namespace headlight::draw

@@ -1,0 +1,40 @@
+// How large text is when it is drawn, and text made to fit. DejaVu Sans, by Pango; characters that it lacks
+// come from other fonts of the machine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draw/drawing.h"
+
+namespace headlight::draw {
+
+class Typesetter {
+ public:
+  Typesetter();  // throws Error{file} when the fonts are missing
+  ~Typesetter();
+  Typesetter(const Typesetter&) = delete;
+  Typesetter& operator=(const Typesetter&) = delete;
+
+  [[nodiscard]] double width(std::string_view text, const TextLook& look) const;
+  [[nodiscard]] bool has_glyphs(std::string_view text) const;
+  // Cut and ended in "…" when it is wider.
+  [[nodiscard]] std::string fitted(std::string_view text, const TextLook& look, double width) const;
+  // Broken at spaces into lines no wider; a word that is wider is cut.
+  [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, const TextLook& look,
+                                                 double width) const;
+
+  struct Parts;  // Pango's
+
+ private:
+  std::unique_ptr<Parts> parts_;
+};
+
+inline constexpr double kLineHeight = 1.3;    // from baseline to baseline, in font sizes
+inline constexpr double kCapHeight = 0.73;    // of a capital letter
+inline constexpr double kTightHeight = 1.16;  // from the highest to the lowest that letters reach
+inline constexpr std::string_view kFontFamily = "DejaVu Sans";
+
+}  // namespace headlight::draw
