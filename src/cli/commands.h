@@ -26,6 +26,7 @@ struct Spoken {
 [[nodiscard]] Spoken run(CLI::App& program, int argc, const char* const* argv);
 
 void add_compute(CLI::App& program);
+void add_show(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);

@@ -59,7 +59,7 @@ std::string bar_line(const WeightMap& map, Index column, int label, const Termin
   line.text(left_aligned(shown(key(map, column)), label));
   if (!map.sees(0, column)) {
     line.text(style.look == Look::table ? "       -" : "       -  ");
-    if (style.look != Look::table) line.text("not visible", dim_code(style));
+    if (style.look != Look::table) line.text(map.masked_words, dim_code(style));
     return line.finish();
   }
   const double x = map.weight(0, column);
