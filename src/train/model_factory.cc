@@ -55,8 +55,10 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
   set_layers(c, recipe);
   c.dropout = recipe.dropout;
   c.attention_dropout = recipe.attention_dropout;
-  c.bos = needs.special.begin.value_or(-1);
-  c.eos = needs.special.end.value_or(-1);
+  if (c.kind != ModelKind::encoder) {  // BERT's config.json knows no begin and end
+    c.bos = needs.special.begin.value_or(-1);
+    c.eos = needs.special.end.value_or(-1);
+  }
   c.pad = needs.special.pad.value_or(-1);
   if (c.kind == ModelKind::encoder_decoder) c.decoder_start = needs.special.begin.value_or(c.pad);
   return models::completed(c);
@@ -109,6 +111,8 @@ std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe, const M
     model = std::make_unique<models::Transformer>(config);
   }
   model->initialize(seed);
+  // Weight decay pulls matrices towards zero; biases, and norms that multiply with one, have no reason to go there.
+  for (Parameter* parameter : model->parameters()) parameter->decays = parameter->value.rank() > 1;
   (void)model->config_json();  // what no file can say is refused now, not at the first checkpoint
   return model;
 }

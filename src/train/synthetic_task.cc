@@ -54,7 +54,7 @@ SyntheticTask::SyntheticTask(const SyntheticConfig& config) : config_(config) {
 
 void SyntheticTask::training_batch(std::int64_t number, models::Batch& batch) const {
   Dice dice(config_.seed, Purpose::batches, static_cast<std::uint64_t>(number));
-  fill(dice, config_.rows, batch);
+  fill(dice, config_.rows, Use::training, batch);
 }
 
 Index SyntheticTask::evaluation_batches() const {
@@ -63,16 +63,18 @@ Index SyntheticTask::evaluation_batches() const {
 
 void SyntheticTask::evaluation_batch(Index number, models::Batch& batch) const {
   Dice dice(config_.seed, Purpose::evaluation, static_cast<std::uint64_t>(number));
-  fill(dice, std::min(config_.rows, config_.evaluation_rows - number * config_.rows), batch);
+  fill(dice, std::min(config_.rows, config_.evaluation_rows - number * config_.rows), Use::evaluation, batch);
 }
 
-void SyntheticTask::fill(Dice& dice, Index rows, models::Batch& batch) const {
+void SyntheticTask::fill(Dice& dice, Index rows, Use use, models::Batch& batch) const {
   clear(batch);
   for (Index row = 0; row < rows; ++row) {
     switch (config_.kind) {
       case SyntheticKind::copy:
       case SyntheticKind::reverse: add_list(dice, batch); break;
-      case SyntheticKind::recall: add_recall(dice, batch); break;
+      case SyntheticKind::recall:
+        add_recall(dice, use == Use::training ? dice.below(config_.length + 1) : config_.length, batch);
+        break;
       case SyntheticKind::induction: add_induction(dice, batch); break;
     }
   }
@@ -100,13 +102,14 @@ void SyntheticTask::add_list(Dice& dice, models::Batch& batch) const {
 }
 
 // All pairs, the noise, then all keys in another order; only the values of these are asked for. Between a value
-// and the question about it lie at least `length` tokens.
-void SyntheticTask::add_recall(Dice& dice, models::Batch& batch) const {
+// and the question about it lie at least as many tokens as there is noise. Short distances among the training data
+// show what is asked for; long ones alone teach it as well, but much later.
+void SyntheticTask::add_recall(Dice& dice, Index noise, models::Batch& batch) const {
   const auto key = [](std::int32_t i) { return kFirst + i; };
   const auto value = [this](std::int32_t i) {
     return kFirst + static_cast<std::int32_t>(config_.symbols) + i;
   };
-  const auto noise = static_cast<std::int32_t>(kFirst + 2 * config_.symbols);
+  const auto first_noise = static_cast<std::int32_t>(kFirst + 2 * config_.symbols);
   const std::vector<std::int32_t> keys = choose(dice, config_.symbols, config_.pairs);
   std::vector<std::int32_t> values(keys.size());
   for (std::int32_t& v : values) v = static_cast<std::int32_t>(dice.below(config_.symbols));
@@ -119,8 +122,8 @@ void SyntheticTask::add_recall(Dice& dice, models::Batch& batch) const {
     put(key(keys[i]), models::kIgnored);
     put(value(values[i]), models::kIgnored);
   }
-  for (Index i = 0; i < config_.length; ++i)
-    put(noise + static_cast<std::int32_t>(dice.below(kNoise)), models::kIgnored);
+  for (Index i = 0; i < noise; ++i)
+    put(first_noise + static_cast<std::int32_t>(dice.below(kNoise)), models::kIgnored);
   const std::vector<std::int32_t> order = choose(dice, config_.pairs, config_.pairs);
   for (const std::int32_t i : order) {
     const auto which = static_cast<std::size_t>(i);

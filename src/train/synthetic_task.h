@@ -13,7 +13,8 @@ namespace headlight::train {
 enum class SyntheticKind {
   copy,       // a b c | → a b c
   reverse,    // a b c | → c b a
-  recall,     // keys with values, noise for `length` tokens, then the keys again: what was the value?
+  recall,     // keys with values, noise, then the keys again: what was the value? The noise is up to `length`
+              // tokens long in training, and `length` in evaluation
   induction,  // a random piece again and again, of a length that nobody tells: what came after this token?
 };
 [[nodiscard]] std::string_view name_of(SyntheticKind kind) noexcept;
@@ -45,9 +46,10 @@ class SyntheticTask : public Task {
   [[nodiscard]] std::string describe() const override;
 
  private:
-  void fill(class Dice& dice, Index rows, models::Batch& batch) const;
+  enum class Use { training, evaluation };
+  void fill(class Dice& dice, Index rows, Use use, models::Batch& batch) const;
   void add_list(Dice& dice, models::Batch& batch) const;
-  void add_recall(Dice& dice, models::Batch& batch) const;
+  void add_recall(Dice& dice, Index noise, models::Batch& batch) const;
   void add_induction(Dice& dice, models::Batch& batch) const;
 
   SyntheticConfig config_;

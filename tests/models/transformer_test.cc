@@ -21,6 +21,7 @@ struct Row {
   std::string name;
   TransformerConfig config;
 };
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 std::vector<Row> rows() {
   const Sizes sizes{.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80};

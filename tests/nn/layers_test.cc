@@ -85,9 +85,6 @@ TEST(Embedding, RefusesNumbersOutsideOfTheTable) {
       ErrorKind::input, "nn.token", "token 0 is number -1");
 }
 
-struct NormRow {
-  NormConfig config;
-};
 class Norms : public ::testing::TestWithParam<NormConfig> {};
 
 TEST_P(Norms, FormulaAndGradients) {

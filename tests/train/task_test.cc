@@ -247,7 +247,16 @@ TEST(SyntheticTask, RecallAsksAcrossTheDistance) {
       .kind = SyntheticKind::recall, .symbols = 20, .length = 100, .pairs = 5, .rows = 3, .seed = 1};
   const SyntheticTask task(config);
   Batch batch;
-  task.training_batch(4, batch);
+  std::set<Index> lengths;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    task.training_batch(i, batch);
+    expect_whole(batch);
+    for (std::size_t s = 0; s < 3; ++s) lengths.insert(batch.input.starts[s + 1] - batch.input.starts[s]);
+  }
+  EXPECT_GT(lengths.size(), 20U);
+  EXPECT_GE(*lengths.begin(), 16);
+  EXPECT_LE(*lengths.rbegin(), task.longest_input());
+  task.evaluation_batch(0, batch);
   expect_whole(batch);
   const auto length = static_cast<std::size_t>(task.longest_input());
   ASSERT_EQ(batch.input.ids.size(), 3 * length);

@@ -1,0 +1,72 @@
+#include "draw/curves.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "headlight/error.h"
+#include "support/errors.h"
+
+namespace headlight::draw {
+namespace {
+
+CurveChart chart(std::size_t points) {
+  CurveChart c;
+  c.title = "A title with é and 猫";
+  Curve train{"training", {}, curve_color(0), false}, valid{"validation", {}, curve_color(1), true};
+  for (std::size_t i = 0; i < points; ++i) {
+    const auto x = static_cast<double>(i);
+    train.points.push_back({x, 5 * std::exp(-x / 50)});
+    if (i % 10 == 0) valid.points.push_back({x, 6 * std::exp(-x / 60)});
+  }
+  c.curves = {train, valid};
+  return c;
+}
+
+TEST(Curves, TicksAreRound) {
+  EXPECT_EQ(ticks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
+  EXPECT_EQ(ticks(0.9, 3.1, 4), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(ticks(-1, 1, 4), (std::vector<double>{-1, -0.5, 0, 0.5, 1}));
+  EXPECT_TRUE(ticks(1, 1, 4).empty());
+  EXPECT_TRUE(ticks(0, INFINITY, 4).empty());
+  EXPECT_EQ(tick_text(0, 500), "0");
+  EXPECT_EQ(tick_text(1500, 500), "1500");
+  EXPECT_EQ(tick_text(20000, 5000), "20k");
+  EXPECT_EQ(tick_text(0.25, 0.05), "0.25");
+  EXPECT_EQ(tick_text(2, 0.5), "2.0");
+}
+
+TEST(Curves, EveryFormatAndTheSameBytesAgain) {
+  for (const PictureFormat format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
+    const std::string picture = draw_curves(chart(200), format);
+    EXPECT_GT(picture.size(), 3000U);
+    // Cairo numbers the parts of an SVG through the whole program; elsewhere the same curves are the same bytes.
+    const bool same = draw_curves(chart(200), format) == picture;
+    EXPECT_TRUE(same || format == PictureFormat::svg);
+    EXPECT_NE(draw_curves(chart(190), format), picture);
+  }
+}
+
+TEST(Curves, OddNumbersAreDrawnOrRefused) {
+  CurveChart c = chart(3);
+  c.curves[0].points[1].y = NAN;
+  c.curves[0].points[2].y = INFINITY;
+  (void)draw_curves(c, PictureFormat::png);
+  CurveChart flat = chart(1);
+  (void)draw_curves(flat, PictureFormat::svg);
+  CurveChart none;
+  testing::expect_error([&] { (void)draw_curves(none, PictureFormat::png); }, ErrorKind::input, "draw.curves",
+                        "not a single point");
+  // Many points become a bounded file.
+  EXPECT_LT(draw_curves(chart(100000), PictureFormat::svg).size(), 400000U);
+}
+
+TEST(Curves, FormatByName) {
+  EXPECT_EQ(picture_format("a/b.png"), PictureFormat::png);
+  EXPECT_EQ(picture_format("x.pdf"), PictureFormat::pdf);
+  testing::expect_error([] { (void)picture_format("x.gif"); }, ErrorKind::usage, "draw.format",
+                        ".png, .svg or .pdf");
+}
+
+}  // namespace
+}  // namespace headlight::draw

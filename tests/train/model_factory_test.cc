@@ -1,0 +1,80 @@
+#include "train/model_factory.h"
+
+#include <gtest/gtest.h>
+
+#include "headlight/error.h"
+#include "models/recurrent.h"
+#include "models/transformer.h"
+#include "support/errors.h"
+
+namespace headlight::train {
+namespace {
+
+using testing::expect_error;
+
+Recipe recipe_of(const std::string& model) {
+  return read_recipe(Settings::parse("[model]\n" + model + "\n[data]\ntask = \"copy\"\n", "r.toml"));
+}
+
+std::unique_ptr<models::Trainable> make(const std::string& model, bool source = false) {
+  return make_model(recipe_of(model).model,
+                    {.vocabulary = 50,
+                     .context = 16,
+                     .source = source,
+                     .special = {.begin = 1, .end = 2, .pad = 0, .mask = {}}},
+                    3);
+}
+
+const models::TransformerConfig& config_of(const models::Trainable& model) {
+  return dynamic_cast<const models::Transformer&>(model).config();
+}
+
+TEST(ModelFactory, EveryKind) {
+  const std::string sizes = "\nwidth = 16\nlayers = 2\nheads = 4\n";
+  const auto gpt = make("kind = \"decoder\"\ndropout = 0.1\ninner = 40" + sizes);
+  EXPECT_EQ(config_of(*gpt).inner, 40);
+  EXPECT_EQ(config_of(*gpt).dropout, 0.1);
+  EXPECT_EQ(config_of(*gpt).eos, 2);
+  EXPECT_EQ(config_of(*make("kind = \"llama\"\nkv_heads = 2" + sizes)).kv_heads, 2);
+  EXPECT_EQ(config_of(*make("kind = \"encoder\"" + sizes)).kind, models::ModelKind::encoder);
+  const auto translator = make("kind = \"encoder-decoder\"\nencoder_layers = 3" + sizes, true);
+  EXPECT_EQ(config_of(*translator).encoder_layers, 3);
+  EXPECT_EQ(config_of(*translator).decoder_start, 1);
+  const auto gru = make("kind = \"gru\"\nwidth = 16\nlayers = 1");
+  EXPECT_FALSE(dynamic_cast<const models::RecurrentModel&>(*gru).config().encoder_decoder);
+  const auto seq2seq = make("kind = \"lstm-seq2seq\"\nwidth = 16\nlayers = 1\nattention = false", true);
+  const models::RecurrentModelConfig& lstm = dynamic_cast<const models::RecurrentModel&>(*seq2seq).config();
+  EXPECT_EQ(lstm.cell, nn::CellKind::lstm);
+  EXPECT_TRUE(lstm.encoder_decoder);
+  EXPECT_FALSE(lstm.attention);
+}
+
+TEST(ModelFactory, MatricesDecayAndNothingElse) {
+  const auto model = make("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 2");
+  for (const Parameter* parameter : model->parameters())
+    EXPECT_EQ(parameter->decays, parameter->value.rank() == 2) << parameter->name;
+}
+
+TEST(ModelFactory, RefusesWhatMakesNoModel) {
+  const auto refused = [](const std::string& model, const std::string& words, bool source = false) {
+    try {
+      (void)make(model, source);
+      ADD_FAILURE() << "no error: " << model;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  refused("kind = \"decoder\"\nwidth = 16", "must be given, or model.preset");
+  refused("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 3", "cannot be shared by 3 heads");
+  refused("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 2", "reads one sequence only", true);
+  refused("kind = \"encoder-decoder\"\nwidth = 16\nlayers = 1\nheads = 2",
+          "reads a source; the task has none");
+  refused("kind = \"gru\"\nwidth = 16\nlayers = 1\nheads = 2", "the other settings are a transformer's");
+  refused("kind = \"gru-seq2seq\"\nwidth = 16\nlayers = 1", "reads a source");
+  refused("kind = \"decoder\"\npreset = \"gpt5\"", "no preset is called \"gpt5\"");
+  refused("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 2\npositions = \"alibi\"", "gpt2");
+}
+
+}  // namespace
+}  // namespace headlight::train
