@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "io/npy.h"
+#include "support/sanitizers.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
 
@@ -296,6 +298,30 @@ TEST_F(Show, WhatANewcomerDoesWrong) {
   for (int i = 0; i < 60; ++i) text += "cat ";
   refused({text}, 3, "the text has 62 tokens; the model \"en\" reads at most 40");
   EXPECT_EQ(folder_.entries(), 1);  // the input alone
+}
+
+// 4,500 tokens: all weights would be 4 maps of 81 MB.
+TEST_F(Show, LongTextsInLittleMemory) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's memory is its own";
+  const std::string folder = folder_.path("long");
+  std::filesystem::create_directory(folder);
+  write_small_model(folder, SmallKind::decoder, 5000);
+  std::string text;
+  for (int i = 0; i < 4498; ++i) text += i % 3 == 0 ? "cat " : "sat ";
+  Launch launch{
+      .arguments = {"show", text, "--model", folder, "--all", "--color", "ascii", "--threads", "1"}};
+  launch.in_child = [] {
+    const rlimit limit{rlim_t{288} << 20, rlim_t{288} << 20};
+    (void)::setrlimit(RLIMIT_AS, &limit);
+  };
+  const Finished done = run_program(launch);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("Pooled to fit"));
+  const Finished one = run_program({"show", text, "--model", folder, "--head", "1.1", "--color", "ascii"});
+  EXPECT_THAT(one.out, HasSubstr("each cell is the largest of"));
+  const Finished row =
+      run_program({"show", text, "--model", folder, "--head", "1.1", "--query", "@4000", "--top", "3"});
+  EXPECT_THAT(row.out, HasSubstr(" others"));
 }
 
 TEST_F(Show, FoldersThatAreNoModels) {

@@ -17,10 +17,10 @@ Tokenizer small_tokenizer() {
       "vocab.txt", true);
 }
 
-void write_small_model(const std::string& folder, SmallKind kind) {
+void write_small_model(const std::string& folder, SmallKind kind, Index context) {
   const Tokenizer tokenizer = small_tokenizer();
   const models::Sizes sizes{
-      .vocabulary = tokenizer.size(), .width = 16, .layers = 2, .heads = 2, .context = 40};
+      .vocabulary = tokenizer.size(), .width = 16, .layers = 2, .heads = 2, .context = context};
   models::TransformerConfig config = kind == SmallKind::decoder   ? models::gpt_config(sizes)
                                      : kind == SmallKind::encoder ? models::bert_config(sizes)
                                                                   : models::translation_config(sizes);

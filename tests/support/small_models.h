@@ -13,7 +13,7 @@ namespace headlight::testing {
 [[nodiscard]] Tokenizer small_tokenizer();
 
 enum class SmallKind { decoder, encoder, translator };
-// Two layers of two heads, 40 positions. Writes config.json, model.safetensors and tokenizer.json.
-void write_small_model(const std::string& folder, SmallKind kind);
+// Two layers of two heads. Writes config.json, model.safetensors and tokenizer.json.
+void write_small_model(const std::string& folder, SmallKind kind, Index context = 40);
 
 }  // namespace headlight::testing
