@@ -136,7 +136,7 @@ std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const Term
     out += concat("rows: ", maps[0].row_axis, ", columns: ", maps[0].column_axis, "\n");
   }
   if (columns > layout.width) out += "Pooled to fit: each cell is the largest weight of its block.\n";
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 std::string compared_maps_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style) {

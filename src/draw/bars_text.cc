@@ -129,7 +129,7 @@ std::string bars_text(const WeightMap& map, const TerminalStyle& style, Index mo
     out += concat(std::string(kIndent, ' '), left_aligned(concat(left_out, others), label),
                   fmt::format("  {:.4f}\n", rest));
   }
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 std::string top_keys_text(std::span<const WeightMap> maps, Index most, const TerminalStyle& style) {
@@ -149,7 +149,7 @@ std::string top_keys_text(std::span<const WeightMap> maps, Index most, const Ter
     }
     out += line.finish();
   }
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 std::string compared_bars_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style) {
@@ -187,7 +187,7 @@ std::string compared_bars_text(const WeightMap& a, const WeightMap& b, const Ter
     }
     out += line.finish();
   }
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 }  // namespace headlight::draw
