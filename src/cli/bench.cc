@@ -157,6 +157,7 @@ void add_bench(CLI::App& program) {
           "SIMD target: auto, scalar, sse4, avx2, avx512, neon")
       ->type_name("NAME");
   add_json(*command, settings->json);
+  keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });
 }
 

@@ -192,6 +192,7 @@ void add_show(CLI::App& program) {
   add_selection(*command, *s);
   add_looks(*command, *s);
   add_files(*command, *s);
+  keep_alive(*command, s);
   command->callback([s] { run_show(*s); });
 }
 
