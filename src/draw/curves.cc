@@ -189,13 +189,12 @@ class Chart {
     const TextLook look{.size = 11, .color = curve.color, .bold = true};
     const double half = typesetter_.width(words, look) / 2;
     const double x = std::clamp(at.x, left_ + half, left_ + width() + right_ - half - 4);
-    // On the empty side of its curve, unless that is outside of the picture or another name is there.
-    double y = at.y + (chart_.higher_is_better ? -13 : 13);
-    if (y > top_ + height() - 7) y = at.y - 13;
+    // Where a curve comes from is above its lowest point and below its highest one, but further left: beside it is room.
+    double y = at.y + (chart_.higher_is_better ? 13 : -13);
     const auto taken = [&](const Point& p) {
       return std::abs(p.y - y) < 13 && std::abs(p.x - x) < 2 * half + 6;
     };
-    while (std::any_of(names_.begin(), names_.end(), taken)) y -= 13;
+    while (std::any_of(names_.begin(), names_.end(), taken)) y += chart_.higher_is_better ? 13 : -13;
     names_.push_back({x, y});
     drawing_.add(RectangleItem{{x - half - 2, y - 7, 2 * half + 4, 14}, kPaper});
     text({x, y}, words, look, Anchor::middle);
