@@ -5,8 +5,8 @@
 #include <cstring>
 #include <memory>
 
+#include "attention/accuracy.h"
 #include "core/concat.h"
-#include "measure/accuracy.h"
 #include "measure/workloads.h"
 
 namespace headlight::measure {
@@ -44,13 +44,13 @@ class CaseData {
       options_.q_lengths = q_lengths_;
       options_.k_lengths = k_lengths_;
     }
-    exact_ = std::make_unique<Exact>(q_, k_, v_, options_);
+    exact_ = std::make_unique<accuracy::Exact>(q_, k_, v_, options_);
   }
   // options_ borrows from the members.
   CaseData(const CaseData&) = delete;
   CaseData& operator=(const CaseData&) = delete;
 
-  [[nodiscard]] const Exact& exact() const { return *exact_; }
+  [[nodiscard]] const accuracy::Exact& exact() const { return *exact_; }
   [[nodiscard]] bool has_sinks() const { return !sinks_.empty(); }
   void run(Context& context, const AttentionOutputs& outputs) const {
     attention_forward(context, q_, k_, v_, options_, outputs);
@@ -79,7 +79,7 @@ class CaseData {
   Tensor q_, k_, v_, slopes_, bias_, sinks_, mask_;
   std::vector<Index> q_lengths_, k_lengths_;
   AttentionOptions options_;
-  std::unique_ptr<Exact> exact_;
+  std::unique_ptr<accuracy::Exact> exact_;
 };
 
 bool same_bits(const Tensor& a, const Tensor& b) {
@@ -137,7 +137,7 @@ std::vector<CheckResult> check_kernels(std::span<const SimdTarget> targets, cons
   for (const SimdTarget target : targets) {
     contexts.push_back(std::make_unique<Contexts>(target));
     for (const DType dtype : kDtypes)
-      results.push_back({.target = target, .dtype = dtype, .limit = error_limit(dtype)});
+      results.push_back({.target = target, .dtype = dtype, .limit = accuracy::error_limit(dtype)});
   }
   for (std::size_t d = 0; d < kDtypes.size(); ++d) {
     for (const CheckCase& c : check_cases()) {

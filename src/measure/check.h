@@ -15,7 +15,7 @@ struct CheckResult {
   SimdTarget target = SimdTarget::automatic;
   DType dtype = DType::f32;
   int cases = 0;
-  double worst_error = 0;       // scaled error E; see accuracy.h
+  double worst_error = 0;       // scaled error E; see attention/accuracy.h
   std::string worst_case = {};  // its name
   double limit = 0;
   double worst_row_sum = 0;  // in units of what is allowed: 1 is the limit

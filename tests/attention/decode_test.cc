@@ -211,7 +211,7 @@ double worst_error(const KvCache& cache, const ConstTensorView& q, const Attenti
   Tensor k({1, o.kv_heads, length, o.dim}, DType::f64), v({1, o.kv_heads, length, o.value_dim}, DType::f64);
   cache.read(0, {0, length}, TensorView(k.as<double>(), {o.kv_heads, length, o.dim}),
              TensorView(v.as<double>(), {o.kv_heads, length, o.value_dim}));
-  return measure::Exact(q, k, v, options, DType::f32).scaled_error(found.out);
+  return accuracy::Exact(q, k, v, options, DType::f32).scaled_error(found.out);
 }
 
 TEST_P(Decode, NarrowCachesStayWithinTheBound) {

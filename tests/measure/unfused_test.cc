@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "attention/accuracy.h"
 #include "headlight/reference.h"
-#include "measure/accuracy.h"
 #include "measure/workloads.h"
 
 namespace headlight::measure {
@@ -32,7 +32,7 @@ TEST_P(UnfusedTest, AgreesWithTheReference) {
   fill_normal(k, 2);
   fill_normal(v, 3);
   const AttentionOptions options{.visible = c.causal ? Visibility::causal() : Visibility::all()};
-  const Exact exact(q.view(), k.view(), v.view(), options);
+  const accuracy::Exact exact(q.view(), k.view(), v.view(), options);
   for (const Unfused::Split split : {Unfused::Split::heads, Unfused::Split::rows}) {
     for (const int threads : {1, 3}) {
       Unfused unfused(*blas_, threads, split);

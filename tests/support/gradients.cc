@@ -123,14 +123,14 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
   const double *q = row_of(q_, b, h, s.q_start + i), *g = row_of(dout, b, h, s.q_start + i),
                *mix = row_of(out, b, h, s.q_start + i);
   const bool f64 = c_.dtype == DType::f64;
-  const double u = measure::rounding_unit(c_.dtype), flush = measure::flushed_weight(c_.dtype),
+  const double u = accuracy::rounding_unit(c_.dtype), flush = accuracy::flushed_weight(c_.dtype),
                least = f64 ? 0x1p-1074 : 0x1p-149;
 
   struct Term {
     double raw = 0, slope = 1, weight = 0, kept = 1;
   };
   std::vector<Term> terms;
-  double hardness = measure::row_bound(p, s, h, i, keys).hardness, sink = 0;
+  double hardness = accuracy::row_bound(p, s, h, i, keys).hardness, sink = 0;
   for (const Index j : keys) {
     const double* k = row_of(k_, b, kv, s.k_start + j);
     Term t;
@@ -223,7 +223,7 @@ Verdict GradientTruth::check(const Gradients& found, DType dtype) const {
 void GradientTruth::check_one(const char* name, const GuardedTensor& tensor, const Sums& truth, DType dtype,
                               Verdict& verdict) const {
   if (tensor.view().empty() || !verdict.problem.empty()) return;
-  const double u = measure::rounding_unit(dtype), least = dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;
+  const double u = accuracy::rounding_unit(dtype), least = dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;
   const DType stored = tensor.view().dtype();
   const double most = stored == DType::f64 ? kInf : stored == DType::f16 ? 65504 : 3.3e38;
   std::size_t n = 0;
@@ -245,7 +245,7 @@ void GradientTruth::check_one(const char* name, const GuardedTensor& tensor, con
     }
     const double slack =
         sum.flush + least * (sum.terms + 4) +
-        measure::half_step(stored, std::max(std::abs(value), std::isfinite(x) ? std::abs(x) : 0));
+        accuracy::half_step(stored, std::max(std::abs(value), std::isfinite(x) ? std::abs(x) : 0));
     const double off = std::abs(x - value);
     if (std::abs(value) + slack > most && (std::isinf(x) || off <= slack)) continue;
     // Not max(0, off - slack), which is 0 for a NaN.

@@ -101,7 +101,7 @@ void Truth::find_bounds() {
       for (Index i = 0; i < s.q_len; ++i) {
         const std::vector<Index> keys = keys_of(p, s, h, i);
         const Index token = s.q_start + i;
-        bounds_[row_number(s.batch, h, token)] = measure::row_bound(p, s, h, i, keys);
+        bounds_[row_number(s.batch, h, token)] = accuracy::row_bound(p, s, h, i, keys);
         auto* size = const_cast<double*>(row_of(size_, s.batch, h, token));
         auto* reach = const_cast<double*>(row_of(reach_, s.batch, h, token));
         for (const Index j : keys) {
@@ -153,8 +153,8 @@ class Truth::Judge {
       : t_(truth),
         found_(found),
         c_(truth.instance_.c),
-        u_(measure::rounding_unit(c_.dtype)),
-        flush_(measure::flushed_weight(c_.dtype)),
+        u_(accuracy::rounding_unit(c_.dtype)),
+        flush_(accuracy::flushed_weight(c_.dtype)),
         least_(c_.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149) {}
 
   Verdict run() {
@@ -231,8 +231,8 @@ class Truth::Judge {
     double slack = flush_ * t_.reach_.at(b, h, i, d) + least_ * static_cast<double>(row.keys + 4);
     if (row.keys == 0) slack = 0;
     if (c_.dtype == DType::f16 || c_.dtype == DType::bf16) {
-      slack +=
-          measure::half_step(c_.dtype, std::max(std::abs(truth), std::isfinite(found) ? std::abs(found) : 0));
+      slack += accuracy::half_step(c_.dtype,
+                                   std::max(std::abs(truth), std::isfinite(found) ? std::abs(found) : 0));
       if (c_.dtype == DType::f16 && std::isinf(found) && std::abs(truth) + slack >= 65520) return;
     }
     const double error = scaled_error(found, truth, u_, row, size, slack);

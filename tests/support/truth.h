@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "measure/accuracy.h"
+#include "attention/accuracy.h"
 #include "support/cases.h"
 
 namespace headlight::testing {
 
 // An f64 tensor of the same numbers, dense.
 [[nodiscard]] Tensor exact_copy(const ConstTensorView& x);
-using measure::broadcast_at;
-using measure::keys_of;
-using measure::RowBound;
-using measure::scaled_error;
+using accuracy::broadcast_at;
+using accuracy::keys_of;
+using accuracy::RowBound;
+using accuracy::scaled_error;
 
 // What dropout multiplies a weight by.
 [[nodiscard]] double kept_factor(const Dropout& dropout, const Sequence& s, Index h, Index i, Index j);

@@ -1,11 +1,11 @@
-#include "measure/accuracy.h"
+#include "attention/accuracy.h"
 
 #include <cmath>
 #include <limits>
 
 #include "headlight/reference.h"
 
-namespace headlight::measure {
+namespace headlight::accuracy {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -125,7 +125,7 @@ double Exact::scaled_error(ConstTensorView out) const {
           const double slack = half_step(out.dtype(), std::max(std::abs(exact), std::abs(found))) +
                                flushed * reach_.at(b, h, i, d);
           const double error =
-              measure::scaled_error(found, exact, u, rows_[row], size_.at(b, h, i, d), slack);
+              accuracy::scaled_error(found, exact, u, rows_[row], size_.at(b, h, i, d), slack);
           worst = error <= kInfinity ? std::max(worst, error) : kInfinity;
         }
   return worst;
@@ -151,4 +151,4 @@ double Exact::row_sum_error(ConstTensorView weights, ConstTensorView sink_weight
   return worst;
 }
 
-}  // namespace headlight::measure
+}  // namespace headlight::accuracy

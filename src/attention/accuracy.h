@@ -12,7 +12,7 @@
 
 #include "attention/problem.h"
 
-namespace headlight::measure {
+namespace headlight::accuracy {
 
 // What E may be at most: 4, and 8 for f64, where the reference itself rounds.
 [[nodiscard]] double error_limit(DType dtype);
@@ -65,4 +65,4 @@ class Exact {
   std::vector<RowBound> rows_;  // [batch, head, query]
 };
 
-}  // namespace headlight::measure
+}  // namespace headlight::accuracy

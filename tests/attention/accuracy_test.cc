@@ -1,5 +1,5 @@
 // The scaled error must see small mistakes: a check that cannot fail is worse than none.
-#include "measure/accuracy.h"
+#include "attention/accuracy.h"
 
 #include <gtest/gtest.h>
 
@@ -7,18 +7,19 @@
 #include <limits>
 
 #include "headlight/reference.h"
-#include "measure/check.h"
-#include "measure/workloads.h"
+#include "support/random.h"
 
-namespace headlight::measure {
+namespace headlight::accuracy {
 namespace {
 
 class AccuracyTest : public ::testing::Test {
  protected:
   AccuracyTest() {
-    fill_normal(q_, 1);
-    fill_normal(k_, 2);
-    fill_normal(v_, 3);
+    testing::Random random(1);
+    for (Tensor* x : {&q_, &k_, &v_}) {
+      for (Index i = 0; i < x->shape().elements(); ++i)
+        x->as<float>()[i] = static_cast<float>(random.normal());
+    }
     reference::attention(q_, k_, v_, options_, {.out = out_.view(), .weights = weights_.view()});
   }
   Tensor q_{Shape{1, 2, 17, 16}}, k_{Shape{1, 2, 17, 16}}, v_{Shape{1, 2, 17, 16}}, out_{Shape{1, 2, 17, 16}};
@@ -62,18 +63,5 @@ TEST_F(AccuracyTest, SeesWeightsThatDoNotSumToOne) {
   EXPECT_GT(exact.row_sum_error(weights_.view(), {}), 1);
 }
 
-TEST(CheckCases, CoverEveryOptionWithDistinctNames) {
-  std::vector<std::string> names;
-  bool alibi = false, bias = false, mask = false, sinks = false, lengths = false, cap = false, groups = false;
-  for (const CheckCase& c : check_cases()) {
-    names.emplace_back(c.name);
-    alibi |= c.alibi, bias |= c.bias, mask |= c.mask, sinks |= c.sinks, lengths |= c.lengths;
-    cap |= c.softcap > 0, groups |= c.heads != c.kv_heads;
-  }
-  EXPECT_TRUE(alibi && bias && mask && sinks && lengths && cap && groups);
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
-}
-
 }  // namespace
-}  // namespace headlight::measure
+}  // namespace headlight::accuracy
