@@ -55,6 +55,9 @@ void check_model(const SentencePieceParts& model) {
     if (!std::isfinite(score)) refuse("scores", "a score is not a finite number");
   if (std::count(model.types.begin(), model.types.end(), Type::unknown) != 1)
     refuse("unknown", "there must be exactly one unknown piece");
+  if (model.unknown_surface.size() > AddedTokens::kLongest)
+    refuse("unknown", "unknown tokens decode to ", model.unknown_surface.size(), " bytes; the limit is ",
+           AddedTokens::kLongest);
   std::vector<bool> seen(256);
   for (TokenId id = 0; id < model.vocab.size(); ++id) {
     const Type type = model.types[static_cast<std::size_t>(id)];

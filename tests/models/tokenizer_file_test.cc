@@ -123,7 +123,9 @@ TEST(TokenizerJson, PatternsAndSteps) {  // T6 to T9
   expect_refused("pre_tokenizer", R"({"type": "Telepathy"})", "\"Telepathy\" is not supported");
   expect_refused("normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "A=!"})", "base64");
   expect_refused("normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "A!"})", "base64");
-  expect_refused("decoder", R"({"type": "Strip", "content": "", "start": 1, "stop": 0})", "strips nothing");
+  expect_refused("decoder", R"({"type": "Strip", "content": "", "start": 1, "stop": 0})", "one character");
+  expect_refused("pre_tokenizer", R"({"type": "Metaspace", "replacement": "__"})", "one character");
+  expect_refused("pre_tokenizer", R"({"type": "CharDelimiterSplit", "delimiter": ""})", "one character");
   std::string many = R"({"type": "Sequence", "normalizers": [)", deep;
   for (int i = 0; i < 300; ++i) many += std::string(i > 0 ? ", " : "") + R"({"type": "NFC"})";
   expect_refused("normalizer", many + "]}", "the limit is 256");
