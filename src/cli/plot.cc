@@ -42,6 +42,14 @@ Columns columns_of(Quantity quantity) {
   return {};
 }
 
+draw::PictureFormat format_of(const std::string& path) {
+  if (path.ends_with(".png")) return draw::PictureFormat::png;
+  if (path.ends_with(".svg")) return draw::PictureFormat::svg;
+  if (path.ends_with(".pdf")) return draw::PictureFormat::pdf;
+  throw Error(ErrorKind::usage, "plot.format",
+              concat(escaped(path), ": a picture's name ends in .png, .svg or .pdf"));
+}
+
 std::string run_name(const std::string& run) {
   std::filesystem::path path(run);
   if (path.filename().empty()) path = path.parent_path();
@@ -69,7 +77,7 @@ void read_run(const std::string& run, const Columns& columns, std::vector<draw::
 }
 
 void run(const Settings& s) {
-  const draw::PictureFormat format = draw::picture_format(s.out);
+  const draw::PictureFormat format = format_of(s.out);
   io::Outputs outputs(s.force ? io::Existing::replace : io::Existing::refuse);
   outputs.reserve(s.out);
   const Columns columns = columns_of(s.quantity);
@@ -90,7 +98,7 @@ void run(const Settings& s) {
     if (!s.title.empty()) break;
     chart.title += (chart.title.empty() ? "" : " · ") + run_name(one);
   }
-  const std::string picture = draw::draw_curves(chart, format);
+  const std::string picture = draw::encoded(draw::draw_curves(chart), format, 150);
   outputs.write(s.out, std::as_bytes(std::span(picture)));
   outputs.commit();
 }
@@ -119,6 +127,7 @@ void add_plot(CLI::App& program) {
                        "What to draw over the steps");
   add_text(*command, "--title", settings->title, "The heading (default: the runs' names)");
   add_switch(*command, "--force", settings->force, "Replace the picture when it exists");
+  keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });
 }
 

@@ -164,9 +164,10 @@ Tensor Tensor::uninitialized(const Shape& shape, DType dtype) {
   tensor.dtype_ = dtype;
   tensor.shape_ = shape;
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
-  const std::size_t rounded = (bytes + 63) / 64 * 64;
-  if (rounded == 0) return tensor;
-  tensor.data_ = {take_memory(rounded), Free{rounded}};
+  std::size_t room = (bytes + 63) / 64 * 64;
+  if (room == 0) return tensor;
+  std::byte* const memory = take_memory(room);
+  tensor.data_ = {memory, Free{room}};
   if (!tensor.data_) {
     throw Error(ErrorKind::resource, "tensor.memory",
                 concat("tensor: no memory for ", name_of(dtype), " ", shape.text(), " (", bytes, " bytes)"));

@@ -2,7 +2,7 @@
 
 #include <bit>
 #include <cstdlib>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "headlight/tensor.h"
@@ -10,7 +10,7 @@
 namespace headlight {
 
 struct TensorRecycler::Shelves {
-  std::unordered_map<std::size_t, std::vector<std::byte*>> by_size;
+  std::map<std::size_t, std::vector<std::byte*>> by_size;
   ~Shelves() {
     for (auto& [bytes, shelf] : by_size)
       for (std::byte* memory : shelf) std::free(memory);
@@ -37,15 +37,35 @@ TensorRecycler::TensorRecycler() : outer_(shelves_in_use), shelves_(std::make_un
 }
 TensorRecycler::~TensorRecycler() { shelves_in_use = outer_; }
 std::size_t TensorRecycler::allocations() noexcept { return system_allocations; }
+std::size_t kept_memory() noexcept {
+  std::size_t total = 0;
+  if (shelves_in_use != nullptr)
+    for (const auto& [bytes, shelf] : shelves_in_use->by_size) total += bytes * shelf.size();
+  return total;
+}
 
-std::byte* take_memory(std::size_t bytes) noexcept {
+std::byte* take_memory(std::size_t& bytes) noexcept {
   bytes = shelf_size(bytes);
   if (shelves_in_use != nullptr) {
-    const auto shelf = shelves_in_use->by_size.find(bytes);
-    if (shelf != shelves_in_use->by_size.end() && !shelf->second.empty()) {
+    // Rather a piece of up to twice the size than another piece: what is kept stays near what is needed.
+    auto& by_size = shelves_in_use->by_size;
+    for (auto shelf = by_size.lower_bound(bytes); shelf != by_size.end() && shelf->first / 2 <= bytes;
+         ++shelf) {
+      if (shelf->second.empty()) continue;
       std::byte* memory = shelf->second.back();
       shelf->second.pop_back();
+      bytes = shelf->first;
       return memory;
+    }
+    // None is large enough. One that is only a little too small is given back for it: sizes that creep up must not
+    // leave a trail.
+    for (auto shelf = by_size.lower_bound(bytes); shelf != by_size.begin();) {
+      --shelf;
+      if (shelf->first < bytes / 2) break;
+      if (shelf->second.empty()) continue;
+      std::free(shelf->second.back());
+      shelf->second.pop_back();
+      break;
     }
   }
   ++system_allocations;
@@ -55,7 +75,7 @@ std::byte* take_memory(std::size_t bytes) noexcept {
 void give_memory(std::byte* memory, std::size_t bytes) noexcept {
   if (shelves_in_use != nullptr) {
     try {
-      shelves_in_use->by_size[shelf_size(bytes)].push_back(memory);
+      shelves_in_use->by_size[bytes].push_back(memory);
       return;
     } catch (...) {  // no room for the note that there is room: give it back
     }

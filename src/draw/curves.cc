@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 
+#include "draw/typesetter.h"
 #include "headlight/error.h"
 
 namespace headlight::draw {
@@ -31,7 +33,15 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
   return result;
 }
 
-struct Range {
+// Mixed with the paper, as if one could see through it.
+Rgb faded(Rgb color, double alpha) {
+  const auto mix = [alpha](std::uint8_t ink, std::uint8_t paper) {
+    return static_cast<std::uint8_t>(std::lround(alpha * ink + (1 - alpha) * paper));
+  };
+  return {mix(color.r, kPaper.r), mix(color.g, kPaper.g), mix(color.b, kPaper.b)};
+}
+
+struct Extent {
   double low = INFINITY, high = -INFINITY;
   void add(double x) {
     low = std::min(low, x);
@@ -42,29 +52,30 @@ struct Range {
 
 class Chart {
  public:
-  Chart(const CurveChart& chart, PictureFormat format)
-      : chart_(chart), canvas_(format, chart.width, chart.height) {
+  explicit Chart(const CurveChart& chart) : chart_(chart) {
     for (const Curve& curve : chart.curves) {
       curves_.push_back(curve);
       curves_.back().points = thinned(curve.points);
     }
   }
 
-  std::string draw() {
-    find_ranges();
-    canvas_.fill(kPaper);
-    canvas_.text({left_, 24}, chart_.title, {.size = 15, .color = kInk, .bold = true});
+  Drawing draw() {
+    find_extents();
+    drawing_.width = chart_.width;
+    drawing_.height = chart_.height;
+    drawing_.background = kPaper;
+    drawing_.title = chart_.title;
+    const TextLook heading{.size = 15, .color = kInk, .bold = true};
+    text({left_, 24}, typesetter_.fitted(chart_.title, heading, chart_.width - left_ - right_), heading);
     draw_legend();
     draw_axes();
-    canvas_.begin_clip({left_, top_}, width() + 6, height() + 1);
     for (const bool strong : {false, true}) {
       for (const Curve& curve : curves_)
         if (curve.strong == strong) draw_curve(curve);
     }
-    canvas_.end_clip();
     for (const Curve& curve : curves_)
       if (curve.strong) name_best(curve);
-    return canvas_.finish();
+    return std::move(drawing_);
   }
 
  private:
@@ -73,16 +84,38 @@ class Chart {
   [[nodiscard]] double x_of(double x) const { return left_ + (x - x_.low) / (x_.high - x_.low) * width(); }
   [[nodiscard]] double y_of(double y) const { return top_ + (y_.high - y) / (y_.high - y_.low) * height(); }
 
+  // y is the middle of the line of text.
+  void text(Point at, const std::string& words, const TextLook& look, Anchor anchor = Anchor::left,
+            double degrees = 0) {
+    const double drop = look.size * kCapHeight / 2;
+    if (degrees == 0) at.y += drop;
+    else at.x += drop;
+    drawing_.add(TextItem{at, words, look, anchor, degrees});
+  }
+  void line(Point from, Point to, Rgb color, double width) {
+    drawing_.add(LineItem{{from, to}, color, width, {}});
+  }
+  // A disc is a ring without a hole.
+  void dot(Point at, double radius, Rgb color) {
+    constexpr int kCorners = 24;
+    LineItem ring{{}, color, radius, {}};
+    for (int i = 0; i <= kCorners + 1; ++i) {
+      const double angle = 2 * std::numbers::pi * i / kCorners;
+      ring.points.push_back({at.x + radius / 2 * std::cos(angle), at.y + radius / 2 * std::sin(angle)});
+    }
+    drawing_.add(std::move(ring));
+  }
+
   // A loss begins far above where it soon is. The first steps may leave the picture at its top, or the rest
   // would be a flat line at its bottom.
-  void find_ranges() {
+  void find_extents() {
     for (const Curve& curve : curves_)
       for (const Point& p : curve.points) x_.add(p.x);
     if (x_.empty()) throw Error(ErrorKind::input, "draw.curves", "plot: there is not a single point to draw");
     x_.low = std::min(0.0, x_.low);
     if (x_.high <= x_.low) x_.high = x_.low + 1;
     const double settled = x_.low + 0.03 * (x_.high - x_.low);
-    Range all;
+    Extent all;
     for (const Curve& curve : curves_) {
       for (const Point& p : curve.points) {
         all.add(p.y);
@@ -99,36 +132,47 @@ class Chart {
   }
 
   void draw_axes() {
+    const TextLook number{.size = 11, .color = kSoft}, name{.size = 11.5, .color = kInk};
     const std::vector<double> ys = ticks(y_.low, y_.high, 6), xs = ticks(x_.low, x_.high, 8);
     const double y_step = ys.size() > 1 ? ys[1] - ys[0] : 1, x_step = xs.size() > 1 ? xs[1] - xs[0] : 1;
     for (const double y : ys) {
-      canvas_.line({left_, y_of(y)}, {left_ + width(), y_of(y)}, {.color = kGrid, .width = 1});
-      canvas_.text({left_ - 8, y_of(y)}, tick_text(y, y_step),
-                   {.size = 11, .color = kSoft, .anchor = Anchor::right});
+      line({left_, y_of(y)}, {left_ + width(), y_of(y)}, kGrid, 1);
+      text({left_ - 8, y_of(y)}, tick_text(y, y_step), number, Anchor::right);
     }
     const double base = top_ + height();
-    canvas_.line({left_, base}, {left_ + width(), base}, {.color = kSoft, .width = 1});
+    line({left_, base}, {left_ + width(), base}, kSoft, 1);
     for (const double x : xs) {
-      canvas_.line({x_of(x), base}, {x_of(x), base + 4}, {.color = kSoft, .width = 1});
-      canvas_.text({x_of(x), base + 14}, tick_text(x, x_step),
-                   {.size = 11, .color = kSoft, .anchor = Anchor::middle});
+      line({x_of(x), base}, {x_of(x), base + 4}, kSoft, 1);
+      text({x_of(x), base + 14}, tick_text(x, x_step), number, Anchor::middle);
     }
-    canvas_.text({left_ + width() / 2, chart_.height - 12}, chart_.x_label,
-                 {.size = 11.5, .color = kInk, .anchor = Anchor::middle});
-    canvas_.text({16, top_ + height() / 2}, chart_.y_label,
-                 {.size = 11.5, .color = kInk, .anchor = Anchor::middle, .rotation = 90});
+    text({left_ + width() / 2, chart_.height - 12}, chart_.x_label, name, Anchor::middle);
+    text({16, top_ + height() / 2}, chart_.y_label, name, Anchor::middle, 90);
   }
 
+  // What lies above the picture is cut off where the line crosses its border.
   void draw_curve(const Curve& curve) {
-    std::vector<Point> points;
-    for (const Point& p : curve.points) points.push_back({x_of(p.x), y_of(p.y)});
-    canvas_.path(
-        points.data(), points.size(),
-        {.color = curve.color, .width = curve.strong ? 2.2 : 1.3, .alpha = curve.strong ? 1.0 : 0.55});
-    if (!curve.strong || points.size() > 60) return;
-    for (const Point& p : points) {
-      canvas_.dot(p, 3.4, kPaper);
-      canvas_.dot(p, 2.6, curve.color);
+    LineItem line{{}, curve.strong ? curve.color : faded(curve.color, 0.55), curve.strong ? 2.2 : 1.3, {}};
+    const auto flush = [&] {
+      if (line.points.size() > 1) drawing_.add(line);
+      line.points.clear();
+    };
+    Point before;
+    for (std::size_t i = 0; i < curve.points.size(); ++i) {
+      const Point at{x_of(curve.points[i].x), y_of(curve.points[i].y)};
+      const bool inside = at.y >= top_;
+      if (i > 0 && inside != (before.y >= top_)) {
+        const double part = (top_ - before.y) / (at.y - before.y);
+        line.points.push_back({before.x + part * (at.x - before.x), top_});
+      }
+      if (inside) line.points.push_back(at);
+      else flush();
+      before = at;
+    }
+    flush();
+    if (!curve.strong || curve.points.size() > 60) return;
+    for (const Point& p : curve.points) {
+      dot({x_of(p.x), y_of(p.y)}, 3.4, kPaper);
+      dot({x_of(p.x), y_of(p.y)}, 2.6, curve.color);
     }
   }
 
@@ -139,37 +183,36 @@ class Chart {
     };
     const Point best = *std::min_element(curve.points.begin(), curve.points.end(), better);
     const Point at{x_of(best.x), y_of(best.y)};
-    canvas_.dot(at, 4.6, kPaper);
-    canvas_.dot(at, 3.6, curve.color);
-    const std::string text = fmt::format("{:.3f}", best.y);
-    const TextStyle style{.size = 11, .color = curve.color, .bold = true, .anchor = Anchor::middle};
-    const double half = canvas_.text_width(text, style) / 2;
-    // Above the curve, unless that is where the others are: a name on top of its own line cannot be read.
+    dot(at, 4.6, kPaper);
+    dot(at, 3.6, curve.color);
+    const std::string words = fmt::format("{:.3f}", best.y);
+    const TextLook look{.size = 11, .color = curve.color, .bold = true};
+    const double half = typesetter_.width(words, look) / 2;
     const double x = std::clamp(at.x, left_ + half, left_ + width() + right_ - half - 4);
-    double y = at.y + (chart_.higher_is_better ? -13 : 13);
-    if (y > top_ + height() - 7) y = at.y - 13;
-    while (std::any_of(names_.begin(), names_.end(), [&](const Point& p) {
+    // Where a curve comes from is above its lowest point and below its highest one, but further left: beside it is room.
+    double y = at.y + (chart_.higher_is_better ? 13 : -13);
+    const auto taken = [&](const Point& p) {
       return std::abs(p.y - y) < 13 && std::abs(p.x - x) < 2 * half + 6;
-    }))
-      y -= 13;
+    };
+    while (std::any_of(names_.begin(), names_.end(), taken)) y += chart_.higher_is_better ? 13 : -13;
     names_.push_back({x, y});
-    canvas_.box({x - half - 2, y - 7}, 2 * half + 4, 14, kPaper, 0.8);
-    canvas_.text({x, y}, text, style);
+    drawing_.add(RectangleItem{{x - half - 2, y - 7, 2 * half + 4, 14}, kPaper});
+    text({x, y}, words, look, Anchor::middle);
   }
 
-  // Right of the title when there is room for it in one line, else in rows below.
+  // Below the title, in as many rows as it takes.
   void draw_legend() {
-    const TextStyle style{.size = 11, .color = kInk};
+    const TextLook look{.size = 11, .color = kInk};
     constexpr double kSample = 22, kGap = 18;
     double x = left_, y = 46;
     for (const Curve& curve : curves_) {
-      const double need = kSample + 6 + canvas_.text_width(curve.label, style);
+      const std::string words = typesetter_.fitted(curve.label, look, width() - kSample - 6);
+      const double need = kSample + 6 + typesetter_.width(words, look);
       if (x > left_ && x + need > chart_.width - right_) x = left_, y += 17;
-      const LineStyle line{
-          .color = curve.color, .width = curve.strong ? 2.2 : 1.3, .alpha = curve.strong ? 1.0 : 0.55};
-      canvas_.line({x, y}, {x + kSample, y}, line);
-      if (curve.strong) canvas_.dot({x + kSample / 2, y}, 2.6, curve.color);
-      canvas_.text({x + kSample + 6, y}, curve.label, style);
+      line({x, y}, {x + kSample, y}, curve.strong ? curve.color : faded(curve.color, 0.55),
+           curve.strong ? 2.2 : 1.3);
+      if (curve.strong) dot({x + kSample / 2, y}, 2.6, curve.color);
+      text({x + kSample + 6, y}, words, look);
       x += need + kGap;
     }
     top_ = y + 20;
@@ -177,8 +220,9 @@ class Chart {
 
   const CurveChart& chart_;
   std::vector<Curve> curves_;
-  Canvas canvas_;
-  Range x_, y_;
+  Drawing drawing_;
+  Typesetter typesetter_;
+  Extent x_, y_;
   std::vector<Point> names_;
   double left_ = 64, right_ = 24, top_ = 66, bottom_ = 46;
 };
@@ -221,6 +265,6 @@ std::string tick_text(double value, double step) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
-std::string draw_curves(const CurveChart& chart, PictureFormat format) { return Chart(chart, format).draw(); }
+Drawing draw_curves(const CurveChart& chart) { return Chart(chart).draw(); }
 
 }  // namespace headlight::draw

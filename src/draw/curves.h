@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "draw/canvas.h"
+#include "draw/drawing.h"
 
 namespace headlight::draw {
 
@@ -24,7 +24,7 @@ struct CurveChart {
 };
 
 // Points that are not finite are left out. A chart without any is Error{input}.
-[[nodiscard]] std::string draw_curves(const CurveChart& chart, PictureFormat format);
+[[nodiscard]] Drawing draw_curves(const CurveChart& chart);
 
 // Eight colours that are told apart without red and green (Okabe and Ito), then again from the start.
 [[nodiscard]] Rgb curve_color(std::size_t number);

@@ -80,7 +80,7 @@ class Painter {
     cairo_set_line_width(cr_, item.width);
     cairo_set_line_join(cr_, CAIRO_LINE_JOIN_ROUND);
     cairo_set_dash(cr_, item.dashes.data(), static_cast<int>(item.dashes.size()), 0);
-    cairo_new_path(cr_);
+    cairo_new_path(cr_);  // text leaves a point behind
     for (const Point& point : item.points) cairo_line_to(cr_, point.x, point.y);
     cairo_stroke(cr_);
   }

@@ -67,7 +67,7 @@ Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const Figure
   page.drawing.add(
       TextItem{{page.left() + 0.8 * page.font(), (top + page.y) / 2}, "layer", small, Anchor::middle, 90});
   page.y += page.font();
-  page.legend({.is_signed = any_signed, .has_masked = masked});
+  page.legend({.is_signed = any_signed, .has_masked = masked, .masked_words = maps[0].masked_words});
   page.paragraph(concat("In each map rows are queries (from) and columns are keys (to).",
                         was_pooled ? " Each cell is the largest weight of its block." : ""));
   return page.finish();

@@ -79,7 +79,7 @@ Drawing bars_figure(const WeightMap& map, const FigureStyle& style, Index most) 
     const double base = y + height / 2 + page.font() * kCapHeight / 2;
     page.drawing.add(TextItem{{area.left - 0.4 * page.font(), base}, names[i], page.ink(), Anchor::right});
     if (!map.sees(0, order[i])) {
-      page.drawing.add(TextItem{{area.left + 0.4 * page.font(), base}, "not visible", page.quiet(0.9)});
+      page.drawing.add(TextItem{{area.left + 0.4 * page.font(), base}, map.masked_words, page.quiet(0.9)});
       continue;
     }
     const double x = map.weight(0, order[i]), length = area.width * std::clamp(x / style.top, 0.0, 1.0);

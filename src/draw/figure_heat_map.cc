@@ -137,7 +137,10 @@ Drawing panels(std::span<const WeightMap> given, const FigureStyle& style, std::
   for (const bool is_signed : {false, true}) {
     const bool has =
         std::any_of(maps.begin(), maps.end(), [&](const WeightMap& m) { return m.is_signed == is_signed; });
-    if (has) page.legend({.is_signed = is_signed, .has_masked = masked && (is_signed == maps[0].is_signed)});
+    if (has)
+      page.legend({.is_signed = is_signed,
+                   .has_masked = masked && (is_signed == maps[0].is_signed),
+                   .masked_words = maps[0].masked_words});
   }
   const std::string note = pooling_note(maps[0]);
   if (!note.empty()) page.paragraph(note);

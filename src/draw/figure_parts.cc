@@ -160,13 +160,13 @@ void FigurePage::legend(const Legend& parts) {
   }
   if (parts.has_masked) {
     const double swatch = 1.6 * size;
-    place(swatch + 0.4 * size + typesetter.width("not visible", small));
+    place(swatch + 0.4 * size + typesetter.width(parts.masked_words, small));
     drawing.add(HatchItem{{{x, y, swatch, height}}, colors.hatch});
     drawing.add(
         LineItem{.points = {{x, y}, {x + swatch, y}, {x + swatch, y + height}, {x, y + height}, {x, y}},
                  .color = colors.line,
                  .width = 0.5});
-    drawing.add(TextItem{{x + swatch + 0.4 * size, y + 0.8 * size}, "not visible", small});
+    drawing.add(TextItem{{x + swatch + 0.4 * size, y + 0.8 * size}, parts.masked_words, small});
   }
   y = std::max(below, y) + height + (y > below ? 0.8 : 1.5) * size;
 }

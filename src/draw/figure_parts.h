@@ -37,6 +37,7 @@ class FigurePage {
   // A bar of colours with numbers, and how masked cells look.
   struct Legend {
     bool is_signed = false, has_masked = false;
+    std::string masked_words = "not visible";
   };
   void legend(const Legend& parts);
   // Wrapped, in quiet ink.

@@ -16,6 +16,8 @@ namespace {
 using Type = SentencePieceParts::Type;
 constexpr std::string_view kMetaspace = "\u2581";
 constexpr float kUnknownPenalty = 10;
+// Memory for words up to this size is kept from word to word; for longer ones it is given back.
+constexpr std::uint32_t kKeptPlaces = 4096;
 
 // Pieces that text can become: not control symbols, the unknown one and bytes.
 bool is_text(Type type) { return type == Type::normal || type == Type::user_defined || type == Type::unused; }
@@ -70,7 +72,9 @@ class UnigramWord : public WordModel {
 
   void encode(std::string_view word, std::vector<Piece>& out) const override {
     const auto size = static_cast<std::uint32_t>(word.size());
-    static thread_local std::vector<Best> best;
+    static thread_local std::vector<Best> kept;
+    std::vector<Best> large;
+    std::vector<Best>& best = size < kKeptPlaces ? kept : large;
     best.assign(size + 1, {});
     best[0].first = 0;
     each_edge(word, [&](std::uint32_t begin, std::uint32_t end, double score, TokenId id) {
@@ -99,7 +103,9 @@ class UnigramWord : public WordModel {
       TokenId id = -1;
     };
     const auto size = static_cast<std::uint32_t>(word.size());
-    static thread_local std::vector<Node> nodes;
+    static thread_local std::vector<Node> kept;
+    std::vector<Node> large;
+    std::vector<Node>& nodes = size < kKeptPlaces ? kept : large;
     nodes.assign(size + 1, {});
     nodes[0].score = start;
     each_edge(word, [&](std::uint32_t begin, std::uint32_t end, double score, TokenId id) {

@@ -22,6 +22,14 @@ struct Candidate {
   double score = 0;  // log probability
 };
 
+// The part of a word that is looked at: long ones are no words.
+std::string_view start_of(std::string_view word) {
+  if (word.size() <= kLongestWord) return word;
+  std::size_t size = kLongestWord;
+  while (size > 0 && is_continuation(word[size])) --size;
+  return word.substr(0, size);
+}
+
 double log_add(double a, double b) {
   if (a < b) std::swap(a, b);
   return b < a - 50 ? a : a + std::log1p(std::exp(b - a));
@@ -151,9 +159,10 @@ class UnigramTrainer {
     std::vector<std::pair<std::int64_t, char32_t>> sorted;
     for (const auto& [code, count] : counts) sorted.emplace_back(-count, code);
     std::sort(sorted.begin(), sorted.end());
+    // A text in many scripts must leave room for words.
+    const std::size_t most = std::max<std::size_t>(1, wanted_ / 2);
     for (const auto& [count, code] : sorted) {
-      if (covered >= kCoverage * all || -count < options_.min_frequency || characters_.size() >= wanted_)
-        break;
+      if (covered >= kCoverage * all || -count < options_.min_frequency || characters_.size() >= most) break;
       characters_.emplace(to_utf8(code), static_cast<double>(-count));
       covered += static_cast<double>(-count);
     }
@@ -164,7 +173,7 @@ class UnigramTrainer {
   void seed() {
     std::unordered_map<std::string_view, std::int64_t> counts;
     for (const auto& [word, count] : words_) {
-      const std::string_view view = std::string_view(word).substr(0, kLongestWord);
+      const std::string_view view = start_of(word);
       for (std::size_t begin = 0; begin < view.size(); begin += length_from(view[begin])) {
         std::size_t end = begin;
         for (std::size_t n = 0; n < kLongestPiece && end < view.size(); ++n) {
@@ -222,7 +231,7 @@ class UnigramTrainer {
     Lattice lattice(tree, candidates_);
     std::vector<double> expected(candidates_.size());
     for (const auto& [word, count] : words_) {
-      lattice.read(std::string_view(word).substr(0, kLongestWord));
+      lattice.read(start_of(word));
       lattice.expect(static_cast<double>(count), expected);
     }
     std::vector<Candidate> kept;
@@ -249,7 +258,7 @@ class UnigramTrainer {
     std::vector<std::uint32_t> ids;
     double total = 0, sum = 0;
     for (const auto& [word, count] : words_) {
-      lattice.read(std::string_view(word).substr(0, kLongestWord));
+      lattice.read(start_of(word));
       if (!lattice.best(true, ids, total)) continue;
       for (const std::uint32_t id : ids) used[id] += static_cast<double>(count);
       sum += static_cast<double>(count * static_cast<std::int64_t>(ids.size()));

@@ -149,9 +149,10 @@ void check_file(const std::string& folder, const FileFacts& facts) {
 }
 
 void check_recipe(const std::string& folder, const Facts& saved, const Facts& now, const LoadRules& rules) {
-  const auto free = [&](const std::string& key) {
-    return std::find(rules.may_differ.begin(), rules.may_differ.end(), key) != rules.may_differ.end();
+  const auto among = [](const std::vector<std::string>& keys, const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
+  const auto free = [&](const std::string& key) { return among(rules.may_differ, key); };
   const auto value = [](const Facts& facts, const std::string& key) -> const std::string* {
     for (const auto& [name, text] : facts)
       if (name == key) return &text;
@@ -159,6 +160,7 @@ void check_recipe(const std::string& folder, const Facts& saved, const Facts& no
   };
   for (const auto& [key, text] : now) {
     const std::string* before = value(saved, key);
+    if (before == nullptr && among(rules.defaults, key)) continue;
     if (!free(key) && (before == nullptr || *before != text)) {
       refuse_difference(
           folder, concat("was made with ", key, " = ", before == nullptr ? "nothing" : escaped(*before, 60),

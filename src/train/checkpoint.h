@@ -53,6 +53,8 @@ void save_checkpoint(const std::string& parent, const std::string& name, const C
 
 struct LoadRules {
   std::vector<std::string> may_differ = {};  // settings that do not change what is computed
+  // Settings at their default: a checkpoint from before they existed does not have them.
+  std::vector<std::string> defaults = {};
   bool data_may_differ = false;
 };
 

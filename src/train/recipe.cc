@@ -132,6 +132,7 @@ Recipe read_recipe(Settings s) {
   s.finish();
   check_data(s, recipe.data);
   recipe.facts = s.facts();
+  recipe.defaulted = s.defaulted();
   return recipe;
 }
 

@@ -55,9 +55,10 @@ struct Recipe {
   DataRecipe data;
   AdamWConfig adam;
   TrainerConfig trainer;
-  std::vector<std::string> watch;  // sentences whose attention is written down
-  std::string out;                 // the run's folder; empty: runs/NAME
-  Facts facts;                     // every setting, for checkpoints
+  std::vector<std::string> watch;      // sentences whose attention is written down
+  std::string out;                     // the run's folder; empty: runs/NAME
+  Facts facts;                         // every setting, for checkpoints
+  std::vector<std::string> defaulted;  // those of them that the recipe leaves open
 };
 
 // Reads all settings and refuses unknown ones.

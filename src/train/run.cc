@@ -29,7 +29,9 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
   adam_.emplace(model_->parameters(), recipe_.adam);
   make_trainer(ctx, listener);
   if (!options.resume) return;
-  resumed_ = trainer_->resume({.may_differ = free_settings(), .data_may_differ = options.allow_data_change});
+  resumed_ = trainer_->resume({.may_differ = free_settings(),
+                               .defaults = recipe_.defaulted,
+                               .data_may_differ = options.allow_data_change});
   if (!resumed_)
     listener.on_notice(
         concat(escaped(folder_.path()), ": has no checkpoint yet; starting from the beginning"));

@@ -200,6 +200,13 @@ std::vector<std::string> Settings::texts(const std::string& key) {
   return list;
 }
 
+std::vector<std::string> Settings::defaulted() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : facts_)
+    if (!has(key)) keys.push_back(key);
+  return keys;
+}
+
 void Settings::finish() const {
   for (const auto& [key, value] : values_) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;

@@ -47,6 +47,7 @@ class Settings {
   void finish() const;
   // Every key that was asked for with the value it got, in that order.
   [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
+  [[nodiscard]] std::vector<std::string> defaulted() const;  // those that nobody set
   // "RECIPE.toml: KEY: WHAT", for checks between settings.
   [[noreturn]] void refuse(const std::string& key, const std::string& what) const;
 

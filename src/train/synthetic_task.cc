@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "headlight/error.h"
@@ -13,7 +14,8 @@ namespace {
 
 // Ids: 0 begins and 1 ends a list, 2 separates; symbols follow.
 constexpr std::int32_t kBegin = 0, kEnd = 1, kSeparator = 2, kFirst = 3;
-constexpr Index kNoise = 16;  // recall: different tokens between question and answer
+constexpr Index kNoise = 16;     // recall: different tokens between question and answer
+constexpr Index kQuestions = 4;  // recall: for each pair, on average
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorKind::usage, "data.synthetic", "data: " + what);
@@ -72,9 +74,11 @@ void SyntheticTask::fill(Dice& dice, Index rows, Use use, models::Batch& batch) 
     switch (config_.kind) {
       case SyntheticKind::copy:
       case SyntheticKind::reverse: add_list(dice, batch); break;
-      case SyntheticKind::recall:
-        add_recall(dice, use == Use::training ? dice.below(config_.length + 1) : config_.length, batch);
+      case SyntheticKind::recall: {
+        const double share = use == Use::training ? std::pow(dice.uniform(), 3) : 1;
+        add_recall(dice, static_cast<Index>(share * static_cast<double>(config_.length)), batch);
         break;
+      }
       case SyntheticKind::induction: add_induction(dice, batch); break;
     }
   }
@@ -101,9 +105,9 @@ void SyntheticTask::add_list(Dice& dice, models::Batch& batch) const {
   batch.targets.push_back(kEnd);
 }
 
-// All pairs, the noise, then all keys in another order; only the values of these are asked for. Between a value
-// and the question about it lie at least as many tokens as there is noise. Short distances among the training data
-// show what is asked for; long ones alone teach it as well, but much later.
+// All pairs, the noise, then questions: keys in any order, whose values alone are asked for. Between a value and a
+// question about it lie at least as many tokens as there is noise. Short distances among the training data show
+// what is asked for; long ones alone teach it as well, but much later.
 void SyntheticTask::add_recall(Dice& dice, Index noise, models::Batch& batch) const {
   const auto key = [](std::int32_t i) { return kFirst + i; };
   const auto value = [this](std::int32_t i) {
@@ -124,9 +128,8 @@ void SyntheticTask::add_recall(Dice& dice, Index noise, models::Batch& batch) co
   }
   for (Index i = 0; i < noise; ++i)
     put(first_noise + static_cast<std::int32_t>(dice.below(kNoise)), models::kIgnored);
-  const std::vector<std::int32_t> order = choose(dice, config_.pairs, config_.pairs);
-  for (const std::int32_t i : order) {
-    const auto which = static_cast<std::size_t>(i);
+  for (Index i = 0; i < kQuestions * config_.pairs; ++i) {
+    const auto which = static_cast<std::size_t>(dice.below(config_.pairs));
     put(key(keys[which]), value(values[which]));
   }
   batch.input.starts.push_back(batch.input.size());
@@ -157,7 +160,7 @@ Index SyntheticTask::longest_input() const {
   switch (config_.kind) {
     case SyntheticKind::copy:
     case SyntheticKind::reverse: return config_.with_source ? config_.length + 1 : 2 * config_.length + 2;
-    case SyntheticKind::recall: return 1 + 2 * config_.pairs + config_.length + config_.pairs;
+    case SyntheticKind::recall: return 1 + (2 + kQuestions) * config_.pairs + config_.length;
     case SyntheticKind::induction: return config_.length;
   }
   return 0;

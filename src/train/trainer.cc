@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -76,6 +77,10 @@ Ending Trainer::run(const std::atomic<int>& stop) {
   if (progress_.step > 0 && metrics_->hash() != progress_.metrics_hash)
     parts_.listener.on_notice(
         "metrics.jsonl is not what it was at the checkpoint; the log has a gap or a change");
+  std::error_code absent;
+  const std::string timing = parts_.folder.file("timing.jsonl");
+  const auto bytes = std::filesystem::file_size(timing, absent);
+  timing_ = std::make_unique<JsonLines>(timing, absent ? 0 : bytes);
   const TensorRecycler recycler;
   while (progress_.step < config_.steps && !stale()) {
     learn_step();
@@ -140,6 +145,7 @@ void Trainer::learn_step() {
   report.epochs = parts_.task.epochs(progress_.step * config_.accumulate);
   report.seconds = seconds_now() - begin;
   if (due(config_.log_every)) write_metrics(step_line(report, progress_.tokens));
+  write_timing(report);
   parts_.listener.on_step(report);
 }
 
@@ -199,6 +205,18 @@ void Trainer::save(bool last) {
   }
   parts_.folder.tidy(config_.keep);
   parts_.listener.on_save(parts_.folder.file(name));
+}
+
+void Trainer::write_timing(const StepReport& report) {
+  seconds_ += report.seconds;
+  tokens_ += static_cast<double>(report.tokens);
+  flops_ += report.flops;
+  if (!due(config_.log_every) || seconds_ <= 0) return;
+  // Nobody depends on it: what a full disk swallows is gone.
+  (void)timing_->append(
+      fmt::format("{{\"step\": {}, \"seconds\": {:.4f}, \"tokens_per_second\": {:.1f}, \"gflops\": {:.2f}}}",
+                  report.step, seconds_, tokens_ / seconds_, flops_ / seconds_ * 1e-9));
+  seconds_ = tokens_ = flops_ = 0;
 }
 
 void Trainer::write_metrics(const std::string& line) {

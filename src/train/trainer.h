@@ -91,14 +91,16 @@ class Trainer {
   void evaluate();
   void save(bool last);
   void write_metrics(const std::string& line);
+  void write_timing(const StepReport& report);
   [[nodiscard]] bool due(std::int64_t every) const;
   [[nodiscard]] bool stale() const;
 
   TrainerParts parts_;
   TrainerConfig config_;
   Progress progress_;
-  std::unique_ptr<JsonLines> metrics_;
-  std::vector<models::Batch> batches_;  // of one step; their memory is used again
+  std::unique_ptr<JsonLines> metrics_, timing_;
+  double seconds_ = 0, tokens_ = 0, flops_ = 0;  // since the last line of timing.jsonl
+  std::vector<models::Batch> batches_;           // of one step; their memory is used again
   bool told_of_full_disk_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/tensor_memory.h"
 #include "headlight/tensor.h"
 
 namespace headlight {
@@ -22,6 +23,12 @@ TEST(TensorRecycler, SizesThatDifferALittleShareMemory) {
   const std::size_t before = TensorRecycler::allocations();
   for (Index tokens = 3000; tokens < 4000; ++tokens) const Tensor x({tokens, 64});
   EXPECT_LE(TensorRecycler::allocations() - before, 5U);
+}
+
+TEST(TensorRecycler, SizesThatDifferMuchDoNotPileUp) {
+  const TensorRecycler recycler;
+  for (Index i = 0; i < 1000; ++i) const Tensor x({1000 + i * i % 8000, 64});
+  EXPECT_LE(kept_memory(), 3U * 9000 * 64 * sizeof(float));
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 #include "support/errors.h"
 
 namespace headlight::nn {
+
+void PrintTo(const NormConfig& config, std::ostream* out) {
+  *out << (config.kind == NormKind::layer ? "layer" : "rms");
+}
+
 namespace {
 
 using headlight::testing::expect_error;
