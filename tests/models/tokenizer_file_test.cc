@@ -87,6 +87,15 @@ TEST(TokenizerJson, Ids) {  // T2
   expect_refused("model", R"({"type": "Unigram", "vocab": [["a", -1.0], ["a", -2.0]]})", "twice");
 }
 
+TEST(TokenizerJson, LongTokens) {
+  const std::string most(1000, 'a');
+  (void)parse(with("model", R"({"type": "Unigram", "vocab": [[")" + most + R"(", -1.0]]})"));
+  expect_refused("model", R"({"type": "Unigram", "vocab": [[")" + most + R"(a", -1.0]]})",
+                 "the limit is 1000");
+  expect_refused("model", R"({"type": "WordPiece", "vocab": {")" + most + R"(a": 0}})", "the limit is 1000");
+  expect_refused("added_tokens", R"([{"id": 4, "content": ")" + most + R"(a"}])", "the limit is 1000");
+}
+
 TEST(TokenizerJson, Merges) {  // T4
   const std::string vocab = R"({"a": 0, "b": 1, "ab": 2})";
   expect_refused("model", bpe(vocab, R"([["a", "x"]])"), "\"x\", which is not in the vocabulary");

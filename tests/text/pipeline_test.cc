@@ -173,7 +173,7 @@ TEST(AddedTokens, StripAndSingleWord) {
 }
 
 TEST(AddedTokens, TooLongIsRefused) {
-  const AddedToken token{.id = 0, .content = std::string(AddedTokens::kLongest + 1, 'a')};
+  const AddedToken token{.id = 0, .content = std::string(kLongestToken + 1, 'a')};
   expect_error([&] { (void)parts({token}, "a"); }, ErrorKind::input, "tokenizer.added", "1001 bytes");
 }
 
