@@ -5,6 +5,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "text/unicode.h"
 
 namespace headlight::models {
 namespace {
@@ -61,12 +62,18 @@ ByteLevel read_byte_level(const Json& step) {
           step.boolean_or("use_regex", true)};
 }
 
+// JSON is UTF-8: the first byte says how long a character is.
+void check_character(const Json& step, const std::string& text, std::string_view key) {
+  if (text.empty() || text.size() != length_from(text[0]))
+    refuse(step, concat("\"", key, "\" is \"", escaped(text, 40), "\"; it must be one character"));
+}
+
 Metaspace read_metaspace(const Json& step) {
   static constexpr std::array<std::pair<std::string_view, PrependScheme>, 3> kSchemes = {
       {{"always", PrependScheme::always}, {"first", PrependScheme::first}, {"never", PrependScheme::never}}};
   Metaspace metaspace;
   metaspace.replacement = step.text_or("replacement", metaspace.replacement);
-  if (metaspace.replacement.empty()) refuse(step, "the replacement of Metaspace is empty");
+  check_character(step, metaspace.replacement, "replacement");
   metaspace.split = step.boolean_or("split", true);
   if (given(step.find("prepend_scheme"))) metaspace.scheme = one_of(step, "prepend_scheme", kSchemes);
   else if (!step.boolean_or("add_prefix_space", true)) metaspace.scheme = PrependScheme::never;
@@ -139,7 +146,10 @@ PreTokenizerStep read_pre_tokenizer_step(const Json& step) {
   if (type == "Digits") return Digits{step.boolean_or("individual_digits", false)};
   if (type == "Punctuation")
     return Punctuation{given(step.find("behavior")) ? read_behavior(step) : SplitBehavior::isolated};
-  if (type == "CharDelimiterSplit") return Delimiter{step.text("delimiter")};
+  if (type == "CharDelimiterSplit") {
+    check_character(step, step.text("delimiter"), "delimiter");
+    return Delimiter{step.text("delimiter")};
+  }
   refuse_type(step, "pre-tokenizer");
 }
 
@@ -223,7 +233,7 @@ DecoderStep read_decoder_step(const Json& step) {
   if (type == "Replace") return read_replace(step);
   if (type == "Strip") {
     StripCharacters strip{step.text_or("content", " "), read_count(step, "start"), read_count(step, "stop")};
-    if (strip.content.empty()) refuse(step, "the decoder strips nothing");
+    check_character(step, strip.content, "content");
     return strip;
   }
   if (type == "CTC")

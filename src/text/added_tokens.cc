@@ -29,10 +29,10 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
     const auto value = static_cast<std::int32_t>(i);
     std::string content = token.normalized ? normalize(token.content) : token.content;
     if (content.empty()) continue;  // it would be found everywhere
-    if (content.size() > kLongest)
+    if (content.size() > kLongestToken)
       throw Error(ErrorKind::input, "tokenizer.added",
                   concat("tokenizer: added token ", token.id, " is ", content.size(),
-                         " bytes long; the limit is ", kLongest));
+                         " bytes long; the limit is ", kLongestToken));
     Search& search = token.normalized ? normalized_ : original_;
     search.starts[static_cast<unsigned char>(content[0])] = true;
     (token.normalized ? normalized : original).emplace_back(std::move(content), value);

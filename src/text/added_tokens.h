@@ -16,8 +16,6 @@ namespace headlight::text {
 
 class AddedTokens {
  public:
-  static constexpr std::size_t kLongest = 1000;  // bytes; keeps the search linear in the text
-
   // `normalize` gives the form in which tokens marked as normalized are looked for.
   AddedTokens(const std::vector<AddedToken>& tokens,
               const std::function<std::string(std::string_view)>& normalize);

@@ -54,8 +54,9 @@ std::vector<char32_t> alphabet_of(const std::vector<CountedWord>& words, const T
   std::vector<char32_t> alphabet;
   for (const auto& [code, count] : counts)
     if (count >= options.min_frequency) alphabet.push_back(code);
-  // At most half of the vocabulary: a text in many scripts must leave room for words.
-  const std::size_t most = static_cast<std::size_t>(options.vocab) / 2;
+  // At most half of the vocabulary for both forms of each: a text in many scripts must leave room for words.
+  const std::size_t most =
+      std::max<std::size_t>(1, (static_cast<std::size_t>(options.vocab) - options.special.size()) / 4);
   if (alphabet.size() > most) {
     std::sort(alphabet.begin(), alphabet.end(),
               [&](char32_t a, char32_t b) { return counts[a] != counts[b] ? counts[a] > counts[b] : a < b; });

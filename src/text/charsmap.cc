@@ -86,7 +86,7 @@ bool CharsmapTable::starts_rule_in_ascii(char first) const noexcept {
   return found;
 }
 
-void apply_charsmap(const CharsmapTable& table, AlignedText& text) {
+void apply_charsmap(const CharsmapTable& table, AlignedText& text, std::size_t limit) {
   if (table.empty()) return;
   constexpr std::size_t kLongestGrapheme = 5;  // bytes; longer ones are replaced character by character
   const std::string_view from = text.text();
@@ -104,7 +104,7 @@ void apply_charsmap(const CharsmapTable& table, AlignedText& text) {
       transformer.put(c.code, i >= before ? 1 : last && after < before ? after - before : 0);
     }
   };
-  for (std::size_t at = 0; at < from.size();) {
+  for (std::size_t at = 0; at < from.size() && to.size() <= limit;) {
     Character previous = character_at(from, at);
     std::size_t end = at + previous.length;
     utf8proc_int32_t state = 0;

@@ -32,7 +32,15 @@ void check_model(const BpeParts& model) {
     refuse("unknown", "the unknown token ", quoted(*model.unknown), " is not in the vocabulary");
 }
 
+void check_lengths(const TokenTable& vocab) {
+  for (TokenId id = 0; id < vocab.size(); ++id)
+    if (vocab.token(id).size() > kLongestToken)
+      refuse("vocab", "token ", id, " is ", vocab.token(id).size(), " bytes long; the limit is ",
+             kLongestToken);
+}
+
 void check_model(const UnigramParts& model) {
+  check_lengths(model.vocab);
   if (model.vocab.count() == 0) refuse("vocab", "the vocabulary is empty");
   if (model.scores.size() != static_cast<std::size_t>(model.vocab.size()))
     refuse("scores", model.scores.size(), " scores for ", model.vocab.size(), " tokens");
@@ -42,10 +50,11 @@ void check_model(const UnigramParts& model) {
     refuse("unknown", "the unknown token's id ", *model.unknown, " is not in the vocabulary");
 }
 
-void check_model(const WordPieceParts&) {}
+void check_model(const WordPieceParts& model) { check_lengths(model.vocab); }
 void check_model(const WordLevelParts&) {}
 
 void check_model(const SentencePieceParts& model) {
+  check_lengths(model.vocab);
   using Type = SentencePieceParts::Type;
   const auto size = static_cast<std::size_t>(model.vocab.size());
   if (model.scores.size() != size || model.types.size() != size || model.vocab.count() != size)
@@ -55,14 +64,14 @@ void check_model(const SentencePieceParts& model) {
     if (!std::isfinite(score)) refuse("scores", "a score is not a finite number");
   if (std::count(model.types.begin(), model.types.end(), Type::unknown) != 1)
     refuse("unknown", "there must be exactly one unknown piece");
+  if (model.unknown_surface.size() > kLongestToken)
+    refuse("unknown", "unknown tokens decode to ", model.unknown_surface.size(), " bytes; the limit is ",
+           kLongestToken);
   std::vector<bool> seen(256);
   for (TokenId id = 0; id < model.vocab.size(); ++id) {
     const Type type = model.types[static_cast<std::size_t>(id)];
     const std::string_view piece = model.vocab.token(id);
     if (piece.empty()) refuse("pieces", "piece ", id, " is empty");
-    if (type == Type::user_defined && piece.size() > AddedTokens::kLongest)
-      refuse("pieces", "the user-defined piece ", id, " is ", piece.size(), " bytes long; the limit is ",
-             AddedTokens::kLongest);
     if (type != Type::byte) continue;
     const auto byte = byte_named(piece);
     if (!byte) refuse("byte", "piece ", id, ", ", quoted(piece), ", is said to be a byte");

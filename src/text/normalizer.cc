@@ -166,6 +166,12 @@ void bytes_as_characters(AlignedText& text) {
 
 }  // namespace
 
+void refuse_growth() {
+  throw Error(
+      ErrorKind::input, "tokenizer.growth",
+      "tokenizer: the normalizer makes this text more than 16 times as long; the file is damaged or hostile");
+}
+
 void Transformer::put(char32_t code, int change) {
   if (change > 0) {
     to_.put(code, at_ == 0 ? Range{from_.base(), from_.base()} : from_.origin(at_ - 1));
@@ -190,8 +196,7 @@ Normalizer::Normalizer(const std::vector<NormalizerStep>& steps) {
   }
 }
 
-void Normalizer::apply(AlignedText& text) const {
-  const std::size_t limit = std::size_t{16} * text.size() + (std::size_t{1} << 20);
+void Normalizer::apply(AlignedText& text, std::size_t& allowance) const {
   for (const Step& step : steps_) {
     const auto visit = [&](const auto& s) {
       using T = std::decay_t<decltype(s)>;
@@ -204,13 +209,13 @@ void Normalizer::apply(AlignedText& text) const {
       } else if constexpr (std::is_same_v<T, BertCleaning>) {
         bert_clean(s, text);
       } else if constexpr (std::is_same_v<T, Replace>) {
-        replace(s, *step.finder, text, limit);
+        replace(s, *step.finder, text, allowance);
       } else if constexpr (std::is_same_v<T, Prepend>) {
         prepend(s, text);
       } else if constexpr (std::is_same_v<T, StripEnds>) {
         strip(s, text);
       } else if constexpr (std::is_same_v<T, Charsmap>) {
-        apply_charsmap(*step.charsmap, text);
+        apply_charsmap(*step.charsmap, text, allowance);
       } else if constexpr (std::is_same_v<T, NmtCleaning>) {
         nmt_clean(text);
       } else {
@@ -218,16 +223,15 @@ void Normalizer::apply(AlignedText& text) const {
       }
     };
     std::visit(visit, step.settings);
-    if (text.size() > limit)
-      throw Error(ErrorKind::input, "tokenizer.growth",
-                  "tokenizer: the normalizer makes this text more than 16 times as long; the file is damaged "
-                  "or hostile");
+    if (text.size() > allowance) refuse_growth();
   }
+  allowance -= text.size();
 }
 
 std::string Normalizer::apply(std::string_view text) const {
   AlignedText aligned(text, 0, Origins::forget);
-  apply(aligned);
+  std::size_t allowed = allowance(text.size());
+  apply(aligned, allowed);
   return std::string(aligned.text());
 }
 

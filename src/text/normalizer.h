@@ -19,8 +19,12 @@ class Normalizer {
   // Throws Error{input} for patterns and tables that cannot be used.
   explicit Normalizer(const std::vector<NormalizerStep>& steps);
 
-  // Throws Error{input} when the text would grow beyond 16 times its size and a megabyte.
-  void apply(AlignedText& text) const;
+  // Bytes that a text of this size may grow to, in all its parts together: 16 times, and a megabyte.
+  [[nodiscard]] static std::size_t allowance(std::size_t size) noexcept {
+    return 16 * size + (std::size_t{1} << 20);
+  }
+  // Takes what the text becomes out of `allowance`; throws Error{input} when it is used up.
+  void apply(AlignedText& text, std::size_t& allowance) const;
   [[nodiscard]] std::string apply(std::string_view text) const;
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
 
@@ -50,7 +54,9 @@ class Transformer {
 
 // One of Unicode's four forms.
 void apply_form(UnicodeForm form, AlignedText& text);
-// SentencePiece's table, grapheme by grapheme.
-void apply_charsmap(const CharsmapTable& table, AlignedText& text);
+// SentencePiece's table, grapheme by grapheme. Stops, with too much text, above `limit` bytes.
+void apply_charsmap(const CharsmapTable& table, AlignedText& text, std::size_t limit);
+// Throws Error{input}: the text has grown too much.
+[[noreturn]] void refuse_growth();
 
 }  // namespace headlight::text

@@ -14,6 +14,10 @@
 
 namespace headlight::text {
 
+// Bytes of a token that is looked for at every place of a text; longer ones are refused. It keeps the search
+// linear in the text whatever a file says.
+inline constexpr std::size_t kLongestToken = 1000;
+
 struct Pattern {
   std::string text;
   bool regex = false;  // else the text itself

@@ -4,6 +4,7 @@
 
 #include "core/escape.h"
 #include "text/byte_characters.h"
+#include "text/normalizer.h"
 #include "text/sentence_piece_model.h"
 #include "text/unicode.h"
 
@@ -77,6 +78,7 @@ std::size_t SentencePiece::plain_run(std::string_view bytes) const {
 }
 
 SentencePiece::Normalized SentencePiece::normalize(std::string_view bytes) const {
+  const std::size_t limit = Normalizer::allowance(bytes.size());
   Normalized out;
   std::uint32_t consumed = 0;
   const auto put = [&](std::string_view text) {
@@ -114,6 +116,7 @@ SentencePiece::Normalized SentencePiece::normalize(std::string_view bytes) const
       after_space = text.ends_with(' ');
     }
     skip(prefix.consumed);
+    if (out.text.size() > limit) refuse_growth();
     if (!parts_.remove_extra_spaces) after_space = false;
   }
   while (parts_.remove_extra_spaces && out.text.ends_with(space)) {

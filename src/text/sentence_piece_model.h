@@ -27,4 +27,15 @@ class SentencePieceModel {
                                                                             const ByteTrie& user_defined,
                                                                             TokenId unknown);
 
+[[nodiscard]] std::unique_ptr<SentencePieceModel> make_sentence_piece_unigram(const SentencePieceParts& parts,
+                                                                              TokenId unknown);
+
+// Pieces that text can become: not control symbols, the unknown one and bytes.
+[[nodiscard]] inline bool is_text(SentencePieceParts::Type type) noexcept {
+  using Type = SentencePieceParts::Type;
+  return type == Type::normal || type == Type::user_defined || type == Type::unused;
+}
+// No piece has ▁ behind another character.
+[[nodiscard]] bool can_cut_at_spaces(const SentencePieceParts& parts);
+
 }  // namespace headlight::text

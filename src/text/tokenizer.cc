@@ -93,7 +93,7 @@ bool Tokenizer::is_special(TokenId id) const noexcept { return model_->is_specia
 
 std::optional<TokenId> Tokenizer::find(SpecialRole role) const {
   static constexpr std::array<std::array<std::string_view, 6>, 5> kNames = {{
-      {"<pad>", "[PAD]", "<|pad|>", "<PAD>", "<|endoftext|>", "</s>"},
+      {"<pad>", "[PAD]", "<|pad|>", "<PAD>", "<|padding|>", "<|finetune_right_pad_id|>"},
       {"<s>", "[CLS]", "<|begin_of_text|>", "<bos>", "<|startoftext|>", "<|endoftext|>"},
       {"</s>", "[SEP]", "<|end_of_text|>", "<eos>", "<|endoftext|>", "<|im_end|>"},
       {"<unk>", "[UNK]", "<|unk|>", "<UNK>", "", ""},

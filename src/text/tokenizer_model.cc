@@ -56,8 +56,9 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
     return out;
   }
   const AlignedText whole = well_formed(text, origins);
+  std::size_t allowance = Normalizer::allowance(whole.size());
   each_part(whole, AddedTokens::Stage::original, out, [&](AlignedText part) {
-    normalizer_.apply(part);
+    normalizer_.apply(part, allowance);
     each_part(part, AddedTokens::Stage::normalized, out, [&](AlignedText inner) {
       Words words{std::move(inner), {}};
       words.ranges = {{0, words.text.size()}};

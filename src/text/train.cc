@@ -79,7 +79,8 @@ std::vector<CountedWord> count_words(const TextSource& texts, const TokenizerPar
     if (options.kind == TokenizerKind::bytes) break;  // they are known
     if (options.progress) options.progress("counting words", -1);
     Words words{well_formed(text, Origins::forget), {}};
-    normalizer.apply(words.text);
+    std::size_t allowance = Normalizer::allowance(words.text.size());
+    normalizer.apply(words.text, allowance);
     if (words.text.size() == 0) continue;
     words.ranges = {{0, words.text.size()}};
     if (!single) pre_tokenizer.apply(words);

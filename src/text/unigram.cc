@@ -10,6 +10,8 @@
 namespace headlight::text {
 namespace {
 
+// Memory for words up to this size is kept from word to word; for longer ones it is given back.
+constexpr std::uint32_t kKeptPlaces = 4096;
 constexpr double kUnknownPenalty = 10;  // below the worst token
 
 struct Best {
@@ -45,7 +47,9 @@ Unigram::Unigram(const UnigramParts& parts, Unit unit)
 void Unigram::encode(std::string_view word, std::vector<Piece>& out) const {
   constexpr TokenId kUnknown = std::numeric_limits<TokenId>::max();
   const auto size = static_cast<std::uint32_t>(word.size());
-  static thread_local std::vector<Best> best;
+  static thread_local std::vector<Best> kept;
+  std::vector<Best> large;
+  std::vector<Best>& best = size < kKeptPlaces ? kept : large;
   best.assign(size + 1, {});
   const auto offer = [&](std::uint32_t begin, std::uint32_t end, double score, TokenId id) {
     const double total = score + best[begin].score;

@@ -7,6 +7,7 @@
 #include "text/byte_trie.h"
 #include "text/train.h"
 #include "text/unicode.h"
+#include "text/unigram_lattice.h"
 
 namespace headlight::text {
 namespace {
@@ -15,16 +16,13 @@ constexpr std::size_t kLongestPiece = 16;   // characters
 constexpr std::size_t kLongestWord = 2000;  // bytes of a word that are looked at
 constexpr std::size_t kMostSeeds = 500'000;
 constexpr double kShrink = 0.75, kExpectedAtLeast = 0.5, kCoverage = 0.9995;
-constexpr double kNever = -1e30;
 
-struct Candidate {
-  std::string text;
-  double score = 0;  // log probability
-};
-
-double log_add(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b < a - 50 ? a : a + std::log1p(std::exp(b - a));
+// The part of a word that is looked at: long ones are no words.
+std::string_view start_of(std::string_view word) {
+  if (word.size() <= kLongestWord) return word;
+  std::size_t size = kLongestWord;
+  while (size > 0 && is_continuation(word[size])) --size;
+  return word.substr(0, size);
 }
 
 double digamma(double x) {
@@ -34,79 +32,6 @@ double digamma(double x) {
   const double xx = 1 / (x * x);
   return result + std::log(x) + xx * (1.0 / 24 - xx * (7.0 / 960 - xx * (31.0 / 8064)));
 }
-
-// All candidates within a word: from byte `begin` to `end`. Positions are bytes; those inside of
-// characters are never reached.
-struct Edge {
-  std::uint32_t begin = 0, end = 0, id = 0;
-};
-
-class Lattice {
- public:
-  Lattice(const ByteTrie& trie, const std::vector<Candidate>& candidates)
-      : trie_(trie), candidates_(candidates) {}
-
-  void read(std::string_view word) {
-    size_ = static_cast<std::uint32_t>(word.size());
-    edges_.clear();
-    for (std::uint32_t at = 0; at < size_; at += static_cast<std::uint32_t>(length_from(word[at]))) {
-      ByteTrie::Node node = ByteTrie::kRoot;
-      for (std::uint32_t end = at; end < size_;) {
-        if (node = trie_.step(node, word[end++]); node == ByteTrie::kNowhere) break;
-        if (trie_.value(node) != ByteTrie::kNoValue)
-          edges_.push_back({at, end, static_cast<std::uint32_t>(trie_.value(node))});
-      }
-    }
-  }
-
-  // Adds each candidate's expected count to `expected`; returns the log probability of the word.
-  double expect(double count, std::vector<double>& expected) {
-    before_.assign(size_ + 1, kNever);
-    behind_.assign(size_ + 1, kNever);
-    before_[0] = behind_[size_] = 0;
-    for (const Edge& e : edges_)
-      if (before_[e.begin] > kNever) before_[e.end] = log_add(before_[e.end], before_[e.begin] + score(e));
-    for (auto e = edges_.rbegin(); e != edges_.rend(); ++e)
-      if (behind_[e->end] > kNever)
-        behind_[e->begin] = log_add(behind_[e->begin], behind_[e->end] + score(*e));
-    const double total = before_[size_];
-    if (total <= kNever) return 0;  // characters that are not covered
-    for (const Edge& e : edges_) {
-      const double path = before_[e.begin] + score(e) + behind_[e.end] - total;
-      if (before_[e.begin] > kNever && behind_[e.end] > kNever) expected[e.id] += count * std::exp(path);
-    }
-    return total * count;
-  }
-
-  // The best way to cut the word, the whole word as one candidate excepted or not; false: there is none.
-  bool best(bool whole_allowed, std::vector<std::uint32_t>& ids, double& total) {
-    before_.assign(size_ + 1, kNever);
-    last_.assign(size_ + 1, nullptr);
-    before_[0] = 0;
-    for (const Edge& e : edges_) {
-      if (before_[e.begin] <= kNever || (!whole_allowed && e.begin == 0 && e.end == size_)) continue;
-      const double sum = before_[e.begin] + score(e);
-      if (last_[e.end] != nullptr && sum <= before_[e.end]) continue;
-      before_[e.end] = sum;
-      last_[e.end] = &e;
-    }
-    ids.clear();
-    if (size_ == 0 || last_[size_] == nullptr) return false;
-    for (std::uint32_t at = size_; at > 0; at = last_[at]->begin) ids.push_back(last_[at]->id);
-    total = before_[size_];
-    return true;
-  }
-
- private:
-  [[nodiscard]] double score(const Edge& edge) const { return candidates_[edge.id].score; }
-
-  const ByteTrie& trie_;
-  const std::vector<Candidate>& candidates_;
-  std::uint32_t size_ = 0;
-  std::vector<Edge> edges_;  // by begin, then end: every edge after those that lead to it
-  std::vector<double> before_, behind_;
-  std::vector<const Edge*> last_;
-};
 
 class UnigramTrainer {
  public:
@@ -151,9 +76,10 @@ class UnigramTrainer {
     std::vector<std::pair<std::int64_t, char32_t>> sorted;
     for (const auto& [code, count] : counts) sorted.emplace_back(-count, code);
     std::sort(sorted.begin(), sorted.end());
+    // A text in many scripts must leave room for words.
+    const std::size_t most = std::max<std::size_t>(1, wanted_ / 2);
     for (const auto& [count, code] : sorted) {
-      if (covered >= kCoverage * all || -count < options_.min_frequency || characters_.size() >= wanted_)
-        break;
+      if (covered >= kCoverage * all || -count < options_.min_frequency || characters_.size() >= most) break;
       characters_.emplace(to_utf8(code), static_cast<double>(-count));
       covered += static_cast<double>(-count);
     }
@@ -164,7 +90,7 @@ class UnigramTrainer {
   void seed() {
     std::unordered_map<std::string_view, std::int64_t> counts;
     for (const auto& [word, count] : words_) {
-      const std::string_view view = std::string_view(word).substr(0, kLongestWord);
+      const std::string_view view = start_of(word);
       for (std::size_t begin = 0; begin < view.size(); begin += length_from(view[begin])) {
         std::size_t end = begin;
         for (std::size_t n = 0; n < kLongestPiece && end < view.size(); ++n) {
@@ -222,7 +148,7 @@ class UnigramTrainer {
     Lattice lattice(tree, candidates_);
     std::vector<double> expected(candidates_.size());
     for (const auto& [word, count] : words_) {
-      lattice.read(std::string_view(word).substr(0, kLongestWord));
+      lattice.read(start_of(word));
       lattice.expect(static_cast<double>(count), expected);
     }
     std::vector<Candidate> kept;
@@ -249,7 +175,7 @@ class UnigramTrainer {
     std::vector<std::uint32_t> ids;
     double total = 0, sum = 0;
     for (const auto& [word, count] : words_) {
-      lattice.read(std::string_view(word).substr(0, kLongestWord));
+      lattice.read(start_of(word));
       if (!lattice.best(true, ids, total)) continue;
       for (const std::uint32_t id : ids) used[id] += static_cast<double>(count);
       sum += static_cast<double>(count * static_cast<std::int64_t>(ids.size()));

@@ -87,6 +87,15 @@ TEST(TokenizerJson, Ids) {  // T2
   expect_refused("model", R"({"type": "Unigram", "vocab": [["a", -1.0], ["a", -2.0]]})", "twice");
 }
 
+TEST(TokenizerJson, LongTokens) {
+  const std::string most(1000, 'a');
+  (void)parse(with("model", R"({"type": "Unigram", "vocab": [[")" + most + R"(", -1.0]]})"));
+  expect_refused("model", R"({"type": "Unigram", "vocab": [[")" + most + R"(a", -1.0]]})",
+                 "the limit is 1000");
+  expect_refused("model", R"({"type": "WordPiece", "vocab": {")" + most + R"(a": 0}})", "the limit is 1000");
+  expect_refused("added_tokens", R"([{"id": 4, "content": ")" + most + R"(a"}])", "the limit is 1000");
+}
+
 TEST(TokenizerJson, Merges) {  // T4
   const std::string vocab = R"({"a": 0, "b": 1, "ab": 2})";
   expect_refused("model", bpe(vocab, R"([["a", "x"]])"), "\"x\", which is not in the vocabulary");
@@ -123,7 +132,9 @@ TEST(TokenizerJson, PatternsAndSteps) {  // T6 to T9
   expect_refused("pre_tokenizer", R"({"type": "Telepathy"})", "\"Telepathy\" is not supported");
   expect_refused("normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "A=!"})", "base64");
   expect_refused("normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "A!"})", "base64");
-  expect_refused("decoder", R"({"type": "Strip", "content": "", "start": 1, "stop": 0})", "strips nothing");
+  expect_refused("decoder", R"({"type": "Strip", "content": "", "start": 1, "stop": 0})", "one character");
+  expect_refused("pre_tokenizer", R"({"type": "Metaspace", "replacement": "__"})", "one character");
+  expect_refused("pre_tokenizer", R"({"type": "CharDelimiterSplit", "delimiter": ""})", "one character");
   std::string many = R"({"type": "Sequence", "normalizers": [)", deep;
   for (int i = 0; i < 300; ++i) many += std::string(i > 0 ? ", " : "") + R"({"type": "NFC"})";
   expect_refused("normalizer", many + "]}", "the limit is 256");

@@ -26,7 +26,8 @@ Replace replacing(const char* from, const char* to) {
 Strings words(const std::vector<PreTokenizerStep>& steps, std::string_view text,
               const std::vector<NormalizerStep>& normalizer = {}) {
   AlignedText aligned(text, 0, Origins::track);
-  Normalizer(normalizer).apply(aligned);
+  std::size_t allowance = Normalizer::allowance(text.size());
+  Normalizer(normalizer).apply(aligned, allowance);
   Words found{std::move(aligned), {}};
   found.ranges = {{0, found.text.size()}};
   PreTokenizer(steps).apply(found);
@@ -125,6 +126,21 @@ TEST(Normalizer, GrowthIsLimited) {
                "tokenizer.growth", "16 times");
 }
 
+TEST(Normalizer, GrowthIsLimitedForAllPartsTogether) {
+  TokenizerParts parts;
+  parts.normalizer.assign(15, replacing("a", "aa"));
+  parts.added = {{.id = 0, .content = "<s>"}};
+  WordLevelParts words;
+  words.vocab.add("<s>", 0);
+  words.unknown = "<s>";
+  parts.model = std::move(words);
+  const Tokenizer tokenizer = make_tokenizer(std::move(parts));
+  EXPECT_EQ(tokenizer.encode("a<s>a").size(), 3U);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a<s>";
+  expect_error([&] { (void)tokenizer.encode(many); }, ErrorKind::input, "tokenizer.growth", "16 times");
+}
+
 Strings parts(const std::vector<AddedToken>& tokens, std::string_view text) {
   const AddedTokens added(tokens, [](std::string_view content) { return std::string(content); });
   std::vector<AddedTokens::Part> found;
@@ -157,7 +173,7 @@ TEST(AddedTokens, StripAndSingleWord) {
 }
 
 TEST(AddedTokens, TooLongIsRefused) {
-  const AddedToken token{.id = 0, .content = std::string(AddedTokens::kLongest + 1, 'a')};
+  const AddedToken token{.id = 0, .content = std::string(kLongestToken + 1, 'a')};
   expect_error([&] { (void)parts({token}, "a"); }, ErrorKind::input, "tokenizer.added", "1001 bytes");
 }
 

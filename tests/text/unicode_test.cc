@@ -2,7 +2,11 @@
 #include "text/unicode.h"
 
 #include <gtest/gtest.h>
+#include <utf8proc.h>
 
+#include <cstdlib>
+
+#include "support/random.h"
 #include "text/normalizer.h"
 
 namespace headlight::text {
@@ -83,6 +87,35 @@ TEST(UnicodeForms, KnownAnswers) {
   EXPECT_EQ(normalized(UnicodeForm::nfc, "\u0958"), "\u0915\u093C");  // excluded from composition
   EXPECT_EQ(normalized(UnicodeForm::nfc, "\u0344"), "\u0308\u0301");
   EXPECT_EQ(normalized(UnicodeForm::nfc, "\u212B"), "\u00C5");
+}
+
+// utf8proc does whole strings without saying where characters come from: another way to the same text.
+TEST(UnicodeForms, AnyTextAsUtf8procHasIt) {
+  const std::vector<char32_t> alphabet = {
+      'a',   'e',   'q',   U'é',  U'Å',  U'ﬁ',  U'ẛ',  U'한', 0x1112, 0x1161,  0x11AB, 0x300, 0x301,  0x302,
+      0x310, 0x323, 0x327, 0x328, 0x344, 0x345, 0x915, 0x93C, 0x958,  0x1D15E, 0xFDFA, U'½',  0x3099, U'か'};
+  const std::vector<std::pair<UnicodeForm, int>> forms = {
+      {UnicodeForm::nfc, UTF8PROC_COMPOSE},
+      {UnicodeForm::nfd, UTF8PROC_DECOMPOSE},
+      {UnicodeForm::nfkc, UTF8PROC_COMPOSE | UTF8PROC_COMPAT},
+      {UnicodeForm::nfkd, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT}};
+  headlight::testing::Random random(2);
+  for (int round = 0; round < 5000; ++round) {
+    std::string text;
+    for (std::int64_t n = random.below(8); n > 0; --n)
+      append(text,
+             alphabet[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(alphabet.size())))]);
+    for (const auto& [form, options] : forms) {
+      utf8proc_uint8_t* whole = nullptr;
+      const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                 static_cast<utf8proc_ssize_t>(text.size()), &whole,
+                                                 static_cast<utf8proc_option_t>(options | UTF8PROC_STABLE));
+      ASSERT_GE(size, 0);
+      const std::string expected(reinterpret_cast<const char*>(whole), static_cast<std::size_t>(size));
+      std::free(whole);
+      ASSERT_EQ(normalized(form, text), expected) << text;
+    }
+  }
 }
 
 TEST(UnicodeForms, ALongRunOfMarksTakesNoSquareOfTime) {
