@@ -85,6 +85,7 @@ class RelativeBias {
   Parameter table;  // [bucket, head]
 
  private:
+  [[nodiscard]] std::vector<Index> buckets(Index first, Index queries, Index keys) const;
   RelativeBiasConfig config_;
 };
 

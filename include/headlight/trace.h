@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "headlight/attention.h"
 #include "headlight/context.h"
@@ -48,6 +50,33 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_attention(const AttentionEvent& /*event*/) {}
   virtual void on_residual(const ResidualEvent& /*event*/) {}
+};
+
+// Keeps weight matrices of what it is asked for: everything unless a field says less.
+struct RecordOptions {
+  std::optional<Part> part = std::nullopt;
+  std::optional<int> layer = std::nullopt;
+  std::optional<Index> head = std::nullopt;
+  Index sequence = 0;
+};
+class AttentionRecorder : public Observer {
+ public:
+  struct Entry {
+    Part part;
+    int layer;
+    Index head;
+    Tensor weights;  // [query, key]
+  };
+
+  explicit AttentionRecorder(const RecordOptions& options = {}) : options_(options) {}
+  void on_attention(const AttentionEvent& event) override;
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  // The last one recorded of this place; throws Error{usage} when there is none.
+  [[nodiscard]] const Tensor& weights(Part part, int layer, Index head) const;
+
+ private:
+  RecordOptions options_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace headlight

@@ -158,7 +158,7 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
     double sum = 0;
     for (Index s = 0; s < problem.sequences; ++s) {
       const Sequence sequence = problem.sequence(s);
-      for (Index i = 0; i < sequence.q_len; ++i) {
+      for (Index i = 0; i < sequence.q_len && !std::isnan(sum); ++i) {
         const Index token = sequence.q_start + i;
         const double lse = saved.lse.at(sequence.batch, head, token);
         if (problem.keys_for(sequence, i).size() == 0 || lse == -std::numeric_limits<double>::infinity())

@@ -131,11 +131,15 @@ void add_bench(CLI::App& program) {
        .examples = "  headlight bench\n"
                    "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
                    "  headlight bench --threads 1,2 --json bench.json\n"
+                   "  headlight bench --only train\n"
                    "  headlight bench --only tiny --json -\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
   for (const measure::Workload& workload : measure::workloads())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", workload.name);
+  for (const measure::Workload& workload : measure::step_workloads())
+    names += fmt::format(", {}", workload.name);
+  names += ", train (the last three)";
   for (const measure::MemoryCase& what : measure::memory_cases()) names += fmt::format(", {}", what.name);
   command
       ->add_option_function<std::string>(
@@ -153,6 +157,7 @@ void add_bench(CLI::App& program) {
           "SIMD target: auto, scalar, sse4, avx2, avx512, neon")
       ->type_name("NAME");
   add_json(*command, settings->json);
+  keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });
 }
 

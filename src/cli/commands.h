@@ -25,7 +25,14 @@ struct Spoken {
 [[nodiscard]] std::unique_ptr<CLI::App> make_program();
 [[nodiscard]] Spoken run(CLI::App& program, int argc, const char* const* argv);
 
+// What a command's options write into lives as long as the command, whatever becomes of its callback.
+template <class Settings>
+void keep_alive(CLI::App& command, const std::shared_ptr<Settings>& settings) {
+  command.preparse_callback([settings](std::size_t /*arguments*/) {});
+}
+
 void add_compute(CLI::App& program);
+void add_show(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);

@@ -323,6 +323,7 @@ void add_compute(CLI::App& program) {
   add_gradients(*command, *settings);
   add_rules(*command, *settings);
   add_arithmetic(*command, *settings);
+  keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });
 }
 

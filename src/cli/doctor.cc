@@ -140,6 +140,7 @@ void add_doctor(CLI::App& program) {
                                         "  headlight doctor --json -\n"});
   const auto target = std::make_shared<JsonTarget>();
   add_json(*command, *target);
+  keep_alive(*command, target);
   command->callback([target] { run(*target); });
 }
 

@@ -93,6 +93,7 @@ void add_explain(CLI::App& program) {
   add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
   add_switch(*command, "--json", s->json, "All numbers, for scripts");
   add_color(*command, s->color);
+  keep_alive(*command, s);
   command->callback([s] { run(*s); });
 }
 

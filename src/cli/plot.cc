@@ -127,6 +127,7 @@ void add_plot(CLI::App& program) {
                        "What to draw over the steps");
   add_text(*command, "--title", settings->title, "The heading (default: the runs' names)");
   add_switch(*command, "--force", settings->force, "Replace the picture when it exists");
+  keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });
 }
 

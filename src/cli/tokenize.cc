@@ -78,6 +78,7 @@ void add_tokenize(CLI::App& program) {
   add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the texts");
   add_path(*command, "FILE", s->file, "The input, plain or .gz (default: standard input)");
   add_color(*command, s->color);
+  keep_alive(*command, s);
   command->callback([s] { run(*s); });
 }
 

@@ -100,6 +100,7 @@ void add_tokenizer_encode(CLI::App& tokenizer) {
   add_switch(*command, "--json", s->json, "Ids, tokens, offsets in characters and the text again, as JSON");
   add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the text");
   add_color(*command, s->color);
+  keep_alive(*command, s);
   command->callback([s] { run_encode(*s); });
 }
 
@@ -115,6 +116,7 @@ void add_tokenizer_decode(CLI::App& tokenizer) {
   add_tokenizer_path(*command, s->tokenizer);
   command->add_option("ID", s->ids, "Ids, with spaces or commas between (default: from standard input)");
   add_switch(*command, "--no-special", s->no_special, "Leave special tokens out of the text");
+  keep_alive(*command, s);
   command->callback([s] { run_decode(*s); });
 }
 

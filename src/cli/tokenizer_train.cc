@@ -190,6 +190,7 @@ void add_tokenizer_train(CLI::App& tokenizer) {
       ->required()
       ->type_name("DIR");
   add_switch(*command, "--force", s->force, "Replace an existing tokenizer.json (else: exit code 4)");
+  keep_alive(*command, s);
   command->callback([s] { run(*s); });
 }
 

@@ -136,6 +136,7 @@ void add_train(CLI::App& program) {
   add_switch(*command, "--allow-data-change", settings->allow_data_change,
              "Go on although a data file has changed since the checkpoint");
   add_color(*command, settings->color);
+  keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });
 }
 

@@ -131,11 +131,12 @@ std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const Term
     }
   }
   if (style.legend) {
-    out += legend_text(style, {.is_signed = any_signed, .has_masked = masked});
+    out += legend_text(style,
+                       {.is_signed = any_signed, .has_masked = masked, .masked_words = maps[0].masked_words});
     out += concat("rows: ", maps[0].row_axis, ", columns: ", maps[0].column_axis, "\n");
   }
   if (columns > layout.width) out += "Pooled to fit: each cell is the largest weight of its block.\n";
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 std::string compared_maps_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style) {

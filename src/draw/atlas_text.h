@@ -11,9 +11,11 @@ namespace headlight::draw {
 
 // `in_row` maps stand in a row when they fit: the heads of a layer. As a table: a line for each map with its
 // largest weight.
-[[nodiscard]] std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const TerminalStyle& style);
+[[nodiscard]] std::string atlas_text(std::span<const WeightMap> maps, Index in_row,
+                                     const TerminalStyle& style);
 
 // Two maps of one shape and what changed from the first to the second.
-[[nodiscard]] std::string compared_maps_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style);
+[[nodiscard]] std::string compared_maps_text(const WeightMap& a, const WeightMap& b,
+                                             const TerminalStyle& style);
 
 }  // namespace headlight::draw

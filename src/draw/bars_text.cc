@@ -59,7 +59,7 @@ std::string bar_line(const WeightMap& map, Index column, int label, const Termin
   line.text(left_aligned(shown(key(map, column)), label));
   if (!map.sees(0, column)) {
     line.text(style.look == Look::table ? "       -" : "       -  ");
-    if (style.look != Look::table) line.text("not visible", dim_code(style));
+    if (style.look != Look::table) line.text(map.masked_words, dim_code(style));
     return line.finish();
   }
   const double x = map.weight(0, column);
@@ -129,7 +129,7 @@ std::string bars_text(const WeightMap& map, const TerminalStyle& style, Index mo
     out += concat(std::string(kIndent, ' '), left_aligned(concat(left_out, others), label),
                   fmt::format("  {:.4f}\n", rest));
   }
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 std::string top_keys_text(std::span<const WeightMap> maps, Index most, const TerminalStyle& style) {
@@ -149,7 +149,7 @@ std::string top_keys_text(std::span<const WeightMap> maps, Index most, const Ter
     }
     out += line.finish();
   }
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 std::string compared_bars_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style) {
@@ -187,7 +187,7 @@ std::string compared_bars_text(const WeightMap& a, const WeightMap& b, const Ter
     }
     out += line.finish();
   }
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 }  // namespace headlight::draw

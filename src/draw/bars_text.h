@@ -13,10 +13,12 @@ namespace headlight::draw {
 [[nodiscard]] std::string bars_text(const WeightMap& map, const TerminalStyle& style, Index most = 0);
 
 // The keys that each map's first row looks at most, a line for each map: "2.5  animal 0.41  street 0.22".
-[[nodiscard]] std::string top_keys_text(std::span<const WeightMap> maps, Index most, const TerminalStyle& style);
+[[nodiscard]] std::string top_keys_text(std::span<const WeightMap> maps, Index most,
+                                        const TerminalStyle& style);
 
 // The same query twice: both weights and a bar for the signed difference. One row each, equal keys.
-[[nodiscard]] std::string compared_bars_text(const WeightMap& a, const WeightMap& b, const TerminalStyle& style);
+[[nodiscard]] std::string compared_bars_text(const WeightMap& a, const WeightMap& b,
+                                             const TerminalStyle& style);
 
 // The columns of a row that can be seen, by falling weight; equal ones from left to right.
 [[nodiscard]] std::vector<Index> keys_by_weight(const WeightMap& map, Index row);

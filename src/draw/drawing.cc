@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/concat.h"
+#include "core/escape.h"
 #include "draw/drawing_writers.h"
 #include "draw/typesetter.h"
 #include "headlight/error.h"
@@ -13,6 +14,14 @@ namespace {
 constexpr double kMostPixels = 30000;  // on a side; Cairo's own limit is 32,767
 
 }  // namespace
+
+PictureFormat picture_format(std::string_view path) {
+  if (path.ends_with(".png")) return PictureFormat::png;
+  if (path.ends_with(".svg")) return PictureFormat::svg;
+  if (path.ends_with(".pdf")) return PictureFormat::pdf;
+  throw Error(ErrorKind::usage, "draw.format",
+              concat(escaped(path), ": a picture's name ends in .png, .svg or .pdf"));
+}
 
 std::vector<Segment> hatch_lines(const Box& box, double distance) {
   std::vector<Segment> lines;
@@ -41,9 +50,10 @@ Box cell_box(const CellsItem& cells, Index row, Index column, double overlap) {
 std::string encoded(const Drawing& drawing, PictureFormat format, double dpi) {
   const double side = std::max(drawing.width, drawing.height) * (format == PictureFormat::png ? dpi / 72 : 1);
   if (!(side <= kMostPixels)) {
-    throw Error(ErrorKind::resource, "draw.size",
-                concat("the figure would be ", std::llround(side), format == PictureFormat::png ? " pixels" : " points",
-                       " long; the limit is ", kMostPixels));
+    throw Error(
+        ErrorKind::resource, "draw.size",
+        concat("the figure would be ", std::llround(side),
+               format == PictureFormat::png ? " pixels" : " points", " long; the limit is ", kMostPixels));
   }
   switch (format) {
     case PictureFormat::png: return png_of(drawing, dpi);

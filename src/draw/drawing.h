@@ -28,7 +28,7 @@ enum class Anchor : std::uint8_t { left, middle, right };
 
 struct TextLook {
   double size = 8;  // points
-  Rgb color;
+  Rgb color = {};
   bool bold = false;
   bool operator==(const TextLook&) const = default;
 };
@@ -46,13 +46,21 @@ struct TextItem {
 struct RectangleItem {
   Box box;
   Rgb fill;
+  double alpha = 1;
+};
+
+struct DotItem {
+  Point center;
+  double radius = 1;
+  Rgb fill;
 };
 
 struct LineItem {
   std::vector<Point> points;
   Rgb color;
   double width = 0.5;
-  std::vector<double> dashes;  // none: solid
+  double alpha = 1;
+  std::vector<double> dashes = {};  // none: solid
 };
 
 // Cells of one size, row after row; one without a colour is left as it is.
@@ -71,13 +79,18 @@ struct HatchItem {
   double distance = 2.4, width = 0.4;
 };
 
-using DrawingItem = std::variant<RectangleItem, LineItem, CellsItem, HatchItem, TextItem>;
+// What follows is seen inside the box only; without a box, everywhere again.
+struct ClipItem {
+  std::optional<Box> box;
+};
+
+using DrawingItem = std::variant<RectangleItem, DotItem, LineItem, CellsItem, HatchItem, ClipItem, TextItem>;
 
 struct Drawing {
   double width = 0, height = 0;
   Rgb background{255, 255, 255};
-  std::string title;  // for programs that read it aloud, and the PDF's properties
-  std::vector<DrawingItem> items;
+  std::string title = {};  // for programs that read it aloud, and the PDF's properties
+  std::vector<DrawingItem> items = {};
 
   template <class Item>
   void add(Item item) {
@@ -86,12 +99,14 @@ struct Drawing {
 };
 
 enum class PictureFormat : std::uint8_t { png, svg, pdf };
+// By the file name's end. Throws Error{usage} that lists the known ones.
+[[nodiscard]] PictureFormat picture_format(std::string_view path);
 
 // The file's bytes. `dpi` is the PNG's resolution; the others have none. Throws Error{resource} when the
 // picture would be too large, Error{file} when the fonts are missing.
 [[nodiscard]] std::string encoded(const Drawing& drawing, PictureFormat format, double dpi = 300);
 
-// Texts on the canvas with characters that no font of this machine has: they are drawn as boxes.
+// Texts on it with characters that no font of this machine has: they are drawn as boxes.
 [[nodiscard]] std::vector<std::string> texts_without_glyphs(const Drawing& drawing);
 
 inline constexpr double kPointsPerMillimetre = 72 / 25.4;

@@ -3,9 +3,9 @@
 #include <cairo/cairo-pdf.h>
 #include <cairo/cairo.h>
 
-#include <array>
 #include <cmath>
 #include <memory>
+#include <numbers>
 
 #include "core/concat.h"
 #include "draw/pango_text.h"
@@ -26,15 +26,20 @@ using Cairo = std::unique_ptr<cairo_t, FreeCairo>;
 
 void expect_success(cairo_status_t status) {
   if (status == CAIRO_STATUS_SUCCESS) return;
-  throw Error(ErrorKind::resource, "draw.cairo", concat("the figure could not be drawn: ", cairo_status_to_string(status)));
+  throw Error(ErrorKind::resource, "draw.cairo",
+              concat("the figure could not be drawn: ", cairo_status_to_string(status)));
 }
 
 cairo_status_t append_bytes(void* out, const unsigned char* data, unsigned int size) {
-  static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(data), size);
-  return CAIRO_STATUS_SUCCESS;
+  try {
+    static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(data), size);
+    return CAIRO_STATUS_SUCCESS;
+  } catch (...) { return CAIRO_STATUS_NO_MEMORY; }  // Cairo is C: nothing may fly through it
 }
 
-void set_color(cairo_t* cr, Rgb c) { cairo_set_source_rgb(cr, c.r / 255.0, c.g / 255.0, c.b / 255.0); }
+void set_color(cairo_t* cr, Rgb c, double alpha = 1) {
+  cairo_set_source_rgba(cr, c.r / 255.0, c.g / 255.0, c.b / 255.0, alpha);
+}
 
 // On pixels, edges go to the nearest pixel border: every pixel of a cell has the cell's colour exactly.
 enum class Edges { exact, pixels };
@@ -53,11 +58,25 @@ class Painter {
  public:
   Painter(cairo_t* cr, Edges edges) : cr_(cr), edges_(edges), context_(pango_context()) {}
 
-  void operator()(const RectangleItem& item) { fill(item.box, item.fill); }
+  void operator()(const RectangleItem& item) { fill(item.box, item.fill, item.alpha); }
+
+  void operator()(const DotItem& item) {
+    set_color(cr_, item.fill);
+    cairo_new_path(cr_);
+    cairo_arc(cr_, item.center.x, item.center.y, item.radius, 0, 2 * std::numbers::pi);
+    cairo_fill(cr_);
+  }
+
+  void operator()(const ClipItem& item) {
+    cairo_reset_clip(cr_);
+    if (!item.box) return;
+    cairo_rectangle(cr_, item.box->x, item.box->y, item.box->width, item.box->height);
+    cairo_clip(cr_);
+  }
 
   void operator()(const LineItem& item) {
     if (item.points.empty()) return;
-    set_color(cr_, item.color);
+    set_color(cr_, item.color, item.alpha);
     cairo_set_line_width(cr_, item.width);
     cairo_set_line_join(cr_, CAIRO_LINE_JOIN_ROUND);
     cairo_set_dash(cr_, item.dashes.data(), static_cast<int>(item.dashes.size()), 0);
@@ -98,17 +117,21 @@ class Painter {
     const double width = pango_width(layout.get());
     cairo_save(cr_);
     cairo_translate(cr_, item.at.x, item.at.y);
-    cairo_rotate(cr_, -item.degrees * 3.14159265358979323846 / 180);
-    cairo_move_to(cr_, item.anchor == Anchor::left ? 0 : item.anchor == Anchor::middle ? -width / 2 : -width, 0);
+    cairo_rotate(cr_, -item.degrees * std::numbers::pi / 180);
+    cairo_move_to(cr_,
+                  item.anchor == Anchor::left     ? 0
+                  : item.anchor == Anchor::middle ? -width / 2
+                                                  : -width,
+                  0);
     set_color(cr_, item.look.color);
     pango_cairo_show_layout_line(cr_, pango_layout_get_line_readonly(layout.get(), 0));
     cairo_restore(cr_);
   }
 
  private:
-  void fill(const Box& exact, Rgb color) {
+  void fill(const Box& exact, Rgb color, double alpha = 1) {
     const Box box = edges_ == Edges::pixels ? snapped(cr_, exact) : exact;
-    set_color(cr_, color);
+    set_color(cr_, color, alpha);
     cairo_rectangle(cr_, box.x, box.y, box.width, box.height);
     cairo_fill(cr_);
   }
@@ -132,8 +155,8 @@ Surface bitmap_of(const CellsItem& cells) {
       const auto& color = cells.colors[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +
                                        static_cast<std::size_t>(column)];
       pixels[column] = !color ? 0U
-                              : 0xFF000000U | (std::uint32_t{color->r} << 16) | (std::uint32_t{color->g} << 8) |
-                                    std::uint32_t{color->b};
+                              : 0xFF000000U | (std::uint32_t{color->r} << 16) |
+                                    (std::uint32_t{color->g} << 8) | std::uint32_t{color->b};
     }
   }
   cairo_surface_mark_dirty(surface.get());
@@ -145,7 +168,8 @@ void Painter::draw_bitmap(const CellsItem& item) {
   const Box box = edges_ == Edges::pixels ? snapped(cr_, item.box) : item.box;
   cairo_save(cr_);
   cairo_translate(cr_, box.x, box.y);
-  cairo_scale(cr_, box.width / static_cast<double>(item.columns), box.height / static_cast<double>(item.rows));
+  cairo_scale(cr_, box.width / static_cast<double>(item.columns),
+              box.height / static_cast<double>(item.rows));
   cairo_set_source_surface(cr_, surface.get(), 0, 0);
   cairo_pattern_set_filter(cairo_get_source(cr_), CAIRO_FILTER_NEAREST);
   cairo_rectangle(cr_, 0, 0, static_cast<double>(item.columns), static_cast<double>(item.rows));
@@ -171,8 +195,11 @@ std::string png_bytes(cairo_surface_t* surface) {
 
 std::string png_of(const Drawing& drawing, double dpi) {
   const double scale = dpi / 72;
-  const auto pixels = [&](double points) { return std::max(1, static_cast<int>(std::lround(points * scale))); };
-  const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels(drawing.width), pixels(drawing.height)));
+  const auto pixels = [&](double points) {
+    return std::max(1, static_cast<int>(std::lround(points * scale)));
+  };
+  const Surface surface(
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels(drawing.width), pixels(drawing.height)));
   expect_success(cairo_surface_status(surface.get()));
   const Cairo cr(cairo_create(surface.get()));
   cairo_scale(cr.get(), scale, scale);

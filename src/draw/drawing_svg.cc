@@ -53,17 +53,34 @@ std::string base64(std::string_view bytes) {
 
 class SvgWriter {
  public:
-  void operator()(const RectangleItem& item) { rectangle(item.box, item.fill); }
+  void operator()(const RectangleItem& item) { rectangle(item.box, item.fill, item.alpha); }
+
+  void operator()(const DotItem& item) {
+    out_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\"/>\n", number(item.center.x),
+                        number(item.center.y), number(item.radius), hex(item.fill));
+  }
+
+  void operator()(const ClipItem& item) {
+    if (clipped_) out_ += "</g>\n";
+    clipped_ = item.box.has_value();
+    if (!clipped_) return;
+    ++clips_;
+    out_ += fmt::format(
+        "<clipPath id=\"clip{0}\"><rect x=\"{1}\" y=\"{2}\" width=\"{3}\" height=\"{4}\"/></clipPath>\n"
+        "<g clip-path=\"url(#clip{0})\">\n",
+        clips_, number(item.box->x), number(item.box->y), number(item.box->width), number(item.box->height));
+  }
 
   void operator()(const LineItem& item) {
     out_ += "<polyline points=\"";
     for (const Point& point : item.points) out_ += fmt::format("{},{} ", number(point.x), number(point.y));
     if (!item.points.empty()) out_.pop_back();
-    out_ += fmt::format("\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"", hex(item.color),
-                        number(item.width));
+    out_ += fmt::format("\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"",
+                        hex(item.color), number(item.width));
+    if (item.alpha < 1) out_ += fmt::format(" stroke-opacity=\"{}\"", number(item.alpha));
     if (!item.dashes.empty()) {
       out_ += " stroke-dasharray=\"";
-      for (const double dash : item.dashes) out_ += number(dash) + " ";
+      for (const double dash : item.dashes) out_.append(number(dash)).append(" ");
       out_.back() = '"';
     }
     out_ += "/>\n";
@@ -96,7 +113,8 @@ class SvgWriter {
                             number(line.to.y));
       }
     }
-    out_ += fmt::format("\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"/>\n", hex(item.color), number(item.width));
+    out_ += fmt::format("\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"/>\n", hex(item.color),
+                        number(item.width));
   }
 
   void operator()(const TextItem& item) {
@@ -112,19 +130,27 @@ class SvgWriter {
       out_ += fmt::format(" text-anchor=\"{}\"", item.anchor == Anchor::middle ? "middle" : "end");
     }
     // Where the font is another one, the text is stretched to the length that was reserved for it.
-    out_ += fmt::format(" font-size=\"{}\" fill=\"{}\"{} textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>\n",
-                        number(item.look.size), hex(item.look.color), item.look.bold ? " font-weight=\"bold\"" : "",
-                        number(typesetter_.width(item.text, item.look)), xml(item.text));
+    out_ += fmt::format(
+        " font-size=\"{}\" fill=\"{}\"{} textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>\n",
+        number(item.look.size), hex(item.look.color), item.look.bold ? " font-weight=\"bold\"" : "",
+        number(typesetter_.width(item.text, item.look)), xml(item.text));
   }
 
-  [[nodiscard]] std::string take() { return std::move(out_); }
+  [[nodiscard]] std::string take() {
+    if (clipped_) out_ += "</g>\n";
+    return std::move(out_);
+  }
 
  private:
-  void rectangle(const Box& box, Rgb fill) {
-    out_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", number(box.x), number(box.y),
-                        number(box.width), number(box.height), hex(fill));
+  void rectangle(const Box& box, Rgb fill, double alpha = 1) {
+    out_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"", number(box.x),
+                        number(box.y), number(box.width), number(box.height), hex(fill));
+    if (alpha < 1) out_ += fmt::format(" fill-opacity=\"{}\"", number(alpha));
+    out_ += "/>\n";
   }
   std::string out_;
+  bool clipped_ = false;
+  int clips_ = 0;
   Typesetter typesetter_;
 };
 
@@ -134,11 +160,13 @@ std::string svg_of(const Drawing& drawing) {
   SvgWriter writer;
   for (const DrawingItem& item : drawing.items) std::visit(writer, item);
   return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}mm\" height=\"{1}mm\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}mm\" height=\"{1}mm\" viewBox=\"0 0 {2} {3}\" "
+      "role=\"img\" "
       "font-family=\"{4}, Verdana, sans-serif\" xml:space=\"preserve\">\n<title>{5}</title>\n"
       "<rect width=\"{2}\" height=\"{3}\" fill=\"{6}\"/>\n{7}</svg>\n",
-      number(drawing.width / kPointsPerMillimetre), number(drawing.height / kPointsPerMillimetre), number(drawing.width),
-      number(drawing.height), kFontFamily, xml(drawing.title), hex(drawing.background), writer.take());
+      number(drawing.width / kPointsPerMillimetre), number(drawing.height / kPointsPerMillimetre),
+      number(drawing.width), number(drawing.height), kFontFamily, xml(drawing.title), hex(drawing.background),
+      writer.take());
 }
 
 }  // namespace headlight::draw

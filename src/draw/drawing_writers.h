@@ -1,4 +1,4 @@
-// The Cairo side of a canvas: PNG and PDF.
+// A drawing as bytes: PNG and PDF by Cairo, SVG by our own hand.
 #pragma once
 
 #include <string>

@@ -106,8 +106,7 @@ void append_labels(TerminalLine& line, const WeightMap& map, Index number, const
 
 std::string axis_line(const WeightMap& map, const Layout& layout, const TerminalStyle& style) {
   TerminalLine line;
-  line.text(shortened(concat(map.row_axis, style.pick(" ↓", " v")), std::max(14, layout.columns.left - 1)),
-            dim_code(style));
+  line.text(concat(map.row_axis, style.pick(" ↓", " v")), dim_code(style));
   line.text("  ");
   line.advance_to(layout.columns.left);
   line.text(concat(map.column_axis, style.pick(" →", " ->")), dim_code(style));
@@ -173,10 +172,12 @@ std::string heat_map_text(const WeightMap& original, const TerminalStyle& asked)
     out += line.finish();
   }
   if (style.legend) {
-    out.append("\n").append(legend_text(style, {.is_signed = map.is_signed, .has_masked = map.has_masked()}));
+    out.append("\n").append(legend_text(
+        style,
+        {.is_signed = map.is_signed, .has_masked = map.has_masked(), .masked_words = map.masked_words}));
   }
   if (layout.columns.form == LabelForm::numbered) out += key_of_numbers(map, style);
-  return out + note;
+  return in_glyphs(out + note, style);
 }
 
 }  // namespace headlight::draw

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kBarColumns = 40;
 
-std::string masked_words(const TerminalStyle& style) {
-  return concat(masked_glyph(style), masked_glyph(style), " not visible");
+std::string masked_item(const TerminalStyle& style, const LegendParts& parts) {
+  return concat(masked_glyph(style), masked_glyph(style), " ", parts.masked_words);
 }
 
 std::string scale_words(const TerminalStyle& style) {
@@ -49,7 +49,7 @@ std::string color_bar(const TerminalStyle& style, const LegendParts& parts) {
   }
   if (parts.has_masked) {
     ticks.advance_to(start + cells + 2);
-    ticks.text(masked_words(style), dim_code(style));
+    ticks.text(masked_item(style, parts), dim_code(style));
   }
   return bar.finish() + ticks.finish();
 }
@@ -68,7 +68,7 @@ std::string shade_list(const TerminalStyle& style, const LegendParts& parts) {
     const std::string glyph = level == 0 ? "' '" : concat(sign, shade(style, level));
     items.push_back(concat(glyph, " ", bound(level), style.pick("–", "-"), bound(level + 1)));
   }
-  if (parts.has_masked) items.push_back(masked_words(style));
+  if (parts.has_masked) items.push_back(masked_item(style, parts));
   const std::string name = concat(quantity(parts.is_signed), "  ");
   return concat(std::string(static_cast<std::size_t>(parts.indent), ' '), name,
                 flowed(items, style.width, parts.indent + display_width(name)), "\n");

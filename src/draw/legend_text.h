@@ -10,6 +10,7 @@ namespace headlight::draw {
 struct LegendParts {
   bool is_signed = false;
   bool has_masked = false;  // say how a cell looks that the query cannot see
+  std::string masked_words = "not visible";
   int indent = 0;
 };
 [[nodiscard]] std::string legend_text(const TerminalStyle& style, const LegendParts& parts);

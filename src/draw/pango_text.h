@@ -19,7 +19,8 @@ using PangoLayoutPointer = std::unique_ptr<PangoLayout, Unref>;
 // Without hinting: text has the same size at every resolution. Throws Error{file} without the fonts.
 [[nodiscard]] PangoContextPointer pango_context();
 // One line of text; `look.size` is in the units of whatever it is drawn on.
-[[nodiscard]] PangoLayoutPointer pango_line(PangoContext* context, std::string_view text, const TextLook& look);
+[[nodiscard]] PangoLayoutPointer pango_line(PangoContext* context, std::string_view text,
+                                            const TextLook& look);
 [[nodiscard]] double pango_width(PangoLayout* layout);
 
 }  // namespace headlight::draw

@@ -32,10 +32,10 @@ std::vector<Tick> scale_ticks(const ColorScale& scale) {
   std::vector<Tick> ticks;
   for (const double share : shares(scale.transfer, scale.is_signed)) {
     const double value = share * scale.top;
-    std::string text = short_number(value);
-    // All that is smaller has the same colour.
-    if (scale.transfer == Transfer::logarithm && !scale.is_signed && ticks.empty()) text.insert(0, "≤");
-    if (scale.is_signed && value > 0) text.insert(0, "+");
+    // All that is smaller than the logarithm's first tick has the same colour.
+    const bool floor = scale.transfer == Transfer::logarithm && !scale.is_signed && ticks.empty();
+    const std::string_view sign = floor ? "≤" : scale.is_signed && value > 0 ? "+" : "";
+    std::string text = fmt::format("{}{}", sign, short_number(value));
     ticks.push_back({scale.place(value), std::move(text)});
   }
   return ticks;

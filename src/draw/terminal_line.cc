@@ -27,6 +27,14 @@ Paint ink_on(const Paint& ground) {
   return {ink, ink == Rgb{} ? 16 : 231};
 }
 
+std::string in_glyphs(std::string text, const TerminalStyle& style) {
+  constexpr std::string_view cut = "…";
+  if (style.unicode()) return text;
+  for (std::size_t at = 0; (at = text.find(cut, at)) != std::string::npos;)
+    text.replace(at, cut.size(), 1, '~');
+  return text;
+}
+
 std::string_view bold_code(const TerminalStyle& style) noexcept { return style.colored() ? "1" : ""; }
 std::string_view dim_code(const TerminalStyle& style) noexcept { return style.colored() ? "2" : ""; }
 

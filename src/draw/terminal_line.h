@@ -40,6 +40,9 @@ class TerminalLine {
   std::size_t spaces_ = 0;  // held back until something follows
 };
 
+// The cut marks "…" of labels as "~" where the style has ASCII alone. Words keep their letters.
+[[nodiscard]] std::string in_glyphs(std::string text, const TerminalStyle& style);
+
 // bold and dim are "" where the style has no colour.
 [[nodiscard]] std::string_view bold_code(const TerminalStyle& style) noexcept;
 [[nodiscard]] std::string_view dim_code(const TerminalStyle& style) noexcept;

@@ -87,7 +87,8 @@ std::string Typesetter::fitted(std::string_view text, const TextLook& look, doub
   return "…";
 }
 
-std::vector<std::string> Typesetter::wrapped(std::string_view text, const TextLook& look, double limit) const {
+std::vector<std::string> Typesetter::wrapped(std::string_view text, const TextLook& look,
+                                             double limit) const {
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {

@@ -23,7 +23,8 @@ class Typesetter {
   // Cut and ended in "…" when it is wider.
   [[nodiscard]] std::string fitted(std::string_view text, const TextLook& look, double width) const;
   // Broken at spaces into lines no wider; a word that is wider is cut.
-  [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, const TextLook& look, double width) const;
+  [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, const TextLook& look,
+                                                 double width) const;
 
   struct Parts;  // Pango's
 

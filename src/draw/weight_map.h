@@ -23,7 +23,8 @@ struct WeightMap {
   std::vector<std::string> queries, keys;  // a label for each row and column
   std::vector<float> weights;              // [rows, columns], row after row
   std::vector<std::uint8_t> visible;       // the same shape, 0 where the query cannot see the key; empty: all
-  bool is_signed = false;                  // a difference, or scores
+  std::string masked_words = "not visible";     // what a 0 there means
+  bool is_signed = false;                       // a difference, or scores
   Index rows_in_cell = 1, columns_in_cell = 1;  // each cell is the largest of so many
   std::string row_axis = "query (from)", column_axis = "key (to)";
 

@@ -53,7 +53,7 @@ std::string weight_table(const WeightMap& map, const TerminalStyle& style) {
     }
     first = last;
   }
-  return out;
+  return in_glyphs(std::move(out), style);
 }
 
 }  // namespace headlight::draw

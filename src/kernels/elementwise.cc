@@ -2,6 +2,7 @@
 #include "kernels/elementwise.h"
 
 #include "kernels/kernels.h"
+#include "kernels/target_table.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/elementwise.cc"
@@ -182,22 +183,7 @@ HWY_AFTER_NAMESPACE();
 namespace headlight::kernels {
 
 const ElementTable& element_kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const ElementTable scalar = N_SCALAR::make_element_table();
-  static const ElementTable sse4 = N_SSE4::make_element_table();
-  static const ElementTable avx2 = N_AVX2::make_element_table();
-  static const ElementTable avx512 = N_AVX3::make_element_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const ElementTable only = HWY_STATIC_DISPATCH(make_element_table)();
-  (void)target;
-  return only;
-#endif
+  return HEADLIGHT_TABLE_OF(make_element_table, target);
 }
 
 }  // namespace headlight::kernels

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "kernels/target_table.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/optimizer.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -111,22 +113,7 @@ HWY_AFTER_NAMESPACE();
 namespace headlight::kernels {
 
 const OptimizerKernels& optimizer_kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const OptimizerKernels scalar = N_SCALAR::make_optimizer_table();
-  static const OptimizerKernels sse4 = N_SSE4::make_optimizer_table();
-  static const OptimizerKernels avx2 = N_AVX2::make_optimizer_table();
-  static const OptimizerKernels avx512 = N_AVX3::make_optimizer_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const OptimizerKernels only = HWY_STATIC_DISPATCH(make_optimizer_table)();
-  (void)target;
-  return only;
-#endif
+  return HEADLIGHT_TABLE_OF(make_optimizer_table, target);
 }
 
 }  // namespace headlight::kernels

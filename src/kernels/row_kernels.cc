@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/kernels.h"
+#include "kernels/target_table.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/row_kernels.cc"
@@ -211,24 +212,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 
-const RowTable& row_kernels_for(SimdTarget target) {
-#if HWY_ARCH_X86
-  static const RowTable scalar = N_SCALAR::make_row_table();
-  static const RowTable sse4 = N_SSE4::make_row_table();
-  static const RowTable avx2 = N_AVX2::make_row_table();
-  static const RowTable avx512 = N_AVX3::make_row_table();
-  switch (target) {
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::sse4: return sse4;
-    default: return scalar;
-  }
-#else
-  static const RowTable only = HWY_STATIC_DISPATCH(make_row_table)();
-  (void)target;
-  return only;
-#endif
-}
+const RowTable& row_kernels_for(SimdTarget target) { return HEADLIGHT_TABLE_OF(make_row_table, target); }
 
 }  // namespace headlight::kernels
 #endif  // HWY_ONCE

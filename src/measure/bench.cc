@@ -10,6 +10,7 @@
 #include "measure/limits.h"
 #include "measure/machine.h"
 #include "measure/timing.h"
+#include "measure/train_steps.h"
 #include "measure/unfused.h"
 
 namespace headlight::measure {
@@ -45,7 +46,11 @@ class Bench {
           report_.buckets.push_back(measure(data, threads));
         }
       };
-      if (workload.cache) {
+      if (!workload.step.empty()) {
+        memory_.reset();
+        StepData data{workload, make_train_step(workload.name)};
+        with_each(data);
+      } else if (workload.cache) {
         DecodeData data(workload, *contexts_.begin()->second);
         with_each(data);
       } else {
@@ -121,6 +126,29 @@ class Bench {
     sample_bandwidth(threads);
     result.ms = best * 1e3;
     result.gbs = data.workload().cache_bytes() / best * 1e-9;
+    return result;
+  }
+
+  // A step makes the same tensors every time around: after the first it takes no memory from the system.
+  struct StepData {
+    const Workload& workload;
+    std::unique_ptr<TrainStep> step;
+    TensorRecycler recycler = {};
+  };
+  BucketResult measure(StepData& data, int threads) {
+    BucketResult result{.workload = data.workload, .threads = threads};
+    Context& context = *contexts_.at(threads);
+    sample_peak(threads);
+    data.step->run(context);
+    const std::size_t before = TensorRecycler::allocations();
+    const Timing timing = time_call([&] { data.step->run(context); }, {.min_runs = 5});
+    sample_peak(threads);
+    result.ms = timing.best * 1e3;
+    result.gflops = data.step->flops() / timing.best * 1e-9;
+    report_.notes.push_back(concat(
+        data.workload.name, ", ", threads,
+        threads == 1 ? " thread: " : " threads: ", static_cast<Index>(data.step->tokens() / timing.best),
+        " tokens/s, ", TensorRecycler::allocations() - before, " tensors taken from the system while timed"));
     return result;
   }
 

@@ -43,12 +43,6 @@ class ModelStep : public TrainStep {
   [[nodiscard]] double tokens() const override {
     return static_cast<double>(batch_.source.size() + batch_.input.size());
   }
-  [[nodiscard]] double parameter_bytes() const override {
-    double sum = 0;
-    for (const auto& state : optimizer_.states())
-      sum += 4.0 * sizeof(float) * static_cast<double>(state.parameter->value.shape().elements());
-    return sum;
-  }
 
  private:
   static Parameters initialized(models::Transformer& model) {
@@ -74,7 +68,6 @@ class AttentionLayer : public TrainStep {
       fill_normal(parameter->value, 3);
       for (Index i = 0; i < parameter->value.shape().elements(); ++i)
         parameter->value.as<float>()[i] *= 0.05F;
-      parameter_elements_ += static_cast<double>(parameter->value.shape().elements());
     }
     for (Index start = 0; start <= kTokens; start += kLength) starts_.push_back(start);
   }
@@ -91,14 +84,12 @@ class AttentionLayer : public TrainStep {
     return 3 * 8 * tokens * width * width + 3.5 * 4 * tokens * length * width;
   }
   [[nodiscard]] double tokens() const override { return kTokens; }
-  [[nodiscard]] double parameter_bytes() const override { return 2.0 * sizeof(float) * parameter_elements_; }
 
  private:
   static constexpr Index kWidth = 512, kLength = 256, kTokens = 8 * kLength;
   nn::MultiHeadAttention layer_;
   Tensor x_, dy_;
   std::vector<Index> starts_;
-  double parameter_elements_ = 0;
 };
 
 std::unique_ptr<TrainStep> gpt_step() {
@@ -125,13 +116,6 @@ std::unique_ptr<TrainStep> translation_step() {
 }
 
 }  // namespace
-
-const std::vector<TrainStepName>& train_steps() {
-  static const std::vector<TrainStepName> names = {{"attention_layer", "width 512, 8 heads, B8 L256"},
-                                                   {"gpt_step", "6 layers, width 384, B8 L256"},
-                                                   {"translation_step", "6+6 layers, width 256"}};
-  return names;
-}
 
 std::unique_ptr<TrainStep> make_train_step(std::string_view name) {
   if (name == "attention_layer") return std::make_unique<AttentionLayer>();

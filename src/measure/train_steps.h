@@ -3,9 +3,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "headlight/context.h"
 
@@ -17,16 +15,9 @@ class TrainStep {
   virtual void run(Context& ctx) = 0;
   [[nodiscard]] virtual double flops() const = 0;
   [[nodiscard]] virtual double tokens() const = 0;
-  // What a step must keep: parameters with gradients and optimizer state, and activations saved for the
-  // way back, as bytes.
-  [[nodiscard]] virtual double parameter_bytes() const = 0;
 };
 
-struct TrainStepName {
-  std::string_view name, shape;
-};
-// gpt_step, attention_layer, translation_step.
-[[nodiscard]] const std::vector<TrainStepName>& train_steps();
+// By the name of one of step_workloads().
 [[nodiscard]] std::unique_ptr<TrainStep> make_train_step(std::string_view name);
 
 }  // namespace headlight::measure

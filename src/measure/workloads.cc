@@ -60,9 +60,18 @@ constexpr std::array<Workload, 23> kWorkloads = {{
     {.name = "causal_16384_64", .length = 16384, .dim = 64, .causal = true},
 }};
 
+constexpr std::array<Workload, 3> kSteps = {{
+    {.name = "attention_layer", .train = true, .step = "width 512, 8 heads, B8 L256"},
+    {.name = "gpt_step", .train = true, .step = "6 layers, width 384, B8 L256"},
+    {.name = "translation_step", .train = true, .step = "6+6 layers, width 256"},
+}};
+constexpr std::string_view kAllSteps = "train";
+
 std::string all_names() {
   std::string text;
   for (const Workload& workload : kWorkloads) text += concat(text.empty() ? "" : ", ", workload.name);
+  for (const Workload& workload : kSteps) text += concat(", ", workload.name);
+  text += concat(", ", kAllSteps);
   for (const MemoryCase& what : memory_cases()) text += concat(", ", what.name);
   return text;
 }
@@ -73,6 +82,9 @@ void check_name(const std::string& name) {
   }
   for (const MemoryCase& what : memory_cases()) {
     if (what.name == name) return;
+  }
+  for (const Workload& workload : kSteps) {
+    if (workload.name == name || name == kAllSteps) return;
   }
   throw Error(ErrorKind::usage, "bench.name",
               concat("bench: no bucket is called \"", escaped(name, 40), "\"\n  buckets: ", all_names()));
@@ -98,6 +110,7 @@ double Workload::cache_bytes() const {
 }
 
 std::string Workload::shape_text() const {
+  if (!step.empty()) return std::string(step);
   std::string text = concat("B", batch, " H", heads);
   if (kv_heads != heads) text += concat(":", kv_heads);
   text += concat(mixed ? " L100…" : " L", length, " D", dim);
@@ -109,14 +122,18 @@ std::string Workload::shape_text() const {
 }
 
 std::span<const Workload> workloads() { return kWorkloads; }
+std::span<const Workload> step_workloads() { return kSteps; }
 
 std::vector<Workload> select_workloads(std::span<const std::string> names) {
   for (const std::string& name : names) check_name(name);
   std::vector<Workload> chosen;
-  for (const Workload& workload : kWorkloads) {
-    const bool named = std::find(names.begin(), names.end(), workload.name) != names.end();
-    if (names.empty() || named) chosen.push_back(workload);
-  }
+  const auto named = [&](std::string_view name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const Workload& workload : kWorkloads)
+    if (named(workload.name)) chosen.push_back(workload);
+  for (const Workload& workload : kSteps)
+    if (named(workload.name) || named(kAllSteps)) chosen.push_back(workload);
   return chosen;
 }
 

@@ -21,7 +21,8 @@ struct Workload {
   bool train = false;                          // forward, then backward
   std::optional<KvType> cache = std::nullopt;  // one new query per item on a cache of this type
   bool mixed = false;                          // the items' lengths go from 100 to `length` in even steps
-  bool tiny = false;  // a call's overhead: stated in microseconds, not as a share of a limit
+  bool tiny = false;           // a call's overhead: stated in microseconds, not as a share of a limit
+  std::string_view step = {};  // a training step of train_steps.h: what it is, in words
 
   // Two products of 2 flop per multiply-add; softmax is not counted. Causal counts exactly half,
   // so computing scores that are then masked shows as a low rate. Backward counts 2.5 times forward.
@@ -34,8 +35,10 @@ struct Workload {
 
 // In the order in which they run: short ones first.
 [[nodiscard]] std::span<const Workload> workloads();
+// Whole training steps; "train" names them all.
+[[nodiscard]] std::span<const Workload> step_workloads();
 
-// The workloads named in `names`, in the order of workloads(); all of them when it is empty. Names of
+// The workloads named in `names`, in the order of workloads() and step_workloads(); all when it is empty. Names of
 // memory_cases() are known, and no workload. Throws Error{usage} listing the names when one is unknown.
 [[nodiscard]] std::vector<Workload> select_workloads(std::span<const std::string> names);
 

@@ -76,7 +76,11 @@ TransformerConfig read_config(const io::Json& json) {
   const Family& family = find_family(json.text("model_type"));
   TransformerConfig config = family.read(json);
   config.family = family.name;
-  return completed(config);
+  try {
+    return completed(config);
+  } catch (const Error& error) {  // what a caller may not ask for, a file may not say
+    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", json.file(), error.what()));
+  }
 }
 
 std::string write_config(const TransformerConfig& config) {

@@ -28,7 +28,7 @@ TransformerConfig read(const io::Json& json) {
   c.kind = ModelKind::encoder;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_hidden_layers");
+  c.layers = layers_of(json, "num_hidden_layers");
   c.heads = json.integer("num_attention_heads");
   c.inner = json.integer("intermediate_size");
   c.max_positions = json.integer("max_position_embeddings");

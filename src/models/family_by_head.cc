@@ -40,7 +40,7 @@ TransformerConfig read_neox(const io::Json& json) {
   TransformerConfig c;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_hidden_layers");
+  c.layers = layers_of(json, "num_hidden_layers");
   c.heads = json.integer("num_attention_heads");
   c.inner = json.integer("intermediate_size");
   c.max_positions = json.integer("max_position_embeddings");
@@ -63,7 +63,7 @@ TransformerConfig read_bloom(const io::Json& json) {
   TransformerConfig c;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.find("hidden_size") != nullptr ? json.integer("hidden_size") : json.integer("n_embed");
-  c.layers = json.find("n_layer") != nullptr ? json.integer("n_layer") : json.integer("num_hidden_layers");
+  c.layers = layers_of(json, json.find("n_layer") != nullptr ? "n_layer" : "num_hidden_layers");
   c.heads = json.find("n_head") != nullptr ? json.integer("n_head") : json.integer("num_attention_heads");
   c.norm.eps = json.real_or("layer_norm_epsilon", 1e-5);
   c.embedding_norm = true;
@@ -82,7 +82,7 @@ TransformerConfig read_falcon(const io::Json& json) {
   TransformerConfig c;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_hidden_layers");
+  c.layers = layers_of(json, "num_hidden_layers");
   c.heads = json.integer("num_attention_heads");
   refuse_unless(!json.boolean_or("new_decoder_architecture", false), json, "new_decoder_architecture",
                 "the layout of Falcon 40B is not supported");

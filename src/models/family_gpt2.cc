@@ -22,7 +22,7 @@ TransformerConfig read(const io::Json& json) {
   TransformerConfig c;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("n_embd");
-  c.layers = json.integer("n_layer");
+  c.layers = layers_of(json, "n_layer");
   c.heads = json.integer("n_head");
   c.inner = json.integer_or("n_inner", 0);
   c.max_positions = json.integer("n_positions");

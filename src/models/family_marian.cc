@@ -44,8 +44,8 @@ TransformerConfig read_shared(const io::Json& json) {
   c.kind = ModelKind::encoder_decoder;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("d_model");
-  c.layers = json.integer("decoder_layers");
-  c.encoder_layers = json.integer("encoder_layers");
+  c.layers = layers_of(json, "decoder_layers");
+  c.encoder_layers = layers_of(json, "encoder_layers");
   c.heads = json.integer("decoder_attention_heads");
   c.encoder_heads = json.integer("encoder_attention_heads");
   c.inner = json.integer("decoder_ffn_dim");

@@ -38,7 +38,7 @@ TransformerConfig read_opt(const io::Json& json) {
   TransformerConfig c;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_hidden_layers");
+  c.layers = layers_of(json, "num_hidden_layers");
   c.heads = json.integer("num_attention_heads");
   c.inner = json.integer("ffn_dim");
   c.max_positions = json.integer("max_position_embeddings");
@@ -80,7 +80,7 @@ TransformerConfig read_neo(const io::Json& json) {
   TransformerConfig c;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_layers");
+  c.layers = layers_of(json, "num_layers");
   c.heads = json.integer("num_heads");
   c.inner = json.integer_or("intermediate_size", 0);
   c.max_positions = json.integer("max_position_embeddings");

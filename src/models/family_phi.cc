@@ -36,7 +36,7 @@ TransformerConfig read_phi(const io::Json& json) {
   TransformerConfig c;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_hidden_layers");
+  c.layers = layers_of(json, "num_hidden_layers");
   c.heads = json.integer("num_attention_heads");
   c.kv_heads = json.integer_or("num_key_value_heads", 0);
   c.inner = json.integer("intermediate_size");

@@ -57,7 +57,7 @@ TransformerConfig read_roberta(const io::Json& json) {
   TransformerConfig c = encoder_defaults();
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("hidden_size");
-  c.layers = json.integer("num_hidden_layers");
+  c.layers = layers_of(json, "num_hidden_layers");
   c.heads = json.integer("num_attention_heads");
   c.inner = json.integer("intermediate_size");
   c.pad = token_of(json, "pad_token_id");
@@ -78,7 +78,7 @@ TransformerConfig read_distilbert(const io::Json& json) {
   TransformerConfig c = encoder_defaults();
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("dim");
-  c.layers = json.integer("n_layers");
+  c.layers = layers_of(json, "n_layers");
   c.heads = json.integer("n_heads");
   c.inner = json.integer("hidden_dim");
   c.max_positions = json.integer("max_position_embeddings");

@@ -46,8 +46,9 @@ TransformerConfig read(const io::Json& json) {
   c.kind = ModelKind::encoder_decoder;
   c.vocabulary = json.integer("vocab_size");
   c.width = json.integer("d_model");
-  c.encoder_layers = json.integer("num_layers");
-  c.layers = json.integer_or("num_decoder_layers", c.encoder_layers);
+  c.encoder_layers = layers_of(json, "num_layers");
+  c.layers =
+      json.find("num_decoder_layers") != nullptr ? layers_of(json, "num_decoder_layers") : c.encoder_layers;
   c.heads = json.integer("num_heads");
   c.head_dim = json.integer("d_kv");
   c.inner = json.integer("d_ff");

@@ -37,12 +37,23 @@ std::string_view hub_name(nn::Activation activation) {
   return "?";
 }
 
+Index layers_of(const io::Json& json, std::string_view key) {
+  const Index layers = json.integer(key);
+  refuse_unless(layers >= 1 && layers <= 10000, json, key, fmt::format("a model of {} layers", layers));
+  return layers;
+}
+
 std::int32_t token_of(const io::Json& json, std::string_view key) {
   const io::Json* found = json.find(key);
   if (found == nullptr || found->is(io::Json::Kind::null)) return -1;
-  if (found->is(io::Json::Kind::list))
-    return found->items().empty() ? -1 : static_cast<std::int32_t>(found->items()[0].integer());
-  return static_cast<std::int32_t>(json.integer(key));
+  if (found->is(io::Json::Kind::list)) {
+    if (found->items().empty()) return -1;
+    found = &found->items()[0];
+  }
+  const std::int64_t token = found->integer();
+  refuse_unless(token >= -1 && token < (std::int64_t{1} << 31), json, key,
+                fmt::format("{} is no token's number", token));
+  return static_cast<std::int32_t>(token);
 }
 
 void refuse_unless(bool supported, const io::Json& json, std::string_view key, std::string_view why) {
@@ -94,6 +105,10 @@ nn::RopeConfig rope_of(const io::Json& json, Index head_dim, double rotary_share
     rope = rope_entry(*parameters, json, theta);
     share = parameters->real_or("partial_rotary_factor", share);
   }
+  refuse_unless(share > 0 && share <= 1, json, "partial_rotary_factor",
+                fmt::format("{} is no share of a head", share));
+  refuse_unless(head_dim >= 0 && head_dim < (Index{1} << 31), json, "head_dim",
+                fmt::format("heads of {}", head_dim));
   rope.dims = static_cast<Index>(static_cast<double>(head_dim) * share);
   if (rope.dims == head_dim) rope.dims = 0;
   return rope;

@@ -16,7 +16,10 @@ namespace headlight::models {
 [[nodiscard]] nn::Activation activation_of(const io::Json& json, std::string_view key);
 [[nodiscard]] std::string_view hub_name(nn::Activation activation);
 
-// A token number; absent, null or a list's first.
+// A number of layers. Throws Error{input} for one that no model has.
+[[nodiscard]] Index layers_of(const io::Json& json, std::string_view key);
+
+// A token number; -1 when absent or null, a list's first.
 [[nodiscard]] std::int32_t token_of(const io::Json& json, std::string_view key);
 
 // Throws Error{input}: "config.json: KEY is true; this is not supported".

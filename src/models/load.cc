@@ -73,6 +73,17 @@ std::vector<std::string> WeightFiles::names() const {
   return list;
 }
 
+double WeightFiles::elements() const {
+  double sum = 0;
+  for (const io::Safetensors& file : files_)
+    for (const io::SafetensorsEntry& entry : file.entries()) {
+      double count = 1;
+      for (const Index n : entry.shape) count *= static_cast<double>(n);
+      sum += count;
+    }
+  return sum;
+}
+
 std::vector<std::string> load_parameters(const WeightFiles& files, const std::string& folder,
                                          Transformer& model) {
   const Family& family = find_family(model.config().family);
@@ -116,7 +127,20 @@ LoadedTransformer load_transformer(const std::string& folder, DType dtype) {
   config.source.assign(reinterpret_cast<const char*>(text.data()), text.size());
   LoadedTransformer loaded;
   const WeightFiles files(folder);
-  loaded.model = std::make_unique<Transformer>(config);
+  // A config may say anything; memory is taken only for what the files can fill.
+  const double wanted = least_parameters(config), there = files.elements();
+  if (wanted > there) {
+    throw Error(
+        ErrorKind::input, "model.size",
+        fmt::format("{}: config.json describes a model of {:.0f} parameters; its files have {:.0f} numbers",
+                    escaped(folder), wanted, there));
+  }
+  try {
+    loaded.model = std::make_unique<Transformer>(config);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", json.file(), error.what()));
+  }
   loaded.unused = load_parameters(files, folder, *loaded.model);
   return loaded;
 }

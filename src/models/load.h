@@ -28,6 +28,7 @@ class WeightFiles {
   };
   [[nodiscard]] Place find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] double elements() const;  // of all tensors
 
  private:
   std::vector<io::Safetensors> files_;

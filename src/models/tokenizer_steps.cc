@@ -84,19 +84,16 @@ SplitBehavior read_behavior(const Json& step) {
 }
 
 std::string read_base64(const Json& step, std::string_view key) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string text = step.text_or(key, "");
+  const std::size_t end = text.find_last_not_of('=') + 1;  // 0 when there is nothing else
   std::string bytes;
   std::uint32_t bits = 0;
   int count = 0;
-  for (const char c : step.text_or(key, "")) {
-    std::uint32_t digit = 0;
-    if (c >= 'A' && c <= 'Z') digit = static_cast<std::uint32_t>(c - 'A');
-    else if (c >= 'a' && c <= 'z') digit = static_cast<std::uint32_t>(c - 'a') + 26;
-    else if (c >= '0' && c <= '9') digit = static_cast<std::uint32_t>(c - '0') + 52;
-    else if (c == '+') digit = 62;
-    else if (c == '/') digit = 63;
-    else if (c == '=') break;
-    else refuse(step, concat("\"", key, "\" is not base64"));
-    bits = bits << 6 | digit;
+  for (const char c : std::string_view(text).substr(0, end)) {
+    const std::size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) refuse(step, concat("\"", key, "\" is not base64"));
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
     count += 6;
     if (count >= 8) {
       count -= 8;

@@ -82,6 +82,9 @@ struct TransformerConfig {
 // Fills in what follows from the rest; throws Error{usage} that names a field which makes no sense.
 [[nodiscard]] TransformerConfig completed(TransformerConfig config);
 
+// Numbers that its matrices and tables hold: what a file must have before memory is taken for them.
+[[nodiscard]] double least_parameters(const TransformerConfig& config);
+
 struct Sizes {
   Index vocabulary = 0, width = 0, layers = 0, heads = 0, context = 0;
 };

@@ -74,15 +74,24 @@ Index RelativeBias::bucket(Index query_position, Index key) const {
   return first + std::min(exact + step, buckets - 1);
 }
 
+// Buckets by distance: that of query i and key j is at [j - i + queries - 1].
+std::vector<Index> RelativeBias::buckets(Index first, Index queries, Index keys) const {
+  std::vector<Index> list;
+  for (Index d = 1 - queries; d < keys; ++d) list.push_back(bucket(first, d));
+  return list;
+}
+
 Tensor RelativeBias::forward(Index first, Index queries, Index keys) const {
   const Index heads = config_.heads;
+  const std::vector<Index> by_distance = buckets(first, queries, keys);
   Tensor bias = Tensor::uninitialized({1, heads, queries, keys}, table.value.dtype());
   with_type(bias.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for (Index i = 0; i < queries; ++i)
-      for (Index j = 0; j < keys; ++j) {
-        const T* row = table.value.as<T>() + bucket(first + i, j) * heads;
-        for (Index h = 0; h < heads; ++h) bias.as<T>()[(h * queries + i) * keys + j] = row[h];
+    for (Index h = 0; h < heads; ++h)
+      for (Index i = 0; i < queries; ++i) {
+        const Index* bucket_of = by_distance.data() + queries - 1 - i;
+        T* row = bias.as<T>() + (h * queries + i) * keys;
+        for (Index j = 0; j < keys; ++j) row[j] = table.value.as<T>()[bucket_of[j] * heads + h];
       }
   });
   return bias;
@@ -91,13 +100,21 @@ Tensor RelativeBias::forward(Index first, Index queries, Index keys) const {
 void RelativeBias::backward(Index first, ConstTensorView dbias) {
   const TensorView grad = grad_of(table);
   const Index heads = config_.heads, queries = dbias.dim(2), keys = dbias.dim(3);
+  const std::vector<Index> by_distance = buckets(first, queries, keys);
   with_type(dbias.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for (Index i = 0; i < queries; ++i)
-      for (Index j = 0; j < keys; ++j) {
-        T* row = grad.as<T>() + bucket(first + i, j) * heads;
-        for (Index h = 0; h < heads; ++h) row[h] += dbias.as<T>()[(h * queries + i) * keys + j];
+    std::vector<double> sums(static_cast<std::size_t>(config_.buckets));
+    for (Index h = 0; h < heads; ++h) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (Index i = 0; i < queries; ++i) {
+        const Index* bucket_of = by_distance.data() + queries - 1 - i;
+        const T* row = dbias.as<T>() + (h * queries + i) * keys;
+        for (Index j = 0; j < keys; ++j)
+          sums[static_cast<std::size_t>(bucket_of[j])] += static_cast<double>(row[j]);
       }
+      for (Index b = 0; b < config_.buckets; ++b)
+        grad.as<T>()[b * heads + h] += static_cast<T>(sums[static_cast<std::size_t>(b)]);
+    }
   });
 }
 

@@ -38,6 +38,40 @@ bool cuts_at_metaspace(const BpeParts& parts) {
   });
 }
 
+// Numbers, smallest first. Pairs often come in rising order (long runs of one letter): what does is kept in
+// two sorted lists, and only the rest in a heap.
+class RisingQueue {
+ public:
+  explicit RisingQueue(std::vector<std::uint64_t> first) : first_(std::move(first)) {
+    std::sort(first_.begin(), first_.end());
+  }
+
+  void push(std::uint64_t value) {
+    if (run_at_ == run_.size()) {
+      run_.clear();
+      run_at_ = 0;
+    }
+    if (run_.empty() || value >= run_.back()) run_.push_back(value);
+    else heap_.push(value);
+  }
+  // The smallest, which is taken out; kNothing when there is none.
+  std::uint64_t pop() {
+    const std::uint64_t a = first_at_ < first_.size() ? first_[first_at_] : kNothing;
+    const std::uint64_t b = run_at_ < run_.size() ? run_[run_at_] : kNothing;
+    const std::uint64_t c = heap_.empty() ? kNothing : heap_.top();
+    if (a <= b && a <= c) first_at_ += a == kNothing ? 0 : 1;
+    else if (b <= c) ++run_at_;
+    else heap_.pop();
+    return std::min({a, b, c});
+  }
+  static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+
+ private:
+  std::vector<std::uint64_t> first_, run_;
+  std::size_t first_at_ = 0, run_at_ = 0;
+  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> heap_;
+};
+
 }  // namespace
 
 MergeTable::MergeTable(const std::vector<BpeParts::Merge>& merges)
@@ -175,10 +209,8 @@ void Bpe::merge_many(std::vector<Piece>& pieces, std::size_t first) const {
     after[i] = i + 1 == count ? kEnd : i + 1;
     if (i + 1 < count) wait(i, [&](std::uint64_t entry) { waiting.push_back(entry); });
   }
-  std::priority_queue queue(std::greater<>{}, std::move(waiting));
-  while (!queue.empty()) {
-    const std::uint64_t entry = queue.top();
-    queue.pop();
+  RisingQueue queue(std::move(waiting));
+  for (std::uint64_t entry = queue.pop(); entry != RisingQueue::kNothing; entry = queue.pop()) {
     const auto i = static_cast<std::uint32_t>(entry);
     // The pair may have changed, or gone, since it was queued.
     if (p[i].id < 0 || after[i] == kEnd) continue;

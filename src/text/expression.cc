@@ -13,11 +13,17 @@
 namespace headlight::text {
 namespace {
 
-// One attempt may try this many ways before it is given up: enough for any sane pattern on any word.
-constexpr std::uint32_t kMatchLimit = 200'000, kDepthLimit = 20'000, kHeapLimitKib = 16'384;
-// Attempts start within this many bytes; then the clock is read. A pattern that looks far ahead from
-// every place would take time with the square of the text.
-constexpr std::size_t kStride = 256;
+// One call may take this many steps before it is given up: enough for any sane pattern, and in proportion
+// to the text, so that many small words cannot take longer than a large one.
+constexpr std::uint32_t kDepthLimit = 20'000, kHeapLimitKib = 16'384;
+std::uint32_t match_limit(std::size_t size) {
+  return static_cast<std::uint32_t>(std::min<std::size_t>(2000 + 100 * size, 5'000'000));
+}
+// A pattern that looks far ahead from every place would take time with the square of the text. So there is
+// a limit on the processor's time, some ten times what a sane pattern takes, and the clock is read often:
+// after attempts that cannot have looked at more than about this many bytes together.
+constexpr std::size_t kBetweenClocks = std::size_t{1} << 24;
+constexpr double kSeconds = 0.25, kSecondsPerByte = 5e-7;
 constexpr std::size_t kLongestPattern = 20'000;
 
 double cpu_seconds() {
@@ -81,7 +87,6 @@ Finder::Expression::Expression(const std::string& pattern)
   }
   compiled_->limits = pcre2_match_context_create(nullptr);
   if (compiled_->limits == nullptr) throw std::bad_alloc();
-  pcre2_set_match_limit(compiled_->limits, kMatchLimit);
   pcre2_set_depth_limit(compiled_->limits, kDepthLimit);
   pcre2_set_heap_limit(compiled_->limits, kHeapLimitKib);
 }
@@ -96,7 +101,9 @@ void Finder::Expression::find(std::string_view text, Range within, std::vector<F
   if (!limits || !data) throw std::bad_alloc();
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + within.begin);
   const std::size_t size = within.size();
-  const double deadline = cpu_seconds() + 0.05 + 5e-6 * static_cast<double>(size);
+  pcre2_set_match_limit(limits.get(), match_limit(size));
+  const double deadline = cpu_seconds() + kSeconds + kSecondsPerByte * static_cast<double>(size);
+  const std::size_t stride = std::clamp<std::size_t>(kBetweenClocks / (size + 1), 1, 256);
   std::size_t previous = 0;  // the end of the last match
   const auto add = [&](std::size_t begin, std::size_t end, bool match) {
     found.push_back(
@@ -104,13 +111,14 @@ void Finder::Expression::find(std::string_view text, Range within, std::vector<F
          match});
   };
   for (std::size_t at = 0, tries = 0; at <= size; ++tries) {
-    if (tries % 64 == 63 && cpu_seconds() > deadline) refuse(pattern_, "takes too long on this text");
-    const std::size_t stop = std::min(size, at + kStride);
+    if (tries % stride == stride - 1 && cpu_seconds() > deadline)
+      refuse(pattern_, "takes too long on this text");
+    const std::size_t stop = std::min(size, at + stride);
     pcre2_set_offset_limit(limits.get(), stop);
     const int result =
         pcre2_match(compiled_->code, subject, size, at, PCRE2_NO_UTF_CHECK, data.get(), limits.get());
     if (result == PCRE2_ERROR_NOMATCH) {
-      if (cpu_seconds() > deadline) refuse(pattern_, "takes too long on this text");
+      tries = stride - 2;  // the clock is read next
       at = stop + 1;
       while (at < size && is_continuation(text[within.begin + at])) ++at;
       continue;

@@ -36,7 +36,9 @@ void fuzz_numbers(Bytes& bytes) {
   const SimdTarget target =
       targets[static_cast<std::size_t>(bytes.below(static_cast<Index>(targets.size())))];
   Context& ctx = context(target, 1 + static_cast<int>(bytes.below(3)));
-  Case c = draw_case([&](Index n) { return bytes.below(n); }, Index{1} << 12);
+  // Mostly cases that take a millisecond; some large enough for several tiles.
+  const Index most = Index{1} << (bytes.below(8) == 0 ? 15 : 12);
+  Case c = draw_case([&](Index n) { return bytes.below(n); }, most);
   // Drawn after all else: what is used up reads as zeros, so older inputs keep their meaning.
   const bool backward = bytes.below(2) == 1;
   if (bytes.below(4) == 1) {

@@ -1,7 +1,7 @@
 # Does the library reach its users? A small project finds it by find_package after an install, and by
 # add_subdirectory from the source; libheadlight.so keeps its promise of few dependencies and 5 MB.
 set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
-set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER})
+set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE_PROGRAM} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER})
 foreach(way IN ITEMS find_package add_subdirectory)
   add_test(NAME install.${way} COMMAND ${CMAKE_COMMAND}
     -D WAY=${way} -D SOURCE=${PROJECT_SOURCE_DIR} -D BINARY=${PROJECT_BINARY_DIR} -D CONSUMER=${consumer}

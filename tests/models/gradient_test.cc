@@ -15,6 +15,7 @@ struct Row {
   TransformerConfig config;
   LearnOptions options = {.scale = 1};
 };
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 TransformerConfig small(TransformerConfig c) {
   c.dtype = DType::f64;

@@ -93,11 +93,14 @@ TEST(Load, RefusesByName) {
   folder.write("model.safetensors", folder.tensors);
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.shape",
                "weight \"transformer.wpe.weight\" is F32 [3, 8]; config.json makes it [4, 8]");
-  std::erase_if(folder.tensors, [](const auto& tensor) { return tensor.name == "transformer.wpe.weight"; });
-  folder.write("model.safetensors", folder.tensors);
-  expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.missing",
-               "weight \"transformer.wpe.weight\" not found among 15 tensors; the closest is "
-               "\"transformer.wte.weight\"");
+
+  Folder lacking;
+  std::erase_if(lacking.tensors,
+                [](const auto& tensor) { return tensor.name == "transformer.h.0.ln_1.weight"; });
+  lacking.write("model.safetensors", lacking.tensors);
+  expect_error([&] { (void)lacking.load(); }, ErrorKind::input, "model.missing",
+               "weight \"transformer.h.0.ln_1.weight\" not found among 15 tensors; the closest is "
+               "\"transformer.h.0.ln_2.weight\"");
 }
 
 TEST(Load, RefusesConfigsThatItDoesNotUnderstand) {
@@ -106,6 +109,14 @@ TEST(Load, RefusesConfigsThatItDoesNotUnderstand) {
   folder.write_text("config.json", "{\"model_type\": \"mamba\"}");
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.family",
                "\"mamba\" are not known here");
+  std::string large = folder.model.config_json();
+  large.replace(large.find("\"n_layer\": 1"), 12, "\"n_layer\": 9000");
+  folder.write_text("config.json", large);
+  expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.size", "its files have");
+  large.replace(large.find("9000"), 4, "9000000000000");
+  folder.write_text("config.json", large);
+  expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.config",
+               "a model of 9000000000000 layers");
   std::string text = folder.model.config_json();
   text.replace(text.find("gelu_new"), 8, "snake");
   folder.write_text("config.json", text);

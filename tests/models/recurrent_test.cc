@@ -17,6 +17,7 @@ struct Row {
   RecurrentModelConfig config;
   LearnOptions options = {.scale = 1};
 };
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 std::vector<Row> rows() {
   std::vector<Row> list;

@@ -21,6 +21,7 @@ struct Row {
   std::string name;
   TransformerConfig config;
 };
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 std::vector<Row> rows() {
   const Sizes sizes{.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80};
@@ -281,6 +282,32 @@ TEST(Transformer, ObserversSeeTheSameThroughACache) {
   ASSERT_EQ(stepwise.weights.size(), whole.weights.size());
   for (std::size_t i = 0; i < whole.weights.size(); ++i)
     EXPECT_NEAR(stepwise.weights[i], whole.weights[i], 1e-6);
+}
+
+TEST(Recorder, KeepsWhatItIsAskedFor) {
+  Context ctx({.threads = 2});
+  Transformer model(
+      translation_config({.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80}));
+  model.initialize(4);
+  const Tokens source = random_tokens({7, 5}, 5), input = random_tokens({4, 6}, 6);
+  AttentionRecorder all, some({.part = Part::cross, .layer = 1, .head = 2, .sequence = 1});
+  (void)model.logits(ctx, source, input, {.observer = &all});
+  (void)model.logits(ctx, source, input, {.observer = &some});
+  EXPECT_EQ(all.entries().size(), 3 * 2 * 3U);
+  EXPECT_EQ(all.weights(Part::encoder, 0, 1).shape(), Shape({7, 7}));
+  ASSERT_EQ(some.entries().size(), 1U);
+  const Tensor& weights = some.weights(Part::cross, 1, 2);
+  ASSERT_EQ(weights.shape(), Shape({6, 5}));
+  for (Index i = 0; i < 6; ++i) {
+    double sum = 0;
+    for (Index j = 0; j < 5; ++j) sum += weights.at(i, j);
+    EXPECT_NEAR(sum, 1, 1e-6);
+  }
+  expect_error([&] { (void)some.weights(Part::cross, 0, 2); }, ErrorKind::usage, "trace.absent",
+               "cross layer 0");
+  AttentionRecorder wrong({.head = 3});
+  expect_error([&] { (void)model.logits(ctx, source, input, {.observer = &wrong}); }, ErrorKind::usage,
+               "trace.head", "head 3 of a layer with 3");
 }
 
 TEST(Families, OwnModelsAreWrittenAndReadAgain) {

@@ -44,6 +44,7 @@ struct Row {
   MultiHeadAttentionConfig config;
   bool biased = false;  // with an additive bias
 };
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 std::vector<Row> rows() {
   using C = MultiHeadAttentionConfig;
@@ -159,6 +160,7 @@ struct BlockRow {
   std::string name;
   BlockConfig config;
 };
+void PrintTo(const BlockRow& row, std::ostream* out) { *out << row.name; }
 std::vector<BlockRow> block_rows() {
   BlockConfig base;
   base.attention = {.width = 8, .heads = 2, .visible = Visibility::causal()};

@@ -5,6 +5,11 @@
 #include "support/errors.h"
 
 namespace headlight::nn {
+
+void PrintTo(const NormConfig& config, std::ostream* out) {
+  *out << (config.kind == NormKind::layer ? "layer" : "rms");
+}
+
 namespace {
 
 using headlight::testing::expect_error;
@@ -85,9 +90,6 @@ TEST(Embedding, RefusesNumbersOutsideOfTheTable) {
       ErrorKind::input, "nn.token", "token 0 is number -1");
 }
 
-struct NormRow {
-  NormConfig config;
-};
 class Norms : public ::testing::TestWithParam<NormConfig> {};
 
 TEST_P(Norms, FormulaAndGradients) {

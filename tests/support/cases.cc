@@ -46,10 +46,16 @@ std::vector<Index> draw_ends(const std::function<Index(Index)>& below, Ragged ra
   return ends;
 }
 
-// Halves whatever is largest until the case is affordable; what makes it special stays.
+// Halves whatever is largest until the case is affordable; what makes it special stays. Where little is
+// affordable, narrow and short cases keep several heads and items.
 void shrink(Case& c, Index budget) {
-  while (c.multiply_adds() > budget) {
-    if (c.batch > 1 && c.ragged == Ragged::none) c.batch = (c.batch + 1) / 2;
+  const bool little = budget < (Index{1} << 14);
+  while (c.multiply_adds() > budget || c.elements() > budget) {
+    if (little && std::max(c.dim, c.value_dim) > 8)
+      c.dim = (c.dim + 1) / 2, c.value_dim = (c.value_dim + 1) / 2;
+    else if (little && c.q_len > 8) c.q_len = (c.q_len + 1) / 2;
+    else if (little && c.k_len > 8) c.k_len = (c.k_len + 1) / 2;
+    else if (c.batch > 1 && c.ragged == Ragged::none) c.batch = (c.batch + 1) / 2;
     else if (c.q_heads > 2 * c.kv_heads) c.q_heads -= c.kv_heads;
     else if (c.kv_heads > 1) c.q_heads = c.q_heads / c.kv_heads, c.kv_heads = 1;
     else if (c.q_len >= c.k_len && c.q_len > 1) c.q_len = (c.q_len + 1) / 2;

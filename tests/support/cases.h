@@ -59,6 +59,9 @@ struct Case {
   Dropout dropout = {};
 
   [[nodiscard]] Index multiply_adds() const { return batch * q_heads * q_len * k_len * (dim + value_dim); }
+  [[nodiscard]] Index elements() const {
+    return batch * (q_heads * q_len * (dim + value_dim) + kv_heads * k_len * (dim + value_dim));
+  }
 };
 
 [[nodiscard]] std::string describe(const Case& c);

@@ -1,0 +1,25 @@
+#include "cli/model_places.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace headlight::cli {
+
+std::vector<std::string> model_places() {
+  namespace fs = std::filesystem;
+  std::vector<std::string> places;
+  const char* own = std::getenv("HEADLIGHT_MODELS");
+  if (own != nullptr && *own != '\0') places.emplace_back(own);
+  places.emplace_back("models");
+  std::error_code problem;
+  const fs::path program = fs::read_symlink("/proc/self/exe", problem);
+  if (problem) return places;
+  // build/release/headlight, then PREFIX/bin/headlight.
+  for (const fs::path& place :
+       {program.parent_path() / "../../models", program.parent_path() / "../share/headlight/models"}) {
+    if (fs::is_directory(place, problem)) places.push_back(place.lexically_normal().string());
+  }
+  return places;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,150 @@
+// headlight show: what a model looks at, on the terminal, as figures and as data.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "cli/model_places.h"
+#include "cli/numbers.h"
+#include "cli/show_files.h"
+#include "cli/standard_input.h"
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "core/escape.h"
+#include "draw/atlas_text.h"
+#include "draw/bars_text.h"
+#include "draw/heat_map_text.h"
+#include "headlight/error.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::string_view kSentence = "The animal didn't cross the street because it was too tired.";
+constexpr std::size_t kLongestText = std::size_t{1} << 24;
+
+// A pipe or a file at standard input is the text; a terminal, a device and nothing are not.
+bool input_is_piped() {
+  struct stat status {};
+  return ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
+}
+
+std::string text_to_show(const ShowSettings& s) {
+  if (!s.text.empty()) return s.text;
+  std::string text = input_is_piped() ? read_standard_input(kLongestText) : "";
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text.empty() ? std::string(kSentence) : text;
+}
+
+inspect::Reading reading_of(const inspect::Subject& subject, const std::string& text,
+                            const std::vector<std::int32_t>& ids, std::string_view option) {
+  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
+  if (!ids.empty()) return inspect::read_ids(tokenizer, ids, subject.model->config().vocabulary);
+  if (tokenizer == nullptr) {
+    throw Error(ErrorKind::usage, "show.tokenizer",
+                concat("\"", escaped(subject.name),
+                       "\" has no tokenizer, so a text cannot be read; give token numbers with ", option));
+  }
+  return inspect::read_text(*tokenizer, text);
+}
+
+inspect::Question question_of(Context& ctx, const inspect::Subject& subject, const ShowSettings& s) {
+  inspect::Question question;
+  question.source = reading_of(subject, s.ids.empty() ? text_to_show(s) : "", s.ids, "--ids");
+  question.types = s.type_ids;
+  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
+  const bool has_target = !s.target.empty() || !s.target_ids.empty();
+  if (!translates) {
+    if (has_target)
+      throw Error(ErrorKind::usage, "show.target",
+                  concat("--target: \"", escaped(subject.name), "\" does not translate"));
+    return question;
+  }
+  if (has_target) question.written = reading_of(subject, s.target, s.target_ids, "--target-ids");
+  else if (!s.npy.empty() || s.part.value_or(Part::encoder) != Part::encoder)
+    question.written = inspect::translate(ctx, subject, question.source);
+  return question;
+}
+
+std::string text_of(const View& view, const ShowSettings& s) {
+  const draw::TerminalStyle style = terminal_style(s);
+  if (view.kind == ViewKind::atlas) return draw::atlas_text(view.maps, view.in_row, style);
+  if (view.kind == ViewKind::tops) return draw::top_keys_text(view.maps, s.top > 0 ? s.top : 3, style);
+  std::string out;
+  for (const draw::WeightMap& map : view.maps) {
+    if (!out.empty()) out += "\n";
+    if (style.look == draw::Look::table && view.maps.size() > 1) out += draw::title_line(map, style);
+    out += view.kind == ViewKind::bars ? draw::bars_text(map, style, s.top) : draw::heat_map_text(map, style);
+  }
+  return out;
+}
+
+void check_combinations(const ShowSettings& s) {
+  const auto refuse = [](std::string_view what) {
+    throw Error(ErrorKind::usage, "show.options", std::string(what));
+  };
+  if (!s.text.empty() && !s.ids.empty()) refuse("TEXT and --ids are two ways to say the same; give one");
+  if (!s.target.empty() && !s.target_ids.empty())
+    refuse("--target and --target-ids are two ways to say the same; give one");
+  const int ways = (s.heads.empty() ? 0 : 1) + (s.layer ? 1 : 0) + (s.all ? 1 : 0);
+  if (ways > 1) refuse("--head, --layer and --all choose heads; give one of them");
+  if (!s.heads.empty() && (s.mean != MeanOver::none || s.rollout))
+    refuse("--mean and --rollout take all heads of a layer; leave --head out");
+  if (s.mean != MeanOver::none && s.rollout)
+    refuse("--mean and --rollout are two ways to join heads; give one");
+  if (s.by_head && !s.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
+}
+
+}  // namespace
+
+void run_show(const ShowSettings& s) {
+  check_combinations(s);
+  io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
+  for (const std::string* path : {&s.png, &s.svg, &s.pdf})
+    if (!path->empty()) outputs.reserve(*path);
+  JsonOutput json(s.json);
+
+  const inspect::Subject subject = inspect::open_subject(s.model, model_places());
+  Context ctx({.threads = static_cast<int>(s.threads)});
+  const inspect::Question question = question_of(ctx, subject, s);
+  const View view = make_view(ctx, subject, question, s);
+
+  if (s.has_figure()) write_figures(outputs, view, subject, question, s);
+  outputs.commit();
+  if (!s.npy.empty()) write_arrays(ctx, subject, question, s);
+  json.write(view_json(view, subject, question));
+  if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty()) print(text_of(view, s));
+  for (const std::string& note : view.notes) print_error(concat("note: ", note, "\n"));
+}
+
+draw::TerminalStyle terminal_style(const ShowSettings& s) {
+  draw::TerminalStyle style;
+  style.theme = s.theme.value_or(draw::Theme::dark);
+  style.transfer = s.transfer;
+  style.numbers = s.numbers;
+  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
+  style.width = terminal_width();
+  const draw::Look plain = output_is_utf8() ? draw::Look::shades : draw::Look::ascii;
+  const auto colored = [](ColorDepth depth) {
+    return depth == ColorDepth::full ? draw::Look::full_color : draw::Look::palette;
+  };
+  switch (s.color) {
+    case MapColor::always: style.look = colored(color_depth(Color::always)); return style;
+    case MapColor::palette: style.look = draw::Look::palette; return style;
+    case MapColor::shades: style.look = plain; return style;
+    case MapColor::ascii: style.look = draw::Look::ascii; return style;
+    case MapColor::automatic:
+    case MapColor::never: break;
+  }
+  if (!output_is_terminal()) {
+    style.look = draw::Look::table;
+    style.width = 0;  // data has no width
+    return style;
+  }
+  const ColorDepth depth = s.color == MapColor::never ? ColorDepth::none : color_depth(Color::automatic);
+  style.look = depth == ColorDepth::none ? plain : colored(depth);
+  return style;
+}
+
+}  // namespace headlight::cli

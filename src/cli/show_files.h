@@ -1,0 +1,22 @@
+// What `headlight show` writes into files: figures, JSON, arrays.
+#pragma once
+
+#include <string>
+
+#include "cli/show_view.h"
+#include "io/outputs.h"
+
+namespace headlight::cli {
+
+// The figure of a view, in every format asked for. Notes go to standard error.
+void write_figures(io::Outputs& outputs, const View& view, const inspect::Subject& subject,
+                   const inspect::Question& question, const ShowSettings& settings);
+
+[[nodiscard]] std::string view_json(const View& view, const inspect::Subject& subject,
+                                    const inspect::Question& question);
+
+// Runs the model once more and writes logits.npy and what else was asked for into the folder.
+void write_arrays(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
+                  const ShowSettings& settings);
+
+}  // namespace headlight::cli

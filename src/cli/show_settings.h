@@ -1,0 +1,59 @@
+// What `headlight show` was asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/json_output.h"
+#include "draw/figure_style.h"
+#include "draw/terminal_style.h"
+#include "inspect/recorder.h"
+
+namespace headlight::cli {
+
+enum class MeanOver : std::uint8_t { none, heads, layers };
+// auto: by what standard output is; never: shades on a terminal, numbers in a pipe.
+enum class MapColor : std::uint8_t { automatic, always, palette, shades, ascii, never };
+
+struct ShowSettings {
+  std::string text, target;
+  std::vector<std::int32_t> ids, target_ids, type_ids;
+  std::string model = "en";
+
+  std::optional<Part> part;
+  std::optional<Index> layer;
+  std::vector<inspect::HeadPlace> heads;
+  bool all = false;
+  MeanOver mean = MeanOver::none;
+  bool rollout = false;
+
+  std::string query, key;
+  bool by_head = false;
+  Index top = 0;
+  bool exclude_self = false, mute_first = false, words = false;
+
+  MapColor color = MapColor::automatic;
+  draw::Transfer transfer = draw::Transfer::square_root;
+  std::optional<draw::Theme> theme;  // dark on the terminal and light in figures unless given
+  bool numbers = false;
+
+  std::string png, svg, pdf;
+  draw::FigureStyle figure;
+  std::optional<std::string> caption;
+  JsonTarget json;
+  std::string npy;
+  inspect::ArrayRequest what;
+  Index threads = 0;
+
+  [[nodiscard]] bool has_figure() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
+};
+
+// Does it all (src/cli/show.cc); the options are read in src/cli/show_options.cc.
+void run_show(const ShowSettings& settings);
+
+// The text look for this terminal or pipe.
+[[nodiscard]] draw::TerminalStyle terminal_style(const ShowSettings& settings);
+
+}  // namespace headlight::cli

@@ -1,0 +1,349 @@
+#include "cli/show_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+
+namespace headlight::cli {
+namespace {
+
+using inspect::AttentionMap;
+using inspect::Reading;
+using inspect::Word;
+
+constexpr Index kCellsOfMap = 1024, kCellsOfAtlas = 96;        // a side, as far as anybody can see them
+constexpr double kMostWeights = double(std::size_t{1} << 28);  // 1 GiB of floats
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::usage, "show.options", message);
+}
+
+// Rows and columns of a part: who looks, and at what.
+struct Sides {
+  Reading queries, keys;
+  std::string row_axis = "query (from)";
+};
+
+Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part) {
+  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
+  if (part == Part::encoder || !translates) return {question.source, question.source};
+  if (part == Part::cross) return {question.written, question.source, "query (writing)"};
+  const Reading input = inspect::decoder_input(subject, question.written);
+  return {input, input};
+}
+
+void check_part(const inspect::Subject& subject, Part part) {
+  if (subject.has(part)) return;
+  const bool decoder = subject.model->config().kind == models::ModelKind::decoder;
+  throw Error(ErrorKind::usage, "show.part",
+              concat("--part ", name_of(part), ": \"", escaped(subject.name), "\" is ",
+                     decoder ? "a decoder" : "an encoder", " alone; its only part is ",
+                     decoder ? "decoder" : "encoder"));
+}
+
+void check_heads(const inspect::Subject& subject, const ShowSettings& s, Part part) {
+  const Index layers = subject.layers(part), heads = subject.heads(part);
+  const std::string range =
+      concat("the ", name_of(part), " attention of \"", escaped(subject.name), "\" has layers 0 to ",
+             layers - 1, " and heads 0 to ", heads - 1, " in each");
+  for (const inspect::HeadPlace& place : s.heads) {
+    if (place.layer >= layers || place.head >= heads)
+      throw Error(ErrorKind::usage, "show.head",
+                  concat("--head ", place.layer, ".", place.head, ": ", range));
+  }
+  if (s.layer && *s.layer >= layers)
+    throw Error(ErrorKind::usage, "show.layer", concat("--layer ", *s.layer, ": ", range));
+}
+
+class ViewMaker {
+ public:
+  ViewMaker(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
+            const ShowSettings& s)
+      : ctx_(ctx),
+        subject_(subject),
+        question_(question),
+        s_(s),
+        part_(s.part.value_or(subject.usual_part())) {
+    check_part(subject, part_);
+    check_heads(subject, s, part_);
+    sides_ = sides_of(subject, question, part_);
+    if (s.rollout && part_ == Part::cross)
+      refuse("--rollout follows tokens through layers of one stack; --part cross has two");
+    if (!s.query.empty()) query_ = picked(sides_.queries, s.query);
+    if (!s.key.empty()) key_ = picked(sides_.keys, s.key);
+  }
+
+  View make() {
+    if (s_.by_head) make_tops();
+    else if (!s_.key.empty()) make_pair();
+    else if (!s_.query.empty()) make_bars();
+    else make_maps();
+    return std::move(view_);
+  }
+
+ private:
+  Word picked(const Reading& reading, const std::string& what) {
+    inspect::Pick pick = inspect::pick(reading, what);
+    if (!pick.note.empty()) view_.notes.push_back(pick.note);
+    return pick.word;
+  }
+
+  // Heads to record: those named, those of the layer, or all.
+  [[nodiscard]] std::vector<inspect::HeadPlace> wanted() const {
+    if (!s_.heads.empty()) return s_.heads;
+    std::vector<inspect::HeadPlace> list;
+    for (Index layer = 0; layer < subject_.layers(part_); ++layer) {
+      if (s_.layer && *s_.layer != layer) continue;
+      for (Index head = 0; head < subject_.heads(part_); ++head)
+        list.push_back({static_cast<int>(layer), static_cast<int>(head)});
+    }
+    return list;
+  }
+
+  std::vector<AttentionMap> record(std::vector<inspect::HeadPlace> heads, Range rows, Index most_cells) {
+    const auto side = [&](Index length) {
+      return static_cast<double>(most_cells > 0 ? std::min(most_cells, length) : length);
+    };
+    const double needed = static_cast<double>(heads.size()) *
+                          side(rows.size() > 0 ? rows.size() : sides_.queries.size()) *
+                          side(sides_.keys.size());
+    if (needed > kMostWeights) {
+      throw Error(ErrorKind::resource, "show.memory",
+                  fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1\nAsk for "
+                              "fewer heads, or for one --query.",
+                              heads.size(), sides_.queries.size(), sides_.keys.size(),
+                              needed / double(std::size_t{1} << 28)));
+    }
+    inspect::MapRecorder recorder(
+        {.part = part_, .heads = std::move(heads), .rows = rows, .most_cells = most_cells});
+    (void)inspect::watch(ctx_, subject_, question_, recorder);
+    return std::move(recorder.maps());
+  }
+
+  [[nodiscard]] std::string title_of(const AttentionMap& map) const {
+    std::string title = subject_.model->config().kind == models::ModelKind::encoder_decoder
+                            ? concat(name_of(part_), " ")
+                            : "";
+    if (map.layer >= 0) title += concat("layer ", map.layer);
+    else title += "all layers";
+    if (map.head >= 0) title += concat(", head ", map.head);
+    return title;
+  }
+
+  [[nodiscard]] static std::vector<std::string> block_labels(const std::vector<std::string>& labels,
+                                                             Index in_cell) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < labels.size(); i += static_cast<std::size_t>(in_cell))
+      out.push_back(labels[i]);
+    return out;
+  }
+
+  // Numbers with their words.
+  [[nodiscard]] draw::WeightMap drawn(const AttentionMap& map, const std::vector<std::string>& queries,
+                                      const std::vector<std::string>& keys) const {
+    draw::WeightMap out;
+    out.title = title_of(map);
+    out.short_name = map.head >= 0    ? concat(map.layer, ".", map.head)
+                     : map.layer >= 0 ? concat(map.layer)
+                                      : "all";
+    out.origin = map.derivation.empty() ? draw::Origin::exact : draw::Origin::derived;
+    out.derivation = map.derivation;
+    out.queries = block_labels(queries, map.rows_in_cell);
+    out.keys = block_labels(keys, map.columns_in_cell);
+    out.rows_in_cell = map.rows_in_cell;
+    out.columns_in_cell = map.columns_in_cell;
+    out.weights = map.weights;
+    out.visible = map.visible;
+    out.row_axis = sides_.row_axis;
+    if (s_.exclude_self || s_.mute_first) out.masked_words = "not visible or left out";
+    return out;
+  }
+
+  // The last steps that all maps share: words, what is left out, the words beside it.
+  void add(AttentionMap map, const std::vector<std::string>* rows = nullptr, Index first_row = 0) {
+    std::vector<std::string> queries = rows != nullptr ? *rows : sides_.queries.labels(),
+                             keys = sides_.keys.labels();
+    if (s_.words) {
+      const std::vector<Word> to = inspect::words_of(sides_.keys);
+      std::vector<Word> from;
+      if (rows != nullptr) from.push_back({queries[0], {0, 1}});
+      else from = inspect::words_of(sides_.queries);
+      map = inspect::by_words(map, from, to);
+      keys.clear();
+      for (const Word& word : to) keys.push_back(word.label);
+      if (rows == nullptr) {
+        queries.clear();
+        for (const Word& word : from) queries.push_back(word.label);
+      } else {
+        for (std::size_t i = 0; i < to.size(); ++i)
+          if (to[i].tokens.begin <= first_row && first_row < to[i].tokens.end)
+            first_row = static_cast<Index>(i);
+      }
+    }
+    inspect::leave_out(map, {.self = s_.exclude_self, .first = s_.mute_first}, first_row);
+    view_.maps.push_back(drawn(map, queries, keys));
+    view_.numbers.push_back(std::move(map));
+  }
+
+  void say_choice(const AttentionMap& map, std::string_view why) {
+    view_.notes.push_back(concat("showing head ", map.layer, ".", map.head, ", ", why, " of ",
+                                 wanted().size(), " heads; --head L.H shows another one, --all all of them"));
+  }
+
+  // Means and rollout replace heads by what was computed from them.
+  [[nodiscard]] std::vector<AttentionMap> combined(const std::vector<AttentionMap>& maps) const {
+    std::vector<AttentionMap> layers;
+    for (std::size_t first = 0; first < maps.size();) {
+      std::size_t last = first;
+      while (last < maps.size() && maps[last].layer == maps[first].layer) ++last;
+      layers.push_back(inspect::mean_of(std::span(maps).subspan(first, last - first),
+                                        concat("mean of ", last - first, " heads")));
+      first = last;
+    }
+    if (s_.rollout) return {inspect::rollout_of(layers)};
+    if (s_.mean == MeanOver::layers)
+      return {inspect::mean_of(maps, concat("mean of ", maps.size(), " heads"))};
+    return layers;
+  }
+
+  void make_maps() {
+    const bool derives = s_.rollout || s_.mean != MeanOver::none;
+    const bool exact = derives || s_.words || s_.exclude_self || s_.mute_first || !s_.json.path.empty();
+    const bool chooses = s_.heads.empty() && !s_.layer && !s_.all && !derives;
+    const bool many = s_.all || (s_.layer && s_.heads.empty());
+    std::vector<AttentionMap> maps = record(wanted(), {},
+                                            exact             ? 0
+                                            : many || chooses ? kCellsOfAtlas
+                                                              : kCellsOfMap);
+    if (chooses) {
+      const auto best =
+          std::max_element(maps.begin(), maps.end(), [](const AttentionMap& a, const AttentionMap& b) {
+            return inspect::focus_of(a) < inspect::focus_of(b);
+          });
+      say_choice(*best, "the most focused");
+      maps = best->rows_in_cell > 1 ? record({{best->layer, best->head}}, {}, kCellsOfMap)
+                                    : std::vector<AttentionMap>{*best};
+    }
+    if (derives) maps = combined(maps);
+    for (AttentionMap& map : maps) add(std::move(map));
+    view_.kind = view_.maps.size() > 1 && (many || derives) ? ViewKind::atlas : ViewKind::maps;
+    view_.in_row =
+        derives ? std::min<Index>(static_cast<Index>(view_.maps.size()), 6) : subject_.heads(part_);
+  }
+
+  // The query's row of every wanted head.
+  std::vector<AttentionMap> rows() {
+    std::vector<AttentionMap> maps = record(wanted(), query_.tokens, 0);
+    if (s_.rollout) {
+      maps = combined(record(wanted(), {}, 0));
+      for (AttentionMap& map : maps) map = inspect::mean_row(map, query_.tokens);
+      return maps;
+    }
+    for (AttentionMap& map : maps) map = inspect::mean_row(map, {0, query_.tokens.size()});
+    return s_.mean != MeanOver::none ? combined_rows(maps) : maps;
+  }
+
+  [[nodiscard]] std::vector<AttentionMap> combined_rows(const std::vector<AttentionMap>& maps) const {
+    std::vector<AttentionMap> out = combined(maps);
+    if (query_.tokens.size() > 1)
+      for (AttentionMap& map : out) map.derivation += concat(", mean of ", query_.tokens.size(), " queries");
+    return out;
+  }
+
+  void make_bars() {
+    std::vector<AttentionMap> maps = rows();
+    const bool chooses =
+        maps.size() > 1 && s_.heads.empty() && !s_.layer && !s_.all && s_.mean == MeanOver::none;
+    const std::vector<std::string> label = {query_.label};
+    if (chooses) {
+      // The head whose query makes up its mind: itself and the first token do not count.
+      const auto largest = [&](const AttentionMap& map) {
+        AttentionMap rest = map;
+        inspect::leave_out(rest, {.self = true, .first = true}, query_.tokens.begin);
+        double top = 0;
+        for (Index j = 0; j < rest.columns; ++j)
+          top = std::max(top, rest.sees(0, j) ? double{rest.at(0, j)} : 0.0);
+        return top;
+      };
+      const auto best = std::max_element(
+          maps.begin(), maps.end(),
+          [&](const AttentionMap& a, const AttentionMap& b) { return largest(a) < largest(b); });
+      say_choice(*best, concat("where \"", escaped(query_.label, 40), "\" looks hardest at one word,"));
+      maps = {*best};
+    }
+    for (AttentionMap& map : maps) add(std::move(map), &label, query_.tokens.begin);
+    view_.kind = ViewKind::bars;
+  }
+
+  void make_tops() {
+    if (s_.query.empty())
+      refuse("--by-head lists what one word looks at in every head: it needs --query WORD");
+    const std::vector<std::string> label = {query_.label};
+    for (AttentionMap& map : rows()) add(std::move(map), &label, query_.tokens.begin);
+    view_.kind = ViewKind::tops;
+  }
+
+  // One link in all heads: layers below each other, heads side by side.
+  void make_pair() {
+    if (s_.query.empty()) refuse("--key WORD is the other end of a link: it needs --query WORD");
+    const std::vector<AttentionMap> maps = rows();
+    AttentionMap link;
+    link.part = part_;
+    draw::WeightMap out;
+    out.title = concat("from ", query_.label, " to ", key_.label);
+    out.row_axis = "layer";
+    out.column_axis = "head";
+    for (const AttentionMap& map : maps) {
+      const std::string layer = map.layer >= 0 ? concat(map.layer) : "all",
+                        head = map.head >= 0 ? concat(map.head) : "mean";
+      if (out.queries.empty() || out.queries.back() != layer) out.queries.push_back(layer);
+      if (std::find(out.keys.begin(), out.keys.end(), head) == out.keys.end()) out.keys.push_back(head);
+    }
+    link.rows = out.rows();
+    link.columns = out.columns();
+    link.weights.assign(static_cast<std::size_t>(link.rows * link.columns), 0);
+    link.visible.assign(link.weights.size(), 0);
+    for (const AttentionMap& map : maps) {
+      const std::string layer = map.layer >= 0 ? concat(map.layer) : "all",
+                        head = map.head >= 0 ? concat(map.head) : "mean";
+      const auto row = std::find(out.queries.begin(), out.queries.end(), layer) - out.queries.begin();
+      const auto column = std::find(out.keys.begin(), out.keys.end(), head) - out.keys.begin();
+      const auto cell = static_cast<std::size_t>(row * link.columns + column);
+      link.weights[cell] = static_cast<float>(inspect::sum_of_keys(map, 0, key_.tokens));
+      link.visible[cell] = 1;
+      if (link.derivation.empty()) link.derivation = map.derivation;
+    }
+    if (key_.tokens.size() > 1)
+      link.derivation += concat(link.derivation.empty() ? "" : ", ", "sum of ", key_.tokens.size(), " keys");
+    if (std::find(link.visible.begin(), link.visible.end(), 0) == link.visible.end()) link.visible.clear();
+    out.masked_words = "not asked for";
+    out.origin = link.derivation.empty() ? draw::Origin::exact : draw::Origin::derived;
+    out.derivation = link.derivation;
+    out.weights = link.weights;
+    out.visible = link.visible;
+    view_.maps.push_back(std::move(out));
+    view_.numbers.push_back(std::move(link));
+  }
+
+  Context& ctx_;
+  const inspect::Subject& subject_;
+  const inspect::Question& question_;
+  const ShowSettings& s_;
+  Part part_;
+  Sides sides_;
+  Word query_, key_;
+  View view_;
+};
+
+}  // namespace
+
+View make_view(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
+               const ShowSettings& settings) {
+  return ViewMaker(ctx, subject, question, settings).make();
+}
+
+}  // namespace headlight::cli

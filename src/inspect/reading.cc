@@ -1,0 +1,131 @@
+#include "inspect/reading.h"
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+
+namespace headlight::inspect {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// A piece's text as people see it. One that is a space or a part of a character goes by its name in the vocabulary.
+std::string label_of(std::string_view text, const std::vector<TokenPiece>& pieces, std::size_t i) {
+  const TokenPiece& piece = pieces[i];
+  const auto shares = [&](std::size_t other) {
+    return !pieces[other].added && pieces[other].begin == piece.begin && pieces[other].end == piece.end;
+  };
+  const bool part = (i > 0 && shares(i - 1)) || (i + 1 < pieces.size() && shares(i + 1));
+  if (piece.added || piece.begin == piece.end || part) return piece.text;
+  const std::string_view whole = text.substr(piece.begin, piece.end - piece.begin), inner = trimmed(whole);
+  return std::string(inner.empty() ? whole : inner);
+}
+
+// ASCII punctuation and what is common in print. Letters of any script are not.
+bool is_punctuation(std::string_view text) {
+  if (text.empty()) return false;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(text));
+    const std::string_view c = text.substr(0, length);
+    text.remove_prefix(length);
+    constexpr std::string_view ascii = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+                               print = "«»“”‘’„…–—¿¡、。「」，！？：；";
+    const bool one =
+        length == 1 ? ascii.find(c) != std::string_view::npos : print.find(c) != std::string_view::npos;
+    if (!one) return false;
+  }
+  return true;
+}
+
+// Is there a space between two neighbours, in front of the second, or at the end of the first?
+bool space_between(const Reading& reading, std::size_t i) {
+  const ReadToken &a = reading.tokens[i - 1], &b = reading.tokens[i];
+  if (b.begin > a.end) return true;
+  const auto at = [&](std::size_t place) {
+    return place < reading.text.size() && is_space(reading.text[place]);
+  };
+  return at(b.begin) || (a.end > a.begin && at(a.end - 1));
+}
+
+}  // namespace
+
+std::vector<std::int32_t> Reading::ids() const {
+  std::vector<std::int32_t> out;
+  for (const ReadToken& token : tokens) out.push_back(token.id);
+  return out;
+}
+
+std::vector<std::string> Reading::labels() const {
+  std::vector<std::string> out;
+  for (const ReadToken& token : tokens) out.push_back(token.label);
+  return out;
+}
+
+Reading read_text(const Tokenizer& tokenizer, std::string_view text) {
+  Reading reading;
+  reading.text = text;
+  const std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const TokenPiece& piece = pieces[i];
+    reading.tokens.push_back({piece.id, label_of(text, pieces, i), piece.begin, piece.end, piece.added});
+  }
+  if (reading.tokens.empty())
+    throw Error(ErrorKind::input, "inspect.empty", "the text is empty: there is nothing to look at");
+  return reading;
+}
+
+Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids, Index vocabulary) {
+  Reading reading;
+  for (const std::int32_t id : ids) {
+    if (id < 0 || id >= vocabulary) {
+      throw Error(ErrorKind::input, "inspect.id",
+                  concat("token id ", id, " is not between 0 and ", vocabulary - 1));
+    }
+    std::string label = concat("#", id);
+    if (tokenizer != nullptr && id < tokenizer->size()) {
+      const std::string text = tokenizer->decode(std::vector<TokenId>{id});
+      const std::string_view inner = trimmed(text);
+      label = inner.empty() ? std::string(tokenizer->token(id)) : std::string(inner);
+    }
+    reading.tokens.push_back({id, std::move(label), 0, 0, false});
+  }
+  if (reading.tokens.empty())
+    throw Error(ErrorKind::input, "inspect.empty", "no token ids: there is nothing to look at");
+  return reading;
+}
+
+std::vector<Word> words_of(const Reading& reading) {
+  const auto& tokens = reading.tokens;
+  std::vector<Word> words;
+  // Between spaces: [first, last).
+  for (std::size_t first = 0; first < tokens.size();) {
+    std::size_t last = first + 1;
+    const bool alone = tokens[first].added || reading.text.empty();
+    while (!alone && last < tokens.size() && !tokens[last].added && !space_between(reading, last)) ++last;
+    const auto single = [&](std::size_t i) {
+      words.push_back({tokens[i].label, {static_cast<Index>(i), static_cast<Index>(i) + 1}});
+    };
+    std::size_t begin = first, end = last;
+    while (begin < end && is_punctuation(tokens[begin].label)) single(begin++);
+    while (end > begin && is_punctuation(tokens[end - 1].label)) --end;
+    if (begin < end) {
+      std::string label = tokens[begin].label;
+      if (end - begin > 1) {
+        label = trimmed(std::string_view(reading.text)
+                            .substr(tokens[begin].begin, tokens[end - 1].end - tokens[begin].begin));
+      }
+      words.push_back({std::move(label), {static_cast<Index>(begin), static_cast<Index>(end)}});
+    }
+    for (std::size_t i = std::max(begin, end); i < last; ++i) single(i);
+    first = last;
+  }
+  return words;
+}
+
+}  // namespace headlight::inspect

@@ -1,0 +1,55 @@
+// A text as a model reads it: tokens with the words that people see, and how words are picked out of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/attention.h"
+#include "headlight/tokenizer.h"
+
+namespace headlight::inspect {
+
+struct ReadToken {
+  TokenId id = 0;
+  std::string label;               // what is shown: the text it stands for, or its name
+  std::size_t begin = 0, end = 0;  // bytes of the text
+  bool added = false;              // put around the text, not found in it
+};
+
+struct Reading {
+  std::string text;  // empty when ids were given
+  std::vector<ReadToken> tokens;
+
+  [[nodiscard]] Index size() const noexcept { return static_cast<Index>(tokens.size()); }
+  [[nodiscard]] std::vector<std::int32_t> ids() const;
+  [[nodiscard]] std::vector<std::string> labels() const;
+};
+
+// Throws Error{input} when the text has no token.
+[[nodiscard]] Reading read_text(const Tokenizer& tokenizer, std::string_view text);
+// Ids in place of text. Throws Error{input} for one outside 0 … vocabulary-1.
+[[nodiscard]] Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids,
+                               Index vocabulary);
+
+// Some neighbouring tokens with a name.
+struct Word {
+  std::string label;
+  Range tokens;
+};
+
+// The text's words: tokens between two spaces belong together, punctuation at their ends does not. Tokens that were
+// added are words of their own.
+[[nodiscard]] std::vector<Word> words_of(const Reading& reading);
+
+// What somebody asked for by name, and what there is to say about it.
+struct Pick {
+  Word word;
+  std::string note;  // "the" is there 2 times: …
+};
+// "it", "Harry Potter" (neighbours), "the#2" (the second one) or "@5" (token number 5). Of several the first is
+// taken and the note says so. Throws Error{usage} that lists the words.
+[[nodiscard]] Pick pick(const Reading& reading, std::string_view what);
+
+}  // namespace headlight::inspect

@@ -1,0 +1,140 @@
+#include "inspect/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/concat.h"
+
+namespace headlight::inspect {
+namespace {
+
+constexpr Index kRows = 64;  // weights are recomputed so many rows at a time
+
+bool sees(const AttentionEvent& event, Index head, Index query, Index key) {
+  const Index queries = event.queries(0), keys = event.keys(0);
+  const Range run = event.options.visible.keys_for(query, queries, keys);
+  if (key < run.begin || key >= run.end) return false;
+  const ConstTensorView& mask = event.options.mask;
+  if (mask.empty()) return true;
+  return mask.at(0, mask.dim(1) == 1 ? 0 : head, mask.dim(2) == 1 ? 0 : query, mask.dim(3) == 1 ? 0 : key) !=
+         0;
+}
+
+// [heads, tokens, dim] of a view [1, heads, tokens, dim], the first sequence's tokens only.
+Tensor first_sequence(ConstTensorView x, Index tokens) {
+  Tensor out({x.dim(1), tokens, x.dim(3)}, DType::f32);
+  for (Index h = 0; h < x.dim(1); ++h)
+    for (Index t = 0; t < tokens; ++t)
+      for (Index d = 0; d < x.dim(3); ++d) out.view().set(h, t, d, x.at(0, h, t, d));
+  return out;
+}
+
+}  // namespace
+
+void MapRecorder::on_attention(const AttentionEvent& event) {
+  if (event.part != request_.part) return;
+  for (Index head = 0; head < event.q.dim(1); ++head) {
+    const HeadPlace place{event.layer, static_cast<int>(head)};
+    const auto& wanted = request_.heads;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), place) == wanted.end()) continue;
+    maps_.push_back(record(event, head));
+  }
+}
+
+AttentionMap MapRecorder::record(const AttentionEvent& event, Index head) const {
+  const Index queries = event.queries(0), keys = event.keys(0);
+  const Range rows = request_.rows.size() > 0 ? request_.rows : Range{0, queries};
+  const Index most = request_.most_cells > 0 ? request_.most_cells : std::max(queries, keys);
+  const Index by = std::max<Index>(1, (std::max(rows.size(), keys) + most - 1) / most);
+
+  AttentionMap map;
+  map.part = event.part;
+  map.layer = event.layer;
+  map.head = static_cast<int>(head);
+  map.rows = (rows.size() + by - 1) / by;
+  map.columns = (keys + by - 1) / by;
+  map.rows_in_cell = map.columns_in_cell = by;
+  map.weights.assign(static_cast<std::size_t>(map.rows * map.columns), 0);
+  map.visible.assign(map.weights.size(), 0);
+  for (Index first = rows.begin; first < rows.end; first += kRows) {
+    const Range block{first, std::min(rows.end, first + kRows)};
+    const Tensor weights = event.weights(0, head, block);
+    for (Index i = block.begin; i < block.end; ++i) {
+      for (Index j = 0; j < keys; ++j) {
+        if (!sees(event, head, i, j)) continue;
+        const auto cell = static_cast<std::size_t>((i - rows.begin) / by * map.columns + j / by);
+        map.weights[cell] = std::max(map.weights[cell], static_cast<float>(weights.at(i - block.begin, j)));
+        map.visible[cell] = 1;
+      }
+    }
+  }
+  if (std::find(map.visible.begin(), map.visible.end(), 0) == map.visible.end()) map.visible.clear();
+  return map;
+}
+
+void ArrayRecorder::on_attention(const AttentionEvent& event) {
+  const std::string base = concat(name_of(event.part), "_", event.layer);
+  const Index heads = event.q.dim(1), queries = event.queries(0), keys = event.keys(0);
+  const auto each_head = [&](const auto& make) {
+    Tensor all({heads, queries, keys}, DType::f32);
+    for (Index h = 0; h < heads; ++h) {
+      const Tensor one = make(h);
+      for (Index i = 0; i < queries; ++i)
+        for (Index j = 0; j < keys; ++j) all.view().set(h, i, j, one.at(i, j));
+    }
+    return all;
+  };
+  if (request_.weights) arrays_.push_back({base, each_head([&](Index h) { return event.weights(0, h); })});
+  if (request_.scores)
+    arrays_.push_back({base + "_scores", each_head([&](Index h) { return scores_of(event, 0, h); })});
+  if (request_.q) arrays_.push_back({base + "_q", first_sequence(event.q, queries)});
+  if (request_.k) arrays_.push_back({base + "_k", first_sequence(event.k, keys)});
+  if (request_.v) arrays_.push_back({base + "_v", first_sequence(event.v, keys)});
+  if (request_.z) {
+    // What the heads return, before they are joined: computed again, to the same bits.
+    Tensor out({1, heads, event.q.dim(2), event.v.dim(3)}, event.q.dtype());
+    attention_forward(event.ctx, event.q, event.k, event.v, event.options, out);
+    arrays_.push_back({base + "_z", first_sequence(out, queries)});
+  }
+}
+
+void ArrayRecorder::on_residual(const ResidualEvent& event) {
+  if (!request_.residual) return;
+  const Index tokens = event.starts.size() > 1 ? event.starts[1] : event.x.dim(0);
+  Tensor x({tokens, event.x.dim(1)}, DType::f32);
+  for (Index t = 0; t < tokens; ++t)
+    for (Index d = 0; d < event.x.dim(1); ++d) x.view().set(t, d, event.x.at(t, d));
+  arrays_.push_back({concat(name_of(event.part), "_", event.layer, "_residual"), std::move(x)});
+}
+
+Tensor scores_of(const AttentionEvent& event, Index sequence, Index head) {
+  const AttentionOptions& o = event.options;
+  const auto s = static_cast<std::size_t>(sequence);
+  const Index queries = event.queries(sequence), keys = event.keys(sequence), dim = event.q.dim(3);
+  const Index q0 = o.q_starts[s], k0 = o.k_starts[s], kv = head / (event.q.dim(1) / event.k.dim(1));
+  const double scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
+  Tensor scores({queries, keys}, DType::f32);
+  for (Index i = 0; i < queries; ++i) {
+    for (Index j = 0; j < keys; ++j) {
+      if (!sees(event, head, i, j)) {
+        scores.view().set(i, j, -INFINITY);
+        continue;
+      }
+      double x = 0;
+      for (Index d = 0; d < dim; ++d) x += event.q.at(0, head, q0 + i, d) * event.k.at(0, kv, k0 + j, d);
+      x *= scale;
+      if (o.softcap > 0) x = o.softcap * std::tanh(x / o.softcap);
+      if (!o.alibi_slopes.empty())
+        x -=
+            o.alibi_slopes.at(head) * std::abs(static_cast<double>(o.visible.position(i, queries, keys) - j));
+      if (!o.bias.empty()) {
+        const auto at = [&](int axis, Index place) { return o.bias.dim(axis) == 1 ? Index{0} : place; };
+        x += o.bias.at(at(0, sequence), at(1, head), at(2, i), at(3, j));
+      }
+      scores.view().set(i, j, x);
+    }
+  }
+  return scores;
+}
+
+}  // namespace headlight::inspect

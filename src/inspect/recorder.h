@@ -1,0 +1,63 @@
+// Observers that keep what somebody wants to see of one run, and nothing else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/trace.h"
+#include "inspect/attention_map.h"
+
+namespace headlight::inspect {
+
+struct HeadPlace {
+  int layer = 0, head = 0;
+  bool operator==(const HeadPlace&) const = default;
+};
+
+// What to keep. Memory is what the maps take, plus a few rows.
+struct MapRequest {
+  Part part = Part::decoder;
+  std::vector<HeadPlace> heads = {};  // none: all
+  Range rows = {0, 0};                // these queries only; none: all
+  Index most_cells = 0;               // pool maps to at most so many rows and columns; 0: every weight
+};
+
+// Weights of the first sequence.
+class MapRecorder : public Observer {
+ public:
+  explicit MapRecorder(MapRequest request) : request_(std::move(request)) {}
+  void on_attention(const AttentionEvent& event) override;
+  [[nodiscard]] std::vector<AttentionMap>& maps() noexcept { return maps_; }  // by layer, then by head
+
+ private:
+  [[nodiscard]] AttentionMap record(const AttentionEvent& event, Index head) const;
+  MapRequest request_;
+  std::vector<AttentionMap> maps_;
+};
+
+// Arrays of a run by the names that they have as files: "decoder_2" is the weights of layer 2 as [heads, q, k],
+// "decoder_2_q" its queries as [heads, q, dim].
+struct ArrayRequest {
+  bool weights = true, scores = false, q = false, k = false, v = false, z = false, residual = false;
+};
+struct NamedArray {
+  std::string name;
+  Tensor tensor;
+};
+
+class ArrayRecorder : public Observer {
+ public:
+  explicit ArrayRecorder(const ArrayRequest& request) : request_(request) {}
+  void on_attention(const AttentionEvent& event) override;
+  void on_residual(const ResidualEvent& event) override;
+  [[nodiscard]] std::vector<NamedArray>& arrays() noexcept { return arrays_; }
+
+ private:
+  ArrayRequest request_;
+  std::vector<NamedArray> arrays_;
+};
+
+// Scores of one head before the softmax, [q, k]; -inf where the query cannot see the key. In float64, then rounded.
+[[nodiscard]] Tensor scores_of(const AttentionEvent& event, Index sequence, Index head);
+
+}  // namespace headlight::inspect

@@ -1,0 +1,177 @@
+#include "inspect/subject.h"
+
+#include <filesystem>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "models/generate.h"
+#include "models/load.h"
+#include "models/tokenizer_file.h"
+
+namespace headlight::inspect {
+namespace {
+
+namespace fs = std::filesystem;
+using models::ModelKind;
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// Says early and clearly what a newcomer's folder lacks.
+void check_folder(const std::string& folder) {
+  const fs::path base(folder);
+  if (!is_there(base / "config.json")) {
+    throw Error(ErrorKind::input, "model.folder",
+                concat(escaped(folder), ": has no config.json, so it is no model's folder"));
+  }
+  const bool safe = is_there(base / "model.safetensors") || is_there(base / "model.safetensors.index.json");
+  if (!safe && (is_there(base / "pytorch_model.bin") || is_there(base / "pytorch_model.bin.index.json"))) {
+    throw Error(
+        ErrorKind::input, "model.pickle",
+        concat(escaped(folder), ": has pytorch_model.bin only, which is a program as much as it is data\n",
+               "Convert it once, where you trust it: python3 -c \"from transformers import AutoModel; "
+               "AutoModel.from_pretrained('FOLDER').save_pretrained('FOLDER', safe_serialization=True)\""));
+  }
+}
+
+bool has_tokenizer(const fs::path& base) {
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt"}) {
+    if (is_there(base / name)) return true;
+  }
+  return false;
+}
+
+models::Tokens one_sequence(const std::vector<std::int32_t>& ids) {
+  models::Tokens tokens;
+  tokens.append(ids);
+  return tokens;
+}
+
+void check_length(const Subject& subject, const Reading& reading, std::string_view what) {
+  const models::TransformerConfig& config = subject.model->config();
+  const Index most = config.max_positions;
+  if (most > 0 && reading.size() > most) {
+    throw Error(
+        ErrorKind::input, "inspect.length",
+        concat(what, " has ", reading.size(), " tokens; the model \"", escaped(subject.name),
+               "\" reads at most ", most, "\nShorten it: cutting it silently would show another text."));
+  }
+}
+
+}  // namespace
+
+Index Subject::layers(Part part) const {
+  const models::TransformerConfig& c = model->config();
+  return part == Part::encoder && c.kind == ModelKind::encoder_decoder ? c.encoder_layers : c.layers;
+}
+
+Index Subject::heads(Part part) const {
+  const models::TransformerConfig& c = model->config();
+  return part == Part::encoder && c.encoder_heads > 0 ? c.encoder_heads : c.heads;
+}
+
+bool Subject::has(Part part) const {
+  const ModelKind kind = model->config().kind;
+  if (kind == ModelKind::encoder_decoder) return true;
+  return part == (kind == ModelKind::encoder ? Part::encoder : Part::decoder);
+}
+
+Part Subject::usual_part() const {
+  return model->config().kind == ModelKind::decoder ? Part::decoder : Part::encoder;
+}
+
+std::string find_model(const std::string& name, const std::vector<std::string>& places) {
+  if (is_folder(name)) return name;
+  if (is_there(name)) {
+    throw Error(ErrorKind::input, "model.folder",
+                concat(escaped(name), ": is a file; give the model's folder"));
+  }
+  std::string looked = concat("\"", escaped(name), "\"");
+  if (name.find('/') == std::string::npos) {
+    for (const std::string& place : places) {
+      const fs::path path = fs::path(place) / name;
+      if (is_folder(path)) return path.string();
+      looked += concat(", \"", escaped(path.string(), 80), "\"");
+    }
+  }
+  throw Error(
+      ErrorKind::file, "model.name",
+      concat("model \"", escaped(name), "\" is not on disk\nLooked for ", looked,
+             ".\nHeadlight does not download; give a folder with config.json and model.safetensors."));
+}
+
+Subject open_subject(const std::string& name, const std::vector<std::string>& places) {
+  Subject subject;
+  subject.folder = find_model(name, places);
+  check_folder(subject.folder);
+  fs::path path(subject.folder);
+  if (path.filename().empty()) path = path.parent_path();
+  subject.name = path.filename().string();
+  subject.model = models::load_transformer(subject.folder).model;
+  if (has_tokenizer(subject.folder)) subject.tokenizer = models::load_tokenizer(subject.folder);
+  return subject;
+}
+
+Reading decoder_input(const Subject& subject, const Reading& written) {
+  const models::TransformerConfig& config = subject.model->config();
+  const std::int32_t start = config.decoder_start >= 0 ? config.decoder_start : config.bos;
+  if (start < 0) {
+    throw Error(ErrorKind::input, "inspect.start",
+                "the model's config.json names no token that its decoder starts with");
+  }
+  Reading input = read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, {start}, config.vocabulary);
+  input.tokens.insert(input.tokens.end(), written.tokens.begin(), written.tokens.end() - 1);
+  input.tokens[0].added = true;
+  input.text = written.text;
+  return input;
+}
+
+Reading translate(Context& ctx, const Subject& subject, const Reading& source) {
+  check_length(subject, source, "the text");
+  const models::TransformerConfig& config = subject.model->config();
+  models::SamplingOptions options;
+  options.most =
+      std::min<Index>(config.max_positions > 0 ? config.max_positions - 1 : 512, 2 * source.size() + 16);
+  std::vector<std::int32_t> ids =
+      models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0];
+  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
+  const std::string text = tokenizer != nullptr ? tokenizer->decode(ids) : "";
+  if (config.eos >= 0) ids.push_back(config.eos);
+  // A text's own tokens have their places in it, which words need. They are used when they are the ones written.
+  if (tokenizer != nullptr) {
+    Reading again = read_text(*tokenizer, text.empty() ? " " : text);
+    if (again.ids() == ids) return again;
+  }
+  Reading reading = read_ids(tokenizer, ids, config.vocabulary);
+  if (config.eos >= 0) reading.tokens.back().added = true;
+  return reading;
+}
+
+Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer) {
+  const models::Transformer& model = *subject.model;
+  check_length(subject, question.source, "the text");
+  const models::Tokens source = one_sequence(question.source.ids());
+  models::RunOptions options{.observer = &observer, .types = question.types};
+  if (!question.types.empty() && question.types.size() != question.source.tokens.size()) {
+    throw Error(ErrorKind::usage, "inspect.types",
+                concat(question.types.size(), " segment numbers for ", question.source.size(),
+                       " tokens; need one for each"));
+  }
+  if (model.config().kind != ModelKind::encoder_decoder) return model.logits(ctx, source, options);
+  if (question.written.tokens.empty()) {
+    (void)model.encode(ctx, source, options);
+    return {};
+  }
+  check_length(subject, question.written, "the target");
+  return model.logits(ctx, source, one_sequence(decoder_input(subject, question.written).ids()), options);
+}
+
+}  // namespace headlight::inspect

@@ -1,0 +1,44 @@
+// A model with its tokenizer, ready to be looked into, and runs of it that are watched.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/reading.h"
+#include "models/transformer.h"
+
+namespace headlight::inspect {
+
+struct Subject {
+  std::string name, folder;
+  std::unique_ptr<models::Transformer> model;
+  std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
+
+  [[nodiscard]] Index layers(Part part) const;
+  [[nodiscard]] Index heads(Part part) const;
+  [[nodiscard]] bool has(Part part) const;
+  [[nodiscard]] Part usual_part() const;  // the first that its text meets
+};
+
+// A folder, or a name that is looked for in `places` (and in "models"). Throws Error{file} when it is not there.
+[[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
+[[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places);
+
+// What a model is given. `written` are the tokens that an encoder-decoder writes, the end included.
+struct Question {
+  Reading source;
+  Reading written;
+  std::vector<std::int32_t> types;
+};
+// What the decoder reads while it writes them: the start, then all but the last.
+[[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
+// The likeliest translation, as tokens with the end.
+[[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source);
+
+// Runs the model under the observer; returns the logits, or nothing when only an encoder ran. Throws Error{input}
+// when there are more tokens than the model can read.
+Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer);
+
+}  // namespace headlight::inspect

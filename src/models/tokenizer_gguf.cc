@@ -1,0 +1,197 @@
+#include "models/tokenizer_gguf.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "models/tokenizer_vocab.h"
+#include "text/pattern.h"
+
+namespace headlight::models {
+namespace {
+
+using namespace text;
+
+constexpr std::string_view kMetaspace = "\u2581";
+enum TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+
+[[noreturn]] void refuse(const std::string& name, std::string_view code, const std::string& what) {
+  throw Error(ErrorKind::input, concat("gguf.", code), concat(escaped(name), ": ", what));
+}
+
+std::int32_t type_of(const GgufVocabulary& from, std::size_t id) {
+  return from.types.empty() ? std::int32_t{kNormal} : from.types[id];
+}
+
+void check(const GgufVocabulary& from, const std::string& name) {
+  if (from.tokens.empty()) refuse(name, "tokens", "the vocabulary is empty");
+  const auto same = [&](std::size_t count, const char* what) {
+    if (count != from.tokens.size())
+      refuse(name, "tokens", concat(from.tokens.size(), " tokens, but ", count, " ", what));
+  };
+  if (!from.types.empty()) same(from.types.size(), "types");
+  if (from.model == "llama" || from.model == "t5") same(from.scores.size(), "scores");
+  for (const std::int32_t type : from.types)
+    if (type < kNormal || type > kByte) refuse(name, "tokens", concat("a token is of type ", type));
+  for (const auto& id : {from.begin, from.end, from.unknown, from.separator, from.classifier})
+    if (id && (*id < 0 || static_cast<std::size_t>(*id) >= from.tokens.size()))
+      refuse(name, "tokens",
+             concat("a special token has the id ", *id, " in a vocabulary of ", from.tokens.size()));
+}
+
+// How the text is cut before merging, by the names that llama.cpp has for it.
+struct Cut {
+  std::vector<std::string> names;
+  std::vector<std::string> patterns;
+  bool ignore_merges = false, add_begin = false;
+};
+
+const std::vector<Cut>& cuts() {
+  const std::string gpt2(gpt2_pattern()), llama3(llama3_pattern()), qwen2(qwen2_pattern());
+  static const std::vector<Cut> table = {
+      {{"gpt-2", "mpt", "phi-2", "olmo", "jais", "trillion", "roberta-bpe", "jina-es", "jina-de",
+        "jina-v2-es", "jina-v2-de"},
+       {gpt2}},
+      {{"llama3", "llama-v3", "llama-bpe", "falcon3"}, {llama3}, true, true},
+      {{"dbrx", "smaug-bpe"}, {llama3}},
+      {{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez"}, {qwen2}},
+      {{"falcon"}, {R"([\p{P}\$\+<=>\^~\|`]+)", gpt2, "[0-9][0-9][0-9]"}},
+      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"},
+       {R"(\p{N})", gpt2}},
+      {{"default"}, {R"([\p{P}\$\+<=>\^~\|]+)", gpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
+  };
+  return table;
+}
+
+const Cut& cut_of(const GgufVocabulary& from, const std::string& name) {
+  std::string known;
+  for (const Cut& cut : cuts()) {
+    if (std::find(cut.names.begin(), cut.names.end(), from.pre) != cut.names.end()) return cut;
+    for (const std::string& one : cut.names) known += (known.empty() ? "" : ", ") + one;
+  }
+  refuse(
+      name, "pre",
+      concat("the split patterns \"", escaped(from.pre, 40), "\" are not known.\nKnown are: ", known, "."));
+}
+
+// Special tokens around the text, where the file asks for them.
+void add_ends(const GgufVocabulary& from, bool begin_usual, TokenizerParts& parts) {
+  const bool begin = from.begin && from.add_begin.value_or(begin_usual),
+             end = from.end && from.add_end.value_or(false);
+  if (!begin && !end) return;
+  Template around;
+  const auto add = [&](TokenId id) {
+    const std::string& token = from.tokens[static_cast<std::size_t>(id)];
+    if (std::none_of(around.specials.begin(), around.specials.end(),
+                     [&](const auto& s) { return s.key == token; }))
+      around.specials.push_back({token, {{token, id}}});
+    around.single.push_back({TemplatePiece::Kind::special, token, 0});
+  };
+  if (begin) add(*from.begin);
+  around.single.push_back({TemplatePiece::Kind::first, {}, 0});
+  if (end) add(*from.end);
+  around.pair = around.single;
+  for (const TemplatePiece& piece : around.single) {
+    around.pair.push_back(piece);
+    if (piece.kind == TemplatePiece::Kind::first) around.pair.back().kind = TemplatePiece::Kind::second;
+  }
+  parts.post_processor.emplace_back(std::move(around));
+}
+
+TokenizerParts sentence_piece(const GgufVocabulary& from, const std::string& name) {
+  SentencePieceParts model;
+  model.kind = from.model == "t5" ? SentencePieceParts::Kind::unigram : SentencePieceParts::Kind::bpe;
+  model.vocab.reserve(from.tokens.size());
+  const auto first_unknown =
+      static_cast<TokenId>(std::find(from.types.begin(), from.types.end(), kUnknown) - from.types.begin());
+  const TokenId unknown = from.unknown.value_or(from.types.empty() ? 0 : first_unknown);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < from.tokens.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    add_token(model.vocab, from.tokens[i], id, name);
+    // One unknown token; others that say so are padding, which no text becomes.
+    const std::int32_t type = id == unknown                  ? kUnknown
+                              : type_of(from, i) == kUnknown ? kControl
+                                                             : type_of(from, i);
+    model.types.push_back(static_cast<SentencePieceParts::Type>(type - 1));
+    bytes += type == kByte ? 1 : 0;
+  }
+  model.scores = from.scores;
+  model.byte_fallback = bytes == 256;
+  model.charsmap = from.charsmap;
+  model.add_dummy_prefix = from.add_space_prefix;
+  model.remove_extra_spaces = from.remove_extra_spaces;
+  TokenizerParts parts;
+  parts.model = std::move(model);
+  add_ends(from, from.model == "llama", parts);
+  return parts;
+}
+
+TokenizerParts byte_level(const GgufVocabulary& from, const std::string& name) {
+  const Cut& cut = cut_of(from, name);
+  BpeParts bpe;
+  bpe.vocab.reserve(from.tokens.size());
+  TokenizerParts parts;
+  for (std::size_t i = 0; i < from.tokens.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    add_token(bpe.vocab, from.tokens[i], id, name);
+    const std::int32_t type = type_of(from, i);
+    if (type == kControl || type == kUserDefined)
+      parts.added.push_back({.id = id, .content = from.tokens[i], .special = type == kControl});
+  }
+  for (const std::string& merge : from.merges) bpe.merges.push_back(merge_of(merge, bpe, name));
+  bpe.ignore_merges = cut.ignore_merges;
+  parts.model = std::move(bpe);
+  for (const std::string& pattern : cut.patterns) {
+    Split split;
+    split.pattern = {pattern, true};
+    parts.pre_tokenizer.emplace_back(std::move(split));
+  }
+  parts.pre_tokenizer.emplace_back(ByteLevel{.add_prefix_space = false, .use_regex = false});
+  parts.decoder = {ByteLevel{}};
+  add_ends(from, cut.add_begin, parts);
+  return parts;
+}
+
+// The file marks words that begin ("▁the"); BERT marks words that go on ("##the").
+TokenizerParts bert(const GgufVocabulary& from, const std::string& name) {
+  WordPieceParts model;
+  model.longest_word = 1'000'000;
+  TokenizerParts parts;
+  for (std::size_t i = 0; i < from.tokens.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    const std::string& token = from.tokens[i];
+    std::string own = token;
+    if (type_of(from, i) == kControl) parts.added.push_back({.id = id, .content = token, .special = true});
+    else if (token.starts_with(kMetaspace)) own = token.substr(kMetaspace.size());
+    else if (!(token.starts_with('[') && token.size() > 2 && token.ends_with(']'))) own = "##" + token;
+    add_token(model.vocab, own, id, name);
+  }
+  if (from.unknown) model.unknown = model.vocab.token(*from.unknown);
+  parts.model = std::move(model);
+  parts.normalizer = {BertCleaning{}};
+  parts.pre_tokenizer = {BertWords{}};
+  parts.decoder = {JoinWordPieces{}};
+  if (from.separator && from.classifier) {
+    const auto named = [&](TokenId id) { return NamedToken{from.tokens[static_cast<std::size_t>(id)], id}; };
+    parts.post_processor = {BertEnds{named(*from.separator), named(*from.classifier)}};
+  }
+  return parts;
+}
+
+}  // namespace
+
+Tokenizer tokenizer_from_gguf(const GgufVocabulary& from, const std::string& name) {
+  check(from, name);
+  if (from.model == "llama" || from.model == "t5")
+    return make_named_tokenizer(sentence_piece(from, name), name);
+  if (from.model == "gpt2") return make_named_tokenizer(byte_level(from, name), name);
+  if (from.model == "bert") return make_named_tokenizer(bert(from, name), name);
+  refuse(name, "model",
+         concat("the tokenizer \"", escaped(from.model, 40),
+                "\" is not supported; llama, gpt2, bert and t5 are"));
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,32 @@
+// The vocabulary in a GGUF file's metadata (tokenizer.ggml.*), made into a tokenizer that cuts as
+// llama.cpp does. Reading the file is io's business: here come its values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+
+namespace headlight::models {
+
+struct GgufVocabulary {
+  std::string model;            // "llama", "gpt2", "bert" or "t5"
+  std::string pre = "default";  // which split patterns, for gpt2
+  std::vector<std::string> tokens;
+  std::vector<float> scores;  // for llama and t5: one per token
+  std::vector<std::int32_t>
+      types;  // one per token, or none: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte
+  std::vector<std::string> merges;  // for gpt2
+  std::optional<TokenId> begin = std::nullopt, end = std::nullopt, unknown = std::nullopt;
+  std::optional<TokenId> separator = std::nullopt, classifier = std::nullopt;
+  std::optional<bool> add_begin = std::nullopt, add_end = std::nullopt;
+  bool add_space_prefix = true, remove_extra_spaces = false;
+  std::string charsmap = {};  // for t5
+};
+
+// Throws Error{input} for lists of different lengths, ids outside of the vocabulary, bytes that are none,
+// and split patterns that are not known.
+[[nodiscard]] Tokenizer tokenizer_from_gguf(const GgufVocabulary& from, const std::string& name);
+
+}  // namespace headlight::models

@@ -1,0 +1,71 @@
+// Any bytes as text for tokenizers that are known to be good: byte-level ones give the text back, places
+// cover it from left to right, and the hand-written scanners cut as their expressions do.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "text/pattern.h"
+#include "text/train.h"
+#include "text/unicode.h"
+
+namespace {
+
+using namespace headlight;
+using namespace headlight::text;
+
+Tokenizer make(TokenizerKind kind) {
+  TokenizerTraining options;
+  options.kind = kind;
+  options.vocab = 400;
+  options.special = usual_special_tokens(kind);
+  bool given = false;
+  return train_tokenizer(
+      [&](std::string& text) {
+        text =
+            "The cat sat on the mat. Le chat était là, 123 456!\n\n  It's the cat's \u2581 mat "
+            "\u65E5\u672C\u8A9E.";
+        text += text;
+        return !std::exchange(given, true);
+      },
+      options);
+}
+
+std::vector<Range> cut(const Finder& finder, std::string_view text) {
+  std::vector<Found> found;
+  finder.find(text, {0, static_cast<std::uint32_t>(text.size())}, found);
+  std::vector<Range> ranges;
+  for (const Found& f : found) ranges.push_back(f.range);
+  return ranges;
+}
+
+void check_scanner(std::string_view pattern, std::string_view text) {
+  const Finder scanner({std::string(pattern), true}), expression({"(?:" + std::string(pattern) + ")", true});
+  if (cut(scanner, text) != cut(expression, text)) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const Tokenizer tokenizers[] = {make(TokenizerKind::bpe), make(TokenizerKind::bytes),
+                                         make(TokenizerKind::unigram), make(TokenizerKind::word_piece),
+                                         make(TokenizerKind::characters)};
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string clean = to_well_formed(text);
+  for (std::size_t i = 0; i < std::size(tokenizers); ++i) {
+    const std::vector<TokenSpan> spans = tokenizers[i].encode_spans(text);
+    const std::vector<TokenId> ids = tokenizers[i].encode(text);
+    if (spans.size() != ids.size()) std::abort();
+    std::size_t begin = 0;
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+      if (spans[t].id != ids[t] || spans[t].begin < begin || spans[t].end > size) std::abort();
+      begin = spans[t].begin;
+    }
+    const std::string back = tokenizers[i].decode(ids, SpecialTokens::add);
+    if (i < 2 && back != clean) std::abort();
+  }
+  for (const std::string_view pattern : {gpt2_pattern(), llama3_pattern(), qwen2_pattern()})
+    check_scanner(pattern, clean);
+  return 0;
+}

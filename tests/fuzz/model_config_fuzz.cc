@@ -1,0 +1,23 @@
+// Any bytes as a config.json: a model's description that makes sense, or a refusal by Error. Nothing is
+// allocated for it; what is accepted has sizes whose products fit.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "headlight/error.h"
+#include "models/families.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace headlight;
+  try {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const models::TransformerConfig config = models::read_config(io::Json::parse(text, "config.json"));
+    const double parameters = models::least_parameters(config);
+    if (!std::isfinite(parameters) || parameters < 1 || config.layers < 1 || config.width < 1) std::abort();
+    if (models::completed(config) != config) std::abort();  // it is complete already
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,116 @@
+// Texts as tokens and words, and words picked out of them.
+#include "inspect/reading.h"
+
+#include <gtest/gtest.h>
+
+#include "support/errors.h"
+#include "support/small_models.h"
+
+namespace headlight::inspect {
+namespace {
+
+using headlight::testing::expect_error;
+using headlight::testing::small_tokenizer;
+
+const char* const kStreet = "The animal didn't cross the street because it was too tired.";
+
+std::vector<std::string> labels(const std::vector<Word>& words) {
+  std::vector<std::string> out;
+  for (const Word& word : words) out.push_back(word.label);
+  return out;
+}
+
+TEST(Reading, LabelsAreTheTextThatTokensStandFor) {
+  const Reading reading = read_text(small_tokenizer(), kStreet);
+  EXPECT_EQ(reading.labels(),
+            (std::vector<std::string>{"[CLS]", "The", "animal", "didn", "'", "t", "cross", "the", "street",
+                                      "because", "it", "was", "too", "ti", "red", ".", "[SEP]"}));
+  EXPECT_TRUE(reading.tokens.front().added);
+  EXPECT_FALSE(reading.tokens[1].added);
+  EXPECT_EQ(reading.ids().size(), 17U);
+}
+
+TEST(Reading, Ids) {
+  const Tokenizer tokenizer = small_tokenizer();
+  EXPECT_EQ(read_ids(&tokenizer, {5, 6}, 29).labels(), (std::vector<std::string>{"the", "animal"}));
+  EXPECT_EQ(read_ids(nullptr, {5, 6}, 29).labels(), (std::vector<std::string>{"#5", "#6"}));
+  expect_error(
+      [&] {
+        (void)read_ids(&tokenizer, {5, 29}, 29);
+      },
+      ErrorKind::input, "inspect.id", "token id 29 is not between 0 and 28");
+  expect_error([&] { (void)read_ids(&tokenizer, {-1}, 29); }, ErrorKind::input, "inspect.id", "token id -1");
+  expect_error([&] { (void)read_ids(&tokenizer, {}, 29); }, ErrorKind::input, "inspect.empty",
+               "nothing to look at");
+}
+
+TEST(Words, TokensBetweenSpacesBelongTogether) {
+  const Reading reading = read_text(small_tokenizer(), kStreet);
+  EXPECT_EQ(labels(words_of(reading)),
+            (std::vector<std::string>{"[CLS]", "The", "animal", "didn't", "cross", "the", "street", "because",
+                                      "it", "was", "too", "tired", ".", "[SEP]"}));
+  EXPECT_EQ(words_of(reading)[3].tokens, (Range{3, 6}));
+  EXPECT_EQ(labels(words_of(read_text(small_tokenizer(), "it, cat! .'."))),
+            (std::vector<std::string>{"[CLS]", "it", ",", "cat", "!", ".", "'", ".", "[SEP]"}));
+}
+
+TEST(Words, CoverEveryTokenOnce) {
+  for (const char* text : {kStreet, "", "'", "it", "...it...", "a\tb\nc", "猫 the 猫.", "\xff the"}) {
+    const Reading reading = read_text(small_tokenizer(), text);
+    Index next = 0;
+    for (const Word& word : words_of(reading)) {
+      EXPECT_EQ(word.tokens.begin, next) << text;
+      EXPECT_GT(word.tokens.size(), 0) << text;
+      next = word.tokens.end;
+    }
+    EXPECT_EQ(next, reading.size()) << text;
+  }
+}
+
+TEST(Pick, ByWordNumberAndPlace) {
+  const Reading reading = read_text(small_tokenizer(), kStreet);
+  const auto range = [&](const char* what) { return pick(reading, what).word.tokens; };
+  EXPECT_EQ(range("it"), (Range{10, 11}));
+  EXPECT_EQ(range("IT"), (Range{10, 11}));
+  EXPECT_EQ(range("The"), (Range{1, 2}));
+  EXPECT_EQ(range("the"), (Range{7, 8}));  // as it is written comes first
+  EXPECT_EQ(range("THE#2"), (Range{7, 8}));
+  EXPECT_EQ(range("tired"), (Range{13, 15}));
+  EXPECT_EQ(range("red"), (Range{14, 15}));  // a part of a word, by its token
+  EXPECT_EQ(range("didn't"), (Range{3, 6}));
+  EXPECT_EQ(range("too tired"), (Range{12, 15}));
+  EXPECT_EQ(range("."), (Range{15, 16}));
+  EXPECT_EQ(range("[CLS]"), (Range{0, 1}));
+  EXPECT_EQ(range("@0"), (Range{0, 1}));
+  EXPECT_EQ(range("@16"), (Range{16, 17}));
+  EXPECT_EQ(pick(reading, "too tired").word.label, "too tired");
+  EXPECT_EQ(pick(reading, "it").note, "");
+}
+
+TEST(Pick, AnAmbiguousWordIsTheFirstAndSaysSo) {
+  const Reading reading = read_text(small_tokenizer(), "the cat sat on the mat, the cat");
+  const Pick cat = pick(reading, "cat");
+  EXPECT_EQ(cat.word.tokens, (Range{2, 3}));
+  EXPECT_EQ(cat.note, "\"cat\" is there 2 times: taking the first (token 2); \"cat#2\" is the next");
+  EXPECT_EQ(pick(reading, "the#3").word.tokens, (Range{8, 9}));
+  EXPECT_EQ(pick(reading, "the cat#2").word.tokens, (Range{8, 10}));
+  expect_error([&] { (void)pick(reading, "cat#3"); }, ErrorKind::usage, "inspect.word",
+               "\"cat\" is there 2 times");
+  expect_error([&] { (void)pick(reading, "cat#0"); }, ErrorKind::usage, "inspect.word",
+               "\"cat\" is there 2 times");
+}
+
+TEST(Pick, AWordThatIsNotThereListsThoseThatAre) {
+  const Reading reading = read_text(small_tokenizer(), "the cat sat");
+  expect_error([&] { (void)pick(reading, "dog"); }, ErrorKind::usage, "inspect.word",
+               "\"dog\": is not in the text\nThe words are: [CLS] the cat sat [SEP]");
+  expect_error([&] { (void)pick(reading, "he"); }, ErrorKind::usage, "inspect.word",
+               "\"he\": is not in the text");
+  expect_error([&] { (void)pick(reading, "@9"); }, ErrorKind::usage, "inspect.word",
+               "tokens are numbered 0 to 4");
+  expect_error([&] { (void)pick(reading, ""); }, ErrorKind::usage, "inspect.word", "no word was given");
+  expect_error([&] { (void)pick(reading, "\x1b[31m"); }, ErrorKind::usage, "inspect.word", "\\x1b[31m");
+}
+
+}  // namespace
+}  // namespace headlight::inspect

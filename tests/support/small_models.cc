@@ -1,0 +1,44 @@
+#include "support/small_models.h"
+
+#include <fstream>
+
+#include "io/outputs.h"
+#include "io/safetensors.h"
+#include "models/tokenizer_file.h"
+#include "models/transformer.h"
+
+namespace headlight::testing {
+
+Tokenizer small_tokenizer() {
+  return models::tokenizer_from_vocab_txt(
+      "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nanimal\ndidn\n'"
+      "\nt\ncross\nstreet\nbecause\nit\nwas\ntoo\nti\n##red\n.\nharry\n"
+      "potter\nlives\nhere\ncat\nsat\non\nmat\n,\n!\n",
+      "vocab.txt", true);
+}
+
+void write_small_model(const std::string& folder, SmallKind kind, Index context) {
+  const Tokenizer tokenizer = small_tokenizer();
+  const models::Sizes sizes{
+      .vocabulary = tokenizer.size(), .width = 16, .layers = 2, .heads = 2, .context = context};
+  models::TransformerConfig config = kind == SmallKind::decoder   ? models::gpt_config(sizes)
+                                     : kind == SmallKind::encoder ? models::bert_config(sizes)
+                                                                  : models::translation_config(sizes);
+  if (kind == SmallKind::translator) {
+    config.eos = 3;
+    config.pad = config.decoder_start = 0;
+  }
+  config.initial_range = 0.7;  // attention that is not uniform
+  models::Transformer model(config);
+  model.initialize(5);
+  models::save_tokenizer(tokenizer, folder, models::ExistingTokenizer::replace);
+  std::ofstream(folder + "/config.json") << model.config_json();
+  std::vector<io::NamedTensor> tensors;
+  for (Parameter* parameter : model.parameters()) tensors.push_back({parameter->name, parameter->value});
+  io::Outputs outputs(io::Existing::replace);
+  outputs.reserve(folder + "/model.safetensors");
+  io::write_safetensors(outputs, folder + "/model.safetensors", tensors);
+  outputs.commit();
+}
+
+}  // namespace headlight::testing
