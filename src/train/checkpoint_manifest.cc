@@ -127,13 +127,10 @@ std::string manifest_text(const Manifest& m) {
   return text + fmt::format("{}{}\"\n}}\n", kClosing, io::hash_text(text));
 }
 
-Manifest read_manifest(const std::string& folder) {
-  const std::string path = folder + "/" + kManifestName;
+Manifest parse_manifest(std::string_view text, const std::string& folder) {
   try {
-    const std::vector<std::byte> bytes = io::read_file(path, kLargest);
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     check_whole(folder, text);
-    const io::Json json = io::Json::parse(text, path);
+    const io::Json json = io::Json::parse(text, folder + "/" + kManifestName);
     if (json.text("format") != kFormat) refuse_damaged(folder, concat(kManifestName, " is of another kind"));
     const std::int64_t version = json.integer("version");
     if (version != kCheckpointVersion) {
@@ -146,6 +143,14 @@ Manifest read_manifest(const std::string& folder) {
     if (error.code() == "checkpoint.version" || error.code() == "checkpoint.damaged") throw;
     refuse_damaged(folder, error.what());
   }
+}
+
+Manifest read_manifest(const std::string& folder) {
+  std::vector<std::byte> bytes;
+  try {
+    bytes = io::read_file(folder + "/" + kManifestName, kLargest);
+  } catch (const Error& error) { refuse_damaged(folder, error.what()); }
+  return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, folder);
 }
 
 }  // namespace headlight::train

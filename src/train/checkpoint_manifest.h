@@ -29,8 +29,9 @@ struct Manifest {
 inline constexpr const char* kManifestName = "checkpoint.json";
 
 [[nodiscard]] std::string manifest_text(const Manifest& manifest);
-// Throws Error{input}: checkpoint.damaged or checkpoint.version.
+// Throw Error{input}: checkpoint.damaged or checkpoint.version.
 [[nodiscard]] Manifest read_manifest(const std::string& folder);
+[[nodiscard]] Manifest parse_manifest(std::string_view text, const std::string& folder);
 
 // "FOLDER: WHAT": the checkpoint cannot be trusted, another one may be good.
 [[noreturn]] void refuse_damaged(const std::string& folder, const std::string& what);

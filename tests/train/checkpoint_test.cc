@@ -1,8 +1,12 @@
 #include "train/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include <filesystem>
 #include <fstream>
@@ -235,6 +239,77 @@ TEST_F(Checkpoint, ChangedMetricsAreToldAndGoOn) {
   (void)bench.go();
   ASSERT_EQ(bench.notes.notices.size(), 1U);
   EXPECT_NE(bench.notes.notices[0].find("metrics.jsonl is not what it was"), std::string::npos);
+}
+
+// Writing stops at byte after byte: the file system refuses (Error), or the process dies there and then.
+class Limit {
+ public:
+  explicit Limit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    handler_ = ::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~Limit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    (void)::signal(SIGXFSZ, handler_);
+  }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST_F(Checkpoint, AFailureAtAnyByteLeavesTheOldOneAndNothingElse) {
+  Workbench bench(folder_.path("run"));
+  const Progress progress = load_checkpoint(folder_.path("run/step-00000020"), bench.parts());
+  const std::string before = fingerprint(folder_.path("run"), "step-00000020");
+  const int entries =
+      static_cast<int>(std::distance(std::filesystem::directory_iterator(folder_.path("run")), {}));
+  int failures = 0;
+  for (rlim_t bytes = 0; bytes < 3000; bytes += 61) {
+    try {
+      const Limit limit(bytes);
+      save_checkpoint(folder_.path("run"), "step-00000021", bench.parts(), progress);
+      break;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::file) << error.what();
+      ++failures;
+    }
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path("run")), {}), entries) << bytes;
+  }
+  EXPECT_GT(failures, 20);
+  EXPECT_EQ(fingerprint(folder_.path("run"), "step-00000020"), before);
+}
+
+TEST_F(Checkpoint, DeathAtAnyByteLeavesTheOldOne) {
+  Workbench bench(folder_.path("run"));
+  const Progress progress = load_checkpoint(folder_.path("run/step-00000020"), bench.parts());
+  int deaths = 0;
+  for (rlim_t bytes = 0; bytes < 3000; bytes += 97) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const rlimit limit{bytes, bytes};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      (void)::signal(SIGXFSZ, SIG_DFL);
+      save_checkpoint(folder_.path("run"), "step-00000021", bench.parts(), progress);
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) break;
+    ++deaths;
+    EXPECT_EQ(bench.run.checkpoints().front(), "step-00000020");
+    Workbench fresh(folder_.path("other"));
+    EXPECT_EQ(load_checkpoint(folder_.path("run/step-00000020"), fresh.parts()).step, 20);
+  }
+  EXPECT_GT(deaths, 15);
+  bench.run.tidy(2);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path("run")))
+    EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
 }
 
 TEST_F(Checkpoint, KeepsItsTokenizer) {
