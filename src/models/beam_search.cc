@@ -26,6 +26,7 @@ struct Candidate {
 
 struct Sentence {
   std::vector<Beam> beams;
+  std::vector<Index> slots;  // that its beams may use
   std::vector<Hypothesis> finished;
   bool done = false;
 };
@@ -54,27 +55,31 @@ class Search {
       : ctx_(ctx),
         model_(model),
         options_(options),
-        sentences_(static_cast<std::size_t>(source.sequences())) {
-    decoding_ = model.start(ctx, source, options.beams, {.observer = options.observer});
-    for (std::size_t s = 0; s < sentences_.size(); ++s)
-      sentences_[s].beams.push_back({0, static_cast<Index>(s) * options.beams});
+        sentences_(static_cast<std::size_t>(source.sequences())),
+        decoding_(options.memory != nullptr ? *options.memory : own_memory_) {
+    model.start(ctx, decoding_, source, {.observer = options.observer});
+    for (std::size_t s = 0; s < sentences_.size(); ++s) {
+      sentences_[s].beams.push_back({0, static_cast<Index>(s)});
+      sentences_[s].slots = {static_cast<Index>(s)};
+    }
   }
 
   std::vector<std::vector<Hypothesis>> run() {
-    const auto items = static_cast<std::size_t>(decoding_.items);
-    std::vector<std::int32_t> next(items, model_.config().decoder_start);
+    next_.assign(sentences_.size(), model_.config().decoder_start);
     const TransformerConfig& c = model_.config();
     const bool limited = c.positions == PositionKind::learned || c.positions == PositionKind::sinusoidal;
     for (Index step = 0; !all_done(); ++step) {
       Tokens tokens;
-      for (const std::int32_t& token : next) tokens.append(std::span(&token, 1));
+      for (const std::int32_t& token : next_) tokens.append(std::span(&token, 1));
       Tensor logits = model_.next(ctx_, decoding_, tokens, {.observer = options_.observer});
       find_best_tokens(logits);
+      if (step == 0) give_slots();
       for (std::size_t s = 0; s < sentences_.size(); ++s) {
         const Index wanted = options_.most_each.empty() ? options_.most : options_.most_each[s];
         const Index steps = limited ? std::min(wanted, c.max_positions) : wanted;
-        if (!sentences_[s].done) advance(sentences_[s], logits, step + 1 >= steps, next);
+        if (!sentences_[s].done) advance(sentences_[s], logits, step + 1 >= steps);
       }
+      close_ranks();
     }
     std::vector<std::vector<Hypothesis>> results;
     for (Sentence& sentence : sentences_) {
@@ -131,7 +136,43 @@ class Search {
     return all;
   }
 
-  void advance(Sentence& sentence, const Tensor& scores, bool last, std::vector<std::int32_t>& next) {
+  // The first step has one beam a sentence; from then on there is room for all.
+  void give_slots() {
+    const Index count = decoding_.items;
+    decoding_.spread(options_.beams);
+    next_.resize(static_cast<std::size_t>(decoding_.items));
+    for (Sentence& sentence : sentences_)
+      for (Index c = 1; c < options_.beams; ++c) sentence.slots.push_back(sentence.slots.front() + c * count);
+  }
+
+  // Sentences that are done cost nothing more: the last slots move to where theirs were.
+  void close_ranks() {
+    std::vector<Index*> users(static_cast<std::size_t>(decoding_.items), nullptr);
+    Index used = 0;
+    for (Sentence& sentence : sentences_) {
+      if (sentence.done) continue;
+      for (Index& slot : sentence.slots) users[static_cast<std::size_t>(slot)] = &slot;
+      used += static_cast<Index>(sentence.slots.size());
+    }
+    if (used == decoding_.items || used == 0) return;
+    std::vector<Index> moved(users.size());
+    Index free = 0;
+    for (Index slot = used; slot < decoding_.items; ++slot) {
+      if (users[static_cast<std::size_t>(slot)] == nullptr) continue;
+      while (users[static_cast<std::size_t>(free)] != nullptr) ++free;
+      decoding_.copy(slot, free);
+      next_[static_cast<std::size_t>(free)] = next_[static_cast<std::size_t>(slot)];
+      *users[static_cast<std::size_t>(slot)] = free;
+      moved[static_cast<std::size_t>(slot)] = free++;
+    }
+    for (Sentence& sentence : sentences_)
+      for (Beam& beam : sentence.beams)
+        if (!sentence.done && beam.slot >= used) beam.slot = moved[static_cast<std::size_t>(beam.slot)];
+    decoding_.keep(used);
+    next_.resize(static_cast<std::size_t>(used));
+  }
+
+  void advance(Sentence& sentence, const Tensor& scores, bool last) {
     const std::vector<Candidate> candidates = best_candidates(sentence, scores);
     std::vector<Candidate> going;
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
@@ -141,7 +182,7 @@ class Search {
       if (!ends && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
     }
     sentence.done = last || static_cast<Index>(sentence.finished.size()) >= options_.beams || going.empty();
-    if (!sentence.done) move_on(sentence, going, next);
+    if (!sentence.done) move_on(sentence, going);
   }
 
   void finish(Sentence& sentence, const Candidate& c, bool ends) const {
@@ -153,29 +194,27 @@ class Search {
   }
 
   // One child of each beam keeps its memory; the others copy it into slots that nobody needs any more.
-  void move_on(Sentence& sentence, const std::vector<Candidate>& going, std::vector<std::int32_t>& next) {
-    const Index first = sentence.beams.front().slot / options_.beams * options_.beams;
-    std::vector<bool> taken(static_cast<std::size_t>(options_.beams), false);
-    std::vector<Index> slots(going.size(), -1);
+  void move_on(Sentence& sentence, const std::vector<Candidate>& going) {
+    std::vector<Index> free = sentence.slots, slots(going.size(), -1);
     for (std::size_t i = 0; i < going.size(); ++i) {
       const Index slot = sentence.beams[static_cast<std::size_t>(going[i].beam)].slot;
-      if (taken[static_cast<std::size_t>(slot - first)]) continue;
-      taken[static_cast<std::size_t>(slot - first)] = true;
+      const auto place = std::find(free.begin(), free.end(), slot);
+      if (place == free.end()) continue;
+      free.erase(place);
       slots[i] = slot;
     }
     std::vector<Beam> beams;
     for (std::size_t i = 0; i < going.size(); ++i) {
       const Beam& parent = sentence.beams[static_cast<std::size_t>(going[i].beam)];
       if (slots[i] < 0) {
-        const auto free = static_cast<Index>(std::find(taken.begin(), taken.end(), false) - taken.begin());
-        taken[static_cast<std::size_t>(free)] = true;
-        slots[i] = first + free;
+        slots[i] = free.front();
+        free.erase(free.begin());
         for (KvCache& cache : decoding_.caches.self)
           cache.share_prefix(parent.slot, slots[i], cache.length(parent.slot));
       }
       beams.push_back({going[i].score, slots[i], parent.tokens});
       beams.back().tokens.push_back(going[i].token);
-      next[static_cast<std::size_t>(slots[i])] = going[i].token;
+      next_[static_cast<std::size_t>(slots[i])] = going[i].token;
     }
     sentence.beams = std::move(beams);
   }
@@ -184,7 +223,9 @@ class Search {
   const Transformer& model_;
   const BeamOptions& options_;
   std::vector<Sentence> sentences_;
-  Decoding decoding_;
+  Decoding own_memory_;
+  Decoding& decoding_;
+  std::vector<std::int32_t> next_;  // by slot: the token that it reads next
   std::vector<std::int32_t> best_;  // [slot, choice]: tokens, best first
   std::vector<Index> found_;        // how many of them
 };

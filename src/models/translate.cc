@@ -67,6 +67,9 @@ std::vector<Translation> translate(Context& ctx, const Transformer& model, const
   // The longest first: what is left at the end goes quickly, and an estimate of time is never too good.
   std::stable_sort(sources.begin(), sources.end(),
                    [](const Source& a, const Source& b) { return a.ids.size() > b.ids.size(); });
+  // Pages of caches and large tensors are taken from the system once, not for every batch and step.
+  const TensorRecycler recycler;
+  Decoding memory;
   auto done = static_cast<Index>(texts.size() - sources.size());
   for (std::size_t begin = 0; begin < sources.size();) {
     const std::size_t end = batch_end(begin, sources.size(), options);
@@ -76,8 +79,10 @@ std::vector<Translation> translate(Context& ctx, const Transformer& model, const
       batch.append(sources[i].ids);
       most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(sources[i].ids.size()) + 16);
     }
-    const BeamOptions beams{
-        .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty};
+    const BeamOptions beams{.beams = options.beams,
+                            .most_each = most,
+                            .length_penalty = options.length_penalty,
+                            .memory = &memory};
     std::vector<std::vector<Hypothesis>> found = beam_search(ctx, model, batch, beams);
     for (std::size_t i = begin; i < end; ++i) {
       Hypothesis& best = found[i - begin].front();

@@ -15,7 +15,7 @@ struct TranslateOptions {
   Index beams = 4;
   double length_penalty = 1;
   Index most = 0;           // tokens of a translation; 0: twice its source's and 16
-  Index batch_beams = 256;  // computed together, for all sentences of a batch
+  Index batch_beams = 128;  // computed together, for all sentences of a batch
   Index first_number = 1;   // of the first text, for messages
   // Told how many texts are done, after every batch.
   std::function<void(Index done)> on_progress = nullptr;
