@@ -10,6 +10,7 @@
 
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "headlight/stored_matrix.h"
 #include "io/file.h"
 #include "io/folder_writer.h"
 #include "io/safetensors.h"

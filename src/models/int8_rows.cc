@@ -2,29 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/escape.h"
 #include "headlight/error.h"
 
 namespace headlight::models {
-
-float to_int8(std::span<const float> row, std::span<std::int8_t> numbers) {
-  constexpr float kMost = 127;
-  float largest = 0;
-  for (const float x : row) largest = std::max(largest, std::abs(x));
-  const float scale = largest / kMost;
-  // The smallest floats have no quotient by 127: such a row is zero for all that 8 bits can say.
-  if (!(scale > 0)) {
-    std::fill(numbers.begin(), numbers.end(), std::int8_t{0});
-    return 0;
-  }
-  for (std::size_t i = 0; i < row.size(); ++i)
-    numbers[i] = static_cast<std::int8_t>(std::clamp(std::nearbyint(row[i] / scale), -kMost, kMost));
-  return scale;
-}
 
 bool is_int8_matrix(const io::SafetensorsEntry& entry) {
   return entry.dtype == "I8" && entry.shape.size() == 2;

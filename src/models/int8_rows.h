@@ -3,8 +3,6 @@
 // element [r, c] is NAME[r, c] · NAME_scale[r].
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 
 #include "models/load.h"
@@ -12,10 +10,6 @@
 namespace headlight::models {
 
 [[nodiscard]] inline std::string scale_name(const std::string& matrix) { return matrix + "_scale"; }
-
-// The 8-bit numbers of a row of finite floats, and its factor: the largest magnitude becomes 127, every
-// other element the nearest whole number. A row of zeros has the factor 0.
-[[nodiscard]] float to_int8(std::span<const float> row, std::span<std::int8_t> numbers);
 
 // Whether a tensor is one of these matrices by its dtype. Whoever takes it for one calls a function below,
 // which throws Error{input} when its factors are missing or misshapen.

@@ -168,16 +168,5 @@ TEST_F(Convert, Int8NeedsItsScales) {
   expect_error([&] { (void)load_transformer(to()); }, ErrorKind::input, "model.scale", "which is I32 [37]");
 }
 
-TEST(Int8Rows, RoundsToNearest) {
-  const float row[] = {-2.54F, 1.26F, 0.009F, 0.011F, 0, 2.54F};
-  std::int8_t numbers[6];
-  EXPECT_FLOAT_EQ(to_int8(row, numbers), 0.02F);
-  EXPECT_EQ(std::vector<int>(numbers, numbers + 6), (std::vector<int>{-127, 63, 0, 1, 0, 127}));
-  const float zeros[] = {0, -0.0F}, tiny[] = {1e-45F, -1e-45F};
-  EXPECT_EQ(to_int8(zeros, std::span(numbers).first(2)), 0);
-  EXPECT_EQ(to_int8(tiny, std::span(numbers).first(2)), 0);
-  EXPECT_EQ(numbers[0], 0);
-}
-
 }  // namespace
 }  // namespace headlight::models
