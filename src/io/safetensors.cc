@@ -147,6 +147,15 @@ std::span<const std::byte> Safetensors::bytes(const Entry& entry) const {
           static_cast<std::size_t>(entry.end - entry.begin)};
 }
 
+void Safetensors::read(const Entry& entry, std::span<std::byte> to) const {
+  if (to.size() != entry.end - entry.begin) {
+    throw Error(ErrorKind::usage, "safetensors.read",
+                concat("safetensors: tensor \"", escaped(entry.name, 80), "\" has ", entry.end - entry.begin,
+                       " bytes; memory for ", to.size(), " was given"));
+  }
+  source_->read(source_->data_begin + entry.begin, to);
+}
+
 namespace {
 
 enum class Family { none, real, whole, truth };

@@ -42,6 +42,8 @@ class Safetensors {
   [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
   // The same into memory that is there already: as many elements, contiguous.
   void load(const Entry& entry, TensorView to) const;
+  // A copy of the data as it is in the file: as many bytes as the entry has.
+  void read(const Entry& entry, std::span<std::byte> to) const;
   // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
   // A file that has become shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
@@ -65,5 +67,7 @@ void write_safetensors(Outputs& outputs, const std::string& path, std::span<cons
                        const Metadata& metadata = {});
 // What stands before the data: eight bytes of length, then the header.
 [[nodiscard]] std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata);
+[[nodiscard]] std::string safetensors_header(std::span<const SafetensorsEntry> entries,
+                                             const Metadata& metadata);
 
 }  // namespace headlight::io
