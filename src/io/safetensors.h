@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,12 +17,16 @@
 
 namespace headlight::io {
 
+class File;
+class Source;
+
 class Safetensors {
  public:
   using Entry = SafetensorsEntry;
 
   // Throws Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
   [[nodiscard]] static Safetensors open(const std::string& path);
+  [[nodiscard]] static Safetensors open(std::unique_ptr<const File> file);
   // The same from memory; `name` is what messages call it.
   [[nodiscard]] static Safetensors parse(std::vector<std::byte> bytes, const std::string& name);
 
@@ -49,10 +54,10 @@ class Safetensors {
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
 
  private:
-  struct Source;
   explicit Safetensors(std::unique_ptr<Source> source);
 
   std::unique_ptr<Source> source_;
+  std::uint64_t data_begin_ = 0;
   SafetensorsHeader header_;
   std::vector<std::uint32_t> by_name_;
 };
