@@ -116,6 +116,7 @@ std::string tidied(std::string text) {
 }
 
 void add_commands(CLI::App& app) {
+  add_look(app);
   add_show(app);
   add_explain(app);
   add_compute(app);

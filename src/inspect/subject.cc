@@ -138,20 +138,14 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
 Reading translate(Context& ctx, const Subject& subject, const Reading& source) {
   check_length(subject, source, "the text");
   const models::TransformerConfig& config = subject.model->config();
-  models::SamplingOptions options;
+  models::BeamOptions options;
   options.most =
       std::min<Index>(config.max_positions > 0 ? config.max_positions - 1 : 512, 2 * source.size() + 16);
   std::vector<std::int32_t> ids =
-      models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0];
-  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
-  const std::string text = tokenizer != nullptr ? tokenizer->decode(ids) : "";
+      models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options)[0].at(0).tokens;
   if (config.eos >= 0) ids.push_back(config.eos);
-  // A text's own tokens have their places in it, which words need. They are used when they are the ones written.
-  if (tokenizer != nullptr) {
-    Reading again = read_text(*tokenizer, text.empty() ? " " : text);
-    if (again.ids() == ids) return again;
-  }
-  Reading reading = read_ids(tokenizer, ids, config.vocabulary);
+  if (subject.tokenizer) return read_written(*subject.tokenizer, ids);
+  Reading reading = read_ids(nullptr, ids, config.vocabulary);
   if (config.eos >= 0) reading.tokens.back().added = true;
   return reading;
 }
