@@ -126,6 +126,7 @@ void add_commands(CLI::App& app) {
   add_tokenizer(app);
   add_tokenize(app);
   add_translate(app);
+  add_generate(app);
 }
 
 // Runs the command when the whole line was understood.

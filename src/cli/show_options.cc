@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/numbers.h"
 #include "cli/show_settings.h"
+#include "cli/written_rows.h"
 #include "core/concat.h"
 
 namespace headlight::cli {
@@ -17,19 +18,6 @@ std::vector<std::string> split(const std::string& text, char at) {
     begin = end + 1;
   }
   return parts;
-}
-
-void read_heads(const std::string& text, std::vector<inspect::HeadPlace>& heads) {
-  constexpr Index most = 100000;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t point = part.find('.');
-    const auto layer = parse_integer(std::string_view(part).substr(0, point));
-    const auto head =
-        point == std::string::npos ? std::nullopt : parse_integer(std::string_view(part).substr(point + 1));
-    if (!layer || !head || *layer < 0 || *head < 0 || *layer > most || *head > most)
-      refuse_value("--head", text, "LAYER.HEAD, both counted from 0, several with commas: 2.5 or 2.5,3.0");
-    heads.push_back({static_cast<int>(*layer), static_cast<int>(*head)});
-  }
 }
 
 void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
@@ -99,7 +87,7 @@ void add_choice_of_heads(CLI::App& command, ShowSettings& s) {
   add_count(command, "--layer", s.layer, "All heads of a layer, counted from 0");
   command
       .add_option_function<std::string>(
-          "--head", [&s](const std::string& text) { read_heads(text, s.heads); },
+          "--head", [&s](const std::string& text) { s.heads = read_heads(text); },
           "Heads as LAYER.HEAD from 0, several with commas")
       ->type_name("L.H");
   add_switch(command, "--all", s.all, "An atlas of all heads");

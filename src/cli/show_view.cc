@@ -7,6 +7,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/last_row.h"
 
 namespace headlight::cli {
 namespace {
@@ -46,17 +47,10 @@ void check_part(const inspect::Subject& subject, Part part) {
 }
 
 void check_heads(const inspect::Subject& subject, const ShowSettings& s, Part part) {
-  const Index layers = subject.layers(part), heads = subject.heads(part);
-  const std::string range =
-      concat("the ", name_of(part), " attention of \"", escaped(subject.name), "\" has layers 0 to ",
-             layers - 1, " and heads 0 to ", heads - 1, " in each");
-  for (const inspect::HeadPlace& place : s.heads) {
-    if (place.layer >= layers || place.head >= heads)
-      throw Error(ErrorKind::usage, "show.head",
-                  concat("--head ", place.layer, ".", place.head, ": ", range));
-  }
-  if (s.layer && *s.layer >= layers)
-    throw Error(ErrorKind::usage, "show.layer", concat("--layer ", *s.layer, ": ", range));
+  for (const inspect::HeadPlace& place : s.heads) inspect::check_head(subject, part, place);
+  if (s.layer && *s.layer >= subject.layers(part))
+    throw Error(ErrorKind::usage, "show.layer",
+                concat("--layer ", *s.layer, ": ", inspect::range_of_heads(subject, part)));
 }
 
 class ViewMaker {
