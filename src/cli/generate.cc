@@ -26,6 +26,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr std::size_t kLongestPrompt = std::size_t{1} << 26;
+constexpr int kBars = 64;  // of --show, where the terminal has room
 
 struct Settings {
   std::string model = "en";
@@ -139,7 +140,7 @@ class RowsOfStory {
               const std::vector<std::int32_t>& prompt)
       : subject_(subject),
         choice_(inspect::choose_row(subject, Part::decoder, head)),
-        printer_(subject, choice_),
+        printer_(subject, choice_, kBars),
         row_(choice_),
         keys_(read(prompt).labels()) {}
   [[nodiscard]] Observer& observer() { return row_; }

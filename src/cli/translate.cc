@@ -67,8 +67,10 @@ class Translator {
     ProgressBar bar;
     const auto all = static_cast<double>(std::max<std::size_t>(texts.size(), 1));
     const std::string doing = fmt::format("translating {} sentences", texts.size());
-    options_.on_progress = [&](Index done) { bar.show(doing, static_cast<double>(done) / all); };
-    if (texts.size() > 1) bar.show(doing, 0);
+    options_.on_progress = [&](Index done) {
+      if (texts.size() > 1) bar.show(doing, static_cast<double>(done) / all);
+    };
+    options_.on_progress(0);
     auto translations = models::translate(ctx_, *subject_.model, *subject_.tokenizer, texts, options_);
     options_.first_number += static_cast<Index>(texts.size());
     return translations;

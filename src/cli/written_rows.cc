@@ -36,15 +36,15 @@ void add_rows(CLI::App& command, RowSettings& settings) {
       ->type_name("L.H");
 }
 
-RowPrinter::RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice)
+RowPrinter::RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice, int bars)
     : title_(inspect::title_of(choice, subject)),
       exact_(choice.head.has_value()),
+      bars_(bars),
       style_(terminal_style(ShowSettings{})) {}
 
 std::string RowPrinter::heading() const {
-  return concat(
-      title_, "  ", name_of(exact_ ? draw::Origin::exact : draw::Origin::derived),
-      style_.look == draw::Look::table ? "\n" : "; one bar for each token that can be seen, in order\n");
+  return concat(title_, "  ", name_of(exact_ ? draw::Origin::exact : draw::Origin::derived),
+                style_.look == draw::Look::table ? "\n" : "; bars: all tokens it can see, in order\n");
 }
 
 std::string RowPrinter::line(const std::string& query, const std::vector<std::string>& keys,
@@ -53,7 +53,7 @@ std::string RowPrinter::line(const std::string& query, const std::vector<std::st
   map.queries = {query};
   map.keys = keys;
   map.weights = weights;
-  return draw::row_text(map, style_);
+  return draw::row_text(map, style_, {.bars = bars_});
 }
 
 }  // namespace headlight::cli

@@ -23,7 +23,8 @@ void add_rows(CLI::App& command, RowSettings& settings);
 // Prints the lines of one text.
 class RowPrinter {
  public:
-  RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice);
+  // `bars` as in draw::RowLayout: for keys that become more, room for as many as fit.
+  RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice, int bars = 0);
   // What is said before the first line.
   [[nodiscard]] std::string heading() const;
   [[nodiscard]] std::string line(const std::string& query, const std::vector<std::string>& keys,
@@ -32,6 +33,7 @@ class RowPrinter {
  private:
   std::string title_;
   bool exact_;
+  int bars_;
   draw::TerminalStyle style_;
 };
 

@@ -13,11 +13,9 @@ namespace headlight::draw {
 namespace {
 
 constexpr int kLongestKey = 12, kFewestBars = 8, kMostBars = 64;
+constexpr int kName = kLongestKey + 7;  // "  cat          0.88"
 constexpr std::array<std::string_view, 9> kBars = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<std::string_view, 9> kAscii = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
-
-// Columns that the named keys take at most.
-int width_of_names(Index count) { return static_cast<int>(count) * (kLongestKey + 7); }
 
 void append_bars(TerminalLine& line, const WeightMap& map, int columns, const TerminalStyle& style) {
   const WeightMap drawn = map.columns() > columns ? pooled(map, {1, columns}) : map;
@@ -45,15 +43,18 @@ std::string row_text(const WeightMap& map, const TerminalStyle& style, const Row
   TerminalLine line;
   line.text(left_aligned(shown(map.queries[0]), layout.label), bold_code(style));
   line.text("  ");
+  Index names = layout.names;
   if (style.look != Look::table) {
-    const int room = style.width - layout.label - 4 - width_of_names(layout.named_keys);
+    const int room = style.width - line.column() - 2;
     const int wanted =
-        layout.bars > 0 ? layout.bars : static_cast<int>(std::min<Index>(map.columns(), kMostBars));
-    append_bars(line, map, std::clamp(std::min(wanted, room), kFewestBars, kMostBars), style);
+        std::min<int>(layout.bars > 0 ? layout.bars : static_cast<int>(map.columns()), kMostBars);
+    names = std::clamp<Index>((room - wanted) / kName, std::min<Index>(names, 1), names);
+    const int columns = std::min(wanted, room - static_cast<int>(names) * kName);
+    append_bars(line, map, std::max(columns, kFewestBars), style);
   }
   Index named = 0;
   for (const Index j : keys_by_weight(map, 0)) {
-    if (named++ == layout.named_keys) break;
+    if (named++ == names) break;
     line.text("  ");
     line.text(left_aligned(shown(map.keys[static_cast<std::size_t>(j)]), kLongestKey));
     line.text(fmt::format(" {:.2f}", map.weight(0, j)));

@@ -10,14 +10,14 @@
 namespace headlight::draw {
 
 struct RowLayout {
-  int label = 14;        // columns for the query's name
-  int bars = 0;          // columns for the bars, whatever the number of keys; 0: as many as there are keys
-  Index named_keys = 3;  // how many keys are named with their weights
+  int label = 12;   // columns for the query's name
+  int bars = 0;     // columns for the bars, however many keys there are; 0: one for each key
+  Index names = 3;  // so many keys are named with their weights, fewer where bars need the room
 };
 
-// `map` has one row. "chat        |▁ █     |  cat 0.88  The 0.05": a bar's height is the weight, a full one is
-// style.top. More keys than columns share columns, the largest of each is drawn. In a table there are
-// no bars.
+// `map` has one row. "chat        │▁█    │  cat          0.88": a bar's height is the weight, a full one is
+// style.top. Where there are more keys than columns, neighbours share one and the largest is drawn. In a
+// table there are no bars.
 [[nodiscard]] std::string row_text(const WeightMap& map, const TerminalStyle& style,
                                    const RowLayout& layout = {});
 
