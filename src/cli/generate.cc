@@ -21,6 +21,7 @@
 #include "inspect/subject.h"
 #include "io/json.h"
 #include "text/text_stream.h"
+#include "text/unicode.h"
 
 namespace headlight::cli {
 namespace {
@@ -129,8 +130,8 @@ std::string story_json(const Story& story, const models::Continuation& c, std::s
   return fmt::format(
       "{{\"prompt\": {}, \"prompt_ids\": [{}], \"text\": {}, \"ids\": [{}], \"tokens\": [{}], "
       "\"log_probabilities\": [{}], \"ended\": \"{}\"}}",
-      io::json_quoted(story.prompt), prompt_ids, io::json_quoted(story.written), ids, tokens, chances,
-      ending);
+      io::json_quoted(text::to_well_formed(story.prompt)), prompt_ids, io::json_quoted(story.written), ids,
+      tokens, chances, ending);
 }
 
 // Lines of what each new token looked at: all tokens before it.
@@ -185,20 +186,20 @@ class Generation {
       options.observer = &rows->observer();
       print(rows->heading());
     } else if (streams && !s_.only_new) {
-      print(prompts[0]);
+      print(printable(prompts[0]));
     }
     const std::atomic<int>& signal = catch_stop_signals();
     options.on_token = [&](const models::NewToken& token) {
       Story& story = stories_[static_cast<std::size_t>(token.item)];
       const std::string fresh = story.add(token.token);
       if (rows) print(rows->line(token.token));
-      else if (streams && !fresh.empty()) print(fresh);
+      else if (streams && !fresh.empty()) print(printable(fresh));
       return !story.stopped_by_string && signal == 0;
     };
     results_ = models::continue_prompts(ctx_, *subject_.model, tokens, options);
     for (Story& story : stories_) {
       const std::string rest = story.finish();
-      if (streams && !rows) print(rest + "\n");
+      if (streams && !rows) print(printable(rest) + "\n");
     }
     if (rows) print("\n");
     if (rows || (!streams && !s_.json.to_stdout())) print_all();
@@ -222,7 +223,7 @@ class Generation {
     std::string out;
     for (const Story& story : stories_)
       out += concat(out.empty() ? "" : "\n", s_.only_new ? "" : story.prompt, story.written, "\n");
-    print(out);
+    print(printable(out));
   }
 
   const Settings& s_;

@@ -20,6 +20,7 @@
 #include "headlight/error.h"
 #include "inspect/subject.h"
 #include "io/json.h"
+#include "text/unicode.h"
 
 namespace headlight::cli {
 namespace {
@@ -118,8 +119,8 @@ std::string translation_json(const std::string& source, const models::Translatio
     tokens += concat(tokens.empty() ? "" : ", ", io::json_quoted(tokenizer.token(id)));
   }
   return fmt::format("{{\"source\": {}, \"text\": {}, \"ids\": [{}], \"tokens\": [{}], \"score\": {:.6f}}}",
-                     io::json_quoted(source), io::json_quoted(translation.text), ids, tokens,
-                     translation.score);
+                     io::json_quoted(text::to_well_formed(source)), io::json_quoted(translation.text), ids,
+                     tokens, translation.score);
 }
 
 // One line for each text, whatever the model wrote.
@@ -137,7 +138,7 @@ void run_texts(const Settings& s) {
     const std::vector<models::Translation> translations = translator.translate(texts);
     std::string lines;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      if (!s.json.to_stdout()) lines += as_line(translations[i].text);
+      if (!s.json.to_stdout()) lines += printable(as_line(translations[i].text));
       if (s.rows.show) lines += translator.rows(texts[i], translations[i], s.rows) + "\n";
       if (!s.json.path.empty())
         entries += concat(entries.empty() ? "" : ",\n  ",
