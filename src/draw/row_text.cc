@@ -42,15 +42,14 @@ std::string row_text(const WeightMap& map, const TerminalStyle& style, const Row
   check(map);
   TerminalLine line;
   line.text(left_aligned(shown(map.queries[0]), layout.label), bold_code(style));
-  line.text("  ");
   Index names = layout.names;
   if (style.look != Look::table) {
-    const int room = style.width - line.column() - 2;
-    const int wanted =
-        std::min<int>(layout.bars > 0 ? layout.bars : static_cast<int>(map.columns()), kMostBars);
-    names = std::clamp<Index>((room - wanted) / kName, std::min<Index>(names, 1), names);
-    const int columns = std::min(wanted, room - static_cast<int>(names) * kName);
-    append_bars(line, map, std::max(columns, kFewestBars), style);
+    line.text("  ");
+    const int room = style.width - line.column() - 2;  // between the edges and behind them
+    const int wanted = std::min(layout.bars > 0 ? layout.bars : static_cast<int>(map.columns()), kMostBars);
+    names = std::clamp<Index>((room - wanted) / kName, 0, names);
+    if (names == 0 && layout.names > 0 && room - kName >= kFewestBars) names = 1;
+    append_bars(line, map, std::max(1, std::min(wanted, room - static_cast<int>(names) * kName)), style);
   }
   Index named = 0;
   for (const Index j : keys_by_weight(map, 0)) {

@@ -1,25 +1,16 @@
 #include "models/generate.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "kernels/kernels.h"
 
 namespace headlight::models {
 namespace {
 
 ConstTensorView row_of(const Tensor& logits, Index row) {
   return {logits.as<float>() + row * logits.dim(1), {logits.dim(1)}};
-}
-
-double log_probability(const ConstTensorView& logits, std::int32_t token) {
-  const float* z = logits.as<float>();
-  const Index n = logits.dim(0);
-  const auto top = static_cast<double>(*std::max_element(z, z + n));
-  double sum = 0;
-  for (Index v = 0; v < n; ++v) sum += std::exp(static_cast<double>(z[v]) - top);
-  return static_cast<double>(z[token]) - top - std::log(sum);
 }
 
 // Writes behind all prompts at once. Slots are places in the decoding's memory; a text that has ended leaves
@@ -70,6 +61,14 @@ class Writer {
     }
   }
 
+  double log_probability(const ConstTensorView& logits, std::int32_t token) {
+    chances_.resize(static_cast<std::size_t>(logits.dim(0)));
+    kernels::row_kernels_for(ctx_.target())
+        .of<float>()
+        .log_softmax(logits.as<float>(), chances_.data(), logits.dim(0));
+    return static_cast<double>(chances_[static_cast<std::size_t>(token)]);
+  }
+
   // False when the text ends here.
   bool add_token(Index item, const ConstTensorView& logits, Index place) {
     const auto i = static_cast<std::size_t>(item);
@@ -110,6 +109,7 @@ class Writer {
   std::vector<Index> items_;                     // by slot: whose it is
   std::vector<std::size_t> ended_;               // slots, rising
   std::vector<std::vector<std::int32_t>> seen_;  // by item: all tokens so far
+  std::vector<float> chances_;                   // of one row, as logarithms
   std::vector<Continuation> written_;            // by item
 };
 

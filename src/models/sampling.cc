@@ -1,7 +1,6 @@
 // Which token comes next: the rules of SamplingOptions, one after the other.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/concat.h"
 #include "core/random.h"
@@ -32,46 +31,59 @@ void penalize(std::vector<float>& logits, std::span<const std::int32_t> seen, do
   }
 }
 
-// Tokens by falling logit, of equal ones the lower number first, with weights in proportion to their chances.
-struct Ranking {
-  std::vector<std::int32_t> tokens;
-  std::vector<double> weights;
-  double sum = 0;
+struct Candidate {
+  std::int32_t token = 0;
+  double weight = 0;  // its chance, as a share of the likeliest one's
+};
 
-  Ranking(const std::vector<float>& z, const SamplingOptions& options) : tokens(z.size()) {
-    std::iota(tokens.begin(), tokens.end(), 0);
-    const auto logit = [&](std::int32_t token) { return z[static_cast<std::size_t>(token)]; };
-    const auto better = [&](std::int32_t a, std::int32_t b) {
-      return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
-    };
-    const auto n = static_cast<Index>(z.size());
-    const Index kept = options.top_k > 0 ? std::min(options.top_k, n) : n;
-    std::partial_sort(tokens.begin(), tokens.begin() + kept, tokens.end(), better);
-    tokens.resize(static_cast<std::size_t>(kept));
-    for (const std::int32_t token : tokens) {
-      const double above = static_cast<double>(logit(token)) - static_cast<double>(logit(tokens[0]));
-      weights.push_back(std::exp(above / options.temperature));
-      sum += weights.back();
+// Of equally likely ones the lower number first.
+bool likelier(const Candidate& a, const Candidate& b) {
+  return a.weight != b.weight ? a.weight > b.weight : a.token < b.token;
+}
+
+double sum_of(const std::vector<Candidate>& list) {
+  double sum = 0;
+  for (const Candidate& c : list) sum += c.weight;
+  return sum;
+}
+
+void keep_likeliest(std::vector<Candidate>& list, Index top_k) {
+  if (top_k == 0 || top_k >= static_cast<Index>(list.size())) return;
+  std::partial_sort(list.begin(), list.begin() + top_k, list.end(), likelier);
+  list.resize(static_cast<std::size_t>(top_k));
+}
+
+// The fewest that have a share of `top_p` together. They are few as a rule: no need to sort all.
+void keep_share(std::vector<Candidate>& list, double top_p) {
+  if (top_p >= 1) return;
+  const double wanted = top_p * sum_of(list);
+  double together = 0;
+  for (std::size_t begin = 0, size = 64; begin < list.size(); size *= 4) {
+    const std::size_t end = std::min(list.size(), begin + size);
+    std::partial_sort(list.begin() + static_cast<Index>(begin), list.begin() + static_cast<Index>(end),
+                      list.end(), likelier);
+    for (; begin < end; ++begin) {
+      together += list[begin].weight;
+      if (together < wanted) continue;
+      list.resize(begin + 1);
+      return;
     }
   }
-  void keep(std::size_t count) {
-    tokens.resize(count);
-    weights.resize(count);
-    sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+// Candidates after all rules. Without top_k and top_p they stay in the order of their numbers.
+std::vector<Candidate> candidates(const std::vector<float>& z, float top, const SamplingOptions& options) {
+  std::vector<Candidate> list;
+  list.reserve(z.size());
+  for (std::size_t v = 0; v < z.size(); ++v) {
+    const double below = static_cast<double>(z[v]) - static_cast<double>(top);
+    list.push_back({static_cast<std::int32_t>(v), std::exp(below / options.temperature)});
   }
-  // The fewest that have a share of `top_p` together.
-  void keep_share(double top_p) {
-    double together = 0;
-    std::size_t count = 0;
-    while (count < weights.size() && together < top_p * sum) together += weights[count++];
-    keep(std::max<std::size_t>(count, 1));
-  }
-  // Those at least `min_p` times as likely as the first.
-  void keep_likely(double min_p) {
-    const auto end = std::find_if(weights.begin(), weights.end(), [&](double w) { return w < min_p; });
-    keep(std::max<std::size_t>(static_cast<std::size_t>(end - weights.begin()), 1));
-  }
-};
+  keep_likeliest(list, options.top_k);
+  keep_share(list, options.top_p);
+  if (options.min_p > 0) std::erase_if(list, [&](const Candidate& c) { return c.weight < options.min_p; });
+  return list;
+}
 
 }  // namespace
 
@@ -109,15 +121,15 @@ std::int32_t choose_token(ConstTensorView logits, const SamplingOptions& options
                 "The model's files may be damaged, or its training has failed.");
   }
   if (options.temperature == 0) return static_cast<std::int32_t>(likeliest - z.begin());
-  Ranking ranking(z, options);
-  if (options.top_p < 1) ranking.keep_share(options.top_p);
-  if (options.min_p > 0) ranking.keep_likely(options.min_p);
-  double left = draw(options.seed, item, place) * ranking.sum;
-  for (std::size_t i = 0; i + 1 < ranking.tokens.size(); ++i) {
-    left -= ranking.weights[i];
-    if (left < 0) return ranking.tokens[i];
+  const std::vector<Candidate> list = candidates(z, *likeliest, options);
+  double left = draw(options.seed, item, place) * sum_of(list);
+  for (const Candidate& c : list) {
+    left -= c.weight;
+    if (left < 0) return c.token;
   }
-  return ranking.tokens.back();
+  // Rounding left a crumb: the last one that can be chosen at all.
+  const auto last = std::find_if(list.rbegin(), list.rend(), [](const Candidate& c) { return c.weight > 0; });
+  return last->token;
 }
 
 }  // namespace headlight::models
