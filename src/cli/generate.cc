@@ -72,11 +72,15 @@ models::SamplingOptions sampling_of(const Settings& s) {
   return o;
 }
 
-// A prompt without any token starts where the model's training texts started.
+// An end that the tokenizer puts behind every text is left out: the text is to go on. A prompt without any token
+// starts where the model's training texts started.
 std::vector<std::int32_t> read_prompt(const inspect::Subject& subject, const std::string& prompt,
                                       std::size_t number) {
   const models::TransformerConfig& config = subject.model->config();
-  std::vector<std::int32_t> ids = subject.tokenizer->encode(prompt);
+  std::vector<TokenPiece> pieces = subject.tokenizer->encode_pieces(prompt);
+  if (!pieces.empty() && pieces.back().added && pieces.back().id == config.eos) pieces.pop_back();
+  std::vector<std::int32_t> ids;
+  for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
   if (ids.empty()) {
     const std::int32_t start = config.bos >= 0 ? config.bos : config.eos;
     if (start < 0) throw Error(ErrorKind::input, "generate.prompt", "the prompt is empty; give a few words");

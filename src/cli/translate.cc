@@ -85,7 +85,9 @@ class Translator {
     const inspect::RowChoice choice = inspect::choose_row(subject_, Part::cross, settings.head);
     const models::TransformerConfig& config = subject_.model->config();
     std::vector<std::int32_t> written = translation.tokens;
-    if (config.eos >= 0) written.push_back(config.eos);
+    const Index limit = models::context_of(config);
+    const bool ended = limit == 0 || static_cast<Index>(written.size()) < limit;
+    if (config.eos >= 0 && ended) written.push_back(config.eos);
     inspect::Question question;
     question.source = inspect::read_text(*subject_.tokenizer, text);
     question.written = inspect::read_ids(&*subject_.tokenizer, written, config.vocabulary);
