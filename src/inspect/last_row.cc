@@ -1,25 +1,11 @@
 #include "inspect/last_row.h"
 
 #include "core/concat.h"
-#include "core/escape.h"
-#include "headlight/error.h"
 
 namespace headlight::inspect {
 
-std::string range_of_heads(const Subject& subject, Part part) {
-  return concat("the ", name_of(part), " attention of \"", escaped(subject.name), "\" has layers 0 to ",
-                subject.layers(part) - 1, " and heads 0 to ", subject.heads(part) - 1, " in each");
-}
-
-void check_head(const Subject& subject, Part part, const HeadPlace& head) {
-  if (head.layer < subject.layers(part) && head.head < subject.heads(part)) return;
-  throw Error(ErrorKind::usage, "show.head",
-              concat("--head ", head.layer, ".", head.head, ": ", range_of_heads(subject, part)));
-}
-
 RowChoice choose_row(const Subject& subject, Part part, const std::optional<HeadPlace>& head) {
   if (!head) return {part, static_cast<int>(subject.layers(part)) - 1, std::nullopt};
-  check_head(subject, part, *head);
   return {part, head->layer, head->head};
 }
 

@@ -17,15 +17,10 @@ struct RowChoice {
   std::optional<int> head = std::nullopt;
 };
 
-// The head that was named, or the mean of the last layer. Throws Error{usage} with the range when there is no such
-// head.
+// The head that was named, or the mean of the last layer.
 [[nodiscard]] RowChoice choose_row(const Subject& subject, Part part, const std::optional<HeadPlace>& head);
 // "decoder layer 5, mean of 8 heads"
 [[nodiscard]] std::string title_of(const RowChoice& choice, const Subject& subject);
-// "--head 7.0: the decoder attention of "en" has layers 0 to 5 and heads 0 to 7 in each", as Error{usage}.
-void check_head(const Subject& subject, Part part, const HeadPlace& head);
-// "the decoder attention of "en" has layers 0 to 5 and heads 0 to 7 in each"
-[[nodiscard]] std::string range_of_heads(const Subject& subject, Part part);
 
 // Keeps the weights of the last query of the first sequence, of the last run alone.
 class LastRow : public Observer {
