@@ -127,6 +127,7 @@ void add_commands(CLI::App& app) {
   add_tokenizer(app);
   add_tokenize(app);
   add_translate(app);
+  add_generate(app);
   add_convert(app);
 }
 
