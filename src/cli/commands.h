@@ -42,5 +42,6 @@ void add_tokenizer(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_translate(CLI::App& program);
 void add_convert(CLI::App& program);
+void add_bench_model(CLI::App& program);
 
 }  // namespace headlight::cli
