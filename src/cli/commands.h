@@ -44,5 +44,6 @@ void add_tokenize(CLI::App& program);
 void add_translate(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_convert(CLI::App& program);
+void add_bench_model(CLI::App& program);
 
 }  // namespace headlight::cli
