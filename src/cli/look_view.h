@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/page.h"
-#include "inspect/alignment.h"
+#include "inspect/word_alignment.h"
 #include "inspect/head_steps.h"
 
 namespace headlight::cli {

@@ -1,4 +1,4 @@
-#include "inspect/alignment.h"
+#include "inspect/word_alignment.h"
 
 #include <algorithm>
 
