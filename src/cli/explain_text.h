@@ -15,7 +15,11 @@ struct Explanation {
   Index query = 0;  // the word that is followed
 };
 
-[[nodiscard]] std::string explain_text(const Explanation& e, const PageStyle& style);
+// One page in two parts: up to the vectors, and from the scores on.
+struct ExplainPages {
+  std::string before_scores, rest;
+};
+[[nodiscard]] ExplainPages explain_pages(const Explanation& e, const PageStyle& style);
 [[nodiscard]] std::string explain_json(const Explanation& e);
 
 }  // namespace headlight::cli
