@@ -34,6 +34,8 @@ void keep_alive(CLI::App& command, const std::shared_ptr<Settings>& settings) {
 void add_compute(CLI::App& program);
 void add_show(CLI::App& program);
 void add_explain(CLI::App& program);
+void add_compare(CLI::App& program);
+void add_lab(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_train(CLI::App& program);

@@ -43,7 +43,7 @@ Recipe recipe_of(const Settings& s) {
 }
 
 Sentence sentence_of(const Settings& s) {
-  if (s.input.empty()) return journey();
+  if (s.input.empty()) return lab::journey();
   io::WordVectors own = io::read_word_vectors(s.input);
   return {.words = std::move(own.words), .x = std::move(own.x), .built_in = false};
 }
@@ -101,7 +101,7 @@ void run(const Settings& s) {
     return;
   }
   const Index query = query_of(s, sentence);
-  const Trace numbers = trace(sentence, recipe);
+  const Trace numbers = lab::trace(sentence, recipe);
   const Explanation explanation{sentence, recipe, numbers, query};
   if (s.json) {
     print(explain_json(explanation));

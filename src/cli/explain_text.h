@@ -4,9 +4,15 @@
 #include <string>
 
 #include "cli/page.h"
-#include "cli/worked_example.h"
+#include "lab/worked_example.h"
 
 namespace headlight::cli {
+
+using lab::HeadTrace;
+using lab::Parameters;
+using lab::Recipe;
+using lab::Sentence;
+using lab::Trace;
 
 struct Explanation {
   const Sentence& sentence;

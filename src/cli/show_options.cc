@@ -67,6 +67,22 @@ void add_selection(CLI::App& command, ShowSettings& s) {
   add_switch(command, "--mute-first", s.mute_first, "Leave out what goes to the first token");
 }
 
+void add_files(CLI::App& command, ShowSettings& s) {
+  add_figure(command, s);
+  add_json(command, s.json);
+  add_path(command, "--npy", s.npy,
+           "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
+      ->type_name("FOLDER");
+  command
+      .add_option_function<std::string>(
+          "--what", [&s](const std::string& text) { read_what(text, s.what); },
+          "What --npy writes: some of q,k,v,scores,weights,z,residual")
+      ->type_name("NAME,…");
+  add_count(command, "--threads", s.threads, "Threads (default: one per core)", {1, 1024});
+}
+
+}  // namespace
+
 void add_looks(CLI::App& command, ShowSettings& s) {
   add_choice<MapColor>(command, "--color", s.color,
                        {{"auto", MapColor::automatic},
@@ -87,7 +103,7 @@ void add_looks(CLI::App& command, ShowSettings& s) {
   add_switch(command, "--numbers", s.numbers, "Write the weights into the cells");
 }
 
-void add_files(CLI::App& command, ShowSettings& s) {
+void add_figure(CLI::App& command, ShowSettings& s) {
   add_path(command, "--png", s.png, "Draw a figure");
   add_path(command, "--svg", s.svg, "Draw a figure");
   add_path(command, "--pdf", s.pdf, "Draw a figure");
@@ -101,19 +117,7 @@ void add_files(CLI::App& command, ShowSettings& s) {
           "--caption", [&s](const std::string& text) { s.caption = text; },
           "Below the figure (default: text and model; empty: none)")
       ->type_name("TEXT");
-  add_json(command, s.json);
-  add_path(command, "--npy", s.npy,
-           "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
-      ->type_name("FOLDER");
-  command
-      .add_option_function<std::string>(
-          "--what", [&s](const std::string& text) { read_what(text, s.what); },
-          "What --npy writes: some of q,k,v,scores,weights,z,residual")
-      ->type_name("NAME,…");
-  add_count(command, "--threads", s.threads, "Threads (default: one per core)", {1, 1024});
 }
-
-}  // namespace
 
 void add_show(CLI::App& program) {
   CLI::App* command = add_command(

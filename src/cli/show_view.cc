@@ -70,19 +70,9 @@ class ViewMaker {
   }
 
   std::vector<AttentionMap> record(std::vector<inspect::HeadPlace> heads, Range rows, Index most_cells) {
-    const auto side = [&](Index length) {
-      return static_cast<double>(most_cells > 0 ? std::min(most_cells, length) : length);
-    };
-    const double needed = static_cast<double>(heads.size()) *
-                          side(rows.size() > 0 ? rows.size() : sides_.queries.size()) *
-                          side(sides_.keys.size());
-    if (needed > kMostWeights) {
-      throw Error(ErrorKind::resource, "show.memory",
-                  fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1\nAsk for "
-                              "fewer heads, or for one --query.",
-                              heads.size(), sides_.queries.size(), sides_.keys.size(),
-                              needed / double(std::size_t{1} << 28)));
-    }
+    const auto side = [&](Index length) { return most_cells > 0 ? std::min(most_cells, length) : length; };
+    check_map_memory(static_cast<Index>(heads.size()),
+                     side(rows.size() > 0 ? rows.size() : sides_.queries.size()), side(sides_.keys.size()));
     inspect::MapRecorder recorder(
         {.part = part_, .heads = std::move(heads), .rows = rows, .most_cells = most_cells});
     (void)inspect::watch(ctx_, subject_, question_, recorder);
@@ -305,6 +295,16 @@ class ViewMaker {
 };
 
 }  // namespace
+
+void check_map_memory(Index maps, Index rows, Index columns) {
+  const double needed = static_cast<double>(maps) * static_cast<double>(rows) * static_cast<double>(columns);
+  if (needed <= kMostWeights) return;
+  throw Error(
+      ErrorKind::resource, "show.memory",
+      fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1\nAsk for fewer heads, "
+                  "or for one --query.",
+                  maps, rows, columns, needed / kMostWeights));
+}
 
 View make_view(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
                const ShowSettings& settings) {

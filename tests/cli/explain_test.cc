@@ -319,7 +319,7 @@ TEST(ExplainPredict, AsksBeforeTheScoresAndReveals) {
   EXPECT_EQ(run_program({"explain", "--predict", "--json"}).code, 2);
 }
 
-TEST(ExplainInput, IsSavedChangedAndReadBack) {
+TEST(ExplainSaved, IsChangedAndReadBack) {
   const TempFolder folder;
   const std::string path = folder.path("mine.json");
   EXPECT_EQ(run_program({"explain", "--save-input", path}).code, 0);
