@@ -27,7 +27,8 @@ using inspect::AttentionMap;
 using inspect::HeadPlace;
 
 struct CompareSettings : ShowSettings {  // what A is given, and how everything is to look
-  ModelInput second = {.model = ""};
+  CompareSettings() { second.model.clear(); }
+  ModelInput second;  // what B is given; no model: A's
   std::vector<HeadPlace> second_heads;
 };
 

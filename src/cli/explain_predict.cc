@@ -1,9 +1,9 @@
 #include "cli/explain_predict.h"
 
 #include <algorithm>
-#include <iostream>
 
 #include "cli/numbers.h"
+#include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -47,8 +47,8 @@ std::string ask(const Explanation& e) {
   for (Index j = 0; j < words_seen(e); ++j) list += concat("  ", j + 1, " ", word(e, j));
   print(concat("\nGuess: which word will \"", word(e, e.query), "\" give the largest weight",
                e.trace.heads.size() > 1 ? " in head 1" : "", "?\n  ", list, "\n> "));
-  std::string answer;
-  std::getline(std::cin, answer);
+  std::vector<std::string> lines;
+  std::string answer = StandardLines().read(lines) && !lines.empty() ? lines.front() : "";
   if (answer.size() > kLongestAnswer) answer.resize(kLongestAnswer);
   answer.erase(0, answer.find_first_not_of(" \t\r"));
   const std::size_t last = answer.find_last_not_of(" \t\r");

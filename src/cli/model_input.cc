@@ -1,8 +1,5 @@
 #include "cli/model_input.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <limits>
 
 #include "cli/numbers.h"
@@ -41,12 +38,6 @@ void read_heads(const std::string& name, const std::string& text, std::vector<in
       refuse_value(name, text, "LAYER.HEAD, both counted from 0, several with commas: 2.5 or 2.5,3.0");
     heads.push_back({static_cast<int>(*layer), static_cast<int>(*head)});
   }
-}
-
-// A pipe or a file at standard input is the text; a terminal, a device and nothing are not.
-bool input_is_piped() {
-  struct stat status {};
-  return ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 std::string text_to_read(const ModelInput& input) {

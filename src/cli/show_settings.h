@@ -27,6 +27,7 @@ struct ShowSettings : ModelInput {
   MeanOver mean = MeanOver::none;
   bool rollout = false;
 
+  Range from = {}, to = {};  // a part of a long text: these queries, these keys
   std::string query, key;
   bool by_head = false;
   Index top = 0;

@@ -12,9 +12,9 @@
 namespace headlight::lab {
 
 struct LabOptions {
-  std::optional<Index> row;  // of experiments that are lists: this one alone, in full
-  int width = 80;            // columns of the text
-  int threads = 0;           // 0: one per core
+  std::optional<Index> row = std::nullopt;  // of experiments that are lists: this one alone, in full
+  int width = 80;                           // columns of the text
+  int threads = 0;                          // 0: one per core
 };
 
 struct Outcome {

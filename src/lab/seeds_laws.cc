@@ -26,10 +26,6 @@ Tensor random(const Shape& shape, unsigned seed, DType dtype = DType::f32) {
   return out;
 }
 
-void fill(nn::Linear& linear, unsigned seed) {
-  linear.weight.value = random(linear.weight.value.shape(), seed, linear.weight.value.dtype());
-}
-
 bool same_bits(const Tensor& a, const Tensor& b, Index first_elements) {
   return std::memcmp(a.as<float>(), b.as<float>(),
                      static_cast<std::size_t>(first_elements) * sizeof(float)) == 0;
@@ -65,7 +61,7 @@ Found encoder_runs() {
   model.initialize(1);
   AttentionRecorder recorder;
   models::Tokens tokens;
-  tokens.append({1, 2, 3, 4});
+  tokens.append(std::vector<std::int32_t>{1, 2, 3, 4});
   Context ctx = one_thread();
   (void)model.encode(ctx, tokens, {.observer = &recorder, .types = {}});
   const double last = recorder.weights(Part::encoder, 0, 0).at(Index{0}, Index{3});
@@ -74,13 +70,12 @@ Found encoder_runs() {
 }
 
 Found module_shapes() {
-  const nn::SelfAttention module(64, 64, true);
+  const nn::SelfAttention layer(64, 64, true);
   Context ctx = one_thread();
   Tensor weights;
-  std::string text;
   bool right = true;
   for (unsigned item = 0; item < 2; ++item) {
-    const Tensor x = random({10, 64}, item + 1), out = module.forward(ctx, x, nullptr, &weights);
+    const Tensor x = random({10, 64}, item + 1), out = layer.forward(ctx, x, nullptr, &weights);
     right = right && out.shape() == Shape{10, 64} && weights.shape() == Shape{10, 10};
   }
   return {right, "output (2, 10, 64), weights (2, 10, 10)"};
@@ -227,18 +222,18 @@ Found sums_to_one() {
 Found gradients() {
   const Sentence s = journey();
   const Trace t = trace(s, {.parameters = Parameters::uniform});
-  nn::SelfAttention module(3, 2, false, Visibility::all(), DType::f64);
+  nn::SelfAttention layer(3, 2, false, Visibility::all(), DType::f64);
   const auto set = [](nn::Linear& to, const Tensor& from) {
     for (Index i = 0; i < 3; ++i)
       for (Index o = 0; o < 2; ++o) to.weight.value.view().set(o, i, from.at(i, o));
   };
-  set(module.query, t.heads[0].wq), set(module.key, t.heads[0].wk), set(module.value, t.heads[0].wv);
+  set(layer.query, t.heads[0].wq), set(layer.key, t.heads[0].wk), set(layer.value, t.heads[0].wv);
   Context ctx = one_thread();
   nn::SelfAttention::Saved saved;
-  const Tensor out = module.forward(ctx, s.x, &saved);
-  (void)module.backward(ctx, s.x, saved, out);  // of ½ Σ out²
-  const double dwq = module.query.weight.grad.at(Index{0}, Index{0}),
-               dwv = module.value.weight.grad.at(Index{1}, Index{2});
+  const Tensor out = layer.forward(ctx, s.x, &saved);
+  (void)layer.backward(ctx, s.x, saved, out);  // of ½ Σ out²
+  const double dwq = layer.query.weight.grad.at(Index{0}, Index{0}),
+               dwv = layer.value.weight.grad.at(Index{1}, Index{2});
   return {std::abs(dwq - 0.03261275) < 5.1e-9 && std::abs(dwv - 2.73263255) < 5.1e-9,
           fmt::format("loss ½Σz²: dWq = {:.4f} …, dWv = … {:.4f}", dwq, dwv)};
 }
