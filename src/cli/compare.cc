@@ -1,11 +1,11 @@
 // headlight compare: two texts on one model, or one text on two models, and the signed difference.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
+#include "cli/compare_view.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/show_files.h"
@@ -16,131 +16,18 @@
 #include "draw/figures.h"
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
-#include "inspect/alignment.h"
 #include "io/json.h"
 
 namespace headlight::cli {
 namespace {
 
-using inspect::AlignedWord;
 using inspect::AttentionMap;
-using inspect::HeadPlace;
-
-struct CompareSettings : ShowSettings {  // what A is given, and how everything is to look
-  CompareSettings() { second.model.clear(); }
-  ModelInput second;  // what B is given; no model: A's
-  std::vector<HeadPlace> second_heads;
-};
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorKind::usage, "compare.options", message);
 }
 
-// One of the two runs: its model, what it read, all heads that may be shown.
-struct Run {
-  const inspect::Subject& subject;
-  inspect::Question question;
-  Sides sides;
-  std::vector<AttentionMap> maps;
-};
-
-Run run_model(Context& ctx, const inspect::Subject& subject, const ModelInput& input, Part part,
-              const std::vector<HeadPlace>& heads) {
-  check_part(subject, part);
-  for (const HeadPlace& place : heads) check_head(subject, part, place);
-  Run run{subject,
-          read_question(ctx, subject, input, part == Part::encoder ? Needs::source : Needs::target),
-          {},
-          {}};
-  run.sides = sides_of(subject, run.question, part);
-  const Index count = heads.empty() ? subject.layers(part) * subject.heads(part) : 1;
-  check_map_memory(count, run.sides.queries.size(), run.sides.keys.size());
-  inspect::MapRecorder recorder({.part = part, .heads = heads});
-  (void)inspect::watch(ctx, subject, run.question, recorder);
-  run.maps = std::move(recorder.maps());
-  return run;
-}
-
-// Rows and columns of both, with the maps of one head.
-struct Comparison {
-  std::vector<AlignedWord> rows, columns;
-  std::vector<std::string> row_labels, column_labels;
-  AttentionMap a, b;
-  bool by_words = false;
-};
-
-// Tokens opposite each other when there are as many of them in one model's reading; words otherwise.
-class Aligner {
- public:
-  Aligner(const Run& a, const Run& b) : a_(a), b_(b) {
-    by_words_ = &a.subject != &b.subject || a.sides.queries.size() != b.sides.queries.size() ||
-                a.sides.keys.size() != b.sides.keys.size();
-    lay_out(a.sides.queries, b.sides.queries, result_.rows, result_.row_labels);
-    lay_out(a.sides.keys, b.sides.keys, result_.columns, result_.column_labels);
-    result_.by_words = by_words_;
-  }
-  [[nodiscard]] Comparison of(const AttentionMap& a, const AttentionMap& b) const {
-    Comparison c = result_;
-    c.a = inspect::aligned(in_units(a, a_.sides), c.rows, c.columns, inspect::Side::a);
-    c.b = inspect::aligned(in_units(b, b_.sides), c.rows, c.columns, inspect::Side::b);
-    return c;
-  }
-  [[nodiscard]] bool by_words() const { return by_words_; }
-
- private:
-  void lay_out(const inspect::Reading& a, const inspect::Reading& b, std::vector<AlignedWord>& words,
-               std::vector<std::string>& labels) const {
-    const std::vector<std::string> of_a = units(a), of_b = units(b);
-    if (by_words_) {
-      words = inspect::align(of_a, of_b);
-    } else {
-      for (Index i = 0; i < a.size(); ++i) words.push_back({i, i});
-    }
-    labels = inspect::aligned_labels(words, of_a, of_b);
-  }
-  [[nodiscard]] std::vector<std::string> units(const inspect::Reading& reading) const {
-    if (!by_words_) return reading.labels();
-    std::vector<std::string> labels;
-    for (const inspect::Word& word : inspect::words_of(reading)) labels.push_back(word.label);
-    return labels;
-  }
-  [[nodiscard]] AttentionMap in_units(const AttentionMap& map, const Sides& sides) const {
-    if (!by_words_) return map;
-    return inspect::by_words(map, inspect::words_of(sides.queries), inspect::words_of(sides.keys));
-  }
-  const Run &a_, &b_;
-  bool by_words_ = false;
-  Comparison result_;
-};
-
-// The row of the query, which is a word of A and what stands opposite it in B.
-Index row_of_query(const Run& a, const Comparison& c, const std::string& query,
-                   std::vector<std::string>& notes) {
-  const inspect::Pick pick = inspect::pick(a.sides.queries, query);
-  if (!pick.note.empty()) notes.push_back(pick.note);
-  const std::vector<inspect::Word> words = inspect::words_of(a.sides.queries);
-  for (std::size_t r = 0; r < c.rows.size(); ++r) {
-    const Index at = c.rows[r].a;
-    if (at < 0) continue;
-    const Index token = c.by_words ? words[static_cast<std::size_t>(at)].tokens.begin : at;
-    const Index end = c.by_words ? words[static_cast<std::size_t>(at)].tokens.end : at + 1;
-    if (pick.word.tokens.begin < token || pick.word.tokens.begin >= end) continue;
-    if (c.rows[r].b < 0) refuse(concat("--query: \"", escaped(query, 60), "\" has no word opposite it in B"));
-    if (pick.word.tokens.end > end)
-      notes.push_back(concat("\"", escaped(query, 60), "\" is more than one row: comparing \"",
-                             escaped(c.row_labels[r], 60), "\""));
-    return static_cast<Index>(r);
-  }
-  refuse(concat("--query: \"", escaped(query, 60), "\" is no word of A"));
-}
-
-AttentionMap row_of(const AttentionMap& map, Index row) {
-  std::vector<AlignedWord> columns;
-  for (Index j = 0; j < map.columns; ++j) columns.push_back({j, j});
-  return inspect::aligned(map, {{row, row}}, columns, inspect::Side::a);
-}
-
-draw::WeightMap drawn(const Comparison& c, const AttentionMap& map, const Run& run) {
+draw::WeightMap drawn(const Comparison& c, const AttentionMap& map, const ComparedRun& run) {
   draw::WeightMap out;
   out.title = concat(escaped(run.subject.name, 40), ", ", name_of(map.part), " layer ", map.layer, ", head ",
                      map.head);
@@ -175,7 +62,7 @@ std::string matrix_json(const draw::WeightMap& map) {
   return out + "]";
 }
 
-std::string run_json(const Run& run, const AttentionMap& map) {
+std::string run_json(const ComparedRun& run, const AttentionMap& map) {
   return fmt::format("{{\"model\": {}, \"text\": {}, \"part\": \"{}\", \"layer\": {}, \"head\": {}}}",
                      io::json_quoted(run.subject.name), io::json_quoted(run.question.source.text),
                      name_of(map.part), map.layer, map.head);
@@ -223,38 +110,11 @@ void run(const CompareSettings& s) {
   const Part part = s.part.value_or(first.usual_part());
   ModelInput second_input = s.second;
   if (second_input.text.empty()) second_input.text = s.text;
-  const Run a = run_model(ctx, first, s, part, s.heads);
-  const Run b = run_model(ctx, second, second_input, part, s.second_heads.empty() ? s.heads : s.second_heads);
-  const Aligner aligner(a, b);
-
-  std::vector<std::string> notes;
-  std::optional<Comparison> best;
-  double apart = -1;
-  std::size_t tried = 0;
-  for (const AttentionMap& of_a : a.maps) {
-    for (const AttentionMap& of_b : b.maps) {
-      if (s.second_heads.empty() && (of_a.layer != of_b.layer || of_a.head != of_b.head)) continue;
-      Comparison c = aligner.of(of_a, of_b);
-      std::vector<std::string> picked;
-      if (!s.query.empty()) {
-        const Index row = row_of_query(a, c, s.query, picked);
-        c.a = row_of(c.a, row), c.b = row_of(c.b, row);
-        c.row_labels = {c.row_labels[static_cast<std::size_t>(row)]};
-      }
-      ++tried;
-      if (const double gap = inspect::distance(c.a, c.b); gap > apart) {
-        apart = gap;
-        best = std::move(c);
-        notes = std::move(picked);
-      }
-    }
-  }
-  if (!best) refuse("the two models have no head in common; name one of each with --head and --with-head");
-  if (tried > 1)
-    notes.push_back(concat("showing head ", best->a.layer, ".", best->a.head,
-                           ", where the two differ most of ", tried, " heads; --head L.H shows another one"));
-
-  const Pictures p{drawn(*best, best->a, a), drawn(*best, best->b, b)};
+  const ComparedRun a = run_model(ctx, first, s, part, s.heads);
+  const ComparedRun b =
+      run_model(ctx, second, second_input, part, s.second_heads.empty() ? s.heads : s.second_heads);
+  const Comparison c = most_different(a, b, s);
+  const Pictures p{drawn(c, c.a, a), drawn(c, c.b, b)};
   if (s.has_figure()) {
     ShowSettings looks = s;
     if (!looks.caption)
@@ -267,10 +127,10 @@ void run(const CompareSettings& s) {
   json.write(fmt::format(
       "{{\n  \"a\": {},\n  \"b\": {},\n  \"queries\": {},\n  \"keys\": {},\n  \"weights_a\": {},\n"
       "  \"weights_b\": {},\n  \"difference\": {}\n}}\n",
-      run_json(a, best->a), run_json(b, best->b), list_json(p.a.queries), list_json(p.a.keys),
-      matrix_json(p.a), matrix_json(p.b), matrix_json(draw::difference(p.a, p.b))));
+      run_json(a, c.a), run_json(b, c.b), list_json(p.a.queries), list_json(p.a.keys), matrix_json(p.a),
+      matrix_json(p.b), matrix_json(draw::difference(p.a, p.b))));
   if (!s.json.to_stdout() && !s.has_figure()) print(text_of(p, s));
-  for (const std::string& note : notes) print_error(concat("note: ", note, "\n"));
+  for (const std::string& note : c.notes) print_error(concat("note: ", note, "\n"));
 }
 
 }  // namespace

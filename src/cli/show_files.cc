@@ -36,9 +36,12 @@ draw::Drawing figure_of(const View& view, const draw::FigureStyle& style, Index 
 
 std::string caption_of(const inspect::Subject& subject, const inspect::Question& question) {
   constexpr std::size_t most = 240;
-  const std::string text =
-      question.source.text.empty() ? "" : concat("“", escaped(question.source.text, most), "” ");
-  return concat(text, "Model ", escaped(subject.name), ".");
+  const auto quoted = [&](const std::string& text) {
+    return text.empty() ? "" : concat("“", escaped(text, most), "” ");
+  };
+  const std::string target = quoted(question.written.text);
+  return concat(quoted(question.source.text), target.empty() ? "" : "→ ", target, "Model ",
+                escaped(subject.name), ".");
 }
 
 std::string number(float x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; }

@@ -75,6 +75,31 @@ TEST(LabSeeds, EveryCommandPrintsItsLine) {
   EXPECT_EQ(count, 57);
 }
 
+// All our tests as one text, to look for names in.
+std::string test_sources() {
+  std::ostringstream text;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(HEADLIGHT_SOURCE) / "tests"))
+    if (entry.path().extension() == ".cc") text << std::ifstream(entry.path()).rdbuf();
+  return text.str();
+}
+
+TEST(LabSeeds, EveryTestThatIsNamedExists) {
+  const std::string sources = test_sources();
+  simdjson::dom::parser parser;
+  simdjson::dom::element rows;
+  const std::string json = run_program({"lab", "seeds", "--json", "-"}).out;
+  ASSERT_EQ(parser.parse(json).get(rows), simdjson::SUCCESS);
+  for (const simdjson::dom::element row : rows.get_array()) {
+    const std::string name{std::string_view(row["test"])};
+    if (name.empty()) continue;
+    const std::string suite = name.substr(0, name.find('.')), test = name.substr(name.find('.') + 1);
+    if (suite == "examples")
+      EXPECT_TRUE(std::filesystem::exists(std::string(HEADLIGHT_SOURCE) + "/examples/" + test + ".cc"));
+    else EXPECT_THAT(sources, HasSubstr("(" + suite + ", " + test + ")"));
+  }
+}
+
 TEST(Lab, ListsRunsAndRefuses) {
   const Finished list = run_program({"lab"});
   EXPECT_EQ(list.code, 0);
