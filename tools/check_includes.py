@@ -27,7 +27,7 @@ STANDS_ON = {
     "train": ["models", "dist"],
     "inspect": ["models"],
     "lab": ["train", "inspect", "draw"],
-    "cli": ["train", "inspect", "draw", "measure"],
+    "cli": ["lab", "measure"],
     "serve": ["train", "inspect", "draw"],
 }
 

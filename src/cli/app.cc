@@ -129,7 +129,9 @@ void add_commands(CLI::App& app) {
   add_look(app);
   add_show(app);
   add_explain(app);
+  add_compare(app);
   add_compute(app);
+  add_lab(app);
   add_doctor(app);
   add_bench(app);
   add_train(app);

@@ -35,6 +35,8 @@ void add_compute(CLI::App& program);
 void add_look(CLI::App& program);
 void add_show(CLI::App& program);
 void add_explain(CLI::App& program);
+void add_compare(CLI::App& program);
+void add_lab(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_train(CLI::App& program);
