@@ -117,6 +117,7 @@ std::string tidied(std::string text) {
 
 void add_commands(CLI::App& app) {
   add_show(app);
+  add_serve(app);
   add_explain(app);
   add_compute(app);
   add_doctor(app);

@@ -33,6 +33,7 @@ void keep_alive(CLI::App& command, const std::shared_ptr<Settings>& settings) {
 
 void add_compute(CLI::App& program);
 void add_show(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);

@@ -41,6 +41,16 @@ std::string caption_of(const inspect::Subject& subject, const inspect::Question&
   return concat(text, "Model ", escaped(subject.name), ".");
 }
 
+draw::FigureStyle style_of(const inspect::Subject& subject, const inspect::Question& question,
+                           const ShowSettings& s) {
+  draw::FigureStyle style = s.figure;
+  style.theme = s.theme.value_or(draw::Theme::light);
+  style.transfer = s.transfer;
+  style.numbers = s.numbers;
+  style.caption = s.caption.value_or(caption_of(subject, question));
+  return style;
+}
+
 std::string number(float x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; }
 
 std::string label_list(const std::vector<std::string>& labels) {
@@ -85,13 +95,15 @@ std::string map_json(const draw::WeightMap& map, const inspect::AttentionMap& nu
 
 }  // namespace
 
+std::string figure_bytes(const View& view, const inspect::Subject& subject, const inspect::Question& question,
+                         const ShowSettings& s, draw::PictureFormat format) {
+  const draw::FigureStyle style = style_of(subject, question, s);
+  return draw::encoded(figure_of(view, style, s.top), format, style.dpi);
+}
+
 void write_figures(io::Outputs& outputs, const View& view, const inspect::Subject& subject,
                    const inspect::Question& question, const ShowSettings& s) {
-  draw::FigureStyle style = s.figure;
-  style.theme = s.theme.value_or(draw::Theme::light);
-  style.transfer = s.transfer;
-  style.numbers = s.numbers;
-  style.caption = s.caption.value_or(caption_of(subject, question));
+  const draw::FigureStyle style = style_of(subject, question, s);
   const draw::Drawing drawing = figure_of(view, style, s.top);
   const auto write = [&](const std::string& path, draw::PictureFormat format) {
     if (path.empty()) return;

@@ -5,7 +5,6 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "models/generate.h"
 #include "models/load.h"
 #include "models/tokenizer_file.h"
 
@@ -134,10 +133,10 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   return input;
 }
 
-Reading translate(Context& ctx, const Subject& subject, const Reading& source) {
+Reading translate(Context& ctx, const Subject& subject, const Reading& source,
+                  models::SamplingOptions options) {
   check_length(subject, source, "the text");
   const models::TransformerConfig& config = subject.model->config();
-  models::SamplingOptions options;
   options.most =
       std::min<Index>(config.max_positions > 0 ? config.max_positions - 1 : 512, 2 * source.size() + 16);
   std::vector<std::int32_t> ids =

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "inspect/reading.h"
+#include "models/generate.h"
 #include "models/transformer.h"
 
 namespace headlight::inspect {
@@ -34,8 +35,9 @@ struct Question {
 };
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
-// The likeliest translation, as tokens with the end.
-[[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source);
+// A translation as tokens with the end: the likeliest unless the options draw another. Their `most` is not used.
+[[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source,
+                                models::SamplingOptions options = {});
 
 // Runs the model under the observer; returns the logits, or nothing when only an encoder ran. Throws Error{input}
 // when there are more tokens than the model can read.
