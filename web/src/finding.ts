@@ -41,19 +41,27 @@ export function firstLook(given: number[]): Look | null {
   if (!p || p.rows === 0) return null;
   const rows = queryReading.value, columns = keyReading.value, square = part.value !== 'cross';
   const list = given.length > 0 ? given : findWord(rows, 'it') ?? lastWord(rows);
-  const animal = given.length > 0 ? null : findWord(columns, 'animal');
-  const candidates = animal && square && clean(rows.tokens[list[0]]?.text ?? '') === 'it' ? [animal]
-    : columns.words.filter((w) => !columns.tokens[w.begin].added && !isMark(w.text))
+  const candidates = columns.words.filter((w) => !columns.tokens[w.begin].added && !isMark(w.text))
       .map((w) => wordAround(columns, w.begin)).filter((w) => !square || !list.some((i) => w.includes(i)));
-  let best: Look = { queries: list, keys: [], place: { layer: 0, head: 0 } }, top = -1;
-  if (!atlas.value?.exact) return best;
+  const animal = given.length === 0 && square && clean(rows.tokens[list[0]]?.text ?? '') === 'it' ? findWord(columns, 'animal') : null;
+  const strongest = strongestLink(list, candidates);
+  // “it” and its animal, where the model sees more in them than chance would.
+  const classic = animal ? strongestLink(list, [animal]) : null;
+  const chosen = classic && classic.weight > animal!.length / p.columns ? classic : strongest;
+  return { queries: list, keys: chosen?.keys ?? [], place: chosen?.place ?? { layer: 0, head: 0 } };
+}
+
+function strongestLink(list: number[], candidates: number[][]): { keys: number[]; place: Place; weight: number } | null {
+  const p = partInfo.value!;
+  let best: { keys: number[]; place: Place; weight: number } | null = null;
+  if (!atlas.value?.exact) return null;
   for (let layer = 0; layer < p.layers; ++layer) {
     for (let head = 0; head < p.heads; ++head) {
       const map = mapOf({ layer, head });
       if (!map) continue;
       for (const keys of candidates) {
         const w = linkWeight(map, list, keys, p.columns);
-        if (w > top) { top = w; best = { queries: list, keys, place: { layer, head } }; }
+        if (w > (best?.weight ?? -1)) best = { keys, place: { layer, head }, weight: w };
       }
     }
   }

@@ -6,7 +6,8 @@ export function digits(x: number, count = 4): string {
   return text.replace('-', '−');
 }
 export const weight = (x: number) => (Number.isNaN(x) ? '–' : x >= 0.99995 ? '1.000' : x >= 0.001 ? x.toFixed(3) : x === 0 ? '0' : x.toExponential(1).replace('-', '−'));
-export const share = (x: number) => (x >= 0.1 ? x.toFixed(2) : digits(x, 2));
+export const share = (x: number) => (x >= 0.995 && x < 0.9995 ? x.toFixed(3) : x >= 0.1 ? x.toFixed(2) : digits(x, 2));
+export const small = (x: number) => (x >= 0.9995 ? '1' : x >= 0.0005 ? x.toFixed(3).slice(1) : x > 0 ? '<.001' : '0');
 // What the chips show: no blank at the ends, something to see in place of blanks alone.
 export function shown(text: string): string {
   const trimmed = text.replace(/^[ ▁Ġ]+|[ ]+$/g, '');

@@ -143,6 +143,9 @@ function Cells() {
     for (const i of rows) for (const j of columns) {
       context.strokeStyle = ring; context.lineWidth = 2.5;
       context.strokeRect(j * cell - v.x + 1, i * cell - v.y + 1, cell - 2, cell - 2);
+      if (cell < 9) continue;
+      context.strokeStyle = style.getPropertyValue('--card'); context.lineWidth = 1.5;
+      context.strokeRect(j * cell - v.x + 3.25, i * cell - v.y + 3.25, cell - 6.5, cell - 6.5);
     }
     if (!at) return;
     const i = d.rowOf[at.query], j = d.columnOf[at.key];
@@ -235,7 +238,8 @@ function Labels({ axis }: LabelProps) {
       <span key={i} class={`label ${axis}${i === hovered ? ' hover' : ''}${pinned.has(i) ? ' pinned' : ''}`} dir="auto" title={names[i]}
         style={isRow ? { top: `${at}px` } : { left: `${at}px` }} onClick={toggle}>{clipped(shown(names[i]), isRow ? 14 : 13)}</span>);
   }
-  return <div class={`labels ${axis}s`} aria-hidden="true" style={isRow ? { height: `${f.height}px` } : { width: `${f.width}px` }}>{items}</div>;
+  const size = `${Math.max(10.5, Math.min(13, cell * 0.66))}px`;  // slanted words must not touch
+  return <div class={`labels ${axis}s`} aria-hidden="true" style={isRow ? { height: `${f.height}px`, fontSize: size } : { width: `${f.width}px`, fontSize: size }}>{items}</div>;
 }
 
 // What a screen reader hears: the cell under the arrows or the mouse, with both words, weight, rank and head.

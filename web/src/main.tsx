@@ -129,7 +129,7 @@ function Pattern() {
       <Legend value={w} />
       <p class="readout" data-test="readout">{cell && map && !guessing.value ? (
         <><bdi>{clipped(shown(queryReading.value.tokens[cell.query]?.text ?? ''))}</bdi> → <bdi>{clipped(shown(keyReading.value.tokens[cell.key]?.text ?? ''))}</bdi>{' '}
-          {Number.isNaN(w) ? <b>not visible</b> : <b data-test="value" data-value={w}>{weight(w)}</b>} <span class="quiet">row sum <span data-test="margin">{rowSum.toFixed(4)}</span>{Number.isNaN(w) ? '' : `, float32 ${w}`}</span></>
+          {Number.isNaN(w) ? <b>not visible</b> : <b data-test="value" data-value={w}>{weight(w)}</b>} <span class="quiet">row sum <span data-test="margin">{rowSum.toFixed(4)}</span>{Number.isNaN(w) ? '' : `, float32 ${w.toPrecision(9)}`}</span></>
       ) : <span class="quiet">{cellSize.value > 0 && p ? `${p.rows} × ${p.columns} weights, each row sums to 1` : ' '}</span>}</p>
     </section>
   );
@@ -179,12 +179,12 @@ function App() {
               document.getElementById(`tab-${next}`)?.focus();
             }}>{name}</button>))}</div>
         <div class={`views show-${tab.value}`}>
-          <div class="view" id="view-heads"><Atlas /></div>
-          <div class="view" id="view-pattern"><Pattern /></div>
-          <div class="right">
-            <div class="view" id="view-why"><Why /></div>
+          <div class="left">
+            <div class="view" id="view-heads"><Atlas /></div>
             <div class="view" id="view-next"><Next /></div>
           </div>
+          <div class="view" id="view-pattern"><Pattern /></div>
+          <div class="view" id="view-why"><Why /></div>
         </div>
         <p class="caption">{info && `Model ${info.model.name}. “${clipped(info.text, 200)}” ${partNames[part.value]} head ${place.value.layer}.${place.value.head}, scale ${scaleNames[scale.value]}. Headlight ${version.value}, ${new Date().toISOString().slice(0, 10)}.`}</p>
       </main>

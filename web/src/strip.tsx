@@ -1,7 +1,7 @@
 // The text as chips: click pins a query, colours are what it gives to each key.
 import { hoverCell, hoverQuery, activeQueries, activeRow, guessing, keyReading, keys, part, pin, queries, queryReading, run, scale, theme, words } from './state';
 import { css, entry, ink, table } from './color';
-import { clipped, shown, weight } from './format';
+import { clipped, shown, small } from './format';
 import type { Reading } from './types';
 
 interface ChipsProps { reading: Reading; asQueries: boolean; asKeys: boolean; label: string }
@@ -49,7 +49,7 @@ function Chips({ reading, asQueries, asKeys, label }: ChipsProps) {
             onPointerEnter={() => { if (asQueries) hoverQuery.value = list[0]; }}
             onPointerLeave={() => { hoverQuery.value = null; }}>
             <span>{clipped(name, 24)}</span>
-            <small aria-hidden="true">{seen ? weight(w).replace(/^0\./, '.') : ' '}</small>
+            <small aria-hidden="true">{seen ? small(w) : ' '}</small>
           </button>
         );
       })}

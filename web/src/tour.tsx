@@ -55,7 +55,7 @@ function Predict({ question, answer, children }: { question: string; answer: num
   return (
     <div class="predict">
       <p><b>{question}</b></p>
-      <Words pick values={revealed.value ? toyWeights.value : undefined} hidden={!revealed.value} />
+      <Words pick values={revealed.value ? toyScores.value : undefined} hidden={!revealed.value} />
       {!revealed.value ? <button type="button" class="primary" disabled={guess.value === null} onClick={() => { revealed.value = true; }}>Reveal</button>
         : <><p role="status">{guess.value === answer ? 'Yes: ' : `It is ${toyWords[answer]}: `}{children}</p></>}
     </div>
