@@ -37,6 +37,7 @@ PUBLIC = {
     "context.h": "core",
     "error.h": "core",
     "version.h": "core",
+    "stored_matrix.h": "core",
     "attention.h": "attention",
     "kv_cache.h": "attention",
     "reference.h": "attention",

@@ -126,6 +126,8 @@ void add_commands(CLI::App& app) {
   add_plot(app);
   add_tokenizer(app);
   add_tokenize(app);
+  add_translate(app);
+  add_convert(app);
 }
 
 // Runs the command when the whole line was understood.

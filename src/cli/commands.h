@@ -41,5 +41,7 @@ void add_train(CLI::App& program);
 void add_plot(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_tokenize(CLI::App& program);
+void add_translate(CLI::App& program);
+void add_convert(CLI::App& program);
 
 }  // namespace headlight::cli

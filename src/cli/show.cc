@@ -1,7 +1,5 @@
 // headlight show: what a model looks at, on the terminal, as figures and as data.
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -24,12 +22,6 @@ namespace {
 
 constexpr std::string_view kSentence = "The animal didn't cross the street because it was too tired.";
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
-
-// A pipe or a file at standard input is the text; a terminal, a device and nothing are not.
-bool input_is_piped() {
-  struct stat status {};
-  return ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
-}
 
 std::string text_to_show(const ShowSettings& s) {
   if (!s.text.empty()) return s.text;

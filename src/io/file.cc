@@ -28,10 +28,20 @@ void fail_file(const std::string& path, std::string_view doing, int error_number
               concat(escaped(path), ": ", reason(error_number), " (cannot ", doing, ")"));
 }
 
+namespace {
+
 // O_NONBLOCK: opening a pipe that nobody writes to must not wait. It has no effect on regular files.
-File::File(const std::string& path)
-    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
-  if (fd_ < 0) fail_file(path, "open", errno);
+int opened(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) fail_file(path, "open", errno);
+  return fd;
+}
+
+}  // namespace
+
+File::File(const std::string& path) : File(opened(path), path) {}
+
+File::File(int descriptor, const std::string& path) : path_(path), fd_(descriptor) {
   struct stat status {};
   const bool known = ::fstat(fd_, &status) == 0;
   if (known && S_ISREG(status.st_mode)) {
@@ -59,10 +69,13 @@ void File::read(std::uint64_t offset, std::span<std::byte> bytes) const {
 }
 
 std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
-  const File file(path);
+  return read_file(File(path), limit);
+}
+
+std::vector<std::byte> read_file(const File& file, std::uint64_t limit) {
   if (file.size() > limit) {
     throw Error(ErrorKind::input, "file.size",
-                concat(escaped(path), ": ", file.size(), " bytes are too many (limit ", limit, ")"));
+                concat(escaped(file.path()), ": ", file.size(), " bytes are too many (limit ", limit, ")"));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
   file.read(0, bytes);

@@ -20,6 +20,8 @@ class File {
  public:
   // Throws Error{file}.
   explicit File(const std::string& path);
+  // One that is open already, and closed here; `path` is what messages call it.
+  File(int descriptor, const std::string& path);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -38,5 +40,6 @@ class File {
 
 // The whole file, refused (input) above `limit` bytes before any memory is taken.
 [[nodiscard]] std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit);
+[[nodiscard]] std::vector<std::byte> read_file(const File& file, std::uint64_t limit);
 
 }  // namespace headlight::io

@@ -193,14 +193,19 @@ std::string Json::text_or(std::string_view key, std::string_view otherwise) cons
 std::string json_quoted(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(1, length));
+    text.remove_prefix(character.size());
+    const char c = character[0];
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += {'\\', c};
+    if (length == 0) out += "\\ufffd";  // what is no UTF-8 would make the whole no JSON
+    else if (c == '"' || c == '\\') out += {'\\', c};
     else if (c == '\n') out += "\\n";
     else if (c == '\r') out += "\\r";
     else if (c == '\t') out += "\\t";
     else if (byte < 0x20 || byte == 0x7F) out += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
-    else out += c;
+    else out += character;
   }
   return out + "\"";
 }

@@ -1,13 +1,8 @@
 #include "io/safetensors.h"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <numeric>
 
 #include "core/concat.h"
@@ -15,6 +10,7 @@
 #include "core/nearest.h"
 #include "headlight/error.h"
 #include "io/file.h"
+#include "io/source.h"
 
 namespace headlight::io {
 
@@ -30,48 +26,8 @@ constexpr std::uint64_t kLengthBytes = 8;
 
 }  // namespace
 
-// Where the bytes come from: a file, read piece by piece and mapped when somebody wants to see it, or
-// memory.
-struct Safetensors::Source {
-  std::string name;
-  std::unique_ptr<const File> file;
-  std::vector<std::byte> memory;
-  std::uint64_t data_begin = 0;
-  std::once_flag mapping_once;
-  const std::byte* mapping = nullptr;
-
-  Source() = default;
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  ~Source() {
-    if (mapping != nullptr) ::munmap(const_cast<std::byte*>(mapping), file->size());
-  }
-
-  [[nodiscard]] std::uint64_t size() const { return file ? file->size() : memory.size(); }
-  void read(std::uint64_t offset, std::span<std::byte> to) const {
-    if (file) return file->read(offset, to);
-    if (!to.empty()) std::memcpy(to.data(), memory.data() + offset, to.size());
-  }
-  // All of it, mapped at the first call.
-  const std::byte* all() {
-    if (!file) return memory.data();
-    struct stat status {};
-    if (::fstat(file->descriptor(), &status) != 0) fail_file(name, "read", errno);
-    if (static_cast<std::uint64_t>(status.st_size) < file->size()) {
-      throw Error(ErrorKind::file, "file.shrunk",
-                  concat(escaped(name), ": became shorter since it was opened"));
-    }
-    std::call_once(mapping_once, [&] {
-      void* const mapped = ::mmap(nullptr, file->size(), PROT_READ, MAP_PRIVATE, file->descriptor(), 0);
-      if (mapped == MAP_FAILED) fail_file(name, "map", errno);
-      mapping = static_cast<const std::byte*>(mapped);
-    });
-    return mapping;
-  }
-};
-
 Safetensors::Safetensors(std::unique_ptr<Source> source) : source_(std::move(source)) {
-  const std::string& file = source_->name;
+  const std::string& file = source_->name();
   const std::uint64_t size = source_->size();
   if (size < kLengthBytes) refuse(file, "short", concat("is shorter than 8 bytes (", size, ")"));
   std::uint64_t length = 0;
@@ -86,8 +42,8 @@ Safetensors::Safetensors(std::unique_ptr<Source> source) : source_(std::move(sou
   }
   std::string text(static_cast<std::size_t>(length), '\0');
   source_->read(kLengthBytes, std::as_writable_bytes(std::span(text)));
-  source_->data_begin = kLengthBytes + length;
-  header_ = parse_safetensors_header(text, size - source_->data_begin, file);
+  data_begin_ = kLengthBytes + length;
+  header_ = parse_safetensors_header(text, size - data_begin_, file);
   by_name_.resize(header_.entries.size());
   std::iota(by_name_.begin(), by_name_.end(), 0U);
   std::sort(by_name_.begin(), by_name_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -95,25 +51,20 @@ Safetensors::Safetensors(std::unique_ptr<Source> source) : source_(std::move(sou
   });
 }
 
-Safetensors Safetensors::open(const std::string& path) {
-  auto source = std::make_unique<Source>();
-  source->name = path;
-  source->file = std::make_unique<const File>(path);
-  return Safetensors(std::move(source));
+Safetensors Safetensors::open(const std::string& path) { return open(std::make_unique<const File>(path)); }
+Safetensors Safetensors::open(std::unique_ptr<const File> file) {
+  return Safetensors(std::make_unique<Source>(std::move(file)));
 }
 
 Safetensors Safetensors::parse(std::vector<std::byte> bytes, const std::string& name) {
-  auto source = std::make_unique<Source>();
-  source->name = name;
-  source->memory = std::move(bytes);
-  return Safetensors(std::move(source));
+  return Safetensors(std::make_unique<Source>(std::move(bytes), name));
 }
 
 Safetensors::Safetensors(Safetensors&&) noexcept = default;
 Safetensors& Safetensors::operator=(Safetensors&&) noexcept = default;
 Safetensors::~Safetensors() = default;
 
-const std::string& Safetensors::name() const noexcept { return source_->name; }
+const std::string& Safetensors::name() const noexcept { return source_->name(); }
 std::span<const Safetensors::Entry> Safetensors::entries() const noexcept { return header_.entries; }
 const Metadata& Safetensors::metadata() const noexcept { return header_.metadata; }
 
@@ -142,9 +93,16 @@ const Safetensors::Entry& Safetensors::at(std::string_view name) const {
 }
 
 std::span<const std::byte> Safetensors::bytes(const Entry& entry) const {
-  if (entry.begin == entry.end) return {};
-  return {source_->all() + source_->data_begin + entry.begin,
-          static_cast<std::size_t>(entry.end - entry.begin)};
+  return source_->mapped(data_begin_ + entry.begin, entry.end - entry.begin);
+}
+
+void Safetensors::read(const Entry& entry, std::span<std::byte> to) const {
+  if (to.size() != entry.end - entry.begin) {
+    throw Error(ErrorKind::usage, "safetensors.read",
+                concat("safetensors: tensor \"", escaped(entry.name, 80), "\" has ", entry.end - entry.begin,
+                       " bytes; memory for ", to.size(), " was given"));
+  }
+  source_->read(source_->data_begin + entry.begin, to);
 }
 
 namespace {
@@ -262,7 +220,7 @@ void Safetensors::load(const Entry& entry, TensorView to) const {
   if (static_cast<std::size_t>(to.shape().elements()) != elements)
     refuse(name(), "shape",
            concat(tensor, " has ", elements, " elements; ", to.shape().text(), " was expected"));
-  const std::uint64_t begin = source_->data_begin + entry.begin;
+  const std::uint64_t begin = data_begin_ + entry.begin;
   // Read, not mapped: a file that shrinks meanwhile is then an error and not a fault.
   if (entry.dtype == safetensors_type(to.dtype()) && from.family != Family::truth)
     return source_->read(begin, {to.as<std::byte>(), elements * from.bytes});

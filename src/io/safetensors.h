@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,12 +17,16 @@
 
 namespace headlight::io {
 
+class File;
+class Source;
+
 class Safetensors {
  public:
   using Entry = SafetensorsEntry;
 
   // Throws Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
   [[nodiscard]] static Safetensors open(const std::string& path);
+  [[nodiscard]] static Safetensors open(std::unique_ptr<const File> file);
   // The same from memory; `name` is what messages call it.
   [[nodiscard]] static Safetensors parse(std::vector<std::byte> bytes, const std::string& name);
 
@@ -42,15 +47,17 @@ class Safetensors {
   [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
   // The same into memory that is there already: as many elements, contiguous.
   void load(const Entry& entry, TensorView to) const;
+  // A copy of the data as it is in the file: as many bytes as the entry has.
+  void read(const Entry& entry, std::span<std::byte> to) const;
   // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
   // A file that has become shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
 
  private:
-  struct Source;
   explicit Safetensors(std::unique_ptr<Source> source);
 
   std::unique_ptr<Source> source_;
+  std::uint64_t data_begin_ = 0;
   SafetensorsHeader header_;
   std::vector<std::uint32_t> by_name_;
 };
@@ -65,5 +72,7 @@ void write_safetensors(Outputs& outputs, const std::string& path, std::span<cons
                        const Metadata& metadata = {});
 // What stands before the data: eight bytes of length, then the header.
 [[nodiscard]] std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata);
+[[nodiscard]] std::string safetensors_header(std::span<const SafetensorsEntry> entries,
+                                             const Metadata& metadata);
 
 }  // namespace headlight::io

@@ -116,7 +116,7 @@ std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer
     throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");
   Tokens prompts;
   for (Index s = 0; s < source.sequences(); ++s) prompts.append(std::span(&start, 1));
-  return write(ctx, model, model.start(ctx, source, 1, {.observer = options.observer}), prompts, options);
+  return write(ctx, model, model.start(ctx, source, {.observer = options.observer}), prompts, options);
 }
 
 }  // namespace headlight::models

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "models/transformer.h"
@@ -33,8 +34,10 @@ struct SamplingOptions {
 struct BeamOptions {
   Index beams = 4;
   Index most = 64;
+  std::span<const Index> most_each = {};  // a limit for each sentence in place of `most`
   double length_penalty = 1;  // scores are log-probability / length^penalty, the end's token included
   Observer* observer = nullptr;
+  Decoding* memory = nullptr;  // where the caches of one search stay for the next
 };
 struct Hypothesis {
   std::vector<std::int32_t> tokens;  // without the start and the end

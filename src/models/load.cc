@@ -11,6 +11,7 @@
 #include "headlight/error.h"
 #include "io/file.h"
 #include "models/families.h"
+#include "models/int8_rows.h"
 
 namespace headlight::models {
 namespace {
@@ -112,7 +113,12 @@ std::vector<std::string> load_parameters(const WeightFiles& files, const std::st
                   fmt::format("{}: weight \"{}\" is {}; config.json makes it {}", escaped(folder), name,
                               shape_text(*place.entry), parameter->value.shape().text()));
     }
-    place.file->load(*place.entry, parameter->value);
+    if (is_int8_matrix(*place.entry)) {
+      load_int8_matrix(files, place, parameter->value);
+      left.erase(scale_name(name));
+    } else {
+      place.file->load(*place.entry, parameter->value);
+    }
     left.erase(name);
   }
   return {left.begin(), left.end()};

@@ -29,6 +29,7 @@ class WeightFiles {
   [[nodiscard]] Place find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] double elements() const;  // of all tensors
+  [[nodiscard]] const std::vector<io::Safetensors>& files() const noexcept { return files_; }
 
  private:
   std::vector<io::Safetensors> files_;

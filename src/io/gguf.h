@@ -1,0 +1,105 @@
+// A GGUF file (versions 2 and 3) from anybody: named values, then tensors in blocks. The header is read into
+// private memory and checked as a whole (counts against bytes, unique names, aligned ranges inside of the
+// file), before one byte of data is believed. What the values mean is the business of those who ask for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tensor.h"
+#include "io/gguf_blocks.h"
+
+namespace headlight::io {
+
+class File;
+class Source;
+
+// All in bytes.
+inline constexpr std::uint64_t kMaxGgufHeader = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kMaxGgufKey = 65535;
+inline constexpr std::uint64_t kMaxGgufTensorName = 1024;
+inline constexpr std::uint64_t kMaxGgufAlignment = 65536;
+
+enum class GgufType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, text, list, u64, i64, f64 };
+[[nodiscard]] std::string_view name_of(GgufType type) noexcept;  // "u32"
+
+// A named value, still as it is in the file.
+struct GgufValue {
+  std::string_view key;
+  GgufType type = GgufType::u8;
+  GgufType item = GgufType::u8;      // of a list
+  std::uint64_t count = 1;           // of a list
+  std::span<const std::byte> bytes;  // a text without its length; a list's texts with theirs
+};
+
+struct GgufTensor {
+  std::string_view name;
+  const BlockType* type = nullptr;
+  Shape shape;  // outermost axis first, as everywhere here; a scalar has none
+  std::uint64_t elements = 0;
+  std::uint64_t begin = 0, bytes = 0;  // in the data section
+};
+
+class Gguf {
+ public:
+  // Throws Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
+  [[nodiscard]] static Gguf open(const std::string& path);
+  [[nodiscard]] static Gguf open(std::unique_ptr<const File> file);
+  // The same from memory; `name` is what messages call it.
+  [[nodiscard]] static Gguf parse(std::vector<std::byte> bytes, const std::string& name);
+
+  Gguf(Gguf&&) noexcept;
+  Gguf& operator=(Gguf&&) noexcept;
+  ~Gguf();
+
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
+  [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_; }
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept;
+
+  // In the order of the file; find: null when absent.
+  [[nodiscard]] std::span<const GgufValue> values() const noexcept { return values_; }
+  [[nodiscard]] std::span<const GgufTensor> tensors() const noexcept { return tensors_; }
+  [[nodiscard]] const GgufValue* find_value(std::string_view key) const noexcept;
+  [[nodiscard]] const GgufTensor* find_tensor(std::string_view name) const noexcept;
+
+  // Values by key: nothing when absent, Error{input} when of another kind. Any whole number may stand for an
+  // integer, and any number for a real one; a boolean for nothing else.
+  [[nodiscard]] std::optional<std::string_view> text(std::string_view key) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const;
+  [[nodiscard]] std::optional<double> real(std::string_view key) const;
+  [[nodiscard]] std::optional<bool> boolean(std::string_view key) const;
+  [[nodiscard]] std::optional<std::vector<std::string_view>> texts(std::string_view key) const;
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view key) const;
+  [[nodiscard]] std::optional<std::vector<float>> reals(std::string_view key) const;
+
+  // The data as it is in the file, mapped: not copied. Lives as long as this object. A file that has become
+  // shorter is Error{file}.
+  [[nodiscard]] std::span<const std::byte> bytes(const GgufTensor& tensor) const;
+  // Elements [first, first + count) as floats, both multiples of the block's: read, not mapped, so that a
+  // file that shrinks is an error and not a fault. Throws Error{input} for types that are not supported.
+  void load(const GgufTensor& tensor, std::uint64_t first, std::span<float> to) const;
+  // All of it. A scalar becomes [1].
+  [[nodiscard]] Tensor load(const GgufTensor& tensor) const;
+
+ private:
+  friend class GgufParser;  // src/io/gguf_parser.cc
+  explicit Gguf(std::unique_ptr<Source> source);
+  [[noreturn]] void refuse_kind(const GgufValue& value, std::string_view wanted) const;
+
+  std::unique_ptr<Source> source_;
+  std::vector<std::byte> header_;  // what names and values look into
+  std::uint32_t version_ = 0;
+  std::uint64_t alignment_ = 32, data_begin_ = 0;
+  std::vector<GgufValue> values_;
+  std::vector<GgufTensor> tensors_;
+  std::vector<std::uint32_t> values_by_key_, tensors_by_name_;
+};
+
+}  // namespace headlight::io
