@@ -16,18 +16,18 @@
 #include "draw/bars_text.h"
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
+#include "serve/run.h"
 
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kSentence = "The animal didn't cross the street because it was too tired.";
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
 
 std::string text_to_show(const ShowSettings& s) {
   if (!s.text.empty()) return s.text;
   std::string text = input_is_piped() ? read_standard_input(kLongestText) : "";
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.empty() ? std::string(kSentence) : text;
+  return text.empty() ? std::string(serve::kSentence) : text;
 }
 
 inspect::Reading reading_of(const inspect::Subject& subject, const std::string& text,

@@ -144,7 +144,8 @@ void SyntheticTask::add_induction(Dice& dice, models::Batch& batch) const {
 }
 
 Index SyntheticTask::vocabulary() const {
-  return kFirst + (config_.kind == SyntheticKind::recall ? config_.symbols * (config_.symbols + 2) + kNoise : config_.symbols);
+  return kFirst + (config_.kind == SyntheticKind::recall ? config_.symbols * (config_.symbols + 2) + kNoise
+                                                         : config_.symbols);
 }
 
 Index SyntheticTask::longest_source() const { return config_.with_source ? config_.length + 1 : 0; }

@@ -2,11 +2,11 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { computed, useSignal } from '@preact/signals';
 import {
-  activeQueries, atlas, guessing, hoverPlace, keyReading, keys, linkMap, mapOf, partInfo, place, queries, queryReading, scale, shownMap,
-  shownPlace, solo, theme, weights, type Place,
+  activeQueries, atlas, guessing, hoverPlace, keyReading, keys, linkMap, partInfo, place, queries, queryReading, rowIn, scale, shownMap,
+  shownPlace, solo, theme, type Place,
 } from './state';
 import { css, entry, hatch, ink, table } from './color';
-import { linkWeight, nameOf } from './finding';
+import { nameOf } from './finding';
 import { plural, weight } from './format';
 import type { Atlas as AtlasData, PartInfo, Scale, Theme } from './types';
 
@@ -40,10 +40,14 @@ function picture(a: AtlasData, p: PartInfo, s: Scale, t: Theme): HTMLCanvasEleme
 // The pinned link in every head.
 const links = computed<Float32Array | null>(() => {
   const p = partInfo.value, from = queries.value, to = keys.value;
-  if (!p || !weights.value || from.length === 0 || to.length === 0) return null;
+  if (!p || from.length === 0 || to.length === 0) return null;
   const out = new Float32Array(p.layers * p.heads);
   for (let layer = 0; layer < p.layers; ++layer)
-    for (let head = 0; head < p.heads; ++head) out[layer * p.heads + head] = linkWeight(mapOf({ layer, head })!, from, to, p.columns);
+    for (let head = 0; head < p.heads; ++head) {
+      const row = rowIn({ layer, head }, from);
+      if (!row) return null;
+      out[layer * p.heads + head] = to.reduce((sum, j) => sum + (row[j] || 0), 0);
+    }
   return out;
 });
 

@@ -18,7 +18,9 @@ export async function copy(text: string, words: string): Promise<void> {
   setTimeout(() => { if (notice.value === words) notice.value = ''; }, 2500);
 }
 
-const quoted = (text: string) => (/^[\w./:=,@+~-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`);
+// As one word for a shell; an apostrophe is easier to read between double quotes.
+const quoted = (text: string) => (/^[\w./:=,@+~-]+$/.test(text) ? text
+  : text.includes("'") && !/["$`\\!]/.test(text) ? `"${text}"` : `'${text.replace(/'/g, `'\\''`)}'`);
 
 // The address without the token: that is in the cookie, and stays there.
 export const linkText = () => location.href.split('#')[0] + '#' + addressText.value;

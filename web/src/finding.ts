@@ -1,5 +1,5 @@
 // What to look at first, and how to say it.
-import { atlas, keyReading, mapOf, part, partInfo, queryReading, type Place } from './state';
+import { keyReading, part, partInfo, queryReading, rowIn, type Place } from './state';
 import { shown } from './format';
 import type { Reading } from './types';
 
@@ -51,16 +51,16 @@ export function firstLook(given: number[]): Look | null {
   return { queries: list, keys: chosen?.keys ?? [], place: chosen?.place ?? { layer: 0, head: 0 } };
 }
 
+// The head and the keys that get most of the queries; nothing where weights are not here.
 function strongestLink(list: number[], candidates: number[][]): { keys: number[]; place: Place; weight: number } | null {
   const p = partInfo.value!;
   let best: { keys: number[]; place: Place; weight: number } | null = null;
-  if (!atlas.value?.exact) return null;
   for (let layer = 0; layer < p.layers; ++layer) {
     for (let head = 0; head < p.heads; ++head) {
-      const map = mapOf({ layer, head });
-      if (!map) continue;
+      const row = rowIn({ layer, head }, list);
+      if (!row) return null;
       for (const keys of candidates) {
-        const w = linkWeight(map, list, keys, p.columns);
+        const w = keys.reduce((sum, j) => sum + (row[j] || 0), 0);
         if (w > (best?.weight ?? -1)) best = { keys, place: { layer, head }, weight: w };
       }
     }

@@ -69,7 +69,8 @@ export const activeQueries = computed<number[]>(() =>
 
 export const weights = signal<Float32Array | null>(null);  // of all heads of the part, where they fit
 export const atlas = signal<Atlas | null>(null);
-export const rowWeights = signal<Float32Array | null>(null);  // of one query in all heads, for long texts
+// Of one query in all heads, [layers, heads, columns]: for texts that are too long for all weights.
+const rowWeights = signal<{ query: number; values: Float32Array } | null>(null);
 const heads = signal<ReadonlyMap<string, Head>>(new Map());
 const wanted = new Set<string>();
 const headKey = (at: Place) => `${run.value?.id}/${part.value}/${at.layer}/${at.head}`;
@@ -99,7 +100,7 @@ export function mapOf(at: Place): Float32Array | null {
     const size = info.rows * info.columns, first = (at.layer * info.heads + at.head) * size;
     return all.subarray(first, first + size);
   }
-  return headOf(at)?.weights ?? null;
+  return atlas.value ? headOf(at)?.weights ?? null : null;  // not before it is known that all weights are too many
 }
 export const shownMap = computed(() => mapOf(shownPlace.value));
 
@@ -115,6 +116,21 @@ export function rowOf(map: Float32Array, list: number[], columns: number): Float
     out[j] = seen > 0 ? sum / list.length : NaN;
   }
   return out;
+}
+// What the queries give to each key in a head, without asking for more than is here.
+export function rowIn(at: Place, list: number[]): Float32Array | null {
+  const info = partInfo.value, rows = rowWeights.value;
+  if (!info) return null;
+  if (weights.value) return rowOf(mapOf(at)!, list, info.columns);
+  if (!rows || rows.query !== list[0]) return null;
+  const first = (at.layer * info.heads + at.head) * info.columns;
+  return rows.values.subarray(first, first + info.columns);
+}
+async function loadRow(query: number): Promise<void> {
+  const info = run.value, name = part.value;
+  if (!info || weights.value || offline.value || rowWeights.value?.query === query) return;
+  const values = new Float32Array(await source.bytes(info, `${name}/row/${query}.f32`));
+  if (run.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
 }
 export const activeRow = computed(() => {
   const map = shownMap.value, info = partInfo.value;
@@ -187,6 +203,8 @@ async function show(info: RunInfo, address: Address | null): Promise<void> {
     if (!before || before.id !== info.id) { queries.value = []; keys.value = []; }
   });
   await loadNumbers(info, name);
+  const kept = before ? sameWord(beforeReading, beforeQueries, queryReading.value) : null;
+  if (!weights.value && !address?.place) await loadRow((address?.queries ?? firstLook(kept ?? [])?.queries ?? [])[0] ?? 0);
   batch(() => {
     const p = partInfo.value!;
     if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) place.value = address.place;
@@ -197,7 +215,6 @@ async function show(info: RunInfo, address: Address | null): Promise<void> {
     } else if (before && beforeQueries.length > 0 && before.more.length < info.more.length && before.text === info.text) {
       queries.value = [p.rows - 1];  // the token that was just written
     } else {
-      const kept = before ? sameWord(beforeReading, beforeQueries, queryReading.value) : null;
       choose(kept ?? [], Boolean(address?.place));
     }
   });
@@ -269,6 +286,9 @@ export const predictionAt = computed<number | null>(() => {
   const last = activeQueries.value.at(-1);
   return last === undefined ? info.predictions - 1 : Math.min(last, info.predictions - 1);
 });
+function followQueries(): void {
+  effect(() => { if (run.value && atlas.value && queries.value.length > 0) loadRow(queries.value[0]).catch(report); });
+}
 function followPredictions(): void {
   effect(() => {
     const info = run.value, at = predictionAt.value;
@@ -345,6 +365,7 @@ export async function open(): Promise<void> {
       a.model = undefined; a.place = undefined;
     }
     followPredictions();
+    followQueries();
     const complaint = trouble.value;
     applyLooks(a);
     await compute({
