@@ -91,7 +91,7 @@ export default {
   },
 
   async 'A29 writing appends rows that a full run has too'() {
-    const page = await open({ at: 'm=en&t=the%20cat' });
+    const page = await open({ at: 'm=en&t=the%20cat&h=0.1' });
     const rows = () => page.getAttribute('[data-test=grid]', 'aria-rowcount').then(Number);
     const before = await rows();
     for (let i = 1; i <= 3; ++i) {
@@ -102,7 +102,6 @@ export default {
     assert.equal(more.length, 3);
     const ids = JSON.parse(program('show', 'the cat', '--model', 'en', '--head', '0.0', '--json', '-')).tokens.map((t) => t.id).concat(more);
     const full = JSON.parse(program('show', '--ids', ids.join(','), '--model', 'en', '--head', '0.1', '--json', '-')).maps[0].weights.at(-1);
-    await page.keyboard.press(']');
     const last = before + 2;
     for (let j = 0; j <= last; j += 2) { await hover(page, last, j); assert.ok(Math.abs(await value(page) - full[j]) < 1e-5); }
   },
@@ -115,9 +114,10 @@ export default {
     assert.equal(Number(await page.getAttribute('[data-test=grid]', 'aria-rowcount')), map.queries.length);
     assert.equal(Number(await page.getAttribute('[data-test=grid]', 'aria-colcount')), map.keys.length);
     const names = await page.locator('.labels.columns .label').allTextContents();
-    assert.deepEqual(names.map((s) => s.trim()).slice(0, 3), map.keys.slice(0, 3));
+    let next = 0;  // where cells are small, every other word has a label
+    for (const name of names) { next = map.keys.indexOf(name.trim(), next) + 1; assert.ok(next > 0, name); }
     await page.focus('[data-test=atlas]');
-    await page.keyboard.press('End'); await page.keyboard.press('PageDown');
+    for (const key of ['Home', 'PageUp', 'ArrowRight', 'PageDown']) await page.keyboard.press(key);
     await hover(page, 1, 2);
     assert.ok(Math.abs(await value(page) - map.weights[1][2]) < 1e-6);
     for (const part of ['decoder', 'encoder']) { await page.click(`[data-test=part-${part}]`); await page.waitForSelector('html[data-state=ready]'); }

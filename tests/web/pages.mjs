@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE } = process.env;
+export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE, PAGE } = process.env;
 export const require = createRequire(join(MODULES, 'x.js'));
 const { chromium } = require('playwright-core');
 
@@ -41,13 +41,17 @@ export async function open({ at = '', server = served, url, errors = false, wait
   const page = await context.newPage();
   page.requests = [];
   const own = url ? null : server.origin;
-  page.on('console', (message) => { if (!errors && ['error', 'warning'].includes(message.type())) complaints.push(`console: ${message.text()}`); });
+  page.on('console', (message) => { if (!errors && ['error', 'warning'].includes(message.type()) && !message.text().includes('willReadFrequently')) complaints.push(`console: ${message.text()}`); });
   page.on('pageerror', (error) => complaints.push(`thrown: ${error.stack}`));
   page.on('request', (request) => {
     page.requests.push(request);
     const to = new URL(request.url());
     if (!['data:', 'blob:', 'about:', 'file:'].includes(to.protocol) && to.origin !== own) complaints.push(`asked ${request.url()}`);
   });
+  if (PAGE && !url) {  // a page that is not in the program yet
+    const html = readFileSync(PAGE, 'utf8'), policy = /Security-Policy" content="([^"]+)"/.exec(html)[1];
+    await page.route((to) => to.pathname === '/', (route) => route.fulfill({ body: html, contentType: 'text/html; charset=utf-8', headers: { 'Content-Security-Policy': policy } }));
+  }
   await page.goto(url ?? server.link + (at ? '&' + at : ''));
   if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 20000 });
   return page;

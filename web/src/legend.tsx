@@ -15,7 +15,7 @@ export function Legend({ value }: { value: number }) {
   }, [theme.value]);
   return (
     <div class="legend" role="img" aria-label={`colour scale ${scale.value}, from 0 to 1`}>
-      <div class="ramp"><canvas ref={canvas} />{!Number.isNaN(value) && <span class="mark-value" style={{ left: `${100 * transferred(value, scale.value)}%` }} />}</div>
+      <div class="ramp"><canvas ref={canvas} />{!Number.isNaN(value) && <span class="mark-value" style={{ transform: `translateX(${100 * transferred(value, scale.value)}%)` }} />}</div>
       <div class="ticks">{ticks[scale.value].map((x) => <span key={x} style={{ left: `${100 * transferred(x, scale.value)}%` }}>{x === 0 ? '0' : x >= 0.01 ? String(x) : weight(x)}</span>)}</div>
       <div class="hatch-key"><span class="hatch-box" aria-hidden="true" /> not visible</div>
     </div>

@@ -93,9 +93,9 @@ function Finding() {
     <section class="finding" aria-label="Finding">
       {guessing.value ? <p class="says">What does it look at? Guess first.</p> : f ? (
         <>
-          <p class="says" data-test="finding">{f.masked ? <>Layer {f.at.layer} head {f.at.head}: <q dir="auto">{clipped(f.from, 24)}</q> cannot see <q dir="auto">{clipped(f.to, 24)}</q>.</>
+          <p class="says" data-test="finding" key={`${f.from} ${f.to} ${f.w}`}>{f.masked ? <>Layer {f.at.layer} head {f.at.head}: <q dir="auto">{clipped(f.from, 24)}</q> cannot see <q dir="auto">{clipped(f.to, 24)}</q>.</>
             : <>Layer {f.at.layer} head {f.at.head} sends <b>{share(f.w)}</b> of <q dir="auto">{clipped(f.from, 24)}</q> to <q dir="auto">{clipped(f.to, 24)}</q>{f.chosen ? '' : ', more than to any other'}.</>}</p>
-          {!f.masked && <p class="quiet" data-test="uniform">Spread evenly over the {f.visible} tokens it can see, that would be {share(f.even)}: {digits(f.w / f.even, 2)} times as much.</p>}
+          {!f.masked && <p class="quiet" data-test="uniform" key={f.w / f.even}>Spread evenly over the {f.visible} tokens it can see, that would be {share(f.even)}: {digits(f.w / f.even, 2)} times as much.</p>}
         </>
       ) : <><p class="says">{run.value ? 'Pin a word to see where it looks.' : busy.value ? 'Computing…' : ' '}</p><p class="quiet">{' '}</p></>}
     </section>
@@ -127,7 +127,7 @@ function Pattern() {
       </div>
       <HeatMap />
       <Legend value={w} />
-      <p class="readout" data-test="readout">{cell && map && !guessing.value ? (
+      <p class="readout" data-test="readout" key={cell ? `${cell.query} ${cell.key}` : ''}>{cell && map && !guessing.value ? (
         <><bdi>{clipped(shown(queryReading.value.tokens[cell.query]?.text ?? ''))}</bdi> → <bdi>{clipped(shown(keyReading.value.tokens[cell.key]?.text ?? ''))}</bdi>{' '}
           {Number.isNaN(w) ? <b>not visible</b> : <b data-test="value" data-value={w}>{weight(w)}</b>} <span class="quiet">row sum <span data-test="margin">{rowSum.toFixed(4)}</span>{Number.isNaN(w) ? '' : `, float32 ${w.toPrecision(9)}`}</span></>
       ) : <span class="quiet">{cellSize.value > 0 && p ? `${p.rows} × ${p.columns} weights, each row sums to 1` : ' '}</span>}</p>

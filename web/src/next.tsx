@@ -38,12 +38,12 @@ export function Next() {
   const top = found ? Math.max(...found.tops.map((g) => g.p), 1e-9) : 1;
   return (
     <section class="card next" aria-labelledby="next-title">
-      <header><h2 id="next-title">{translates ? 'Next word of the translation' : writes ? 'Next token' : 'What fits here'}</h2>
+      <header key={found?.position}><h2 id="next-title">{translates ? 'Next word of the translation' : writes ? 'Next token' : 'What fits here'}</h2>
         {found && token && (writes || translates) && <span class="quiet">{writes ? <>after <bdi>{clipped(shown(token.text))}</bdi></> : `place ${found.position}`}</span>}</header>
       {!found ? <p class="hint">{info.predictions === 0 ? 'This model has no output to show.' : 'Loading…'}</p> : guessing.value ? <p class="hint">Hidden while you guess.</p> : (
         <table class="guesses" data-test="next"><tbody>
-          {found.tops.slice(0, 8).map((g) => (
-            <tr key={g.id} class={found.actual?.id === g.id ? 'chosen' : ''} title={`id ${g.id}, logit ${g.logit}, p ${g.p}`}>
+          {found.tops.slice(0, 8).map((g, i) => (
+            <tr key={i} class={found.actual?.id === g.id ? 'chosen' : ''} title={`id ${g.id}, logit ${g.logit}, p ${g.p}`}>
               <th scope="row"><bdi>{clipped(shown(g.text), 16)}</bdi></th>
               <td class="bar"><span style={{ width: `${100 * g.p / top}%` }} /></td><td>{digits(g.p, 3)}</td>
             </tr>))}

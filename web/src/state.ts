@@ -211,7 +211,7 @@ async function show(info: RunInfo, address: Address | null): Promise<void> {
     const inside = (list: number[] | undefined, most: number) => (list ?? []).filter((i) => i < most);
     if (address?.queries) {
       queries.value = inside(address.queries, p.rows); keys.value = inside(address.keys, p.columns);
-      if (!address.place) choose(queries.value);
+      if (!address.place && queries.value.length > 0) choose(queries.value);
     } else if (before && beforeQueries.length > 0 && before.more.length < info.more.length && before.text === info.text) {
       queries.value = [p.rows - 1];  // the token that was just written
     } else {

@@ -54,9 +54,9 @@ function ProductTable({ s }: { s: Steps }) {
     <table class="sums">
       <thead><tr><th scope="col">dim</th><th scope="col">q</th><th scope="col">k</th><th scope="col">q × k</th><th scope="col">so far</th></tr></thead>
       <tbody>
-        {sorted.slice(0, most).map((p) => {
+        {sorted.slice(0, most).map((p, i) => {
           running += p.product;
-          return <tr key={p.at}><td>{p.at}</td><td title={String(p.q)}>{digits(p.q)}</td><td title={String(p.k)}>{digits(p.k)}</td><td title={String(p.product)}>{digits(p.product)}</td><td>{digits(running)}</td></tr>;
+          return <tr key={i}><td>{p.at}</td><td title={String(p.q)}>{digits(p.q)}</td><td title={String(p.k)}>{digits(p.k)}</td><td title={String(p.product)}>{digits(p.product)}</td><td>{digits(running)}</td></tr>;
         })}
         {sorted.length > most && <tr class="quiet"><td colSpan={3}>the other {sorted.length - most}, smaller ones</td><td>{digits(rest)}</td><td>{digits(running + rest)}</td></tr>}
       </tbody>
@@ -75,8 +75,8 @@ function SoftmaxTable({ s, chosen }: { s: Steps; chosen: number }) {
     <table class="sums">
       <thead><tr><th scope="col">key</th><th scope="col">score</th><th scope="col">− max</th><th scope="col">exp</th><th scope="col">weight</th></tr></thead>
       <tbody>
-        {list.map((e) => (
-          <tr key={e.key} class={e.key === chosen ? 'chosen' : ''}>
+        {list.map((e, i) => (
+          <tr key={i} class={e.key === chosen ? 'chosen' : ''}>
             <th scope="row" dir="auto">{clipped(shown(keyReading.value.tokens[e.key].text), 12)}</th><td title={String(e.score)}>{digits(e.score)}</td>
             <td>{digits(e.shifted)}</td><td>{digits(e.exp)}</td>
             <td title={`float64 ${e.weight}\nkernel, float32 ${e.kernel}`}>{digits(e.weight)}</td>
@@ -104,7 +104,7 @@ export function Why() {
   const q = link.value ? shown(queryReading.value.tokens[link.value.query]?.text ?? '') : '', k = link.value ? shown(keyReading.value.tokens[link.value.key]?.text ?? '') : '';
   return (
     <section class="card why" aria-labelledby="why-title">
-      <header><h2 id="why-title">Why</h2>{link.value && <span class="link-name"><bdi>{clipped(q)}</bdi> → <bdi>{clipped(k)}</bdi></span>}
+      <header key={`${q} ${k} ${shownPlace.value.layer} ${shownPlace.value.head}`}><h2 id="why-title">Why</h2>{link.value && <span class="link-name"><bdi>{clipped(q)}</bdi> → <bdi>{clipped(k)}</bdi></span>}
         <span class="quiet">head {shownPlace.value.layer}.{shownPlace.value.head}</span></header>
       {guessing.value ? <p class="hint">Hidden while you guess.</p>
         : !link.value ? <p class="hint">Click a cell of the map: here is how its weight comes about, number by number.</p>
@@ -143,7 +143,7 @@ function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; qu
       </Step>
       <Step number={++n} title="Weighted sum of values">
         <table class="sums"><thead><tr><th scope="col">key</th><th scope="col">weight</th><th scope="col">‖weight · v‖</th><th scope="col"><span class="unseen">bar</span></th></tr></thead>
-          <tbody>{s.contributions.slice(0, 5).map((c) => <tr key={c.key}><th scope="row" dir="auto">{clipped(shown(keyReading.value.tokens[c.key].text), 12)}</th><td>{digits(c.weight)}</td><td>{digits(c.size)}</td><td class="bar"><span style={{ width: `${100 * c.size / top}%` }} /></td></tr>)}</tbody></table>
+          <tbody>{s.contributions.slice(0, 5).map((c, i) => <tr key={i}><th scope="row" dir="auto">{clipped(shown(keyReading.value.tokens[c.key].text), 12)}</th><td>{digits(c.weight)}</td><td>{digits(c.size)}</td><td class="bar"><span style={{ width: `${100 * c.size / top}%` }} /></td></tr>)}</tbody></table>
         <p>z = Σ weight · v: {info.value_dim} numbers</p><Vector values={s.z} name="z" />
         <Tick well={s.zDifference <= 1e-4 * Math.max(1, ...s.z.map(Math.abs))}>equals what the kernel returned, within {digits(s.zDifference, 2)}</Tick>
       </Step>
