@@ -80,8 +80,11 @@ inspect::Reading read(const inspect::Subject& subject, const std::string& text) 
   return inspect::read_text(*subject.tokenizer, text);
 }
 
-inspect::Question question_of(Context& ctx, const inspect::Subject& subject, const RunRequest& request) {
+inspect::Question question_of(Context& ctx, const inspect::Subject& subject, const RunRequest& request,
+                              const std::function<bool()>& left) {
   const models::TransformerConfig& config = subject.model->config();
+  if (!request.more.empty() && config.kind != models::ModelKind::decoder)
+    throw Error(ErrorKind::usage, "serve.more", "only a model that writes has tokens after its text");
   inspect::Question question;
   question.source = read(subject, request.text);
   if (!request.more.empty()) {
@@ -99,6 +102,7 @@ inspect::Question question_of(Context& ctx, const inspect::Subject& subject, con
     options.temperature = request.temperature;
     options.top_k = request.top_k;
     options.seed = static_cast<std::uint64_t>(request.seed);
+    options.on_token = [&](Index, std::int32_t) { return !left(); };
     question.written = inspect::translate(ctx, subject, question.source, options);
   }
   check_length(question.written);
@@ -142,7 +146,7 @@ std::shared_ptr<const Run> make_run(Context& ctx, std::shared_ptr<const inspect:
   run->id = request.id();
   run->request = request;
   run->subject = std::move(subject);
-  run->question = question_of(ctx, *run->subject, request);
+  run->question = question_of(ctx, *run->subject, request, left);
   if (left()) throw ClientLeft{};
   if (!run->question.written.tokens.empty())
     run->decoder_input = inspect::decoder_input(*run->subject, run->question.written);

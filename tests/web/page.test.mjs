@@ -94,6 +94,22 @@ export default {
     return `${gaps.length} frames, p50 ${gaps[gaps.length >> 1].toFixed(1)} ms, p95 ${gaps[Math.floor(gaps.length * 0.95)].toFixed(1)} ms, ${nodes} nodes at 192 tokens`;
   },
 
+  async 'A10 144 heads at once'() {
+    const page = await open({ at: at('many') });
+    assert.match(await page.textContent('.heads header'), /12 layers × 12 heads/);
+    assert.ok(await nonUniform(page) > 50);
+    const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+    assert.ok(nodes <= 3000);
+    // From another scale to the painted atlas: every thumbnail is drawn anew.
+    const time = await page.evaluate(() => new Promise((done) => {
+      const from = performance.now();
+      document.querySelectorAll('.tools .segments button')[1].click();
+      requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - from)));
+    }));
+    assert.ok(time < 1000);
+    return `painted in ${time.toFixed(0)} ms, ${nodes} nodes`;
+  },
+
   async 'A11 pin, add, unpin, clear, solo'() {
     const page = await open({ at: at('bert', '&h=0.0&q=') });
     assert.equal(await field(page, 'q'), '');

@@ -24,7 +24,7 @@ export async function serve(args) {
 }
 
 export async function start() {
-  served = await serve(['--model', 'en', '--model', 'bert', '--model', 'en-fr', '--threads', '2']);
+  served = await serve(['--model', 'en', '--model', 'bert', '--model', 'en-fr', '--model', 'many', '--threads', '2']);
   browser = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-3d-apis'] });
 }
 export async function close() {

@@ -15,7 +15,11 @@ int main(int argc, char** argv) {
                                    {"en-fr", SmallKind::translator}}) {
     const std::filesystem::path folder = std::filesystem::path(argv[1]) / name;
     std::filesystem::create_directories(folder);
-    headlight::testing::write_small_model(folder.string(), kind, 200);
+    headlight::testing::write_small_model(folder.string(), kind, {.context = 200});
   }
+  const std::filesystem::path many = std::filesystem::path(argv[1]) / "many";  // heads
+  std::filesystem::create_directories(many);
+  headlight::testing::write_small_model(many.string(), SmallKind::encoder,
+                                        {.context = 200, .layers = 12, .heads = 12});
   return 0;
 }
