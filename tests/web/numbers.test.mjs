@@ -90,6 +90,21 @@ export default {
     await server.stop();
   },
 
+  async 'A22 lines are the links that hold most of the weight'() {
+    const page = await open({ at: at('bert', '&h=1.1&q=&f=lines') });
+    const ref = npy(join(weightsOf('bert'), 'encoder_1.npy')), [, rows, columns] = ref.shape;
+    let expected = 0;
+    for (let i = 0; i < rows; ++i) {
+      const row = Array.from(ref.data.subarray((rows + i) * columns, (rows + i + 1) * columns)).sort((a, b) => b - a), all = row.reduce((a, b) => a + b, 0);
+      for (let j = 0, sum = 0; j < columns && sum < 0.9 * all; ++j) { sum += row[j]; ++expected; }
+    }
+    const found = Number(await page.getAttribute('[data-test=lines]', 'data-links'));
+    assert.equal(found, expected);
+    assert.ok(found <= 2000);
+    await page.click('.lines .from button >> nth=3');
+    assert.equal(await field(page, 'q'), '3');
+  },
+
   async 'A29 writing appends rows that a full run has too'() {
     const page = await open({ at: 'm=en&t=the%20cat&h=0.1' });
     const rows = () => page.getAttribute('[data-test=grid]', 'aria-rowcount').then(Number);

@@ -6,7 +6,7 @@ export interface Address {
   temperature?: number; top_k?: number; seed?: number;
   part?: PartName; place?: { layer: number; head: number };
   queries?: number[]; keys?: number[];
-  scale?: Scale; theme?: Theme; muted?: boolean; words?: boolean; linkMap?: boolean; solo?: boolean;
+  scale?: Scale; theme?: Theme; muted?: boolean; words?: boolean; linkMap?: boolean; solo?: boolean; lines?: boolean;
 }
 
 // The characters that view_address() of the program leaves as they are.
@@ -26,7 +26,7 @@ export function writeAddress(a: Address): string {
   add('k', a.keys?.join(','));
   if (a.scale !== 'sqrt') add('s', a.scale);
   add('th', a.theme);
-  const flags = [a.muted && 'first', a.words && 'words', a.linkMap && 'link', a.solo && 'solo'].filter(Boolean).join(',');
+  const flags = [a.muted && 'first', a.words && 'words', a.linkMap && 'link', a.solo && 'solo', a.lines && 'lines'].filter(Boolean).join(',');
   add('f', flags);
   return out.join('&');
 }
@@ -58,6 +58,6 @@ export function parseAddress(hash: string): Address {
     place: head ? { layer: Number(head[1]), head: Number(head[2]) } : undefined,
     queries: counts(get('q')), keys: counts(get('k')),
     scale: oneOf(get('s'), ['linear', 'sqrt', 'log'] as const), theme: oneOf(get('th'), ['light', 'dark'] as const),
-    muted: flags.has('first'), words: flags.has('words'), linkMap: flags.has('link'), solo: flags.has('solo'),
+    muted: flags.has('first'), words: flags.has('words'), linkMap: flags.has('link'), solo: flags.has('solo'), lines: flags.has('lines'),
   };
 }

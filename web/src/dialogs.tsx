@@ -107,7 +107,7 @@ export function Export() {
 const keyList: [string, string][] = [
   ['← ↑ → ↓', 'in the map: cell to cell; in the atlas: head to head'], ['Enter', 'pin the cell, or solo the head'], ['Shift-click', 'add words; the margin shows their mean'],
   ['Ctrl-click', 'on a chip: pin it as key'], ['Esc', 'one step back'], ['[  ]', 'head before, after'], ['PgUp PgDn', 'layer before, after (in the atlas)'],
-  ['1 … 9', 'go to a step of Why'], ['s', 'scale: √, log, linear'], ['m', 'mute the first token'], ['w', 'whole words'], ['v', 'atlas: patterns or the pinned link'], ['g', 'write one token'], ['0', 'fit the map'], ['Ctrl-wheel', 'zoom the map'],
+  ['1 … 9', 'go to a step of Why'], ['s', 'scale: √, log, linear'], ['m', 'mute the first token'], ['w', 'whole words'], ['n', 'map or lines'], ['v', 'atlas: patterns or the pinned link'], ['g', 'write one token'], ['0', 'fit the map'], ['Ctrl-wheel', 'zoom the map'],
   ['/', 'edit the text'], ['e', 'export'], ['l', 'copy the link'], ['t', 'guided tour'], ['?', 'these keys'],
 ];
 export function Keys() {

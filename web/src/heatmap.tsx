@@ -20,19 +20,21 @@ export const drawn = computed<Joined | null>(() => {
 
 export const view = signal({ x: 0, y: 0, cell: 0 });  // offset in pixels; a cell of 0 fits the map to its place
 const space = signal({ width: 600, height: 560 });
-const leftWidth = 112, rightRoom = 64, mostCell = 44;  // as in style.css
+const mostCell = 44;
+// Room for the words on the left, and for slanted ones beyond the right end.
+const rooms = computed(() => (space.value.width < 460 ? { left: 84, right: 40 } : { left: 112, right: 64 }));
 
 const fitted = computed(() => {
   const d = drawn.value;
   if (!d) return 1;
-  return Math.min(mostCell, (space.value.width - leftWidth - rightRoom) / d.columns, Math.max(8, space.value.height / d.rows));
+  return Math.min(mostCell, (space.value.width - rooms.value.left - rooms.value.right) / d.columns, Math.max(8, space.value.height / d.rows));
 });
 export const cellSize = computed(() => view.value.cell || fitted.value);
 const frame = computed(() => {
   const d = drawn.value, cell = cellSize.value;
   if (!d) return { width: 0, height: 0 };
   return {
-    width: Math.max(1, Math.min(Math.round(d.columns * cell), Math.floor(space.value.width - leftWidth - rightRoom))),
+    width: Math.max(1, Math.min(Math.round(d.columns * cell), Math.floor(space.value.width - rooms.value.left - rooms.value.right))),
     height: Math.max(1, Math.min(Math.round(d.rows * cell), Math.max(200, space.value.height))),
   };
 });
@@ -239,7 +241,7 @@ function Labels({ axis }: LabelProps) {
         style={isRow ? { top: `${at}px` } : { left: `${at}px` }} onClick={toggle}>{clipped(shown(names[i]), isRow ? 14 : 13)}</span>);
   }
   const size = `${Math.max(10.5, Math.min(13, cell * 0.66))}px`;  // slanted words must not touch
-  return <div class={`labels ${axis}s`} aria-hidden="true" style={isRow ? { height: `${f.height}px`, fontSize: size } : { width: `${f.width}px`, fontSize: size }}>{items}</div>;
+  return <div class={`labels ${axis}s`} aria-hidden="true" style={isRow ? { height: `${f.height}px`, width: `${rooms.value.left - 6}px`, fontSize: size } : { left: `${rooms.value.left}px`, width: `${f.width}px`, fontSize: size }}>{items}</div>;
 }
 
 // What a screen reader hears: the cell under the arrows or the mouse, with both words, weight, rank and head.
@@ -297,7 +299,7 @@ export function HeatMap() {
       {d ? (
         <>
           <div class="axis-to" aria-hidden="true">{part.value === 'cross' ? 'keys: the text (to) →' : 'keys (to) →'}</div>
-          <div class="map-frame">
+          <div class="map-frame" style={{ paddingLeft: `${rooms.value.left}px`, paddingRight: `${rooms.value.right}px` }}>
             <Labels axis="column" />
             <Labels axis="row" />
             <Cells />
@@ -326,5 +328,5 @@ function Margin() {
       context.fillRect(j * cell - v.x + (cell > 6 ? 1 : 0), 0, Math.max(1, cell - (cell > 6 ? 2 : 0)), h);
     }
   }, [d, row, f, cell, v, theme.value, scale.value, show]);
-  return <div class="margin" style={{ width: `${f.width}px` }}>{show && <canvas ref={canvas} aria-hidden="true" />}</div>;
+  return <div class="margin" style={{ marginLeft: `${rooms.value.left + 2}px`, width: `${f.width}px` }}>{show && <canvas ref={canvas} aria-hidden="true" />}</div>;
 }

@@ -6,12 +6,13 @@ import { Dialog, dialog, Export, Keys, linkText, notice, Share, copy } from './d
 import { linkWeight, nameOf, seen } from './finding';
 import { cellSize, drawn, fit, HeatMap, spoken, view } from './heatmap';
 import { Legend } from './legend';
+import { Lines } from './lines';
 import { Next } from './next';
 import { Why } from './steps';
 import { Strip } from './strip';
 import { endTour, startTour, Tour, touring } from './tour';
 import {
-  activeQueries, activeRow, again, atlas, busy, clearOne, compute, computeText, guessing, hoverCell, keyReading, keys, linkMap, model, models, muted, offline, open, part,
+  activeQueries, activeRow, again, atlas, busy, clearOne, compute, computeText, guessing, hoverCell, keyReading, keys, lines, linkMap, model, models, muted, offline, open, part,
   partInfo, place, queries, queryReading, run, scale, sentence, setPart, shownMap, shownPlace, text, theme, themeChoice, trouble, version, words, writeOne,
 } from './state';
 import { clipped, digits, share, shown, weight } from './format';
@@ -120,13 +121,14 @@ function Pattern() {
         <span class={`badge ${drawn.value?.derived ? 'derived' : 'exact'}`} title={drawn.value?.derived ? 'Computed from the model’s numbers: tokens joined into words' : 'The model’s own numbers'}>{drawn.value?.derived ? 'derived' : 'exact'}</span>
       </header>
       <div class="tools">
+        <div class="segments" role="group" aria-label="As map or lines"><button type="button" aria-pressed={!lines.value} onClick={() => { lines.value = false; }}>Map</button>
+          <button type="button" aria-pressed={lines.value} data-test="as-lines" onClick={() => { lines.value = true; }}>Lines</button></div>
         <div class="segments" role="group" aria-label="Colour scale">{scales.map((s) => <button type="button" key={s} aria-pressed={scale.value === s} onClick={() => { scale.value = s; }}>{scaleNames[s]}</button>)}</div>
         <label class="check"><input type="checkbox" checked={muted.value} onChange={(event) => { muted.value = event.currentTarget.checked; }} /> mute first token</label>
         {view.value.cell > 0 && <button type="button" onClick={fit}>Fit</button>}
         <button type="button" disabled={!run.value} onClick={() => { dialog.value = 'table'; }}>As table</button>
       </div>
-      <HeatMap />
-      <Legend value={w} />
+      {lines.value ? <Lines /> : <><HeatMap /><Legend value={w} /></>}
       <p class="readout" data-test="readout" key={cell ? `${cell.query} ${cell.key}` : ''}>{cell && map && !guessing.value ? (
         <><bdi>{clipped(shown(queryReading.value.tokens[cell.query]?.text ?? ''))}</bdi> → <bdi>{clipped(shown(keyReading.value.tokens[cell.key]?.text ?? ''))}</bdi>{' '}
           {Number.isNaN(w) ? <b>not visible</b> : <b data-test="value" data-value={w}>{weight(w)}</b>} <span class="quiet">row sum <span data-test="margin">{rowSum.toFixed(4)}</span>{Number.isNaN(w) ? '' : `, float32 ${w.toPrecision(9)}`}</span></>
@@ -217,7 +219,7 @@ addEventListener('keydown', (event) => {
   const acts: Record<string, () => void> = {
     Escape: clearOne, '[': () => stepHead(-1), ']': () => stepHead(1),
     s: () => { scale.value = scales[(scales.indexOf(scale.value) + 1) % scales.length]; },
-    m: () => { muted.value = !muted.value; }, w: () => { words.value = !words.value; }, v: () => { linkMap.value = !linkMap.value; },
+    m: () => { muted.value = !muted.value; }, w: () => { words.value = !words.value; }, n: () => { lines.value = !lines.value; }, v: () => { linkMap.value = !linkMap.value; },
     g: () => { void writeOne(); }, '0': fit, e: () => { if (run.value) dialog.value = 'export'; }, l: () => { void copy(linkText(), 'Link copied'); },
     t: () => (touring.value ? endTour() : startTour()), '?': () => { dialog.value = 'keys'; }, '/': () => document.getElementById('text')?.focus(),
   };

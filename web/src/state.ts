@@ -28,6 +28,7 @@ export const themeChoice = signal<Theme | null>(null);
 export const muted = signal(false);      // the first key greyed
 export const words = signal(false);      // tokens joined into words
 export const linkMap = signal(false);    // atlas: the pinned link in all heads
+export const lines = signal(false);      // the pattern as lines
 export const solo = signal(false);       // the atlas shows the pinned head alone
 export const guessing = signal(false);   // weights are hidden until revealed
 
@@ -313,7 +314,7 @@ function address(): Address {
     temperature: info && info.temperature > 0 ? info.temperature : undefined,
     top_k: info?.top_k || undefined, seed: info?.seed || undefined,
     part: part.value, place: place.value, queries: queries.value, keys: keys.value, scale: scale.value,
-    theme: themeChoice.value ?? undefined, muted: muted.value, words: words.value, linkMap: linkMap.value, solo: solo.value,
+    theme: themeChoice.value ?? undefined, muted: muted.value, words: words.value, linkMap: linkMap.value, solo: solo.value, lines: lines.value,
   };
 }
 export const addressText = computed(() => writeAddress(address()));
@@ -337,7 +338,7 @@ function applyLooks(a: Address): void {
     if (a.scale) scale.value = a.scale;
     themeChoice.value = a.theme ?? themeChoice.value;
     muted.value = a.muted ?? false; words.value = a.words ?? false;
-    linkMap.value = a.linkMap ?? false; solo.value = a.solo ?? false;
+    linkMap.value = a.linkMap ?? false; solo.value = a.solo ?? false; lines.value = a.lines ?? false;
     sampling.value = { temperature: a.temperature ?? 0, top_k: a.top_k ?? 0, seed: a.seed ?? 0 };
   });
 }
