@@ -242,6 +242,7 @@ struct AttentionCall {
   KvCache* cache = nullptr;
   std::uint64_t dropout_seed = 0;  // 0: no dropout
   Observer* observer = nullptr;
+  ConstTensorView stream = {};  // what the norm before this layer read; for the observer alone
 };
 
 class MultiHeadAttention {
@@ -278,8 +279,8 @@ class MultiHeadAttention {
   [[nodiscard]] AttentionOptions options(const AttentionCall& call) const;
   void project(Context& ctx, ConstTensorView x, const AttentionCall& call, Saved& s) const;
   [[nodiscard]] Heads prepare(Context& ctx, const AttentionCall& call, Saved& s) const;
-  void attend(Context& ctx, const Heads& h, const AttentionCall& call, Saved& s) const;
-  void decode(Context& ctx, const Heads& h, const AttentionCall& call, Saved& s) const;
+  void attend(Context& ctx, ConstTensorView x, const Heads& h, const AttentionCall& call, Saved& s) const;
+  void decode(Context& ctx, ConstTensorView x, const Heads& h, const AttentionCall& call, Saved& s) const;
   [[nodiscard]] Tensor backward_projections(Context& ctx, ConstTensorView x, const AttentionCall& call,
                                             const Tensor& d, const Tensor& dmemory_projected,
                                             TensorView dmemory);

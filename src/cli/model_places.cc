@@ -22,12 +22,4 @@ std::vector<std::string> model_places() {
   return places;
 }
 
-std::string default_translator(const std::vector<std::string>& places) {
-  std::error_code problem;
-  for (const char* name : {"en-fr", "headlight-en-fr"})
-    for (const std::string& place : places)
-      if (std::filesystem::is_directory(std::filesystem::path(place) / name, problem)) return name;
-  return "en-fr";
-}
-
 }  // namespace headlight::cli

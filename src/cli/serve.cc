@@ -13,6 +13,7 @@
 
 #include "cli/app.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/serve_figures.h"
@@ -68,7 +69,7 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
   };
   for (const std::string& name : s.models) add(inspect::find_model(name, places), true);
   if (!list.empty()) return list;
-  add(inspect::find_model(default_translator(places), places), true);
+  add(inspect::find_model(ModelInput{}.model, places), true);
   for (const std::string& place : places) {
     std::error_code problem;
     std::vector<std::string> found;

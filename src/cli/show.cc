@@ -1,6 +1,5 @@
 // headlight show: what a model looks at, on the terminal, as figures and as data.
 #include <fmt/format.h>
-
 #include <cstdlib>
 #include <memory>
 
@@ -8,7 +7,6 @@
 #include "cli/numbers.h"
 #include "cli/show_files.h"
 #include "cli/show_page.h"
-#include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -16,49 +14,9 @@
 #include "draw/bars_text.h"
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
-#include "serve/run.h"
 
 namespace headlight::cli {
 namespace {
-
-constexpr std::size_t kLongestText = std::size_t{1} << 24;
-
-std::string text_to_show(const ShowSettings& s) {
-  if (!s.text.empty()) return s.text;
-  std::string text = input_is_piped() ? read_standard_input(kLongestText) : "";
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.empty() ? std::string(serve::kSentence) : text;
-}
-
-inspect::Reading reading_of(const inspect::Subject& subject, const std::string& text,
-                            const std::vector<std::int32_t>& ids, std::string_view option) {
-  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
-  if (!ids.empty()) return inspect::read_ids(tokenizer, ids, subject.model->config().vocabulary);
-  if (tokenizer == nullptr) {
-    throw Error(ErrorKind::usage, "show.tokenizer",
-                concat("\"", escaped(subject.name),
-                       "\" has no tokenizer, so a text cannot be read; give token numbers with ", option));
-  }
-  return inspect::read_text(*tokenizer, text);
-}
-
-inspect::Question question_of(Context& ctx, const inspect::Subject& subject, const ShowSettings& s) {
-  inspect::Question question;
-  question.source = reading_of(subject, s.ids.empty() ? text_to_show(s) : "", s.ids, "--ids");
-  question.types = s.type_ids;
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  const bool has_target = !s.target.empty() || !s.target_ids.empty();
-  if (!translates) {
-    if (has_target)
-      throw Error(ErrorKind::usage, "show.target",
-                  concat("--target: \"", escaped(subject.name), "\" does not translate"));
-    return question;
-  }
-  if (has_target) question.written = reading_of(subject, s.target, s.target_ids, "--target-ids");
-  else if (!s.npy.empty() || s.part.value_or(Part::encoder) != Part::encoder)
-    question.written = inspect::translate(ctx, subject, question.source);
-  return question;
-}
 
 std::string text_of(const View& view, const ShowSettings& s) {
   const draw::TerminalStyle style = terminal_style(s);
@@ -77,9 +35,6 @@ void check_combinations(const ShowSettings& s) {
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "show.options", std::string(what));
   };
-  if (!s.text.empty() && !s.ids.empty()) refuse("TEXT and --ids are two ways to say the same; give one");
-  if (!s.target.empty() && !s.target_ids.empty())
-    refuse("--target and --target-ids are two ways to say the same; give one");
   const int ways = (s.heads.empty() ? 0 : 1) + (s.layer ? 1 : 0) + (s.all ? 1 : 0);
   if (ways > 1) refuse("--head, --layer and --all choose heads; give one of them");
   if (!s.heads.empty() && (s.mean != MeanOver::none || s.rollout))
@@ -104,7 +59,8 @@ void run_show(const ShowSettings& s) {
       std::make_shared<const inspect::Subject>(inspect::open_subject(s.model, model_places()));
   const inspect::Subject& subject = *opened;
   Context ctx({.threads = static_cast<int>(s.threads)});
-  const inspect::Question question = question_of(ctx, subject, s);
+  const bool writes = !s.npy.empty() || s.part.value_or(Part::encoder) != Part::encoder;
+  const inspect::Question question = read_question(ctx, subject, s, writes ? Needs::target : Needs::source);
   const View view = make_view(ctx, subject, question, s);
 
   if (s.has_figure()) write_figures(outputs, view, subject, question, s);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/json_output.h"
+#include "cli/model_input.h"
 #include "draw/figure_style.h"
 #include "draw/terminal_style.h"
 #include "inspect/recorder.h"
@@ -17,11 +18,7 @@ enum class MeanOver : std::uint8_t { none, heads, layers };
 // auto: by what standard output is; never: shades on a terminal, numbers in a pipe.
 enum class MapColor : std::uint8_t { automatic, always, palette, shades, ascii, never };
 
-struct ShowSettings {
-  std::string text, target;
-  std::vector<std::int32_t> ids, target_ids, type_ids;
-  std::string model = "en";
-
+struct ShowSettings : ModelInput {
   std::optional<Part> part;
   std::optional<Index> layer;
   std::vector<inspect::HeadPlace> heads;

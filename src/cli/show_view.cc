@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/model_input.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -22,43 +23,6 @@ constexpr double kMostWeights = double(std::size_t{1} << 28);  // 1 GiB of float
   throw Error(ErrorKind::usage, "show.options", message);
 }
 
-// Rows and columns of a part: who looks, and at what.
-struct Sides {
-  Reading queries, keys;
-  std::string row_axis = "query (from)";
-};
-
-Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part) {
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  if (part == Part::encoder || !translates) return {question.source, question.source};
-  if (part == Part::cross) return {question.written, question.source, "query (writing)"};
-  const Reading input = inspect::decoder_input(subject, question.written);
-  return {input, input};
-}
-
-void check_part(const inspect::Subject& subject, Part part) {
-  if (subject.has(part)) return;
-  const bool decoder = subject.model->config().kind == models::ModelKind::decoder;
-  throw Error(ErrorKind::usage, "show.part",
-              concat("--part ", name_of(part), ": \"", escaped(subject.name), "\" is ",
-                     decoder ? "a decoder" : "an encoder", " alone; its only part is ",
-                     decoder ? "decoder" : "encoder"));
-}
-
-void check_heads(const inspect::Subject& subject, const ShowSettings& s, Part part) {
-  const Index layers = subject.layers(part), heads = subject.heads(part);
-  const std::string range =
-      concat("the ", name_of(part), " attention of \"", escaped(subject.name), "\" has layers 0 to ",
-             layers - 1, " and heads 0 to ", heads - 1, " in each");
-  for (const inspect::HeadPlace& place : s.heads) {
-    if (place.layer >= layers || place.head >= heads)
-      throw Error(ErrorKind::usage, "show.head",
-                  concat("--head ", place.layer, ".", place.head, ": ", range));
-  }
-  if (s.layer && *s.layer >= layers)
-    throw Error(ErrorKind::usage, "show.layer", concat("--layer ", *s.layer, ": ", range));
-}
-
 class ViewMaker {
  public:
   ViewMaker(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
@@ -69,7 +33,8 @@ class ViewMaker {
         s_(s),
         part_(s.part.value_or(subject.usual_part())) {
     check_part(subject, part_);
-    check_heads(subject, s, part_);
+    for (const inspect::HeadPlace& place : s.heads) check_head(subject, part_, place);
+    if (s.layer) check_layer(subject, part_, *s.layer);
     sides_ = sides_of(subject, question, part_);
     if (s.rollout && part_ == Part::cross)
       refuse("--rollout follows tokens through layers of one stack; --part cross has two");

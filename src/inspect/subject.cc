@@ -96,8 +96,9 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
   std::string looked = concat("\"", escaped(name), "\"");
   if (name.find('/') == std::string::npos) {
     for (const std::string& place : places) {
-      const fs::path path = fs::path(place) / name;
+      const fs::path path = fs::path(place) / name, own = fs::path(place) / ("headlight-" + name);
       if (is_folder(path)) return path.string();
+      if (is_folder(own)) return own.string();
       looked += concat(", \"", escaped(path.string(), 80), "\"");
     }
   }

@@ -23,15 +23,15 @@ struct Subject {
   [[nodiscard]] Part usual_part() const;  // the first that its text meets
 };
 
-// A folder, or a name that is looked for in `places` (and in "models"). Throws Error{file} when it is not there.
+// A folder, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file} when it is not there.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
 [[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places);
 
 // What a model is given. `written` are the tokens that an encoder-decoder writes, the end included.
 struct Question {
-  Reading source;
-  Reading written;
-  std::vector<std::int32_t> types;
+  Reading source = {};
+  Reading written = {};
+  std::vector<std::int32_t> types = {};
 };
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);

@@ -102,7 +102,7 @@ void Safetensors::read(const Entry& entry, std::span<std::byte> to) const {
                 concat("safetensors: tensor \"", escaped(entry.name, 80), "\" has ", entry.end - entry.begin,
                        " bytes; memory for ", to.size(), " was given"));
   }
-  source_->read(source_->data_begin + entry.begin, to);
+  source_->read(data_begin_ + entry.begin, to);
 }
 
 namespace {

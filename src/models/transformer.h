@@ -59,6 +59,9 @@ class Transformer : public Trainable {
   // What the encoder makes of its tokens, [token, width]; for encoders and encoder-decoders.
   [[nodiscard]] Tensor encode(Context& ctx, const Tokens& tokens, const RunOptions& options = {}) const;
 
+  // The layers themselves, for those who want to see inside: the encoder's, or the decoder's with its cross-attention.
+  [[nodiscard]] const Stack& stack(Part part) const { return part == Part::encoder ? encoder_ : decoder_; }
+
   // Token by token. Decoders start with nothing; encoder-decoders with sentences.
   [[nodiscard]] Decoding start(Context& ctx, Index items) const;
   [[nodiscard]] Decoding start(Context& ctx, const Tokens& source, const RunOptions& options = {}) const;

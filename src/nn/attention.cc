@@ -136,14 +136,16 @@ MultiHeadAttention::Heads MultiHeadAttention::prepare(Context& ctx, const Attent
   return h;
 }
 
-void MultiHeadAttention::attend(Context& ctx, const Heads& h, const AttentionCall& call, Saved& s) const {
+void MultiHeadAttention::attend(Context& ctx, ConstTensorView x, const Heads& h, const AttentionCall& call,
+                                Saved& s) const {
   AttentionOptions o = options(call);
   o.q_starts = call.starts;
   o.k_starts = config_.cross ? call.memory_starts : call.starts;
   const TensorView q = packed_heads(h.q), k = packed_heads(h.k), v = packed_heads(h.v);
   attention_forward(ctx, q, k, v, o, packed_heads(split_heads(s.mixed.view(), config_.heads)), s.lse);
   if (call.observer != nullptr)
-    call.observer->on_attention({ctx, config_.layer, config_.part, q, k, v, s.lse, o});
+    call.observer->on_attention(
+        {ctx, config_.layer, config_.part, q, k, v, s.lse, o, x, call.memory, call.stream});
 }
 
 namespace {
@@ -198,8 +200,8 @@ Tensor MultiHeadAttention::forward(Context& ctx, ConstTensorView x, const Attent
   const Heads h = prepare(ctx, call, s);
   s.mixed = Tensor::uninitialized({x.dim(0), config_.heads * config_.head_dim}, dtype);
   s.lse = Tensor::uninitialized({1, config_.heads, x.dim(0)}, dtype);
-  if (call.cache != nullptr) decode(ctx, h, call, s);
-  else attend(ctx, h, call, s);
+  if (call.cache != nullptr) decode(ctx, x, h, call, s);
+  else attend(ctx, x, h, call, s);
   return out.forward(ctx, s.mixed);
 }
 

@@ -44,6 +44,10 @@ class Show : public ::testing::Test {
   Finished show(std::vector<std::string> arguments, const std::string& input = "",
                 std::vector<std::string> more = {}) const {
     arguments.insert(arguments.begin(), "show");
+    if (std::find(arguments.begin(), arguments.end(), "--model") == arguments.end()) {
+      arguments.emplace_back("--model");  // most of these look at a decoder
+      arguments.emplace_back("en");
+    }
     Launch launch{.arguments = std::move(arguments)};
     launch.environment.push_back("HEADLIGHT_MODELS=" + models_->root().string());
     for (std::string& line : more) launch.environment.push_back(std::move(line));
