@@ -34,6 +34,11 @@ export function figureCommand(file: string): string {
   if (theme.value !== 'light') words.push('--theme', theme.value);
   return words.concat(`--${file.split('.').pop()}`, file).join(' ');
 }
+export function explainCommand(query: number, key: number): string {
+  const info = run.value!, words = ['headlight', 'explain', quoted(info.text), '--model', quoted(info.model.name)];
+  if (info.target) words.push('--target', quoted(info.target));
+  return words.concat('--part', part.value, '--head', `${place.value.layer}.${place.value.head}`, '--query', `@${query}`, '--key', `@${key}`).join(' ');
+}
 export const serveCommand = () => `headlight serve --model ${quoted(run.value!.model.name)} --at ${quoted(addressText.value)}`;
 
 export function Dialog({ title, children, wide }: { title: string; children: ComponentChildren; wide?: boolean }) {

@@ -6,7 +6,7 @@ import { guessing, headOf, hoverCell, keyReading, keys, place, queries, queryRea
 import { stepsOf, unturned, type Steps } from './arithmetic';
 import { css, signedEntry, table } from './color';
 import { clipped, digits, shown, weight } from './format';
-import { copy } from './dialogs';
+import { copy, explainCommand } from './dialogs';
 import type { Head } from './types';
 
 const link = computed(() => {
@@ -148,7 +148,8 @@ function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; qu
         <Tick well={s.zDifference <= 1e-4 * Math.max(1, ...s.z.map(Math.abs))}>equals what the kernel returned, within {digits(s.zDifference, 2)}</Tick>
       </Step>
       <Step number={++n} title="Join"><p>z goes beside those of the other heads, and the output matrix W<sub>O</sub> mixes them into the stream.</p>
-        <p class="copies"><button type="button" onClick={() => copy(numpyText(s, head), 'NumPy code copied')}>Copy as NumPy</button><button type="button" onClick={() => copy(csvText(s), 'Row copied as CSV')}>Copy row as CSV</button></p></Step>
+        <p class="copies"><button type="button" onClick={() => copy(numpyText(s, head), 'NumPy code copied')}>Copy as NumPy</button><button type="button" onClick={() => copy(csvText(s), 'Row copied as CSV')}>Copy row as CSV</button>
+          {s.visible && run.value!.more.length === 0 && <button type="button" title={explainCommand(query, key)} onClick={() => copy(explainCommand(query, key), 'Command copied')}>Copy command for the terminal</button>}</p></Step>
     </ol>
   );
 }
