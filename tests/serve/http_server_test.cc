@@ -12,6 +12,8 @@
 #include <chrono>
 #include <thread>
 
+#include "core/concat.h"
+
 namespace headlight::serve {
 namespace {
 
@@ -220,7 +222,7 @@ TEST_F(Server, SixtyFourClientsAtOnce) {
   for (int t = 0; t < 64; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 20; ++i) {
-        const std::string path = "/" + std::to_string(t) + "/" + std::to_string(i);
+        const std::string path = concat("/", t, "/", i);
         const std::string answer = get(path);
         if (status(answer) == 200 && answer.ends_with("GET " + path + " ")) ++well;
         else if (status(answer) != 503) ++other;
