@@ -152,7 +152,7 @@ TEST_F(Server, RefusedBytesEndTheConnection) {
   EXPECT_EQ(status(exchange("GET / HTTP/1.1\r\n" + host() + "A: " + std::string(70000, 'a'))), 431);
   std::string many;
   for (int i = 0; i < 10000; ++i) many += "A: b\r\n";
-  EXPECT_EQ(status(exchange("GET / HTTP/1.1\r\n" + many)), 431);
+  EXPECT_EQ(status(exchange("GET / HTTP/1.1\r\n" + many + "\r\n")), 431);
   EXPECT_EQ(status(exchange("GET /" + std::string(10000, 'a') + " HTTP/1.1\r\n" + host() + "\r\n")), 414);
   EXPECT_EQ(status(exchange("FROB / HTTP/1.1\r\n" + host() + "\r\n")), 405);
   EXPECT_EQ(status(exchange("GET / HTTP/9.9\r\n" + host() + "\r\n")), 505);
@@ -175,8 +175,7 @@ TEST_F(Server, BodiesAndKeepAlive) {
 }
 
 TEST_F(Server, RangesAndUpgradesAreIgnored) {
-  const std::string answer =
-      get("/", "Range: bytes=0-0,1-1,2-2\r\nUpgrade: websocket\r\nConnection: upgrade\r\n");
+  const std::string answer = get("/", "Range: bytes=0-0,1-1,2-2\r\nUpgrade: websocket\r\n");
   EXPECT_EQ(status(answer), 200);
   EXPECT_THAT(answer, Not(HasSubstr("Content-Range")));
 }
