@@ -5,10 +5,13 @@ import { close, finish, start } from './pages.mjs';
 
 const names = process.argv.slice(2);
 const tests = [];
-for (const file of readdirSync(new URL('.', import.meta.url)).filter((f) => f.endsWith('.test.mjs')).sort())
+for (const file of readdirSync(new URL('.', import.meta.url))
+  .filter((f) => f.endsWith('.test.mjs'))
+  .sort())
   tests.push(...Object.entries((await import(new URL(file, import.meta.url))).default));
 
-let failed = 0, passed = 0;
+let failed = 0,
+  passed = 0;
 const began = Date.now();
 await start();
 for (const [name, test] of tests) {

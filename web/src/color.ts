@@ -13,7 +13,7 @@ const tables = {
 };
 export const table = (theme: Theme, signed = false) => tables[theme][signed ? 'signed' : 'weight'];
 
-const floor = 1e-4;  // the logarithmic scale's zero
+const floor = 1e-4; // the logarithmic scale's zero
 export function transferred(x: number, scale: Scale): number {
   if (Number.isNaN(x)) return 0;
   const size = Math.min(Math.abs(x), 1);

@@ -1,5 +1,6 @@
 // What to look at first, and how to say it.
-import { keyReading, part, partInfo, queryReading, rowIn, type Place } from './state';
+import { rowIn } from './numbers';
+import { keyReading, part, partInfo, queryReading, type Place } from './state';
 import { shown } from './format';
 import type { Reading } from './types';
 
@@ -32,18 +33,29 @@ export function seen(map: Float32Array, query: number, columns: number): number 
   return count;
 }
 
-export interface Look { queries: number[]; keys: number[]; place: Place }
+export interface Look {
+  queries: number[];
+  keys: number[];
+  place: Place;
+}
 
 // The query (“it” where there is one), and the head and word where it looks hardest: at another word that is neither
 // the first token nor a mark.
 export function firstLook(given: number[]): Look | null {
   const p = partInfo.value;
   if (!p || p.rows === 0) return null;
-  const rows = queryReading.value, columns = keyReading.value, square = part.value !== 'cross';
-  const list = given.length > 0 ? given : findWord(rows, 'it') ?? lastWord(rows);
-  const candidates = columns.words.filter((w) => !columns.tokens[w.begin].added && !isMark(w.text))
-      .map((w) => wordAround(columns, w.begin)).filter((w) => !square || !list.some((i) => w.includes(i)));
-  const animal = given.length === 0 && square && clean(rows.tokens[list[0]]?.text ?? '') === 'it' ? findWord(columns, 'animal') : null;
+  const rows = queryReading.value,
+    columns = keyReading.value,
+    square = part.value !== 'cross';
+  const list = given.length > 0 ? given : (findWord(rows, 'it') ?? lastWord(rows));
+  const candidates = columns.words
+    .filter((w) => !columns.tokens[w.begin].added && !isMark(w.text))
+    .map((w) => wordAround(columns, w.begin))
+    .filter((w) => !square || !list.some((i) => w.includes(i)));
+  const animal =
+    given.length === 0 && square && clean(rows.tokens[list[0]]?.text ?? '') === 'it'
+      ? findWord(columns, 'animal')
+      : null;
   const strongest = strongestLink(list, candidates);
   // “it” and its animal, where the model sees more in them than chance would.
   const classic = animal ? strongestLink(list, [animal]) : null;
@@ -52,7 +64,10 @@ export function firstLook(given: number[]): Look | null {
 }
 
 // The head and the keys that get most of the queries; nothing where weights are not here.
-function strongestLink(list: number[], candidates: number[][]): { keys: number[]; place: Place; weight: number } | null {
+function strongestLink(
+  list: number[],
+  candidates: number[][],
+): { keys: number[]; place: Place; weight: number } | null {
   const p = partInfo.value!;
   let best: { keys: number[]; place: Place; weight: number } | null = null;
   for (let layer = 0; layer < p.layers; ++layer) {
@@ -84,5 +99,10 @@ export function nameOf(reading: Reading, list: number[]): string {
   if (list.length === 0) return '';
   const word = reading.words.find((w) => w.begin === list[0] && w.end === list[0] + list.length);
   if (word) return shown(word.text);
-  return list.slice(0, 4).map((i) => shown(reading.tokens[i]?.text ?? '')).join(' ') + (list.length > 4 ? ' …' : '');
+  return (
+    list
+      .slice(0, 4)
+      .map((i) => shown(reading.tokens[i]?.text ?? ''))
+      .join(' ') + (list.length > 4 ? ' …' : '')
+  );
 }
