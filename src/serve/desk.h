@@ -2,6 +2,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 
@@ -37,7 +39,8 @@ class Desk {
   std::mutex mutex_;
   std::condition_variable freed_;
   bool taken_ = false;
-  int waiting_ = 0;
+  std::deque<std::uint64_t> waiting_;  // numbers, in the order of arrival: nobody is overtaken
+  std::uint64_t next_number_ = 0;
 };
 
 }  // namespace headlight::serve
