@@ -128,6 +128,7 @@ std::string tidied(std::string text) {
 void add_commands(CLI::App& app) {
   add_look(app);
   add_show(app);
+  add_serve(app);
   add_explain(app);
   add_compare(app);
   add_compute(app);

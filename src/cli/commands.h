@@ -34,6 +34,7 @@ void keep_alive(CLI::App& command, const std::shared_ptr<Settings>& settings) {
 void add_compute(CLI::App& program);
 void add_look(CLI::App& program);
 void add_show(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_lab(CLI::App& program);

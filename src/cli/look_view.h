@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/page.h"
-#include "inspect/word_alignment.h"
 #include "inspect/head_steps.h"
+#include "inspect/word_alignment.h"
 
 namespace headlight::cli {
 

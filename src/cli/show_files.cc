@@ -44,6 +44,15 @@ std::string caption_of(const inspect::Subject& subject, const inspect::Question&
                 escaped(subject.name), ".");
 }
 
+draw::FigureStyle style_of(const ShowSettings& s, const std::string& usual_caption) {
+  draw::FigureStyle style = s.figure;
+  style.theme = s.theme.value_or(draw::Theme::light);
+  style.transfer = s.transfer;
+  style.numbers = s.numbers;
+  style.caption = s.caption.value_or(usual_caption);
+  return style;
+}
+
 std::string number(float x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; }
 
 std::string label_list(const std::vector<std::string>& labels) {
@@ -88,13 +97,15 @@ std::string map_json(const draw::WeightMap& map, const inspect::AttentionMap& nu
 
 }  // namespace
 
+std::string figure_bytes(const View& view, const inspect::Subject& subject, const inspect::Question& question,
+                         const ShowSettings& s, draw::PictureFormat format) {
+  const draw::FigureStyle style = style_of(s, caption_of(subject, question));
+  return draw::encoded(figure_of(view, style, s.top), format, style.dpi);
+}
+
 void write_drawing(io::Outputs& outputs, const ShowSettings& s,
                    const std::function<draw::Drawing(const draw::FigureStyle&)>& make) {
-  draw::FigureStyle style = s.figure;
-  style.theme = s.theme.value_or(draw::Theme::light);
-  style.transfer = s.transfer;
-  style.numbers = s.numbers;
-  style.caption = s.caption.value_or("");
+  const draw::FigureStyle style = style_of(s, "");
   const draw::Drawing drawing = make(style);
   const auto write = [&](const std::string& path, draw::PictureFormat format) {
     if (path.empty()) return;

@@ -5,7 +5,6 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "models/generate.h"
 #include "models/load.h"
 #include "models/tokenizer_file.h"
 
@@ -135,14 +134,22 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   return input;
 }
 
-Reading translate(Context& ctx, const Subject& subject, const Reading& source) {
+Reading translate(Context& ctx, const Subject& subject, const Reading& source,
+                  models::SamplingOptions options, const std::function<bool()>& go_on) {
   check_length(subject, source, "the text");
   const models::TransformerConfig& config = subject.model->config();
-  models::BeamOptions options;
-  options.most =
+  const Index most =
       std::min<Index>(config.max_positions > 0 ? config.max_positions - 1 : 512, 2 * source.size() + 16);
-  std::vector<std::int32_t> ids =
-      models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options)[0].at(0).tokens;
+  std::vector<std::int32_t> ids;
+  if (options.temperature > 0) {
+    options.most = most;
+    if (go_on) options.on_token = [&](const models::NewToken&) { return go_on(); };
+    ids = models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0];
+  } else {
+    const auto found =
+        models::beam_search(ctx, *subject.model, one_sequence(source.ids()), {.most = most, .go_on = go_on});
+    if (!found[0].empty()) ids = found[0][0].tokens;  // stopped before there was one
+  }
   if (config.eos >= 0) ids.push_back(config.eos);
   if (subject.tokenizer) return read_written(*subject.tokenizer, ids);
   Reading reading = read_ids(nullptr, ids, config.vocabulary);

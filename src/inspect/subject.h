@@ -1,12 +1,14 @@
 // A model with its tokenizer, ready to be looked into, and runs of it that are watched.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "inspect/reading.h"
+#include "models/generate.h"
 #include "models/transformer.h"
 
 namespace headlight::inspect {
@@ -34,8 +36,11 @@ struct Question {
 };
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
-// The likeliest translation, as tokens with the end.
-[[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source);
+// A translation as tokens with the end: the likeliest of four beams, or one that is drawn when the options have a
+// temperature. Their `most` is not used. `go_on` is asked at every token; false ends it there.
+[[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source,
+                                models::SamplingOptions options = {},
+                                const std::function<bool()>& go_on = nullptr);
 
 // Runs the model under the observer; returns the logits, or nothing when only an encoder ran. Throws Error{input}
 // when there are more tokens than the model can read.
