@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the commands of documents and holds their output to what the document prints.
 
-A ```sh block that is followed directly by a ```text block: the block's lines must be lines of the output, in order; a line
-"…" stands for anything. `headlight` is the program given with --program. A document without such a pair fails.
+A ```sh block that is followed directly by a ```text block: what the block says must be in the output, in order; a line "…"
+stands for anything, and spaces and line ends count as one space. `headlight` is the program given with --program. A document without such a pair fails.
 """
 
 import argparse
@@ -15,16 +15,14 @@ import sys
 PAIR = re.compile(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def missing_line(expected, output):
-    """The first line of `expected` that does not come where it should, or None."""
-    rest = [line.rstrip() for line in output.splitlines()]
-    for line in expected.splitlines():
-        line = line.rstrip()
-        if line in ("…", ""):
-            continue
-        if line not in rest:
-            return line
-        rest = rest[rest.index(line) + 1:]
+def missing_part(expected, output):
+    """The first part of `expected` (between lines "…") that does not come where it should, or None."""
+    rest = " ".join(output.split())
+    for part in re.split(r"^…$", expected, flags=re.MULTILINE):
+        part = " ".join(part.split())
+        if part not in rest:
+            return part
+        rest = rest.partition(part)[2]
     return None
 
 
@@ -34,7 +32,7 @@ def check(document, program):
     for pair in pairs:
         done = subprocess.run(["/bin/sh", "-c", pair.group(1)], capture_output=True, text=True, env=environment,
                               stdin=subprocess.DEVNULL, timeout=60, check=False)
-        missing = missing_line(pair.group(2), done.stdout)
+        missing = missing_part(pair.group(2), done.stdout)
         if done.returncode != 0 or missing is not None:
             problems.append(f"{document}: {pair.group(1).strip()}: status {done.returncode}, does not print\n"
                             f"{missing}\nbut\n{done.stdout}{done.stderr}")
