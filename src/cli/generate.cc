@@ -141,10 +141,10 @@ std::string story_json(const Story& story, const models::Continuation& c, std::s
 // Lines of what each new token looked at: all tokens before it.
 class RowsOfStory {
  public:
-  RowsOfStory(const inspect::Subject& subject, const std::optional<inspect::HeadPlace>& head,
+  RowsOfStory(const inspect::Subject& subject, const RowSettings& settings,
               const std::vector<std::int32_t>& prompt)
       : subject_(subject),
-        choice_(inspect::choose_row(subject, Part::decoder, head)),
+        choice_(chosen_row(subject, Part::decoder, settings)),
         printer_(subject, choice_, kBars),
         row_(choice_),
         keys_(read(prompt).labels()) {}
@@ -186,7 +186,7 @@ class Generation {
     models::SamplingOptions options = sampling_of(s_);
     std::optional<RowsOfStory> rows;
     if (s_.rows.show) {
-      rows.emplace(subject_, s_.rows.head, stories_[0].prompt_ids);
+      rows.emplace(subject_, s_.rows, stories_[0].prompt_ids);
       options.observer = &rows->observer();
       print(rows->heading());
     } else if (streams && !s_.only_new) {
@@ -244,7 +244,7 @@ void run(const Settings& s) {
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "generate.options", std::string(what));
   };
-  if (s.rows.head && !s.rows.show) refuse("--head chooses what --show shows; give both");
+  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head chooses what --show shows; give both");
   if (s.rows.show && s.json.to_stdout())
     refuse("--show prints lines for people; give --json a file beside it");
   if (s.rows.show && s.prompts.size() > 1) refuse("--show watches one text being written; give one prompt");

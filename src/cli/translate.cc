@@ -82,7 +82,7 @@ class Translator {
   std::string rows(const std::string& text, const models::Translation& translation,
                    const RowSettings& settings) {
     if (translation.tokens.empty()) return {};
-    const inspect::RowChoice choice = inspect::choose_row(subject_, Part::cross, settings.head);
+    const inspect::RowChoice choice = chosen_row(subject_, Part::cross, settings);
     const models::TransformerConfig& config = subject_.model->config();
     std::vector<std::int32_t> written = translation.tokens;
     const Index limit = models::context_of(config);
@@ -178,7 +178,7 @@ void run(const Settings& s) {
   };
   if (!s.evaluate.empty() && !s.texts.empty())
     refuse("--evaluate takes its sentences from a file; leave TEXT out");
-  if (s.rows.head && !s.rows.show) refuse("--head chooses what --show shows; give both");
+  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head chooses what --show shows; give both");
   if (s.rows.show && (s.json.to_stdout() || !s.evaluate.empty()))
     refuse("--show prints lines for people; leave out --evaluate, and give --json a file");
   if (s.evaluate.empty() && s.limit > 0) refuse("--limit belongs to --evaluate FILE");

@@ -13,12 +13,13 @@ namespace headlight::cli {
 
 struct RowSettings {
   bool show = false;
-  std::optional<inspect::HeadPlace> head;
+  std::vector<inspect::HeadPlace> heads;  // one at most
 };
 // Adds --show and --head L.H.
 void add_rows(CLI::App& command, RowSettings& settings);
-// "2.5" and "2.5,3.0": LAYER.HEAD, both counted from 0. Throws a usage error.
-[[nodiscard]] std::vector<inspect::HeadPlace> read_heads(const std::string& text);
+// Throws Error{usage} when there is no such head, or when several were named.
+[[nodiscard]] inspect::RowChoice chosen_row(const inspect::Subject& subject, Part part,
+                                            const RowSettings& settings);
 
 // Prints the lines of one text.
 class RowPrinter {

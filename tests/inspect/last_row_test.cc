@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "models/generate.h"
-#include "support/errors.h"
 #include "support/small_models.h"
 
 namespace headlight::inspect {
 namespace {
 
-using headlight::testing::expect_error;
 using headlight::testing::SmallKind;
 using headlight::testing::TempFolder;
 using headlight::testing::write_small_model;
@@ -50,7 +48,7 @@ TEST(LastRow, IsTheRowOfAFullRun) {
   }
 }
 
-TEST(LastRow, ChoosesAndRefusesHeads) {
+TEST(LastRow, ChoosesHeads) {
   TempFolder folder;
   write_small_model(folder.root().string(), SmallKind::translator);
   const Subject subject = open_subject(folder.root().string(), {});
@@ -59,11 +57,6 @@ TEST(LastRow, ChoosesAndRefusesHeads) {
   EXPECT_FALSE(usual.head.has_value());
   EXPECT_EQ(title_of(usual, subject), "cross layer 1, mean of 2 heads");
   EXPECT_EQ(title_of(choose_row(subject, Part::cross, HeadPlace{0, 1}), subject), "cross layer 0, head 1");
-  expect_error(
-      [&] {
-        (void)choose_row(subject, Part::cross, HeadPlace{2, 0});
-      },
-      ErrorKind::usage, "show.head", "--head 2.0: the cross attention of");
 }
 
 }  // namespace
