@@ -95,7 +95,8 @@ void run(const Settings& s) {
   };
   const measure::Machine machine = measure::describe_machine();
   const Context context({.threads = 1, .target = s.target});
-  measure::BenchOptions options{workloads, {}, s.threads, context.target()};
+  measure::BenchOptions options{
+      .workloads = workloads, .memory = {}, .threads = s.threads, .target = context.target()};
   for (const measure::MemoryCase& what : measure::memory_cases()) {
     if (wanted(what.name)) options.memory.push_back(what);
   }
