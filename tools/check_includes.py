@@ -28,7 +28,7 @@ STANDS_ON = {
     "inspect": ["models"],
     "lab": ["train", "inspect", "draw"],
     "serve": ["inspect", "draw"],
-    "cli": ["train", "inspect", "draw", "measure", "serve"],
+    "cli": ["lab", "measure", "serve"],
 }
 
 # Which layer a public header belongs to. headlight.h is for users, not for us.

@@ -1,21 +1,27 @@
 // headlight explain: attention on one sentence, every number on the way.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/explain_predict.h"
 #include "cli/explain_steps.h"
 #include "cli/explain_text.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
+#include "core/concat.h"
+#include "io/json.h"
+#include "io/outputs.h"
 #include "io/word_vectors.h"
 
 namespace headlight::cli {
 namespace {
 
 struct Settings : ExplainStepsSettings {
-  bool simple = false, trainable = false, causal = false, project = false, json = false;
+  bool simple = false, trainable = false, causal = false, project = false, json = false, predict = false;
   std::optional<Index> heads_to_make, seed;
-  std::string input;
+  std::string input, save_input;
   Color color = Color::automatic;
 };
 
@@ -37,7 +43,7 @@ Recipe recipe_of(const Settings& s) {
 }
 
 Sentence sentence_of(const Settings& s) {
-  if (s.input.empty()) return journey();
+  if (s.input.empty()) return lab::journey();
   io::WordVectors own = io::read_word_vectors(s.input);
   return {.words = std::move(own.words), .x = std::move(own.x), .built_in = false};
 }
@@ -58,26 +64,53 @@ PageStyle page_style(const Settings& s) {
   return style;
 }
 
+// The words and vectors as a file that --input reads, to be changed there.
+void save(const Sentence& sentence, const std::string& path) {
+  std::string tokens, vectors;
+  for (Index i = 0; i < sentence.x.dim(0); ++i) {
+    const std::string& word = sentence.words[static_cast<std::size_t>(i)];
+    tokens += concat(i > 0 ? ", " : "", io::json_quoted(word));
+    vectors += i > 0 ? ",\n              [" : "[";
+    for (Index d = 0; d < sentence.x.dim(1); ++d)
+      vectors += fmt::format("{}{}", d > 0 ? ", " : "", sentence.x.at(i, d));
+    vectors += "]";
+  }
+  const std::string json = concat("{\n  \"tokens\": [", tokens, "],\n  \"vectors\": [", vectors, "]\n}\n");
+  io::Outputs outputs(io::Existing::refuse);
+  outputs.reserve(path);
+  outputs.write(path, std::as_bytes(std::span(json)));
+  outputs.commit();
+}
+
 void run(const Settings& s) {
   if (s.asks_for_model()) {
-    if (s.simple || s.trainable || s.causal || s.heads_to_make || s.project || s.seed || !s.input.empty()) {
+    if (s.simple || s.trainable || s.causal || s.heads_to_make || s.project || s.seed || s.predict ||
+        !s.input.empty() || !s.save_input.empty()) {
       throw CLI::ValidationError("TEXT",
                                  "is for a model, which has its own recipe; leave out --simple, --trainable, "
-                                 "--causal, --heads, --project, --seed and --input");
+                                 "--causal, --heads, --project, --seed, --predict and --input");
     }
     run_explain_steps(s, s.json ? ExplainForm::json : ExplainForm::page, page_style(s));
     return;
   }
+  if (s.predict && s.json) throw CLI::ValidationError("--predict", "asks a question; leave out --json");
   const Recipe recipe = recipe_of(s);
   const Sentence sentence = sentence_of(s);
+  if (!s.save_input.empty()) {
+    save(sentence, s.save_input);
+    return;
+  }
   const Index query = query_of(s, sentence);
-  const Trace numbers = trace(sentence, recipe);
+  const Trace numbers = lab::trace(sentence, recipe);
   const Explanation explanation{sentence, recipe, numbers, query};
   if (s.json) {
     print(explain_json(explanation));
     return;
   }
-  print(explain_text(explanation, page_style(s)));
+  const ExplainPages pages = explain_pages(explanation, page_style(s));
+  print(pages.before_scores);
+  if (s.predict) print(verdict(explanation, ask(explanation)));
+  print(pages.rest);
 }
 
 }  // namespace
@@ -95,10 +128,11 @@ void add_explain(CLI::App& program) {
            "  headlight explain --trainable                   with queries, keys and values\n"
            "  headlight explain --heads 2 --causal            two heads, no look ahead\n"
            "  headlight explain --heads 2 --causal --project  as in GPT: one layer, cut into heads\n"
+           "  headlight explain --predict                     guess first\n"
+           "  headlight explain --save-input mine.json        words and vectors to change\n"
            "  headlight explain --input mine.json --query cat\n"
            "      mine.json: {\"tokens\": [\"the\", \"cat\"], \"vectors\": [[0.1, 0.2], [0.7, 0.4]]}\n"
-           "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat        one weight of a "
-           "model\n"
+           "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat  one weight of a model\n"
            "  headlight explain \"The cat sat\" --query sat --key cat --as numpy  as a program\n"});
   const auto s = std::make_shared<Settings>();
   add_model_input(*command, *s, "What a model reads; without it the worked example");
@@ -119,6 +153,9 @@ void add_explain(CLI::App& program) {
   add_count(*command, "--threads", s->threads, "With TEXT: threads (default: one per core)", {1, 1024});
   add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
   add_switch(*command, "--json", s->json, "All numbers, for scripts");
+  add_switch(*command, "--predict", s->predict, "Ask for the largest weight before it is shown");
+  add_path(*command, "--save-input", s->save_input,
+           "Write the words and vectors as a file for --input, and stop");
   add_color(*command, s->color);
   keep_alive(*command, s);
   command->callback([s] { run(*s); });

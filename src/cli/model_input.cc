@@ -1,8 +1,5 @@
 #include "cli/model_input.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <limits>
 
 #include "cli/numbers.h"
@@ -30,7 +27,7 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<std::in
   command.add_option_function<std::string>(name, read, description)->type_name("N,N,…");
 }
 
-void read_heads(const std::string& text, std::vector<inspect::HeadPlace>& heads) {
+void read_heads(const std::string& name, const std::string& text, std::vector<inspect::HeadPlace>& heads) {
   constexpr Index most = 100000;
   for (const std::string& part : split_list(text)) {
     const std::size_t point = part.find('.');
@@ -38,15 +35,9 @@ void read_heads(const std::string& text, std::vector<inspect::HeadPlace>& heads)
     const auto head =
         point == std::string::npos ? std::nullopt : parse_integer(std::string_view(part).substr(point + 1));
     if (!layer || !head || *layer < 0 || *head < 0 || *layer > most || *head > most)
-      refuse_value("--head", text, "LAYER.HEAD, both counted from 0, several with commas: 2.5 or 2.5,3.0");
+      refuse_value(name, text, "LAYER.HEAD, both counted from 0, several with commas: 2.5 or 2.5,3.0");
     heads.push_back({static_cast<int>(*layer), static_cast<int>(*head)});
   }
-}
-
-// A pipe or a file at standard input is the text; a terminal, a device and nothing are not.
-bool input_is_piped() {
-  struct stat status {};
-  return ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 std::string text_to_read(const ModelInput& input) {
@@ -107,11 +98,11 @@ void add_part(CLI::App& command, std::optional<Part>& part) {
       "Which attention of a translator; cross: of the writer on the text");
 }
 
-void add_heads(CLI::App& command, std::vector<inspect::HeadPlace>& heads) {
+void add_heads(CLI::App& command, std::vector<inspect::HeadPlace>& heads, const std::string& name,
+               const std::string& description) {
   command
       .add_option_function<std::string>(
-          "--head", [&heads](const std::string& text) { read_heads(text, heads); },
-          "Heads as LAYER.HEAD from 0, several with commas")
+          name, [&heads, name](const std::string& text) { read_heads(name, text, heads); }, description)
       ->type_name("L.H");
 }
 

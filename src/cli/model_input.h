@@ -23,7 +23,8 @@ void add_model_input(CLI::App& command, ModelInput& input, const std::string& te
 void add_model(CLI::App& command, std::string& model);
 void add_part(CLI::App& command, std::optional<Part>& part);
 // --head L.H, several with commas.
-void add_heads(CLI::App& command, std::vector<inspect::HeadPlace>& heads);
+void add_heads(CLI::App& command, std::vector<inspect::HeadPlace>& heads, const std::string& name = "--head",
+               const std::string& description = "Heads as LAYER.HEAD from 0, several with commas");
 // "5,17,3" as its parts.
 [[nodiscard]] std::vector<std::string> split_list(const std::string& text);
 

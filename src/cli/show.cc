@@ -43,6 +43,13 @@ void check_combinations(const ShowSettings& s) {
     refuse("--html shows a text; give TEXT and --target in place of numbers");
   if (s.mean != MeanOver::none && s.rollout)
     refuse("--mean and --rollout are two ways to join heads; give one");
+  const bool part = s.from.size() > 0 || s.to.size() > 0;
+  if (part && (s.words || s.mean != MeanOver::none || s.rollout || s.exclude_self || s.mute_first ||
+               !s.query.empty()))
+    refuse(
+        "--from and --to show a part as it is; leave out --words, --mean, --rollout, --exclude-self, "
+        "--mute-first and "
+        "--query");
   if (s.by_head && !s.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
 }
 

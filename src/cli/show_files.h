@@ -1,6 +1,7 @@
 // What `headlight show` writes into files: figures, JSON, arrays.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cli/show_view.h"
@@ -8,6 +9,10 @@
 #include "io/outputs.h"
 
 namespace headlight::cli {
+
+// A figure in every format asked for, in the look and with the caption of the settings. Notes go to standard error.
+void write_drawing(io::Outputs& outputs, const ShowSettings& settings,
+                   const std::function<draw::Drawing(const draw::FigureStyle&)>& make);
 
 // The figure of a view, in every format asked for. Notes go to standard error.
 void write_figures(io::Outputs& outputs, const View& view, const inspect::Subject& subject,

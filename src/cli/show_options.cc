@@ -44,6 +44,20 @@ void read_what(const std::string& text, inspect::ArrayRequest& what) {
   }
 }
 
+// "100:160": tokens 100 to 159.
+void add_range(CLI::App& command, const std::string& name, Range& range, const std::string& description) {
+  const auto read = [&range, name](const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const auto begin = parse_integer(std::string_view(text).substr(0, colon));
+    const auto end =
+        colon == std::string::npos ? std::nullopt : parse_integer(std::string_view(text).substr(colon + 1));
+    if (!begin || !end || *begin < 0 || *end <= *begin)
+      refuse_value(name, text, "FIRST:END, tokens counted from 0: 100:160");
+    range = {*begin, *end};
+  };
+  command.add_option_function<std::string>(name, read, description)->type_name("FIRST:END");
+}
+
 void add_choice_of_heads(CLI::App& command, ShowSettings& s) {
   add_part(command, s.part);
   add_count(command, "--layer", s.layer, "All heads of a layer, counted from 0");
@@ -62,10 +76,28 @@ void add_selection(CLI::App& command, ShowSettings& s) {
   add_text(command, "--key", s.key, "With --query: that link in every head")->type_name("WORD");
   add_switch(command, "--by-head", s.by_head, "With --query: what it looks at most, head by head");
   add_count(command, "--top", s.top, "Only the N largest weights (--by-head: 3)", {1, 1000000});
+  add_range(command, "--from", s.from, "Only these queries: an exact part of a long text");
+  add_range(command, "--to", s.to, "Only these keys");
   add_switch(command, "--words", s.words, "Join the tokens of a word");
   add_switch(command, "--exclude-self", s.exclude_self, "Leave out what tokens give to themselves");
   add_switch(command, "--mute-first", s.mute_first, "Leave out what goes to the first token");
 }
+
+void add_files(CLI::App& command, ShowSettings& s) {
+  add_figure(command, s);
+  add_json(command, s.json);
+  add_path(command, "--npy", s.npy,
+           "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
+      ->type_name("FOLDER");
+  command
+      .add_option_function<std::string>(
+          "--what", [&s](const std::string& text) { read_what(text, s.what); },
+          "What --npy writes: some of q,k,v,scores,weights,z,residual")
+      ->type_name("NAME,…");
+  add_count(command, "--threads", s.threads, "Threads (default: one per core)", {1, 1024});
+}
+
+}  // namespace
 
 void add_looks(CLI::App& command, ShowSettings& s) {
   add_choice<MapColor>(command, "--color", s.color,
@@ -87,7 +119,7 @@ void add_looks(CLI::App& command, ShowSettings& s) {
   add_switch(command, "--numbers", s.numbers, "Write the weights into the cells");
 }
 
-void add_files(CLI::App& command, ShowSettings& s) {
+void add_figure(CLI::App& command, ShowSettings& s) {
   add_path(command, "--png", s.png, "Draw a figure");
   add_path(command, "--svg", s.svg, "Draw a figure");
   add_path(command, "--pdf", s.pdf, "Draw a figure");
@@ -104,19 +136,7 @@ void add_files(CLI::App& command, ShowSettings& s) {
           "--caption", [&s](const std::string& text) { s.caption = text; },
           "Below the figure (default: text and model; empty: none)")
       ->type_name("TEXT");
-  add_json(command, s.json);
-  add_path(command, "--npy", s.npy,
-           "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
-      ->type_name("FOLDER");
-  command
-      .add_option_function<std::string>(
-          "--what", [&s](const std::string& text) { read_what(text, s.what); },
-          "What --npy writes: some of q,k,v,scores,weights,z,residual")
-      ->type_name("NAME,…");
-  add_count(command, "--threads", s.threads, "Threads (default: one per core)", {1, 1024});
 }
-
-}  // namespace
 
 void add_show(CLI::App& program) {
   CLI::App* command = add_command(
@@ -133,6 +153,7 @@ void add_show(CLI::App& program) {
            "  headlight show \"The cat sat\" --model en-fr --part cross\n"
            "  headlight show \"…\" --head 2.5 --svg figure.svg --width 85mm --font-size 7pt\n"
            "  headlight show \"The cat sat\" --html cat.html\n"
+           "  headlight show \"…\" --head 2.5 --from 900:960 --to 0:80     a part of a long text, exact\n"
            "  headlight show \"…\" --npy arrays --what weights,scores,residual\n\n"
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"
            "  exact: the model's own numbers; derived: computed from them, and it says how.\n"});

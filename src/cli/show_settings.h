@@ -1,6 +1,7 @@
 // What `headlight show` was asked for.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct ShowSettings : ModelInput {
   MeanOver mean = MeanOver::none;
   bool rollout = false;
 
+  Range from = {}, to = {};  // a part of a long text: these queries, these keys
   std::string query, key;
   bool by_head = false;
   Index top = 0;
@@ -47,6 +49,10 @@ struct ShowSettings : ModelInput {
 
   [[nodiscard]] bool has_figure() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
 };
+
+// Options of colours, and of figures: other commands draw the same way.
+void add_looks(CLI::App& command, ShowSettings& settings);
+void add_figure(CLI::App& command, ShowSettings& settings);
 
 // Does it all (src/cli/show.cc); the options are read in src/cli/show_options.cc.
 void run_show(const ShowSettings& settings);

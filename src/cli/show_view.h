@@ -27,7 +27,10 @@ struct View {
   std::vector<std::string> notes;              // what was chosen for the reader, and why
 };
 
-// Runs the model and makes the view; `arrays`, when not null, watches the same run.
+// Refuses more than 1 GiB of weights.
+void check_map_memory(Index maps, Index rows, Index columns);
+
+// Runs the model and makes the view.
 [[nodiscard]] View make_view(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
                              const ShowSettings& settings);
 

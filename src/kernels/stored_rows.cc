@@ -1,6 +1,7 @@
 // Products with stored matrices, compiled once per SIMD target. See stored_rows.h for the legend.
 #include "kernels/stored_rows.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "kernels/target_table.h"
@@ -15,6 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+static const Index kDistance = getenv("HL_D") ? atol(getenv("HL_D")) : 4096;
+#define kHint 2
 // Rows of w that are multiplied at a time: they share the loads of x. As many as registers allow.
 template <int kRows>
 constexpr int group_of() {
@@ -22,26 +25,41 @@ constexpr int group_of() {
   return kRows == 1 ? 4 : kRows == 2 ? 2 : 1;
 }
 
-// Asks for memory in the order in which it lies, one group of rows ahead of the multiplication: rows are
-// walked side by side, and a page of memory is as far as the hardware looks by itself.
+// Asks for memory ahead of the multiplication. The rows of a group are walked side by side, and a page of
+// memory is as far as the hardware looks by itself; after its end a row goes on in the group that follows.
+template <int kGroup>
 class Ahead {
  public:
-  Ahead(const std::byte* group, Index group_bytes) : at_(group + HWY_MAX(group_bytes, kLeast)) {}
+  explicit HWY_INLINE Ahead(const FewRows& job, Index column)
+      : step_(job.w.step), at_(job.w.data + column * step_), place_(kDistance) {
+    wrap();
+  }
+  // As many bytes of every row as the multiplication takes meanwhile.
   template <Index kBytes>
   HWY_INLINE void advance() {
-    for (Index line = 0; line < kBytes; line += 64) __builtin_prefetch(at_ + line, 0, 2);
-    at_ += kBytes;
+    for (int g = 0; g < kGroup; ++g)
+      for (Index line = 0; line < kBytes; line += 64)
+        __builtin_prefetch(at_ + g * step_ + place_ + line, 0, kHint);
+    place_ += kBytes;
+    wrap();
   }
 
  private:
-  static constexpr Index kLeast = 4096;
+  HWY_INLINE void wrap() {
+    while (place_ >= step_) {
+      place_ -= step_;
+      at_ += kGroup * step_;
+    }
+  }
+  Index step_;
   const std::byte* at_;
+  Index place_;
 };
 
 // What one group of rows of w makes of some rows of x.
-template <int kRows, int kGroup>
+template <StoredType kType, int kRows, int kGroup>
 struct Dots {
-  const StoredFloats d;
+  const Wide<kType> d;
   const std::byte* w[kGroup];
   const float* x[kRows];
 
@@ -50,7 +68,7 @@ struct Dots {
     for (int r = 0; r < kRows; ++r) x[r] = job.x + (row + r) * job.x_stride;
   }
   HWY_INLINE void store(const FewRows& job, Index column, int row,
-                        const StoredVec (&sum)[kRows][kGroup]) const {
+                        const WideVec<kType> (&sum)[kRows][kGroup]) const {
     for (int r = 0; r < kRows; ++r) {
       for (int g = 0; g < kGroup; ++g) {
         float y = hn::GetLane(hn::SumOfLanes(d, sum[r][g]));
@@ -65,34 +83,44 @@ struct Dots {
 // Two chains of sums per element, for even and odd vectors, so that one addition need not wait for the last.
 template <StoredType kType, int kRows, int kGroup>
 HWY_NOINLINE HWY_ATTR void dot_group(const FewRows& job, Index column, int row) {
-  Dots<kRows, kGroup> dots(job, column, row);
-  const StoredFloats d;
+  Dots<kType, kRows, kGroup> dots(job, column, row);
+  using Vec = WideVec<kType>;
+  const Wide<kType> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d)), depth = job.depth;
-  constexpr Index kVector = stored_bytes<kType>(Index{hn::MaxLanes(StoredFloats())});
-  Ahead ahead(dots.w[0], kGroup * job.w.step);
-  StoredVec sum[kRows][kGroup], odd[kRows][kGroup];
+  // A line of the cache per row, two vectors at least.
+  constexpr Index kLanes = Index{hn::MaxLanes(Wide<kType>())};
+  constexpr Index kAtOnce = HWY_MAX(2 * kLanes, 64 / stored_bytes<kType>(1));
+  Ahead<kGroup> ahead(job, column);
+  Vec sum[kRows][kGroup], odd[kRows][kGroup];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int g = 0; g < kGroup; ++g) sum[r][g] = odd[r][g] = hn::Zero(d);
   }
-  const auto add = [&](const StoredVec(&w)[kGroup], Index k, StoredVec(&to)[kRows][kGroup]) HWY_ATTR {
+  const auto add = [&](const Vec(&w)[kGroup], Index k, Vec(&to)[kRows][kGroup]) HWY_ATTR {
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      const StoredVec x = hn::LoadU(d, dots.x[r] + k);
+      const Vec x = hn::LoadU(d, dots.x[r] + k);
 #pragma GCC unroll 4
       for (int g = 0; g < kGroup; ++g) to[r][g] = hn::MulAdd(w[g], x, to[r][g]);
     }
   };
-  const auto step = [&](Index k, StoredVec(&to)[kRows][kGroup]) HWY_ATTR {
-    StoredVec w[kGroup];
+  const auto step = [&](Index k, Vec(&to)[kRows][kGroup]) HWY_ATTR {
+    Vec w[kGroup];
 #pragma GCC unroll 4
     for (int g = 0; g < kGroup; ++g) w[g] = load_vector<kType>(dots.w[g] + stored_bytes<kType>(k));
     add(w, k, to);
   };
   Index k = 0;
+  for (; k + kAtOnce <= depth; k += kAtOnce) {
+    if (row == 0) ahead.template advance<stored_bytes<kType>(kAtOnce)>();
+#pragma GCC unroll 4
+    for (Index i = 0; i < kAtOnce; i += 2 * kLanes) {
+      step(k + i, sum);
+      step(k + i + kLanes, odd);
+    }
+  }
   for (; k + 2 * lanes <= depth; k += 2 * lanes) {
-    if (row == 0) ahead.template advance<2 * kVector * kGroup>();
     step(k, sum);
     step(k + lanes, odd);
   }
@@ -101,7 +129,7 @@ HWY_NOINLINE HWY_ATTR void dot_group(const FewRows& job, Index column, int row) 
     HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
     for (int r = 0; r < kRows; ++r) {
       std::memcpy(rest, dots.x[r] + k, sizeof(float) * static_cast<std::size_t>(depth - k));
-      const StoredVec x = hn::Load(d, rest);
+      const Vec x = hn::Load(d, rest);
       for (int g = 0; g < kGroup; ++g)
         odd[r][g] = hn::MulAdd(load_part<kType>(dots.w[g] + stored_bytes<kType>(k), depth - k), x, odd[r][g]);
     }
@@ -117,11 +145,12 @@ HWY_NOINLINE HWY_ATTR void dot_group(const FewRows& job, Index column, int row) 
 // Block by block: the numbers of a block are multiplied and added first, its factor comes once.
 template <int kRows, int kGroup>
 HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, int row) {
-  Dots<kRows, kGroup> dots(job, column, row);
-  const StoredFloats d;
+  Dots<StoredType::q8_0, kRows, kGroup> dots(job, column, row);
+  using Vec = WideVec<StoredType::q8_0>;
+  const Wide<StoredType::q8_0> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));
-  Ahead ahead(dots.w[0], kGroup * job.w.step);
-  StoredVec sum[kRows][kGroup];
+  Ahead<kGroup> ahead(job, column);
+  Vec sum[kRows][kGroup];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
@@ -129,8 +158,8 @@ HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, int row)
   }
   Index at = 0;
   for (Index k = 0; k < job.depth; k += kQ8Columns, at += kQ8Bytes) {
-    if (row == 0) ahead.template advance<kQ8Bytes * kGroup>();
-    StoredVec part[kRows][kGroup];
+    if (row == 0) ahead.template advance<kQ8Bytes>();
+    Vec part[kRows][kGroup];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
@@ -138,19 +167,19 @@ HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, int row)
     }
 #pragma GCC unroll 8
     for (Index i = 0; i < kQ8Columns; i += lanes) {
-      StoredVec w[kGroup];
+      Vec w[kGroup];
 #pragma GCC unroll 4
       for (int g = 0; g < kGroup; ++g) w[g] = load_vector<StoredType::q8_0>(dots.w[g] + at + 2 + i);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        const StoredVec x = hn::LoadU(d, dots.x[r] + k + i);
+        const Vec x = hn::LoadU(d, dots.x[r] + k + i);
 #pragma GCC unroll 4
         for (int g = 0; g < kGroup; ++g) part[r][g] = hn::MulAdd(w[g], x, part[r][g]);
       }
     }
 #pragma GCC unroll 4
     for (int g = 0; g < kGroup; ++g) {
-      const StoredVec factor = hn::Set(d, block_factor(dots.w[g] + at));
+      const Vec factor = block_factor(dots.w[g] + at);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) sum[r][g] = hn::MulAdd(factor, part[r][g], sum[r][g]);
     }
@@ -196,12 +225,12 @@ HWY_ATTR void multiply_few(const FewRows& job) {
 template <StoredType kType>
 HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, int steps, float* sums, Index sums_stride) {
   constexpr int kSteps = 8;
-  const StoredFloats d;
+  const Wide<kType> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));
   StoredRows w = job.w.from(k);
   w.data += stored_bytes<kType>(first);
   for (Index c = 0; c < job.columns; c += lanes) {
-    StoredVec right[kSteps];
+    WideVec<kType> right[kSteps];
     const Index n = HWY_MIN(lanes, job.columns - c);
     for (int i = 0; i < steps; ++i) {
       const std::byte* from = w.data + i * w.step + stored_bytes<kType>(c);
@@ -211,7 +240,7 @@ HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, int steps, flo
     for (int r = 0; r < job.rows; ++r) {
       float* to = sums + r * sums_stride + c;
       const float* x = job.x + r * job.x_stride + k;
-      StoredVec sum = hn::LoadU(d, to);
+      WideVec<kType> sum = hn::LoadU(d, to);
       for (int i = 0; i < steps; ++i) sum = hn::MulAdd(hn::Set(d, x[i]), right[i], sum);
       hn::StoreU(sum, d, to);
     }
@@ -246,7 +275,7 @@ HWY_ATTR void widen(const StoredRows& w, Index first, int n, float* to) {
 
 // As pack_keys() in pack-inl.h, for more types.
 HWY_ATTR void pack(const StoredRows& w, Index k, int columns, int depth, float* panels) {
-  const int panel = 2 * static_cast<int>(hn::Lanes(StoredFloats()));
+  const int panel = 2 * static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
   constexpr int kChunk = 64;
   HWY_ALIGN float wide[HWY_MAX_BYTES / sizeof(float) * 2 * kChunk];
   with_stored_type(w.type, [&]<StoredType kType>() HWY_ATTR {
@@ -263,7 +292,7 @@ HWY_ATTR void pack(const StoredRows& w, Index k, int columns, int depth, float* 
 }
 
 HWY_ATTR void pack_in_out(const StoredRows& w, Index first, int columns, int depth, float* panels) {
-  const int panel = 2 * static_cast<int>(hn::Lanes(StoredFloats()));
+  const int panel = 2 * static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
   with_stored_type(w.type, [&]<StoredType kType>() HWY_ATTR {
     for (int c = 0; c < columns; c += panel, panels += Index{panel} * depth) {
       const int n = HWY_MIN(panel, columns - c);

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "models/families.h"
 #include "models/int8_rows.h"
+#include "models/stored_weights.h"
 
 namespace headlight::models {
 namespace {
@@ -108,12 +109,15 @@ std::vector<std::string> load_parameters(const WeightFiles& files, const std::st
           fmt::format("{}: weight \"{}\" not found among {} tensors{}", escaped(folder), name, names.size(),
                       near.empty() ? "" : fmt::format("; the closest is \"{}\"", escaped(near))));
     }
-    if (!same_shape(*place.entry, parameter->value.shape())) {
+    if (!same_shape(*place.entry, parameter->shape())) {
       throw Error(ErrorKind::input, "model.shape",
                   fmt::format("{}: weight \"{}\" is {}; config.json makes it {}", escaped(folder), name,
-                              shape_text(*place.entry), parameter->value.shape().text()));
+                              shape_text(*place.entry), parameter->shape().text()));
     }
-    if (is_int8_matrix(*place.entry)) {
+    if (!parameter->stored.empty()) {
+      give_matrix(files, place, *parameter);
+      if (is_int8_matrix(*place.entry)) left.erase(scale_name(name));
+    } else if (is_int8_matrix(*place.entry)) {
       load_int8_matrix(files, place, parameter->value);
       left.erase(scale_name(name));
     } else {
@@ -124,10 +128,11 @@ std::vector<std::string> load_parameters(const WeightFiles& files, const std::st
   return {left.begin(), left.end()};
 }
 
-LoadedTransformer load_transformer(const std::string& folder, DType dtype) {
+LoadedTransformer load_transformer(const std::string& folder, DType dtype, nn::Weights weights) {
   const io::Json json = io::Json::read((std::filesystem::path(folder) / "config.json").string());
   TransformerConfig config = read_config(json);
   config.dtype = dtype;
+  config.weights = dtype == DType::f32 ? weights : nn::Weights::own;
   const std::vector<std::byte> text =
       io::read_file((std::filesystem::path(folder) / "config.json").string(), std::uint64_t{64} << 20);
   config.source.assign(reinterpret_cast<const char*>(text.data()), text.size());

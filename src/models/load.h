@@ -15,8 +15,11 @@ struct LoadedTransformer {
   std::unique_ptr<Transformer> model;
   std::vector<std::string> unused;  // tensors of the files that this model has no use for
 };
-// `dtype` is what to compute in. Throws Error that names the file and the tensor.
-[[nodiscard]] LoadedTransformer load_transformer(const std::string& folder, DType dtype = DType::f32);
+// `dtype` is what to compute in. A model to be run has its matrices as the files store them, mapped and not
+// copied; one to be trained, or one in f64, has all parameters as tensors of its own. Throws Error that names
+// the file and the tensor.
+[[nodiscard]] LoadedTransformer load_transformer(const std::string& folder, DType dtype = DType::f32,
+                                                 nn::Weights weights = nn::Weights::stored);
 
 // Tensors by name, wherever in a folder they are.
 class WeightFiles {
@@ -35,7 +38,7 @@ class WeightFiles {
   std::vector<io::Safetensors> files_;
 };
 
-// Copies the tensors into the parameters; returns the names of those that were left over.
+// Gives the tensors to the parameters; returns the names of those that were left over.
 std::vector<std::string> load_parameters(const WeightFiles& files, const std::string& folder,
                                          Transformer& model);
 

@@ -37,7 +37,9 @@ struct Folder {
     io::write_safetensors(outputs, temp.path(name), list);
     outputs.commit();
   }
-  [[nodiscard]] LoadedTransformer load() const { return load_transformer(temp.root().string()); }
+  [[nodiscard]] LoadedTransformer load() const {
+    return load_transformer(temp.root().string(), DType::f32, nn::Weights::own);
+  }
   void expect_same(const LoadedTransformer& loaded) {
     const Parameters mine = model.parameters(), theirs = loaded.model->parameters();
     ASSERT_EQ(mine.size(), theirs.size());
