@@ -85,6 +85,9 @@ void add_selection(CLI::App& command, ShowSettings& s) {
 
 void add_files(CLI::App& command, ShowSettings& s) {
   add_figure(command, s);
+  add_path(command, "--html", s.html,
+           "Write the viewer's page with this run inside, to open without a server");
+  add_length(command, "--max-size", s.max_megabytes, {{"MB", 1}}, "The largest --html file (default: 25MB)");
   add_json(command, s.json);
   add_path(command, "--npy", s.npy,
            "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
@@ -123,9 +126,6 @@ void add_figure(CLI::App& command, ShowSettings& s) {
   add_path(command, "--png", s.png, "Draw a figure");
   add_path(command, "--svg", s.svg, "Draw a figure");
   add_path(command, "--pdf", s.pdf, "Draw a figure");
-  add_path(command, "--html", s.html,
-           "Write the viewer's page with this run inside, to open without a server");
-  add_length(command, "--max-size", s.max_megabytes, {{"MB", 1}}, "The largest --html file (default: 25MB)");
   add_length(command, "--width", s.figure.width_mm, {{"mm", 1}, {"cm", 10}, {"in", 25.4}},
              "The figure's width (default: 160mm)");
   add_length(command, "--font-size", s.figure.font_size, {{"pt", 1}}, "Of the figure's text (default: 8pt)");
