@@ -13,8 +13,11 @@ std::string draw_figure(Context& ctx, const serve::Run& run, const serve::Figure
   settings.transfer = request.transfer;
   const bool is_data = request.format == "json" || request.format == "npy";
   if (is_data) settings.json.path = std::string(1, '-');  // every weight, however many there are
-  const View view = make_view(ctx, *run.subject, run.question, settings);
-  if (request.format == "json") return view_json(view, *run.subject, run.question);
+  // The command translates only when its part needs it, and its caption says so.
+  inspect::Question question = run.question;
+  if (request.part == Part::encoder && run.request.target.empty()) question.written = {};
+  const View view = make_view(ctx, *run.subject, question, settings);
+  if (request.format == "json") return view_json(view, *run.subject, question);
   if (request.format == "npy") {
     const inspect::AttentionMap& map = view.numbers.front();
     std::string bytes = io::npy_header(DType::f32, {map.rows, map.columns});
@@ -23,7 +26,7 @@ std::string draw_figure(Context& ctx, const serve::Run& run, const serve::Figure
   const draw::PictureFormat format = request.format == "png"   ? draw::PictureFormat::png
                                      : request.format == "svg" ? draw::PictureFormat::svg
                                                                : draw::PictureFormat::pdf;
-  return figure_bytes(view, *run.subject, run.question, settings, format);
+  return figure_bytes(view, *run.subject, question, settings, format);
 }
 
 }  // namespace headlight::cli

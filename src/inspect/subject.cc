@@ -65,6 +65,22 @@ void check_length(const Subject& subject, const Reading& reading, std::string_vi
   }
 }
 
+// A translation is rarely more than twice as long as its source.
+Index most_written(const Subject& subject, const Reading& source) {
+  const Index positions = subject.model->config().max_positions;
+  return std::min<Index>(positions > 0 ? positions - 1 : 512, 2 * source.size() + 16);
+}
+
+// Written tokens as they are shown, with the end.
+Reading written_reading(const Subject& subject, std::vector<std::int32_t> ids) {
+  const models::TransformerConfig& config = subject.model->config();
+  if (config.eos >= 0) ids.push_back(config.eos);
+  if (subject.tokenizer) return read_written(*subject.tokenizer, ids);
+  Reading reading = read_ids(nullptr, ids, config.vocabulary);
+  if (config.eos >= 0) reading.tokens.back().added = true;
+  return reading;
+}
+
 }  // namespace
 
 Index Subject::layers(Part part) const {
@@ -134,27 +150,21 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   return input;
 }
 
-Reading translate(Context& ctx, const Subject& subject, const Reading& source,
-                  models::SamplingOptions options, const std::function<bool()>& go_on) {
+Reading translate(Context& ctx, const Subject& subject, const Reading& source, Observer* observer) {
   check_length(subject, source, "the text");
-  const models::TransformerConfig& config = subject.model->config();
-  const Index most =
-      std::min<Index>(config.max_positions > 0 ? config.max_positions - 1 : 512, 2 * source.size() + 16);
-  std::vector<std::int32_t> ids;
-  if (options.temperature > 0) {
-    options.most = most;
-    if (go_on) options.on_token = [&](const models::NewToken&) { return go_on(); };
-    ids = models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0];
-  } else {
-    const auto found =
-        models::beam_search(ctx, *subject.model, one_sequence(source.ids()), {.most = most, .go_on = go_on});
-    if (!found[0].empty()) ids = found[0][0].tokens;  // stopped before there was one
-  }
-  if (config.eos >= 0) ids.push_back(config.eos);
-  if (subject.tokenizer) return read_written(*subject.tokenizer, ids);
-  Reading reading = read_ids(nullptr, ids, config.vocabulary);
-  if (config.eos >= 0) reading.tokens.back().added = true;
-  return reading;
+  models::BeamOptions options;
+  options.most = most_written(subject, source);
+  options.observer = observer;
+  return written_reading(
+      subject, models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options)[0].at(0).tokens);
+}
+
+Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
+                         models::SamplingOptions options) {
+  check_length(subject, source, "the text");
+  options.most = most_written(subject, source);
+  return written_reading(subject,
+                         models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0]);
 }
 
 Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer) {

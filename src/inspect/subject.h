@@ -36,11 +36,12 @@ struct Question {
 };
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
-// A translation as tokens with the end: the likeliest of four beams, or one that is drawn when the options have a
-// temperature. Their `most` is not used. `go_on` is asked at every token; false ends it there.
+// The likeliest translation that a beam finds, as tokens with the end; `observer` watches the search.
 [[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source,
-                                models::SamplingOptions options = {},
-                                const std::function<bool()>& go_on = nullptr);
+                                Observer* observer = nullptr);
+// A translation drawn by chance. The options' `most` is not used.
+[[nodiscard]] Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
+                                       models::SamplingOptions options);
 
 // Runs the model under the observer; returns the logits, or nothing when only an encoder ran. Throws Error{input}
 // when there are more tokens than the model can read.

@@ -16,18 +16,29 @@ namespace {
 
 constexpr std::size_t kGuesses = 12;
 
-class Keeper : public Observer {
+// Stops a computation whose client has gone.
+class Watchman : public Observer {
+ public:
+  explicit Watchman(const std::function<bool()>& left) : left_(left) {}
+  void on_attention(const AttentionEvent& /*event*/) override {
+    if (left_()) throw ClientLeft{};
+  }
+
+ private:
+  const std::function<bool()>& left_;
+};
+
+class Keeper : public Watchman {
  public:
   Keeper(std::vector<std::unique_ptr<StoredAttention>>& list, const std::function<bool()>& left)
-      : list_(list), left_(left) {}
+      : Watchman(left), list_(list) {}
   void on_attention(const AttentionEvent& event) override {
-    if (left_()) throw ClientLeft{};
+    Watchman::on_attention(event);
     list_.push_back(std::make_unique<StoredAttention>(event));
   }
 
  private:
   std::vector<std::unique_ptr<StoredAttention>>& list_;
-  const std::function<bool()>& left_;
 };
 
 void check_length(const inspect::Reading& reading) {
@@ -98,11 +109,15 @@ inspect::Question question_of(Context& ctx, const inspect::Subject& subject, con
   if (config.kind != models::ModelKind::encoder_decoder) return question;
   if (!request.target.empty()) question.written = read(subject, request.target);
   else {
+    Watchman watchman(left);
     models::SamplingOptions options;
     options.temperature = request.temperature;
     options.top_k = request.top_k;
     options.seed = static_cast<std::uint64_t>(request.seed);
-    question.written = inspect::translate(ctx, subject, question.source, options, [&] { return !left(); });
+    options.observer = &watchman;
+    question.written = request.temperature > 0
+                           ? inspect::draw_translation(ctx, subject, question.source, options)
+                           : inspect::translate(ctx, subject, question.source, &watchman);
   }
   check_length(question.written);
   return question;

@@ -41,12 +41,17 @@ export async function serve(args) {
   };
 }
 
-export async function start() {
-  served = await serve(['--model', 'en', '--model', 'bert', '--model', 'en-fr', '--model', 'many', '--threads', '2']);
+export async function launch() {
   browser = await chromium.launch({
     executablePath: BROWSER,
     args: ['--no-sandbox', '--disable-3d-apis', '--disable-dev-shm-usage'],
   });
+  return browser;
+}
+export async function start() {
+  const names = ['en', 'bert', 'en-fr', 'many'];
+  served = await serve([...names.flatMap((name) => ['--model', name]), '--threads', '2']);
+  await launch();
 }
 export async function close() {
   await browser.close();

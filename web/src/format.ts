@@ -2,7 +2,7 @@
 export function digits(x: number, count = 4): string {
   if (!Number.isFinite(x)) return x > 0 ? '∞' : x < 0 ? '−∞' : '–';
   const size = Math.abs(x);
-  const text = size !== 0 && (size < 1e-4 || size >= 1e6) ? x.toExponential(count - 1) : x.toPrecision(count);
+  const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(count - 1) : x.toPrecision(count);
   return text.replace('-', '−');
 }
 export const weight = (x: number) =>
