@@ -67,7 +67,7 @@ class Search {
   std::vector<std::vector<Hypothesis>> run() {
     next_.assign(sentences_.size(), model_.config().decoder_start);
     const Index limit = context_of(model_.config());
-    for (Index step = 0; !all_done() && (!options_.go_on || options_.go_on()); ++step) {
+    for (Index step = 0; !all_done(); ++step) {
       Tokens tokens;
       for (const std::int32_t& token : next_) tokens.append(std::span(&token, 1));
       Tensor logits = model_.next(ctx_, decoding_, tokens, {.observer = options_.observer});

@@ -75,8 +75,6 @@ struct BeamOptions {
   double length_penalty = 1;  // scores are log-probability / length^penalty, the end's token included
   Observer* observer = nullptr;
   Decoding* memory = nullptr;  // where the caches of one search stay for the next
-  // Asked before every token; false ends the search with what is finished by then.
-  std::function<bool()> go_on = nullptr;
 };
 struct Hypothesis {
   std::vector<std::int32_t> tokens;  // without the start and the end
