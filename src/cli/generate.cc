@@ -295,7 +295,8 @@ void add_generate(CLI::App& program) {
                    "  Several prompts are continued together. Without PROMPT piped text is one.\n"
                    "  Ctrl-C ends the text where it is.\n"});
   const auto s = std::make_shared<Settings>();
-  command->add_option("PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)");
+  command->add_option("PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
+      ->type_name("");
   add_path(*command, "--model", s->model, "A model's name or folder (default: en)")->type_name("NAME|PATH");
   add_sampling(*command, *s);
   add_switch(*command, "--only-new", s->only_new, "Print the continuation without the prompt");

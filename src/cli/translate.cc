@@ -203,7 +203,8 @@ void add_translate(CLI::App& program) {
                    "  --evaluate reads lines of source, tab, translation; lines with the same source are\n"
                    "  several references of one sentence. BLEU cuts words by the rules of 13a.\n"});
   const auto s = std::make_shared<Settings>();
-  command->add_option("TEXT", s->texts, "Texts to translate (default: lines of standard input)");
+  command->add_option("TEXT", s->texts, "Texts to translate (default: lines of standard input)")
+      ->type_name("");
   add_path(*command, "--model", s->model, "A model's name or folder (default: en-fr)")
       ->type_name("NAME|PATH");
   add_count(*command, "--beams", s->beams, "Beams of the search (default: 4)", {1, 64});

@@ -10,7 +10,7 @@ namespace headlight::cli {
 
 void add_rows(CLI::App& command, RowSettings& settings) {
   add_switch(command, "--show", settings.show,
-             "For each new token a line: what it looked at (--head; else the mean of the last layer)");
+             "For each new token a line: what it looked at (default: mean of the last layer)");
   add_heads(command, settings.heads);
 }
 

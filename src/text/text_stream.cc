@@ -5,9 +5,10 @@
 namespace headlight::text {
 namespace {
 
-// Tokens that are decoded once more together with new ones: enough for any character and for the space or the
-// word's first half in front.
+// Tokens of the prompt that are decoded together with new ones: enough for the space or the word's first half in
+// front of them.
 constexpr std::size_t kOverlap = 6;
+constexpr std::size_t kLongestCharacter = 16;     // in tokens, with marks that join
 constexpr std::string_view kReplaced = "\uFFFD";  // what an incomplete character is decoded to
 
 }  // namespace
@@ -15,6 +16,9 @@ constexpr std::string_view kReplaced = "\uFFFD";  // what an incomplete characte
 TokenText::TokenText(Tokenizer tokenizer, std::vector<TokenId> before)
     : tokenizer_(std::move(tokenizer)), tokens_(std::move(before)), given_(tokens_.size()) {
   begin_ = given_ - std::min(given_, kOverlap);
+  // Not in the middle of a character: its bytes would spoil those of the next one.
+  const std::size_t least = begin_ - std::min(begin_, kLongestCharacter);
+  while (begin_ > least && decode(given_).find(kReplaced) != std::string::npos) --begin_;
 }
 
 std::string TokenText::decode(std::size_t end) const {
@@ -27,7 +31,7 @@ std::string TokenText::add(TokenId token) {
   if (now.ends_with(kReplaced)) return {};
   const std::string before = decode(given_);
   if (now.size() <= before.size()) return {};
-  begin_ = std::max(begin_, given_ - std::min(given_, kOverlap));
+  begin_ = given_;  // where a character ended, and one token or more before the next ones
   given_ = tokens_.size();
   return now.substr(before.size());
 }

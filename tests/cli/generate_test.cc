@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <sstream>
 
 #include "io/json.h"
 #include "support/shared_data.h"
@@ -28,6 +27,9 @@ std::string golden_text(const std::filesystem::path& model) {
 
 Finished generate(std::vector<std::string> arguments, const std::string& input_file = "/dev/null") {
   arguments.insert(arguments.begin(), "generate");
+  // These models are so small that a second thread only waits.
+  if (std::find(arguments.begin(), arguments.end(), "--threads") == arguments.end())
+    arguments.insert(arguments.end(), {"--threads", "1"});
   Launch launch{.arguments = std::move(arguments)};
   launch.in_child = [input_file] {
     const int fd = ::open(input_file.c_str(), O_RDONLY);
@@ -112,7 +114,7 @@ TEST_F(Stories, SeedsChanceAndPenalties) {
   EXPECT_EQ(text({"--temperature", "1", "--top-p", "0.0001"}), greedy);
   EXPECT_EQ(text({"--temperature", "1", "--min-p", "1"}), greedy);
   EXPECT_NE(text({"--repetition-penalty", "1.8"}), greedy);
-  EXPECT_EQ(text({"--threads", "1"}), greedy);
+  EXPECT_EQ(text({"--threads", "3"}), greedy);
   EXPECT_EQ("Once upon a time" + text({"--only-new"}), greedy);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/concat.h"
 #include "draw/text.h"
 
 namespace headlight::draw {
@@ -15,7 +16,7 @@ using ::testing::Not;
 WeightMap row(std::vector<float> weights) {
   WeightMap map;
   map.queries = {"chat"};
-  for (std::size_t j = 0; j < weights.size(); ++j) map.keys.push_back("k" + std::to_string(j));
+  for (std::size_t j = 0; j < weights.size(); ++j) map.keys.push_back(concat("k", j));
   map.weights = std::move(weights);
   return map;
 }
