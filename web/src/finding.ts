@@ -40,8 +40,8 @@ export interface Look {
 }
 
 // The query (“it” where there is one), and the head and word where it looks hardest: at another word that is neither
-// the first token nor a mark.
-export function firstLook(given: number[]): Look | null {
+// the first token nor a mark. `only`: in this head.
+export function firstLook(given: number[], only: Place | null = null): Look | null {
   const p = partInfo.value;
   if (!p || p.rows === 0) return null;
   const rows = queryReading.value,
@@ -56,22 +56,24 @@ export function firstLook(given: number[]): Look | null {
     given.length === 0 && square && clean(rows.tokens[list[0]]?.text ?? '') === 'it'
       ? findWord(columns, 'animal')
       : null;
-  const strongest = strongestLink(list, candidates);
+  const strongest = strongestLink(list, candidates, only);
   // “it” and its animal, where the model sees more in them than chance would.
-  const classic = animal ? strongestLink(list, [animal]) : null;
+  const classic = animal ? strongestLink(list, [animal], only) : null;
   const chosen = classic && classic.weight > animal!.length / p.columns ? classic : strongest;
-  return { queries: list, keys: chosen?.keys ?? [], place: chosen?.place ?? { layer: 0, head: 0 } };
+  return { queries: list, keys: chosen?.keys ?? [], place: chosen?.place ?? only ?? { layer: 0, head: 0 } };
 }
 
-// The head and the keys that get most of the queries; nothing where weights are not here.
+// The head (or the only one that counts) and the keys that get most of the queries; nothing where weights are not here.
 function strongestLink(
   list: number[],
   candidates: number[][],
+  only: Place | null,
 ): { keys: number[]; place: Place; weight: number } | null {
   const p = partInfo.value!;
   let best: { keys: number[]; place: Place; weight: number } | null = null;
   for (let layer = 0; layer < p.layers; ++layer) {
     for (let head = 0; head < p.heads; ++head) {
+      if (only && (only.layer !== layer || only.head !== head)) continue;
       const row = rowIn({ layer, head }, list);
       if (!row) return null;
       for (const keys of candidates) {

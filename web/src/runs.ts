@@ -17,6 +17,7 @@ import {
   busy,
   trouble,
   part,
+  type Place,
   place,
   queries,
   keys,
@@ -110,18 +111,21 @@ async function show(info: RunInfo, address: Address | null): Promise<void> {
   });
 }
 
-// Pins a query, and the head and keys that have most to say about it.
+// Pins a query, and the head and keys that have most to say about it. A head that somebody chose stays.
+let proposed: Place | null = null;
 function choose(list: number[], keepHead = false): void {
-  const look = firstLook(list);
+  const stays = keepHead || (proposed !== null && place.value !== proposed);
+  const look = firstLook(list, stays ? place.value : null);
   if (!look) return;
   queries.value = look.queries;
   keys.value = look.keys;
-  if (!keepHead) place.value = look.place;
+  if (!stays) place.value = proposed = look.place;
 }
 
 function clampPlace(): void {
   const p = partInfo.value;
-  if (p && (place.value.layer >= p.layers || place.value.head >= p.heads)) place.value = { layer: 0, head: 0 };
+  if (p && (place.value.layer >= p.layers || place.value.head >= p.heads))
+    place.value = proposed = { layer: 0, head: 0 };
 }
 
 export async function setPart(name: PartName): Promise<void> {
@@ -131,7 +135,7 @@ export async function setPart(name: PartName): Promise<void> {
     part.value = name;
     queries.value = [];
     keys.value = [];
-    clampPlace();
+    place.value = proposed = { layer: 0, head: 0 }; // heads of another attention are other heads
   });
   try {
     await loadNumbers(info, name);
