@@ -125,6 +125,8 @@ void add_commands(CLI::App& app) {
   add_plot(app);
   add_tokenizer(app);
   add_tokenize(app);
+  add_info(app);
+  add_verify(app);
 }
 
 // Runs the command when the whole line was understood.

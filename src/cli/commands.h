@@ -40,5 +40,7 @@ void add_train(CLI::App& program);
 void add_plot(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_tokenize(CLI::App& program);
+void add_info(CLI::App& program);
+void add_verify(CLI::App& program);
 
 }  // namespace headlight::cli

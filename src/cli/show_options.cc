@@ -83,7 +83,7 @@ void add_input(CLI::App& command, ShowSettings& s) {
   add_text(command, "TEXT", s.text,
            "What the model reads (default: piped text, else a sentence about a tired animal)");
   add_text(command, "--model", s.model,
-           "A model's folder, or the name of one in the folder models (default: en)")
+           "A model's folder or .gguf file, or the name of one in the folder models (default: en)")
       ->type_name("NAME|PATH");
   add_text(command, "--target", s.target, "The translation to look at (default: the model's own)");
   add_numbers(command, "--ids", s.ids, "Token numbers in place of TEXT");

@@ -77,6 +77,7 @@ struct Head::Saved {
 
 Head::Head(const TransformerConfig& config) : config_(config) {
   const TransformerConfig& c = config_;
+  if (c.headless) return;
   if (c.masked_head) {
     transform = nn::Linear("head.transform", {c.width, c.width}, c.dtype);
     transform_norm = nn::Norm("head.norm", c.norm, c.dtype);
