@@ -152,6 +152,15 @@ TEST_F(ModelFiles, NanIsCounted) {  // S20
               HasSubstr("1 to 1, mean 1"));
 }
 
+TEST_F(ModelFiles, ManyTokensAreListedInLinearTime) {  // T11
+  std::ofstream(temp_.path("spaces.txt")) << std::string(200'000, ' ');
+  const Finished done =
+      run_program(Launch{.arguments = {"tokenize", "--model", (shared_ / "golden/tokenizers/gpt2").string(),
+                                       temp_.path("spaces.txt")},
+                         .seconds = 20});
+  EXPECT_EQ(done.code, 0) << done.err;
+}
+
 TEST_F(ModelFiles, ShowAndTokenizeReadGguf) {
   const Finished show =
       run_program({"show", "--model", file_, "--ids", "1,403,407", "--npy", temp_.path("out")});
