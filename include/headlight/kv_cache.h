@@ -67,6 +67,8 @@ class KvCache {
   Index fork(Index item);
   // The same into an existing item, which forgets what it had: the first `length` tokens of `from`.
   void share_prefix(Index from, Index to, Index length);
+  // Forgets the items from number `count` on: the way back from fork().
+  void keep_items(Index count);
   void reset(Index item);
   void reset();
 

@@ -27,6 +27,9 @@ struct AttentionEvent {
   ConstTensorView q, k, v;  // [1, head, token, dim]
   ConstTensorView lse;      // [1, head, token]
   const AttentionOptions& options;
+  // What the layer read, [token, width]: queries come from x, keys and values from `memory` when that is given.
+  // `stream` is what the norm before x read; empty where there is no norm before.
+  ConstTensorView x = {}, memory = {}, stream = {};
 
   [[nodiscard]] Index sequences() const { return static_cast<Index>(options.q_starts.size()) - 1; }
   // Queries and keys of one sequence.

@@ -264,6 +264,12 @@ void CacheStore::fork(Index item) {
   for (Page* page : items.back().pages) ++page->users;
 }
 
+void CacheStore::drop_last_item() noexcept {
+  truncate(static_cast<Index>(items.size()) - 1, 0);
+  items.pop_back();
+  lengths.pop_back();
+}
+
 void CacheStore::read(Index item, Range keys, const TensorView& k, const TensorView& v) const {
   const PageLayout& l = layout;
   const bool scaled = l.type == kernels::Stored::int8;

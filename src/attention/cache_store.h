@@ -65,6 +65,7 @@ class CacheStore {
   void truncate(Index item, Index length) noexcept;
   void share(Index from, Index to, Index length);
   void fork(Index item);
+  void drop_last_item() noexcept;
   // Tokens [keys) of one item, dequantised: [kv_head, token, dim]; an empty view is not written.
   void read(Index item, Range keys, const TensorView& k, const TensorView& v) const;
 

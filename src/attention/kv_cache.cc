@@ -163,6 +163,15 @@ void KvCache::share_prefix(Index from, Index to, Index length) {
   store_->share(from, to, length);
 }
 
+void KvCache::keep_items(Index count) {
+  if (count < 0 || count > items()) {
+    refuse(
+        ErrorKind::usage, "kv_cache.item",
+        concat("KvCache::keep_items: cannot keep ", count, " of ", items(), " items; need 0 to ", items()));
+  }
+  while (items() > count) store_->drop_last_item();
+}
+
 void KvCache::reset(Index item) {
   check_item("KvCache::reset", *store_, item);
   store_->truncate(item, 0);

@@ -15,10 +15,11 @@ class Writer {
  public:
   Writer(const Explanation& e, const PageStyle& style) : e_(e), page_(style), tables_(e, page_) {}
 
-  std::string write() {
+  ExplainPages write() {
     write_title();
     write_embeddings();
     if (e_.recipe.parameters != Parameters::none) write_parameters();
+    const std::size_t before_scores = page_.text().size();
     if (e_.trace.heads.size() == 1) {
       write_scores();
       if (e_.trace.scale != 1) write_scaled();
@@ -31,7 +32,7 @@ class Writer {
     write_all_words();
     write_note();
     write_next();
-    return page_.text();
+    return {page_.text().substr(0, before_scores), page_.text().substr(before_scores)};
   }
 
  private:
@@ -250,6 +251,6 @@ class Writer {
 
 }  // namespace
 
-std::string explain_text(const Explanation& e, const PageStyle& style) { return Writer(e, style).write(); }
+ExplainPages explain_pages(const Explanation& e, const PageStyle& style) { return Writer(e, style).write(); }
 
 }  // namespace headlight::cli

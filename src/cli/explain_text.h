@@ -4,9 +4,15 @@
 #include <string>
 
 #include "cli/page.h"
-#include "cli/worked_example.h"
+#include "lab/worked_example.h"
 
 namespace headlight::cli {
+
+using lab::HeadTrace;
+using lab::Parameters;
+using lab::Recipe;
+using lab::Sentence;
+using lab::Trace;
 
 struct Explanation {
   const Sentence& sentence;
@@ -15,7 +21,11 @@ struct Explanation {
   Index query = 0;  // the word that is followed
 };
 
-[[nodiscard]] std::string explain_text(const Explanation& e, const PageStyle& style);
+// One page in two parts: up to the vectors, and from the scores on.
+struct ExplainPages {
+  std::string before_scores, rest;
+};
+[[nodiscard]] ExplainPages explain_pages(const Explanation& e, const PageStyle& style);
 [[nodiscard]] std::string explain_json(const Explanation& e);
 
 }  // namespace headlight::cli

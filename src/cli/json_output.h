@@ -18,6 +18,10 @@ struct JsonTarget {
 // Adds --json and --force.
 void add_json(CLI::App& command, JsonTarget& target);
 
+// The same for commands that take texts: --json alone, or with -, is standard output; a file's name ends in
+// .json, so that a text is never taken for one.
+void add_json_beside_texts(CLI::App& command, JsonTarget& target);
+
 class JsonOutput {
  public:
   // Refuses a file that could not be written, before any work is done.

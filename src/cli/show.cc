@@ -1,15 +1,12 @@
 // headlight show: what a model looks at, on the terminal, as figures and as data.
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <memory>
 
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/show_files.h"
-#include "cli/standard_input.h"
+#include "cli/show_page.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -20,52 +17,6 @@
 
 namespace headlight::cli {
 namespace {
-
-constexpr std::string_view kSentence = "The animal didn't cross the street because it was too tired.";
-constexpr std::size_t kLongestText = std::size_t{1} << 24;
-
-// A pipe or a file at standard input is the text; a terminal, a device and nothing are not.
-bool input_is_piped() {
-  struct stat status {};
-  return ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
-}
-
-std::string text_to_show(const ShowSettings& s) {
-  if (!s.text.empty()) return s.text;
-  std::string text = input_is_piped() ? read_standard_input(kLongestText) : "";
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.empty() ? std::string(kSentence) : text;
-}
-
-inspect::Reading reading_of(const inspect::Subject& subject, const std::string& text,
-                            const std::vector<std::int32_t>& ids, std::string_view option) {
-  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
-  if (!ids.empty()) return inspect::read_ids(tokenizer, ids, subject.model->config().vocabulary);
-  if (tokenizer == nullptr) {
-    throw Error(ErrorKind::usage, "show.tokenizer",
-                concat("\"", escaped(subject.name),
-                       "\" has no tokenizer, so a text cannot be read; give token numbers with ", option));
-  }
-  return inspect::read_text(*tokenizer, text);
-}
-
-inspect::Question question_of(Context& ctx, const inspect::Subject& subject, const ShowSettings& s) {
-  inspect::Question question;
-  question.source = reading_of(subject, s.ids.empty() ? text_to_show(s) : "", s.ids, "--ids");
-  question.types = s.type_ids;
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  const bool has_target = !s.target.empty() || !s.target_ids.empty();
-  if (!translates) {
-    if (has_target)
-      throw Error(ErrorKind::usage, "show.target",
-                  concat("--target: \"", escaped(subject.name), "\" does not translate"));
-    return question;
-  }
-  if (has_target) question.written = reading_of(subject, s.target, s.target_ids, "--target-ids");
-  else if (!s.npy.empty() || s.part.value_or(Part::encoder) != Part::encoder)
-    question.written = inspect::translate(ctx, subject, question.source);
-  return question;
-}
 
 std::string text_of(const View& view, const ShowSettings& s) {
   const draw::TerminalStyle style = terminal_style(s);
@@ -84,15 +35,21 @@ void check_combinations(const ShowSettings& s) {
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "show.options", std::string(what));
   };
-  if (!s.text.empty() && !s.ids.empty()) refuse("TEXT and --ids are two ways to say the same; give one");
-  if (!s.target.empty() && !s.target_ids.empty())
-    refuse("--target and --target-ids are two ways to say the same; give one");
   const int ways = (s.heads.empty() ? 0 : 1) + (s.layer ? 1 : 0) + (s.all ? 1 : 0);
   if (ways > 1) refuse("--head, --layer and --all choose heads; give one of them");
   if (!s.heads.empty() && (s.mean != MeanOver::none || s.rollout))
     refuse("--mean and --rollout take all heads of a layer; leave --head out");
+  if (!s.html.empty() && (!s.ids.empty() || !s.target_ids.empty() || !s.type_ids.empty()))
+    refuse("--html shows a text; give TEXT and --target in place of numbers");
   if (s.mean != MeanOver::none && s.rollout)
     refuse("--mean and --rollout are two ways to join heads; give one");
+  const bool part = s.from.size() > 0 || s.to.size() > 0;
+  if (part && (s.words || s.mean != MeanOver::none || s.rollout || s.exclude_self || s.mute_first ||
+               !s.query.empty()))
+    refuse(
+        "--from and --to show a part as it is; leave out --words, --mean, --rollout, --exclude-self, "
+        "--mute-first and "
+        "--query");
   if (s.by_head && !s.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
 }
 
@@ -101,22 +58,28 @@ void check_combinations(const ShowSettings& s) {
 void run_show(const ShowSettings& s) {
   check_combinations(s);
   io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  for (const std::string* path : {&s.png, &s.svg, &s.pdf})
+  for (const std::string* path : {&s.png, &s.svg, &s.pdf, &s.html})
     if (!path->empty()) outputs.reserve(*path);
   JsonOutput json(s.json);
 
-  const inspect::Subject subject = inspect::open_subject(s.model, model_places());
+  const auto opened =
+      std::make_shared<const inspect::Subject>(inspect::open_subject(s.model, model_places()));
+  const inspect::Subject& subject = *opened;
   Context ctx({.threads = static_cast<int>(s.threads)});
-  const inspect::Question question = question_of(ctx, subject, s);
+  const bool writes = !s.npy.empty() || s.part.value_or(Part::encoder) != Part::encoder;
+  const inspect::Question question = read_question(ctx, subject, s, writes ? Needs::target : Needs::source);
   const View view = make_view(ctx, subject, question, s);
 
   if (s.has_figure()) write_figures(outputs, view, subject, question, s);
+  if (!s.html.empty()) write_page(outputs, ctx, view, {opened, question, s});
   outputs.commit();
   if (!s.npy.empty()) write_arrays(ctx, subject, question, s);
   json.write(view_json(view, subject, question));
-  if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty()) print(text_of(view, s));
+  if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty() && s.html.empty()) print(text_of(view, s));
   for (const std::string& note : view.notes) print_error(concat("note: ", note, "\n"));
   for (const std::string& note : subject.notices) print_error(concat("note: ", note, "\n"));
+  if (output_is_terminal() && s.ids.empty() && s.type_ids.empty())
+    print_error(concat("In the browser: ", serve_command(view, {opened, question, s}), "\n"));
 }
 
 draw::TerminalStyle terminal_style(const ShowSettings& s) {

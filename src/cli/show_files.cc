@@ -36,9 +36,21 @@ draw::Drawing figure_of(const View& view, const draw::FigureStyle& style, Index 
 
 std::string caption_of(const inspect::Subject& subject, const inspect::Question& question) {
   constexpr std::size_t most = 240;
-  const std::string text =
-      question.source.text.empty() ? "" : concat("“", escaped(question.source.text, most), "” ");
-  return concat(text, "Model ", escaped(subject.name), ".");
+  const auto quoted = [&](const std::string& text) {
+    return text.empty() ? "" : concat("“", escaped(text, most), "” ");
+  };
+  const std::string target = quoted(question.written.text);
+  return concat(quoted(question.source.text), target.empty() ? "" : "→ ", target, "Model ",
+                escaped(subject.name), ".");
+}
+
+draw::FigureStyle style_of(const ShowSettings& s) {
+  draw::FigureStyle style = s.figure;
+  style.theme = s.theme.value_or(draw::Theme::light);
+  style.transfer = s.transfer;
+  style.numbers = s.numbers;
+  style.caption = s.caption.value_or("");
+  return style;
 }
 
 std::string number(float x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; }
@@ -85,14 +97,10 @@ std::string map_json(const draw::WeightMap& map, const inspect::AttentionMap& nu
 
 }  // namespace
 
-void write_figures(io::Outputs& outputs, const View& view, const inspect::Subject& subject,
-                   const inspect::Question& question, const ShowSettings& s) {
-  draw::FigureStyle style = s.figure;
-  style.theme = s.theme.value_or(draw::Theme::light);
-  style.transfer = s.transfer;
-  style.numbers = s.numbers;
-  style.caption = s.caption.value_or(caption_of(subject, question));
-  const draw::Drawing drawing = figure_of(view, style, s.top);
+void write_drawing(io::Outputs& outputs, const ShowSettings& s,
+                   const std::function<draw::Drawing(const draw::FigureStyle&)>& make) {
+  const draw::FigureStyle style = style_of(s);
+  const draw::Drawing drawing = make(style);
   const auto write = [&](const std::string& path, draw::PictureFormat format) {
     if (path.empty()) return;
     const std::string bytes = draw::encoded(drawing, format, style.dpi);
@@ -108,6 +116,21 @@ void write_figures(io::Outputs& outputs, const View& view, const inspect::Subjec
                        "\"", missing.size() > 1 ? concat(" and ", missing.size() - 1, " more") : "",
                        "; they are drawn as boxes (Debian: fonts-noto-cjk and others)\n"));
   }
+}
+
+std::string figure_bytes(const View& view, const inspect::Subject& subject, const inspect::Question& question,
+                         const ShowSettings& s, draw::PictureFormat format) {
+  draw::FigureStyle style = style_of(s);
+  if (!s.caption) style.caption = caption_of(subject, question);
+  return draw::encoded(figure_of(view, style, s.top), format, style.dpi);
+}
+
+void write_figures(io::Outputs& outputs, const View& view, const inspect::Subject& subject,
+                   const inspect::Question& question, const ShowSettings& s) {
+  ShowSettings looks = s;
+  if (!looks.caption) looks.caption = caption_of(subject, question);
+  write_drawing(outputs, looks,
+                [&](const draw::FigureStyle& style) { return figure_of(view, style, s.top); });
 }
 
 std::string view_json(const View& view, const inspect::Subject& subject, const inspect::Question& question) {

@@ -2,48 +2,13 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/numbers.h"
 #include "cli/show_settings.h"
 #include "core/concat.h"
 
 namespace headlight::cli {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-void read_heads(const std::string& text, std::vector<inspect::HeadPlace>& heads) {
-  constexpr Index most = 100000;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t point = part.find('.');
-    const auto layer = parse_integer(std::string_view(part).substr(0, point));
-    const auto head =
-        point == std::string::npos ? std::nullopt : parse_integer(std::string_view(part).substr(point + 1));
-    if (!layer || !head || *layer < 0 || *head < 0 || *layer > most || *head > most)
-      refuse_value("--head", text, "LAYER.HEAD, both counted from 0, several with commas: 2.5 or 2.5,3.0");
-    heads.push_back({static_cast<int>(*layer), static_cast<int>(*head)});
-  }
-}
-
-void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
-                 const std::string& description) {
-  const auto read = [&list, name](const std::string& text) {
-    for (const std::string& part : split(text, ',')) {
-      const auto value = parse_integer(part);
-      if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max())
-        refuse_value(name, text, "whole numbers with commas: 5,17,3");
-      list.push_back(static_cast<std::int32_t>(*value));
-    }
-  };
-  command.add_option_function<std::string>(name, read, description)->type_name("N,N,…");
-}
 
 // "85mm", "8.5cm", "3.3in"; a number alone is in the first unit.
 void add_length(CLI::App& command, const std::string& name, double& value,
@@ -67,7 +32,7 @@ void add_length(CLI::App& command, const std::string& name, double& value,
 
 void read_what(const std::string& text, inspect::ArrayRequest& what) {
   what.weights = false;
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& part : split_list(text)) {
     if (part == "weights") what.weights = true;
     else if (part == "scores") what.scores = true;
     else if (part == "q") what.q = true;
@@ -79,29 +44,24 @@ void read_what(const std::string& text, inspect::ArrayRequest& what) {
   }
 }
 
-void add_input(CLI::App& command, ShowSettings& s) {
-  add_text(command, "TEXT", s.text,
-           "What the model reads (default: piped text, else a sentence about a tired animal)");
-  add_text(command, "--model", s.model,
-           "A model's folder or .gguf file, or the name of one in the folder models (default: en)")
-      ->type_name("NAME|PATH");
-  add_text(command, "--target", s.target, "The translation to look at (default: the model's own)");
-  add_numbers(command, "--ids", s.ids, "Token numbers in place of TEXT");
-  add_numbers(command, "--target-ids", s.target_ids, "Token numbers in place of --target");
-  add_numbers(command, "--type-ids", s.type_ids, "Segment numbers, for models that have them");
+// "100:160": tokens 100 to 159.
+void add_range(CLI::App& command, const std::string& name, Range& range, const std::string& description) {
+  const auto read = [&range, name](const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const auto begin = parse_integer(std::string_view(text).substr(0, colon));
+    const auto end =
+        colon == std::string::npos ? std::nullopt : parse_integer(std::string_view(text).substr(colon + 1));
+    if (!begin || !end || *begin < 0 || *end <= *begin)
+      refuse_value(name, text, "FIRST:END, tokens counted from 0: 100:160");
+    range = {*begin, *end};
+  };
+  command.add_option_function<std::string>(name, read, description)->type_name("FIRST:END");
 }
 
 void add_choice_of_heads(CLI::App& command, ShowSettings& s) {
-  add_choice<std::optional<Part>>(
-      command, "--part", s.part,
-      {{"encoder", Part::encoder}, {"decoder", Part::decoder}, {"cross", Part::cross}},
-      "Which attention of a translator; cross: of the writer on the text");
+  add_part(command, s.part);
   add_count(command, "--layer", s.layer, "All heads of a layer, counted from 0");
-  command
-      .add_option_function<std::string>(
-          "--head", [&s](const std::string& text) { read_heads(text, s.heads); },
-          "Heads as LAYER.HEAD from 0, several with commas")
-      ->type_name("L.H");
+  add_heads(command, s.heads);
   add_switch(command, "--all", s.all, "An atlas of all heads");
   add_choice<MeanOver>(command, "--mean", s.mean, {{"heads", MeanOver::heads}, {"layers", MeanOver::layers}},
                        "The mean over the heads of each layer, or over all layers");
@@ -116,10 +76,31 @@ void add_selection(CLI::App& command, ShowSettings& s) {
   add_text(command, "--key", s.key, "With --query: that link in every head")->type_name("WORD");
   add_switch(command, "--by-head", s.by_head, "With --query: what it looks at most, head by head");
   add_count(command, "--top", s.top, "Only the N largest weights (--by-head: 3)", {1, 1000000});
+  add_range(command, "--from", s.from, "Only these queries: an exact part of a long text");
+  add_range(command, "--to", s.to, "Only these keys");
   add_switch(command, "--words", s.words, "Join the tokens of a word");
   add_switch(command, "--exclude-self", s.exclude_self, "Leave out what tokens give to themselves");
   add_switch(command, "--mute-first", s.mute_first, "Leave out what goes to the first token");
 }
+
+void add_files(CLI::App& command, ShowSettings& s) {
+  add_figure(command, s);
+  add_path(command, "--html", s.html,
+           "Write the viewer's page with this run inside, to open without a server");
+  add_length(command, "--max-size", s.max_megabytes, {{"MB", 1}}, "The largest --html file (default: 25MB)");
+  add_json(command, s.json);
+  add_path(command, "--npy", s.npy,
+           "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
+      ->type_name("FOLDER");
+  command
+      .add_option_function<std::string>(
+          "--what", [&s](const std::string& text) { read_what(text, s.what); },
+          "What --npy writes: some of q,k,v,scores,weights,z,residual")
+      ->type_name("NAME,…");
+  add_count(command, "--threads", s.threads, "Threads (default: one per core)", {1, 1024});
+}
+
+}  // namespace
 
 void add_looks(CLI::App& command, ShowSettings& s) {
   add_choice<MapColor>(command, "--color", s.color,
@@ -141,7 +122,7 @@ void add_looks(CLI::App& command, ShowSettings& s) {
   add_switch(command, "--numbers", s.numbers, "Write the weights into the cells");
 }
 
-void add_files(CLI::App& command, ShowSettings& s) {
+void add_figure(CLI::App& command, ShowSettings& s) {
   add_path(command, "--png", s.png, "Draw a figure");
   add_path(command, "--svg", s.svg, "Draw a figure");
   add_path(command, "--pdf", s.pdf, "Draw a figure");
@@ -155,19 +136,7 @@ void add_files(CLI::App& command, ShowSettings& s) {
           "--caption", [&s](const std::string& text) { s.caption = text; },
           "Below the figure (default: text and model; empty: none)")
       ->type_name("TEXT");
-  add_json(command, s.json);
-  add_path(command, "--npy", s.npy,
-           "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
-      ->type_name("FOLDER");
-  command
-      .add_option_function<std::string>(
-          "--what", [&s](const std::string& text) { read_what(text, s.what); },
-          "What --npy writes: some of q,k,v,scores,weights,z,residual")
-      ->type_name("NAME,…");
-  add_count(command, "--threads", s.threads, "Threads (default: one per core)", {1, 1024});
 }
-
-}  // namespace
 
 void add_show(CLI::App& program) {
   CLI::App* command = add_command(
@@ -183,11 +152,14 @@ void add_show(CLI::App& program) {
            "  headlight show \"The cat sat on the mat\" --query cat --key mat\n"
            "  headlight show \"The cat sat\" --model en-fr --part cross\n"
            "  headlight show \"…\" --head 2.5 --svg figure.svg --width 85mm --font-size 7pt\n"
+           "  headlight show \"The cat sat\" --html cat.html\n"
+           "  headlight show \"…\" --head 2.5 --from 900:960 --to 0:80     a part of a long text, exact\n"
            "  headlight show \"…\" --npy arrays --what weights,scores,residual\n\n"
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"
            "  exact: the model's own numbers; derived: computed from them, and it says how.\n"});
   const auto s = std::make_shared<ShowSettings>();
-  add_input(*command, *s);
+  add_model_input(*command, *s,
+                  "What the model reads (default: piped text, else a sentence about a tired animal)");
   add_choice_of_heads(*command, *s);
   add_selection(*command, *s);
   add_looks(*command, *s);

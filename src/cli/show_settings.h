@@ -1,12 +1,14 @@
 // What `headlight show` was asked for.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/json_output.h"
+#include "cli/model_input.h"
 #include "draw/figure_style.h"
 #include "draw/terminal_style.h"
 #include "inspect/recorder.h"
@@ -17,11 +19,7 @@ enum class MeanOver : std::uint8_t { none, heads, layers };
 // auto: by what standard output is; never: shades on a terminal, numbers in a pipe.
 enum class MapColor : std::uint8_t { automatic, always, palette, shades, ascii, never };
 
-struct ShowSettings {
-  std::string text, target;
-  std::vector<std::int32_t> ids, target_ids, type_ids;
-  std::string model = "en";
-
+struct ShowSettings : ModelInput {
   std::optional<Part> part;
   std::optional<Index> layer;
   std::vector<inspect::HeadPlace> heads;
@@ -29,6 +27,7 @@ struct ShowSettings {
   MeanOver mean = MeanOver::none;
   bool rollout = false;
 
+  Range from = {}, to = {};  // a part of a long text: these queries, these keys
   std::string query, key;
   bool by_head = false;
   Index top = 0;
@@ -39,7 +38,8 @@ struct ShowSettings {
   std::optional<draw::Theme> theme;  // dark on the terminal and light in figures unless given
   bool numbers = false;
 
-  std::string png, svg, pdf;
+  std::string png, svg, pdf, html;
+  double max_megabytes = 25;  // of the HTML file
   draw::FigureStyle figure;
   std::optional<std::string> caption;
   JsonTarget json;
@@ -49,6 +49,10 @@ struct ShowSettings {
 
   [[nodiscard]] bool has_figure() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
 };
+
+// Options of colours, and of figures: other commands draw the same way.
+void add_looks(CLI::App& command, ShowSettings& settings);
+void add_figure(CLI::App& command, ShowSettings& settings);
 
 // Does it all (src/cli/show.cc); the options are read in src/cli/show_options.cc.
 void run_show(const ShowSettings& settings);

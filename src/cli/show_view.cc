@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/model_input.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -22,43 +23,6 @@ constexpr double kMostWeights = double(std::size_t{1} << 28);  // 1 GiB of float
   throw Error(ErrorKind::usage, "show.options", message);
 }
 
-// Rows and columns of a part: who looks, and at what.
-struct Sides {
-  Reading queries, keys;
-  std::string row_axis = "query (from)";
-};
-
-Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part) {
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  if (part == Part::encoder || !translates) return {question.source, question.source};
-  if (part == Part::cross) return {question.written, question.source, "query (writing)"};
-  const Reading input = inspect::decoder_input(subject, question.written);
-  return {input, input};
-}
-
-void check_part(const inspect::Subject& subject, Part part) {
-  if (subject.has(part)) return;
-  const bool decoder = subject.model->config().kind == models::ModelKind::decoder;
-  throw Error(ErrorKind::usage, "show.part",
-              concat("--part ", name_of(part), ": \"", escaped(subject.name), "\" is ",
-                     decoder ? "a decoder" : "an encoder", " alone; its only part is ",
-                     decoder ? "decoder" : "encoder"));
-}
-
-void check_heads(const inspect::Subject& subject, const ShowSettings& s, Part part) {
-  const Index layers = subject.layers(part), heads = subject.heads(part);
-  const std::string range =
-      concat("the ", name_of(part), " attention of \"", escaped(subject.name), "\" has layers 0 to ",
-             layers - 1, " and heads 0 to ", heads - 1, " in each");
-  for (const inspect::HeadPlace& place : s.heads) {
-    if (place.layer >= layers || place.head >= heads)
-      throw Error(ErrorKind::usage, "show.head",
-                  concat("--head ", place.layer, ".", place.head, ": ", range));
-  }
-  if (s.layer && *s.layer >= layers)
-    throw Error(ErrorKind::usage, "show.layer", concat("--layer ", *s.layer, ": ", range));
-}
-
 class ViewMaker {
  public:
   ViewMaker(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
@@ -69,10 +33,13 @@ class ViewMaker {
         s_(s),
         part_(s.part.value_or(subject.usual_part())) {
     check_part(subject, part_);
-    check_heads(subject, s, part_);
+    for (const inspect::HeadPlace& place : s.heads) check_head(subject, part_, place);
+    if (s.layer) check_layer(subject, part_, *s.layer);
     sides_ = sides_of(subject, question, part_);
     if (s.rollout && part_ == Part::cross)
       refuse("--rollout follows tokens through layers of one stack; --part cross has two");
+    check_range("--from", s.from, sides_.queries.size());
+    check_range("--to", s.to, sides_.keys.size());
     if (!s.query.empty()) query_ = picked(sides_.queries, s.query);
     if (!s.key.empty()) key_ = picked(sides_.keys, s.key);
   }
@@ -82,6 +49,7 @@ class ViewMaker {
     else if (!s_.key.empty()) make_pair();
     else if (!s_.query.empty()) make_bars();
     else make_maps();
+    view_.query = query_;
     return std::move(view_);
   }
 
@@ -90,6 +58,11 @@ class ViewMaker {
     inspect::Pick pick = inspect::pick(reading, what);
     if (!pick.note.empty()) view_.notes.push_back(pick.note);
     return pick.word;
+  }
+
+  static void check_range(std::string_view option, Range range, Index tokens) {
+    if (range.end > tokens)
+      refuse(concat(option, " ", range.begin, ":", range.end, ": there are tokens 0 to ", tokens - 1));
   }
 
   // Heads to record: those named, those of the layer, or all.
@@ -105,21 +78,12 @@ class ViewMaker {
   }
 
   std::vector<AttentionMap> record(std::vector<inspect::HeadPlace> heads, Range rows, Index most_cells) {
-    const auto side = [&](Index length) {
-      return static_cast<double>(most_cells > 0 ? std::min(most_cells, length) : length);
-    };
-    const double needed = static_cast<double>(heads.size()) *
-                          side(rows.size() > 0 ? rows.size() : sides_.queries.size()) *
-                          side(sides_.keys.size());
-    if (needed > kMostWeights) {
-      throw Error(ErrorKind::resource, "show.memory",
-                  fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1\nAsk for "
-                              "fewer heads, or for one --query.",
-                              heads.size(), sides_.queries.size(), sides_.keys.size(),
-                              needed / double(std::size_t{1} << 28)));
-    }
+    const auto side = [&](Index length) { return most_cells > 0 ? std::min(most_cells, length) : length; };
+    check_map_memory(static_cast<Index>(heads.size()),
+                     side(rows.size() > 0 ? rows.size() : sides_.queries.size()),
+                     side(s_.to.size() > 0 ? s_.to.size() : sides_.keys.size()));
     inspect::MapRecorder recorder(
-        {.part = part_, .heads = std::move(heads), .rows = rows, .most_cells = most_cells});
+        {.part = part_, .heads = std::move(heads), .rows = rows, .columns = s_.to, .most_cells = most_cells});
     (void)inspect::watch(ctx_, subject_, question_, recorder);
     return std::move(recorder.maps());
   }
@@ -131,6 +95,8 @@ class ViewMaker {
     if (map.layer >= 0) title += concat("layer ", map.layer);
     else title += "all layers";
     if (map.head >= 0) title += concat(", head ", map.head);
+    if (s_.from.size() > 0) title += concat(", from ", s_.from.begin, ":", s_.from.end);
+    if (s_.to.size() > 0) title += concat(", to ", s_.to.begin, ":", s_.to.end);
     return title;
   }
 
@@ -167,6 +133,8 @@ class ViewMaker {
   void add(AttentionMap map, const std::vector<std::string>* rows = nullptr, Index first_row = 0) {
     std::vector<std::string> queries = rows != nullptr ? *rows : sides_.queries.labels(),
                              keys = sides_.keys.labels();
+    if (s_.from.size() > 0) queries = {queries.begin() + s_.from.begin, queries.begin() + s_.from.end};
+    if (s_.to.size() > 0) keys = {keys.begin() + s_.to.begin, keys.begin() + s_.to.end};
     if (s_.words) {
       const std::vector<Word> to = inspect::words_of(sides_.keys);
       std::vector<Word> from;
@@ -215,7 +183,7 @@ class ViewMaker {
     const bool exact = derives || s_.words || s_.exclude_self || s_.mute_first || !s_.json.path.empty();
     const bool chooses = s_.heads.empty() && !s_.layer && !s_.all && !derives;
     const bool many = s_.all || (s_.layer && s_.heads.empty());
-    std::vector<AttentionMap> maps = record(wanted(), {},
+    std::vector<AttentionMap> maps = record(wanted(), s_.from,
                                             exact             ? 0
                                             : many || chooses ? kCellsOfAtlas
                                                               : kCellsOfMap);
@@ -225,7 +193,7 @@ class ViewMaker {
             return inspect::focus_of(a) < inspect::focus_of(b);
           });
       say_choice(*best, "the most focused");
-      maps = best->rows_in_cell > 1 ? record({{best->layer, best->head}}, {}, kCellsOfMap)
+      maps = best->rows_in_cell > 1 ? record({{best->layer, best->head}}, s_.from, kCellsOfMap)
                                     : std::vector<AttentionMap>{*best};
     }
     if (derives) maps = combined(maps);
@@ -340,6 +308,16 @@ class ViewMaker {
 };
 
 }  // namespace
+
+void check_map_memory(Index maps, Index rows, Index columns) {
+  const double needed = static_cast<double>(maps) * static_cast<double>(rows) * static_cast<double>(columns);
+  if (needed <= kMostWeights) return;
+  throw Error(
+      ErrorKind::resource, "show.memory",
+      fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1\nAsk for fewer heads, "
+                  "or for one --query.",
+                  maps, rows, columns, needed / kMostWeights));
+}
 
 View make_view(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
                const ShowSettings& settings) {

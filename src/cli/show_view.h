@@ -22,11 +22,15 @@ struct View {
   ViewKind kind = ViewKind::maps;
   std::vector<draw::WeightMap> maps;
   std::vector<inspect::AttentionMap> numbers;  // the same, for JSON
+  inspect::Word query;                         // that was asked for; no tokens: none was
   Index in_row = 1;                            // of an atlas
   std::vector<std::string> notes;              // what was chosen for the reader, and why
 };
 
-// Runs the model and makes the view; `arrays`, when not null, watches the same run.
+// Refuses more than 1 GiB of weights.
+void check_map_memory(Index maps, Index rows, Index columns);
+
+// Runs the model and makes the view.
 [[nodiscard]] View make_view(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
                              const ShowSettings& settings);
 

@@ -1,5 +1,6 @@
 #include "cli/standard_input.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,21 +10,56 @@
 #include "io/file.h"
 
 namespace headlight::cli {
+namespace {
 
-std::string read_standard_input(std::size_t limit) {
-  constexpr std::size_t kPiece = std::size_t{1} << 16;
-  std::string text;
+constexpr std::size_t kPiece = std::size_t{1} << 16;
+constexpr std::size_t kLongestLine = std::size_t{1} << 24;
+
+// Adds what is there to the text; false at the end of input.
+bool read_piece(std::string& text) {
   while (true) {
     const std::size_t before = text.size();
     text.resize(before + kPiece);
     const ssize_t count = ::read(STDIN_FILENO, text.data() + before, kPiece);
     text.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
-    if (count == 0) return text;
-    if (count < 0 && errno != EINTR)
+    if (count >= 0) return count > 0;
+    if (errno != EINTR)
       throw Error(ErrorKind::file, "file.read", concat("standard input: ", io::reason(errno)));
-    if (text.size() > limit)
-      throw Error(ErrorKind::input, "input.size", concat("standard input: more than ", limit, " bytes"));
   }
+}
+
+[[noreturn]] void refuse_size(std::string_view what, std::size_t limit) {
+  throw Error(ErrorKind::input, "input.size", concat("standard input: ", what, " than ", limit, " bytes"));
+}
+
+}  // namespace
+
+std::string read_standard_input(std::size_t limit) {
+  std::string text;
+  while (read_piece(text))
+    if (text.size() > limit) refuse_size("more", limit);
+  return text;
+}
+
+bool StandardLines::read(std::vector<std::string>& lines) {
+  lines.clear();
+  while (lines.empty() && !ended_) {
+    ended_ = !read_piece(rest_);
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
+      lines.push_back(rest_.substr(begin, end - begin));
+    rest_.erase(0, begin);
+    if (rest_.size() > kLongestLine) refuse_size("a line of more", kLongestLine);
+    if (ended_ && !rest_.empty()) lines.push_back(std::move(rest_));
+  }
+  for (std::string& line : lines)
+    if (line.ends_with('\r')) line.pop_back();
+  return !lines.empty();
+}
+
+bool input_is_piped() noexcept {
+  struct stat status {};
+  return ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 }  // namespace headlight::cli

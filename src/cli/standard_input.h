@@ -1,12 +1,28 @@
-// Standard input as one text.
+// Standard input as one text, or as lines while they come.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace headlight::cli {
 
 // Throws Error: input above `limit` bytes, file when it cannot be read. Closed input is empty.
 [[nodiscard]] std::string read_standard_input(std::size_t limit = std::size_t{1} << 30);
+
+// Lines as soon as they are there: what is typed is answered at once, a file comes in large pieces.
+class StandardLines {
+ public:
+  // Waits for a line and takes along all others that have come in the same breath, without their ends.
+  // False at the end of input.
+  [[nodiscard]] bool read(std::vector<std::string>& lines);
+
+ private:
+  std::string rest_;
+  bool ended_ = false;
+};
+
+// A pipe or a file at standard input; not a terminal, a device or nothing.
+[[nodiscard]] bool input_is_piped() noexcept;
 
 }  // namespace headlight::cli

@@ -44,15 +44,16 @@ void MapRecorder::on_attention(const AttentionEvent& event) {
 AttentionMap MapRecorder::record(const AttentionEvent& event, Index head) const {
   const Index queries = event.queries(0), keys = event.keys(0);
   const Range rows = request_.rows.size() > 0 ? request_.rows : Range{0, queries};
+  const Range columns = request_.columns.size() > 0 ? request_.columns : Range{0, keys};
   const Index most = request_.most_cells > 0 ? request_.most_cells : std::max(queries, keys);
-  const Index by = std::max<Index>(1, (std::max(rows.size(), keys) + most - 1) / most);
+  const Index by = std::max<Index>(1, (std::max(rows.size(), columns.size()) + most - 1) / most);
 
   AttentionMap map;
   map.part = event.part;
   map.layer = event.layer;
   map.head = static_cast<int>(head);
   map.rows = (rows.size() + by - 1) / by;
-  map.columns = (keys + by - 1) / by;
+  map.columns = (columns.size() + by - 1) / by;
   map.rows_in_cell = map.columns_in_cell = by;
   map.weights.assign(static_cast<std::size_t>(map.rows * map.columns), 0);
   map.visible.assign(map.weights.size(), 0);
@@ -60,9 +61,10 @@ AttentionMap MapRecorder::record(const AttentionEvent& event, Index head) const 
     const Range block{first, std::min(rows.end, first + kRows)};
     const Tensor weights = event.weights(0, head, block);
     for (Index i = block.begin; i < block.end; ++i) {
-      for (Index j = 0; j < keys; ++j) {
+      for (Index j = columns.begin; j < columns.end; ++j) {
         if (!sees(event, head, i, j)) continue;
-        const auto cell = static_cast<std::size_t>((i - rows.begin) / by * map.columns + j / by);
+        const auto cell =
+            static_cast<std::size_t>((i - rows.begin) / by * map.columns + (j - columns.begin) / by);
         map.weights[cell] = std::max(map.weights[cell], static_cast<float>(weights.at(i - block.begin, j)));
         map.visible[cell] = 1;
       }

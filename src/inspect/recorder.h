@@ -19,6 +19,7 @@ struct MapRequest {
   Part part = Part::decoder;
   std::vector<HeadPlace> heads = {};  // none: all
   Range rows = {0, 0};                // these queries only; none: all
+  Range columns = {0, 0};             // these keys only; none: all
   Index most_cells = 0;               // pool maps to at most so many rows and columns; 0: every weight
 };
 

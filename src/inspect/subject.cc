@@ -5,7 +5,6 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "models/generate.h"
 #include "models/load.h"
 #include "models/tokenizer_file.h"
 
@@ -59,6 +58,22 @@ void check_length(const Subject& subject, const Reading& reading, std::string_vi
   }
 }
 
+// A translation is rarely more than twice as long as its source.
+Index most_written(const Subject& subject, const Reading& source) {
+  const Index positions = subject.model->config().max_positions;
+  return std::min<Index>(positions > 0 ? positions - 1 : 512, 2 * source.size() + 16);
+}
+
+// Written tokens as they are shown, with the end.
+Reading written_reading(const Subject& subject, std::vector<std::int32_t> ids) {
+  const models::TransformerConfig& config = subject.model->config();
+  if (config.eos >= 0) ids.push_back(config.eos);
+  if (subject.tokenizer) return read_written(*subject.tokenizer, ids);
+  Reading reading = read_ids(nullptr, ids, config.vocabulary);
+  if (config.eos >= 0) reading.tokens.back().added = true;
+  return reading;
+}
+
 }  // namespace
 
 Index Subject::layers(Part part) const {
@@ -91,8 +106,9 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
   std::string looked = concat("\"", escaped(name), "\"");
   if (name.find('/') == std::string::npos) {
     for (const std::string& place : places) {
-      const fs::path path = fs::path(place) / name;
+      const fs::path path = fs::path(place) / name, own = fs::path(place) / ("headlight-" + name);
       if (is_folder(path) || (models::is_gguf(path.string()) && is_there(path))) return path.string();
+      if (is_folder(own)) return own.string();
       looked += concat(", \"", escaped(path.string(), 80), "\"");
     }
   }
@@ -133,25 +149,21 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   return input;
 }
 
-Reading translate(Context& ctx, const Subject& subject, const Reading& source) {
+Reading translate(Context& ctx, const Subject& subject, const Reading& source, Observer* observer) {
   check_length(subject, source, "the text");
-  const models::TransformerConfig& config = subject.model->config();
-  models::SamplingOptions options;
-  options.most =
-      std::min<Index>(config.max_positions > 0 ? config.max_positions - 1 : 512, 2 * source.size() + 16);
-  std::vector<std::int32_t> ids =
-      models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0];
-  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
-  const std::string text = tokenizer != nullptr ? tokenizer->decode(ids) : "";
-  if (config.eos >= 0) ids.push_back(config.eos);
-  // A text's own tokens have their places in it, which words need. They are used when they are the ones written.
-  if (tokenizer != nullptr) {
-    Reading again = read_text(*tokenizer, text.empty() ? " " : text);
-    if (again.ids() == ids) return again;
-  }
-  Reading reading = read_ids(tokenizer, ids, config.vocabulary);
-  if (config.eos >= 0) reading.tokens.back().added = true;
-  return reading;
+  models::BeamOptions options;
+  options.most = most_written(subject, source);
+  options.observer = observer;
+  return written_reading(
+      subject, models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options)[0].at(0).tokens);
+}
+
+Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
+                         models::SamplingOptions options) {
+  check_length(subject, source, "the text");
+  options.most = most_written(subject, source);
+  return written_reading(subject,
+                         models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0]);
 }
 
 Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer) {

@@ -52,11 +52,13 @@ class Safetensors {
   // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
   // A file that has become shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
+  // What keeps those bytes where they are, for whoever outlives this object.
+  [[nodiscard]] std::shared_ptr<const void> owner() const noexcept { return source_; }
 
  private:
   explicit Safetensors(std::unique_ptr<Source> source);
 
-  std::unique_ptr<Source> source_;
+  std::shared_ptr<Source> source_;
   std::uint64_t data_begin_ = 0;
   SafetensorsHeader header_;
   std::vector<std::uint32_t> by_name_;
@@ -72,5 +74,7 @@ void write_safetensors(Outputs& outputs, const std::string& path, std::span<cons
                        const Metadata& metadata = {});
 // What stands before the data: eight bytes of length, then the header.
 [[nodiscard]] std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata);
+[[nodiscard]] std::string safetensors_header(std::span<const SafetensorsEntry> entries,
+                                             const Metadata& metadata);
 
 }  // namespace headlight::io

@@ -24,7 +24,7 @@ std::uint64_t bytes_of(const NamedTensor& named) {
 
 }  // namespace
 
-std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata) {
+std::string safetensors_header(std::span<const SafetensorsEntry> entries, const Metadata& metadata) {
   std::string text = "{";
   if (!metadata.empty()) {
     text += "\"__metadata__\":{";
@@ -34,16 +34,11 @@ std::string safetensors_header(std::span<const NamedTensor> tensors, const Metad
     }
     text += '}';
   }
-  std::uint64_t begin = 0;
-  for (const NamedTensor& named : tensors) {
-    const std::uint64_t end = begin + bytes_of(named);
+  for (const SafetensorsEntry& entry : entries) {
     std::string shape;
-    for (int axis = 0; axis < named.tensor.rank(); ++axis)
-      shape += concat(axis > 0 ? "," : "", named.tensor.dim(axis));
-    text += concat(text.size() > 1 ? "," : "", json_quoted(named.name), ":{\"dtype\":\"",
-                   safetensors_type(named.tensor.dtype()), "\",\"shape\":[", shape, "],\"data_offsets\":[",
-                   begin, ",", end, "]}");
-    begin = end;
+    for (const Index n : entry.shape) shape += concat(shape.empty() ? "" : ",", n);
+    text += concat(text.size() > 1 ? "," : "", json_quoted(entry.name), ":{\"dtype\":\"", entry.dtype,
+                   "\",\"shape\":[", shape, "],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
   }
   text += '}';
   text.append((64 - (text.size() + 8) % 64) % 64, ' ');
@@ -51,6 +46,22 @@ std::string safetensors_header(std::span<const NamedTensor> tensors, const Metad
   std::string header(sizeof length, '\0');
   std::memcpy(header.data(), &length, sizeof length);
   return header + text;
+}
+
+std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata) {
+  std::vector<SafetensorsEntry> entries;
+  std::uint64_t begin = 0;
+  for (const NamedTensor& named : tensors) {
+    const Shape& shape = named.tensor.shape();
+    const std::uint64_t end = begin + bytes_of(named);
+    entries.push_back({named.name,
+                       std::string(safetensors_type(named.tensor.dtype())),
+                       {shape.dims.begin(), shape.dims.begin() + shape.rank},
+                       begin,
+                       end});
+    begin = end;
+  }
+  return safetensors_header(entries, metadata);
 }
 
 void write_safetensors(Outputs& outputs, const std::string& path, std::span<const NamedTensor> tensors,

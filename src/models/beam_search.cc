@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/concat.h"
+#include "core/thread_pool.h"
 #include "headlight/error.h"
 #include "kernels/kernels.h"
 #include "models/generate.h"
@@ -25,33 +26,27 @@ struct Candidate {
 
 struct Sentence {
   std::vector<Beam> beams;
+  std::vector<Index> slots;  // that its beams may use
   std::vector<Hypothesis> finished;
   bool done = false;
 };
 
-std::vector<Candidate> best_candidates(const Sentence& sentence, const Tensor& log_probabilities,
-                                       Index count) {
-  std::vector<Candidate> all;
-  const Index vocabulary = log_probabilities.dim(1);
-  const auto better = [](const Candidate& a, const Candidate& b) {
-    if (a.score != b.score) return a.score > b.score;
-    return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
-  };
-  for (std::size_t b = 0; b < sentence.beams.size(); ++b) {
-    const Beam& beam = sentence.beams[b];
-    const float* row = log_probabilities.as<float>() + beam.slot * vocabulary;
-    std::vector<Candidate> own(static_cast<std::size_t>(vocabulary));
-    for (Index v = 0; v < vocabulary; ++v)
-      own[static_cast<std::size_t>(v)] = {beam.score + static_cast<double>(row[v]), static_cast<Index>(b),
-                                          static_cast<std::int32_t>(v)};
-    const Index kept = std::min(count, vocabulary);
-    std::partial_sort(own.begin(), own.begin() + kept, own.end(), better);
-    all.insert(all.end(), own.begin(), own.begin() + kept);
+bool better(const Candidate& a, const Candidate& b) {
+  if (a.score != b.score) return a.score > b.score;
+  return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
+}
+
+// The likeliest `count` tokens of a row, best first, of equal ones the lower number first. Returns how many
+// there are: numbers that are not ones are never chosen.
+Index top_tokens(const float* row, Index vocabulary, Index count, std::int32_t* tokens) {
+  Index kept = 0;
+  for (Index v = 0; v < vocabulary; ++v) {
+    if (kept == count ? !(row[v] > row[tokens[kept - 1]]) : std::isnan(row[v])) continue;
+    Index at = kept < count ? kept++ : count - 1;
+    for (; at > 0 && row[v] > row[tokens[at - 1]]; --at) tokens[at] = tokens[at - 1];
+    tokens[at] = static_cast<std::int32_t>(v);
   }
-  const Index kept = std::min<Index>(count, static_cast<Index>(all.size()));
-  std::partial_sort(all.begin(), all.begin() + kept, all.end(), better);
-  all.resize(static_cast<std::size_t>(kept));
-  return all;
+  return kept;
 }
 
 class Search {
@@ -60,29 +55,30 @@ class Search {
       : ctx_(ctx),
         model_(model),
         options_(options),
-        sentences_(static_cast<std::size_t>(source.sequences())) {
-    decoding_ = model.start(ctx, source, options.beams, {.observer = options.observer});
-    for (std::size_t s = 0; s < sentences_.size(); ++s)
-      sentences_[s].beams.push_back({0, static_cast<Index>(s) * options.beams});
+        sentences_(static_cast<std::size_t>(source.sequences())),
+        decoding_(options.memory != nullptr ? *options.memory : own_memory_) {
+    model.start(ctx, decoding_, source, {.observer = options.observer});
+    for (std::size_t s = 0; s < sentences_.size(); ++s) {
+      sentences_[s].beams.push_back({0, static_cast<Index>(s)});
+      sentences_[s].slots = {static_cast<Index>(s)};
+    }
   }
 
   std::vector<std::vector<Hypothesis>> run() {
-    const auto items = static_cast<std::size_t>(decoding_.items);
-    std::vector<std::int32_t> next(items, model_.config().decoder_start);
-    const TransformerConfig& c = model_.config();
-    const bool limited = c.positions == PositionKind::learned || c.positions == PositionKind::sinusoidal;
-    const Index steps = limited ? std::min(options_.most, c.max_positions) : options_.most;
-    for (Index step = 0; step < steps && !all_done(); ++step) {
+    next_.assign(sentences_.size(), model_.config().decoder_start);
+    const Index limit = context_of(model_.config());
+    for (Index step = 0; !all_done(); ++step) {
       Tokens tokens;
-      for (const std::int32_t& token : next) tokens.append(std::span(&token, 1));
-      Tensor scores = model_.next(ctx_, decoding_, tokens, {.observer = options_.observer});
-      const auto& kernels = kernels::row_kernels_for(ctx_.target()).of<float>();
-      for (Index i = 0; i < scores.dim(0); ++i) {
-        float* row = scores.as<float>() + i * scores.dim(1);
-        kernels.log_softmax(row, row, scores.dim(1));
+      for (const std::int32_t& token : next_) tokens.append(std::span(&token, 1));
+      Tensor logits = model_.next(ctx_, decoding_, tokens, {.observer = options_.observer});
+      find_best_tokens(logits);
+      if (step == 0) give_slots();
+      for (std::size_t s = 0; s < sentences_.size(); ++s) {
+        const Index wanted = options_.most_each.empty() ? options_.most : options_.most_each[s];
+        const Index steps = limit > 0 ? std::min(wanted, limit) : wanted;
+        if (!sentences_[s].done) advance(sentences_[s], logits, step + 1 >= steps);
       }
-      for (Sentence& sentence : sentences_)
-        if (!sentence.done) advance(sentence, scores, step + 1 == steps, next);
+      close_ranks();
     }
     std::vector<std::vector<Hypothesis>> results;
     for (Sentence& sentence : sentences_) {
@@ -100,8 +96,83 @@ class Search {
     return std::all_of(sentences_.begin(), sentences_.end(), [](const Sentence& s) { return s.done; });
   }
 
-  void advance(Sentence& sentence, const Tensor& scores, bool last, std::vector<std::int32_t>& next) {
-    const std::vector<Candidate> candidates = best_candidates(sentence, scores, 2 * options_.beams);
+  [[nodiscard]] Index choices() const { return 2 * options_.beams; }
+
+  // Turns the logits of all beams into log-probabilities and looks for the best tokens of each.
+  void find_best_tokens(Tensor& logits) {
+    std::vector<Index> slots;
+    for (const Sentence& sentence : sentences_)
+      if (!sentence.done)
+        for (const Beam& beam : sentence.beams) slots.push_back(beam.slot);
+    const Index vocabulary = logits.dim(1);
+    const auto& kernels = kernels::row_kernels_for(ctx_.target()).of<float>();
+    best_.resize(static_cast<std::size_t>(decoding_.items * choices()));
+    found_.assign(static_cast<std::size_t>(decoding_.items), 0);
+    ctx_.pool().run(static_cast<Index>(slots.size()), ctx_.threads(), [&](int /*worker*/, Index i) {
+      const Index slot = slots[static_cast<std::size_t>(i)];
+      float* row = logits.as<float>() + slot * vocabulary;
+      kernels.log_softmax(row, row, vocabulary);
+      found_[static_cast<std::size_t>(slot)] =
+          top_tokens(row, vocabulary, std::min(choices(), vocabulary), best_.data() + slot * choices());
+    });
+    for (const Index slot : slots)
+      if (found_[static_cast<std::size_t>(slot)] == 0)
+        throw Error(ErrorKind::numeric, "model.logits", "beam search: the model's logits are not numbers");
+  }
+
+  [[nodiscard]] std::vector<Candidate> best_candidates(const Sentence& sentence, const Tensor& scores) const {
+    std::vector<Candidate> all;
+    for (std::size_t b = 0; b < sentence.beams.size(); ++b) {
+      const Beam& beam = sentence.beams[b];
+      const float* row = scores.as<float>() + beam.slot * scores.dim(1);
+      for (Index i = 0; i < found_[static_cast<std::size_t>(beam.slot)]; ++i) {
+        const std::int32_t token = best_[static_cast<std::size_t>(beam.slot * choices() + i)];
+        all.push_back({beam.score + static_cast<double>(row[token]), static_cast<Index>(b), token});
+      }
+    }
+    std::sort(all.begin(), all.end(), better);
+    if (static_cast<Index>(all.size()) > choices()) all.resize(static_cast<std::size_t>(choices()));
+    return all;
+  }
+
+  // The first step has one beam a sentence; from then on there is room for all.
+  void give_slots() {
+    const Index count = decoding_.items;
+    decoding_.spread(options_.beams);
+    next_.resize(static_cast<std::size_t>(decoding_.items));
+    for (Sentence& sentence : sentences_)
+      for (Index c = 1; c < options_.beams; ++c) sentence.slots.push_back(sentence.slots.front() + c * count);
+  }
+
+  // Sentences that are done cost nothing more: the last slots move to where theirs were.
+  void close_ranks() {
+    std::vector<Index*> users(static_cast<std::size_t>(decoding_.items), nullptr);
+    Index used = 0;
+    for (Sentence& sentence : sentences_) {
+      if (sentence.done) continue;
+      for (Index& slot : sentence.slots) users[static_cast<std::size_t>(slot)] = &slot;
+      used += static_cast<Index>(sentence.slots.size());
+    }
+    if (used == decoding_.items || used == 0) return;
+    std::vector<Index> moved(users.size());
+    Index free = 0;
+    for (Index slot = used; slot < decoding_.items; ++slot) {
+      if (users[static_cast<std::size_t>(slot)] == nullptr) continue;
+      while (users[static_cast<std::size_t>(free)] != nullptr) ++free;
+      decoding_.copy(slot, free);
+      next_[static_cast<std::size_t>(free)] = next_[static_cast<std::size_t>(slot)];
+      *users[static_cast<std::size_t>(slot)] = free;
+      moved[static_cast<std::size_t>(slot)] = free++;
+    }
+    for (Sentence& sentence : sentences_)
+      for (Beam& beam : sentence.beams)
+        if (!sentence.done && beam.slot >= used) beam.slot = moved[static_cast<std::size_t>(beam.slot)];
+    decoding_.keep(used);
+    next_.resize(static_cast<std::size_t>(used));
+  }
+
+  void advance(Sentence& sentence, const Tensor& scores, bool last) {
+    const std::vector<Candidate> candidates = best_candidates(sentence, scores);
     std::vector<Candidate> going;
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
       const Candidate& c = candidates[rank];
@@ -110,7 +181,7 @@ class Search {
       if (!ends && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
     }
     sentence.done = last || static_cast<Index>(sentence.finished.size()) >= options_.beams || going.empty();
-    if (!sentence.done) move_on(sentence, going, next);
+    if (!sentence.done) move_on(sentence, going);
   }
 
   void finish(Sentence& sentence, const Candidate& c, bool ends) const {
@@ -122,29 +193,27 @@ class Search {
   }
 
   // One child of each beam keeps its memory; the others copy it into slots that nobody needs any more.
-  void move_on(Sentence& sentence, const std::vector<Candidate>& going, std::vector<std::int32_t>& next) {
-    const Index first = sentence.beams.front().slot / options_.beams * options_.beams;
-    std::vector<bool> taken(static_cast<std::size_t>(options_.beams), false);
-    std::vector<Index> slots(going.size(), -1);
+  void move_on(Sentence& sentence, const std::vector<Candidate>& going) {
+    std::vector<Index> free = sentence.slots, slots(going.size(), -1);
     for (std::size_t i = 0; i < going.size(); ++i) {
       const Index slot = sentence.beams[static_cast<std::size_t>(going[i].beam)].slot;
-      if (taken[static_cast<std::size_t>(slot - first)]) continue;
-      taken[static_cast<std::size_t>(slot - first)] = true;
+      const auto place = std::find(free.begin(), free.end(), slot);
+      if (place == free.end()) continue;
+      free.erase(place);
       slots[i] = slot;
     }
     std::vector<Beam> beams;
     for (std::size_t i = 0; i < going.size(); ++i) {
       const Beam& parent = sentence.beams[static_cast<std::size_t>(going[i].beam)];
       if (slots[i] < 0) {
-        const auto free = static_cast<Index>(std::find(taken.begin(), taken.end(), false) - taken.begin());
-        taken[static_cast<std::size_t>(free)] = true;
-        slots[i] = first + free;
+        slots[i] = free.front();
+        free.erase(free.begin());
         for (KvCache& cache : decoding_.caches.self)
           cache.share_prefix(parent.slot, slots[i], cache.length(parent.slot));
       }
       beams.push_back({going[i].score, slots[i], parent.tokens});
       beams.back().tokens.push_back(going[i].token);
-      next[static_cast<std::size_t>(slots[i])] = going[i].token;
+      next_[static_cast<std::size_t>(slots[i])] = going[i].token;
     }
     sentence.beams = std::move(beams);
   }
@@ -153,17 +222,26 @@ class Search {
   const Transformer& model_;
   const BeamOptions& options_;
   std::vector<Sentence> sentences_;
-  Decoding decoding_;
+  Decoding own_memory_;
+  Decoding& decoding_;
+  std::vector<std::int32_t> next_;  // by slot: the token that it reads next
+  std::vector<std::int32_t> best_;  // [slot, choice]: tokens, best first
+  std::vector<Index> found_;        // how many of them
 };
 
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer& model, const Tokens& source,
                                                  const BeamOptions& options) {
-  if (options.beams < 1 || options.most < 1) {
-    throw Error(
-        ErrorKind::usage, "model.beams",
-        concat("beam search with ", options.beams, " beams for ", options.most, " tokens; need 1 or more"));
+  const auto least = std::min_element(options.most_each.begin(), options.most_each.end());
+  const Index most = least == options.most_each.end() ? options.most : *least;
+  if (options.beams < 1 || most < 1) {
+    throw Error(ErrorKind::usage, "model.beams",
+                concat("beam search with ", options.beams, " beams for ", most, " tokens; need 1 or more"));
+  }
+  if (!options.most_each.empty() && static_cast<Index>(options.most_each.size()) != source.sequences()) {
+    throw Error(ErrorKind::usage, "model.beams",
+                concat(options.most_each.size(), " limits for ", source.sequences(), " sentences"));
   }
   if (model.config().decoder_start < 0)
     throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");

@@ -109,6 +109,7 @@ std::string write_config(const TransformerConfig& config) {
   std::string json = family.write(config);
   TransformerConfig wanted = config;
   wanted.dtype = DType::f32;
+  wanted.weights = nn::Weights::own;
   wanted.source.clear();
   if (read_config(io::Json::parse(json, "config.json")) != wanted)
     throw Error(

@@ -12,6 +12,7 @@
 #include "io/npy.h"
 #include "models/gguf_config.h"
 #include "models/load.h"
+#include "models/stored_weights.h"
 #include "models/tokenizer_file.h"
 #include "models/tokenizer_gguf.h"
 #include "text/tokenizer_model.h"
@@ -197,6 +198,15 @@ double TensorInfo::elements() const {
 double FileInfo::elements() const {
   double sum = 0;
   for (const TensorInfo& tensor : tensors) sum += tensor.elements();
+  return sum;
+}
+
+double FileInfo::memory_for_weights() const {
+  double sum = 0;
+  for (const TensorInfo& tensor : tensors) {
+    const bool matrix = tensor.shape.size() == 2;
+    sum += matrix && is_usable(tensor.type) ? static_cast<double>(tensor.bytes) : 4 * tensor.elements();
+  }
   return sum;
 }
 

@@ -36,8 +36,9 @@ struct FileInfo {
   std::vector<std::string> notices;
 
   [[nodiscard]] double elements() const;
-  // To run the model here: its weights as f32, and keys and values of one token.
-  [[nodiscard]] double memory_for_weights() const { return 4 * elements(); }
+  // To run the model here: matrices as they are stored where that can be computed with, the rest as f32; and
+  // keys and values of one token.
+  [[nodiscard]] double memory_for_weights() const;
   [[nodiscard]] double memory_per_token() const;
 };
 

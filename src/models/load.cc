@@ -13,6 +13,8 @@
 #include "io/json.h"
 #include "models/families.h"
 #include "models/gguf_config.h"
+#include "models/int8_rows.h"
+#include "models/stored_weights.h"
 
 namespace headlight::models {
 namespace {
@@ -78,10 +80,11 @@ LoadedTransformer load(const TransformerConfig& config, const WeightSource& weig
   return loaded;
 }
 
-LoadedTransformer load_gguf(const std::string& path, DType dtype) {
+LoadedTransformer load_gguf(const std::string& path, DType dtype, nn::Weights weights) {
   const io::Gguf file = io::Gguf::open(path);
   DescribedTransformer described = describe_gguf(file);
   described.config.dtype = dtype;
+  described.config.weights = weights;
   LoadedTransformer loaded = load(described.config, GgufWeights(file));
   check_gguf_unused(file, loaded.unused);
   std::move(described.notices.begin(), described.notices.end(), std::back_inserter(loaded.notices));
@@ -93,7 +96,7 @@ LoadedTransformer load_gguf(const std::string& path, DType dtype) {
 ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
   const Family& family = find_family(model.config().family);
   ParameterPlan plan;
-  std::set<std::string_view> left;
+  std::set<std::string, std::less<>> left;
   for (const StoredTensor& tensor : weights.tensors()) left.emplace(tensor.name);
   for (Parameter* parameter : model.parameters()) {
     const auto stored = find_parameter(weights, family, parameter->name);
@@ -102,20 +105,23 @@ ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
       plan.absent.push_back(parameter);
       continue;
     }
-    if (!same_shape(*stored, parameter->value.shape())) {
+    if (!same_shape(*stored, parameter->shape())) {
       throw Error(
           ErrorKind::input, "model.shape",
           fmt::format("{}: weight \"{}\" is {}; {} makes it {}", escaped(weights.name()), stored->name,
-                      shape_text(*stored), weights.config_name(), parameter->value.shape().text()));
+                      shape_text(*stored), weights.config_name(), parameter->shape().text()));
     }
-    const io::BlockType* type = io::find_block_type(stored->type);
-    if (type == nullptr || !type->loads()) {
+    if (is_int8_matrix(*stored)) {
+      check_scales(weights, *stored);
+      left.erase(scale_name(stored->name));
+    } else if (const io::BlockType* type = io::find_block_type(stored->type);
+               type == nullptr || !type->loads()) {
       throw Error(ErrorKind::input, "model.type",
                   fmt::format("{}: weight \"{}\" is {}, which is not supported for weights",
                               escaped(weights.name()), stored->name, stored->type));
     }
-    plan.present.emplace_back(parameter, stored->name);
-    left.erase(stored->name);
+    left.erase(std::string(stored->name));
+    plan.present.emplace_back(parameter, *stored);
   }
   plan.unused.assign(left.begin(), left.end());
   return plan;
@@ -123,7 +129,10 @@ ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
 
 std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model) {
   ParameterPlan plan = plan_parameters(weights, model);
-  for (const auto& [parameter, name] : plan.present) weights.load(name, parameter->value);
+  for (const auto& [parameter, stored] : plan.present) {
+    if (!parameter->stored.empty()) give_matrix(weights, stored, *parameter);
+    else weights.load(stored.name, parameter->value);
+  }
   for (Parameter* parameter : plan.absent) {  // fixed numbers: zero unless a file says otherwise
     const auto bytes =
         static_cast<std::size_t>(parameter->value.shape().elements()) * size_of(parameter->value.dtype());
@@ -152,12 +161,14 @@ DescribedTransformer describe_folder(const io::Folder& folder, const WeightSourc
   return described;
 }
 
-LoadedTransformer load_transformer(const std::string& path, DType dtype) {
-  if (is_gguf(path)) return load_gguf(path, dtype);
+LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Weights how) {
+  if (dtype != DType::f32) how = nn::Weights::own;
+  if (is_gguf(path)) return load_gguf(path, dtype, how);
   const io::Folder folder(path);
   const SafetensorsWeights weights(folder);
   TransformerConfig config = describe_folder(folder, weights).config;
   config.dtype = dtype;
+  config.weights = how;
   LoadedTransformer loaded = load(config, weights);
   loaded.notices.insert(loaded.notices.end(), weights.notices().begin(), weights.notices().end());
   return loaded;

@@ -19,8 +19,11 @@ struct LoadedTransformer {
   std::vector<std::string> unused;   // tensors of the files that this model has no use for
   std::vector<std::string> notices;  // what the user may want to know
 };
-// `dtype` is what to compute in. Throws Error that names the file and the tensor.
-[[nodiscard]] LoadedTransformer load_transformer(const std::string& path, DType dtype = DType::f32);
+// `dtype` is what to compute in. A model to be run has its matrices as the files store them, mapped and not
+// copied, where their type can be computed with; one to be trained, or one in f64, has all parameters as
+// tensors of its own. Throws Error that names the file and the tensor.
+[[nodiscard]] LoadedTransformer load_transformer(const std::string& path, DType dtype = DType::f32,
+                                                 nn::Weights weights = nn::Weights::stored);
 
 // What the model would be, without its weights in memory.
 struct DescribedTransformer {
@@ -37,13 +40,13 @@ struct DescribedTransformer {
 // Which tensor belongs to which parameter. Throws Error{input} that names the first that is missing, or has
 // another shape, or a type that is no float.
 struct ParameterPlan {
-  std::vector<std::pair<Parameter*, std::string_view>> present;
+  std::vector<std::pair<Parameter*, StoredTensor>> present;
   std::vector<Parameter*> absent;   // fixed numbers that files may leave out
   std::vector<std::string> unused;  // tensors that no parameter wants
 };
 [[nodiscard]] ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model);
 
-// Copies the tensors into the parameters; returns the names of those that were left over.
+// Gives the tensors to the parameters; returns the names of those that were left over.
 std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model);
 
 }  // namespace headlight::models

@@ -158,6 +158,7 @@ constexpr Code kCodes[] = {
     {"model.shape", "C6"},
     {"model.missing", "C6"},
     {"model.type", "C6"},
+    {"model.scale", "C6"},
     {"model.epsilon", "C7"},
     {"nn.config", "C4"},
     {"nn.rope", "C4"},

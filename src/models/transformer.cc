@@ -30,7 +30,7 @@ void check_tokens(const char* name, const Tokens& tokens) {
 }  // namespace
 
 Transformer::Transformer(const TransformerConfig& config) : config_(completed(config)) {
-  embedding_ = nn::Embedding("embedding", config_.vocabulary, config_.width, config_.dtype);
+  embedding_ = nn::Embedding("embedding", config_.vocabulary, config_.width, config_.dtype, config_.weights);
   if (config_.kind != ModelKind::decoder) encoder_ = Stack(config_, Part::encoder);
   if (config_.kind != ModelKind::encoder) decoder_ = Stack(config_, Part::decoder);
   head_ = Head(config_);

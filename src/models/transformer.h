@@ -30,6 +30,13 @@ struct Decoding {
   std::vector<Index> memory_starts = {0};
   Index items = 0;
   [[nodiscard]] Index length(Index item) const { return caches.self.front().length(item); }
+
+  // Each item so many times: that of item i are i, i + items, i + 2·items … Their keys are shared.
+  void spread(Index copies);
+  // Item `to` becomes what item `from` is.
+  void copy(Index from, Index to);
+  // Forgets the items from number `count` on.
+  void keep(Index count);
 };
 
 class Transformer : public Trainable {
@@ -52,10 +59,14 @@ class Transformer : public Trainable {
   // What the encoder makes of its tokens, [token, width]; for encoders and encoder-decoders.
   [[nodiscard]] Tensor encode(Context& ctx, const Tokens& tokens, const RunOptions& options = {}) const;
 
-  // Token by token. Decoders start with nothing; encoder-decoders with sentences, each `copies` times.
+  // The layers themselves, for those who want to see inside: the encoder's, or the decoder's with its cross-attention.
+  [[nodiscard]] const Stack& stack(Part part) const { return part == Part::encoder ? encoder_ : decoder_; }
+
+  // Token by token. Decoders start with nothing; encoder-decoders with sentences.
   [[nodiscard]] Decoding start(Context& ctx, Index items) const;
-  [[nodiscard]] Decoding start(Context& ctx, const Tokens& source, Index copies = 1,
-                               const RunOptions& options = {}) const;
+  [[nodiscard]] Decoding start(Context& ctx, const Tokens& source, const RunOptions& options = {}) const;
+  // The same in the memory of an earlier one, which is used again when that had as many sentences or more.
+  void start(Context& ctx, Decoding& decoding, const Tokens& source, const RunOptions& options = {}) const;
   // Adds tokens to every item and returns the logits of what comes next: [item, vocabulary]. The first
   // call takes any lengths, later ones as many tokens for each item.
   [[nodiscard]] Tensor next(Context& ctx, Decoding& decoding, const Tokens& tokens,

@@ -75,7 +75,8 @@ struct TransformerConfig {
   bool pad_fixed = false;  // looking up `pad` teaches its embedding nothing; Marian starts sentences with it
 
   DType dtype = DType::f32;
-  std::string source = {};  // the config.json it was read from: given back as it is
+  nn::Weights weights = nn::Weights::own;  // stored: matrices are given after construction, and not trained
+  std::string source = {};                 // the config.json it was read from: given back as it is
 
   bool operator==(const TransformerConfig&) const = default;
 };

@@ -24,28 +24,50 @@ Decoding Transformer::start(Context& ctx, Index items) const {
   return d;
 }
 
-Decoding Transformer::start(Context& ctx, const Tokens& source, Index copies,
-                            const RunOptions& options) const {
+Decoding Transformer::start(Context& ctx, const Tokens& source, const RunOptions& options) const {
+  Decoding decoding;
+  start(ctx, decoding, source, options);
+  return decoding;
+}
+
+void Transformer::start(Context& ctx, Decoding& d, const Tokens& source, const RunOptions& options) const {
   if (config_.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder starts from a source");
   if (config_.dtype != DType::f32) refuse("decoding computes in f32");
-  if (source.sequences() < 1 || copies < 1) refuse("decoding of no sequence; need 1 or more");
-  const Tensor encoded = encode(ctx, source, options);
-  Decoding d;
-  d.items = source.sequences() * copies;
-  d.caches = decoder_.make_caches(ctx, d.items);
-  d.memory = Tensor::uninitialized({source.size() * copies, config_.width}, config_.dtype);
-  const Index row = config_.width * static_cast<Index>(size_of(config_.dtype));
+  if (source.sequences() < 1) refuse("decoding of no sequence; need 1 or more");
   for (Index s = 0; s < source.sequences(); ++s) {
-    const Index first = source.starts[static_cast<std::size_t>(s)],
-                count = source.starts[static_cast<std::size_t>(s + 1)] - first;
-    if (count == 0) refuse(concat("source sequence ", s, " has no tokens"));
-    for (Index c = 0; c < copies; ++c) {
-      std::memcpy(d.memory.as<std::byte>() + d.memory_starts.back() * row,
-                  encoded.as<std::byte>() + first * row, static_cast<std::size_t>(count * row));
-      d.memory_starts.push_back(d.memory_starts.back() + count);
-    }
+    if (source.starts[static_cast<std::size_t>(s)] == source.starts[static_cast<std::size_t>(s + 1)])
+      refuse(concat("source sequence ", s, " has no tokens"));
   }
-  return d;
+  if (!d.caches.self.empty() && d.caches.self.front().items() >= source.sequences()) {
+    d.keep(source.sequences());
+    for (auto* caches : {&d.caches.self, &d.caches.cross})
+      for (KvCache& cache : *caches) cache.reset();
+  } else {
+    d.caches = {};  // before the new ones take memory
+    d.caches = decoder_.make_caches(ctx, source.sequences());
+    d.items = source.sequences();
+  }
+  d.memory = encode(ctx, source, options);
+  d.memory_starts = source.starts;
+}
+
+void Decoding::spread(Index copies) {
+  for (auto* list : {&caches.self, &caches.cross})
+    for (KvCache& cache : *list)
+      for (Index c = 1; c < copies; ++c)
+        for (Index i = 0; i < items; ++i) (void)cache.fork(i);
+  items *= copies;
+}
+
+void Decoding::copy(Index from, Index to) {
+  for (auto* list : {&caches.self, &caches.cross})
+    for (KvCache& cache : *list) cache.share_prefix(from, to, cache.length(from));
+}
+
+void Decoding::keep(Index count) {
+  for (auto* list : {&caches.self, &caches.cross})
+    for (KvCache& cache : *list) cache.keep_items(count);
+  items = count;
 }
 
 Tensor Transformer::next(Context& ctx, Decoding& decoding, const Tokens& tokens,

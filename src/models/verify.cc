@@ -48,7 +48,9 @@ class Verifier {
   }
 
   void model(const TransformerConfig& config, const WeightSource& weights, std::vector<std::string>* unused) {
-    const std::unique_ptr<Transformer> model = make_transformer(config, weights);
+    TransformerConfig shapes = config;
+    shapes.weights = nn::Weights::stored;  // its matrices take no memory
+    const std::unique_ptr<Transformer> model = make_transformer(shapes, weights);
     ParameterPlan plan = plan_parameters(weights, *model);
     found(fmt::format("a model of {} parameters in {} tensors", static_cast<std::int64_t>(weights.elements()),
                       weights.tensors().size()));

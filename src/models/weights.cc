@@ -8,6 +8,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/json.h"
+#include "models/int8_rows.h"
 
 namespace headlight::models {
 namespace {
@@ -110,6 +111,10 @@ std::span<const std::byte> SafetensorsWeights::bytes(std::string_view name) cons
   return found.file->bytes(*found.entry);
 }
 
+std::shared_ptr<const void> SafetensorsWeights::owner(std::string_view name) const {
+  return place(name).file->owner();
+}
+
 void SafetensorsWeights::read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const {
   const Place found = place(name);
   found.file->read(*found.entry, offset, to);
@@ -117,6 +122,8 @@ void SafetensorsWeights::read(std::string_view name, std::uint64_t offset, std::
 
 void SafetensorsWeights::load(std::string_view name, TensorView to) const {
   const Place found = place(name);
+  if (is_float(to.dtype()) && is_int8_matrix(*found.entry))
+    return load_int8_matrix(*this, stored(*found.entry), to);
   found.file->load(*found.entry, to);
 }
 
@@ -135,6 +142,8 @@ std::optional<StoredTensor> GgufWeights::find(std::string_view name) const {
 std::span<const std::byte> GgufWeights::bytes(std::string_view name) const {
   return file_.bytes(*file_.find_tensor(name));
 }
+
+std::shared_ptr<const void> GgufWeights::owner(std::string_view /*name*/) const { return file_.owner(); }
 
 void GgufWeights::read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const {
   file_.read(*file_.find_tensor(name), offset, to);

@@ -36,9 +36,11 @@ class WeightSource {
   // As they are in the file: mapped, not copied, of any alignment; for as long as this object lives. The
   // tensor must be there.
   [[nodiscard]] virtual std::span<const std::byte> bytes(std::string_view name) const = 0;
+  // What keeps those bytes where they are, for whoever outlives this object.
+  [[nodiscard]] virtual std::shared_ptr<const void> owner(std::string_view name) const = 0;
   // Some of them, copied.
   virtual void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const = 0;
-  // As floats, into memory of as many elements. Throws Error{input} for types that have none.
+  // As floats, into memory of as many elements; a matrix of I8 with its factors (int8_rows.h). Throws Error{input} for types that have none.
   virtual void load(std::string_view name, TensorView to) const = 0;
 
   [[nodiscard]] double elements() const;  // of all tensors
@@ -55,17 +57,18 @@ class SafetensorsWeights : public WeightSource {
   [[nodiscard]] std::vector<StoredTensor> tensors() const override;
   [[nodiscard]] std::optional<StoredTensor> find(std::string_view name) const override;
   [[nodiscard]] std::span<const std::byte> bytes(std::string_view name) const override;
+  [[nodiscard]] std::shared_ptr<const void> owner(std::string_view name) const override;
   void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const override;
   void load(std::string_view name, TensorView to) const override;
 
-  [[nodiscard]] std::span<const io::Safetensors> files() const { return files_; }
-  [[nodiscard]] std::span<const std::string> notices() const { return notices_; }
-
- private:
   struct Place {
     const io::Safetensors* file = nullptr;
     const io::SafetensorsEntry* entry = nullptr;
   };
+  [[nodiscard]] std::span<const io::Safetensors> files() const { return files_; }
+  [[nodiscard]] std::span<const std::string> notices() const { return notices_; }
+
+ private:
   [[nodiscard]] Place place(std::string_view name) const;
   void open_shards(const io::Folder& folder);
 
@@ -82,6 +85,7 @@ class GgufWeights : public WeightSource {
   [[nodiscard]] std::vector<StoredTensor> tensors() const override;
   [[nodiscard]] std::optional<StoredTensor> find(std::string_view name) const override;
   [[nodiscard]] std::span<const std::byte> bytes(std::string_view name) const override;
+  [[nodiscard]] std::shared_ptr<const void> owner(std::string_view name) const override;
   void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const override;
   void load(std::string_view name, TensorView to) const override;
 

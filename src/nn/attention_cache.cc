@@ -53,7 +53,8 @@ KvCache MultiHeadAttention::make_cache(const Context& ctx, Index items, KvType t
   return KvCache(ctx, options);
 }
 
-void MultiHeadAttention::decode(Context& ctx, const Heads& h, const AttentionCall& call, Saved& s) const {
+void MultiHeadAttention::decode(Context& ctx, ConstTensorView x, const Heads& h, const AttentionCall& call,
+                                Saved& s) const {
   KvCache& cache = *call.cache;
   const Index items = static_cast<Index>(call.starts.size()) - 1, tokens = h.q.dim(0);
   if (h.q.dtype() != DType::f32) refuse("the model is f64, a cache computes in f32");
@@ -62,7 +63,7 @@ void MultiHeadAttention::decode(Context& ctx, const Heads& h, const AttentionCal
   bool fresh = true;
   for (Index i = 0; i < items; ++i) fresh = fresh && cache.length(i) == 0;
   if (fresh) {
-    attend(ctx, h, call, s);
+    attend(ctx, x, h, call, s);
     append_sequences(cache, h.k, h.v, config_.cross ? call.memory_starts : call.starts);
     return;
   }
@@ -82,7 +83,7 @@ void MultiHeadAttention::decode(Context& ctx, const Heads& h, const AttentionCal
   seen.q_starts = call.starts;
   seen.k_starts = all.starts;
   call.observer->on_attention(
-      {ctx, config_.layer, config_.part, packed_heads(h.q), all.k, all.v, s.lse, seen});
+      {ctx, config_.layer, config_.part, packed_heads(h.q), all.k, all.v, s.lse, seen, x, {}, call.stream});
 }
 
 }  // namespace headlight::nn

@@ -19,6 +19,13 @@ void join(Context& ctx, const Dropout& dropout, const ConstTensorView& stream, T
   return norm.forward_sum(ctx, stream, branch, branch, saved);
 }
 
+// Observers see what a layer's norm read, too.
+AttentionCall with_stream(const AttentionCall& call, const ConstTensorView& stream) {
+  AttentionCall seen = call;
+  seen.stream = stream;
+  return seen;
+}
+
 }  // namespace
 
 Block::Block(const std::string& name, const BlockConfig& config, DType dtype) : config_(config) {
@@ -56,7 +63,7 @@ Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& c
   const bool both = config_.norm_place == NormPlace::both;
   ConstTensorView stream = x;
   s.attention_step.normed = attention_norm.forward(ctx, x, &s.attention_step.norm);
-  Tensor branch = attention.forward(ctx, s.attention_step.normed, call.self, &s.attention);
+  Tensor branch = attention.forward(ctx, s.attention_step.normed, with_stream(call.self, x), &s.attention);
   const auto post = [&](const Norm& norm, StepSaved& step) {
     step.branch = std::move(branch);
     branch = norm.forward(ctx, step.branch, &step.post_norm);
@@ -68,7 +75,7 @@ Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& c
   s.attention_step.sum = std::move(branch);
   stream = s.attention_step.sum;
   if (config_.cross) {
-    branch = cross.forward(ctx, s.cross_step.normed, call.cross, &s.cross);
+    branch = cross.forward(ctx, s.cross_step.normed, with_stream(call.cross, stream), &s.cross);
     s.feed_forward_step.normed = join(ctx, step_dropout(config_, call, StepPlace::cross), stream, branch,
                                       feed_forward_norm, &s.feed_forward_step.norm);
     s.cross_step.sum = std::move(branch);
@@ -104,7 +111,7 @@ Tensor Block::forward_parallel(Context& ctx, ConstTensorView x, const BlockCall&
   if (!feed_forward_norm.empty())
     s.feed_forward_step.normed = feed_forward_norm.forward(ctx, x, &s.feed_forward_step.norm);
   const Tensor& input = feed_forward_norm.empty() ? s.attention_step.normed : s.feed_forward_step.normed;
-  Tensor branch = attention.forward(ctx, s.attention_step.normed, call.self, &s.attention);
+  Tensor branch = attention.forward(ctx, s.attention_step.normed, with_stream(call.self, x), &s.attention);
   join(ctx, step_dropout(config_, call, StepPlace::attention), x, branch);
   Tensor y = feed_forward.forward(ctx, input, &s.feed_forward);
   join(ctx, step_dropout(config_, call, StepPlace::feed_forward), branch, y);

@@ -7,6 +7,7 @@
 #include "headlight/attention.h"
 #include "headlight/error.h"
 #include "kernels/gemm.h"
+#include "nn/cuts.h"
 
 namespace headlight::nn {
 namespace {
@@ -61,19 +62,6 @@ struct Job {
            !first});
     }
   }
-};
-
-Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
-
-// Cuts an axis into parts of whole strips (or panels) that differ by one of them at most.
-struct Cuts {
-  Index size, unit, units, parts;
-  Cuts(Index n, Index whole, Index wanted)
-      : size(n), unit(whole), units((n + whole - 1) / whole), parts(std::min(units, wanted)) {}
-  [[nodiscard]] Range part(Index number) const {
-    return {number * units / parts * unit, std::min(size, (number + 1) * units / parts * unit)};
-  }
-  [[nodiscard]] Index largest() const { return (units + parts - 1) / parts * unit; }
 };
 
 // Tasks of rows × columns: as many for every thread. No choice here changes a bit of the result.

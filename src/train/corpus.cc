@@ -126,6 +126,12 @@ void DataReader::read_columns(const std::string& path, bool swap,
   }
 }
 
+std::vector<std::pair<std::string, std::string>> DataReader::read_pairs(const std::string& path) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  read_columns(path, false, pairs);
+  return pairs;
+}
+
 void DataReader::read_line_by_line(const std::string& source, const std::string& target, bool swap,
                                    std::vector<std::pair<std::string, std::string>>& pairs) {
   const std::string first = read(source), second = read(target);

@@ -25,6 +25,8 @@ class DataReader {
  public:
   [[nodiscard]] CorpusText read_texts(const DataRecipe& recipe);
   [[nodiscard]] PairText read_pairs(const DataRecipe& recipe);
+  // One file of pairs with a tab between; further columns are passed over.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_pairs(const std::string& path);
   [[nodiscard]] const std::vector<DataFile>& files() const noexcept { return files_; }
 
  private:

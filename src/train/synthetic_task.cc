@@ -14,8 +14,7 @@ namespace {
 
 // Ids: 0 begins and 1 ends a list, 2 separates; symbols follow.
 constexpr std::int32_t kBegin = 0, kEnd = 1, kSeparator = 2, kFirst = 3;
-constexpr Index kNoise = 16;     // recall: different tokens between question and answer
-constexpr Index kQuestions = 4;  // recall: for each pair, on average
+constexpr std::int32_t kNoise = 16;  // recall: different tokens between a fact and the question
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorKind::usage, "data.synthetic", "data: " + what);
@@ -74,11 +73,7 @@ void SyntheticTask::fill(Dice& dice, Index rows, Use use, models::Batch& batch) 
     switch (config_.kind) {
       case SyntheticKind::copy:
       case SyntheticKind::reverse: add_list(dice, batch); break;
-      case SyntheticKind::recall: {
-        const double share = use == Use::training ? std::pow(dice.uniform(), 3) : 1;
-        add_recall(dice, static_cast<Index>(share * static_cast<double>(config_.length)), batch);
-        break;
-      }
+      case SyntheticKind::recall: add_recall(dice, use, batch); break;
       case SyntheticKind::induction: add_induction(dice, batch); break;
     }
   }
@@ -105,32 +100,30 @@ void SyntheticTask::add_list(Dice& dice, models::Batch& batch) const {
   batch.targets.push_back(kEnd);
 }
 
-// All pairs, the noise, then questions: keys in any order, whose values alone are asked for. Between a value and a
-// question about it lie at least as many tokens as there is noise. Short distances among the training data show
-// what is asked for; long ones alone teach it as well, but much later.
-void SyntheticTask::add_recall(Dice& dice, Index noise, models::Batch& batch) const {
-  const auto key = [](std::int32_t i) { return kFirst + i; };
-  const auto value = [this](std::int32_t i) {
-    return kFirst + static_cast<std::int32_t>(config_.symbols) + i;
-  };
-  const auto first_noise = static_cast<std::int32_t>(kFirst + 2 * config_.symbols);
+// Facts, the noise, then a question for every fact, in any order. A fact is one token, a key with its value; a
+// question is a key; its answer is the value. Training has less noise as well: what to look for is then learnt early.
+void SyntheticTask::add_recall(Dice& dice, Use use, models::Batch& batch) const {
+  const auto symbols = static_cast<std::int32_t>(config_.symbols);
+  const std::int32_t answer = kFirst, question = answer + symbols, noise = question + symbols,
+                     fact = noise + kNoise;
+  const double share = use == Use::training ? std::pow(dice.uniform(), 3) : 1;
+  const auto distance = static_cast<Index>(share * static_cast<double>(config_.length));
   const std::vector<std::int32_t> keys = choose(dice, config_.symbols, config_.pairs);
   std::vector<std::int32_t> values(keys.size());
-  for (std::int32_t& v : values) v = static_cast<std::int32_t>(dice.below(config_.symbols));
   const auto put = [&](std::int32_t id, std::int32_t target) {
     batch.input.ids.push_back(id);
     batch.targets.push_back(target);
   };
   put(kBegin, models::kIgnored);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    put(key(keys[i]), models::kIgnored);
-    put(value(values[i]), models::kIgnored);
+    values[i] = static_cast<std::int32_t>(dice.below(config_.symbols));
+    put(fact + keys[i] * symbols + values[i], models::kIgnored);
   }
-  for (Index i = 0; i < noise; ++i)
-    put(first_noise + static_cast<std::int32_t>(dice.below(kNoise)), models::kIgnored);
-  for (Index i = 0; i < kQuestions * config_.pairs; ++i) {
-    const auto which = static_cast<std::size_t>(dice.below(config_.pairs));
-    put(key(keys[which]), value(values[which]));
+  for (Index i = 0; i < distance; ++i)
+    put(noise + static_cast<std::int32_t>(dice.below(kNoise)), models::kIgnored);
+  for (const std::int32_t which : choose(dice, config_.pairs, config_.pairs)) {
+    const auto i = static_cast<std::size_t>(which);
+    put(question + keys[i], answer + values[i]);
   }
   batch.input.starts.push_back(batch.input.size());
 }
@@ -151,7 +144,8 @@ void SyntheticTask::add_induction(Dice& dice, models::Batch& batch) const {
 }
 
 Index SyntheticTask::vocabulary() const {
-  return kFirst + (config_.kind == SyntheticKind::recall ? 2 * config_.symbols + kNoise : config_.symbols);
+  return kFirst + (config_.kind == SyntheticKind::recall ? config_.symbols * (config_.symbols + 2) + kNoise
+                                                         : config_.symbols);
 }
 
 Index SyntheticTask::longest_source() const { return config_.with_source ? config_.length + 1 : 0; }
@@ -160,7 +154,7 @@ Index SyntheticTask::longest_input() const {
   switch (config_.kind) {
     case SyntheticKind::copy:
     case SyntheticKind::reverse: return config_.with_source ? config_.length + 1 : 2 * config_.length + 2;
-    case SyntheticKind::recall: return 1 + (2 + kQuestions) * config_.pairs + config_.length;
+    case SyntheticKind::recall: return 1 + 2 * config_.pairs + config_.length;
     case SyntheticKind::induction: return config_.length;
   }
   return 0;

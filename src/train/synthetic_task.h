@@ -49,7 +49,7 @@ class SyntheticTask : public Task {
   enum class Use { training, evaluation };
   void fill(class Dice& dice, Index rows, Use use, models::Batch& batch) const;
   void add_list(Dice& dice, models::Batch& batch) const;
-  void add_recall(Dice& dice, Index noise, models::Batch& batch) const;
+  void add_recall(Dice& dice, Use use, models::Batch& batch) const;
   void add_induction(Dice& dice, models::Batch& batch) const;
 
   SyntheticConfig config_;

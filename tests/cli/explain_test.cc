@@ -1,9 +1,11 @@
 // headlight explain: the published numbers of "Your journey starts with one step" come out of the
 // program, and a sentence of one's own is read strictly. Six-digit values are independent of this
 // project; four-digit ones are printed in the notebooks that the example comes from.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -284,6 +286,56 @@ TEST_F(ExplainInput, IsReadStrictly) {
     EXPECT_THAT(done.first_error_line(), HasSubstr(c.says)) << c.json.substr(0, 80);
     EXPECT_EQ(done.out, "");
   }
+}
+
+// What was typed at the question; nothing else is on standard input.
+Finished predict(std::vector<std::string> arguments, const std::string& answer) {
+  const TempFolder folder;
+  std::ofstream(folder.path("answer")) << answer;
+  arguments.insert(arguments.begin(), {"explain", "--predict"});
+  Launch launch{.arguments = std::move(arguments)};
+  const std::string path = folder.path("answer");
+  launch.in_child = [path] { ::dup2(::open(path.c_str(), O_RDONLY), STDIN_FILENO); };
+  return run_program(launch);
+}
+
+TEST(ExplainPredict, AsksBeforeTheScoresAndReveals) {
+  const Finished right = predict({}, "journey\n");
+  EXPECT_EQ(right.code, 0) << right.err;
+  const std::size_t question = right.out.find("Guess: which word will \"journey\" give the largest weight?");
+  ASSERT_NE(question, std::string::npos);
+  EXPECT_THAT(right.out.substr(0, question), Not(HasSubstr("0.2379")));
+  EXPECT_THAT(right.out.substr(0, question), HasSubstr("Embeddings"));
+  EXPECT_THAT(right.out,
+              HasSubstr("Right: \"journey\", with a weight of 0.2379. A word often matches itself"));
+  EXPECT_THAT(right.out.substr(question), HasSubstr("Scores"));
+  EXPECT_THAT(predict({}, "2").out, HasSubstr("Right: \"journey\""));
+  EXPECT_THAT(predict({}, "starts").out,
+              HasSubstr("Not this time: \"starts\" gets 0.2333. It is \"journey\""));
+  EXPECT_THAT(predict({}, "").out, HasSubstr("No guess. It is \"journey\""));
+  EXPECT_THAT(predict({}, "cat").out, HasSubstr("\"cat\" is none of these."));
+  EXPECT_THAT(predict({"--causal", "--query", "starts"}, "6").out, HasSubstr("\"6\" is none of these."));
+  EXPECT_THAT(predict({"--heads", "2", "--seed", "789"}, "1").out, HasSubstr("in head 1?"));
+  EXPECT_EQ(run_program({"explain", "--predict", "--json"}).code, 2);
+}
+
+TEST(ExplainSaved, IsChangedAndReadBack) {
+  const TempFolder folder;
+  const std::string path = folder.path("mine.json");
+  EXPECT_EQ(run_program({"explain", "--save-input", path}).code, 0);
+  EXPECT_EQ(run_program({"explain", "--save-input", path}).code, 4);  // never over what is there
+  const auto weights = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"explain", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const std::string json = run_program(arguments).out;
+    return json.substr(json.find("\"weights\""), 400);
+  };
+  EXPECT_EQ(weights({"--input", path}), weights({}));
+  std::ifstream in(path);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  text.replace(text.find("0.43"), 4, "0.99");
+  std::ofstream(path) << text;
+  EXPECT_NE(weights({"--input", path}), weights({}));
 }
 
 }  // namespace

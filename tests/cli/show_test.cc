@@ -44,6 +44,10 @@ class Show : public ::testing::Test {
   Finished show(std::vector<std::string> arguments, const std::string& input = "",
                 std::vector<std::string> more = {}) const {
     arguments.insert(arguments.begin(), "show");
+    if (std::find(arguments.begin(), arguments.end(), "--model") == arguments.end()) {
+      arguments.emplace_back("--model");  // most of these look at a decoder
+      arguments.emplace_back("en");
+    }
     Launch launch{.arguments = std::move(arguments)};
     launch.environment.push_back("HEADLIGHT_MODELS=" + models_->root().string());
     for (std::string& line : more) launch.environment.push_back(std::move(line));
@@ -305,7 +309,7 @@ TEST_F(Show, LongTextsInLittleMemory) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's memory is its own";
   const std::string folder = folder_.path("long");
   std::filesystem::create_directory(folder);
-  write_small_model(folder, SmallKind::decoder, 5000);
+  write_small_model(folder, SmallKind::decoder, {.context = 5000});
   std::string text;
   for (int i = 0; i < 4498; ++i) text += i % 3 == 0 ? "cat " : "sat ";
   Launch launch{
@@ -322,6 +326,37 @@ TEST_F(Show, LongTextsInLittleMemory) {
   const Finished row =
       run_program({"show", text, "--model", folder, "--head", "1.1", "--query", "@4000", "--top", "3"});
   EXPECT_THAT(row.out, HasSubstr(" others"));
+}
+
+// A part of a long text has every weight of it, and is the same part of the whole.
+TEST_F(Show, ExactTilesOfLongTexts) {
+  const std::string folder = folder_.path("tiles");
+  std::filesystem::create_directory(folder);
+  write_small_model(folder, SmallKind::decoder, 1300);
+  std::string text;
+  for (int i = 0; i < 1200; ++i) text += i % 3 == 0 ? "cat " : "sat ";
+  const Finished tile =
+      show({text, "--model", folder, "--head", "1.1", "--from", "1100:1103", "--to", "0:4"});
+  EXPECT_EQ(tile.code, 0) << tile.err;
+  const Finished row = show({text, "--model", folder, "--head", "1.1", "--query", "@1101", "--json", "-"});
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  ASSERT_EQ(parser.parse(row.out).get(root), simdjson::SUCCESS);
+  std::istringstream lines(tile.out);
+  std::string line, label;
+  for (int i = 0; i < 3; ++i) std::getline(lines, line);  // labels, token 1100, token 1101
+  std::istringstream numbers(line);
+  numbers >> label;
+  for (std::size_t j = 0; j < 4; ++j) {
+    double shown = -1;
+    numbers >> shown;
+    EXPECT_NEAR(shown, double(root["maps"].at(0)["weights"].at(0).at(j)), 5.1e-5);
+  }
+  EXPECT_THAT(show({text, "--model", folder, "--head", "1.1", "--from", "1100:1110", "--color", "ascii"}).out,
+              HasSubstr("layer 1, head 1, from 1100:1110"));
+  refused({"the cat", "--from", "3:9"}, 2, "--from 3:9: there are tokens 0 to 3");
+  refused({"the cat", "--to", "3:1"}, 2, "--to: \"3:1\" is not FIRST:END");
+  refused({"the cat", "--to", "0:2", "--words"}, 2, "--from and --to show a part as it is");
 }
 
 TEST_F(Show, FoldersThatAreNoModels) {

@@ -11,3 +11,11 @@ add_test(NAME docs.links COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/
 add_test(NAME docs.color_tables COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make_color_tables --check)
 add_test(NAME docs.picture COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make_readme_picture --check)
 set_tests_properties(docs.included_code docs.links docs.picture docs.color_tables PROPERTIES LABELS docs)
+
+# The ladder of docs/learn: every page's command prints what the page says. docs/seeds.md is what the program prints.
+file(GLOB rungs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/learn/[0-9]*.md)
+add_test(NAME docs.learn COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/check_output.py
+  --program $<TARGET_FILE:headlight_program> --documents ${rungs})
+add_test(NAME docs.seeds COMMAND /bin/sh -c
+  "'$<TARGET_FILE:headlight_program>' lab seeds --markdown | diff - '${PROJECT_SOURCE_DIR}/docs/seeds.md'")
+set_tests_properties(docs.learn docs.seeds PROPERTIES LABELS docs)

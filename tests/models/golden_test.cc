@@ -140,7 +140,7 @@ TEST_P(GoldenSpelling, OlderConfig) {
 
 TEST_P(GoldenGradients, LossAndGradients) {
   const Golden golden(folder_);
-  const LoadedTransformer loaded = load_transformer(folder_.string());
+  const LoadedTransformer loaded = load_transformer(folder_.string(), DType::f32, nn::Weights::own);
   Context ctx({.threads = 2});
   const Batch batch = golden_batch(golden, loaded.model->config());
   Index counted = 0;

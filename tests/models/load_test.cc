@@ -66,7 +66,7 @@ TEST(Load, EncodersWithoutTheirHead) {
   const auto shared = headlight::testing::shared_data();
   if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
   const std::filesystem::path from = *shared / "golden/bert";
-  const LoadedTransformer whole = load_transformer(from.string());
+  const LoadedTransformer whole = load_transformer(from.string(), DType::f32, nn::Weights::own);
   const headlight::testing::TempFolder temp;
   std::filesystem::copy(from / "config.json", temp.path("config.json"));
   std::vector<io::NamedTensor> tensors;

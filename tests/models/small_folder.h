@@ -47,7 +47,9 @@ struct SmallFolder {
     write_text("model.safetensors.index.json", index.empty() ? "{\"weight_map\": {" + map + "}}" : index);
   }
   [[nodiscard]] std::string path() const { return temp.root().string(); }
-  [[nodiscard]] LoadedTransformer load() const { return load_transformer(temp.root().string()); }
+  [[nodiscard]] LoadedTransformer load() const {
+    return load_transformer(temp.root().string(), DType::f32, nn::Weights::own);
+  }
   void expect_same(const LoadedTransformer& loaded) {
     const Parameters mine = model.parameters(), theirs = loaded.model->parameters();
     ASSERT_EQ(mine.size(), theirs.size());

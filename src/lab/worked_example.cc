@@ -1,11 +1,11 @@
-#include "cli/worked_example.h"
+#include "lab/worked_example.h"
 
 #include <cmath>
 #include <random>
 
 #include "headlight/attention.h"
 
-namespace headlight::cli {
+namespace headlight::lab {
 namespace {
 
 Tensor matrix(Index rows, Index cols) { return Tensor({rows, cols}, DType::f64); }
@@ -195,4 +195,4 @@ Trace trace(const Sentence& sentence, const Recipe& recipe) {
   return t;
 }
 
-}  // namespace headlight::cli
+}  // namespace headlight::lab

@@ -8,7 +8,7 @@
 
 #include "headlight/tensor.h"
 
-namespace headlight::cli {
+namespace headlight::lab {
 
 struct Sentence {
   std::vector<std::string> words;
@@ -50,4 +50,4 @@ struct Trace {
 
 [[nodiscard]] Trace trace(const Sentence& sentence, const Recipe& recipe);
 
-}  // namespace headlight::cli
+}  // namespace headlight::lab

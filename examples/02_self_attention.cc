@@ -1,0 +1,51 @@
+// Self-attention as a module, the way the tutorials write it: layers for queries, keys and values with their biases, and
+// the weights on request. Two sentences of ten tokens, each token a vector of 64 numbers.
+#include <cstdio>
+#include <random>
+
+#include "headlight/nn.h"
+
+using headlight::Index;
+
+int main() {
+  constexpr Index kSentences = 2, kTokens = 10, kWidth = 64;
+  headlight::nn::SelfAttention attention(kWidth, kWidth, true);
+
+  // Parameters as layers usually start: uniform in ±1/√inputs. A trainer would go on from here.
+  std::mt19937 random(123);
+  std::uniform_real_distribution<double> start(-1.0 / 8, 1.0 / 8);
+  headlight::Parameters parameters;
+  attention.collect(parameters);
+  for (headlight::Parameter* parameter : parameters) {
+    auto* numbers = parameter->value.as<float>();
+    for (Index i = 0; i < parameter->value.shape().elements(); ++i)
+      numbers[i] = static_cast<float>(start(random));
+  }
+
+  headlight::Tensor x({kSentences, kTokens, kWidth}), out({kSentences, kTokens, kWidth});
+  headlight::Tensor all_weights({kSentences, kTokens, kTokens});
+  std::normal_distribution<double> word;
+  for (Index i = 0; i < x.shape().elements(); ++i) x.as<float>()[i] = static_cast<float>(word(random));
+
+  // Sentences do not look at each other: each is a call of its own.
+  headlight::Context& ctx = headlight::default_context();
+  for (Index s = 0; s < kSentences; ++s) {
+    const headlight::ConstTensorView sentence(x.as<float>() + s * kTokens * kWidth, {kTokens, kWidth});
+    headlight::Tensor weights;
+    const headlight::Tensor result = attention.forward(ctx, sentence, nullptr, &weights);
+    for (Index i = 0; i < kTokens; ++i) {
+      for (Index d = 0; d < kWidth; ++d) out.view().set(s, i, d, result.at(i, d));
+      for (Index j = 0; j < kTokens; ++j) all_weights.view().set(s, i, j, weights.at(i, j));
+    }
+  }
+
+  const auto print_shape = [](const char* name, const headlight::Tensor& t) {
+    std::printf("%s (%d, %d, %d)\n", name, static_cast<int>(t.dim(0)), static_cast<int>(t.dim(1)),
+                static_cast<int>(t.dim(2)));
+  };
+  print_shape("output ", out);
+  print_shape("weights", all_weights);
+  double sum = 0;
+  for (Index j = 0; j < kTokens; ++j) sum += all_weights.at(Index{1}, Index{3}, j);
+  std::printf("a row of weights sums to %.4f\n", sum);
+}

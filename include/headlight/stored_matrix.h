@@ -1,0 +1,63 @@
+// A matrix in the precision in which a file stores it. Inference reads it where it is: in the mapped file, or
+// in memory of its own. Rows lie end to end; nothing is aligned beyond its elements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "headlight/tensor.h"
+
+namespace headlight {
+
+// q8_0: blocks of 32 columns, each an f16 factor and 32 signed bytes.
+// int8: signed bytes, with one f32 factor per row beside them.
+enum class StoredType : std::uint8_t { f32, f16, bf16, q8_0, int8 };
+inline constexpr Index kQ8Columns = 32, kQ8Bytes = 34;  // of q8_0
+
+[[nodiscard]] std::string_view name_of(StoredType type) noexcept;  // "q8_0"
+// Bytes of one row, without the factor of an int8 row. A row of q8_0 has whole blocks.
+[[nodiscard]] Index row_bytes(StoredType type, Index columns) noexcept;
+
+class StoredMatrix {
+ public:
+  StoredMatrix() = default;
+  // A matrix that is still to be given: it has a shape and no data.
+  StoredMatrix(Index rows, Index columns) : rows_(rows), columns_(columns) {}
+
+  struct Data {
+    std::span<const std::byte> bytes;
+    std::span<const float> scales = {};           // of int8: one per row
+    std::shared_ptr<const void> owner = nullptr;  // keeps both alive
+  };
+  // Throws Error{input} when the sizes do not fit, or when the data is not aligned to its elements.
+  StoredMatrix(StoredType type, Index rows, Index columns, Data data);
+  // A matrix of f32 rounded to `type`, in memory of its own.
+  [[nodiscard]] static StoredMatrix from(ConstTensorView matrix, StoredType type);
+
+  [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
+  [[nodiscard]] bool given() const noexcept { return data_ != nullptr; }
+  [[nodiscard]] StoredType type() const noexcept { return type_; }
+  [[nodiscard]] Index rows() const noexcept { return rows_; }
+  [[nodiscard]] Index columns() const noexcept { return columns_; }
+  [[nodiscard]] Shape shape() const { return empty() ? Shape{} : Shape{rows_, columns_}; }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] const float* scales() const noexcept { return scales_; }
+  [[nodiscard]] std::size_t bytes() const noexcept;  // factors included
+  [[nodiscard]] double at(Index row, Index column) const;
+
+ private:
+  StoredType type_ = StoredType::f32;
+  Index rows_ = 0, columns_ = 0;
+  const std::byte* data_ = nullptr;
+  const float* scales_ = nullptr;
+  std::shared_ptr<const void> owner_;
+};
+
+// The bytes of a row of finite floats, and its factor: the largest magnitude becomes 127, every other
+// element the nearest whole number. Of zeros the factor is 0.
+[[nodiscard]] float to_int8(std::span<const float> row, std::span<std::int8_t> numbers);
+
+}  // namespace headlight

@@ -1,0 +1,55 @@
+// Products with a matrix that is read as it is stored: f32, f16, bf16, q8_0 or int8 (headlight/stored_matrix.h).
+//
+// A few rows of x read the matrix once, at the speed of memory: multiply_few(). Many rows go through the packed
+// product of gemm.h: pack_*() writes its right side in f32, converted on the way.
+//
+// Legend.  x [rows, depth]   w [columns, depth], or [depth, columns] for *_in_out   y [rows, columns]
+#pragma once
+
+#include "headlight/context.h"
+#include "headlight/stored_matrix.h"
+
+namespace headlight::kernels {
+
+// Rows of a stored matrix, from any of them on.
+struct StoredRows {
+  StoredType type = StoredType::f32;
+  const std::byte* data = nullptr;
+  Index step = 0;  // from row to row, in bytes
+  const float* scales = nullptr;
+  [[nodiscard]] StoredRows from(Index row) const {
+    return {type, data + row * step, step, scales == nullptr ? nullptr : scales + row};
+  }
+};
+
+inline constexpr int kFewRows = 8;
+// Steps of depth between two visits of y, in packed products and in multiply_few_in_out().
+inline constexpr Index kStoredDepth = 384;
+
+struct FewRows {
+  StoredRows w;
+  Index columns = 0, depth = 0;
+  int rows = 0;  // 1 … kFewRows
+  const float* x = nullptr;
+  Index x_stride = 0;
+  float* y = nullptr;
+  Index y_stride = 0;
+  const float* bias = nullptr;  // [columns] or null
+};
+
+struct StoredKernels {
+  // y = x·wᵀ + bias with w [columns, depth]. Every element is a sum of partial sums, one per lane, whose
+  // order depends on the depth and the SIMD target alone: not on rows, columns or neighbours.
+  void (*multiply_few)(const FewRows& job);
+  // y = x·w + bias with w [depth, columns], of which the job sees `columns` from column `first` on. The bits
+  // are those of the packed product. `sums` has room for rows × (columns, rounded up to 16).
+  void (*multiply_few_in_out)(const FewRows& job, Index first, float* sums);
+  // Elements [first, first + n) of the first row, as floats; first is a multiple of 32.
+  void (*widen)(const StoredRows& w, Index first, int n, float* to);
+  // Panels of gemm.h: `columns` of them, `depth` steps from step `k` on (a multiple of 32).
+  void (*pack)(const StoredRows& w, Index k, int columns, int depth, float* panels);
+  void (*pack_in_out)(const StoredRows& w, Index first, int columns, int depth, float* panels);
+};
+[[nodiscard]] const StoredKernels& stored_kernels_for(SimdTarget target);
+
+}  // namespace headlight::kernels

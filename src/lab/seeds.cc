@@ -1,0 +1,129 @@
+#include "lab/seeds.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "core/concat.h"
+#include "draw/text.h"
+#include "headlight/error.h"
+#include "io/json.h"
+#include "lab/experiment.h"
+
+namespace headlight::lab {
+namespace {
+
+struct Judged {
+  const SeedRow& row;
+  Found found;
+};
+
+Judged judged(const SeedRow& row) {
+  if (row.check != nullptr) return {row, row.check()};
+  if (row.verdict == Verdict::later) return {row, {true, "needs an experiment that is not here yet"}};
+  if (row.verdict == Verdict::illustrative)
+    return {row, {true, "a picture; what a model does, it shows itself"}};
+  return {row, {true, row.command.starts_with("docs/") ? "words, not numbers" : "to be seen"}};
+}
+
+// As a person types it.
+std::string command_of(const SeedRow& row) {
+  if (row.command.empty() || row.command.starts_with("docs/")) return std::string(row.command);
+  return concat("headlight ", row.command);
+}
+
+std::string row_text(const Judged& j, const LabOptions& options) {
+  std::string out =
+      fmt::format("{:>3}  {:<13}{}\n", j.row.number, j.found.right ? name_of(j.row.verdict) : "FAILS",
+                  draw::wrapped(j.row.claim, options.width - 2, 18));
+  return out + fmt::format("{:18}{}\n", "", draw::wrapped(j.found.text, options.width - 2, 18));
+}
+
+std::string full_text(const Judged& j, const LabOptions& options) {
+  std::string out = row_text(j, options);
+  const auto part = [&](std::string_view label, std::string_view text) {
+    if (!text.empty())
+      out += fmt::format("     {:<13}{}\n", label, draw::wrapped(text, options.width - 2, 18));
+  };
+  part("tutorial", j.row.where);
+  part("see", command_of(j.row));
+  part("there", j.row.line);
+  part("test", j.row.test);
+  return out;
+}
+
+std::string row_json(const Judged& j) {
+  const auto text = [](std::string_view s) { return io::json_quoted(std::string(s)); };
+  return fmt::format(
+      "{{\"row\": {}, \"where\": {}, \"claim\": {}, \"verdict\": {}, \"right\": {}, \"found\": {}, "
+      "\"command\": {}, "
+      "\"line\": {}, \"test\": {}}}",
+      j.row.number, text(j.row.where), text(j.row.claim), text(name_of(j.row.verdict)), j.found.right,
+      text(j.found.text), text(j.row.command), text(j.row.line), text(j.row.test));
+}
+
+std::string markdown(const std::vector<Judged>& rows) {
+  std::string out =
+      "# The tutorials, row by row\n\n"
+      "What five tutorials on attention claim, and what comes out. `headlight lab seeds` computes all of it, "
+      "`headlight lab\n"
+      "seeds --row 32` one row in full, `headlight lab errata` the numbers that do not come out. *holds*: "
+      "recomputed and right;\n"
+      "*illustrative*: a number made up for a picture; *corrected*: wrong, or true only with the words that "
+      "we add; *later*:\n"
+      "not computed here yet. A test compares this page with the program.\n\n"
+      "| # | tutorial | claim | verdict | what comes out | see | there | test "
+      "|\n|---:|---|---|---|---|---|---|---|\n";
+  for (const Judged& j : rows) {
+    const auto code = [](std::string_view text) {
+      return text.empty() ? std::string("–") : concat("`", text, "`");
+    };
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", j.row.number, j.row.where, j.row.claim,
+                       name_of(j.row.verdict), j.found.text, code(command_of(j.row)), code(j.row.line),
+                       code(j.row.test));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::holds: return "holds";
+    case Verdict::illustrative: return "illustrative";
+    case Verdict::corrected: return "corrected";
+    case Verdict::later: return "later";
+  }
+  return "?";
+}
+
+Outcome run_seeds(const LabOptions& options) {
+  const std::vector<SeedRow>& rows = seed_rows();
+  if (options.row && *options.row > static_cast<Index>(rows.size())) {
+    throw Error(ErrorKind::usage, "lab.row",
+                concat("--row ", *options.row, ": there are rows 1 to ", rows.size()));
+  }
+  Outcome out;
+  std::vector<Judged> all;
+  std::array<int, 4> counts{};
+  int failed = 0;
+  for (const SeedRow& row : rows) {
+    if (options.row && *options.row != row.number) continue;
+    all.push_back(judged(row));
+    const Judged& j = all.back();
+    out.text += options.row ? full_text(j, options) : row_text(j, options);
+    out.json += concat(out.json.empty() ? "[\n  " : ",\n  ", row_json(j));
+    ++counts[static_cast<std::size_t>(row.verdict)];
+    failed += j.found.right ? 0 : 1;
+  }
+  out.json += "\n]\n";
+  if (!options.row) {
+    out.text += fmt::format("\n{} rows: {} hold, {} illustrative, {} corrected, {} later; {} fail\n",
+                            rows.size(), counts[0], counts[1], counts[2], counts[3], failed);
+    out.markdown = markdown(all);
+  }
+  out.holds = failed == 0;
+  return out;
+}
+
+}  // namespace headlight::lab

@@ -1,0 +1,34 @@
+// The claims of five tutorials on attention, row by row, each with what shows it and what checks it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::lab {
+
+// holds: recomputed and right. illustrative: a number made up for a picture. corrected: wrong, or true only with the
+// words that we add. later: nobody has computed it here yet.
+enum class Verdict : std::uint8_t { holds, illustrative, corrected, later };
+[[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
+
+struct Found {
+  bool right = false;
+  std::string text;  // what came out, on a line
+};
+
+struct SeedRow {
+  int number;
+  std::string_view where;  // "1, why scale"
+  std::string_view claim;  // in our words
+  Verdict verdict;
+  std::string_view command;  // what shows it: arguments of headlight, or a page of the documents
+  std::string_view line;     // what to expect there
+  std::string_view test;     // what checks it
+  Found (*check)();          // null: the page of the documents is all there is to it
+};
+
+[[nodiscard]] const std::vector<SeedRow>& seed_rows();  // 1 … 57
+
+}  // namespace headlight::lab

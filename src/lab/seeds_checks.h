@@ -1,0 +1,45 @@
+// What the rows of `lab seeds` compute. Each returns whether the claim came out, and the numbers.
+#pragma once
+
+#include "lab/seeds.h"
+
+namespace headlight::lab::seeds {
+
+// Numbers of the tutorials (seeds_numbers.cc)
+Found cat_weights();        // 2
+Found dot_scale_softmax();  // 6
+Found not_linear();         // 7
+Found potter_weights();     // 8
+Found score_table();        // 13
+Found sat_weights();        // 14
+Found shades();             // 15
+Found one_hot();            // 16
+Found divided();            // 17
+Found scaled_softmax();     // 18
+Found slopes();             // 19, 25
+Found costs();              // 21
+Found base_sizes();         // 29
+Found equal_parameters();   // 30, 37
+Found illustrated();        // 31, 32
+Found simple_journey();     // 41, 42, 50
+Found trainable_journey();  // 11, 12, 44
+Found self_score();         // 51
+Found mixture();            // 53
+
+// Laws of the mechanism (seeds_laws.cc)
+Found any_distance();     // 1
+Found encoder_runs();     // 9, 27
+Found module_shapes();    // 22
+Found causal_mask();      // 23
+Found path_length();      // 20
+Found block_runs();       // 34
+Found rows_at_once();     // 35
+Found heads_apart();      // 36, 47
+Found positions();        // 39
+Found everyone_counts();  // 43
+Found no_future();        // 46
+Found self_and_cross();   // 49
+Found sums_to_one();      // 52
+Found gradients();        // 55
+
+}  // namespace headlight::lab::seeds

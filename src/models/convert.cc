@@ -1,0 +1,271 @@
+#include "models/convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "headlight/stored_matrix.h"
+#include "io/file.h"
+#include "io/folder_writer.h"
+#include "io/safetensors.h"
+#include "models/int8_rows.h"
+#include "models/weights.h"
+
+namespace headlight::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLeastSide = 16;  // smaller matrices are tables of positions or segments: nothing to gain
+constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;  // of a file that is copied
+
+// What people put beside weights and need to use the model.
+constexpr std::string_view kCompanions[] = {"config.json",
+                                            "generation_config.json",
+                                            "tokenizer.json",
+                                            "tokenizer_config.json",
+                                            "tokenizer.model",
+                                            "spiece.model",
+                                            "special_tokens_map.json",
+                                            "added_tokens.json",
+                                            "vocab.json",
+                                            "merges.txt",
+                                            "vocab.txt",
+                                            "source.spm",
+                                            "target.spm",
+                                            "README.md",
+                                            "LICENSE",
+                                            "LICENSE.txt",
+                                            "sentencepiece.bpe.model"};
+
+std::string_view file_type(StoredAs type) {
+  switch (type) {
+    case StoredAs::f16: return "F16";
+    case StoredAs::bf16: return "BF16";
+    case StoredAs::int8: return "I8";
+    case StoredAs::f32: break;
+  }
+  return "F32";
+}
+
+bool is_real(const io::SafetensorsEntry& entry) {
+  return entry.dtype == "F32" || entry.dtype == "F64" || entry.dtype == "F16" || entry.dtype == "BF16";
+}
+
+// One tensor of the new file, and where it comes from.
+struct Piece {
+  SafetensorsWeights::Place from;
+  io::SafetensorsEntry to;
+  bool scales = false;  // the factors of the int8 matrix `from`
+};
+
+[[nodiscard]] Index elements_of(const io::SafetensorsEntry& entry) {
+  Index count = 1;
+  for (const Index n : entry.shape) count *= n;
+  return count;
+}
+
+class Plan {
+ public:
+  Plan(const SafetensorsWeights& files, StoredAs type, Converted& report) {
+    std::set<std::string> scales;
+    for (const io::Safetensors& file : files.files())
+      for (const io::SafetensorsEntry& entry : file.entries())
+        if (is_int8_matrix(entry)) scales.insert(scale_name(entry.name));
+    for (const io::Safetensors& file : files.files()) {
+      for (const io::SafetensorsEntry& entry : file.entries()) {
+        if (scales.contains(entry.name)) continue;
+        if (!is_real(entry) && !is_int8_matrix(entry)) {
+          report.left_out.push_back(entry.name);
+          continue;
+        }
+        const bool matrix = entry.shape.size() == 2 && std::min(entry.shape[0], entry.shape[1]) >= kLeastSide;
+        ++report.tensors;
+        report.matrices += matrix ? 1 : 0;
+        add({&file, &entry}, entry.name, matrix ? file_type(type) : "F32", entry.shape);
+        if (matrix && type == StoredAs::int8) {
+          add({&file, &entry}, scale_name(entry.name), "F32", {entry.shape[0]});
+          pieces_.back().scales = true;
+        }
+      }
+    }
+    place();
+  }
+
+  [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
+  [[nodiscard]] std::string header() const {
+    std::vector<io::SafetensorsEntry> entries;
+    for (const Piece& piece : pieces_) entries.push_back(piece.to);
+    return io::safetensors_header(entries, {{"format", "pt"}});
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return pieces_.empty() ? 0 : pieces_.back().to.end; }
+
+ private:
+  void add(const SafetensorsWeights::Place& from, const std::string& name, std::string_view type,
+           const std::vector<Index>& shape) {
+    pieces_.push_back({from, {name, std::string(type), shape, 0, 0}});
+    io::SafetensorsEntry& to = pieces_.back().to;
+    to.end = static_cast<std::uint64_t>(elements_of(to)) * static_cast<std::uint64_t>(io::bits_of(type)) / 8;
+  }
+  // What has sizes of whole cache lines comes first, then the rest by falling powers of two: every tensor
+  // then starts at a multiple of its element and the large ones at one of 64, so that all can be used where
+  // the file is mapped.
+  void place() {
+    const auto evenness = [](const Piece& piece) {
+      return std::min(6, std::countr_zero(piece.to.end | (std::uint64_t{1} << 6)));
+    };
+    std::stable_sort(pieces_.begin(), pieces_.end(),
+                     [&](const Piece& a, const Piece& b) { return evenness(a) > evenness(b); });
+    std::uint64_t at = 0;
+    for (Piece& piece : pieces_) {
+      piece.to.begin = at;
+      at = piece.to.end += at;
+    }
+  }
+
+  std::vector<Piece> pieces_;
+};
+
+class Converter {
+ public:
+  Converter(const SafetensorsWeights& files, io::FolderWriter& writer) : files_(files), writer_(writer) {}
+
+  void write(const Piece& piece) {
+    const Tensor values = read(piece);
+    const auto n = static_cast<std::size_t>(values.shape().elements());
+    const std::span<const float> x(values.as<float>(), n);
+    const std::string& type = piece.to.dtype;
+    if (piece.scales || type == "I8") return write_int8(piece, x);
+    if (type == "F32") return writer_.write(std::as_bytes(x));
+    std::vector<std::uint16_t> bits(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      float back = 0;
+      if (type == "F16") {
+        const F16 half = to_f16(static_cast<double>(x[i]));
+        bits[i] = half.bits, back = to_float(half);
+      } else {
+        const BF16 half = to_bf16(static_cast<double>(x[i]));
+        bits[i] = half.bits, back = to_float(half);
+      }
+      if (std::isinf(back) && !std::isinf(x[i])) refuse(piece, x[i], "has no place in " + type);
+      compare(x[i], back);
+    }
+    writer_.write(std::as_bytes(std::span(bits)));
+  }
+  [[nodiscard]] double relative_error() const { return norm_ > 0 ? std::sqrt(difference_ / norm_) : 0; }
+
+ private:
+  [[nodiscard]] Tensor read(const Piece& piece) const {
+    const io::SafetensorsEntry& entry = *piece.from.entry;
+    Tensor values = Tensor::uninitialized({elements_of(entry)});
+    files_.load(entry.name, values);
+    return values;
+  }
+  void write_int8(const Piece& piece, std::span<const float> x) {
+    const auto columns = static_cast<std::size_t>(piece.from.entry->shape[1]);
+    std::vector<std::int8_t> numbers(x.size());
+    std::vector<float> scales;
+    for (std::size_t first = 0; first < x.size(); first += columns) {
+      const std::span<const float> row = x.subspan(first, columns);
+      for (const float value : row)
+        if (!std::isfinite(value)) refuse(piece, value, "has no place in 8 bits");
+      const std::span<std::int8_t> to = std::span(numbers).subspan(first, columns);
+      scales.push_back(to_int8(row, to));
+      if (!piece.scales)
+        for (std::size_t i = 0; i < columns; ++i) compare(row[i], static_cast<float>(to[i]) * scales.back());
+    }
+    if (piece.scales) writer_.write(std::as_bytes(std::span(scales)));
+    else writer_.write(std::as_bytes(std::span(numbers)));
+  }
+  void compare(float before, float after) {
+    if (!std::isfinite(before)) return;
+    const double d = static_cast<double>(before) - static_cast<double>(after);
+    difference_ += d * d;
+    norm_ += static_cast<double>(before) * static_cast<double>(before);
+  }
+  [[noreturn]] static void refuse(const Piece& piece, float value, const std::string& why) {
+    throw Error(
+        ErrorKind::numeric, "convert.range",
+        fmt::format("{}: tensor \"{}\" holds {}, which {}\nbf16 has the range of f32.",
+                    escaped(piece.from.file->name()), escaped(piece.from.entry->name, 80), value, why));
+  }
+
+  const SafetensorsWeights& files_;
+  io::FolderWriter& writer_;
+  double difference_ = 0, norm_ = 0;
+};
+
+// The folder that `to` is in, and its name there.
+struct Target {
+  std::string parent, name;
+  Target(const std::string& from, const std::string& to, bool replace) {
+    fs::path path = fs::path(to).lexically_normal();
+    if (path.filename().empty()) path = path.parent_path();
+    parent = path.has_parent_path() ? path.parent_path().string() : ".";
+    name = path.filename().string();
+    std::error_code ignored;
+    if (name.empty() || name == "." || name == "..")
+      throw Error(ErrorKind::usage, "convert.folder",
+                  fmt::format("\"{}\" is not the name of a new folder", escaped(to)));
+    if (fs::equivalent(from, to, ignored))
+      throw Error(ErrorKind::usage, "convert.folder",
+                  fmt::format("{}: is the model's own folder; choose another for the result", escaped(to)));
+    if (!replace && fs::exists(fs::symlink_status(path, ignored)))
+      throw Error(ErrorKind::file, "convert.folder", fmt::format("{}: exists already", escaped(to)));
+    fs::create_directories(parent);
+  }
+};
+
+void copy_companions(const std::string& from, io::FolderWriter& writer, Converted& report) {
+  for (const std::string_view name : kCompanions) {
+    const fs::path path = fs::path(from) / name;
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) continue;
+    const std::vector<std::byte> bytes = io::read_file(path.string(), kMostBytes);
+    writer.begin(std::string(name));
+    writer.write(bytes);
+    writer.end();
+    report.copied.emplace_back(name);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(StoredAs type) noexcept {
+  switch (type) {
+    case StoredAs::f16: return "f16";
+    case StoredAs::bf16: return "bf16";
+    case StoredAs::int8: return "int8";
+    case StoredAs::f32: break;
+  }
+  return "f32";
+}
+
+Converted convert_folder(const std::string& from, const std::string& to, const ConvertOptions& options) {
+  Converted report;
+  const SafetensorsWeights files{io::Folder(from)};
+  for (const io::Safetensors& file : files.files())
+    report.bytes_before += static_cast<std::int64_t>(fs::file_size(file.name()));
+  const Target target(from, to, options.replace);
+  const Plan plan(files, options.type, report);
+  io::FolderWriter writer(target.parent, target.name);
+  copy_companions(from, writer, report);
+  writer.begin("model.safetensors");
+  const std::string header = plan.header();
+  writer.write(header);
+  report.bytes_after = static_cast<std::int64_t>(header.size() + plan.bytes());
+  Converter converter(files, writer);
+  for (const Piece& piece : plan.pieces()) converter.write(piece);
+  writer.end();
+  report.relative_error = converter.relative_error();
+  writer.commit();
+  return report;
+}
+
+}  // namespace headlight::models

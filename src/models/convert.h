@@ -1,0 +1,33 @@
+// A model's folder again, with its matrices in another precision: half or a quarter of the bytes to store,
+// to load and to read for every token.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::models {
+
+enum class StoredAs : std::uint8_t { f32, f16, bf16, int8 };
+[[nodiscard]] std::string_view name_of(StoredAs type) noexcept;  // "bf16"
+
+struct ConvertOptions {
+  StoredAs type = StoredAs::f16;
+  bool replace = false;  // an existing folder `to`
+};
+struct Converted {
+  std::int64_t tensors = 0, matrices = 0;
+  std::int64_t bytes_before = 0, bytes_after = 0;  // of the files with weights
+  // How far the matrices are from what they were: the norm of the difference by the norm.
+  double relative_error = 0;
+  std::vector<std::string> left_out;  // tensors that are no floats: masks and counters that models make anew
+  std::vector<std::string> copied;    // files of the tokenizer and others that belong to a model
+};
+
+// Matrices of at least 16 rows and columns become `type`, all other floats f32. Everything is written
+// beside `to` and takes its name when it is complete. Throws Error: usage for a `to` that cannot be,
+// file and input as load_transformer() does, numeric for numbers that the type does not have.
+Converted convert_folder(const std::string& from, const std::string& to, const ConvertOptions& options);
+
+}  // namespace headlight::models

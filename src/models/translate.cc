@@ -1,0 +1,94 @@
+#include "models/translate.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+
+namespace headlight::models {
+namespace {
+
+struct Source {
+  std::size_t number = 0;  // among the texts
+  std::vector<std::int32_t> ids;
+};
+
+bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
+std::vector<Source> read_sources(const TransformerConfig& config, const Tokenizer& tokenizer,
+                                 std::span<const std::string> texts, Index first_number) {
+  const Index limit = context_of(config);
+  std::vector<Source> sources;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (is_blank(texts[i])) continue;
+    Source source{i, tokenizer.encode(texts[i])};
+    if (source.ids.empty()) continue;
+    const auto size = static_cast<Index>(source.ids.size());
+    if (limit > 0 && size > limit) {
+      throw Error(
+          ErrorKind::input, "translate.length",
+          concat("text ", first_number + static_cast<Index>(i), " (\"", escaped(texts[i], 40), "\") has ",
+                 size, " tokens; the model reads at most ", limit, "\nCut it into sentences."));
+    }
+    for (const std::int32_t id : source.ids) {
+      if (id < 0 || id >= config.vocabulary) {
+        throw Error(ErrorKind::input, "translate.vocabulary",
+                    concat("the tokenizer gives token ", id, "; the model has ", config.vocabulary,
+                           ": they do not belong together"));
+      }
+    }
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+// The next batch's end: sentences fill up the beams that are computed together.
+std::size_t batch_end(std::size_t begin, std::size_t size, const TranslateOptions& options) {
+  const Index sentences = std::max<Index>(1, options.batch_beams / options.beams);
+  return std::min(size, begin + static_cast<std::size_t>(sentences));
+}
+
+}  // namespace
+
+std::vector<Translation> translate(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
+                                   std::span<const std::string> texts, const TranslateOptions& options) {
+  const TransformerConfig& config = model.config();
+  std::vector<Translation> translations(texts.size());
+  std::vector<Source> sources = read_sources(config, tokenizer, texts, options.first_number);
+  // The longest first: what is left at the end goes quickly, and an estimate of time is never too good.
+  std::stable_sort(sources.begin(), sources.end(),
+                   [](const Source& a, const Source& b) { return a.ids.size() > b.ids.size(); });
+  // Pages of caches and large tensors are taken from the system once, not for every batch and step.
+  const TensorRecycler recycler;
+  Decoding memory;
+  auto done = static_cast<Index>(texts.size() - sources.size());
+  for (std::size_t begin = 0; begin < sources.size();) {
+    const std::size_t end = batch_end(begin, sources.size(), options);
+    Tokens batch;
+    std::vector<Index> most;
+    for (std::size_t i = begin; i < end; ++i) {
+      batch.append(sources[i].ids);
+      most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(sources[i].ids.size()) + 16);
+    }
+    const BeamOptions beams{.beams = options.beams,
+                            .most_each = most,
+                            .length_penalty = options.length_penalty,
+                            .memory = &memory};
+    std::vector<std::vector<Hypothesis>> found = beam_search(ctx, model, batch, beams);
+    for (std::size_t i = begin; i < end; ++i) {
+      Hypothesis& best = found[i - begin].front();
+      Translation& translation = translations[sources[i].number];
+      translation.text = tokenizer.decode(best.tokens);
+      translation.tokens = std::move(best.tokens);
+      translation.score = best.score;
+    }
+    done += static_cast<Index>(end - begin);
+    begin = end;
+    if (options.on_progress) options.on_progress(done);
+  }
+  return translations;
+}
+
+}  // namespace headlight::models

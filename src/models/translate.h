@@ -1,0 +1,37 @@
+// Texts to texts with an encoder-decoder: any number at once, in batches of like length.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+#include "models/generate.h"
+
+namespace headlight::models {
+
+struct TranslateOptions {
+  Index beams = 4;
+  double length_penalty = 1;
+  Index most = 0;           // tokens of a translation; 0: twice its source's and 16
+  Index batch_beams = 128;  // computed together, for all sentences of a batch
+  Index first_number = 1;   // of the first text, for messages
+  // Told how many texts are done, after every batch.
+  std::function<void(Index done)> on_progress = nullptr;
+};
+
+struct Translation {
+  std::string text;
+  std::vector<std::int32_t> tokens = {};  // without the end
+  double score = 0;                       // log-probability / (tokens and the end)^length_penalty
+};
+
+// One translation for each text, in their order; a text of spaces alone becomes an empty one. Which texts
+// come together decides about speed alone. Throws Error{input} for a text that the model cannot read.
+[[nodiscard]] std::vector<Translation> translate(Context& ctx, const Transformer& model,
+                                                 const Tokenizer& tokenizer,
+                                                 std::span<const std::string> texts,
+                                                 const TranslateOptions& options = {});
+
+}  // namespace headlight::models

@@ -1,0 +1,201 @@
+#include "nn/stored_product.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/concat.h"
+#include "core/float_mode.h"
+#include "core/thread_pool.h"
+#include "headlight/error.h"
+#include "kernels/gemm.h"
+#include "kernels/stored_rows.h"
+#include "nn/cuts.h"
+
+namespace headlight::nn {
+namespace {
+
+using kernels::kStoredDepth;
+
+constexpr Index kBlockRows = 192;    // rows of x that a packed block of w meets at a time
+constexpr Index kMostRows = 768;     // rows of x that are packed at a time: a few MB
+constexpr Index kTaskColumns = 256;  // packed columns of w stay in the second cache
+constexpr std::size_t kSerialBytes = std::size_t{1} << 15;  // less is not worth waking a thread for
+
+kernels::StoredRows rows_of(const StoredMatrix& w) {
+  return {w.type(), w.data(), row_bytes(w.type(), w.columns()), w.scales()};
+}
+
+Index columns_of(const StoredFactor& f) {
+  return f.layout == WeightLayout::out_in ? f.w.rows() : f.w.columns();
+}
+Index depth_of(const StoredFactor& f) {
+  return f.layout == WeightLayout::out_in ? f.w.columns() : f.w.rows();
+}
+
+void check(const ConstTensorView& x, const StoredFactor& f) {
+  const auto refuse = [&](std::string_view what) {
+    throw Error(ErrorKind::usage, "matmul.stored",
+                concat("multiply_stored: ", what, "\n  x is ", name_of(x.dtype()), " ", x.shape().text(),
+                       ", w ", name_of(f.w.type()), " ", f.w.shape().text(), ", y ", name_of(f.y.dtype()),
+                       " ", f.y.shape().text()));
+  };
+  if (!f.w.given()) refuse("w was never given");
+  if (x.rank() != 2 || x.dtype() != DType::f32 || f.y.rank() != 2 || f.y.dtype() != DType::f32)
+    refuse("x and y must be f32 matrices");
+  if (x.dim(1) != depth_of(f) || f.y.dim(1) != columns_of(f) || f.y.dim(0) != x.dim(0))
+    refuse("shapes do not fit");
+  if ((x.stride(1) != 1 && x.dim(1) > 1) || (f.y.stride(1) != 1 && f.y.dim(1) > 1))
+    refuse("the last axis must be contiguous");
+  if (f.w.type() == StoredType::q8_0 && f.layout == WeightLayout::in_out)
+    refuse("blocks of q8_0 lie along the depth: the matrix must be [out, in]");
+  if (!f.bias.empty() &&
+      (f.bias.rank() != 1 || f.bias.dim(0) != columns_of(f) || f.bias.dtype() != DType::f32))
+    refuse(concat("bias must have one f32 per column; it is ", f.bias.shape().text()));
+}
+
+// Columns of all factors, cut into tasks.
+class ColumnTasks {
+ public:
+  template <class PartsOf>
+  ColumnTasks(std::span<const StoredFactor> factors, Index unit, const PartsOf& parts_of) {
+    for (const StoredFactor& f : factors) {
+      const Cuts cuts(columns_of(f), unit, parts_of(f));
+      for (Index n = 0; n < cuts.parts; ++n) tasks_.push_back({&f, cuts.part(n)});
+    }
+  }
+  struct Task {
+    const StoredFactor* factor;
+    Range columns;
+  };
+  [[nodiscard]] Index size() const { return static_cast<Index>(tasks_.size()); }
+  [[nodiscard]] const Task& operator[](Index n) const { return tasks_[static_cast<std::size_t>(n)]; }
+
+ private:
+  std::vector<Task> tasks_;
+};
+
+// ---- Few rows -----------------------------------------------------------------------------------------
+
+void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
+  constexpr Index kUnit = 16;
+  const kernels::StoredKernels& kernels = kernels::stored_kernels_for(ctx.target());
+  std::size_t bytes = 0;
+  for (const StoredFactor& f : factors) bytes += f.w.bytes();
+  const int workers = bytes < kSerialBytes ? 1 : ctx.threads();
+  // Some tasks for every thread, because threads of a busy machine are not equally fast.
+  const ColumnTasks tasks(factors, kUnit,
+                          [&](const StoredFactor&) { return workers == 1 ? 1 : Index{4} * workers; });
+  std::size_t sums_bytes = 0;
+  for (Index n = 0; n < tasks.size(); ++n) {
+    if (tasks[n].factor->layout == WeightLayout::in_out)
+      sums_bytes = std::max(
+          sums_bytes,
+          sizeof(float) * static_cast<std::size_t>(x.dim(0) * round_up(tasks[n].columns.size(), 16)));
+  }
+  for (int worker = 0; worker < workers && sums_bytes > 0; ++worker)
+    static_cast<void>(ctx.scratch(worker, sums_bytes));
+  ctx.pool().run(tasks.size(), workers, [&](int worker, std::int64_t number) {
+    const auto& [f, columns] = tasks[number];
+    kernels::FewRows job{rows_of(f->w),
+                         columns.size(),
+                         depth_of(*f),
+                         static_cast<int>(x.dim(0)),
+                         x.as<float>(),
+                         x.stride(0),
+                         f->y.as<float>() + columns.begin,
+                         f->y.stride(0),
+                         f->bias.empty() ? nullptr : f->bias.as<float>() + columns.begin};
+    if (f->layout == WeightLayout::out_in) {
+      job.w = job.w.from(columns.begin);
+      kernels.multiply_few(job);
+    } else {
+      kernels.multiply_few_in_out(job, columns.begin,
+                                  reinterpret_cast<float*>(ctx.scratch(worker, sums_bytes)));
+    }
+  });
+}
+
+// ---- Many rows ----------------------------------------------------------------------------------------
+
+// Up to kMostRows rows of x in strips, [block of depth][strip][depth][rows of a strip].
+class PackedLeft {
+ public:
+  PackedLeft(Context& ctx, const kernels::GemmKernels<float>& gemm, const ConstTensorView& x)
+      : rows_(x.dim(0)), depth_(x.dim(1)), padded_(round_up(rows_, gemm.strip)) {
+    data_ = reinterpret_cast<float*>(
+        ctx.scratch(Context::kShared, sizeof(float) * static_cast<std::size_t>(padded_ * depth_)));
+    const Index blocks = (rows_ + kBlockRows - 1) / kBlockRows;
+    const Index depths = (depth_ + kStoredDepth - 1) / kStoredDepth;
+    ctx.pool().run(blocks * depths, ctx.threads(), [&](int, std::int64_t task) {
+      const Index row = task % blocks * kBlockRows, k = task / blocks * kStoredDepth;
+      gemm.pack_left(x.as<float>() + row * x.stride(0) + k, x.stride(0),
+                     static_cast<int>(std::min(kBlockRows, rows_ - row)), static_cast<int>(deep(k)),
+                     const_cast<float*>(at(row, k)));
+    });
+  }
+  [[nodiscard]] Index rows() const { return rows_; }
+  [[nodiscard]] Index depth() const { return depth_; }
+  [[nodiscard]] Index deep(Index k) const { return std::min(kStoredDepth, depth_ - k); }
+  [[nodiscard]] const float* at(Index row, Index k) const { return data_ + k * padded_ + row * deep(k); }
+
+ private:
+  Index rows_, depth_, padded_;
+  float* data_;
+};
+
+// One task: its columns of w are packed block after block of depth, and meet all rows of x.
+void multiply_columns(const kernels::GemmKernels<float>& gemm, const kernels::StoredKernels& kernels,
+                      const PackedLeft& left, const ColumnTasks::Task& task, Index first_row, float* right) {
+  const StoredFactor& f = *task.factor;
+  const int columns = static_cast<int>(task.columns.size());
+  for (Index k = 0; k < left.depth(); k += kStoredDepth) {
+    const int deep = static_cast<int>(left.deep(k));
+    if (f.layout == WeightLayout::out_in)
+      kernels.pack(rows_of(f.w).from(task.columns.begin), k, columns, deep, right);
+    else kernels.pack_in_out(rows_of(f.w).from(k), task.columns.begin, columns, deep, right);
+    for (Index row = 0; row < left.rows(); row += kBlockRows) {
+      gemm.multiply_block(
+          {static_cast<int>(std::min(kBlockRows, left.rows() - row)), columns, deep, left.at(row, k), right,
+           Index{deep} * gemm.panel, f.y.as<float>() + (first_row + row) * f.y.stride(0) + task.columns.begin,
+           f.y.stride(0), k == 0 && !f.bias.empty() ? f.bias.as<float>() + task.columns.begin : nullptr,
+           k > 0});
+    }
+  }
+}
+
+void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
+  const kernels::GemmKernels<float>& gemm = kernels::gemm_kernels_for(ctx.target()).f32;
+  const kernels::StoredKernels& kernels = kernels::stored_kernels_for(ctx.target());
+  const ColumnTasks tasks(factors, gemm.panel, [&](const StoredFactor& f) {
+    return round_up((columns_of(f) + kTaskColumns - 1) / kTaskColumns, ctx.threads());
+  });
+  const auto bytes = sizeof(float) * static_cast<std::size_t>((kTaskColumns + gemm.panel) * kStoredDepth);
+  for (int worker = 0; worker < ctx.threads(); ++worker) static_cast<void>(ctx.scratch(worker, bytes));
+  for (Index first = 0; first < x.dim(0); first += kMostRows) {
+    const Index rows = std::min(kMostRows, x.dim(0) - first);
+    const PackedLeft left(
+        ctx, gemm,
+        ConstTensorView(x.as<float>() + first * x.stride(0), DType::f32, {rows, x.dim(1)}, {x.stride(0), 1}));
+    ctx.pool().run(tasks.size(), ctx.threads(), [&](int worker, std::int64_t number) {
+      multiply_columns(gemm, kernels, left, tasks[number], first,
+                       reinterpret_cast<float*>(ctx.scratch(worker, bytes)));
+    });
+  }
+}
+
+}  // namespace
+
+void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFactor> factors) {
+  const DefaultFloatMode float_mode;
+  for (const StoredFactor& f : factors) check(x, f);
+  if (factors.empty() || x.dim(0) == 0) return;
+  if (x.dim(0) <= kernels::kFewRows) multiply_few(ctx, x, factors);
+  else multiply_many(ctx, x, factors);
+}
+
+void read_row(const Context& ctx, const StoredMatrix& matrix, Index row, float* to) {
+  kernels::stored_kernels_for(ctx.target())
+      .widen(rows_of(matrix).from(row), 0, static_cast<int>(matrix.columns()), to);
+}
+
+}  // namespace headlight::nn

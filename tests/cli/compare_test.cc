@@ -1,0 +1,157 @@
+// headlight compare, as users run it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/small_models.h"
+#include "support/subprocess.h"
+
+namespace headlight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Arguments = std::vector<std::string>;
+
+class Compare : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    models_ = new TempFolder;
+    for (const auto& [name, kind] : {std::pair{"en", SmallKind::decoder},
+                                     {"bert", SmallKind::encoder},
+                                     {"headlight-en-fr", SmallKind::translator}}) {
+      std::filesystem::create_directory(models_->root() / name);
+      write_small_model(models_->path(name), kind);
+    }
+  }
+  static void TearDownTestSuite() { delete models_; }
+
+  static Finished compare(Arguments arguments) {
+    arguments.insert(arguments.begin(), "compare");
+    Launch launch{.arguments = std::move(arguments)};
+    launch.environment.push_back("HEADLIGHT_MODELS=" + models_->root().string());
+    return run_program(launch);
+  }
+  static simdjson::dom::element json(simdjson::dom::parser& parser, Arguments arguments) {
+    arguments.insert(arguments.end(), {"--json", "-"});
+    const Finished done = compare(std::move(arguments));
+    EXPECT_EQ(done.code, 0) << done.err;
+    simdjson::dom::element root;
+    EXPECT_EQ(parser.parse(done.out).get(root), simdjson::SUCCESS) << done.out;
+    return root;
+  }
+  static void refused(Arguments arguments, const std::string& words, int code = 2) {
+    const Finished done = compare(std::move(arguments));
+    EXPECT_EQ(done.code, code) << done.err;
+    EXPECT_THAT(done.err, HasSubstr(words));
+    EXPECT_EQ(done.out, "");
+  }
+  static TempFolder* models_;
+  TempFolder folder_;
+};
+TempFolder* Compare::models_ = nullptr;
+
+TEST_F(Compare, TheSameTextDiffersNowhere) {
+  simdjson::dom::parser parser;
+  const auto root = json(parser, {"the cat sat", "the cat sat", "--head", "0.1"});
+  for (const simdjson::dom::element row : root["difference"].get_array())
+    for (const simdjson::dom::element x : row.get_array()) EXPECT_EQ(double(x), 0);
+}
+
+TEST_F(Compare, DifferenceIsBMinusAWordForWord) {
+  simdjson::dom::parser parser;
+  const auto root = json(parser, {"it was too tired", "it was here", "--head", "1.0"});
+  const auto keys = root["keys"].get_array();
+  Arguments labels;
+  for (const simdjson::dom::element key : keys) labels.emplace_back(std::string_view(key));
+  EXPECT_EQ(labels, (Arguments{"[CLS]", "it", "was", "- too", "tired → here", "[SEP]"}));
+  EXPECT_TRUE(root.at_pointer("/difference/1/3").is_null());
+  EXPECT_TRUE(root.at_pointer("/weights_b/1/3").is_null());
+  const double a = double(root.at_pointer("/weights_a/1/2")), b = double(root.at_pointer("/weights_b/1/2"));
+  EXPECT_NEAR(double(root.at_pointer("/difference/1/2")), b - a, 1e-7);
+  double sum = 0;
+  for (const simdjson::dom::element x : root.at_pointer("/weights_a/1").get_array()) sum += double(x);
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST_F(Compare, OneQueryAsBars) {
+  const Finished done =
+      compare({"the cat sat on the mat", "the animal sat on the mat", "--query", "sat", "--head", "0.0"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("B-A"));
+  EXPECT_THAT(done.out, HasSubstr("cat → animal"));
+  const Finished opposite =
+      compare({"the cat sat", "the animal sat", "--query", "cat", "--head", "0.0", "--color", "ascii"});
+  EXPECT_THAT(opposite.out, HasSubstr("cat"));
+  EXPECT_THAT(opposite.out, HasSubstr("exact"));
+  EXPECT_THAT(compare({"the cat sat", "the animal sat", "--query", "cat"}).err,
+              HasSubstr("where the two differ most of 4 heads; --head L.H shows another one"));
+}
+
+TEST_F(Compare, MapsAndTheirDifference) {
+  const Finished done = compare({"the cat sat", "the animal sat", "--head", "0.0", "--color", "ascii"});
+  EXPECT_THAT(done.out, HasSubstr("A: headlight-en-fr, encoder layer 0, head 0"));
+  EXPECT_THAT(done.out, HasSubstr("B - A"));
+  EXPECT_THAT(done.out, HasSubstr("derived: B minus A"));
+  const Finished full = compare({"the cat sat", "the animal sat", "--head", "0.0", "--color", "256"});
+  EXPECT_THAT(full.out, HasSubstr("\x1b[38;5;"));
+}
+
+TEST_F(Compare, TwoModels) {
+  simdjson::dom::parser parser;
+  const auto root = json(
+      parser, {"the cat sat", "--model", "en", "--with-model", "en", "--head", "0.0", "--with-head", "1.1"});
+  EXPECT_EQ(std::int64_t(root.at_pointer("/b/layer")), 1);
+  bool differs = false;
+  for (const simdjson::dom::element x : root.at_pointer("/difference/4").get_array())
+    differs |= double(x) != 0;
+  EXPECT_TRUE(differs);
+  EXPECT_TRUE(root.at_pointer("/weights_a/0/1").is_null());  // a decoder does not look ahead
+  refused({"the cat", "--model", "bert", "--with-model", "en"},
+          "is a decoder alone; its only part is decoder");
+}
+
+TEST_F(Compare, CrossAttentionOfTwoTranslations) {
+  const Finished done =
+      compare({"the cat sat", "--with-model", "en-fr", "--part", "cross", "--target", "on the mat",
+               "--with-target", "the mat", "--head", "0.0", "--color", "ascii"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("query (writing)"));
+  EXPECT_THAT(done.out, HasSubstr("- on"));
+}
+
+TEST_F(Compare, Figures) {
+  const std::string svg = folder_.path("a.svg"), png = folder_.path("a.png"), pdf = folder_.path("a.pdf");
+  const Arguments line = {"the cat sat", "the animal sat", "--head", "0.0",   "--svg",
+                          svg,           "--png",          png,      "--pdf", pdf};
+  const Finished done = compare(line);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "");
+  std::ostringstream text;
+  text << std::ifstream(svg).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("cat → animal"));
+  EXPECT_THAT(text.str(), HasSubstr("B − A"));
+  EXPECT_THAT(text.str(), HasSubstr("A: “the cat sat” B: “the animal sat”"));
+  EXPECT_GT(std::filesystem::file_size(png), 1000U);
+  EXPECT_GT(std::filesystem::file_size(pdf), 1000U);
+  EXPECT_EQ(compare(line).code, 4);  // never over what is there
+}
+
+TEST_F(Compare, WhatANewcomerDoesWrong) {
+  refused({}, "compare what? Give two texts");
+  refused({"the cat"}, "with what? Give a second text, or a second model with --with-model");
+  refused({"the cat", "the mat", "--query", "dog"}, "\"dog\": is not in the text");
+  refused({"the cat sat", "the cat", "--query", "sat"}, "\"sat\" has no word opposite it in B");
+  refused({"the cat", "the mat", "--head", "9.9"}, "has layers 0 to 1 and heads 0 to 1 in each");
+  refused({"the cat", "the mat", "--head", "0.0,0.1"}, "one head at a time");
+  refused({"the cat", "the mat", "--with-head", "0.0"}, "it needs --head for A");
+  refused({"the cat", "the mat", "--with-model", "gpt5"}, "Headlight does not download", 4);
+}
+
+}  // namespace
+}  // namespace headlight::testing

@@ -1,0 +1,39 @@
+// headlight convert as people call it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/small_models.h"
+#include "support/subprocess.h"
+
+namespace headlight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ConvertCommand, WritesAModelThatRuns) {
+  const TempFolder folder;
+  const std::string model = folder.path("small"), out = folder.path("deep/down/small-int8");
+  write_small_model(model, SmallKind::translator);
+  const Finished done = run_program({"convert", model, "-o", out, "--dtype", "int8"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("matrices in int8"));
+  EXPECT_THAT(done.out, HasSubstr("copied: config.json, tokenizer.json"));
+  const Finished shown = run_program({"show", "--model", out, "the animal", "--json", "-"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  const Finished again = run_program({"convert", model, "-o", out, "--dtype", "f16"});
+  EXPECT_EQ(again.code, 4);
+  EXPECT_THAT(again.err, HasSubstr("exists already"));
+  EXPECT_EQ(run_program({"convert", model, "-o", out, "--dtype", "f16", "--force"}).code, 0);
+}
+
+TEST(ConvertCommand, Refuses) {
+  const TempFolder folder;
+  EXPECT_EQ(run_program({"convert", folder.path("nothing"), "-o", folder.path("out")}).code, 4);
+  EXPECT_EQ(run_program({"convert", folder.root().string(), "-o", folder.path("out")}).code, 4);
+  EXPECT_EQ(run_program({"convert", folder.root().string()}).code, 2);
+  EXPECT_EQ(run_program({"convert", "x", "-o", "y", "--dtype", "int4"}).code, 2);
+  EXPECT_EQ(folder.entries(), 0);
+}
+
+}  // namespace
+}  // namespace headlight::testing

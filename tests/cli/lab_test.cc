@@ -1,0 +1,116 @@
+// headlight lab, and the promise of docs/seeds.md: every row's command prints the line that the row says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "support/small_models.h"
+#include "support/subprocess.h"
+
+namespace headlight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A page of the documents, or what the program prints; models are made on the spot.
+class Shown {
+ public:
+  Shown() {
+    std::filesystem::create_directory(models_.root() / "headlight-en-fr");
+    write_small_model(models_.path("headlight-en-fr"), SmallKind::translator);
+  }
+  const std::string& of(const std::string& command) {
+    const auto [place, fresh] = known_.try_emplace(command);
+    if (fresh) place->second = command.starts_with("docs/") ? page(command) : output(command);
+    return place->second;
+  }
+
+ private:
+  static std::string page(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(std::filesystem::path(HEADLIGHT_SOURCE) / path).rdbuf();
+    return text.str();
+  }
+  [[nodiscard]] std::string output(const std::string& command) const {
+    Launch launch{.arguments = {"-c", std::string(HEADLIGHT_PROGRAM) + " " + command}};
+    launch.environment.push_back("HEADLIGHT_MODELS=" + models_.root().string());
+    const Finished done = run_process("/bin/sh", launch);
+    EXPECT_EQ(done.code, 0) << command << "\n" << done.err;
+    return done.out;
+  }
+  TempFolder models_;
+  std::map<std::string, std::string> known_;
+};
+
+// Sentences are wrapped; a line to expect is not.
+std::string unwrapped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const char next = c == '\n' ? ' ' : c;
+    if (next != ' ' || out.empty() || out.back() != ' ') out += next;
+  }
+  return out;
+}
+
+TEST(LabSeeds, EveryCommandPrintsItsLine) {
+  Shown shown;
+  simdjson::dom::parser parser;
+  simdjson::dom::element rows;
+  ASSERT_EQ(parser.parse(shown.of("lab seeds --json -")).get(rows), simdjson::SUCCESS);
+  int count = 0;
+  for (const simdjson::dom::element row : rows.get_array()) {
+    ++count;
+    const std::string command{std::string_view(row["command"])}, line{std::string_view(row["line"])};
+    if (command.empty()) {
+      EXPECT_EQ(std::string_view(row["verdict"]), "later");
+      continue;
+    }
+    EXPECT_THAT(unwrapped(shown.of(command)), HasSubstr(unwrapped(line)))
+        << "row " << count << ": " << command;
+  }
+  EXPECT_EQ(count, 57);
+}
+
+// All our tests as one text, to look for names in.
+std::string test_sources() {
+  std::ostringstream text;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(HEADLIGHT_SOURCE) / "tests"))
+    if (entry.path().extension() == ".cc") text << std::ifstream(entry.path()).rdbuf();
+  return text.str();
+}
+
+TEST(LabSeeds, EveryTestThatIsNamedExists) {
+  const std::string sources = test_sources();
+  simdjson::dom::parser parser;
+  simdjson::dom::element rows;
+  const std::string json = run_program({"lab", "seeds", "--json", "-"}).out;
+  ASSERT_EQ(parser.parse(json).get(rows), simdjson::SUCCESS);
+  for (const simdjson::dom::element row : rows.get_array()) {
+    const std::string name{std::string_view(row["test"])};
+    if (name.empty()) continue;
+    const std::string suite = name.substr(0, name.find('.')), test = name.substr(name.find('.') + 1);
+    if (suite == "examples")
+      EXPECT_TRUE(std::filesystem::exists(std::string(HEADLIGHT_SOURCE) + "/examples/" + test + ".cc"));
+    else EXPECT_THAT(sources, HasSubstr("(" + suite + ", " + test + ")"));
+  }
+}
+
+TEST(Lab, ListsRunsAndRefuses) {
+  const Finished list = run_program({"lab"});
+  EXPECT_EQ(list.code, 0);
+  EXPECT_THAT(list.out, HasSubstr("  errata        Numbers of the tutorials that do not come out"));
+  EXPECT_THAT(run_program({"lab", "errata"}).out, HasSubstr("   theirs  0.21 0.11 0.01 0.47 (sum 0.80)"));
+  const Finished unknown = run_program({"lab", "nothing"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("there are: errata, seeds"));
+  EXPECT_EQ(run_program({"lab", "seeds", "--row", "58"}).code, 2);
+  EXPECT_THAT(run_program({"lab", "errata", "--markdown"}).err, HasSubstr("has no form for documents"));
+}
+
+}  // namespace
+}  // namespace headlight::testing

@@ -1,0 +1,187 @@
+// Products with stored matrices against plain loops in double, on every SIMD target and in every precision.
+#include "nn/stored_product.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "nn/matmul.h"
+#include "support/errors.h"
+
+namespace headlight::nn {
+namespace {
+
+constexpr StoredType kTypes[] = {StoredType::f32, StoredType::f16, StoredType::bf16, StoredType::q8_0,
+                                 StoredType::int8};
+
+Tensor noise(Index rows, Index columns, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> number(-1, 1);
+  Tensor x({rows, columns});
+  for (Index i = 0; i < rows * columns; ++i) x.as<float>()[i] = number(random);
+  return x;
+}
+
+struct Problem {
+  Index rows, columns, depth;
+  StoredType type;
+  WeightLayout layout = WeightLayout::out_in;
+  Tensor x = noise(rows, depth, 1);
+  StoredMatrix w = layout == WeightLayout::out_in ? StoredMatrix::from(noise(columns, depth, 2), type)
+                                                  : StoredMatrix::from(noise(depth, columns, 2), type);
+  Tensor bias_values = noise(1, columns, 3);
+  ConstTensorView bias = {bias_values.as<float>(), {columns}};
+
+  // The result is a part of a wider matrix of NaN, so that a step beyond an edge shows.
+  [[nodiscard]] Tensor run(Context& ctx, const Tensor& input) const {
+    Tensor y({input.dim(0) + 1, columns + 3});
+    for (Index i = 0; i < y.shape().elements(); ++i) y.as<float>()[i] = NAN;
+    const StoredFactor factor{
+        w, TensorView(y.as<float>(), DType::f32, {input.dim(0), columns}, {columns + 3, 1}), bias, layout};
+    multiply_stored(ctx, input, std::span(&factor, 1));
+    return y;
+  }
+  [[nodiscard]] double weight(Index k, Index column) const {
+    return layout == WeightLayout::out_in ? w.at(column, k) : w.at(k, column);
+  }
+  void expect_right(Context& ctx) const {
+    const Tensor y = run(ctx, x);
+    for (Index i = 0; i < y.dim(0); ++i) {
+      for (Index j = 0; j < y.dim(1); ++j) {
+        if (i >= rows || j >= columns) {
+          ASSERT_TRUE(std::isnan(y.at(i, j))) << "wrote beside y";
+          continue;
+        }
+        double sum = bias.at(j), size = std::abs(sum);
+        for (Index k = 0; k < depth; ++k) {
+          sum += x.at(i, k) * weight(k, j);
+          size += std::abs(x.at(i, k) * weight(k, j));
+        }
+        ASSERT_NEAR(y.at(i, j), sum, static_cast<double>(depth + 4) * 0x1p-24 * size)
+            << name_of(ctx.target()) << ' ' << name_of(type) << ' ' << rows << 'x' << columns << 'x' << depth
+            << " at " << i << ',' << j;
+      }
+    }
+  }
+};
+
+TEST(StoredProduct, EverySizeTypeAndTarget) {
+  const struct {
+    Index rows, columns, depth;
+  } sizes[] = {{1, 1, 1},    {1, 17, 33},  {1, 40, 64},  {2, 7, 32},   {3, 5, 96},    {4, 18, 95},
+               {5, 33, 416}, {8, 12, 800}, {9, 33, 416}, {12, 32, 32}, {25, 65, 385}, {200, 40, 64}};
+  for (const SimdTarget target : supported_targets()) {
+    Context ctx({.threads = 2, .target = target});
+    for (const auto& size : sizes) {
+      for (const StoredType type : kTypes) {
+        const Index depth = type == StoredType::q8_0 ? (size.depth + 31) / 32 * 32 : size.depth;
+        Problem{size.rows, size.columns, depth, type}.expect_right(ctx);
+        if (type != StoredType::q8_0)
+          Problem{size.rows, size.columns, size.depth, type, WeightLayout::in_out}.expect_right(ctx);
+      }
+    }
+  }
+}
+
+TEST(StoredProduct, ManyTasksAndRows) {
+  Context ctx({.threads = 2});
+  Problem{3, 900, 64, StoredType::bf16}.expect_right(ctx);
+  Problem{800, 600, 32, StoredType::q8_0}.expect_right(ctx);
+}
+
+bool same_rows(const Tensor& a, Index a_row, const Tensor& b, Index b_row, Index columns) {
+  return std::memcmp(a.as<float>() + a_row * a.dim(1), b.as<float>() + b_row * b.dim(1),
+                     sizeof(float) * static_cast<std::size_t>(columns)) == 0;
+}
+
+Tensor first_rows(const Tensor& x, Index first, Index rows) {
+  Tensor part({rows, x.dim(1)});
+  std::memcpy(part.as<float>(), x.as<float>() + first * x.dim(1),
+              sizeof(float) * static_cast<std::size_t>(rows * x.dim(1)));
+  return part;
+}
+
+TEST(StoredProduct, SameBitsForAnyThreadsAndNeighbours) {
+  for (const SimdTarget target : supported_targets()) {
+    for (const StoredType type : kTypes) {
+      for (const Index rows : {8, 60}) {
+        const Problem problem{rows, 150, 416, type};
+        Context one({.threads = 1, .target = target}), three({.threads = 3, .target = target});
+        const Tensor whole = problem.run(one, problem.x), again = problem.run(three, problem.x);
+        for (Index r = 0; r < rows; ++r) ASSERT_TRUE(same_rows(whole, r, again, r, 150));
+        const Index least = rows == 8 ? 1 : 9;
+        for (const Index n : {least, least + 1, least + 4, least + 6}) {
+          const Tensor part = problem.run(one, first_rows(problem.x, 1, n));
+          for (Index r = 0; r < n; ++r) ASSERT_TRUE(same_rows(whole, r + 1, part, r, 150)) << name_of(type);
+        }
+      }
+    }
+  }
+}
+
+// Many rows have the bits of the f32 product; matrices [in, out] have them for few rows too.
+TEST(StoredProduct, HasTheBitsOfTheProductInF32) {
+  for (const WeightLayout layout : {WeightLayout::out_in, WeightLayout::in_out}) {
+    for (const StoredType type : {StoredType::f32, StoredType::bf16, StoredType::f16, StoredType::int8}) {
+      const Problem problem{30, 70, 800, type, layout};
+      Context ctx({.threads = 2});
+      Tensor w(problem.w.shape());
+      for (Index r = 0; r < w.dim(0); ++r) read_row(ctx, problem.w, r, w.as<float>() + r * w.dim(1));
+      Tensor wanted({30, 70});
+      multiply(ctx, {.a = problem.x,
+                     .b = w,
+                     .c = wanted,
+                     .b_side = layout == WeightLayout::out_in ? Side::transposed : Side::plain,
+                     .bias = problem.bias});
+      const Tensor found = problem.run(ctx, problem.x);
+      for (Index r = 0; r < 30; ++r) ASSERT_TRUE(same_rows(found, r, wanted, r, 70)) << name_of(type);
+      if (layout == WeightLayout::out_in) continue;
+      const Tensor few = problem.run(ctx, first_rows(problem.x, 5, 3));
+      for (Index r = 0; r < 3; ++r) ASSERT_TRUE(same_rows(few, r, wanted, r + 5, 70)) << name_of(type);
+    }
+  }
+}
+
+TEST(StoredProduct, SeveralMatricesAtOnce) {
+  Context ctx({.threads = 2});
+  for (const Index rows : {2, 40}) {
+    const Problem a{rows, 100, 64, StoredType::q8_0}, b{rows, 30, 64, StoredType::f16};
+    Tensor y({rows, 130});
+    const auto part = [&](Index first, Index n) {
+      return TensorView(y.as<float>() + first, DType::f32, {rows, n}, {130, 1});
+    };
+    const StoredFactor factors[] = {{a.w, part(0, 100), a.bias}, {b.w, part(100, 30), b.bias}};
+    multiply_stored(ctx, a.x, factors);
+    const Tensor ya = a.run(ctx, a.x), yb = b.run(ctx, a.x);
+    for (Index r = 0; r < rows; ++r) {
+      EXPECT_EQ(std::memcmp(y.as<float>() + r * 130, ya.as<float>() + r * 103, 400), 0);
+      EXPECT_EQ(std::memcmp(y.as<float>() + r * 130 + 100, yb.as<float>() + r * 33, 120), 0);
+    }
+  }
+}
+
+TEST(StoredProduct, Refuses) {
+  Context ctx({.threads = 1});
+  const Problem p{2, 32, 64, StoredType::q8_0};
+  Tensor y({2, 32}), wrong({2, 31});
+  const auto run = [&](const StoredFactor& f) { multiply_stored(ctx, p.x, std::span(&f, 1)); };
+  using headlight::testing::expect_error;
+  expect_error(
+      [&] {
+        run({p.w, wrong.view()});
+      },
+      ErrorKind::usage, "matmul.stored",
+      "shapes do not fit\n  x is f32 [2, 64], w q8_0 [32, 64], y f32 [2, 31]");
+  const StoredMatrix empty(32, 64), square = StoredMatrix::from(noise(64, 32, 1), StoredType::q8_0);
+  expect_error([&] { run({empty, y.view()}); }, ErrorKind::usage, "matmul.stored", "w was never given");
+  expect_error(
+      [&] {
+        run({square, y.view(), {}, WeightLayout::in_out});
+      },
+      ErrorKind::usage, "matmul.stored", "the matrix must be [out, in]");
+}
+
+}  // namespace
+}  // namespace headlight::nn
