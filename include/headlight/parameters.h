@@ -21,6 +21,10 @@ struct Parameter {
 
   [[nodiscard]] bool empty() const noexcept { return value.empty() && stored.empty(); }
   [[nodiscard]] Shape shape() const { return stored.empty() ? value.shape() : stored.shape(); }
+  // One number of a matrix, wherever it is.
+  [[nodiscard]] double at(Index row, Index column) const {
+    return stored.empty() ? value.at(row, column) : stored.at(row, column);
+  }
 };
 
 // In a fixed order, the same for every model of one config. A tied parameter is there once.

@@ -179,7 +179,7 @@ void run(const Settings& s) {
   view.model = subject.name;
   view.about = about(subject);
   for (const Parameter* parameter : subject.model->parameters())
-    view.parameters += static_cast<double>(parameter->trained ? parameter->value.shape().elements() : 0);
+    view.parameters += static_cast<double>(parameter->trained ? parameter->shape().elements() : 0);
   add_translation(ctx, subject, s.text.empty() ? kCat : s.text, view);
   if (s.text.empty()) {
     add_street(ctx, subject, view);
