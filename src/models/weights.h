@@ -40,7 +40,8 @@ class WeightSource {
   [[nodiscard]] virtual std::shared_ptr<const void> owner(std::string_view name) const = 0;
   // Some of them, copied.
   virtual void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const = 0;
-  // As floats, into memory of as many elements; a matrix of I8 with its factors (int8_rows.h). Throws Error{input} for types that have none.
+  // As floats, into memory of as many elements; a matrix of I8 with its factors (int8_rows.h). Throws
+  // Error{input} for types that have none.
   virtual void load(std::string_view name, TensorView to) const = 0;
 
   [[nodiscard]] double elements() const;  // of all tensors
