@@ -139,6 +139,8 @@ void add_commands(CLI::App& app) {
   add_plot(app);
   add_tokenizer(app);
   add_tokenize(app);
+  add_info(app);
+  add_verify(app);
   add_translate(app);
   add_generate(app);
   add_convert(app);

@@ -77,6 +77,7 @@ void run_show(const ShowSettings& s) {
   json.write(view_json(view, subject, question));
   if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty() && s.html.empty()) print(text_of(view, s));
   for (const std::string& note : view.notes) print_error(concat("note: ", note, "\n"));
+  for (const std::string& note : subject.notices) print_error(concat("note: ", note, "\n"));
   if (output_is_terminal() && s.ids.empty() && s.type_ids.empty())
     print_error(concat("In the browser: ", serve_command(view, {opened, question, s}), "\n"));
 }

@@ -15,7 +15,7 @@
 #include "io/folder_writer.h"
 #include "io/safetensors.h"
 #include "models/int8_rows.h"
-#include "models/load.h"
+#include "models/weights.h"
 
 namespace headlight::models {
 namespace {
@@ -60,7 +60,7 @@ bool is_real(const io::SafetensorsEntry& entry) {
 
 // One tensor of the new file, and where it comes from.
 struct Piece {
-  WeightFiles::Place from;
+  SafetensorsWeights::Place from;
   io::SafetensorsEntry to;
   bool scales = false;  // the factors of the int8 matrix `from`
 };
@@ -73,7 +73,7 @@ struct Piece {
 
 class Plan {
  public:
-  Plan(const WeightFiles& files, StoredAs type, Converted& report) {
+  Plan(const SafetensorsWeights& files, StoredAs type, Converted& report) {
     std::set<std::string> scales;
     for (const io::Safetensors& file : files.files())
       for (const io::SafetensorsEntry& entry : file.entries())
@@ -107,7 +107,7 @@ class Plan {
   [[nodiscard]] std::uint64_t bytes() const { return pieces_.empty() ? 0 : pieces_.back().to.end; }
 
  private:
-  void add(const WeightFiles::Place& from, const std::string& name, std::string_view type,
+  void add(const SafetensorsWeights::Place& from, const std::string& name, std::string_view type,
            const std::vector<Index>& shape) {
     pieces_.push_back({from, {name, std::string(type), shape, 0, 0}});
     io::SafetensorsEntry& to = pieces_.back().to;
@@ -134,7 +134,7 @@ class Plan {
 
 class Converter {
  public:
-  Converter(const WeightFiles& files, io::FolderWriter& writer) : files_(files), writer_(writer) {}
+  Converter(const SafetensorsWeights& files, io::FolderWriter& writer) : files_(files), writer_(writer) {}
 
   void write(const Piece& piece) {
     const Tensor values = read(piece);
@@ -164,8 +164,7 @@ class Converter {
   [[nodiscard]] Tensor read(const Piece& piece) const {
     const io::SafetensorsEntry& entry = *piece.from.entry;
     Tensor values = Tensor::uninitialized({elements_of(entry)});
-    if (is_int8_matrix(entry)) load_int8_matrix(files_, piece.from, values);
-    else piece.from.file->load(entry, values);
+    files_.load(entry.name, values);
     return values;
   }
   void write_int8(const Piece& piece, std::span<const float> x) {
@@ -197,7 +196,7 @@ class Converter {
                     escaped(piece.from.file->name()), escaped(piece.from.entry->name, 80), value, why));
   }
 
-  const WeightFiles& files_;
+  const SafetensorsWeights& files_;
   io::FolderWriter& writer_;
   double difference_ = 0, norm_ = 0;
 };
@@ -250,7 +249,7 @@ std::string_view name_of(StoredAs type) noexcept {
 
 Converted convert_folder(const std::string& from, const std::string& to, const ConvertOptions& options) {
   Converted report;
-  const WeightFiles files(from);
+  const SafetensorsWeights files{io::Folder(from)};
   for (const io::Safetensors& file : files.files())
     report.bytes_before += static_cast<std::int64_t>(fs::file_size(file.name()));
   const Target target(from, to, options.replace);
