@@ -138,6 +138,8 @@ void add_commands(CLI::App& app) {
   add_translate(app);
   add_convert(app);
   add_bench_model(app);
+  add_info(app);
+  add_verify(app);
 }
 
 // Runs the command when the whole line was understood.

@@ -43,5 +43,7 @@ void add_tokenize(CLI::App& program);
 void add_translate(CLI::App& program);
 void add_convert(CLI::App& program);
 void add_bench_model(CLI::App& program);
+void add_info(CLI::App& program);
+void add_verify(CLI::App& program);
 
 }  // namespace headlight::cli

@@ -87,7 +87,7 @@ std::vector<std::string> split_list(const std::string& text) {
 
 void add_model(CLI::App& command, std::string& model) {
   add_text(command, "--model", model,
-           "A model's folder, or the name of one in the folder models (default: en-fr)")
+           "A model's folder or .gguf file, or the name of one in the folder models (default: en-fr)")
       ->type_name("NAME|PATH");
 }
 

@@ -64,6 +64,7 @@ void run_show(const ShowSettings& s) {
   json.write(view_json(view, subject, question));
   if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty()) print(text_of(view, s));
   for (const std::string& note : view.notes) print_error(concat("note: ", note, "\n"));
+  for (const std::string& note : subject.notices) print_error(concat("note: ", note, "\n"));
 }
 
 draw::TerminalStyle terminal_style(const ShowSettings& s) {

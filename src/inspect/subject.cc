@@ -42,13 +42,6 @@ void check_folder(const std::string& folder) {
   }
 }
 
-bool has_tokenizer(const fs::path& base) {
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt"}) {
-    if (is_there(base / name)) return true;
-  }
-  return false;
-}
-
 models::Tokens one_sequence(const std::vector<std::int32_t>& ids) {
   models::Tokens tokens;
   tokens.append(ids);
@@ -91,33 +84,39 @@ Part Subject::usual_part() const {
 std::string find_model(const std::string& name, const std::vector<std::string>& places) {
   if (is_folder(name)) return name;
   if (is_there(name)) {
+    if (models::is_gguf(name)) return name;
     throw Error(ErrorKind::input, "model.folder",
-                concat(escaped(name), ": is a file; give the model's folder"));
+                concat(escaped(name), ": is a file; give the model's folder, or a .gguf file"));
   }
   std::string looked = concat("\"", escaped(name), "\"");
   if (name.find('/') == std::string::npos) {
     for (const std::string& place : places) {
       const fs::path path = fs::path(place) / name, own = fs::path(place) / ("headlight-" + name);
-      if (is_folder(path)) return path.string();
+      if (is_folder(path) || (models::is_gguf(path.string()) && is_there(path))) return path.string();
       if (is_folder(own)) return own.string();
       looked += concat(", \"", escaped(path.string(), 80), "\"");
     }
   }
-  throw Error(
-      ErrorKind::file, "model.name",
-      concat("model \"", escaped(name), "\" is not on disk\nLooked for ", looked,
-             ".\nHeadlight does not download; give a folder with config.json and model.safetensors."));
+  throw Error(ErrorKind::file, "model.name",
+              concat("model \"", escaped(name), "\" is not on disk\nLooked for ", looked,
+                     ".\nHeadlight does not download; give a folder with config.json and model.safetensors, "
+                     "or a .gguf file."));
 }
 
 Subject open_subject(const std::string& name, const std::vector<std::string>& places) {
   Subject subject;
   subject.folder = find_model(name, places);
-  check_folder(subject.folder);
+  if (!models::is_gguf(subject.folder)) check_folder(subject.folder);
   fs::path path(subject.folder);
   if (path.filename().empty()) path = path.parent_path();
   subject.name = path.filename().string();
-  subject.model = models::load_transformer(subject.folder).model;
-  if (has_tokenizer(subject.folder)) subject.tokenizer = models::load_tokenizer(subject.folder);
+  models::LoadedTransformer loaded = models::load_transformer(subject.folder);
+  subject.model = std::move(loaded.model);
+  subject.notices = std::move(loaded.notices);
+  if (models::has_tokenizer(subject.folder)) {
+    subject.tokenizer = models::load_tokenizer(subject.folder);
+    models::check_vocabulary(*subject.tokenizer, subject.model->config().vocabulary, subject.folder);
+  }
   return subject;
 }
 
@@ -166,8 +165,9 @@ Tensor watch(Context& ctx, const Subject& subject, const Question& question, Obs
                 concat(question.types.size(), " segment numbers for ", question.source.size(),
                        " tokens; need one for each"));
   }
-  if (model.config().kind != ModelKind::encoder_decoder) return model.logits(ctx, source, options);
-  if (question.written.tokens.empty()) {
+  const bool both = model.config().kind == ModelKind::encoder_decoder;
+  if (!both && !model.config().headless) return model.logits(ctx, source, options);
+  if (!both || question.written.tokens.empty()) {
     (void)model.encode(ctx, source, options);
     return {};
   }

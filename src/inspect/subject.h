@@ -12,8 +12,9 @@
 namespace headlight::inspect {
 
 struct Subject {
-  std::string name, folder;
+  std::string name, folder;  // folder: or a .gguf file
   std::unique_ptr<models::Transformer> model;
+  std::vector<std::string> notices;    // what the user may want to know of the files
   std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
 
   [[nodiscard]] Index layers(Part part) const;
@@ -22,7 +23,8 @@ struct Subject {
   [[nodiscard]] Part usual_part() const;  // the first that its text meets
 };
 
-// A folder, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file} when it is not there.
+// A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws
+// Error{file} when it is not there.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
 [[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places);
 

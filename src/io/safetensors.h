@@ -47,8 +47,8 @@ class Safetensors {
   [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
   // The same into memory that is there already: as many elements, contiguous.
   void load(const Entry& entry, TensorView to) const;
-  // A copy of the data as it is in the file: as many bytes as the entry has.
-  void read(const Entry& entry, std::span<std::byte> to) const;
+  // Some of the data as it is in the file, copied; the range must be inside of the entry's.
+  void read(const Entry& entry, std::uint64_t offset, std::span<std::byte> to) const;
   // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
   // A file that has become shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;

@@ -34,6 +34,7 @@ Index room(const TransformerConfig& config, Index longest, Index wanted) {
 
 std::vector<std::vector<std::int32_t>> write(Context& ctx, const Transformer& model, Decoding decoding,
                                              const Tokens& prompts, const SamplingOptions& options) {
+  const TensorRecycler recycler;  // every step makes the same tensors
   const auto items = static_cast<std::size_t>(decoding.items);
   std::vector<std::vector<std::int32_t>> written(items);
   std::vector<bool> done(items, false);

@@ -84,6 +84,7 @@ struct Head::Saved {
 
 Head::Head(const TransformerConfig& config) : config_(config) {
   const TransformerConfig& c = config_;
+  if (c.headless) return;
   if (c.masked_head) {
     transform = nn::Linear("head.transform", {.in = c.width, .out = c.width, .weights = c.weights}, c.dtype);
     transform_norm = nn::Norm("head.norm", c.norm, c.dtype);

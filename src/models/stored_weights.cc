@@ -14,6 +14,7 @@ struct Usable {
   std::size_t alignment;
 };
 std::optional<Usable> usable(std::string_view dtype) {
+  if (dtype == "Q8_0") return Usable{StoredType::q8_0, 1};
   if (dtype == "F32") return Usable{StoredType::f32, 4};
   if (dtype == "F16") return Usable{StoredType::f16, 2};
   if (dtype == "BF16") return Usable{StoredType::bf16, 2};
@@ -29,26 +30,25 @@ struct MappedWithScales {
 
 }  // namespace
 
-void give_matrix(const WeightFiles& files, const WeightFiles::Place& place, Parameter& parameter) {
+void give_matrix(const WeightSource& weights, const StoredTensor& tensor, Parameter& parameter) {
   const Index rows = parameter.stored.rows(), columns = parameter.stored.columns();
-  const std::optional<Usable> as = usable(place.entry->dtype);
-  if (as) {
-    const std::span<const std::byte> bytes = place.file->bytes(*place.entry);
+  if (const std::optional<Usable> as = usable(tensor.type)) {
+    const std::span<const std::byte> bytes = weights.bytes(tensor.name);
     if (as->type == StoredType::int8) {
       auto owner = std::make_shared<MappedWithScales>();
-      owner->file = place.file->owner();
-      owner->scales = load_scales(files, *place.entry);
+      owner->file = weights.owner(tensor.name);
+      owner->scales = load_scales(weights, tensor);
       const std::span<const float> scales(owner->scales.as<float>(), static_cast<std::size_t>(rows));
       parameter.stored = StoredMatrix(as->type, rows, columns, {bytes, scales, owner});
       return;
     }
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % as->alignment == 0) {
-      parameter.stored = StoredMatrix(as->type, rows, columns, {bytes, {}, place.file->owner()});
+      parameter.stored = StoredMatrix(as->type, rows, columns, {bytes, {}, weights.owner(tensor.name)});
       return;
     }
   }
   const auto owner = std::make_shared<Tensor>(Tensor::uninitialized({rows, columns}));
-  place.file->load(*place.entry, *owner);
+  weights.load(tensor.name, *owner);
   const std::span<const float> values(owner->as<float>(), static_cast<std::size_t>(rows * columns));
   parameter.stored = StoredMatrix(StoredType::f32, rows, columns, {std::as_bytes(values), {}, owner});
 }

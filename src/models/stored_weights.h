@@ -2,13 +2,13 @@
 #pragma once
 
 #include "headlight/parameters.h"
-#include "models/load.h"
+#include "models/weights.h"
 
 namespace headlight::models {
 
-// Gives a parameter, whose stored matrix has this shape and no data, the tensor at `place`. F32, F16, BF16
-// and I8 with its factors are mapped and not copied; other floats, and data that is not aligned to its
+// Gives a parameter, whose stored matrix has this shape and no data, a tensor of the files. F32, F16, BF16,
+// Q8_0 and I8 with its factors are mapped and not copied; other types, and data that is not aligned to its
 // elements, become f32 in memory.
-void give_matrix(const WeightFiles& files, const WeightFiles::Place& place, Parameter& parameter);
+void give_matrix(const WeightSource& weights, const StoredTensor& tensor, Parameter& parameter);
 
 }  // namespace headlight::models

@@ -60,6 +60,7 @@ struct TransformerConfig {
   // Ends
   double embedding_scale = 1;
   Index token_types = 0;     // segments; 0: none
+  bool headless = false;     // no logits: an encoder that was stored without its head
   bool masked_head = false;  // a layer, an activation and a norm before the logits, as BERT has them
   bool tied = true;          // logits use the embedding's table
   bool head_bias = false;
