@@ -139,12 +139,12 @@ void add_commands(CLI::App& app) {
   add_plot(app);
   add_tokenizer(app);
   add_tokenize(app);
-  add_info(app);
-  add_verify(app);
   add_translate(app);
   add_generate(app);
   add_convert(app);
   add_bench_model(app);
+  add_info(app);
+  add_verify(app);
 }
 
 // Runs the command when the whole line was understood.

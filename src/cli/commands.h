@@ -44,11 +44,11 @@ void add_train(CLI::App& program);
 void add_plot(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_tokenize(CLI::App& program);
-void add_info(CLI::App& program);
-void add_verify(CLI::App& program);
 void add_translate(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_convert(CLI::App& program);
 void add_bench_model(CLI::App& program);
+void add_info(CLI::App& program);
+void add_verify(CLI::App& program);
 
 }  // namespace headlight::cli

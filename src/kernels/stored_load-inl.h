@@ -39,6 +39,12 @@ constexpr Index stored_bytes(Index n) {
   return kType == StoredType::f32 ? 4 * n : kType == StoredType::f16 || kType == StoredType::bf16 ? 2 * n : n;
 }
 
+// Where element `i` of a row begins; of q8_0 where its block does.
+template <StoredType kType>
+constexpr Index place_of(Index i) {
+  return kType == StoredType::q8_0 ? i / kQ8Columns * kQ8Bytes : stored_bytes<kType>(i);
+}
+
 // A whole vector. Of int8 and q8_0 the numbers, not yet multiplied by their factor.
 template <StoredType kType>
 HWY_INLINE WideVec<kType> load_vector(const std::byte* from) {
@@ -109,7 +115,7 @@ HWY_ATTR void widen_run(const std::byte* from, const WideVec<kType>& scale, Inde
 template <StoredType kType>
 HWY_ATTR void widen_stored(const StoredRows& w, Index first, Index n, float* to) {
   if constexpr (kType == StoredType::q8_0) {
-    const std::byte* block = w.data + first / kQ8Columns * kQ8Bytes;
+    const std::byte* block = w.data + place_of<kType>(first);
     for (Index i = 0; i < n; i += kQ8Columns, block += kQ8Bytes)
       widen_run<kType>(block + 2, block_factor(block), HWY_MIN(kQ8Columns, n - i), to + i);
   } else {

@@ -1,7 +1,6 @@
 // Products with stored matrices, compiled once per SIMD target. See stored_rows.h for the legend.
 #include "kernels/stored_rows.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "kernels/target_table.h"
@@ -16,8 +15,6 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-static const Index kDistance = getenv("HL_D") ? atol(getenv("HL_D")) : 4096;
-#define kHint 2
 // Rows of w that are multiplied at a time: they share the loads of x. As many as registers allow.
 template <int kRows>
 constexpr int group_of() {
@@ -31,26 +28,24 @@ template <int kGroup>
 class Ahead {
  public:
   explicit HWY_INLINE Ahead(const FewRows& job, Index column)
-      : step_(job.w.step), at_(job.w.data + column * step_), place_(kDistance) {
-    wrap();
-  }
+      : step_(job.w.step),
+        at_(job.w.data + (column + kDistance / step_ * kGroup) * step_),
+        place_(kDistance % step_) {}
   // As many bytes of every row as the multiplication takes meanwhile.
   template <Index kBytes>
   HWY_INLINE void advance() {
     for (int g = 0; g < kGroup; ++g)
       for (Index line = 0; line < kBytes; line += 64)
-        __builtin_prefetch(at_ + g * step_ + place_ + line, 0, kHint);
+        __builtin_prefetch(at_ + g * step_ + place_ + line, 0, 2);
     place_ += kBytes;
-    wrap();
-  }
-
- private:
-  HWY_INLINE void wrap() {
-    while (place_ >= step_) {
+    if (place_ >= step_) {
       place_ -= step_;
       at_ += kGroup * step_;
     }
   }
+
+ private:
+  static constexpr Index kDistance = 16384;  // of each row: from 8 KB on all is well, 1 KB loses a quarter
   Index step_;
   const std::byte* at_;
   Index place_;
@@ -222,9 +217,8 @@ HWY_ATTR void multiply_few(const FewRows& job) {
 }
 
 // Eight rows of w at a time: sums go through memory once for eight products, and w is read in long runs.
-template <StoredType kType>
-HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, int steps, float* sums, Index sums_stride) {
-  constexpr int kSteps = 8;
+template <StoredType kType, int kSteps>
+HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, float* sums, Index sums_stride) {
   const Wide<kType> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));
   StoredRows w = job.w.from(k);
@@ -232,7 +226,8 @@ HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, int steps, flo
   for (Index c = 0; c < job.columns; c += lanes) {
     WideVec<kType> right[kSteps];
     const Index n = HWY_MIN(lanes, job.columns - c);
-    for (int i = 0; i < steps; ++i) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kSteps; ++i) {
       const std::byte* from = w.data + i * w.step + stored_bytes<kType>(c);
       right[i] = n == lanes ? load_vector<kType>(from) : load_part<kType>(from, n);
       if constexpr (kType == StoredType::int8) right[i] = hn::Mul(right[i], hn::Set(d, w.scales[i]));
@@ -241,7 +236,8 @@ HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, int steps, flo
       float* to = sums + r * sums_stride + c;
       const float* x = job.x + r * job.x_stride + k;
       WideVec<kType> sum = hn::LoadU(d, to);
-      for (int i = 0; i < steps; ++i) sum = hn::MulAdd(hn::Set(d, x[i]), right[i], sum);
+#pragma GCC unroll 8
+      for (int i = 0; i < kSteps; ++i) sum = hn::MulAdd(hn::Set(d, x[i]), right[i], sum);
       hn::StoreU(sum, d, to);
     }
   }
@@ -254,8 +250,9 @@ HWY_ATTR void multiply_few_in_out(const FewRows& job, Index first, float* sums) 
       for (Index start = 0; start < job.depth; start += kStoredDepth) {
         const Index end = HWY_MIN(job.depth, start + kStoredDepth);
         std::memset(sums, 0, sizeof(float) * static_cast<std::size_t>(job.rows * stride));
-        for (Index k = start; k < end; k += 8)
-          add_steps<kType>(job, first, k, static_cast<int>(HWY_MIN(Index{8}, end - k)), sums, stride);
+        Index k = start;
+        for (; k + 8 <= end; k += 8) add_steps<kType, 8>(job, first, k, sums, stride);
+        for (; k < end; ++k) add_steps<kType, 1>(job, first, k, sums, stride);
         for (int r = 0; r < job.rows; ++r) {
           float* y = job.y + r * job.y_stride;
           const float* from = sums + r * stride;
@@ -284,7 +281,13 @@ HWY_ATTR void pack(const StoredRows& w, Index k, int columns, int depth, float* 
       if (n < panel) std::memset(panels, 0, sizeof(float) * static_cast<std::size_t>(panel * depth));
       for (int x = 0; x < depth; x += kChunk) {
         const int m = HWY_MIN(kChunk, depth - x);
-        for (int j = 0; j < n; ++j) widen_stored<kType>(w.from(first + j), k + x, m, wide + j * kChunk);
+        for (int j = 0; j < n; ++j) {
+          const StoredRows row = w.from(first + j);
+          // The same piece of the row that the next panel takes: too many rows for the hardware to follow.
+          const std::byte* next = row.data + panel * row.step + place_of<kType>(k + x);
+          for (Index line = 0; line < place_of<kType>(kChunk); line += 64) __builtin_prefetch(next + line);
+          widen_stored<kType>(row, k + x, m, wide + j * kChunk);
+        }
         transpose(wide, Index{kChunk}, n, m, panels + Index{x} * panel, panel);
       }
     }
@@ -292,12 +295,15 @@ HWY_ATTR void pack(const StoredRows& w, Index k, int columns, int depth, float* 
 }
 
 HWY_ATTR void pack_in_out(const StoredRows& w, Index first, int columns, int depth, float* panels) {
+  constexpr Index kRowsAhead = 16;
   const int panel = 2 * static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
   with_stored_type(w.type, [&]<StoredType kType>() HWY_ATTR {
     for (int c = 0; c < columns; c += panel, panels += Index{panel} * depth) {
       const int n = HWY_MIN(panel, columns - c);
       for (int k = 0; k < depth; ++k) {
         float* to = panels + Index{k} * panel;
+        const std::byte* next = w.data + (k + kRowsAhead) * w.step + place_of<kType>(first + c);
+        for (Index line = 0; line < place_of<kType>(32); line += 64) __builtin_prefetch(next + line);
         widen_stored<kType>(w.from(k), first + c, n, to);
         for (int i = n; i < panel; ++i) to[i] = 0;
       }

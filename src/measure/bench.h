@@ -35,8 +35,8 @@ struct BenchOptions {
   std::vector<Workload> workloads;
   std::vector<MemoryCase> memory;
   std::vector<int> threads;
-  std::string model = {}, text = {};  // what workloads of a given model run: a path, and a text to tokenize
   SimdTarget target = SimdTarget::automatic;
+  std::string model = {}, text = {};  // what workloads of a given model run: a path, and a text to tokenize
 };
 
 // Told before each bucket is measured.

@@ -31,6 +31,7 @@ class Writer {
   }
 
   std::vector<Continuation> run(const Tokens& prompts) {
+    const TensorRecycler recycler;  // every step makes the same tensors
     Tokens next = prompts;
     end_those_without_room();
     for (Index place = 0; place < options_.most && !items_.empty(); ++place) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,29 +12,29 @@
 
 namespace headlight::models {
 
-bool is_int8_matrix(const io::SafetensorsEntry& entry) {
-  return entry.dtype == "I8" && entry.shape.size() == 2;
-}
+std::string scale_name(std::string_view matrix) { return std::string(matrix) + "_scale"; }
+
 bool is_int8_matrix(const StoredTensor& tensor) { return tensor.type == "I8" && tensor.shape.size() == 2; }
 
 void check_scales(const WeightSource& weights, const StoredTensor& matrix) {
   const std::string name = scale_name(matrix.name);
-  const auto scales = weights.find(name);
-  const std::string why = fmt::format("{}: \"{}\" is I8 and needs \"{}\", F32 [{}]", escaped(weights.name()),
-                                      escaped(matrix.name, 80), escaped(name, 80), matrix.shape.front());
-  if (!scales) throw Error(ErrorKind::input, "model.scale", fmt::format("{}, which is not there", why));
-  const bool good =
-      scales->type == "F32" && scales->shape.size() == 1 && scales->shape.front() == matrix.shape.front();
-  if (!good)
-    throw Error(ErrorKind::input, "model.scale",
-                fmt::format("{}, which is {} [{}]", why, scales->type, fmt::join(scales->shape, ", ")));
+  const std::optional<StoredTensor> scales = weights.find(name);
+  const auto refuse = [&](const std::string& found) {
+    throw Error(
+        ErrorKind::input, "model.scale",
+        fmt::format("{}: \"{}\" is I8 and needs \"{}\", F32 [{}], which is {}", escaped(weights.name()),
+                    escaped(matrix.name, 80), escaped(name, 80), matrix.shape.front(), found));
+  };
+  if (!scales) refuse("not there");
+  if (scales->type != "F32" || scales->shape.size() != 1 || scales->shape.front() != matrix.shape.front())
+    refuse(fmt::format("{} [{}]", scales->type, fmt::join(scales->shape, ", ")));
 }
 
 Tensor load_scales(const WeightSource& weights, const StoredTensor& matrix) {
   check_scales(weights, matrix);
-  Tensor scales = Tensor::uninitialized({matrix.shape.front()});
-  weights.load(scale_name(matrix.name), scales);
-  return scales;
+  Tensor values = Tensor::uninitialized({matrix.shape.front()});
+  weights.load(scale_name(matrix.name), values);
+  return values;
 }
 
 void load_int8_matrix(const WeightSource& weights, const StoredTensor& matrix, TensorView to) {

@@ -10,14 +10,11 @@
 
 namespace headlight::models {
 
-[[nodiscard]] inline std::string scale_name(std::string_view matrix) {
-  return std::string(matrix) + "_scale";
-}
+[[nodiscard]] std::string scale_name(std::string_view matrix);
 
-// Whether a tensor is one of these matrices by its dtype. Whoever takes it for one calls a function below.
-[[nodiscard]] bool is_int8_matrix(const io::SafetensorsEntry& entry);
+// Whether a tensor is one of these matrices by its type. All below throw Error{input} when its factors are
+// missing or misshapen.
 [[nodiscard]] bool is_int8_matrix(const StoredTensor& tensor);
-// Throw Error{input} when the factors are missing or misshapen.
 void check_scales(const WeightSource& weights, const StoredTensor& matrix);
 [[nodiscard]] Tensor load_scales(const WeightSource& weights, const StoredTensor& matrix);
 // As floats, into memory of as many elements.

@@ -80,11 +80,15 @@ LoadedTransformer load(const TransformerConfig& config, const WeightSource& weig
   return loaded;
 }
 
+nn::Weights place_of(nn::Weights weights, DType dtype) {
+  return dtype == DType::f32 ? weights : nn::Weights::own;
+}
+
 LoadedTransformer load_gguf(const std::string& path, DType dtype, nn::Weights weights) {
   const io::Gguf file = io::Gguf::open(path);
   DescribedTransformer described = describe_gguf(file);
   described.config.dtype = dtype;
-  described.config.weights = weights;
+  described.config.weights = place_of(weights, dtype);
   LoadedTransformer loaded = load(described.config, GgufWeights(file));
   check_gguf_unused(file, loaded.unused);
   std::move(described.notices.begin(), described.notices.end(), std::back_inserter(loaded.notices));
@@ -96,7 +100,7 @@ LoadedTransformer load_gguf(const std::string& path, DType dtype, nn::Weights we
 ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
   const Family& family = find_family(model.config().family);
   ParameterPlan plan;
-  std::set<std::string, std::less<>> left;
+  std::set<std::string_view> left;
   for (const StoredTensor& tensor : weights.tensors()) left.emplace(tensor.name);
   for (Parameter* parameter : model.parameters()) {
     const auto stored = find_parameter(weights, family, parameter->name);
@@ -111,17 +115,19 @@ ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
           fmt::format("{}: weight \"{}\" is {}; {} makes it {}", escaped(weights.name()), stored->name,
                       shape_text(*stored), weights.config_name(), parameter->shape().text()));
     }
-    if (is_int8_matrix(*stored)) {
-      check_scales(weights, *stored);
-      left.erase(scale_name(stored->name));
-    } else if (const io::BlockType* type = io::find_block_type(stored->type);
-               type == nullptr || !type->loads()) {
+    const io::BlockType* type = io::find_block_type(stored->type);
+    const bool int8 = is_int8_matrix(*stored);
+    if (!int8 && (type == nullptr || !type->loads())) {
       throw Error(ErrorKind::input, "model.type",
                   fmt::format("{}: weight \"{}\" is {}, which is not supported for weights",
                               escaped(weights.name()), stored->name, stored->type));
     }
-    left.erase(std::string(stored->name));
     plan.present.emplace_back(parameter, *stored);
+    left.erase(stored->name);
+    if (int8) {
+      check_scales(weights, *stored);
+      left.erase(scale_name(stored->name));
+    }
   }
   plan.unused.assign(left.begin(), left.end());
   return plan;
@@ -129,9 +135,10 @@ ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
 
 std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model) {
   ParameterPlan plan = plan_parameters(weights, model);
-  for (const auto& [parameter, stored] : plan.present) {
-    if (!parameter->stored.empty()) give_matrix(weights, stored, *parameter);
-    else weights.load(stored.name, parameter->value);
+  for (const auto& [parameter, tensor] : plan.present) {
+    if (!parameter->stored.empty()) give_matrix(weights, tensor, *parameter);
+    else if (is_int8_matrix(tensor)) load_int8_matrix(weights, tensor, parameter->value);
+    else weights.load(tensor.name, parameter->value);
   }
   for (Parameter* parameter : plan.absent) {  // fixed numbers: zero unless a file says otherwise
     const auto bytes =
@@ -161,14 +168,13 @@ DescribedTransformer describe_folder(const io::Folder& folder, const WeightSourc
   return described;
 }
 
-LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Weights how) {
-  if (dtype != DType::f32) how = nn::Weights::own;
-  if (is_gguf(path)) return load_gguf(path, dtype, how);
+LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Weights where) {
+  if (is_gguf(path)) return load_gguf(path, dtype, where);
   const io::Folder folder(path);
   const SafetensorsWeights weights(folder);
   TransformerConfig config = describe_folder(folder, weights).config;
   config.dtype = dtype;
-  config.weights = how;
+  config.weights = place_of(where, dtype);
   LoadedTransformer loaded = load(config, weights);
   loaded.notices.insert(loaded.notices.end(), weights.notices().begin(), weights.notices().end());
   return loaded;

@@ -20,8 +20,8 @@ struct LoadedTransformer {
   std::vector<std::string> notices;  // what the user may want to know
 };
 // `dtype` is what to compute in. A model to be run has its matrices as the files store them, mapped and not
-// copied, where their type can be computed with; one to be trained, or one in f64, has all parameters as
-// tensors of its own. Throws Error that names the file and the tensor.
+// copied; one to be trained, or one in f64, has all parameters as tensors of its own. Throws Error that names
+// the file and the tensor.
 [[nodiscard]] LoadedTransformer load_transformer(const std::string& path, DType dtype = DType::f32,
                                                  nn::Weights weights = nn::Weights::stored);
 

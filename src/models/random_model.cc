@@ -91,7 +91,7 @@ TransformerConfig known_shape(std::string_view name) {
     if (shape.name != name) continue;
     TransformerConfig config = llama_config(shape.sizes);
     config.kv_heads = shape.kv_heads;
-    config.inner = shape.inner;
+    config.inner = config.encoder_inner = shape.inner;
     return completed(config);
   }
   throw Error(ErrorKind::usage, "model.shape",

@@ -14,10 +14,10 @@ struct Usable {
   std::size_t alignment;
 };
 std::optional<Usable> usable(std::string_view dtype) {
+  if (dtype == "Q8_0") return Usable{StoredType::q8_0, 1};
   if (dtype == "F32") return Usable{StoredType::f32, 4};
   if (dtype == "F16") return Usable{StoredType::f16, 2};
   if (dtype == "BF16") return Usable{StoredType::bf16, 2};
-  if (dtype == "Q8_0") return Usable{StoredType::q8_0, 2};
   if (dtype == "I8") return Usable{StoredType::int8, 1};
   return std::nullopt;
 }
@@ -30,12 +30,9 @@ struct MappedWithScales {
 
 }  // namespace
 
-bool is_usable(std::string_view type) { return usable(type).has_value(); }
-
 void give_matrix(const WeightSource& weights, const StoredTensor& tensor, Parameter& parameter) {
   const Index rows = parameter.stored.rows(), columns = parameter.stored.columns();
-  const std::optional<Usable> as = usable(tensor.type);
-  if (as) {
+  if (const std::optional<Usable> as = usable(tensor.type)) {
     const std::span<const std::byte> bytes = weights.bytes(tensor.name);
     if (as->type == StoredType::int8) {
       auto owner = std::make_shared<MappedWithScales>();

@@ -8,7 +8,6 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/json.h"
-#include "models/int8_rows.h"
 
 namespace headlight::models {
 namespace {
@@ -122,8 +121,6 @@ void SafetensorsWeights::read(std::string_view name, std::uint64_t offset, std::
 
 void SafetensorsWeights::load(std::string_view name, TensorView to) const {
   const Place found = place(name);
-  if (is_float(to.dtype()) && is_int8_matrix(*found.entry))
-    return load_int8_matrix(*this, stored(*found.entry), to);
   found.file->load(*found.entry, to);
 }
 
@@ -143,7 +140,7 @@ std::span<const std::byte> GgufWeights::bytes(std::string_view name) const {
   return file_.bytes(*file_.find_tensor(name));
 }
 
-std::shared_ptr<const void> GgufWeights::owner(std::string_view /*name*/) const { return file_.owner(); }
+std::shared_ptr<const void> GgufWeights::owner(std::string_view) const { return file_.owner(); }
 
 void GgufWeights::read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const {
   file_.read(*file_.find_tensor(name), offset, to);

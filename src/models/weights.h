@@ -40,8 +40,7 @@ class WeightSource {
   [[nodiscard]] virtual std::shared_ptr<const void> owner(std::string_view name) const = 0;
   // Some of them, copied.
   virtual void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const = 0;
-  // As floats, into memory of as many elements; a matrix of I8 with its factors (int8_rows.h). Throws
-  // Error{input} for types that have none.
+  // As floats, into memory of as many elements. Throws Error{input} for types that have none.
   virtual void load(std::string_view name, TensorView to) const = 0;
 
   [[nodiscard]] double elements() const;  // of all tensors
@@ -62,14 +61,14 @@ class SafetensorsWeights : public WeightSource {
   void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const override;
   void load(std::string_view name, TensorView to) const override;
 
-  struct Place {
-    const io::Safetensors* file = nullptr;
-    const io::SafetensorsEntry* entry = nullptr;
-  };
   [[nodiscard]] std::span<const io::Safetensors> files() const { return files_; }
   [[nodiscard]] std::span<const std::string> notices() const { return notices_; }
 
  private:
+  struct Place {
+    const io::Safetensors* file = nullptr;
+    const io::SafetensorsEntry* entry = nullptr;
+  };
   [[nodiscard]] Place place(std::string_view name) const;
   void open_shards(const io::Folder& folder);
 

@@ -76,7 +76,7 @@ TEST(Load, EncodersWithoutTheirHead) {
   outputs.reserve(temp.path("model.safetensors"));
   io::write_safetensors(outputs, temp.path("model.safetensors"), tensors);
   outputs.commit();
-  const LoadedTransformer bare = load_transformer(temp.root().string());
+  const LoadedTransformer bare = load_transformer(temp.root().string(), DType::f32, nn::Weights::own);
   EXPECT_TRUE(bare.model->config().headless);
   ASSERT_EQ(bare.notices.size(), 1U);
   Context ctx({.threads = 1});

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "models/generate.h"
+#include "models/load.h"
 #include "models/random_model.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
