@@ -27,8 +27,8 @@ STANDS_ON = {
     "train": ["models", "dist"],
     "inspect": ["models"],
     "lab": ["train", "inspect", "draw"],
-    "cli": ["lab", "measure"],
-    "serve": ["train", "inspect", "draw"],
+    "serve": ["inspect", "draw"],
+    "cli": ["lab", "measure", "serve"],
 }
 
 # Which layer a public header belongs to. headlight.h is for users, not for us.

@@ -30,11 +30,15 @@ namespace headlight::nn {
 // ---- Linear, Embedding --------------------------------------------------------------------------------
 
 enum class WeightLayout : std::uint8_t { out_in, in_out };  // GPT-2 alone stores [in, out]
+// own: parameters are tensors, to be trained. stored: matrices are given later, in the precision they have
+// (Parameter::stored); such a layer takes no memory for them and has no backward.
+enum class Weights : std::uint8_t { own, stored };
 
 struct LinearConfig {
   Index in = 0, out = 0;
   bool bias = true;
   WeightLayout layout = WeightLayout::out_in;
+  Weights weights = Weights::own;
 };
 
 // y = x·Wᵀ + b
@@ -45,6 +49,12 @@ class Linear {
 
   [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x) const;
   void forward(Context& ctx, ConstTensorView x, TensorView y) const;  // y may be columns of a wider matrix
+  // Several layers on the same x: together they keep the threads busy better.
+  struct Target {
+    const Linear& linear;
+    TensorView y;
+  };
+  static void forward_all(Context& ctx, ConstTensorView x, std::span<const Target> targets);
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, ConstTensorView dy);
   // The parts of backward, for those who know more about dy.
   enum class Write : std::uint8_t { set, add };
@@ -52,7 +62,7 @@ class Linear {
   void backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy);
   void backward_bias(Context& ctx, ConstTensorView dy);
 
-  [[nodiscard]] bool empty() const noexcept { return weight.value.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return weight.empty(); }
   [[nodiscard]] const LinearConfig& config() const noexcept { return config_; }
   void collect(Parameters& list);
 
@@ -66,7 +76,8 @@ class Linear {
 class Embedding {
  public:
   Embedding() = default;
-  Embedding(const std::string& name, Index rows, Index width, DType dtype = DType::f32);
+  Embedding(const std::string& name, Index rows, Index width, DType dtype = DType::f32,
+            Weights weights = Weights::own);
 
   // y = factor · rows, or y += rows. A number outside of the table is Error{input}.
   void forward(Context& ctx, std::span<const std::int32_t> ids, TensorView y, double factor = 1) const;
@@ -75,7 +86,7 @@ class Embedding {
   void backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor = 1,
                 std::int32_t fixed = -1);
 
-  [[nodiscard]] bool empty() const noexcept { return weight.value.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return weight.empty(); }
   void collect(Parameters& list);
 
   Parameter weight;  // [row, width]
@@ -163,6 +174,7 @@ struct FeedForwardConfig {
   bool gate_packed = false;  // gate and up are one matrix
   bool bias = true;
   WeightLayout layout = WeightLayout::out_in;
+  Weights weights = Weights::own;
 };
 
 class FeedForward {
@@ -218,6 +230,7 @@ struct MultiHeadAttentionConfig {
   Projections projections = Projections::separate;
   bool qkv_bias = true, out_bias = true;
   WeightLayout layout = WeightLayout::out_in;
+  Weights weights = Weights::own;
   std::optional<NormConfig> head_norm = std::nullopt;  // of each query and key before the rotation
   std::optional<RopeConfig> rope = std::nullopt;
   Visibility visible = Visibility::all();

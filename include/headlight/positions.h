@@ -36,6 +36,7 @@ struct RopeConfig {
   Index dims = 0;            // the first so many of a head are rotated; 0: all
   bool interleaved = false;  // pairs (2j, 2j+1) instead of (j, j + dims/2)
   RopeScaling scaling = {};
+  std::vector<double> factors = {};  // each pair's angle is divided by its own; empty: by none
   bool operator==(const RopeConfig&) const = default;
 };
 // Angle per position of each pair. `length` is the longest sequence so far; only `dynamic` asks for it.

@@ -57,7 +57,17 @@ extern "C" void leave_on_signal(int signal) {
   ::_exit(128 + signal);
 }
 
+// Weights are used where their file is mapped. When it is cut short meanwhile, or its disk fails, this is how the
+// system says so.
+extern "C" void leave_on_lost_file(int /*signal*/) {
+  io::remove_temporaries();
+  constexpr std::string_view text = "error: a file that is in use became shorter, or could not be read\n";
+  (void)!::write(2, text.data(), text.size());
+  ::_exit(kFile);
+}
+
 void set_signals() {
+  (void)std::signal(SIGBUS, leave_on_lost_file);
   (void)std::signal(SIGPIPE, SIG_IGN);  // a broken pipe then shows as a failed write
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (std::signal(signal, leave_on_signal) == SIG_IGN) (void)std::signal(signal, SIG_IGN);  // nohup
@@ -116,7 +126,9 @@ std::string tidied(std::string text) {
 }
 
 void add_commands(CLI::App& app) {
+  add_look(app);
   add_show(app);
+  add_serve(app);
   add_explain(app);
   add_compare(app);
   add_compute(app);
@@ -128,7 +140,11 @@ void add_commands(CLI::App& app) {
   add_tokenizer(app);
   add_tokenize(app);
   add_translate(app);
+  add_generate(app);
   add_convert(app);
+  add_bench_model(app);
+  add_info(app);
+  add_verify(app);
 }
 
 // Runs the command when the whole line was understood.

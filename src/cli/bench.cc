@@ -8,9 +8,12 @@
 
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
 #include "headlight/version.h"
+#include "inspect/subject.h"
+#include "io/gzip.h"
 #include "measure/machine.h"
 
 namespace headlight::cli {
@@ -20,6 +23,7 @@ struct Settings {
   std::vector<std::string> only;
   std::vector<int> threads;
   SimdTarget target = SimdTarget::automatic;
+  std::string model, text;
   JsonTarget json;
 };
 
@@ -91,10 +95,13 @@ void run(const Settings& s) {
   };
   const measure::Machine machine = measure::describe_machine();
   const Context context({.threads = 1, .target = s.target});
-  measure::BenchOptions options{workloads, {}, s.threads, context.target()};
+  measure::BenchOptions options{
+      .workloads = workloads, .memory = {}, .threads = s.threads, .target = context.target()};
   for (const measure::MemoryCase& what : measure::memory_cases()) {
     if (wanted(what.name)) options.memory.push_back(what);
   }
+  if (!s.model.empty()) options.model = inspect::find_model(s.model, model_places());
+  if (!s.text.empty()) options.text = io::read_text(s.text);
   if (options.threads.empty()) options.threads = {1};
   if (s.threads.empty() && machine.cores > 1) options.threads.push_back(machine.cores);
   measure::BenchReport report;
@@ -127,11 +134,13 @@ void add_bench(CLI::App& program) {
        .what =
            "Time attention, as a share of this machine's FMA peak and against the unfused path, and weigh "
            "its memory",
-       .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--json FILE]",
+       .usage =
+           "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--model PATH] [--json FILE]",
        .examples = "  headlight bench\n"
                    "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
                    "  headlight bench --threads 1,2 --json bench.json\n"
                    "  headlight bench --only train\n"
+                   "  headlight bench --only models --model stories15M\n"
                    "  headlight bench --only tiny --json -\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
@@ -140,11 +149,14 @@ void add_bench(CLI::App& program) {
   for (const measure::Workload& workload : measure::step_workloads())
     names += fmt::format(", {}", workload.name);
   names += ", train (the last three)";
+  for (const measure::Workload& workload : measure::model_workloads())
+    names += fmt::format(", {}", workload.name);
+  names += ", models (the last ten)";
   for (const measure::MemoryCase& what : measure::memory_cases()) names += fmt::format(", {}", what.name);
   command
       ->add_option_function<std::string>(
           "--only", [settings](const std::string& text) { settings->only = split_list("--only", text); },
-          "Buckets to run, separated by commas (default: all): " + names)
+          "Buckets to run, separated by commas (default: all but the models): " + names)
       ->type_name("NAMES");
   command
       ->add_option_function<std::string>(
@@ -156,6 +168,8 @@ void add_bench(CLI::App& program) {
           "--target", [settings](const std::string& text) { settings->target = parse_simd_target(text); },
           "SIMD target: auto, scalar, sse4, avx2, avx512, neon")
       ->type_name("NAME");
+  add_path(*command, "--model", settings->model, "A decoder for the buckets model_*")->type_name("PATH");
+  add_path(*command, "--text", settings->text, "A text for the bucket model_tokenize")->type_name("FILE");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });

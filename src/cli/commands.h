@@ -32,7 +32,9 @@ void keep_alive(CLI::App& command, const std::shared_ptr<Settings>& settings) {
 }
 
 void add_compute(CLI::App& program);
+void add_look(CLI::App& program);
 void add_show(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_lab(CLI::App& program);
@@ -43,6 +45,10 @@ void add_plot(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_translate(CLI::App& program);
+void add_generate(CLI::App& program);
 void add_convert(CLI::App& program);
+void add_bench_model(CLI::App& program);
+void add_info(CLI::App& program);
+void add_verify(CLI::App& program);
 
 }  // namespace headlight::cli

@@ -7,11 +7,11 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "serve/run.h"
 
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kSentence = "The animal didn't cross the street because it was too tired.";
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
 
 void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
@@ -44,7 +44,7 @@ std::string text_to_read(const ModelInput& input) {
   if (!input.text.empty()) return input.text;
   std::string text = input_is_piped() ? read_standard_input(kLongestText) : "";
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.empty() ? std::string(kSentence) : text;
+  return text.empty() ? std::string(serve::kSentence) : text;
 }
 
 inspect::Reading reading_of(const inspect::Subject& subject, const std::string& text,
@@ -78,7 +78,7 @@ std::vector<std::string> split_list(const std::string& text) {
 
 void add_model(CLI::App& command, std::string& model) {
   add_text(command, "--model", model,
-           "A model's folder, or the name of one in the folder models (default: en-fr)")
+           "A model's folder or .gguf file, or the name of one in the folder models (default: en-fr)")
       ->type_name("NAME|PATH");
 }
 

@@ -6,6 +6,7 @@
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/show_files.h"
+#include "cli/show_page.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -38,6 +39,8 @@ void check_combinations(const ShowSettings& s) {
   if (ways > 1) refuse("--head, --layer and --all choose heads; give one of them");
   if (!s.heads.empty() && (s.mean != MeanOver::none || s.rollout))
     refuse("--mean and --rollout take all heads of a layer; leave --head out");
+  if (!s.html.empty() && (!s.ids.empty() || !s.target_ids.empty() || !s.type_ids.empty()))
+    refuse("--html shows a text; give TEXT and --target in place of numbers");
   if (s.mean != MeanOver::none && s.rollout)
     refuse("--mean and --rollout are two ways to join heads; give one");
   const bool part = s.from.size() > 0 || s.to.size() > 0;
@@ -55,22 +58,28 @@ void check_combinations(const ShowSettings& s) {
 void run_show(const ShowSettings& s) {
   check_combinations(s);
   io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  for (const std::string* path : {&s.png, &s.svg, &s.pdf})
+  for (const std::string* path : {&s.png, &s.svg, &s.pdf, &s.html})
     if (!path->empty()) outputs.reserve(*path);
   JsonOutput json(s.json);
 
-  const inspect::Subject subject = inspect::open_subject(s.model, model_places());
+  const auto opened =
+      std::make_shared<const inspect::Subject>(inspect::open_subject(s.model, model_places()));
+  const inspect::Subject& subject = *opened;
   Context ctx({.threads = static_cast<int>(s.threads)});
   const bool writes = !s.npy.empty() || s.part.value_or(Part::encoder) != Part::encoder;
   const inspect::Question question = read_question(ctx, subject, s, writes ? Needs::target : Needs::source);
   const View view = make_view(ctx, subject, question, s);
 
   if (s.has_figure()) write_figures(outputs, view, subject, question, s);
+  if (!s.html.empty()) write_page(outputs, ctx, view, {opened, question, s});
   outputs.commit();
   if (!s.npy.empty()) write_arrays(ctx, subject, question, s);
   json.write(view_json(view, subject, question));
-  if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty()) print(text_of(view, s));
+  if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty() && s.html.empty()) print(text_of(view, s));
   for (const std::string& note : view.notes) print_error(concat("note: ", note, "\n"));
+  for (const std::string& note : subject.notices) print_error(concat("note: ", note, "\n"));
+  if (output_is_terminal() && s.ids.empty() && s.type_ids.empty())
+    print_error(concat("In the browser: ", serve_command(view, {opened, question, s}), "\n"));
 }
 
 draw::TerminalStyle terminal_style(const ShowSettings& s) {

@@ -44,6 +44,15 @@ std::string caption_of(const inspect::Subject& subject, const inspect::Question&
                 escaped(subject.name), ".");
 }
 
+draw::FigureStyle style_of(const ShowSettings& s) {
+  draw::FigureStyle style = s.figure;
+  style.theme = s.theme.value_or(draw::Theme::light);
+  style.transfer = s.transfer;
+  style.numbers = s.numbers;
+  style.caption = s.caption.value_or("");
+  return style;
+}
+
 std::string number(float x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; }
 
 std::string label_list(const std::vector<std::string>& labels) {
@@ -90,11 +99,7 @@ std::string map_json(const draw::WeightMap& map, const inspect::AttentionMap& nu
 
 void write_drawing(io::Outputs& outputs, const ShowSettings& s,
                    const std::function<draw::Drawing(const draw::FigureStyle&)>& make) {
-  draw::FigureStyle style = s.figure;
-  style.theme = s.theme.value_or(draw::Theme::light);
-  style.transfer = s.transfer;
-  style.numbers = s.numbers;
-  style.caption = s.caption.value_or("");
+  const draw::FigureStyle style = style_of(s);
   const draw::Drawing drawing = make(style);
   const auto write = [&](const std::string& path, draw::PictureFormat format) {
     if (path.empty()) return;
@@ -111,6 +116,13 @@ void write_drawing(io::Outputs& outputs, const ShowSettings& s,
                        "\"", missing.size() > 1 ? concat(" and ", missing.size() - 1, " more") : "",
                        "; they are drawn as boxes (Debian: fonts-noto-cjk and others)\n"));
   }
+}
+
+std::string figure_bytes(const View& view, const inspect::Subject& subject, const inspect::Question& question,
+                         const ShowSettings& s, draw::PictureFormat format) {
+  draw::FigureStyle style = style_of(s);
+  if (!s.caption) style.caption = caption_of(subject, question);
+  return draw::encoded(figure_of(view, style, s.top), format, style.dpi);
 }
 
 void write_figures(io::Outputs& outputs, const View& view, const inspect::Subject& subject,

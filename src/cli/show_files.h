@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/show_view.h"
+#include "draw/drawing.h"
 #include "io/outputs.h"
 
 namespace headlight::cli {
@@ -16,6 +17,11 @@ void write_drawing(io::Outputs& outputs, const ShowSettings& settings,
 // The figure of a view, in every format asked for. Notes go to standard error.
 void write_figures(io::Outputs& outputs, const View& view, const inspect::Subject& subject,
                    const inspect::Question& question, const ShowSettings& settings);
+
+// The same figure as bytes.
+[[nodiscard]] std::string figure_bytes(const View& view, const inspect::Subject& subject,
+                                       const inspect::Question& question, const ShowSettings& settings,
+                                       draw::PictureFormat format);
 
 [[nodiscard]] std::string view_json(const View& view, const inspect::Subject& subject,
                                     const inspect::Question& question);

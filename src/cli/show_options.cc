@@ -85,6 +85,9 @@ void add_selection(CLI::App& command, ShowSettings& s) {
 
 void add_files(CLI::App& command, ShowSettings& s) {
   add_figure(command, s);
+  add_path(command, "--html", s.html,
+           "Write the viewer's page with this run inside, to open without a server");
+  add_length(command, "--max-size", s.max_megabytes, {{"MB", 1}}, "The largest --html file (default: 25MB)");
   add_json(command, s.json);
   add_path(command, "--npy", s.npy,
            "Write logits.npy and all weights as PART_LAYER.npy [heads, q, k] into a folder")
@@ -149,6 +152,7 @@ void add_show(CLI::App& program) {
            "  headlight show \"The cat sat on the mat\" --query cat --key mat\n"
            "  headlight show \"The cat sat\" --model en-fr --part cross\n"
            "  headlight show \"…\" --head 2.5 --svg figure.svg --width 85mm --font-size 7pt\n"
+           "  headlight show \"The cat sat\" --html cat.html\n"
            "  headlight show \"…\" --head 2.5 --from 900:960 --to 0:80     a part of a long text, exact\n"
            "  headlight show \"…\" --npy arrays --what weights,scores,residual\n\n"
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"

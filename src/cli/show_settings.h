@@ -38,7 +38,8 @@ struct ShowSettings : ModelInput {
   std::optional<draw::Theme> theme;  // dark on the terminal and light in figures unless given
   bool numbers = false;
 
-  std::string png, svg, pdf;
+  std::string png, svg, pdf, html;
+  double max_megabytes = 25;  // of the HTML file
   draw::FigureStyle figure;
   std::optional<std::string> caption;
   JsonTarget json;

@@ -49,6 +49,7 @@ class ViewMaker {
     else if (!s_.key.empty()) make_pair();
     else if (!s_.query.empty()) make_bars();
     else make_maps();
+    view_.query = query_;
     return std::move(view_);
   }
 

@@ -22,6 +22,7 @@ struct View {
   ViewKind kind = ViewKind::maps;
   std::vector<draw::WeightMap> maps;
   std::vector<inspect::AttentionMap> numbers;  // the same, for JSON
+  inspect::Word query;                         // that was asked for; no tokens: none was
   Index in_row = 1;                            // of an atlas
   std::vector<std::string> notes;              // what was chosen for the reader, and why
 };

@@ -8,6 +8,7 @@
 
 #include "cli/numbers.h"
 #include "core/concat.h"
+#include "core/escape.h"
 #include "headlight/error.h"
 #include "io/file.h"
 
@@ -39,6 +40,18 @@ void print(std::string_view text) {
       throw Error(ErrorKind::file, "file.write", concat("standard output: ", io::reason(errno)));
     }
   }
+}
+
+std::string printable(std::string_view text) {
+  if (!output_is_terminal()) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    out += escaped(text.substr(0, end), 4 * end + 64);  // all of it: a byte becomes four at most
+    out += text.substr(end, 1);
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return out;
 }
 
 void print_error(std::string_view text) noexcept {

@@ -12,6 +12,9 @@ struct BrokenPipe {};
 
 // Writes all of it at once. Throws BrokenPipe, or Error{file} when the device is full.
 void print(std::string_view text);
+// A text that a model or a file has made. A terminal gets its control characters, but for line breaks and tabs,
+// in visible form, so that it cannot be steered; pipes and files get it as it is.
+[[nodiscard]] std::string printable(std::string_view text);
 // To standard error, where nothing can be done about a failure.
 void print_error(std::string_view text) noexcept;
 

@@ -71,7 +71,7 @@ void add_tokenize(CLI::App& program) {
                    "  offsets count characters. Without it the whole input is one text.\n"});
   const auto s = std::make_shared<Settings>();
   add_path(*command, "--model", s->model,
-           "A model folder, a tokenizer.json, a SentencePiece .model or a vocab.txt")
+           "A model folder, a tokenizer.json, a SentencePiece .model, a vocab.txt or a .gguf")
       ->required()
       ->type_name("PATH");
   add_switch(*command, "--jsonl", s->jsonl, "Lines of JSON in, lines of JSON out");

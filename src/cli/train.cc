@@ -1,11 +1,8 @@
 // headlight train: a model from a recipe.
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
@@ -13,9 +10,9 @@
 #include "cli/commands.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
+#include "cli/stop_signal.h"
 #include "cli/train_display.h"
 #include "headlight/version.h"
-#include "io/outputs.h"
 #include "measure/limits.h"
 #include "train/run.h"
 
@@ -29,21 +26,6 @@ struct Settings {
   bool resume = false, allow_data_change = false;
   Color color = Color::automatic;
 };
-
-std::atomic<int> g_stop{0};
-
-// The first signal lets the step finish and a checkpoint be saved; the second ends everything at once.
-extern "C" void stop_training(int signal) {
-  if (g_stop.exchange(signal) == 0) return;
-  io::remove_temporaries();
-  ::_exit(128 + signal);
-}
-
-void catch_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (std::signal(signal, stop_training) == SIG_IGN) (void)std::signal(signal, SIG_IGN);  // nohup
-  }
-}
 
 DisplayStyle style_of(Color color) {
   DisplayStyle style;
@@ -101,12 +83,13 @@ void run(const Settings& s) {
   options.progress = [&display](std::string_view what) { display.doing(what); };
   train::Run run(ctx, std::move(recipe), options, display);
   introduce(display, run, ctx, peak);
-  catch_signals();
+  // The first signal lets the step finish and a checkpoint be saved.
+  const std::atomic<int>& stop = catch_stop_signals();
   const auto begin = std::chrono::steady_clock::now();
-  const train::Ending ending = run.go(g_stop);
+  const train::Ending ending = run.go(stop);
   conclude(display, run, ending,
            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  if (ending == train::Ending::signal) throw Stopped{g_stop};
+  if (ending == train::Ending::signal) throw Stopped{stop};
 }
 
 }  // namespace

@@ -14,11 +14,13 @@
 #include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "cli/translate_evaluation.h"
+#include "cli/written_rows.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
 #include "io/json.h"
+#include "text/unicode.h"
 
 namespace headlight::cli {
 namespace {
@@ -28,6 +30,7 @@ struct Settings {
   std::vector<std::string> texts;
   Index beams = 4, most = 0, limit = 0, threads = 0;
   std::optional<double> length_penalty;
+  RowSettings rows;
   JsonTarget json;
 };
 
@@ -65,11 +68,43 @@ class Translator {
     ProgressBar bar;
     const auto all = static_cast<double>(std::max<std::size_t>(texts.size(), 1));
     const std::string doing = fmt::format("translating {} sentences", texts.size());
-    options_.on_progress = [&](Index done) { bar.show(doing, static_cast<double>(done) / all); };
-    if (texts.size() > 1) bar.show(doing, 0);
+    options_.on_progress = [&](Index done) {
+      if (texts.size() > 1) bar.show(doing, static_cast<double>(done) / all);
+    };
+    options_.on_progress(0);
     auto translations = models::translate(ctx_, *subject_.model, *subject_.tokenizer, texts, options_);
     options_.first_number += static_cast<Index>(texts.size());
     return translations;
+  }
+
+  // Lines of what each token of a translation looked at in its source. Beams decide at the end, so that the
+  // weights are those of a run over the translation that has won.
+  std::string rows(const std::string& text, const models::Translation& translation,
+                   const RowSettings& settings) {
+    if (translation.tokens.empty()) return {};
+    const inspect::RowChoice choice = chosen_row(subject_, Part::cross, settings);
+    const models::TransformerConfig& config = subject_.model->config();
+    std::vector<std::int32_t> written = translation.tokens;
+    const Index limit = models::context_of(config);
+    const bool ended = limit == 0 || static_cast<Index>(written.size()) < limit;
+    if (config.eos >= 0 && ended) written.push_back(config.eos);
+    inspect::Question question;
+    question.source = inspect::read_text(*subject_.tokenizer, text);
+    question.written = inspect::read_ids(&*subject_.tokenizer, written, config.vocabulary);
+    inspect::MapRequest request{.part = Part::cross};
+    for (int head = 0; head < static_cast<int>(subject_.heads(Part::cross)); ++head)
+      if (!choice.head || *choice.head == head) request.heads.push_back({choice.layer, head});
+    inspect::MapRecorder recorder(request);
+    (void)inspect::watch(ctx_, subject_, question, recorder);
+    const inspect::AttentionMap map = inspect::mean_of(recorder.maps(), "");
+    const RowPrinter printer(subject_, choice);
+    const std::vector<std::string> keys = question.source.labels(), queries = question.written.labels();
+    std::string out = printer.heading();
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      const auto row = map.weights.begin() + static_cast<Index>(i) * map.columns;
+      out += printer.line(queries[i], keys, {row, row + map.columns});
+    }
+    return out;
   }
 
  private:
@@ -86,8 +121,8 @@ std::string translation_json(const std::string& source, const models::Translatio
     tokens += concat(tokens.empty() ? "" : ", ", io::json_quoted(tokenizer.token(id)));
   }
   return fmt::format("{{\"source\": {}, \"text\": {}, \"ids\": [{}], \"tokens\": [{}], \"score\": {:.6f}}}",
-                     io::json_quoted(source), io::json_quoted(translation.text), ids, tokens,
-                     translation.score);
+                     io::json_quoted(text::to_well_formed(source)), io::json_quoted(translation.text), ids,
+                     tokens, translation.score);
 }
 
 // One line for each text, whatever the model wrote.
@@ -105,7 +140,8 @@ void run_texts(const Settings& s) {
     const std::vector<models::Translation> translations = translator.translate(texts);
     std::string lines;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      if (!s.json.to_stdout()) lines += as_line(translations[i].text);
+      if (!s.json.to_stdout()) lines += printable(as_line(translations[i].text));
+      if (s.rows.show) lines += translator.rows(texts[i], translations[i], s.rows) + "\n";
       if (!s.json.path.empty())
         entries += concat(entries.empty() ? "" : ",\n  ",
                           translation_json(texts[i], translations[i], *translator.subject().tokenizer));
@@ -142,6 +178,9 @@ void run(const Settings& s) {
   };
   if (!s.evaluate.empty() && !s.texts.empty())
     refuse("--evaluate takes its sentences from a file; leave TEXT out");
+  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head chooses what --show shows; give both");
+  if (s.rows.show && (s.json.to_stdout() || !s.evaluate.empty()))
+    refuse("--show prints lines for people; leave out --evaluate, and give --json a file");
   if (s.evaluate.empty() && s.limit > 0) refuse("--limit belongs to --evaluate FILE");
   if (s.evaluate.empty()) run_texts(s);
   else run_evaluation(s);
@@ -158,12 +197,14 @@ void add_translate(CLI::App& program) {
            "headlight translate [TEXT …] [--model NAME|PATH] [--beams N] [--evaluate FILE.tsv] [options]",
        .examples = "  headlight translate \"The cat sat on the mat.\"\n"
                    "  headlight translate --model opus-mt-en-de < english.txt > german.txt\n"
+                   "  headlight translate \"Where do you live?\" --show --head 3.5\n"
                    "  headlight translate --evaluate test.tsv --json -\n\n"
                    "  Without TEXT every line of standard input is translated; lines stay in order.\n"
                    "  --evaluate reads lines of source, tab, translation; lines with the same source are\n"
                    "  several references of one sentence. BLEU cuts words by the rules of 13a.\n"});
   const auto s = std::make_shared<Settings>();
-  command->add_option("TEXT", s->texts, "Texts to translate (default: lines of standard input)");
+  command->add_option("TEXT", s->texts, "Texts to translate (default: lines of standard input)")
+      ->type_name("");
   add_path(*command, "--model", s->model, "A model's name or folder (default: en-fr)")
       ->type_name("NAME|PATH");
   add_count(*command, "--beams", s->beams, "Beams of the search (default: 4)", {1, 64});
@@ -174,6 +215,7 @@ void add_translate(CLI::App& program) {
   add_path(*command, "--evaluate", s->evaluate, "Measure BLEU and chrF2 on lines of source, tab, translation")
       ->type_name("FILE.tsv");
   add_count(*command, "--limit", s->limit, "With --evaluate: only the first N sentences", {1, 1000000000});
+  add_rows(*command, s->rows);
   add_json_beside_texts(*command, s->json);
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);

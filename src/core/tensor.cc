@@ -177,7 +177,7 @@ Tensor Tensor::uninitialized(const Shape& shape, DType dtype) {
 
 Tensor::Tensor(const Shape& shape, DType dtype) {
   *this = uninitialized(shape, dtype);
-  if (data_) std::memset(data_.get(), 0, data_.get_deleter().bytes);
+  if (data_ && !UntouchedTensors::wanted()) std::memset(data_.get(), 0, data_.get_deleter().bytes);
 }
 
 Tensor Tensor::from(std::span<const double> values, const Shape& shape, DType dtype) {

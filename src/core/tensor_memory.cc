@@ -44,6 +44,13 @@ std::size_t kept_memory() noexcept {
   return total;
 }
 
+namespace {
+thread_local int untouched = 0;
+}
+UntouchedTensors::UntouchedTensors() noexcept { ++untouched; }
+UntouchedTensors::~UntouchedTensors() { --untouched; }
+bool UntouchedTensors::wanted() noexcept { return untouched > 0; }
+
 std::byte* take_memory(std::size_t& bytes) noexcept {
   bytes = shelf_size(bytes);
   if (shelves_in_use != nullptr) {

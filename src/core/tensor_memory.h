@@ -10,4 +10,15 @@ namespace headlight {
 [[nodiscard]] std::size_t kept_memory() noexcept;  // bytes that wait for this thread to use them again
 void give_memory(std::byte* memory, std::size_t bytes) noexcept;
 
+// While one lives, tensors that this thread makes are not zeroed: for models whose parameters are read from
+// files right afterwards, or never.
+class UntouchedTensors {
+ public:
+  UntouchedTensors() noexcept;
+  ~UntouchedTensors();
+  UntouchedTensors(const UntouchedTensors&) = delete;
+  UntouchedTensors& operator=(const UntouchedTensors&) = delete;
+  [[nodiscard]] static bool wanted() noexcept;  // does one live?
+};
+
 }  // namespace headlight

@@ -33,7 +33,7 @@ struct Rows {
       Numbers row(static_cast<std::size_t>(linear.config().in));
       for (std::size_t i = 0; i < row.size(); ++i) {
         const auto at = static_cast<Index>(i);
-        row[i] = transposed ? linear.weight.value.at(at, r) : linear.weight.value.at(r, at);
+        row[i] = transposed ? linear.weight.at(at, r) : linear.weight.at(r, at);
       }
       weights.push_back(std::move(row));
       bias.push_back(linear.config().bias ? linear.bias.value.at(r) : 0);

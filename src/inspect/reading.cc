@@ -1,5 +1,7 @@
 #include "inspect/reading.h"
 
+#include <span>
+
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -7,11 +9,24 @@
 namespace headlight::inspect {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+// French puts spaces that do not break before "?" and "!"; other scripts have spaces of their own.
+constexpr std::string_view kSpaces[] = {" ", "\t", "\n", "\r", "\u00a0", "\u2009", "\u202f", "\u3000"};
+
+// Bytes of the space that the text begins or ends with; 0: none.
+std::size_t space_in_front(std::string_view text) {
+  for (const std::string_view space : kSpaces)
+    if (text.starts_with(space)) return space.size();
+  return 0;
+}
+std::size_t space_behind(std::string_view text) {
+  for (const std::string_view space : kSpaces)
+    if (text.ends_with(space)) return space.size();
+  return 0;
+}
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  while (const std::size_t bytes = space_in_front(text)) text.remove_prefix(bytes);
+  while (const std::size_t bytes = space_behind(text)) text.remove_suffix(bytes);
   return text;
 }
 
@@ -47,10 +62,9 @@ bool is_punctuation(std::string_view text) {
 bool space_between(const Reading& reading, std::size_t i) {
   const ReadToken &a = reading.tokens[i - 1], &b = reading.tokens[i];
   if (b.begin > a.end) return true;
-  const auto at = [&](std::size_t place) {
-    return place < reading.text.size() && is_space(reading.text[place]);
-  };
-  return at(b.begin) || (a.end > a.begin && at(a.end - 1));
+  const std::string_view text = reading.text;
+  if (b.begin > text.size() || a.end > text.size()) return false;
+  return space_in_front(text.substr(b.begin)) > 0 || space_behind(text.substr(a.begin, a.end - a.begin)) > 0;
 }
 
 }  // namespace
@@ -97,6 +111,23 @@ Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& id
   }
   if (reading.tokens.empty())
     throw Error(ErrorKind::input, "inspect.empty", "no token ids: there is nothing to look at");
+  return reading;
+}
+
+// A token's part is what the text gains by it. Pieces of a character gain nothing until the last one; special tokens
+// nothing at all.
+Reading read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
+  Reading reading = read_ids(&tokenizer, ids, tokenizer.size());
+  reading.text = tokenizer.decode(ids);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::string so_far = tokenizer.decode(std::span(ids).first(i + 1));
+    const bool fits = so_far.size() >= begin && reading.text.starts_with(so_far);
+    ReadToken& token = reading.tokens[i];
+    token.begin = begin;
+    token.end = begin = fits ? so_far.size() : begin;
+    token.added = token.begin == token.end && tokenizer.is_special(ids[i]);
+  }
   return reading;
 }
 

@@ -33,6 +33,9 @@ struct Reading {
 [[nodiscard]] Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids,
                                Index vocabulary);
 
+// Tokens that a model wrote: the text they make together, and each one's part of it.
+[[nodiscard]] Reading read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids);
+
 // Some neighbouring tokens with a name.
 struct Word {
   std::string label;

@@ -5,7 +5,6 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "models/generate.h"
 #include "models/load.h"
 #include "models/tokenizer_file.h"
 
@@ -42,13 +41,6 @@ void check_folder(const std::string& folder) {
   }
 }
 
-bool has_tokenizer(const fs::path& base) {
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt"}) {
-    if (is_there(base / name)) return true;
-  }
-  return false;
-}
-
 models::Tokens one_sequence(const std::vector<std::int32_t>& ids) {
   models::Tokens tokens;
   tokens.append(ids);
@@ -64,6 +56,22 @@ void check_length(const Subject& subject, const Reading& reading, std::string_vi
         concat(what, " has ", reading.size(), " tokens; the model \"", escaped(subject.name),
                "\" reads at most ", most, "\nShorten it: cutting it silently would show another text."));
   }
+}
+
+// A translation is rarely more than twice as long as its source.
+Index most_written(const Subject& subject, const Reading& source) {
+  const Index positions = subject.model->config().max_positions;
+  return std::min<Index>(positions > 0 ? positions - 1 : 512, 2 * source.size() + 16);
+}
+
+// Written tokens as they are shown, with the end.
+Reading written_reading(const Subject& subject, std::vector<std::int32_t> ids) {
+  const models::TransformerConfig& config = subject.model->config();
+  if (config.eos >= 0) ids.push_back(config.eos);
+  if (subject.tokenizer) return read_written(*subject.tokenizer, ids);
+  Reading reading = read_ids(nullptr, ids, config.vocabulary);
+  if (config.eos >= 0) reading.tokens.back().added = true;
+  return reading;
 }
 
 }  // namespace
@@ -91,33 +99,39 @@ Part Subject::usual_part() const {
 std::string find_model(const std::string& name, const std::vector<std::string>& places) {
   if (is_folder(name)) return name;
   if (is_there(name)) {
+    if (models::is_gguf(name)) return name;
     throw Error(ErrorKind::input, "model.folder",
-                concat(escaped(name), ": is a file; give the model's folder"));
+                concat(escaped(name), ": is a file; give the model's folder, or a .gguf file"));
   }
   std::string looked = concat("\"", escaped(name), "\"");
   if (name.find('/') == std::string::npos) {
     for (const std::string& place : places) {
       const fs::path path = fs::path(place) / name, own = fs::path(place) / ("headlight-" + name);
-      if (is_folder(path)) return path.string();
+      if (is_folder(path) || (models::is_gguf(path.string()) && is_there(path))) return path.string();
       if (is_folder(own)) return own.string();
       looked += concat(", \"", escaped(path.string(), 80), "\"");
     }
   }
-  throw Error(
-      ErrorKind::file, "model.name",
-      concat("model \"", escaped(name), "\" is not on disk\nLooked for ", looked,
-             ".\nHeadlight does not download; give a folder with config.json and model.safetensors."));
+  throw Error(ErrorKind::file, "model.name",
+              concat("model \"", escaped(name), "\" is not on disk\nLooked for ", looked,
+                     ".\nHeadlight does not download; give a folder with config.json and model.safetensors, "
+                     "or a .gguf file."));
 }
 
 Subject open_subject(const std::string& name, const std::vector<std::string>& places) {
   Subject subject;
   subject.folder = find_model(name, places);
-  check_folder(subject.folder);
+  if (!models::is_gguf(subject.folder)) check_folder(subject.folder);
   fs::path path(subject.folder);
   if (path.filename().empty()) path = path.parent_path();
   subject.name = path.filename().string();
-  subject.model = models::load_transformer(subject.folder).model;
-  if (has_tokenizer(subject.folder)) subject.tokenizer = models::load_tokenizer(subject.folder);
+  models::LoadedTransformer loaded = models::load_transformer(subject.folder);
+  subject.model = std::move(loaded.model);
+  subject.notices = std::move(loaded.notices);
+  if (models::has_tokenizer(subject.folder)) {
+    subject.tokenizer = models::load_tokenizer(subject.folder);
+    models::check_vocabulary(*subject.tokenizer, subject.model->config().vocabulary, subject.folder);
+  }
   return subject;
 }
 
@@ -135,25 +149,21 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   return input;
 }
 
-Reading translate(Context& ctx, const Subject& subject, const Reading& source) {
+Reading translate(Context& ctx, const Subject& subject, const Reading& source, Observer* observer) {
   check_length(subject, source, "the text");
-  const models::TransformerConfig& config = subject.model->config();
-  models::SamplingOptions options;
-  options.most =
-      std::min<Index>(config.max_positions > 0 ? config.max_positions - 1 : 512, 2 * source.size() + 16);
-  std::vector<std::int32_t> ids =
-      models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0];
-  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
-  const std::string text = tokenizer != nullptr ? tokenizer->decode(ids) : "";
-  if (config.eos >= 0) ids.push_back(config.eos);
-  // A text's own tokens have their places in it, which words need. They are used when they are the ones written.
-  if (tokenizer != nullptr) {
-    Reading again = read_text(*tokenizer, text.empty() ? " " : text);
-    if (again.ids() == ids) return again;
-  }
-  Reading reading = read_ids(tokenizer, ids, config.vocabulary);
-  if (config.eos >= 0) reading.tokens.back().added = true;
-  return reading;
+  models::BeamOptions options;
+  options.most = most_written(subject, source);
+  options.observer = observer;
+  return written_reading(
+      subject, models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options)[0].at(0).tokens);
+}
+
+Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
+                         models::SamplingOptions options) {
+  check_length(subject, source, "the text");
+  options.most = most_written(subject, source);
+  return written_reading(subject,
+                         models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0]);
 }
 
 Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer) {
@@ -166,8 +176,9 @@ Tensor watch(Context& ctx, const Subject& subject, const Question& question, Obs
                 concat(question.types.size(), " segment numbers for ", question.source.size(),
                        " tokens; need one for each"));
   }
-  if (model.config().kind != ModelKind::encoder_decoder) return model.logits(ctx, source, options);
-  if (question.written.tokens.empty()) {
+  const bool both = model.config().kind == ModelKind::encoder_decoder;
+  if (!both && !model.config().headless) return model.logits(ctx, source, options);
+  if (!both || question.written.tokens.empty()) {
     (void)model.encode(ctx, source, options);
     return {};
   }

@@ -1,19 +1,22 @@
 // A model with its tokenizer, ready to be looked into, and runs of it that are watched.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "inspect/reading.h"
+#include "models/generate.h"
 #include "models/transformer.h"
 
 namespace headlight::inspect {
 
 struct Subject {
-  std::string name, folder;
+  std::string name, folder;  // folder: or a .gguf file
   std::unique_ptr<models::Transformer> model;
+  std::vector<std::string> notices;    // what the user may want to know of the files
   std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
 
   [[nodiscard]] Index layers(Part part) const;
@@ -22,7 +25,8 @@ struct Subject {
   [[nodiscard]] Part usual_part() const;  // the first that its text meets
 };
 
-// A folder, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file} when it is not there.
+// A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file} when it
+// is not there.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
 [[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places);
 
@@ -34,8 +38,12 @@ struct Question {
 };
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
-// The likeliest translation, as tokens with the end.
-[[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source);
+// The likeliest translation that a beam finds, as tokens with the end; `observer` watches the search.
+[[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source,
+                                Observer* observer = nullptr);
+// A translation drawn by chance. The options' `most` is not used.
+[[nodiscard]] Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
+                                       models::SamplingOptions options);
 
 // Runs the model under the observer; returns the logits, or nothing when only an encoder ran. Throws Error{input}
 // when there are more tokens than the model can read.

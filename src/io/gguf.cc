@@ -184,6 +184,10 @@ std::span<const std::byte> Gguf::bytes(const GgufTensor& tensor) const {
   return source_->mapped(data_begin_ + tensor.begin, tensor.bytes);
 }
 
+void Gguf::read(const GgufTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const {
+  source_->read(data_begin_ + tensor.begin + offset, to);
+}
+
 void Gguf::load(const GgufTensor& tensor, std::uint64_t first, std::span<float> to) const {
   const BlockType& type = *tensor.type;
   if (!type.loads()) {

@@ -82,6 +82,10 @@ class Gguf {
   // The data as it is in the file, mapped: not copied. Lives as long as this object. A file that has become
   // shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const GgufTensor& tensor) const;
+  // What keeps those bytes where they are, for whoever outlives this object.
+  [[nodiscard]] std::shared_ptr<const void> owner() const noexcept { return source_; }
+  // Some of it, copied; the range must be inside of the tensor's.
+  void read(const GgufTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const;
   // Elements [first, first + count) as floats, both multiples of the block's: read, not mapped, so that a
   // file that shrinks is an error and not a fault. Throws Error{input} for types that are not supported.
   void load(const GgufTensor& tensor, std::uint64_t first, std::span<float> to) const;
@@ -93,7 +97,7 @@ class Gguf {
   explicit Gguf(std::unique_ptr<Source> source);
   [[noreturn]] void refuse_kind(const GgufValue& value, std::string_view wanted) const;
 
-  std::unique_ptr<Source> source_;
+  std::shared_ptr<Source> source_;
   std::vector<std::byte> header_;  // what names and values look into
   std::uint32_t version_ = 0;
   std::uint64_t alignment_ = 32, data_begin_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -64,6 +65,24 @@ std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit, const 
     else if (result != Z_OK) refuse(name, concat("the compressed file is damaged at byte ", stream.total_in));
   }
   return text;
+}
+
+std::string gzip(std::string_view text) {
+  constexpr int kGzip = 15 + 16, kMemory = 9;
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, ::deflateEnd);
+  if (text.size() > std::numeric_limits<uInt>::max() / 2)
+    throw Error(ErrorKind::resource, "gzip.size", concat(text.size(), " bytes are too many for one member"));
+  std::string out(::deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  if (::deflate(&stream, Z_FINISH) != Z_STREAM_END) throw std::bad_alloc();
+  out.resize(out.size() - stream.avail_out);
+  return out;
 }
 
 std::string read_text(const std::string& path, std::uint64_t limit) {

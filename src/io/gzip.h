@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace headlight::io {
 
@@ -14,5 +15,8 @@ namespace headlight::io {
 // Decompresses one or more gzip members, one after the other.
 [[nodiscard]] std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit,
                                  const std::string& name);
+
+// One gzip member, as small as it gets. The same bytes for the same text, and no time or name in them.
+[[nodiscard]] std::string gzip(std::string_view text);
 
 }  // namespace headlight::io

@@ -28,8 +28,8 @@ std::string_view name_of(Json::Kind kind) {
   return "?";
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what) {
-  throw Error(ErrorKind::input, "json.form", concat(escaped(name), ": ", what));
+[[noreturn]] void refuse(const std::string& name, const std::string& what, const char* code = "form") {
+  throw Error(ErrorKind::input, concat("json.", code), concat(escaped(name), ": ", what));
 }
 
 }  // namespace
@@ -83,7 +83,8 @@ class JsonBuilder {
     std::vector<std::string_view> sorted(json.keys_.begin(), json.keys_.end());
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice != sorted.end()) refuse(*name_, concat("\"", escaped(*twice, 80), "\" is there twice"));
+    if (twice != sorted.end())
+      refuse(*name_, concat("\"", escaped(*twice, 80), "\" is there twice"), "twice");
   }
 
   std::shared_ptr<const std::string> name_;
@@ -109,7 +110,7 @@ Json Json::read(const std::string& path, std::uint64_t limit) {
 
 void Json::refuse_kind(Kind wanted, std::string_view key) const {
   const std::string what = key.empty() ? std::string("the value") : concat("\"", escaped(key, 80), "\"");
-  refuse(*name_, concat(what, " is ", name_of(kind_), "; expected ", name_of(wanted)));
+  refuse(*name_, concat(what, " is ", name_of(kind_), "; expected ", name_of(wanted)), "kind");
 }
 
 bool Json::boolean() const {
@@ -138,7 +139,7 @@ const Json* Json::find(std::string_view key) const noexcept {
 const Json& Json::at(std::string_view key) const {
   if (kind_ != Kind::object) refuse_kind(Kind::object, "");
   const Json* found = find(key);
-  if (found == nullptr) refuse(*name_, concat("\"", escaped(key, 80), "\" is missing"));
+  if (found == nullptr) refuse(*name_, concat("\"", escaped(key, 80), "\" is missing"), "missing");
   return *found;
 }
 

@@ -83,11 +83,19 @@ std::string descr_of(DType dtype) {
 
 }  // namespace
 
-NpyArray read_npy(const std::string& path) {
-  const File file(path);
+namespace {
+NpyHeader header_of(const File& file) {
   std::vector<std::byte> start(static_cast<std::size_t>(std::min(file.size(), kMaxNpyHeader + 12)));
   file.read(0, start);
-  const NpyHeader header = parse_npy_header(start, file.size(), path);
+  return parse_npy_header(start, file.size(), file.path());
+}
+}  // namespace
+
+NpyHeader read_npy_header(const std::string& path) { return header_of(File(path)); }
+
+NpyArray read_npy(const std::string& path) {
+  const File file(path);
+  const NpyHeader header = header_of(file);
   return read_data(header,
                    [&](std::uint64_t offset, std::span<std::byte> bytes) { file.read(offset, bytes); });
 }

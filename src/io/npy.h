@@ -9,6 +9,7 @@
 #include <string>
 
 #include "headlight/tensor.h"
+#include "io/npy_header.h"
 #include "io/outputs.h"
 
 namespace headlight::io {
@@ -21,6 +22,9 @@ struct NpyArray {
 // Both throw Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
 [[nodiscard]] NpyArray read_npy(const std::string& path);
 [[nodiscard]] NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name);
+
+// What the header says, without reading the data.
+[[nodiscard]] NpyHeader read_npy_header(const std::string& path);
 
 // The bytes before the data, version 1.0, padded as NumPy does. bf16 has no .npy form: Error{input}.
 [[nodiscard]] std::string npy_header(DType dtype, const Shape& shape);

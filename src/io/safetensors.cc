@@ -33,7 +33,7 @@ Safetensors::Safetensors(std::unique_ptr<Source> source) : source_(std::move(sou
   std::uint64_t length = 0;
   source_->read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxSafetensorsHeader) {
-    refuse(file, "length",
+    refuse(file, length >> 32 == 0 ? "long" : "length",
            concat("a header of ", length, " bytes is too long (limit ", kMaxSafetensorsHeader, ")"));
   }
   if (length > size - kLengthBytes) {
@@ -94,15 +94,6 @@ const Safetensors::Entry& Safetensors::at(std::string_view name) const {
 
 std::span<const std::byte> Safetensors::bytes(const Entry& entry) const {
   return source_->mapped(data_begin_ + entry.begin, entry.end - entry.begin);
-}
-
-void Safetensors::read(const Entry& entry, std::span<std::byte> to) const {
-  if (to.size() != entry.end - entry.begin) {
-    throw Error(ErrorKind::usage, "safetensors.read",
-                concat("safetensors: tensor \"", escaped(entry.name, 80), "\" has ", entry.end - entry.begin,
-                       " bytes; memory for ", to.size(), " was given"));
-  }
-  source_->read(source_->data_begin + entry.begin, to);
 }
 
 namespace {
@@ -197,6 +188,10 @@ bool convert(const Stored& from, const std::byte* bytes, const TensorView& to, s
 }
 
 }  // namespace
+
+void Safetensors::read(const Entry& entry, std::uint64_t offset, std::span<std::byte> to) const {
+  source_->read(data_begin_ + entry.begin + offset, to);
+}
 
 Tensor Safetensors::load(const Entry& entry, DType as) const {
   if (entry.shape.size() > static_cast<std::size_t>(kMaxRank)) {

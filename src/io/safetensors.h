@@ -47,16 +47,18 @@ class Safetensors {
   [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
   // The same into memory that is there already: as many elements, contiguous.
   void load(const Entry& entry, TensorView to) const;
-  // A copy of the data as it is in the file: as many bytes as the entry has.
-  void read(const Entry& entry, std::span<std::byte> to) const;
+  // Some of the data as it is in the file, copied; the range must be inside of the entry's.
+  void read(const Entry& entry, std::uint64_t offset, std::span<std::byte> to) const;
   // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
   // A file that has become shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
+  // What keeps those bytes where they are, for whoever outlives this object.
+  [[nodiscard]] std::shared_ptr<const void> owner() const noexcept { return source_; }
 
  private:
   explicit Safetensors(std::unique_ptr<Source> source);
 
-  std::unique_ptr<Source> source_;
+  std::shared_ptr<Source> source_;
   std::uint64_t data_begin_ = 0;
   SafetensorsHeader header_;
   std::vector<std::uint32_t> by_name_;

@@ -29,10 +29,13 @@ class Reader {
  public:
   Reader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(ErrorKind::input, "safetensors.header",
+  [[noreturn]] void refuse(const std::string& what) const { refuse(code_, what); }
+  [[noreturn]] void refuse(const char* code, const std::string& what) const {
+    throw Error(ErrorKind::input, concat("safetensors.", code),
                 concat(escaped(name_), ": ", what, " (header byte ", at_, ")"));
   }
+  // What refusals are about from here on.
+  void about(const char* code) { code_ = code; }
   void skip_space() {
     while (at_ < text_.size() &&
            (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
@@ -46,8 +49,10 @@ class Reader {
   }
   void expect(char c) {
     if (accept(c)) return;
-    if (at_ >= text_.size()) refuse(concat("the header is cut off: expected '", c, "'"));
-    refuse(concat("the header is damaged: expected '", c, "', found '",
+    if (at_ >= text_.size()) refuse("json", concat("the header is cut off: expected '", c, "'"));
+    const bool deeper = text_[at_] == '[' || text_[at_] == '{';
+    refuse(deeper ? "depth" : code_,
+           concat("the header is damaged: expected '", c, "', found '",
                   escaped(text_.substr(at_, std::max<std::size_t>(1, utf8_length(text_.substr(at_))))), "'"));
   }
   [[nodiscard]] bool at_end() {
@@ -59,7 +64,7 @@ class Reader {
     expect('"');
     std::string value;
     for (;;) {
-      if (at_ >= text_.size()) refuse("the header is cut off inside a text");
+      if (at_ >= text_.size()) refuse("json", "the header is cut off inside a text");
       const char c = text_[at_];
       if (c == '"') break;
       if (c == '\\') {
@@ -67,8 +72,9 @@ class Reader {
         continue;
       }
       const std::size_t length = utf8_length(text_.substr(at_));
-      if (static_cast<unsigned char>(c) < 0x20) refuse("a text has a control character that is not escaped");
-      if (length == 0) refuse("the header is not UTF-8");
+      if (static_cast<unsigned char>(c) < 0x20)
+        refuse("text", "a text has a control character that is not escaped");
+      if (length == 0) refuse("text", "the header is not UTF-8");
       value.append(text_.substr(at_, length));
       at_ += length;
     }
@@ -102,7 +108,7 @@ class Reader {
       if (c >= '0' && c <= '9') value = value * 16 + static_cast<unsigned>(c - '0');
       else if (c >= 'a' && c <= 'f') value = value * 16 + static_cast<unsigned>(c - 'a' + 10);
       else if (c >= 'A' && c <= 'F') value = value * 16 + static_cast<unsigned>(c - 'A' + 10);
-      else refuse("a text has a damaged \\u escape");
+      else refuse("text", "a text has a damaged \\u escape");
     }
     return value;
   }
@@ -115,15 +121,15 @@ class Reader {
       value += kMeaning[which];
       return;
     }
-    if (c != 'u') refuse("a text has an unknown escape");
+    if (c != 'u') refuse("text", "a text has an unknown escape");
     unsigned code = hex4();
     if (code >= 0xD800 && code < 0xDC00 && text_.substr(at_).starts_with("\\u")) {
       at_ += 2;
       const unsigned low = hex4();
-      if (low < 0xDC00 || low > 0xDFFF) refuse("a text has half of a surrogate pair");
+      if (low < 0xDC00 || low > 0xDFFF) refuse("text", "a text has half of a surrogate pair");
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
-    if (code >= 0xD800 && code < 0xE000) refuse("a text has half of a surrogate pair");
+    if (code >= 0xD800 && code < 0xE000) refuse("text", "a text has half of a surrogate pair");
     append_utf8(value, code);
   }
 
@@ -145,6 +151,7 @@ class Reader {
 
   std::string_view text_;
   const std::string& name_;
+  const char* code_ = "json";
   std::size_t at_ = 0;
 };
 
@@ -164,7 +171,10 @@ Metadata read_metadata(Reader& in) {
   Metadata metadata;
   in.expect('{');
   bool first = true;
-  for (std::string key; next_key(in, first, key);) metadata.emplace_back(std::move(key), in.string());
+  for (std::string key; next_key(in, first, key); in.about("json")) {
+    in.about("metadata");
+    metadata.emplace_back(std::move(key), in.string());
+  }
   return metadata;
 }
 
@@ -174,7 +184,7 @@ std::vector<Index> read_shape(Reader& in, const std::string& tensor) {
   while (!in.accept(']')) {
     if (!shape.empty()) in.expect(',');
     if (shape.size() == kMaxSafetensorsRank) {
-      in.refuse(concat("tensor ", quoted(tensor), " has more than ", kMaxSafetensorsRank, " axes"));
+      in.refuse("rank", concat("tensor ", quoted(tensor), " has more than ", kMaxSafetensorsRank, " axes"));
     }
     shape.push_back(static_cast<Index>(in.whole_number()));
   }
@@ -192,9 +202,10 @@ SafetensorsEntry read_entry(Reader& in, std::string name) {
                        : key == "data_offsets" ? &offsets
                                                : nullptr;
     if (seen == nullptr)
-      in.refuse(concat("tensor ", quoted(entry.name), " has the unknown field ", quoted(key)));
-    if (*seen) in.refuse(concat("tensor ", quoted(entry.name), " has ", quoted(key), " twice"));
+      in.refuse("field", concat("tensor ", quoted(entry.name), " has the unknown field ", quoted(key)));
+    if (*seen) in.refuse("twice", concat("tensor ", quoted(entry.name), " has ", quoted(key), " twice"));
     *seen = true;
+    in.about(seen == &dtype ? "field" : seen == &shape ? "shape" : "range");
     if (seen == &dtype) {
       entry.dtype = in.string();
     } else if (seen == &shape) {
@@ -206,9 +217,11 @@ SafetensorsEntry read_entry(Reader& in, std::string name) {
       entry.end = in.whole_number();
       in.expect(']');
     }
+    in.about("json");
   }
   const char* missing = !dtype ? "dtype" : !shape ? "shape" : !offsets ? "data_offsets" : nullptr;
-  if (missing != nullptr) in.refuse(concat("tensor ", quoted(entry.name), " lacks \"", missing, "\""));
+  if (missing != nullptr)
+    in.refuse("field", concat("tensor ", quoted(entry.name), " lacks \"", missing, "\""));
   return entry;
 }
 
@@ -332,7 +345,13 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
   SafetensorsHeader header;
   Reader in(text, name);
   // The format wants '{' as the very first byte; space is for padding at the end.
-  if (!text.starts_with('{')) in.refuse("the header does not start with '{'");
+  if (!text.starts_with('{')) {
+    const bool space = text.find_first_not_of(" \t\r\n") != 0 && !text.empty();
+    in.refuse(space                              ? "space"
+              : text.starts_with("\xEF\xBB\xBF") ? "text"
+                                                 : "json",
+              "the header does not start with '{'");
+  }
   in.expect('{');
   bool first = true, metadata = false;
   for (std::string key; next_key(in, first, key);) {
@@ -340,7 +359,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
       header.entries.push_back(read_entry(in, std::move(key)));
       continue;
     }
-    if (metadata) in.refuse("\"__metadata__\" is there twice");
+    if (metadata) in.refuse("twice", "\"__metadata__\" is there twice");
     metadata = true;
     header.metadata = read_metadata(in);
   }

@@ -7,6 +7,8 @@
 #define HEADLIGHT_KERNELS_STORED_LOAD_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "headlight/stored_matrix.h"
 #include "hwy/highway.h"
 #include "kernels/pack-inl.h"
@@ -16,8 +18,20 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using StoredFloats = hn::ScalableTag<float>;
-using StoredVec = hn::Vec<StoredFloats>;
+// The vectors that a type is widened into. Widening competes with the fused operations less when it fills
+// 256 bits than when it fills 512.
+template <StoredType kType>
+struct WideTag {
+#if HWY_TARGET == HWY_AVX3
+  using type = std::conditional_t<kType == StoredType::f32, hn::ScalableTag<float>, hn::FixedTag<float, 8>>;
+#else
+  using type = hn::ScalableTag<float>;
+#endif
+};
+template <StoredType kType>
+using Wide = typename WideTag<kType>::type;
+template <StoredType kType>
+using WideVec = hn::Vec<Wide<kType>>;
 
 // Bytes that `n` elements take, without factors; of q8_0 within one block.
 template <StoredType kType>
@@ -25,57 +39,64 @@ constexpr Index stored_bytes(Index n) {
   return kType == StoredType::f32 ? 4 * n : kType == StoredType::f16 || kType == StoredType::bf16 ? 2 * n : n;
 }
 
+// Where element `i` of a row begins; of q8_0 where its block does.
+template <StoredType kType>
+constexpr Index place_of(Index i) {
+  return kType == StoredType::q8_0 ? i / kQ8Columns * kQ8Bytes : stored_bytes<kType>(i);
+}
+
 // A whole vector. Of int8 and q8_0 the numbers, not yet multiplied by their factor.
 template <StoredType kType>
-HWY_INLINE StoredVec load_vector(const std::byte* from) {
-  const StoredFloats d;
+HWY_INLINE WideVec<kType> load_vector(const std::byte* from) {
+  const Wide<kType> d;
   if constexpr (kType == StoredType::f32) {
     return hn::LoadU(d, reinterpret_cast<const float*>(from));
   } else if constexpr (kType == StoredType::bf16) {
-    const hn::RebindToUnsigned<StoredFloats> du;
-    const hn::Rebind<std::uint16_t, StoredFloats> dh;
+    const hn::RebindToUnsigned<Wide<kType>> du;
+    const hn::Rebind<std::uint16_t, Wide<kType>> dh;
     const auto bits = hn::LoadU(dh, reinterpret_cast<const std::uint16_t*>(from));
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
   } else if constexpr (kType == StoredType::f16) {
-#if HWY_TARGET == HWY_AVX3
-    return StoredVec{_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
-#elif HEADLIGHT_F16C
-    return StoredVec{_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
+#if HEADLIGHT_F16C
+    return WideVec<kType>{_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
 #else
     HWY_ALIGN float wide[HWY_MAX_BYTES / sizeof(float)];
     widen_row_f16(reinterpret_cast<const std::uint16_t*>(from), static_cast<int>(hn::Lanes(d)), wide);
     return hn::Load(d, wide);
 #endif
   } else {
-    const hn::RebindToSigned<StoredFloats> di;
-    const hn::Rebind<std::int8_t, StoredFloats> db;
+    const hn::RebindToSigned<Wide<kType>> di;
+    const hn::Rebind<std::int8_t, Wide<kType>> db;
     return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(db, reinterpret_cast<const std::int8_t*>(from))));
   }
 }
 
 // The first `n` elements of a vector, zeros after them: nothing beyond them is read.
 template <StoredType kType>
-HWY_INLINE StoredVec load_part(const std::byte* from, Index n) {
+HWY_INLINE WideVec<kType> load_part(const std::byte* from, Index n) {
   HWY_ALIGN std::byte part[HWY_MAX_BYTES] = {};
-  if (n <= 0 || n > Index{hn::MaxLanes(StoredFloats())}) return hn::Zero(StoredFloats());
+  if (n <= 0 || n > Index{hn::MaxLanes(Wide<kType>())}) return hn::Zero(Wide<kType>());
   std::memcpy(part, from, static_cast<std::size_t>(stored_bytes<kType>(n)));
   return load_vector<kType>(part);
 }
 
-// The factor of a block of q8_0.
-HWY_INLINE float block_factor(const std::byte* block) {
+// The factor of a block of q8_0, in every lane.
+HWY_INLINE WideVec<StoredType::q8_0> block_factor(const std::byte* block) {
   std::uint16_t bits;
   std::memcpy(&bits, block, sizeof bits);
-  return widen_f16(bits);
+#if HEADLIGHT_F16C
+  return WideVec<StoredType::q8_0>{_mm256_cvtph_ps(_mm_set1_epi16(static_cast<short>(bits)))};
+#else
+  return hn::Set(Wide<StoredType::q8_0>(), widen_f16(bits));
+#endif
 }
 
 // n elements in a row without gaps, times `factor` where the type has one.
 template <StoredType kType>
-HWY_ATTR void widen_run(const std::byte* from, float factor, Index n, float* to) {
-  const StoredFloats d;
+HWY_ATTR void widen_run(const std::byte* from, const WideVec<kType>& scale, Index n, float* to) {
+  const Wide<kType> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));
   constexpr bool kScaled = kType == StoredType::int8 || kType == StoredType::q8_0;
-  const auto scale = hn::Set(d, factor);
   Index i = 0;
   for (; i + lanes <= n; i += lanes) {
     auto x = load_vector<kType>(from + stored_bytes<kType>(i));
@@ -94,11 +115,12 @@ HWY_ATTR void widen_run(const std::byte* from, float factor, Index n, float* to)
 template <StoredType kType>
 HWY_ATTR void widen_stored(const StoredRows& w, Index first, Index n, float* to) {
   if constexpr (kType == StoredType::q8_0) {
-    const std::byte* block = w.data + first / kQ8Columns * kQ8Bytes;
+    const std::byte* block = w.data + place_of<kType>(first);
     for (Index i = 0; i < n; i += kQ8Columns, block += kQ8Bytes)
       widen_run<kType>(block + 2, block_factor(block), HWY_MIN(kQ8Columns, n - i), to + i);
   } else {
-    widen_run<kType>(w.data + stored_bytes<kType>(first), kType == StoredType::int8 ? *w.scales : 1, n, to);
+    const auto scale = hn::Set(Wide<kType>(), kType == StoredType::int8 ? *w.scales : 1);
+    widen_run<kType>(w.data + stored_bytes<kType>(first), scale, n, to);
   }
 }
 

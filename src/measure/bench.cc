@@ -9,6 +9,7 @@
 #include "measure/cblas.h"
 #include "measure/limits.h"
 #include "measure/machine.h"
+#include "measure/model_runs.h"
 #include "measure/timing.h"
 #include "measure/train_steps.h"
 #include "measure/unfused.h"
@@ -46,7 +47,11 @@ class Bench {
           report_.buckets.push_back(measure(data, threads));
         }
       };
-      if (!workload.step.empty()) {
+      if (!workload.model.empty()) {
+        ModelData data{workload, model_of(workload)};
+        if (data.workload.model == "given" && !can_run(workload)) continue;
+        with_each(data);
+      } else if (!workload.step.empty()) {
         memory_.reset();
         StepData data{workload, make_train_step(workload.name)};
         with_each(data);
@@ -152,6 +157,88 @@ class Bench {
     return result;
   }
 
+  // The same model serves the workloads that follow one another; two would not fit into small machines.
+  ModelRun* model_of(const Workload& workload) {
+    const std::string name = concat(workload.model, " ", workload.stored);
+    const bool runs = workload.part == Workload::Part::prefill || workload.part == Workload::Part::decode;
+    if (!runs || (workload.model == "given" && options_.model.empty())) return nullptr;
+    if (model_ && model_name_ == name) return model_.get();
+    model_.reset();
+    memory_.reset();
+    model_ = workload.model == "given" ? load_model_run(options_.model)
+                                       : make_model_run(workload.model, workload.stored);
+    model_name_ = name;
+    return model_.get();
+  }
+  bool can_run(const Workload& workload) {
+    const bool text = workload.part != Workload::Part::tokenize || !options_.text.empty();
+    if (!options_.model.empty() && text) return true;
+    report_.notes.push_back(concat(workload.name, ": not run; it needs ",
+                                   options_.model.empty() ? "--model PATH" : "--text FILE"));
+    return false;
+  }
+
+  struct ModelData {
+    const Workload& workload;
+    ModelRun* model;
+    TensorRecycler recycler = {};
+  };
+  BucketResult measure(ModelData& data, int threads) {
+    BucketResult result{.workload = data.workload, .threads = threads};
+    Context& context = *contexts_.at(threads);
+    switch (data.workload.part) {
+      case Workload::Part::prefill: measure_prefill(*data.model, context, result); break;
+      case Workload::Part::decode: measure_decode(*data.model, context, result); break;
+      case Workload::Part::load: {
+        double best = std::numeric_limits<double>::infinity();
+        for (int run = 0; run < 3; ++run) best = std::min(best, time_to_first_token(context, options_.model));
+        result.ms = best * 1e3;
+        break;
+      }
+      case Workload::Part::tokenize: {
+        const double rate = tokenize_rate(options_.model, options_.text);
+        result.ms = static_cast<double>(options_.text.size()) / rate * 1e3;
+        result.gbs = rate * 1e-9;
+        report_.notes.push_back(concat(data.workload.name, ": ", rate * 1e-6, " MB/s of ",
+                                       options_.text.size() >> 10, " KB, on one thread"));
+      }
+    }
+    return result;
+  }
+  void measure_prefill(ModelRun& model, Context& context, BucketResult& result) {
+    double best = std::numeric_limits<double>::infinity(), total = 0;
+    for (int run = 0; run < 2 || (total < 2 && run < 50); ++run) {
+      sample_peak(result.threads);
+      const double seconds = model.prefill(context);
+      best = std::min(best, seconds);
+      total += seconds;
+    }
+    sample_peak(result.threads);
+    result.ms = best * 1e3;
+    result.gflops = model.flops() / best * 1e-9;
+    result.tokens_per_second = static_cast<double>(model.length()) / best;
+  }
+  // The mean over contexts of the best step at each.
+  void measure_decode(ModelRun& model, Context& context, BucketResult& result) {
+    double seconds = 0, bytes = 0;
+    const Index last = model.length() - 1;
+    const Index contexts[] = {std::min<Index>(32, last), last / 2, last};
+    for (const Index length : contexts) {
+      double best = std::numeric_limits<double>::infinity(), total = 0;
+      for (int run = 0; run < 4 || (total < 0.3 && run < 200); ++run) {
+        if (run % 4 == 0) sample_bandwidth(result.threads);
+        const double once = model.decode(context, length);
+        best = std::min(best, once);
+        total += once;
+      }
+      seconds += best / 3;
+      bytes += model.bytes(length) / 3;
+    }
+    result.ms = seconds * 1e3;
+    result.gbs = bytes / seconds * 1e-9;
+    result.tokens_per_second = 1 / seconds;
+  }
+
   std::optional<double> time_unfused(WorkloadData& data, int threads) {
     if (!blas_ || data.workload().train) return std::nullopt;  // no unfused backward to compare with
     const Workload& workload = data.workload();
@@ -174,13 +261,16 @@ class Bench {
     for (BucketResult& bucket : report_.buckets) {
       const double peak = report_.peak_gflops[bucket.threads], gbs = report_.dram_gbs[bucket.threads];
       if (bucket.gflops && peak > 0) bucket.percent_of_limit = *bucket.gflops / peak * 100;
-      if (bucket.gbs && gbs > 0) bucket.percent_of_limit = *bucket.gbs / gbs * 100;
+      const bool reads = bucket.workload.part != Workload::Part::tokenize;
+      if (bucket.gbs && gbs > 0 && reads) bucket.percent_of_limit = *bucket.gbs / gbs * 100;
     }
   }
 
   const BenchOptions& options_;
   std::unique_ptr<Cblas> blas_;
   std::unique_ptr<ReadBandwidth> memory_;
+  std::unique_ptr<ModelRun> model_;
+  std::string model_name_;
   std::map<int, std::unique_ptr<Context>> contexts_;
   BenchReport report_;
 };

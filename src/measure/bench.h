@@ -18,6 +18,7 @@ struct BucketResult {
   int threads = 1;
   // What does not apply stays empty, and is null in the JSON.
   std::optional<double> ms = {}, us = {}, gflops = {}, gbs = {}, percent_of_limit = {}, ratio_to_unfused = {};
+  std::optional<double> tokens_per_second = {};  // of models
 };
 
 struct BenchReport {
@@ -35,6 +36,7 @@ struct BenchOptions {
   std::vector<MemoryCase> memory;
   std::vector<int> threads;
   SimdTarget target = SimdTarget::automatic;
+  std::string model = {}, text = {};  // what workloads of a given model run: a path, and a text to tokenize
 };
 
 // Told before each bucket is measured.

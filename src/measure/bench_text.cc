@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "measure/bench.h"
 
 namespace headlight::measure {
@@ -24,11 +26,13 @@ std::string cell(const std::optional<double>& value, const char* format) {
 }
 
 // Pads by characters seen, not by bytes: the dash of an empty cell has three bytes.
-std::string right(const std::string& text, std::size_t width) {
+std::string padding(const std::string& text, std::size_t width) {
   std::size_t seen = 0;
   for (const char c : text) seen += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
-  return std::string(width > seen ? width - seen : 0, ' ') + text;
+  return std::string(width > seen ? width - seen : 0, ' ');
 }
+std::string right(const std::string& text, std::size_t width) { return padding(text, width) + text; }
+std::string left(const std::string& text, std::size_t width) { return text + padding(text, width); }
 
 std::string time_cell(const BucketResult& bucket) {
   if (bucket.us) return fmt::format("{:.3f} µs", *bucket.us);
@@ -49,10 +53,10 @@ std::string to_json(const BenchReport& report) {
   for (const BucketResult& bucket : report.buckets) {
     text += fmt::format(
         "{}\n    {{\"name\": \"{}\", \"threads\": {}, \"ms\": {}, \"us\": {}, \"gflops\": {}, \"gbs\": {}, "
-        "\"percent_of_limit\": {}, \"ratio_to_unfused\": {}}}",
+        "\"percent_of_limit\": {}, \"ratio_to_unfused\": {}, \"tokens_per_second\": {}}}",
         comma, bucket.workload.name, bucket.threads, json_number(bucket.ms), json_number(bucket.us),
         json_number(bucket.gflops), json_number(bucket.gbs), json_number(bucket.percent_of_limit),
-        json_number(bucket.ratio_to_unfused));
+        json_number(bucket.ratio_to_unfused), json_number(bucket.tokens_per_second));
     comma = ",";
   }
   text += "\n  ],\n  \"memory\": [";
@@ -72,13 +76,17 @@ std::string to_json(const BenchReport& report) {
 namespace {
 
 std::string bucket_table(const BenchReport& report) {
-  std::string text = fmt::format("{:<17} {:<24} {:>7} {:>13} {:>13} {:>10} {:>10}\n", "bucket", "shape",
-                                 "threads", "time", "rate", "% of limit", "× unfused");
+  const bool models = std::any_of(report.buckets.begin(), report.buckets.end(),
+                                  [](const BucketResult& b) { return !b.workload.model.empty(); });
+  std::string text = fmt::format("{:<18} {} {:>7} {:>13} {:>13} {:>10} {:>10}\n", "bucket", left("shape", 25),
+                                 "threads", "time", "rate", "% of limit", models ? "tokens/s" : "× unfused");
   for (const BucketResult& bucket : report.buckets) {
-    text += fmt::format("{:<17} {:<24} {:>7} {} {} {} {}\n", bucket.workload.name,
-                        bucket.workload.shape_text(), bucket.threads, right(time_cell(bucket), 13),
+    text += fmt::format("{:<18} {} {:>7} {} {} {} {}\n", bucket.workload.name,
+                        left(bucket.workload.shape_text(), 25), bucket.threads, right(time_cell(bucket), 13),
                         right(rate_cell(bucket), 13), right(cell(bucket.percent_of_limit, "{:.1f} %"), 10),
-                        right(cell(bucket.ratio_to_unfused, "{:.2f}"), 10));
+                        right(bucket.workload.model.empty() ? cell(bucket.ratio_to_unfused, "{:.2f}")
+                                                            : cell(bucket.tokens_per_second, "{:.1f}"),
+                              10));
   }
   return text;
 }

@@ -65,13 +65,33 @@ constexpr std::array<Workload, 3> kSteps = {{
     {.name = "gpt_step", .train = true, .step = "6 layers, width 384, B8 L256"},
     {.name = "translation_step", .train = true, .step = "6+6 layers, width 256"},
 }};
-constexpr std::string_view kAllSteps = "train";
+constexpr std::string_view kAllSteps = "train", kAllModels = "models";
+
+using Part = Workload::Part;
+constexpr Workload model(std::string_view name, std::string_view what, std::string_view shape,
+                         std::string_view stored, Part part) {
+  return {.name = name, .step = what, .model = shape, .stored = stored, .part = part};
+}
+constexpr std::array<Workload, 10> kModels = {{
+    model("llama_bf16_prefill", "1.04 B bf16, 512 tokens", "llama-1b", "bf16", Part::prefill),
+    model("llama_bf16_decode", "1.04 B bf16, after 32–512", "llama-1b", "bf16", Part::decode),
+    model("llama_q8_prefill", "1.04 B q8_0, 512 tokens", "llama-1b", "q8_0", Part::prefill),
+    model("llama_q8_decode", "1.04 B q8_0, after 32–512", "llama-1b", "q8_0", Part::decode),
+    model("gpt2_bf16_prefill", "152 M bf16, 512 tokens", "gpt2-small", "bf16", Part::prefill),
+    model("gpt2_bf16_decode", "152 M bf16, after 32–512", "gpt2-small", "bf16", Part::decode),
+    model("model_load", "to the first token", "given", "", Part::load),
+    model("model_prefill", "a prompt of up to 512", "given", "", Part::prefill),
+    model("model_decode", "after 32–512 tokens", "given", "", Part::decode),
+    model("model_tokenize", "bytes of a text", "given", "", Part::tokenize),
+}};
 
 std::string all_names() {
   std::string text;
   for (const Workload& workload : kWorkloads) text += concat(text.empty() ? "" : ", ", workload.name);
   for (const Workload& workload : kSteps) text += concat(", ", workload.name);
   text += concat(", ", kAllSteps);
+  for (const Workload& workload : kModels) text += concat(", ", workload.name);
+  text += concat(", ", kAllModels);
   for (const MemoryCase& what : memory_cases()) text += concat(", ", what.name);
   return text;
 }
@@ -85,6 +105,9 @@ void check_name(const std::string& name) {
   }
   for (const Workload& workload : kSteps) {
     if (workload.name == name || name == kAllSteps) return;
+  }
+  for (const Workload& workload : kModels) {
+    if (workload.name == name || name == kAllModels) return;
   }
   throw Error(ErrorKind::usage, "bench.name",
               concat("bench: no bucket is called \"", escaped(name, 40), "\"\n  buckets: ", all_names()));
@@ -123,6 +146,7 @@ std::string Workload::shape_text() const {
 
 std::span<const Workload> workloads() { return kWorkloads; }
 std::span<const Workload> step_workloads() { return kSteps; }
+std::span<const Workload> model_workloads() { return kModels; }
 
 std::vector<Workload> select_workloads(std::span<const std::string> names) {
   for (const std::string& name : names) check_name(name);
@@ -134,6 +158,8 @@ std::vector<Workload> select_workloads(std::span<const std::string> names) {
     if (named(workload.name)) chosen.push_back(workload);
   for (const Workload& workload : kSteps)
     if (named(workload.name) || named(kAllSteps)) chosen.push_back(workload);
+  for (const Workload& workload : kModels)
+    if (!names.empty() && (named(workload.name) || named(kAllModels))) chosen.push_back(workload);
   return chosen;
 }
 

@@ -21,8 +21,12 @@ struct Workload {
   bool train = false;                          // forward, then backward
   std::optional<KvType> cache = std::nullopt;  // one new query per item on a cache of this type
   bool mixed = false;                          // the items' lengths go from 100 to `length` in even steps
-  bool tiny = false;           // a call's overhead: stated in microseconds, not as a share of a limit
-  std::string_view step = {};  // a training step of train_steps.h: what it is, in words
+  bool tiny = false;  // a call's overhead: stated in microseconds, not as a share of a limit
+  std::string_view step =
+      {};  // a training step of train_steps.h or a run of model_runs.h: what it is, in words
+  // Runs of models: a shape of models/random_model.h, or "given" for the model whose path the options have.
+  std::string_view model = {}, stored = {};
+  enum class Part : std::uint8_t { prefill, decode, load, tokenize } part = Part::prefill;
 
   // Two products of 2 flop per multiply-add; softmax is not counted. Causal counts exactly half,
   // so computing scores that are then masked shows as a low rate. Backward counts 2.5 times forward.
@@ -38,7 +42,11 @@ struct Workload {
 // Whole training steps; "train" names them all.
 [[nodiscard]] std::span<const Workload> step_workloads();
 
-// The workloads named in `names`, in the order of workloads() and step_workloads(); all when it is empty. Names of
+// Whole models; "models" names them all. Without a name in `--only` they are not run: they take gigabytes.
+[[nodiscard]] std::span<const Workload> model_workloads();
+
+// The workloads named in `names`, in the order of workloads() and step_workloads(); all but the models when it is
+// empty. Names of
 // memory_cases() are known, and no workload. Throws Error{usage} listing the names when one is unknown.
 [[nodiscard]] std::vector<Workload> select_workloads(std::span<const std::string> names);
 

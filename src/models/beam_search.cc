@@ -66,8 +66,7 @@ class Search {
 
   std::vector<std::vector<Hypothesis>> run() {
     next_.assign(sentences_.size(), model_.config().decoder_start);
-    const TransformerConfig& c = model_.config();
-    const bool limited = c.positions == PositionKind::learned || c.positions == PositionKind::sinusoidal;
+    const Index limit = context_of(model_.config());
     for (Index step = 0; !all_done(); ++step) {
       Tokens tokens;
       for (const std::int32_t& token : next_) tokens.append(std::span(&token, 1));
@@ -76,7 +75,7 @@ class Search {
       if (step == 0) give_slots();
       for (std::size_t s = 0; s < sentences_.size(); ++s) {
         const Index wanted = options_.most_each.empty() ? options_.most : options_.most_each[s];
-        const Index steps = limited ? std::min(wanted, c.max_positions) : wanted;
+        const Index steps = limit > 0 ? std::min(wanted, limit) : wanted;
         if (!sentences_[s].done) advance(sentences_[s], logits, step + 1 >= steps);
       }
       close_ranks();

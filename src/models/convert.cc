@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include "core/escape.h"
@@ -15,7 +16,7 @@
 #include "io/folder_writer.h"
 #include "io/safetensors.h"
 #include "models/int8_rows.h"
-#include "models/load.h"
+#include "models/weights.h"
 
 namespace headlight::models {
 namespace {
@@ -54,45 +55,44 @@ std::string_view file_type(StoredAs type) {
   return "F32";
 }
 
-bool is_real(const io::SafetensorsEntry& entry) {
-  return entry.dtype == "F32" || entry.dtype == "F64" || entry.dtype == "F16" || entry.dtype == "BF16";
+bool is_real(const StoredTensor& tensor) {
+  return tensor.type == "F32" || tensor.type == "F64" || tensor.type == "F16" || tensor.type == "BF16";
 }
 
 // One tensor of the new file, and where it comes from.
 struct Piece {
-  WeightFiles::Place from;
+  StoredTensor from;
   io::SafetensorsEntry to;
   bool scales = false;  // the factors of the int8 matrix `from`
 };
 
-[[nodiscard]] Index elements_of(const io::SafetensorsEntry& entry) {
+[[nodiscard]] Index elements_of(std::span<const Index> shape) {
   Index count = 1;
-  for (const Index n : entry.shape) count *= n;
+  for (const Index n : shape) count *= n;
   return count;
 }
 
 class Plan {
  public:
-  Plan(const WeightFiles& files, StoredAs type, Converted& report) {
-    std::set<std::string> scales;
-    for (const io::Safetensors& file : files.files())
-      for (const io::SafetensorsEntry& entry : file.entries())
-        if (is_int8_matrix(entry)) scales.insert(scale_name(entry.name));
-    for (const io::Safetensors& file : files.files()) {
-      for (const io::SafetensorsEntry& entry : file.entries()) {
-        if (scales.contains(entry.name)) continue;
-        if (!is_real(entry) && !is_int8_matrix(entry)) {
-          report.left_out.push_back(entry.name);
-          continue;
-        }
-        const bool matrix = entry.shape.size() == 2 && std::min(entry.shape[0], entry.shape[1]) >= kLeastSide;
-        ++report.tensors;
-        report.matrices += matrix ? 1 : 0;
-        add({&file, &entry}, entry.name, matrix ? file_type(type) : "F32", entry.shape);
-        if (matrix && type == StoredAs::int8) {
-          add({&file, &entry}, scale_name(entry.name), "F32", {entry.shape[0]});
-          pieces_.back().scales = true;
-        }
+  Plan(const WeightSource& weights, StoredAs type, Converted& report) {
+    const std::vector<StoredTensor> tensors = weights.tensors();
+    std::set<std::string, std::less<>> scales;
+    for (const StoredTensor& tensor : tensors)
+      if (is_int8_matrix(tensor)) scales.insert(scale_name(tensor.name));
+    for (const StoredTensor& tensor : tensors) {
+      if (scales.contains(tensor.name)) continue;
+      if (!is_real(tensor) && !is_int8_matrix(tensor)) {
+        report.left_out.emplace_back(tensor.name);
+        continue;
+      }
+      const std::vector<Index>& shape = tensor.shape;
+      const bool matrix = shape.size() == 2 && std::min(shape[0], shape[1]) >= kLeastSide;
+      ++report.tensors;
+      report.matrices += matrix ? 1 : 0;
+      add(tensor, std::string(tensor.name), matrix ? file_type(type) : "F32", shape);
+      if (matrix && type == StoredAs::int8) {
+        add(tensor, scale_name(tensor.name), "F32", {shape[0]});
+        pieces_.back().scales = true;
       }
     }
     place();
@@ -107,11 +107,12 @@ class Plan {
   [[nodiscard]] std::uint64_t bytes() const { return pieces_.empty() ? 0 : pieces_.back().to.end; }
 
  private:
-  void add(const WeightFiles::Place& from, const std::string& name, std::string_view type,
+  void add(const StoredTensor& from, const std::string& name, std::string_view type,
            const std::vector<Index>& shape) {
     pieces_.push_back({from, {name, std::string(type), shape, 0, 0}});
     io::SafetensorsEntry& to = pieces_.back().to;
-    to.end = static_cast<std::uint64_t>(elements_of(to)) * static_cast<std::uint64_t>(io::bits_of(type)) / 8;
+    to.end =
+        static_cast<std::uint64_t>(elements_of(shape)) * static_cast<std::uint64_t>(io::bits_of(type)) / 8;
   }
   // What has sizes of whole cache lines comes first, then the rest by falling powers of two: every tensor
   // then starts at a multiple of its element and the large ones at one of 64, so that all can be used where
@@ -134,7 +135,7 @@ class Plan {
 
 class Converter {
  public:
-  Converter(const WeightFiles& files, io::FolderWriter& writer) : files_(files), writer_(writer) {}
+  Converter(const WeightSource& weights, io::FolderWriter& writer) : weights_(weights), writer_(writer) {}
 
   void write(const Piece& piece) {
     const Tensor values = read(piece);
@@ -162,14 +163,13 @@ class Converter {
 
  private:
   [[nodiscard]] Tensor read(const Piece& piece) const {
-    const io::SafetensorsEntry& entry = *piece.from.entry;
-    Tensor values = Tensor::uninitialized({elements_of(entry)});
-    if (is_int8_matrix(entry)) load_int8_matrix(files_, piece.from, values);
-    else piece.from.file->load(entry, values);
+    Tensor values = Tensor::uninitialized({elements_of(piece.from.shape)});
+    if (is_int8_matrix(piece.from)) load_int8_matrix(weights_, piece.from, values);
+    else weights_.load(piece.from.name, values);
     return values;
   }
   void write_int8(const Piece& piece, std::span<const float> x) {
-    const auto columns = static_cast<std::size_t>(piece.from.entry->shape[1]);
+    const auto columns = static_cast<std::size_t>(piece.from.shape[1]);
     std::vector<std::int8_t> numbers(x.size());
     std::vector<float> scales;
     for (std::size_t first = 0; first < x.size(); first += columns) {
@@ -190,14 +190,13 @@ class Converter {
     difference_ += d * d;
     norm_ += static_cast<double>(before) * static_cast<double>(before);
   }
-  [[noreturn]] static void refuse(const Piece& piece, float value, const std::string& why) {
-    throw Error(
-        ErrorKind::numeric, "convert.range",
-        fmt::format("{}: tensor \"{}\" holds {}, which {}\nbf16 has the range of f32.",
-                    escaped(piece.from.file->name()), escaped(piece.from.entry->name, 80), value, why));
+  [[noreturn]] void refuse(const Piece& piece, float value, const std::string& why) const {
+    throw Error(ErrorKind::numeric, "convert.range",
+                fmt::format("{}: tensor \"{}\" holds {}, which {}\nbf16 has the range of f32.",
+                            escaped(weights_.name()), escaped(piece.from.name, 80), value, why));
   }
 
-  const WeightFiles& files_;
+  const WeightSource& weights_;
   io::FolderWriter& writer_;
   double difference_ = 0, norm_ = 0;
 };
@@ -250,18 +249,18 @@ std::string_view name_of(StoredAs type) noexcept {
 
 Converted convert_folder(const std::string& from, const std::string& to, const ConvertOptions& options) {
   Converted report;
-  const WeightFiles files(from);
-  for (const io::Safetensors& file : files.files())
+  const SafetensorsWeights weights{io::Folder(from)};
+  for (const io::Safetensors& file : weights.files())
     report.bytes_before += static_cast<std::int64_t>(fs::file_size(file.name()));
   const Target target(from, to, options.replace);
-  const Plan plan(files, options.type, report);
+  const Plan plan(weights, options.type, report);
   io::FolderWriter writer(target.parent, target.name);
   copy_companions(from, writer, report);
   writer.begin("model.safetensors");
   const std::string header = plan.header();
   writer.write(header);
   report.bytes_after = static_cast<std::int64_t>(header.size() + plan.bytes());
-  Converter converter(files, writer);
+  Converter converter(weights, writer);
   for (const Piece& piece : plan.pieces()) converter.write(piece);
   writer.end();
   report.relative_error = converter.relative_error();

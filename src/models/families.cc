@@ -4,12 +4,13 @@
 
 #include <cctype>
 
+#include "core/escape.h"
 #include "headlight/error.h"
 
 namespace headlight::models {
 
 extern const Family kGpt2, kGptNeo, kGptNeox, kLlama, kMistral, kQwen2, kQwen3, kGemma, kGemma2, kGemma3,
-    kPhi, kPhi3, kBloom, kFalcon, kOpt, kBert, kRoberta, kDistilbert, kMarian, kBart, kT5;
+    kPhi, kPhi3, kBloom, kFalcon, kOpt, kBert, kRoberta, kDistilbert, kMarian, kBart, kT5, kGguf;
 
 namespace {
 
@@ -40,42 +41,56 @@ const NameRow* find_row(const Family& family, std::string_view ours) {
   return nullptr;
 }
 
+const Family* family_named(std::string_view name) {
+  for (const Family* family : kFamilies)
+    if (family->name == name) return family;
+  return name == kGguf.name ? &kGguf : nullptr;
+}
+
+[[noreturn]] void refuse_family(const std::string& what) {
+  std::string known;
+  for (const Family* family : kFamilies)
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
+  throw Error(ErrorKind::input, "model.family", fmt::format("{}; known are {}", what, known));
+}
 }  // namespace
 
 const Family& find_family(std::string_view name) {
-  std::string known;
-  for (const Family* family : kFamilies) {
-    if (family->name == name) return *family;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
-  }
-  throw Error(ErrorKind::input, "model.family",
-              fmt::format("models of the family \"{}\" are not known here; known are {}", name, known));
+  if (const Family* family = family_named(name)) return *family;
+  refuse_family(fmt::format("models of the family \"{}\" are not known here", escaped(name, 40)));
+}
+
+std::string parameter_name(const Family& family, std::string_view ours) {
+  std::string layer;
+  const std::string whole = generic(ours, layer);
+  if (const NameRow* row = find_row(family, whole)) return specific(row->theirs, layer);
+  const std::size_t dot = whole.rfind('.');
+  const NameRow* row = find_row(family, std::string_view(whole).substr(0, dot));
+  return row == nullptr ? "" : specific(row->theirs, layer) + whole.substr(dot);
 }
 
 void rename_parameters(std::string_view family_name, const Parameters& parameters) {
   const Family& family = find_family(family_name);
   for (Parameter* parameter : parameters) {
-    std::string layer;
-    const std::string whole = generic(parameter->name, layer);
-    if (const NameRow* row = find_row(family, whole)) {
-      parameter->name = specific(row->theirs, layer);
-      continue;
-    }
-    const std::size_t dot = whole.rfind('.');
-    const NameRow* row = find_row(family, std::string_view(whole).substr(0, dot));
-    if (row == nullptr) {
+    std::string name = parameter_name(family, parameter->name);
+    if (name.empty()) {
       throw Error(ErrorKind::usage, "model.family",
                   fmt::format("{}: files of this family have no place for {}; choose another family",
                               family_name, parameter->name));
     }
-    parameter->name = specific(row->theirs, layer) + whole.substr(dot);
+    parameter->name = std::move(name);
   }
 }
 
 TransformerConfig read_config(const io::Json& json) {
-  const Family& family = find_family(json.text("model_type"));
-  TransformerConfig config = family.read(json);
-  config.family = family.name;
+  const std::string file = escaped(json.file());
+  if (json.find("model_type") == nullptr) refuse_family(fmt::format("{}: names no model_type", file));
+  const std::string& type = json.text("model_type");
+  const Family* family = family_named(type);
+  if (family == nullptr)
+    refuse_family(fmt::format("{}: models of the family \"{}\" are not known here", file, escaped(type, 40)));
+  TransformerConfig config = family->read(json);
+  config.family = family->name;
   try {
     return completed(config);
   } catch (const Error& error) {  // what a caller may not ask for, a file may not say
@@ -94,6 +109,7 @@ std::string write_config(const TransformerConfig& config) {
   std::string json = family.write(config);
   TransformerConfig wanted = config;
   wanted.dtype = DType::f32;
+  wanted.weights = nn::Weights::own;
   wanted.source.clear();
   if (read_config(io::Json::parse(json, "config.json")) != wanted)
     throw Error(

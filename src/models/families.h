@@ -28,6 +28,10 @@ struct Family {
 // Throws Error{input} that lists the names.
 [[nodiscard]] const Family& find_family(std::string_view name);
 
+// What the family's files call a parameter ("decoder.3.attention.query.weight"); empty when they have no
+// place for it.
+[[nodiscard]] std::string parameter_name(const Family& family, std::string_view ours);
+
 // Gives every parameter its name in the family's files. Throws Error{usage} for one that has no place there.
 void rename_parameters(std::string_view family, const Parameters& parameters);
 

@@ -1,112 +1,143 @@
 #include "models/generate.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "core/concat.h"
-#include "core/random.h"
 #include "headlight/error.h"
+#include "kernels/kernels.h"
 
 namespace headlight::models {
 namespace {
-
-// Above 0 and below 1, from (seed, item, place) alone.
-double draw(std::uint64_t seed, Index item, Index place) {
-  const PhiloxCounter w =
-      philox({static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(item), 0, 0x44524157U},
-             static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
-  const std::uint64_t bits = (static_cast<std::uint64_t>(w[0]) << 32 | w[1]) >> 12;
-  return (static_cast<double>(bits) + 0.5) * 0x1p-52;
-}
 
 ConstTensorView row_of(const Tensor& logits, Index row) {
   return {logits.as<float>() + row * logits.dim(1), {logits.dim(1)}};
 }
 
-// How many tokens still fit behind the longest sequence.
-Index room(const TransformerConfig& config, Index longest, Index wanted) {
-  const bool limited =
-      config.positions == PositionKind::learned || config.positions == PositionKind::sinusoidal;
-  // The last token that is chosen is never read.
-  return limited ? std::min(wanted, std::max<Index>(0, config.max_positions - longest + 1)) : wanted;
-}
-
-std::vector<std::vector<std::int32_t>> write(Context& ctx, const Transformer& model, Decoding decoding,
-                                             const Tokens& prompts, const SamplingOptions& options) {
-  const auto items = static_cast<std::size_t>(decoding.items);
-  std::vector<std::vector<std::int32_t>> written(items);
-  std::vector<bool> done(items, false);
-  Index longest = 0;
-  for (std::size_t s = 0; s < items; ++s)
-    longest = std::max(longest, prompts.starts[s + 1] - prompts.starts[s]);
-  const Index steps = room(model.config(), longest, options.most);
-  const Tokens* next = &prompts;
-  Tokens step;
-  for (Index place = 0; place < steps; ++place) {
-    const Tensor logits = model.next(ctx, decoding, *next, {.observer = options.observer});
-    step = {};
-    bool any = false;
-    for (std::size_t i = 0; i < items; ++i) {
-      std::int32_t token = 0;
-      if (!done[i]) {
-        token = choose_token(row_of(logits, static_cast<Index>(i)), options, static_cast<Index>(i), place);
-        done[i] = options.stop_at_eos && token == model.config().eos;
-        if (!done[i]) {
-          written[i].push_back(token);
-          if (options.on_token && !options.on_token(static_cast<Index>(i), token)) done[i] = true;
-        }
-      }
-      any = any || !done[i];
-      step.append(std::span(&token, 1));
+// Writes behind all prompts at once. Slots are places in the decoding's memory; a text that has ended leaves
+// its slot to the last one.
+class Writer {
+ public:
+  Writer(Context& ctx, const Transformer& model, Decoding decoding, const Tokens& prompts,
+         const SamplingOptions& options)
+      : ctx_(ctx), model_(model), decoding_(std::move(decoding)), options_(options) {
+    check(options);
+    for (Index i = 0; i < decoding_.items; ++i) {
+      const auto s = static_cast<std::size_t>(i);
+      items_.push_back(i);
+      seen_.emplace_back(prompts.ids.begin() + prompts.starts[s],
+                         prompts.ids.begin() + prompts.starts[s + 1]);
     }
-    if (!any) break;
-    next = &step;
+    written_.resize(items_.size());
   }
-  return written;
+
+  std::vector<Continuation> run(const Tokens& prompts) {
+    const TensorRecycler recycler;  // every step makes the same tensors
+    Tokens next = prompts;
+    end_those_without_room();
+    for (Index place = 0; place < options_.most && !items_.empty(); ++place) {
+      const Tensor logits = model_.next(ctx_, decoding_, next, {.observer = options_.observer});
+      for (std::size_t slot = 0; slot < items_.size(); ++slot)
+        if (!add_token(items_[slot], row_of(logits, static_cast<Index>(slot)), place)) ended_.push_back(slot);
+      free_slots();
+      next = {};
+      for (const Index item : items_)
+        next.append(std::span(&seen_[static_cast<std::size_t>(item)].back(), 1));
+    }
+    return std::move(written_);
+  }
+
+ private:
+  // The last token that is chosen is never read, so that there is one more than there is room for.
+  [[nodiscard]] bool has_room(Index item) const {
+    const Index limit = context_of(model_.config());
+    return limit == 0 || static_cast<Index>(seen_[static_cast<std::size_t>(item)].size()) <= limit;
+  }
+
+  void end_those_without_room() {
+    for (std::size_t slot = 0; slot < items_.size(); ++slot) {
+      if (has_room(items_[slot])) continue;
+      throw Error(ErrorKind::input, "model.context",
+                  concat("prompt ", items_[slot] + 1, " has ", seen_[slot].size(),
+                         " tokens; the model reads at most ", context_of(model_.config())));
+    }
+  }
+
+  double log_probability(const ConstTensorView& logits, std::int32_t token) {
+    chances_.resize(static_cast<std::size_t>(logits.dim(0)));
+    kernels::row_kernels_for(ctx_.target())
+        .of<float>()
+        .log_softmax(logits.as<float>(), chances_.data(), logits.dim(0));
+    return static_cast<double>(chances_[static_cast<std::size_t>(token)]);
+  }
+
+  // False when the text ends here.
+  bool add_token(Index item, const ConstTensorView& logits, Index place) {
+    const auto i = static_cast<std::size_t>(item);
+    Continuation& text = written_[i];
+    const std::int32_t token = choose_token(logits, options_, item, place, seen_[i]);
+    if (options_.stop_at_eos && token == model_.config().eos) {
+      text.ending = Ending::end;
+      return false;
+    }
+    const NewToken added{item, token, log_probability(logits, token)};
+    seen_[i].push_back(token);
+    text.tokens.push_back(token);
+    text.log_probabilities.push_back(added.log_probability);
+    if (options_.on_token && !options_.on_token(added)) {
+      text.ending = Ending::stopped;
+      return false;
+    }
+    if (!has_room(item)) text.ending = Ending::context;
+    return has_room(item);
+  }
+
+  void free_slots() {
+    for (; !ended_.empty(); ended_.pop_back()) {
+      const std::size_t slot = ended_.back(), last = items_.size() - 1;
+      if (slot != last) {
+        decoding_.copy(static_cast<Index>(last), static_cast<Index>(slot));
+        items_[slot] = items_[last];
+      }
+      items_.pop_back();
+      decoding_.keep(static_cast<Index>(last));
+    }
+  }
+
+  Context& ctx_;
+  const Transformer& model_;
+  Decoding decoding_;
+  const SamplingOptions& options_;
+  std::vector<Index> items_;                     // by slot: whose it is
+  std::vector<std::size_t> ended_;               // slots, rising
+  std::vector<std::vector<std::int32_t>> seen_;  // by item: all tokens so far
+  std::vector<float> chances_;                   // of one row, as logarithms
+  std::vector<Continuation> written_;            // by item
+};
+
+std::vector<std::vector<std::int32_t>> tokens_of(std::vector<Continuation> continuations) {
+  std::vector<std::vector<std::int32_t>> out;
+  for (Continuation& text : continuations) out.push_back(std::move(text.tokens));
+  return out;
 }
 
 }  // namespace
 
-std::int32_t choose_token(ConstTensorView logits, const SamplingOptions& options, Index item, Index place) {
-  const Index n = logits.dim(0);
-  const float* z = logits.as<float>();
-  if (!(options.temperature >= 0) || options.top_k < 0 || !(options.top_p > 0 && options.top_p <= 1)) {
-    throw Error(ErrorKind::usage, "model.sampling",
-                concat("sampling with temperature ", options.temperature, ", top_k ", options.top_k,
-                       ", top_p ", options.top_p, "; need at least 0, at least 0, and above 0 up to 1"));
-  }
-  if (options.temperature == 0) return static_cast<std::int32_t>(std::max_element(z, z + n) - z);
-  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  const auto better = [&](std::int32_t a, std::int32_t b) { return z[a] != z[b] ? z[a] > z[b] : a < b; };
-  Index kept = options.top_k > 0 ? std::min(options.top_k, n) : n;
-  std::partial_sort(order.begin(), order.begin() + kept, order.end(), better);
-  std::vector<double> weight(static_cast<std::size_t>(kept));
-  double sum = 0;
-  for (std::size_t i = 0; i < weight.size(); ++i) {
-    weight[i] =
-        std::exp((static_cast<double>(z[order[i]]) - static_cast<double>(z[order[0]])) / options.temperature);
-    sum += weight[i];
-  }
-  if (options.top_p < 1) {
-    double together = 0;
-    Index count = 0;
-    while (count < kept && together < options.top_p * sum)
-      together += weight[static_cast<std::size_t>(count++)];
-    kept = count, sum = together;
-  }
-  double left = draw(options.seed, item, place) * sum;
-  for (Index i = 0; i + 1 < kept; ++i) {
-    left -= weight[static_cast<std::size_t>(i)];
-    if (left < 0) return order[static_cast<std::size_t>(i)];
-  }
-  return order[static_cast<std::size_t>(kept - 1)];
+Index context_of(const TransformerConfig& config) noexcept {
+  // Dynamic scaling is made for texts that are longer than those of the training.
+  if (config.positions == PositionKind::rope && config.rope.scaling.kind == nn::RopeScaling::Kind::dynamic)
+    return 0;
+  return std::max<Index>(config.max_positions, 0);
+}
+
+std::vector<Continuation> continue_prompts(Context& ctx, const Transformer& model, const Tokens& prompts,
+                                           const SamplingOptions& options) {
+  const TensorRecycler recycler;
+  return Writer(ctx, model, model.start(ctx, prompts.sequences()), prompts, options).run(prompts);
 }
 
 std::vector<std::vector<std::int32_t>> generate(Context& ctx, const Transformer& model, const Tokens& prompts,
                                                 const SamplingOptions& options) {
-  return write(ctx, model, model.start(ctx, prompts.sequences()), prompts, options);
+  return tokens_of(continue_prompts(ctx, model, prompts, options));
 }
 
 std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer& model, const Tokens& source,
@@ -116,7 +147,10 @@ std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer
     throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");
   Tokens prompts;
   for (Index s = 0; s < source.sequences(); ++s) prompts.append(std::span(&start, 1));
-  return write(ctx, model, model.start(ctx, source, {.observer = options.observer}), prompts, options);
+  const TensorRecycler recycler;
+  return tokens_of(
+      Writer(ctx, model, model.start(ctx, source, {.observer = options.observer}), prompts, options)
+          .run(prompts));
 }
 
 }  // namespace headlight::models

@@ -10,19 +10,53 @@
 
 namespace headlight::models {
 
+// Why a text ends.
+enum class Ending : std::uint8_t {
+  length,   // it has as many tokens as were asked for
+  end,      // the model said so
+  context,  // the model reads no more
+  stopped,  // on_token said so
+};
+[[nodiscard]] std::string_view name_of(Ending ending) noexcept;
+
+struct NewToken {
+  Index item = 0;  // which prompt it follows
+  std::int32_t token = 0;
+  double log_probability = 0;  // the model's own, whatever rule chose the token
+};
+
+// Rules apply in this order: repetition penalty, temperature, top_k, top_p, min_p.
 struct SamplingOptions {
   Index most = 64;         // tokens to add
   double temperature = 0;  // 0: always the likeliest
   Index top_k = 0;         // only among so many; 0: all
   double top_p = 1;        // only among the likeliest that have this much together
+  double min_p = 0;        // only those at least so likely, as a share of the likeliest one
+  // Logits of tokens that are there already, the prompt's included: positive ones are divided by it,
+  // negative ones multiplied. 1: none.
+  double repetition_penalty = 1;
   std::uint64_t seed = 0;
   bool stop_at_eos = true;  // the end's own token is not returned
   Observer* observer = nullptr;
   // Told of every token; false ends that sequence.
-  std::function<bool(Index item, std::int32_t token)> on_token = nullptr;
+  std::function<bool(const NewToken& token)> on_token = nullptr;
+};
+
+// Throws Error{usage} that names the rule which makes no sense.
+void check(const SamplingOptions& options);
+
+// What follows one prompt.
+struct Continuation {
+  std::vector<std::int32_t> tokens;
+  std::vector<double> log_probabilities;  // one for each
+  Ending ending = Ending::length;
 };
 
 // What follows each prompt. A token depends on the seed, its sequence's number and its place alone.
+[[nodiscard]] std::vector<Continuation> continue_prompts(Context& ctx, const Transformer& model,
+                                                         const Tokens& prompts,
+                                                         const SamplingOptions& options = {});
+// Its tokens alone.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> generate(Context& ctx, const Transformer& model,
                                                               const Tokens& prompts,
                                                               const SamplingOptions& options = {});
@@ -30,6 +64,9 @@ struct SamplingOptions {
 [[nodiscard]] std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer& model,
                                                                const Tokens& source,
                                                                const SamplingOptions& options = {});
+
+// Tokens that a sequence of this model may have; 0: no limit is known.
+[[nodiscard]] Index context_of(const TransformerConfig& config) noexcept;
 
 struct BeamOptions {
   Index beams = 4;
@@ -48,8 +85,9 @@ struct Hypothesis {
                                                                const Tokens& source,
                                                                const BeamOptions& options = {});
 
-// One token by the options' rule from a row of logits. `place` numbers the draw.
+// One token by the options' rules from a row of logits. `place` numbers the draw, `seen` are the tokens
+// before it. Throws Error{numeric} when no logit is a number.
 [[nodiscard]] std::int32_t choose_token(ConstTensorView logits, const SamplingOptions& options, Index item,
-                                        Index place);
+                                        Index place, std::span<const std::int32_t> seen = {});
 
 }  // namespace headlight::models

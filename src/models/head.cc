@@ -5,6 +5,7 @@
 
 #include "nn/drive.h"
 #include "nn/matmul.h"
+#include "nn/stored_product.h"
 
 namespace headlight::models {
 namespace {
@@ -66,8 +67,14 @@ void add(Loss& loss, const nn::CrossEntropy& part) {
 }  // namespace
 
 void make_grads(const Parameters& parameters) {
-  for (Parameter* parameter : parameters)
+  for (Parameter* parameter : parameters) {
+    if (!parameter->stored.empty()) {
+      throw Error(ErrorKind::usage, "model.stored",
+                  concat("\"", parameter->name,
+                         "\" was loaded to be run; load the model with its own weights ", "to train it"));
+    }
     if (parameter->trained) (void)nn::grad_of(*parameter);
+  }
 }
 
 struct Head::Saved {
@@ -77,11 +84,15 @@ struct Head::Saved {
 
 Head::Head(const TransformerConfig& config) : config_(config) {
   const TransformerConfig& c = config_;
+  if (c.headless) return;
   if (c.masked_head) {
-    transform = nn::Linear("head.transform", {c.width, c.width}, c.dtype);
+    transform = nn::Linear("head.transform", {.in = c.width, .out = c.width, .weights = c.weights}, c.dtype);
     transform_norm = nn::Norm("head.norm", c.norm, c.dtype);
   }
-  if (!c.tied) projection = nn::Linear("head.projection", {c.width, c.vocabulary, false}, c.dtype);
+  if (!c.tied)
+    projection =
+        nn::Linear("head.projection",
+                   {.in = c.width, .out = c.vocabulary, .bias = false, .weights = c.weights}, c.dtype);
   if (c.head_bias) bias = {"head.bias", Tensor({c.vocabulary}, c.dtype), {}, false};
   if (c.logits_bias) bias = {"head.bias", Tensor({1, c.vocabulary}, c.dtype), {}, false, false};
 }
@@ -118,6 +129,11 @@ void Head::project(Context& ctx, const nn::Embedding& embedding, ConstTensorView
   ConstTensorView add = {};
   if (!bias.value.empty())
     add = ConstTensorView(bias.value.view().data(), config_.dtype, {config_.vocabulary});
+  const StoredMatrix& stored = table(embedding).stored;
+  if (!stored.empty()) {
+    const nn::StoredFactor factor{stored, logits, add};
+    return nn::multiply_stored(ctx, x, std::span(&factor, 1));
+  }
   nn::multiply(
       ctx, {.a = x, .b = table(embedding).value, .c = logits, .b_side = nn::Side::transposed, .bias = add});
 }

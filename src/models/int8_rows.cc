@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,32 +12,37 @@
 
 namespace headlight::models {
 
-bool is_int8_matrix(const io::SafetensorsEntry& entry) {
-  return entry.dtype == "I8" && entry.shape.size() == 2;
-}
+std::string scale_name(std::string_view matrix) { return std::string(matrix) + "_scale"; }
 
-Tensor load_scales(const WeightFiles& files, const io::SafetensorsEntry& matrix) {
+bool is_int8_matrix(const StoredTensor& tensor) { return tensor.type == "I8" && tensor.shape.size() == 2; }
+
+void check_scales(const WeightSource& weights, const StoredTensor& matrix) {
   const std::string name = scale_name(matrix.name);
-  const WeightFiles::Place scales = files.find(name);
-  const std::string why = fmt::format("\"{}\" is I8 and needs \"{}\", F32 [{}]", escaped(matrix.name, 80),
-                                      escaped(name, 80), matrix.shape.front());
-  if (scales.entry == nullptr)
-    throw Error(ErrorKind::input, "model.scale", fmt::format("{}, which is not there", why));
-  const bool good = scales.entry->dtype == "F32" && scales.entry->shape.size() == 1 &&
-                    scales.entry->shape.front() == matrix.shape.front();
-  if (!good)
-    throw Error(ErrorKind::input, "model.scale",
-                fmt::format("{}: {}, which is {} [{}]", escaped(scales.file->name()), why,
-                            scales.entry->dtype, fmt::join(scales.entry->shape, ", ")));
-  return scales.file->load(*scales.entry, DType::f32);
+  const std::optional<StoredTensor> scales = weights.find(name);
+  const auto refuse = [&](const std::string& found) {
+    throw Error(
+        ErrorKind::input, "model.scale",
+        fmt::format("{}: \"{}\" is I8 and needs \"{}\", F32 [{}], which is {}", escaped(weights.name()),
+                    escaped(matrix.name, 80), escaped(name, 80), matrix.shape.front(), found));
+  };
+  if (!scales) refuse("not there");
+  if (scales->type != "F32" || scales->shape.size() != 1 || scales->shape.front() != matrix.shape.front())
+    refuse(fmt::format("{} [{}]", scales->type, fmt::join(scales->shape, ", ")));
 }
 
-void load_int8_matrix(const WeightFiles& files, const WeightFiles::Place& matrix, TensorView to) {
-  const Tensor scales = load_scales(files, *matrix.entry);
-  const auto rows = static_cast<std::size_t>(matrix.entry->shape[0]),
-             columns = static_cast<std::size_t>(matrix.entry->shape[1]);
+Tensor load_scales(const WeightSource& weights, const StoredTensor& matrix) {
+  check_scales(weights, matrix);
+  Tensor values = Tensor::uninitialized({matrix.shape.front()});
+  weights.load(scale_name(matrix.name), values);
+  return values;
+}
+
+void load_int8_matrix(const WeightSource& weights, const StoredTensor& matrix, TensorView to) {
+  const Tensor scales = load_scales(weights, matrix);
+  const auto rows = static_cast<std::size_t>(matrix.shape[0]),
+             columns = static_cast<std::size_t>(matrix.shape[1]);
   std::vector<std::int8_t> numbers(rows * columns);
-  matrix.file->read(*matrix.entry, std::as_writable_bytes(std::span(numbers)));
+  weights.read(matrix.name, 0, std::as_writable_bytes(std::span(numbers)));
   for (std::size_t r = 0; r < rows; ++r) {
     const float scale = scales.as<float>()[r];
     for (std::size_t i = r * columns; i < (r + 1) * columns; ++i) {

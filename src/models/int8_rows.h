@@ -4,18 +4,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "models/load.h"
+#include "models/weights.h"
 
 namespace headlight::models {
 
-[[nodiscard]] inline std::string scale_name(const std::string& matrix) { return matrix + "_scale"; }
+[[nodiscard]] std::string scale_name(std::string_view matrix);
 
-// Whether a tensor is one of these matrices by its dtype. Whoever takes it for one calls a function below,
-// which throws Error{input} when its factors are missing or misshapen.
-[[nodiscard]] bool is_int8_matrix(const io::SafetensorsEntry& entry);
-[[nodiscard]] Tensor load_scales(const WeightFiles& files, const io::SafetensorsEntry& matrix);
+// Whether a tensor is one of these matrices by its type. All below throw Error{input} when its factors are
+// missing or misshapen.
+[[nodiscard]] bool is_int8_matrix(const StoredTensor& tensor);
+void check_scales(const WeightSource& weights, const StoredTensor& matrix);
+[[nodiscard]] Tensor load_scales(const WeightSource& weights, const StoredTensor& matrix);
 // As floats, into memory of as many elements.
-void load_int8_matrix(const WeightFiles& files, const WeightFiles::Place& matrix, TensorView to);
+void load_int8_matrix(const WeightSource& weights, const StoredTensor& matrix, TensorView to);
 
 }  // namespace headlight::models

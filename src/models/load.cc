@@ -3,151 +3,180 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <iterator>
 #include <set>
 
 #include "core/escape.h"
 #include "core/nearest.h"
+#include "core/tensor_memory.h"
 #include "headlight/error.h"
-#include "io/file.h"
+#include "io/json.h"
 #include "models/families.h"
+#include "models/gguf_config.h"
 #include "models/int8_rows.h"
+#include "models/stored_weights.h"
 
 namespace headlight::models {
 namespace {
 
-constexpr const char* kSingle = "model.safetensors";
-constexpr const char* kIndex = "model.safetensors.index.json";
+constexpr const char* kConfig = "config.json";
+constexpr std::uint64_t kLargestConfig = std::uint64_t{64} << 20;
 
-// The shards that an index names: plain names in the same folder.
-std::set<std::string> shards_of(const std::string& path) {
-  const io::Json index = io::Json::read(path);
-  std::set<std::string> names;
-  for (const io::Json& shard : index.object("weight_map").items()) {
-    const std::string& name = shard.text();
-    if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos ||
-        name == "..") {
-      throw Error(ErrorKind::input, "model.index",
-                  fmt::format("{}: shard \"{}\" is not a file of this folder", path, escaped(name)));
-    }
-    names.insert(name);
-  }
-  return names;
+std::string shape_text(const StoredTensor& tensor) {
+  return fmt::format("{} [{}]", tensor.type, fmt::join(tensor.shape, ", "));
 }
 
-bool same_shape(const io::SafetensorsEntry& entry, const Shape& shape) {
-  return entry.shape.size() == static_cast<std::size_t>(shape.rank) &&
-         std::equal(entry.shape.begin(), entry.shape.end(), shape.dims.begin());
+bool same_shape(const StoredTensor& tensor, const Shape& shape) {
+  return tensor.shape.size() == static_cast<std::size_t>(shape.rank) &&
+         std::equal(tensor.shape.begin(), tensor.shape.end(), shape.dims.begin());
 }
 
-std::string shape_text(const io::SafetensorsEntry& entry) {
-  return fmt::format("{} [{}]", entry.dtype, fmt::join(entry.shape, ", "));
+[[noreturn]] void refuse_missing(const WeightSource& weights, const std::string& name) {
+  const std::vector<StoredTensor> all = weights.tensors();
+  std::vector<std::string_view> known;
+  for (const StoredTensor& tensor : all) known.push_back(tensor.name);
+  const std::string_view near = nearest_name(name, known);
+  throw Error(ErrorKind::input, "model.missing",
+              fmt::format("{}: weight \"{}\" not found among {} tensors{}", escaped(weights.name()), name,
+                          known.size(),
+                          near.empty() ? "" : fmt::format("; the closest is \"{}\"", escaped(near, 80))));
+}
+
+// What a parameter is called in the files: by its whole name, or by that of the bare model, without its head.
+std::optional<StoredTensor> find_parameter(const WeightSource& weights, const Family& family,
+                                           std::string_view name) {
+  if (auto found = weights.find(name)) return found;
+  if (family.prefix.empty() || !name.starts_with(family.prefix)) return std::nullopt;
+  return weights.find(name.substr(family.prefix.size()));
+}
+
+// Encoders are often stored without the head that they were trained with.
+void drop_missing_head(TransformerConfig& config, const WeightSource& weights) {
+  if (!config.masked_head) return;
+  const Family& family = find_family(config.family);
+  for (const char* part :
+       {"head.transform.weight", "head.transform.bias", "head.norm.weight", "head.norm.bias"})
+    if (find_parameter(weights, family, parameter_name(family, part))) return;
+  config.masked_head = config.head_bias = false;
+  config.headless = true;
+}
+
+// A config may say anything; memory is taken only for what the files can fill.
+void check_amount(const TransformerConfig& config, const WeightSource& weights) {
+  const double wanted = least_parameters(config), there = weights.elements();
+  if (wanted <= there) return;
+  throw Error(ErrorKind::input, "model.size",
+              fmt::format("{}: {} describes a model of {:.0f} parameters; its files have {:.0f} numbers",
+                          escaped(weights.name()), weights.config_name(), wanted, there));
+}
+
+LoadedTransformer load(const TransformerConfig& config, const WeightSource& weights) {
+  LoadedTransformer loaded;
+  loaded.model = make_transformer(config, weights);
+  loaded.unused = load_parameters(weights, *loaded.model);
+  if (config.headless)
+    loaded.notices.push_back(fmt::format("{}: was stored without its head, so it attends but has no logits",
+                                         escaped(weights.name())));
+  return loaded;
+}
+
+nn::Weights place_of(nn::Weights weights, DType dtype) {
+  return dtype == DType::f32 ? weights : nn::Weights::own;
+}
+
+LoadedTransformer load_gguf(const std::string& path, DType dtype, nn::Weights weights) {
+  const io::Gguf file = io::Gguf::open(path);
+  DescribedTransformer described = describe_gguf(file);
+  described.config.dtype = dtype;
+  described.config.weights = place_of(weights, dtype);
+  LoadedTransformer loaded = load(described.config, GgufWeights(file));
+  check_gguf_unused(file, loaded.unused);
+  std::move(described.notices.begin(), described.notices.end(), std::back_inserter(loaded.notices));
+  return loaded;
 }
 
 }  // namespace
 
-WeightFiles::WeightFiles(const std::string& folder) {
-  const std::filesystem::path base(folder);
-  std::error_code ignored;
-  if (std::filesystem::exists(base / kSingle, ignored)) {
-    files_.push_back(io::Safetensors::open((base / kSingle).string()));
-  } else if (std::filesystem::exists(base / kIndex, ignored)) {
-    for (const std::string& name : shards_of((base / kIndex).string()))
-      files_.push_back(io::Safetensors::open((base / name).string()));
-  } else {
-    throw Error(ErrorKind::file, "model.weights",
-                fmt::format("{}: has no weights; need {}, or {} with its shards beside it", escaped(folder),
-                            kSingle, kIndex));
-  }
-}
-
-WeightFiles::Place WeightFiles::find(const std::string& name) const {
-  for (const io::Safetensors& file : files_)
-    if (const io::SafetensorsEntry* entry = file.find(name)) return {&file, entry};
-  return {};
-}
-
-std::vector<std::string> WeightFiles::names() const {
-  std::vector<std::string> list;
-  for (const io::Safetensors& file : files_)
-    for (const io::SafetensorsEntry& entry : file.entries()) list.push_back(entry.name);
-  return list;
-}
-
-double WeightFiles::elements() const {
-  double sum = 0;
-  for (const io::Safetensors& file : files_)
-    for (const io::SafetensorsEntry& entry : file.entries()) {
-      double count = 1;
-      for (const Index n : entry.shape) count *= static_cast<double>(n);
-      sum += count;
-    }
-  return sum;
-}
-
-std::vector<std::string> load_parameters(const WeightFiles& files, const std::string& folder,
-                                         Transformer& model) {
+ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
   const Family& family = find_family(model.config().family);
-  const std::vector<std::string> names = files.names();
-  std::set<std::string> left(names.begin(), names.end());
+  ParameterPlan plan;
+  std::set<std::string_view> left;
+  for (const StoredTensor& tensor : weights.tensors()) left.emplace(tensor.name);
   for (Parameter* parameter : model.parameters()) {
-    std::string name = parameter->name;
-    WeightFiles::Place place = files.find(name);
-    if (place.entry == nullptr && !family.prefix.empty() && name.starts_with(family.prefix)) {
-      // A checkpoint of the bare model, without its head.
-      const std::string bare = name.substr(family.prefix.size());
-      place = files.find(bare);
-      if (place.entry != nullptr) name = bare;
+    const auto stored = find_parameter(weights, family, parameter->name);
+    if (!stored) {
+      if (parameter->trained) refuse_missing(weights, parameter->name);
+      plan.absent.push_back(parameter);
+      continue;
     }
-    if (place.entry == nullptr) {
-      if (!parameter->trained) continue;  // fixed numbers: zero unless a file says otherwise
-      const std::vector<std::string_view> known(names.begin(), names.end());
-      const std::string_view near = nearest_name(name, known);
+    if (!same_shape(*stored, parameter->shape())) {
       throw Error(
-          ErrorKind::input, "model.missing",
-          fmt::format("{}: weight \"{}\" not found among {} tensors{}", escaped(folder), name, names.size(),
-                      near.empty() ? "" : fmt::format("; the closest is \"{}\"", escaped(near))));
+          ErrorKind::input, "model.shape",
+          fmt::format("{}: weight \"{}\" is {}; {} makes it {}", escaped(weights.name()), stored->name,
+                      shape_text(*stored), weights.config_name(), parameter->shape().text()));
     }
-    if (!same_shape(*place.entry, parameter->value.shape())) {
-      throw Error(ErrorKind::input, "model.shape",
-                  fmt::format("{}: weight \"{}\" is {}; config.json makes it {}", escaped(folder), name,
-                              shape_text(*place.entry), parameter->value.shape().text()));
+    const io::BlockType* type = io::find_block_type(stored->type);
+    const bool int8 = is_int8_matrix(*stored);
+    if (!int8 && (type == nullptr || !type->loads())) {
+      throw Error(ErrorKind::input, "model.type",
+                  fmt::format("{}: weight \"{}\" is {}, which is not supported for weights",
+                              escaped(weights.name()), stored->name, stored->type));
     }
-    if (is_int8_matrix(*place.entry)) {
-      load_int8_matrix(files, place, parameter->value);
-      left.erase(scale_name(name));
-    } else {
-      place.file->load(*place.entry, parameter->value);
+    plan.present.emplace_back(parameter, *stored);
+    left.erase(stored->name);
+    if (int8) {
+      check_scales(weights, *stored);
+      left.erase(scale_name(stored->name));
     }
-    left.erase(name);
   }
-  return {left.begin(), left.end()};
+  plan.unused.assign(left.begin(), left.end());
+  return plan;
 }
 
-LoadedTransformer load_transformer(const std::string& folder, DType dtype) {
-  const io::Json json = io::Json::read((std::filesystem::path(folder) / "config.json").string());
-  TransformerConfig config = read_config(json);
-  config.dtype = dtype;
-  const std::vector<std::byte> text =
-      io::read_file((std::filesystem::path(folder) / "config.json").string(), std::uint64_t{64} << 20);
-  config.source.assign(reinterpret_cast<const char*>(text.data()), text.size());
-  LoadedTransformer loaded;
-  const WeightFiles files(folder);
-  // A config may say anything; memory is taken only for what the files can fill.
-  const double wanted = least_parameters(config), there = files.elements();
-  if (wanted > there) {
-    throw Error(
-        ErrorKind::input, "model.size",
-        fmt::format("{}: config.json describes a model of {:.0f} parameters; its files have {:.0f} numbers",
-                    escaped(folder), wanted, there));
+std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model) {
+  ParameterPlan plan = plan_parameters(weights, model);
+  for (const auto& [parameter, tensor] : plan.present) {
+    if (!parameter->stored.empty()) give_matrix(weights, tensor, *parameter);
+    else if (is_int8_matrix(tensor)) load_int8_matrix(weights, tensor, parameter->value);
+    else weights.load(tensor.name, parameter->value);
   }
+  for (Parameter* parameter : plan.absent) {  // fixed numbers: zero unless a file says otherwise
+    const auto bytes =
+        static_cast<std::size_t>(parameter->value.shape().elements()) * size_of(parameter->value.dtype());
+    std::fill_n(parameter->value.as<std::byte>(), bytes, std::byte{0});
+  }
+  return std::move(plan.unused);
+}
+
+std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config, const WeightSource& weights) {
+  check_amount(config, weights);
   try {
-    loaded.model = std::make_unique<Transformer>(config);
+    const UntouchedTensors untouched;  // every parameter is read from the files, or never
+    return std::make_unique<Transformer>(config);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
-    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", json.file(), error.what()));
+    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", escaped(weights.name()), error.what()));
   }
-  loaded.unused = load_parameters(files, folder, *loaded.model);
+}
+
+DescribedTransformer describe_folder(const io::Folder& folder, const WeightSource& weights) {
+  DescribedTransformer described;
+  const std::string text = folder.read(kConfig, kLargestConfig);
+  described.config = read_config(io::Json::parse(text, folder.path_of(kConfig)));
+  described.config.source = text;
+  drop_missing_head(described.config, weights);
+  return described;
+}
+
+LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Weights where) {
+  if (is_gguf(path)) return load_gguf(path, dtype, where);
+  const io::Folder folder(path);
+  const SafetensorsWeights weights(folder);
+  TransformerConfig config = describe_folder(folder, weights).config;
+  config.dtype = dtype;
+  config.weights = place_of(where, dtype);
+  LoadedTransformer loaded = load(config, weights);
+  loaded.notices.insert(loaded.notices.end(), weights.notices().begin(), weights.notices().end());
   return loaded;
 }
 

@@ -1,42 +1,52 @@
-// A transformer from a folder as Hugging Face has them: config.json and model.safetensors, or
-// model.safetensors.index.json with its shards.
+// A transformer from what people have: a folder as Hugging Face has them (config.json with model.safetensors,
+// or with model.safetensors.index.json and its shards), or a .gguf file.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "io/safetensors.h"
+#include "models/file_format.h"
 #include "models/transformer.h"
+#include "models/weights.h"
 
 namespace headlight::models {
 
 struct LoadedTransformer {
   std::unique_ptr<Transformer> model;
-  std::vector<std::string> unused;  // tensors of the files that this model has no use for
+  std::vector<std::string> unused;   // tensors of the files that this model has no use for
+  std::vector<std::string> notices;  // what the user may want to know
 };
-// `dtype` is what to compute in. Throws Error that names the file and the tensor.
-[[nodiscard]] LoadedTransformer load_transformer(const std::string& folder, DType dtype = DType::f32);
+// `dtype` is what to compute in. A model to be run has its matrices as the files store them, mapped and not
+// copied; one to be trained, or one in f64, has all parameters as tensors of its own. Throws Error that names
+// the file and the tensor.
+[[nodiscard]] LoadedTransformer load_transformer(const std::string& path, DType dtype = DType::f32,
+                                                 nn::Weights weights = nn::Weights::stored);
 
-// Tensors by name, wherever in a folder they are.
-class WeightFiles {
- public:
-  explicit WeightFiles(const std::string& folder);
-  struct Place {
-    const io::Safetensors* file = nullptr;
-    const io::SafetensorsEntry* entry = nullptr;
-  };
-  [[nodiscard]] Place find(const std::string& name) const;
-  [[nodiscard]] std::vector<std::string> names() const;
-  [[nodiscard]] double elements() const;  // of all tensors
-  [[nodiscard]] const std::vector<io::Safetensors>& files() const noexcept { return files_; }
-
- private:
-  std::vector<io::Safetensors> files_;
+// What the model would be, without its weights in memory.
+struct DescribedTransformer {
+  TransformerConfig config;
+  std::vector<std::string> notices;
 };
+[[nodiscard]] DescribedTransformer describe_folder(const io::Folder& folder, const WeightSource& weights);
 
-// Copies the tensors into the parameters; returns the names of those that were left over.
-std::vector<std::string> load_parameters(const WeightFiles& files, const std::string& folder,
-                                         Transformer& model);
+// A model whose parameters have their shapes and hold nothing yet. Throws Error{input} when the files cannot
+// have that many numbers: memory is taken only for what they can fill.
+[[nodiscard]] std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config,
+                                                            const WeightSource& weights);
+
+// Which tensor belongs to which parameter. Throws Error{input} that names the first that is missing, or has
+// another shape, or a type that is no float.
+struct ParameterPlan {
+  std::vector<std::pair<Parameter*, StoredTensor>> present;
+  std::vector<Parameter*> absent;   // fixed numbers that files may leave out
+  std::vector<std::string> unused;  // tensors that no parameter wants
+};
+[[nodiscard]] ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model);
+
+// Gives the tensors to the parameters; returns the names of those that were left over.
+std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model);
 
 }  // namespace headlight::models

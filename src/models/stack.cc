@@ -22,6 +22,7 @@ nn::BlockConfig block_config(const TransformerConfig& c, Part part, Index layer)
   a.qkv_bias = c.qkv_bias;
   a.out_bias = c.out_bias;
   a.layout = c.layout;
+  a.weights = c.weights;
   if (c.head_norm) {
     a.head_norm = c.norm;
     a.head_norm->kind = nn::NormKind::rms;
@@ -48,9 +49,10 @@ nn::BlockConfig block_config(const TransformerConfig& c, Part part, Index layer)
     b.cross->alibi = false;
     b.cross->part = Part::cross;
   }
-  b.feed_forward = {
-      c.width, encoder ? c.encoder_inner : c.inner, c.activation, c.gated, c.gate_packed, c.feed_forward_bias,
-      c.layout};
+  b.feed_forward = {c.width,       encoder ? c.encoder_inner : c.inner,
+                    c.activation,  c.gated,
+                    c.gate_packed, c.feed_forward_bias,
+                    c.layout,      c.weights};
   b.norm = c.norm;
   b.norm_place = c.norm_place;
   b.shape = c.block_shape;
@@ -67,12 +69,12 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
       c.kind == ModelKind::encoder_decoder && part == Part::encoder ? c.encoder_layers : c.layers;
   const Index places = c.max_positions + c.position_offset;
   if (c.positions == PositionKind::learned)
-    positions = nn::Embedding(name + ".positions", places, c.width, c.dtype);
+    positions = nn::Embedding(name + ".positions", places, c.width, c.dtype, c.weights);
   if (c.positions == PositionKind::sinusoidal) {
     sinusoids_ = nn::Embedding(name + ".sinusoids", places, c.width, c.dtype);
     sinusoids_.weight.value = nn::sinusoidal_positions(places, c.width, c.sinusoids, c.dtype);
   }
-  if (c.token_types > 0) types = nn::Embedding(name + ".types", c.token_types, c.width, c.dtype);
+  if (c.token_types > 0) types = nn::Embedding(name + ".types", c.token_types, c.width, c.dtype, c.weights);
   if (c.embedding_norm) embedding_norm = nn::Norm(name + ".embedding_norm", c.norm, c.dtype);
   if (c.positions == PositionKind::relative) {
     const Index heads = part == Part::encoder ? c.encoder_heads : c.heads;

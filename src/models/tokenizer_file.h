@@ -9,10 +9,17 @@
 
 namespace headlight::models {
 
-// A file: tokenizer.json (or any .json), a SentencePiece .model, a vocab.txt. Or a folder: the first there
+// A file: tokenizer.json (or any .json), a SentencePiece .model, a vocab.txt, a .gguf. Or a folder: the first there
 // is of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with merges.txt,
 // vocab.txt. Throws Error: file when it cannot be read, input when it is refused.
 [[nodiscard]] Tokenizer load_tokenizer(const std::string& path);
+
+// Whether a folder has files of one, or a .gguf file has one inside. Throws Error as load_tokenizer() does.
+[[nodiscard]] bool has_tokenizer(const std::string& path);
+[[nodiscard]] bool has_tokenizer_files(const std::string& folder);
+
+// A token that a model has no row for would be looked up outside of its table. Throws Error{input}.
+void check_vocabulary(const Tokenizer& tokenizer, std::int64_t rows, const std::string& name);
 
 // FOLDER/tokenizer.json, the folder made if it is missing. `existing` refuses or replaces the file.
 enum class ExistingTokenizer { refuse, replace };

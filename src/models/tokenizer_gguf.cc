@@ -37,7 +37,7 @@ void check(const GgufVocabulary& from, const std::string& name) {
     if (type < kNormal || type > kByte) refuse(name, "tokens", concat("a token is of type ", type));
   for (const auto& id : {from.begin, from.end, from.unknown, from.separator, from.classifier})
     if (id && (*id < 0 || static_cast<std::size_t>(*id) >= from.tokens.size()))
-      refuse(name, "tokens",
+      refuse(name, "token_id",
              concat("a special token has the id ", *id, " in a vocabulary of ", from.tokens.size()));
 }
 

@@ -1,5 +1,5 @@
 // The vocabulary in a GGUF file's metadata (tokenizer.ggml.*), made into a tokenizer that cuts as
-// llama.cpp does. Reading the file is io's business: here come its values.
+// llama.cpp does.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/tokenizer.h"
+#include "io/gguf.h"
 
 namespace headlight::models {
 
@@ -24,6 +25,9 @@ struct GgufVocabulary {
   bool add_space_prefix = true, remove_extra_spaces = false;
   std::string charsmap = {};  // for t5
 };
+
+// Nothing when the file has none. Throws Error{input} for values of another type.
+[[nodiscard]] std::optional<GgufVocabulary> read_gguf_vocabulary(const io::Gguf& file);
 
 // Throws Error{input} for lists of different lengths, ids outside of the vocabulary, bytes that are none,
 // and split patterns that are not known.

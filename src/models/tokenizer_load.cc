@@ -8,8 +8,11 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/file.h"
+#include "io/folder.h"
 #include "io/outputs.h"
+#include "models/file_format.h"
 #include "models/tokenizer_file.h"
+#include "models/tokenizer_gguf.h"
 #include "models/tokenizer_vocab.h"
 #include "text/pattern.h"
 
@@ -68,16 +71,16 @@ void read_added_tokens(const Json& config, TokenizerParts& parts) {
 }
 
 struct Folder {
-  std::filesystem::path path;
+  std::string path;
+  io::Folder handle{path};
 
-  [[nodiscard]] bool has(const char* name) const {
-    std::error_code ignored;
-    return std::filesystem::exists(path / name, ignored);
-  }
-  [[nodiscard]] std::string file(const std::string& name) const { return (path / name).string(); }
+  [[nodiscard]] bool has(const char* name) const { return handle.has(name); }
+  [[nodiscard]] std::string file(const std::string& name) const { return handle.path_of(name); }
+  [[nodiscard]] std::string read(const std::string& name) const { return handle.read(name, kLargestFile); }
+  [[nodiscard]] Json json(const std::string& name) const { return Json::parse(read(name), file(name)); }
   [[nodiscard]] std::optional<Json> config() const {
     if (!has("tokenizer_config.json")) return std::nullopt;
-    return Json::read(file("tokenizer_config.json"), kLargestFile);
+    return json("tokenizer_config.json");
   }
   // The names that end in .model, sorted.
   [[nodiscard]] std::vector<std::string> models() const {
@@ -141,7 +144,7 @@ TokenizerParts gpt_parts(const Json& vocab, std::string_view merges, const std::
 }
 
 Tokenizer load_bert(const Folder& folder) {
-  TokenizerParts parts = bert_parts(read_all(folder.file("vocab.txt")), folder.file("vocab.txt"));
+  TokenizerParts parts = bert_parts(folder.read("vocab.txt"), folder.file("vocab.txt"));
   BertCleaning cleaning;
   cleaning.lowercase = looks_lowercase(vocab_of(parts.model));
   if (const auto config = folder.config()) {
@@ -156,8 +159,8 @@ Tokenizer load_bert(const Folder& folder) {
 }
 
 Tokenizer load_gpt(const Folder& folder) {
-  TokenizerParts parts = gpt_parts(Json::read(folder.file("vocab.json"), kLargestFile),
-                                   read_all(folder.file("merges.txt")), folder.file("merges.txt"));
+  TokenizerParts parts =
+      gpt_parts(folder.json("vocab.json"), folder.read("merges.txt"), folder.file("merges.txt"));
   if (const auto config = folder.config()) {
     const bool qwen = config->text_or("tokenizer_class", "").starts_with("Qwen2");
     if (qwen) {
@@ -174,22 +177,43 @@ Tokenizer load_gpt(const Folder& folder) {
 }
 
 Tokenizer load_folder(const Folder& folder) {
-  if (folder.has("tokenizer.json"))
-    return tokenizer_from_json(Json::read(folder.file("tokenizer.json"), kLargestFile));
+  if (folder.has("tokenizer.json")) return tokenizer_from_json(folder.json("tokenizer.json"));
+  const auto sentence_piece = [&](const std::string& name) {
+    return tokenizer_from_sentence_piece(folder.read(name), folder.file(name));
+  };
   for (const char* name : {"tokenizer.model", "spiece.model"})
-    if (folder.has(name)) return load_tokenizer(folder.file(name));
+    if (folder.has(name)) return sentence_piece(name);
   const std::vector<std::string> models = folder.models();
-  if (models.size() == 1) return load_tokenizer(folder.file(models.front()));
+  if (models.size() == 1) return sentence_piece(models.front());
   if (folder.has("vocab.json") && folder.has("merges.txt")) return load_gpt(folder);
   if (folder.has("vocab.txt")) return load_bert(folder);
   throw Error(ErrorKind::input, "tokenizer.missing",
-              concat(escaped(folder.path.string()),
+              concat(escaped(folder.path),
                      ": no tokenizer in this folder.\nExpected tokenizer.json, tokenizer.model, "
                      "spiece.model, one *.model, "
                      "vocab.json with merges.txt, or vocab.txt."));
 }
 
+Tokenizer load_gguf(const std::string& path) {
+  const auto vocabulary = read_gguf_vocabulary(io::Gguf::open(path));
+  if (!vocabulary)
+    throw Error(ErrorKind::input, "tokenizer.missing", concat(escaped(path), ": has no tokenizer inside"));
+  return tokenizer_from_gguf(*vocabulary, path);
+}
+
 }  // namespace
+
+bool has_tokenizer_files(const std::string& folder) {
+  const io::Folder handle(folder);
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt"})
+    if (handle.has(name)) return true;
+  return false;
+}
+
+bool has_tokenizer(const std::string& path) {
+  if (!is_gguf(path)) return has_tokenizer_files(path);
+  return read_gguf_vocabulary(io::Gguf::open(path)).has_value();
+}
 
 Tokenizer tokenizer_from_vocab_txt(std::string_view text, const std::string& name, bool lowercase) {
   TokenizerParts parts = bert_parts(text, name);
@@ -205,13 +229,21 @@ Tokenizer tokenizer_from_vocab_and_merges(const Json& vocab, std::string_view me
 Tokenizer load_tokenizer(const std::string& path) {
   std::error_code ignored;
   const std::filesystem::path file(path);
-  if (std::filesystem::is_directory(file, ignored)) return load_folder({file});
+  if (std::filesystem::is_directory(file, ignored)) return load_folder({path});
+  if (is_gguf(path)) return load_gguf(path);
   if (file.extension() == ".model") return tokenizer_from_sentence_piece(read_all(path), path);
   if (file.extension() == ".txt") {
     const std::string text = read_all(path);
     return tokenizer_from_vocab_txt(text, path, looks_lowercase(vocab_of(bert_parts(text, path).model)));
   }
   return tokenizer_from_json(Json::read(path, kLargestFile));
+}
+
+void check_vocabulary(const Tokenizer& tokenizer, std::int64_t rows, const std::string& name) {
+  if (tokenizer.size() <= rows) return;
+  throw Error(ErrorKind::input, "model.vocabulary",
+              concat(escaped(name), ": its tokenizer has tokens up to number ", tokenizer.size() - 1,
+                     ", the model only ", rows, " rows for them"));
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder, ExistingTokenizer existing) {

@@ -30,7 +30,7 @@ void check_tokens(const char* name, const Tokens& tokens) {
 }  // namespace
 
 Transformer::Transformer(const TransformerConfig& config) : config_(completed(config)) {
-  embedding_ = nn::Embedding("embedding", config_.vocabulary, config_.width, config_.dtype);
+  embedding_ = nn::Embedding("embedding", config_.vocabulary, config_.width, config_.dtype, config_.weights);
   if (config_.kind != ModelKind::decoder) encoder_ = Stack(config_, Part::encoder);
   if (config_.kind != ModelKind::encoder) decoder_ = Stack(config_, Part::decoder);
   head_ = Head(config_);
@@ -46,7 +46,13 @@ Parameters Transformer::parameters() {
   return list;
 }
 
+void Transformer::check_head() const {
+  if (config_.headless)
+    refuse("the model was stored without its head, so it has no logits; it encodes and attends");
+}
+
 void Transformer::check_batch(const Batch& batch) const {
+  check_head();
   check_tokens("input", batch.input);
   if (batch.targets.size() != batch.input.ids.size())
     refuse(concat(batch.targets.size(), " targets for ", batch.input.size(), " tokens; need one for each"));
@@ -93,6 +99,7 @@ Loss Transformer::evaluate(Context& ctx, const Batch& batch) const {
 
 Tensor Transformer::logits(Context& ctx, const Tokens& input, const RunOptions& options) const {
   check_tokens("input", input);
+  check_head();
   if (config_.kind == ModelKind::encoder_decoder)
     refuse("an encoder-decoder needs a source beside its input");
   const Tensor x = main().forward(ctx, embedding_,

@@ -73,6 +73,7 @@ class Transformer : public Trainable {
                             const RunOptions& options = {}) const;
 
  private:
+  void check_head() const;
   void check_batch(const Batch& batch) const;
   [[nodiscard]] const Stack& main() const { return config_.kind == ModelKind::encoder ? encoder_ : decoder_; }
   [[nodiscard]] Stack& main() { return config_.kind == ModelKind::encoder ? encoder_ : decoder_; }

@@ -8,24 +8,24 @@
 namespace headlight::models {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorKind::usage, "model.config", concat("transformer: ", message));
+[[noreturn]] void refuse(const std::string& message, const char* code = "model.config") {
+  throw Error(ErrorKind::usage, code, concat("transformer: ", message));
 }
 
 constexpr Index kMost = Index{1} << 31;  // of anything that is counted
 
-void need_positive(const char* name, Index value) {
+void need_positive(const char* name, Index value, const char* code = "model.config") {
   if (value < 1) refuse(concat(name, " is ", value, "; need 1 or more"));
-  if (value > kMost) refuse(concat(name, " is ", value, "; that is too large to be meant"));
+  if (value > kMost) refuse(concat(name, " is ", value, "; that is too large to be meant"), code);
 }
 // 0 stands for "as usual".
-void need_size(const char* name, Index value) {
-  if (value != 0) need_positive(name, value);
+void need_size(const char* name, Index value, const char* code = "model.config") {
+  if (value != 0) need_positive(name, value, code);
 }
 
 // Before anything is computed from them: no product of two sizes overflows.
 void check_sizes(const TransformerConfig& c) {
-  need_positive("vocabulary", c.vocabulary);
+  need_positive("vocabulary", c.vocabulary, "model.size");
   need_positive("width", c.width);
   need_positive("layers", c.layers);
   need_positive("heads", c.heads);
@@ -35,7 +35,7 @@ void check_sizes(const TransformerConfig& c) {
   need_size("encoder_heads", c.encoder_heads);
   need_size("head_dim", c.head_dim);
   need_size("token_types", c.token_types);
-  need_size("max_positions", c.max_positions);
+  need_size("max_positions", c.max_positions, "model.size");
   need_size("position_offset", c.position_offset);
   need_positive("relative_buckets", c.relative_buckets);
   need_positive("relative_distance", c.relative_distance);
@@ -68,7 +68,8 @@ void check_numbers(const TransformerConfig& c) {
   for (const double cap : {c.final_softcap, c.attention_softcap})
     if (!(cap >= 0) || !std::isfinite(cap))
       refuse(concat("a softcap of ", cap, "; need 0 for none, or more"));
-  if (!(c.norm.eps >= 0) || !std::isfinite(c.norm.eps)) refuse(concat("a norm with eps ", c.norm.eps));
+  if (!(c.norm.eps >= 0) || !std::isfinite(c.norm.eps))
+    refuse(concat("a norm with eps ", c.norm.eps), "model.epsilon");
   for (const double x : {c.attention_scale.value_or(1), c.embedding_scale, c.head_scale, c.initial_range})
     if (!std::isfinite(x)) refuse("a scale that is not finite");
   if (c.positions == PositionKind::rope) {

@@ -60,6 +60,7 @@ struct TransformerConfig {
   // Ends
   double embedding_scale = 1;
   Index token_types = 0;     // segments; 0: none
+  bool headless = false;     // no logits: an encoder that was stored without its head
   bool masked_head = false;  // a layer, an activation and a norm before the logits, as BERT has them
   bool tied = true;          // logits use the embedding's table
   bool head_bias = false;
@@ -74,7 +75,8 @@ struct TransformerConfig {
   bool pad_fixed = false;  // looking up `pad` teaches its embedding nothing; Marian starts sentences with it
 
   DType dtype = DType::f32;
-  std::string source = {};  // the config.json it was read from: given back as it is
+  nn::Weights weights = nn::Weights::own;  // stored: matrices are given after construction, and not trained
+  std::string source = {};                 // the config.json it was read from: given back as it is
 
   bool operator==(const TransformerConfig&) const = default;
 };

@@ -9,7 +9,7 @@ namespace headlight::models {
 namespace {
 
 double elements(const nn::Linear& linear) {
-  return linear.empty() ? 0 : static_cast<double>(linear.weight.value.shape().elements());
+  return linear.empty() ? 0 : static_cast<double>(linear.weight.shape().elements());
 }
 
 // Pairs of a query and a key, by the benchmarks' rule: causal counts exactly half.

@@ -17,16 +17,9 @@ struct Source {
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
-// Positions that a sequence may have; 0: any number.
-Index limit_of(const TransformerConfig& config) {
-  const bool limited =
-      config.positions == PositionKind::learned || config.positions == PositionKind::sinusoidal;
-  return limited ? config.max_positions : 0;
-}
-
 std::vector<Source> read_sources(const TransformerConfig& config, const Tokenizer& tokenizer,
                                  std::span<const std::string> texts, Index first_number) {
-  const Index limit = limit_of(config);
+  const Index limit = context_of(config);
   std::vector<Source> sources;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (is_blank(texts[i])) continue;

@@ -41,13 +41,13 @@ MultiHeadAttention::MultiHeadAttention(const std::string& name, const MultiHeadA
   const MultiHeadAttentionConfig& c = config_;
   const Index q_width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
   if (c.projections == Projections::separate) {
-    query = Linear(name + ".query", {c.width, q_width, c.qkv_bias, c.layout}, dtype);
-    key = Linear(name + ".key", {c.width, kv_width, c.qkv_bias, c.layout}, dtype);
-    value = Linear(name + ".value", {c.width, kv_width, c.qkv_bias, c.layout}, dtype);
+    query = Linear(name + ".query", {c.width, q_width, c.qkv_bias, c.layout, c.weights}, dtype);
+    key = Linear(name + ".key", {c.width, kv_width, c.qkv_bias, c.layout, c.weights}, dtype);
+    value = Linear(name + ".value", {c.width, kv_width, c.qkv_bias, c.layout, c.weights}, dtype);
   } else {
-    packed = Linear(name + ".qkv", {c.width, q_width + 2 * kv_width, c.qkv_bias, c.layout}, dtype);
+    packed = Linear(name + ".qkv", {c.width, q_width + 2 * kv_width, c.qkv_bias, c.layout, c.weights}, dtype);
   }
-  out = Linear(name + ".out", {q_width, c.width, c.out_bias, c.layout}, dtype);
+  out = Linear(name + ".out", {q_width, c.width, c.out_bias, c.layout, c.weights}, dtype);
   if (c.head_norm) {
     NormConfig norm = *c.head_norm;
     norm.width = c.head_dim;
@@ -100,14 +100,18 @@ void MultiHeadAttention::project(Context& ctx, ConstTensorView x, const Attentio
     packed.forward(ctx, x, s.projected);
     return;
   }
-  query.forward(ctx, x, columns_of(s.projected.view(), 0, q_width));
-  if (c.cross && call.cache != nullptr && call.cache->length(0) > 0) return;
-  if (c.cross) s.memory_projected = Tensor::uninitialized({call.memory.dim(0), 2 * kv_width}, dtype);
-  const TensorView kv =
-      c.cross ? s.memory_projected.view() : columns_of(s.projected.view(), q_width, 2 * kv_width);
-  const ConstTensorView from = c.cross ? call.memory : x;
-  key.forward(ctx, from, columns_of(kv, 0, kv_width));
-  value.forward(ctx, from, columns_of(kv, kv_width, kv_width));
+  if (!c.cross) {
+    const Linear::Target targets[] = {{query, columns_of(s.projected.view(), 0, q_width)},
+                                      {key, columns_of(s.projected.view(), q_width, kv_width)},
+                                      {value, columns_of(s.projected.view(), q_width + kv_width, kv_width)}};
+    return Linear::forward_all(ctx, x, targets);
+  }
+  query.forward(ctx, x, s.projected);
+  if (call.cache != nullptr && call.cache->length(0) > 0) return;
+  s.memory_projected = Tensor::uninitialized({call.memory.dim(0), 2 * kv_width}, dtype);
+  const Linear::Target targets[] = {{key, columns_of(s.memory_projected.view(), 0, kv_width)},
+                                    {value, columns_of(s.memory_projected.view(), kv_width, kv_width)}};
+  Linear::forward_all(ctx, call.memory, targets);
 }
 
 // Norms and rotations; what attention reads.

@@ -2,14 +2,15 @@
 
 #include "headlight/nn.h"
 #include "nn/drive.h"
+#include "nn/stored_product.h"
 
 namespace headlight::nn {
 namespace {
 
 void check_ids(const Parameter& weight, std::span<const std::int32_t> ids, const ConstTensorView& y) {
-  check_matrix(weight.name, "y", y, weight.value.dtype(), weight.value.dim(1),
-               static_cast<Index>(ids.size()));
-  const Index rows = weight.value.dim(0);
+  const Shape shape = weight.shape();
+  check_matrix(weight.name, "y", y, weight.value.dtype(), shape[1], static_cast<Index>(ids.size()));
+  const Index rows = shape[0];
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= rows) {
       throw Error(ErrorKind::input, "nn.token",
@@ -35,14 +36,35 @@ void gather(Context& ctx, const Tensor& table, std::span<const std::int32_t> ids
   });
 }
 
+// The same from a stored table, a row at a time.
+void gather_stored(Context& ctx, const StoredMatrix& table, std::span<const std::int32_t> ids,
+                   const TensorView& y, float factor, bool add) {
+  if (!table.given()) throw Error(ErrorKind::usage, "nn.stored", "embedding: its table was never given");
+  const auto& kernels = kernels::element_kernels_for(ctx.target()).of<float>();
+  const Index width = table.columns();
+  for_row_blocks(ctx, y.dim(0), width, [&](Index, Index first, Index rows) {
+    std::vector<float> row(add ? static_cast<std::size_t>(width) : 0);
+    for (Index r = first; r < first + rows; ++r) {
+      float* to = y.as<float>() + r * y.stride(0);
+      read_row(ctx, table, ids[static_cast<std::size_t>(r)], add ? row.data() : to);
+      if (add) kernels.add(to, row.data(), to, width);
+      else if (factor != 1) kernels.scaled(factor, to, nullptr, to, width);
+    }
+  });
+}
+
 }  // namespace
 
-Embedding::Embedding(const std::string& name, Index rows, Index width, DType dtype) {
-  weight = {name + ".weight", Tensor({rows, width}, dtype)};
+Embedding::Embedding(const std::string& name, Index rows, Index width, DType dtype, Weights weights) {
+  weight.name = name + ".weight";
+  if (weights == Weights::own) weight.value = Tensor({rows, width}, dtype);
+  else weight.stored = StoredMatrix(rows, width);
 }
 
 void Embedding::forward(Context& ctx, std::span<const std::int32_t> ids, TensorView y, double factor) const {
   check_ids(weight, ids, y);
+  if (!weight.stored.empty())
+    return gather_stored(ctx, weight.stored, ids, y, static_cast<float>(factor), false);
   with_type(y.dtype(), [&](auto zero) {
     using T = decltype(zero);
     gather<T>(ctx, weight.value, ids, y, static_cast<T>(factor), false);
@@ -51,6 +73,7 @@ void Embedding::forward(Context& ctx, std::span<const std::int32_t> ids, TensorV
 
 void Embedding::forward_add(Context& ctx, std::span<const std::int32_t> ids, TensorView y) const {
   check_ids(weight, ids, y);
+  if (!weight.stored.empty()) return gather_stored(ctx, weight.stored, ids, y, 1, true);
   with_type(y.dtype(), [&](auto zero) {
     using T = decltype(zero);
     gather<T>(ctx, weight.value, ids, y, T{1}, true);
@@ -94,7 +117,7 @@ void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstT
 }
 
 void Embedding::collect(Parameters& list) {
-  if (!weight.value.empty()) list.push_back(&weight);
+  if (!weight.empty()) list.push_back(&weight);
 }
 
 }  // namespace headlight::nn

@@ -5,14 +5,16 @@ namespace headlight::nn {
 
 FeedForward::FeedForward(const std::string& name, const FeedForwardConfig& config, DType dtype)
     : config_(config) {
-  const LinearConfig wide{config.width, config.inner, config.bias, config.layout};
+  const LinearConfig wide{config.width, config.inner, config.bias, config.layout, config.weights};
   if (config.gated && config.gate_packed) {
-    up = Linear(name + ".gate_up", {config.width, 2 * config.inner, config.bias, config.layout}, dtype);
+    up = Linear(name + ".gate_up",
+                {config.width, 2 * config.inner, config.bias, config.layout, config.weights}, dtype);
   } else {
     if (config.gated) gate = Linear(name + ".gate", wide, dtype);
     up = Linear(name + (config.gated ? ".gated_up" : ".up"), wide, dtype);
   }
-  down = Linear(name + ".down", {config.inner, config.width, config.bias, config.layout}, dtype);
+  down =
+      Linear(name + ".down", {config.inner, config.width, config.bias, config.layout, config.weights}, dtype);
 }
 
 Tensor FeedForward::forward(Context& ctx, ConstTensorView x, Saved* saved) const {
@@ -22,8 +24,9 @@ Tensor FeedForward::forward(Context& ctx, ConstTensorView x, Saved* saved) const
   if (gate.empty()) {
     up.forward(ctx, x, wide);
   } else {
-    gate.forward(ctx, x, columns_of(wide.view(), 0, inner));
-    up.forward(ctx, x, columns_of(wide.view(), inner, inner));
+    const Linear::Target targets[] = {{gate, columns_of(wide.view(), 0, inner)},
+                                      {up, columns_of(wide.view(), inner, inner)}};
+    Linear::forward_all(ctx, x, targets);
   }
   // Without a way back the activation may overwrite what it reads.
   Tensor active;

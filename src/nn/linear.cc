@@ -1,8 +1,19 @@
+#include <vector>
+
 #include "headlight/nn.h"
 #include "nn/drive.h"
 #include "nn/matmul.h"
+#include "nn/stored_product.h"
 
 namespace headlight::nn {
+namespace {
+
+StoredFactor stored_factor(const Linear& linear, const TensorView& y) {
+  return {linear.weight.stored, y, linear.config().bias ? linear.bias.value.view() : ConstTensorView{},
+          linear.config().layout};
+}
+
+}  // namespace
 
 Linear::Linear(const std::string& name, const LinearConfig& config, DType dtype) : config_(config) {
   if (config.in < 1 || config.out < 1) {
@@ -11,19 +22,40 @@ Linear::Linear(const std::string& name, const LinearConfig& config, DType dtype)
         concat(name, ": a linear layer from ", config.in, " to ", config.out, "; need 1 or more of each"));
   }
   const bool out_in = config.layout == WeightLayout::out_in;
-  weight = {name + ".weight",
-            Tensor(out_in ? Shape{config.out, config.in} : Shape{config.in, config.out}, dtype)};
+  const Shape shape = out_in ? Shape{config.out, config.in} : Shape{config.in, config.out};
+  weight.name = name + ".weight";
+  if (config.weights == Weights::own) weight.value = Tensor(shape, dtype);
+  else weight.stored = StoredMatrix(shape[0], shape[1]);
   if (config.bias) bias = {name + ".bias", Tensor({config.out}, dtype), {}, false};
 }
 
 void Linear::forward(Context& ctx, ConstTensorView x, TensorView y) const {
   check_matrix(weight.name, "x", x, weight.value.dtype(), config_.in);
   check_matrix(weight.name, "y", y, weight.value.dtype(), config_.out, x.dim(0));
+  if (!weight.stored.empty()) {
+    const StoredFactor factor = stored_factor(*this, y);
+    return multiply_stored(ctx, x, std::span(&factor, 1));
+  }
   multiply(ctx, {.a = x,
                  .b = weight.value,
                  .c = y,
                  .b_side = config_.layout == WeightLayout::out_in ? Side::transposed : Side::plain,
                  .bias = config_.bias ? bias.value.view() : ConstTensorView{}});
+}
+
+void Linear::forward_all(Context& ctx, ConstTensorView x, std::span<const Target> targets) {
+  std::vector<StoredFactor> factors;
+  for (const Target& target : targets) {
+    const Linear& linear = target.linear;
+    if (linear.weight.stored.empty()) {
+      linear.forward(ctx, x, target.y);
+      continue;
+    }
+    check_matrix(linear.weight.name, "x", x, DType::f32, linear.config_.in);
+    check_matrix(linear.weight.name, "y", target.y, DType::f32, linear.config_.out, x.dim(0));
+    factors.push_back(stored_factor(linear, target.y));
+  }
+  multiply_stored(ctx, x, factors);
 }
 
 Tensor Linear::forward(Context& ctx, ConstTensorView x) const {
@@ -77,7 +109,7 @@ Tensor Linear::backward(Context& ctx, ConstTensorView x, ConstTensorView dy) {
 }
 
 void Linear::collect(Parameters& list) {
-  if (!weight.value.empty()) list.push_back(&weight);
+  if (!weight.empty()) list.push_back(&weight);
   if (!bias.value.empty()) list.push_back(&bias);
 }
 

@@ -60,6 +60,8 @@ std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index
     frequencies[j] = std::pow(theta, -2 * static_cast<double>(j) / n);
     if (s.kind == RopeScaling::Kind::linear) frequencies[j] /= s.factor;
   }
+  for (std::size_t j = 0; j < std::min(frequencies.size(), config.factors.size()); ++j)
+    frequencies[j] /= config.factors[j];
   if (s.kind == RopeScaling::Kind::yarn) stretch_yarn(config, dims, frequencies);
   if (s.kind == RopeScaling::Kind::llama3) stretch_llama3(s, frequencies);
   return frequencies;
@@ -79,6 +81,11 @@ RopeTable::RopeTable(const RopeConfig& config, Index head_dim, Index first, Inde
     throw Error(ErrorKind::usage, "nn.rope",
                 concat("rope: ", dims, " of ", head_dim, " dimensions rotated with base ", config.theta,
                        " and factor ", config.scaling.factor, "; need an even number of them, all positive"));
+  }
+  if (!config.factors.empty() && static_cast<Index>(config.factors.size()) != dims / 2) {
+    throw Error(
+        ErrorKind::usage, "nn.rope",
+        concat("rope: ", config.factors.size(), " factors for ", dims / 2, " pairs; need one for each"));
   }
   const bool stretches =
       config.scaling.kind != RopeScaling::Kind::none && config.scaling.kind != RopeScaling::Kind::linear;

@@ -160,6 +160,13 @@ TEST_P(Cache, ForksShareUntilOneSideWrites) {
     cache.append_to(0, tokens(other_k, 100, 50), tokens(other_v, 100, 50));
     expect_holds(cache, 0, {100, 150}, other_k, other_v);
     expect_holds(cache, 1, {0, 600}, k, v);
+    const std::size_t two = cache.bytes();
+    ASSERT_EQ(cache.fork(0), 2);
+    cache.append_to(2, tokens(k, 150, 50), tokens(v, 150, 50));
+    cache.keep_items(2);
+    EXPECT_EQ(cache.items(), 2);
+    EXPECT_EQ(cache.bytes(), two);
+    expect_holds(cache, 0, {100, 150}, other_k, other_v);
     cache.reset(0);
     cache.reset(1);
     EXPECT_EQ(cache.bytes(), 0U);
@@ -309,6 +316,7 @@ const Row kRows[] = {
        c.append_to(-1, zeros({1, 2, 1, 8}), zeros({1, 2, 1, 6}));
      },
      "kv_cache.item", "KvCache::append_to"},
+    {"Keep", [](KvCache& c) { c.keep_items(9); }, "kv_cache.item", "KvCache::keep_items: cannot keep 9 of"},
     {"Fork", [](KvCache& c) { (void)c.fork(7); }, "kv_cache.item", "KvCache::fork: there is no item 7"},
     {"Truncate", [](KvCache& c) { c.truncate(0, 4); }, "kv_cache.length",
      "item 0 has 3 tokens, and cannot be cut to 4; need 0 to 3"},

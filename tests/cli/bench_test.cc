@@ -38,8 +38,15 @@ TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
 
   const dom::array buckets = found["buckets"];
   ASSERT_EQ(buckets.size(), 2U);
-  const std::set<std::string> fields = {
-      "name", "threads", "ms", "us", "gflops", "gbs", "percent_of_limit", "ratio_to_unfused"};
+  const std::set<std::string> fields = {"name",
+                                        "threads",
+                                        "ms",
+                                        "us",
+                                        "gflops",
+                                        "gbs",
+                                        "percent_of_limit",
+                                        "ratio_to_unfused",
+                                        "tokens_per_second"};
   for (const dom::element bucket : buckets) {
     EXPECT_EQ(keys_of(bucket), fields);
     EXPECT_EQ(std::int64_t(bucket["threads"]), 1);
@@ -53,6 +60,26 @@ TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
   EXPECT_EQ(std::string_view(small["name"]), "small_causal");
   EXPECT_TRUE(small["us"].is_null());
   for (const char* field : {"ms", "gflops", "percent_of_limit"}) EXPECT_GT(double(small[field]), 0) << field;
+}
+
+TEST(Bench, ModelsHaveTokensPerSecond) {
+  const TempFolder folder;
+  const std::string model = folder.path("tiny");
+  ASSERT_EQ(run_program({"bench-model", "-o", model, "--shape", "tiny", "--dtype", "int8"}).code, 0);
+  EXPECT_EQ(run_program({"bench-model", "-o", model, "--shape", "tiny"}).code, 4);
+  EXPECT_EQ(run_program({"bench-model", "-o", folder.path("x"), "--shape", "huge"}).code, 2);
+  const Finished done =
+      run_program({"bench", "--only", "model_load,model_prefill,model_decode,model_tokenize", "--model",
+                   model, "--threads", "1", "--json", "-"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  dom::parser parser;
+  const dom::array buckets = parser.parse(done.out)["buckets"];
+  ASSERT_EQ(buckets.size(), 3U);  // there is no text to tokenize
+  EXPECT_GT(double(buckets.at(0)["ms"]), 0);
+  for (const char* field : {"ms", "gflops", "percent_of_limit", "tokens_per_second"})
+    EXPECT_GT(double(buckets.at(1)[field]), 0) << field;
+  for (const char* field : {"ms", "gbs", "percent_of_limit", "tokens_per_second"})
+    EXPECT_GT(double(buckets.at(2)[field]), 0) << field;
 }
 
 // The numbers themselves, unlike times, do not depend on how busy the machine is.

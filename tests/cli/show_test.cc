@@ -309,7 +309,7 @@ TEST_F(Show, LongTextsInLittleMemory) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's memory is its own";
   const std::string folder = folder_.path("long");
   std::filesystem::create_directory(folder);
-  write_small_model(folder, SmallKind::decoder, 5000);
+  write_small_model(folder, SmallKind::decoder, {.context = 5000});
   std::string text;
   for (int i = 0; i < 4498; ++i) text += i % 3 == 0 ? "cat " : "sat ";
   Launch launch{

@@ -31,5 +31,20 @@ TEST(TensorRecycler, SizesThatDifferMuchDoNotPileUp) {
   EXPECT_LE(kept_memory(), 3U * 9000 * 64 * sizeof(float));
 }
 
+TEST(UntouchedTensors, LeaveMemoryAsItIs) {
+  const TensorRecycler recycler;
+  const auto leave_sevens = [] {
+    Tensor x({10, 10});
+    for (int i = 0; i < 100; ++i) x.as<float>()[i] = 7;
+  };
+  leave_sevens();
+  {
+    const UntouchedTensors untouched;
+    EXPECT_EQ(Tensor({10, 10}).at(3, 3), 7);
+  }
+  leave_sevens();
+  EXPECT_EQ(Tensor({10, 10}).at(3, 3), 0);
+}
+
 }  // namespace
 }  // namespace headlight

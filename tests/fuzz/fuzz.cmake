@@ -8,7 +8,7 @@ foreach(source IN LISTS fuzz_sources)
   add_executable(replay_${name} ${source} ${CMAKE_CURRENT_LIST_DIR}/replay_main.cc)
   set(tested headlight_test_support)
   # The layers it includes from.
-  foreach(layer IN ITEMS text models train cli)
+  foreach(layer IN ITEMS text models train serve cli)
     file(STRINGS ${source} used REGEX "^#include \"${layer}/")
     if(used)
       list(APPEND tested headlight_${layer})

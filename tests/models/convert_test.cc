@@ -90,7 +90,7 @@ TEST_F(Convert, EveryPrecisionIsReadBack) {
     const io::Safetensors file = io::Safetensors::open(to() + "/model.safetensors");
     EXPECT_EQ(file.at("transformer.wte.weight").dtype, c.dtype);
     EXPECT_EQ(file.at("transformer.h.0.ln_1.weight").dtype, "F32");
-    const LoadedTransformer loaded = load_transformer(to());
+    const LoadedTransformer loaded = load_transformer(to(), DType::f32, nn::Weights::own);
     EXPECT_TRUE(loaded.unused.empty());
     const double error = row_error(*loaded.model);
     EXPECT_LE(error, c.error) << c.dtype;

@@ -106,9 +106,9 @@ class Comparer : public Observer {
   const TransformerConfig& config_;
 };
 
-TEST_P(GoldenModel, LogitsAttentionsAndHiddenStates) {
-  const Golden golden(folder_);
-  const LoadedTransformer loaded = load_transformer(folder_.string());
+void expect_golden(const std::filesystem::path& folder, const std::filesystem::path& path) {
+  const Golden golden(folder);
+  const LoadedTransformer loaded = load_transformer(path.string());
   Context ctx({.threads = 2});
   Comparer comparer(golden, loaded.model->config());
   const Tensor logits = run(ctx, *loaded.model, golden, &comparer);
@@ -120,17 +120,27 @@ TEST_P(GoldenModel, LogitsAttentionsAndHiddenStates) {
             c.layers + (c.kind == ModelKind::encoder_decoder ? c.layers + c.encoder_layers : 0));
 }
 
+TEST_P(GoldenModel, LogitsAttentionsAndHiddenStates) { expect_golden(folder_, folder_); }
+
+class GoldenGguf : public GoldenModel {};
+
+TEST_P(GoldenGguf, LogitsAttentionsAndHiddenStates) {
+  expect_golden(folder_, folder_.parent_path() / "gguf" / (std::string(GetParam()) + "-f32.gguf"));
+}
+INSTANTIATE_TEST_SUITE_P(All, GoldenGguf, ::testing::Values("gpt2", "llama", "qwen2_sharded", "qwen3"),
+                         [](const auto& row) { return std::string(row.param); });
+
 TEST_P(GoldenSpelling, OlderConfig) {
   const Golden golden(folder_);
   Transformer model(read_config(io::Json::read((folder_ / "config.v4.json").string())));
-  (void)load_parameters(WeightFiles(folder_.string()), folder_.string(), model);
+  (void)load_parameters(SafetensorsWeights(io::Folder(folder_.string())), model);
   Context ctx({.threads = 1});
   EXPECT_LT(logits_error(golden, model, run(ctx, model, golden)), 1e-4);
 }
 
 TEST_P(GoldenGradients, LossAndGradients) {
   const Golden golden(folder_);
-  const LoadedTransformer loaded = load_transformer(folder_.string());
+  const LoadedTransformer loaded = load_transformer(folder_.string(), DType::f32, nn::Weights::own);
   Context ctx({.threads = 2});
   const Batch batch = golden_batch(golden, loaded.model->config());
   Index counted = 0;

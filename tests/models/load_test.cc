@@ -3,52 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "io/json.h"
-#include "io/outputs.h"
+#include "models/small_folder.h"
 #include "support/errors.h"
-#include "support/temp_folder.h"
+#include "support/shared_data.h"
 
 namespace headlight::models {
 namespace {
 
 using headlight::testing::expect_error;
-using headlight::testing::TempFolder;
-
-// A small model's folder that a test may damage before it is written.
-struct Folder {
-  TempFolder temp;
-  Transformer model;
-  std::vector<io::NamedTensor> tensors;
-  std::vector<Tensor> kept;
-
-  Folder() : model(gpt_config({.vocabulary = 11, .width = 8, .layers = 1, .heads = 2, .context = 4})) {
-    model.initialize(1);
-    for (Parameter* p : model.parameters()) tensors.push_back({p->name, p->value});
-    write_text("config.json", model.config_json());
-  }
-  void write_text(const std::string& name, const std::string& text) const {
-    std::ofstream(temp.path(name)) << text;
-  }
-  void write(const std::string& name, std::span<const io::NamedTensor> list) const {
-    io::Outputs outputs(io::Existing::replace);
-    outputs.reserve(temp.path(name));
-    io::write_safetensors(outputs, temp.path(name), list);
-    outputs.commit();
-  }
-  [[nodiscard]] LoadedTransformer load() const { return load_transformer(temp.root().string()); }
-  void expect_same(const LoadedTransformer& loaded) {
-    const Parameters mine = model.parameters(), theirs = loaded.model->parameters();
-    ASSERT_EQ(mine.size(), theirs.size());
-    for (std::size_t p = 0; p < mine.size(); ++p)
-      for (Index i = 0; i < mine[p]->value.shape().elements(); ++i)
-        ASSERT_EQ(mine[p]->value.as<float>()[i], theirs[p]->value.as<float>()[i]) << mine[p]->name;
-  }
-};
 
 TEST(Load, WhatWasWritten) {
-  Folder folder;
+  SmallFolder folder;
   folder.write("model.safetensors", folder.tensors);
   const LoadedTransformer loaded = folder.load();
   folder.expect_same(loaded);
@@ -57,7 +22,7 @@ TEST(Load, WhatWasWritten) {
 }
 
 TEST(Load, BareModelsAndBuffers) {
-  Folder folder;
+  SmallFolder folder;
   for (io::NamedTensor& tensor : folder.tensors)
     tensor.name = tensor.name.substr(std::string("transformer.").size());
   const Tensor mask({1, 1, 4, 4});
@@ -69,22 +34,16 @@ TEST(Load, BareModelsAndBuffers) {
 }
 
 TEST(Load, Shards) {
-  Folder folder;
-  const std::span<const io::NamedTensor> all = folder.tensors;
-  folder.write("a.safetensors", all.first(5));
-  folder.write("b.safetensors", all.subspan(5));
-  std::string map;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    map += (i > 0 ? ", " : "") + io::json_quoted(all[i].name) + ": " +
-           (i < 5 ? "\"a.safetensors\"" : "\"b.safetensors\"");
-  folder.write_text("model.safetensors.index.json", "{\"weight_map\": {" + map + "}}");
+  SmallFolder folder;
+  folder.write_shards();
   folder.expect_same(folder.load());
   folder.write_text("model.safetensors.index.json", "{\"weight_map\": {\"x\": \"../a.safetensors\"}}");
-  expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.index", "is not a file of this folder");
+  expect_error([&] { (void)folder.load(); }, ErrorKind::input, "folder.name",
+               "\"../a.safetensors\" is not the name of a file of this folder");
 }
 
 TEST(Load, RefusesByName) {
-  Folder folder;
+  SmallFolder folder;
   expect_error([&] { (void)folder.load(); }, ErrorKind::file, "model.weights",
                "has no weights; need model.safetensors");
   const Tensor wrong({3, 8});
@@ -94,7 +53,7 @@ TEST(Load, RefusesByName) {
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.shape",
                "weight \"transformer.wpe.weight\" is F32 [3, 8]; config.json makes it [4, 8]");
 
-  Folder lacking;
+  SmallFolder lacking;
   std::erase_if(lacking.tensors,
                 [](const auto& tensor) { return tensor.name == "transformer.h.0.ln_1.weight"; });
   lacking.write("model.safetensors", lacking.tensors);
@@ -103,8 +62,34 @@ TEST(Load, RefusesByName) {
                "\"transformer.h.0.ln_2.weight\"");
 }
 
+TEST(Load, EncodersWithoutTheirHead) {
+  const auto shared = headlight::testing::shared_data();
+  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+  const std::filesystem::path from = *shared / "golden/bert";
+  const LoadedTransformer whole = load_transformer(from.string(), DType::f32, nn::Weights::own);
+  const headlight::testing::TempFolder temp;
+  std::filesystem::copy(from / "config.json", temp.path("config.json"));
+  std::vector<io::NamedTensor> tensors;
+  for (Parameter* p : whole.model->parameters())
+    if (p->name.starts_with("bert.")) tensors.push_back({p->name.substr(5), p->value});
+  io::Outputs outputs(io::Existing::replace);
+  outputs.reserve(temp.path("model.safetensors"));
+  io::write_safetensors(outputs, temp.path("model.safetensors"), tensors);
+  outputs.commit();
+  const LoadedTransformer bare = load_transformer(temp.root().string(), DType::f32, nn::Weights::own);
+  EXPECT_TRUE(bare.model->config().headless);
+  ASSERT_EQ(bare.notices.size(), 1U);
+  Context ctx({.threads = 1});
+  Tokens tokens;
+  tokens.append(std::vector<std::int32_t>{5, 6, 7});
+  const Tensor a = whole.model->encode(ctx, tokens), b = bare.model->encode(ctx, tokens);
+  for (Index i = 0; i < a.shape().elements(); ++i) ASSERT_EQ(a.as<float>()[i], b.as<float>()[i]);
+  expect_error([&] { (void)bare.model->logits(ctx, tokens); }, ErrorKind::usage, "model.call",
+               "without its head");
+}
+
 TEST(Load, RefusesConfigsThatItDoesNotUnderstand) {
-  Folder folder;
+  SmallFolder folder;
   folder.write("model.safetensors", folder.tensors);
   folder.write_text("config.json", "{\"model_type\": \"mamba\"}");
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.family",

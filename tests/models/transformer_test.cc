@@ -352,7 +352,7 @@ TEST(Sampling, GreedySeedsAndLimits) {
   for (Index place = 0; place < 200; ++place)
     EXPECT_NE(choose_token(logits, {.temperature = 3, .top_k = 3, .seed = 2}, 0, place), 3);
   expect_error([&] { (void)choose_token(logits, {.temperature = -1}, 0, 0); }, ErrorKind::usage,
-               "model.sampling", "temperature -1");
+               "model.sampling", "temperature is -1");
 }
 
 TEST(Sampling, StopsAndTells) {
@@ -362,21 +362,46 @@ TEST(Sampling, StopsAndTells) {
   Transformer model(c);
   model.initialize(2);
   const Tokens prompts = random_tokens({3, 5}, 4);
-  // Positions end the longer one after 4 more, of which the last is never read.
+  // Positions end each text at its ninth token, which is never read.
   const auto all =
       generate(ctx, model, prompts, {.most = 100, .temperature = 1, .seed = 4, .stop_at_eos = false});
-  EXPECT_EQ(all[0].size(), 4U);
+  EXPECT_EQ(all[0].size(), 6U);
   EXPECT_EQ(all[1].size(), 4U);
   EXPECT_EQ(generate(ctx, model, prompts, {.most = 100, .temperature = 1, .seed = 4, .stop_at_eos = false}),
             all);
   int told = 0;
-  const auto cut = generate(ctx, model, prompts,
-                            {.most = 4, .stop_at_eos = false, .on_token = [&](Index item, std::int32_t) {
-                               return ++told, item == 1;
-                             }});
+  const auto cut =
+      generate(ctx, model, prompts, {.most = 4, .stop_at_eos = false, .on_token = [&](const NewToken& token) {
+                                       return ++told, token.item == 1;
+                                     }});
   EXPECT_EQ(cut[0].size(), 1U);
   EXPECT_EQ(cut[1].size(), 4U);
   EXPECT_EQ(told, 5);
+}
+
+// Texts that end leave their places to others, and nobody's text changes.
+TEST(Sampling, ManyTextsAreWrittenAsEachAlone) {
+  Context ctx({.threads = 2});
+  TransformerConfig c = gpt_config({.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 30});
+  c.eos = 7;
+  c.initial_range = 0.5;
+  Transformer model(c);
+  model.initialize(3);
+  const std::vector<Index> lengths = {3, 29, 12, 1, 25, 30};
+  const Tokens prompts = random_tokens(lengths, 4);
+  // Without chance, so that a text's number does not matter.
+  const auto together = continue_prompts(ctx, model, prompts, {.most = 20});
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    const Continuation alone = continue_prompts(ctx, model, one(prompts, s), {.most = 20})[0];
+    EXPECT_EQ(together[s].tokens, alone.tokens) << s;
+    EXPECT_EQ(together[s].log_probabilities, alone.log_probabilities) << s;
+    EXPECT_EQ(together[s].ending, alone.ending) << s;
+    for (const double x : alone.log_probabilities) EXPECT_LE(x, 0);
+  }
+  EXPECT_EQ(together[5].tokens.size(), 1U);
+  EXPECT_EQ(name_of(together[5].ending), "context");
+  expect_error([&] { (void)continue_prompts(ctx, model, random_tokens({31}, 4)); }, ErrorKind::input,
+               "model.context", "prompt 1 has 31 tokens; the model reads at most 30");
 }
 
 }  // namespace

@@ -54,6 +54,14 @@ TEST(Rope, Frequencies) {
                {1.0, 0.004700753866357992, 0.00017677669529663688, 6.647869871181235e-06});
 }
 
+TEST(Rope, FactorsOfPairs) {
+  RopeConfig config;
+  config.factors = {1, 2, 4, 8};
+  expect_close(rope_frequencies(config, 8, 10), {1, 0.05, 0.0025, 0.000125});
+  expect_error([&] { (void)RopeTable(config, 6, 0, 1, DType::f32); }, ErrorKind::usage, "nn.rope",
+               "4 factors for 3 pairs; need one for each");
+}
+
 TEST(Rope, TurnsPairsAndBack) {
   Context ctx({.threads = 2});
   for (const bool interleaved : {false, true}) {

@@ -17,10 +17,13 @@ Tokenizer small_tokenizer() {
       "vocab.txt", true);
 }
 
-void write_small_model(const std::string& folder, SmallKind kind, Index context) {
+void write_small_model(const std::string& folder, SmallKind kind, const SmallShape& shape) {
   const Tokenizer tokenizer = small_tokenizer();
-  const models::Sizes sizes{
-      .vocabulary = tokenizer.size(), .width = 16, .layers = 2, .heads = 2, .context = context};
+  const models::Sizes sizes{.vocabulary = tokenizer.size(),
+                            .width = 8 * shape.heads,
+                            .layers = shape.layers,
+                            .heads = shape.heads,
+                            .context = shape.context};
   models::TransformerConfig config = kind == SmallKind::decoder   ? models::gpt_config(sizes)
                                      : kind == SmallKind::encoder ? models::bert_config(sizes)
                                                                   : models::translation_config(sizes);

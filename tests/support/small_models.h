@@ -13,7 +13,10 @@ namespace headlight::testing {
 [[nodiscard]] Tokenizer small_tokenizer();
 
 enum class SmallKind { decoder, encoder, translator };
-// Two layers of two heads. Writes config.json, model.safetensors and tokenizer.json.
-void write_small_model(const std::string& folder, SmallKind kind, Index context = 40);
+struct SmallShape {
+  Index context = 40, layers = 2, heads = 2;  // of eight numbers each
+};
+// Writes config.json, model.safetensors and tokenizer.json.
+void write_small_model(const std::string& folder, SmallKind kind, const SmallShape& shape = {});
 
 }  // namespace headlight::testing

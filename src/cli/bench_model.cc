@@ -1,0 +1,58 @@
+// headlight bench-model: a model of a known shape with made-up weights, for measuring this and other programs.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "models/random_model.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Settings {
+  std::string out, shape = "llama-1b";
+  StoredType type = StoredType::bf16;
+  bool force = false;
+};
+
+void run(const Settings& s) {
+  std::error_code ignored;
+  if (!s.force && std::filesystem::exists(std::filesystem::symlink_status(s.out, ignored)))
+    throw Error(ErrorKind::file, "model.folder", fmt::format("{}: exists already", escaped(s.out)));
+  const std::int64_t bytes = models::write_random_model(s.out, models::known_shape(s.shape), s.type);
+  print(fmt::format("{}: {} with made-up weights in {}, {:.1f} MB\n", escaped(s.out), s.shape,
+                    name_of(s.type), static_cast<double>(bytes) * 1e-6));
+}
+
+}  // namespace
+
+void add_bench_model(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "bench-model",
+       .what = "Write a model of a known shape with made-up weights, to measure speed with",
+       .usage = "headlight bench-model -o FOLDER [--shape NAME] [--dtype f32|f16|bf16|int8] [--force]",
+       .examples = "  headlight bench-model -o llama-1b-bf16\n"
+                   "  headlight bench-model -o gpt2-f16 --shape gpt2-small --dtype f16\n"
+                   "  headlight bench --only models --model llama-1b-bf16\n"});
+  const auto s = std::make_shared<Settings>();
+  add_path(*command, "-o,--out", s->out, "The new folder")->required()->type_name("FOLDER");
+  add_text(*command, "--shape", s->shape, "llama-1b (default; 1.04 B parameters), gpt2-small (152 M), tiny")
+      ->type_name("NAME");
+  add_choice<StoredType>(*command, "--dtype", s->type,
+                         {{"f32", StoredType::f32},
+                          {"f16", StoredType::f16},
+                          {"bf16", StoredType::bf16},
+                          {"int8", StoredType::int8}},
+                         "How matrices are stored (default bf16)");
+  add_switch(*command, "--force", s->force, "Replace the folder when it exists (else: exit code 4)");
+  keep_alive(*command, s);
+  command->callback([s] { run(*s); });
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,205 @@
+// headlight serve: the viewer, in a browser of this machine.
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "cli/app.h"
+#include "cli/commands.h"
+#include "cli/model_input.h"
+#include "cli/model_places.h"
+#include "cli/numbers.h"
+#include "cli/serve_figures.h"
+#include "cli/terminal.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "serve/api.h"
+#include "serve/http_server.h"
+
+extern char** environ;  // NOLINT: POSIX has it so
+
+namespace headlight::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr Index kUsualPort = 7437;
+
+struct Settings {
+  std::vector<std::string> models;
+  std::optional<Index> port;
+  Index threads = 0;
+  bool no_open = false, log = false;
+  std::string at;
+};
+
+// A signal becomes a byte in a pipe, which a thread waits for: handlers may do no more than that.
+std::array<int, 2> g_pipe = {-1, -1};
+std::atomic<int> g_signal{0};
+extern "C" void stop_serving(int signal) {
+  if (g_signal.exchange(signal) != 0) ::_exit(128 + signal);  // the second one does not wait
+  const char byte = 0;
+  (void)!::write(g_pipe[1], &byte, 1);
+}
+
+std::string name_of_folder(const std::string& folder) {
+  fs::path path(folder);
+  if (path.filename().empty()) path = path.parent_path();
+  return path.filename().string();
+}
+
+// Those that were asked for; else the usual one, and all others that lie beside it.
+std::vector<serve::ModelPlace> model_list(const Settings& s) {
+  const std::vector<std::string> places = model_places();
+  std::vector<serve::ModelPlace> list;
+  const auto add = [&](const std::string& folder, bool must_be_new) {
+    const std::string name = name_of_folder(folder);
+    for (const serve::ModelPlace& known : list) {
+      if (known.name != name) continue;
+      if (must_be_new) refuse_value("--model", folder, "a model with a name of its own: another one has it");
+      return;
+    }
+    list.push_back({name, folder});
+  };
+  for (const std::string& name : s.models) add(inspect::find_model(name, places), true);
+  if (!list.empty()) return list;
+  add(inspect::find_model(ModelInput{}.model, places), true);
+  for (const std::string& place : places) {
+    std::error_code problem;
+    std::vector<std::string> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, problem))
+      if (fs::exists(entry.path() / "config.json", problem)) found.push_back(entry.path().string());
+    std::sort(found.begin(), found.end());
+    for (const std::string& folder : found) add(folder, false);
+  }
+  return list;
+}
+
+bool has_display() {
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return true;
+  }
+  return false;
+}
+
+// The link's token must not show in the list of processes, so the browser gets a file that only we can read.
+bool open_browser(const std::string& link) {
+  std::error_code problem;
+  const char* own = std::getenv("XDG_RUNTIME_DIR");
+  const fs::path folder = own != nullptr && *own != '\0' ? fs::path(own) : fs::temp_directory_path(problem);
+  std::string path = (folder / "headlight-XXXXXX.html").string();
+  const int fd = ::mkstemps(path.data(), 5);
+  if (fd < 0) return false;
+  const std::string text =
+      concat("<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url=", link,
+             "\"><a href=\"", link, "\">Headlight</a>\n");
+  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(fd);
+  if (!written) return false;
+  std::array<char*, 3> arguments = {const_cast<char*>("xdg-open"), path.data(), nullptr};
+  pid_t child = 0;
+  return ::posix_spawnp(&child, "xdg-open", nullptr, nullptr, arguments.data(), environ) == 0;
+}
+
+void introduce(const Settings& s, int port, const std::string& link) {
+  std::string text = concat("Headlight is at ", link, "\n");
+  const bool opens = !s.no_open && has_display() && open_browser(link);
+  if (!opens) {
+    text += concat("  On another machine: ssh -L ", port, ":127.0.0.1:", port,
+                   " THIS-MACHINE, then open the same link there.\n");
+  }
+  print(text + "  The link holds the key to this server; Ctrl-C stops it.\n");
+}
+
+void check_view(const std::string& at) {
+  for (const char c : at) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!plain && std::string_view("-_.~%=&,").find(c) == std::string_view::npos)
+      refuse_value("--at", at, "a view as the page's Share and headlight show write it");
+  }
+}
+
+void run(const Settings& s) {
+  check_view(s.at);
+  serve::HttpOptions http;
+  http.token = serve::random_token();
+  http.headers = serve::safe_headers();
+  const auto tell = [](const std::string& line) { print_error(line + "\n"); };
+  if (s.log) http.log = tell;
+
+  serve::ApiOptions options;
+  options.models = model_list(s);
+  options.token = http.token;
+  options.threads = static_cast<int>(s.threads);
+  options.drawer = draw_figure;
+  options.complain = [tell](const std::string& what) { tell(error_text(what)); };
+  std::unique_ptr<serve::Api> api;
+  const auto handle = [&](const serve::Ask& ask) { return api->answer(ask); };
+  std::unique_ptr<serve::HttpServer> server;
+  try {
+    http.port = static_cast<int>(s.port.value_or(kUsualPort));
+    server = std::make_unique<serve::HttpServer>(http, handle);
+  } catch (const Error&) {
+    if (s.port) throw;
+    http.port = 0;  // the usual port is taken; any other will do
+    server = std::make_unique<serve::HttpServer>(http, handle);
+  }
+  options.cookie = serve::Gate{.port = server->port(), .token = ""}.cookie_name();
+  api = std::make_unique<serve::Api>(std::move(options));
+  api->warm_up();
+
+  if (::pipe2(g_pipe.data(), O_CLOEXEC) != 0)
+    throw Error(ErrorKind::resource, "serve.pipe", "the system has no more files for this process");
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, stop_serving);
+  std::thread waiter([&] {
+    char byte = 0;
+    while (::read(g_pipe[0], &byte, 1) < 0 && errno == EINTR) {}
+    server->stop();
+  });
+  introduce(
+      s, server->port(),
+      concat("http://127.0.0.1:", server->port(), "/#token=", http.token, s.at.empty() ? "" : "&", s.at));
+  server->run();
+  (void)!::write(g_pipe[1], "", 1);
+  waiter.join();
+  if (g_signal != 0) throw Stopped{g_signal};
+}
+
+}  // namespace
+
+void add_serve(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "serve",
+       .what = "Open the viewer: type a sentence in the browser and see every head",
+       .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]",
+       .examples = "  headlight serve                          the default model, and all others there are\n"
+                   "  headlight serve --model en --model gpt2  these two, to switch between\n"
+                   "  headlight serve --no-open --port 8000    print the address only\n\n"
+                   "  It listens on 127.0.0.1 alone, and answers those who have the printed link.\n"});
+  const auto s = std::make_shared<Settings>();
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--model", [s](const std::vector<std::string>& names) { s->models = names; },
+          "A model's folder, or the name of one in the folder models; several: give it again")
+      ->type_name("NAME|PATH")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_count(*command, "--port", s->port, "The port (default: 7437, or any that is free)", {1, 65535});
+  add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
+  add_text(*command, "--at", s->at, "The view to open, as headlight show and the page's Share write it")
+      ->type_name("VIEW");
+  add_switch(*command, "--log", s->log, "One line for each request, on standard error");
+  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  keep_alive(*command, s);
+  command->callback([s] { run(*s); });
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,56 @@
+#include "cli/show_page.h"
+
+#include <fmt/format.h>
+
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "core/escape.h"
+#include "serve/offline.h"
+#include "serve/view_address.h"
+
+namespace headlight::cli {
+namespace {
+
+// The first map of the view says which head it is; a pinned word is picked once more.
+serve::ViewPlace place_of(const View& view, const Shown& shown) {
+  const ShowSettings& s = shown.settings;
+  serve::ViewPlace place;
+  place.text = shown.question.source.text;
+  place.target = s.target;
+  if (!view.numbers.empty()) {
+    place.part = view.numbers.front().part;
+    place.layer = view.numbers.front().layer;
+    place.head = view.numbers.front().head;
+  }
+  if (!s.query.empty()) place.queries = view.query.tokens;
+  return place;
+}
+
+}  // namespace
+
+void write_page(io::Outputs& outputs, Context& ctx, const View& view, const Shown& shown) {
+  const ShowSettings& s = shown.settings;
+  const serve::ViewPlace place = place_of(view, shown);
+  serve::RunRequest request;
+  request.model = shown.subject->name;
+  request.text = shown.question.source.text;
+  request.target = s.target;
+  const auto run = serve::make_run(ctx, shown.subject, request, [] { return false; });
+  serve::OfflineOptions options;
+  options.at = serve::view_address(
+      {.part = place.part, .layer = place.layer, .head = place.head, .queries = place.queries});
+  options.part = place.part.value_or(shown.subject->usual_part());
+  options.layer = std::max(0, place.layer);
+  options.most_bytes = static_cast<std::size_t>(s.max_megabytes * 1e6);
+  const std::string page = serve::offline_page(ctx, *run, options);
+  outputs.write(s.html, std::as_bytes(std::span(page)));
+  print_error(
+      fmt::format("note: {} has {:.2f} MB\n", escaped(s.html), static_cast<double>(page.size()) / 1e6));
+}
+
+std::string serve_command(const View& view, const Shown& shown) {
+  return concat("headlight serve --model ", serve::shell_quoted(shown.settings.model), " --at ",
+                serve::shell_quoted(serve::view_address(place_of(view, shown))));
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,12 @@
+// Ctrl-C for commands that want to end in good order.
+#pragma once
+
+#include <atomic>
+
+namespace headlight::cli {
+
+// From now on the first signal (interrupt, terminate, hang-up) is only noted: 0 becomes its number. The second ends
+// everything at once.
+[[nodiscard]] std::atomic<int>& catch_stop_signals() noexcept;
+
+}  // namespace headlight::cli

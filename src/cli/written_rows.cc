@@ -1,0 +1,46 @@
+#include "cli/written_rows.h"
+
+#include "cli/model_input.h"
+#include "cli/numbers.h"
+#include "cli/show_settings.h"
+#include "core/concat.h"
+#include "headlight/error.h"
+
+namespace headlight::cli {
+
+void add_rows(CLI::App& command, RowSettings& settings) {
+  add_switch(command, "--show", settings.show,
+             "For each new token a line: what it looked at (default: mean of the last layer)");
+  add_heads(command, settings.heads);
+}
+
+inspect::RowChoice chosen_row(const inspect::Subject& subject, Part part, const RowSettings& settings) {
+  if (settings.heads.empty()) return inspect::choose_row(subject, part, std::nullopt);
+  if (settings.heads.size() > 1)
+    throw Error(ErrorKind::usage, "input.head",
+                "--show has lines of one head; give one head, such as --head 2.5");
+  check_head(subject, part, settings.heads[0]);
+  return inspect::choose_row(subject, part, settings.heads[0]);
+}
+
+RowPrinter::RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice, int bars)
+    : title_(inspect::title_of(choice, subject)),
+      exact_(choice.head.has_value()),
+      bars_(bars),
+      style_(terminal_style(ShowSettings{})) {}
+
+std::string RowPrinter::heading() const {
+  return concat(title_, "  ", name_of(exact_ ? draw::Origin::exact : draw::Origin::derived),
+                style_.look == draw::Look::table ? "\n" : "; bars: all tokens it can see, in order\n");
+}
+
+std::string RowPrinter::line(const std::string& query, const std::vector<std::string>& keys,
+                             const std::vector<float>& weights) const {
+  draw::WeightMap map;
+  map.queries = {query};
+  map.keys = keys;
+  map.weights = weights;
+  return draw::row_text(map, style_, {.bars = bars_});
+}
+
+}  // namespace headlight::cli

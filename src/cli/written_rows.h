@@ -1,0 +1,41 @@
+// --show of generate and translate: what each new token looked at, a line for each.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "draw/row_text.h"
+#include "inspect/last_row.h"
+
+namespace headlight::cli {
+
+struct RowSettings {
+  bool show = false;
+  std::vector<inspect::HeadPlace> heads;  // one at most
+};
+// Adds --show and --head L.H.
+void add_rows(CLI::App& command, RowSettings& settings);
+// Throws Error{usage} when there is no such head, or when several were named.
+[[nodiscard]] inspect::RowChoice chosen_row(const inspect::Subject& subject, Part part,
+                                            const RowSettings& settings);
+
+// Prints the lines of one text.
+class RowPrinter {
+ public:
+  // `bars` as in draw::RowLayout: for keys that become more, room for as many as fit.
+  RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice, int bars = 0);
+  // What is said before the first line.
+  [[nodiscard]] std::string heading() const;
+  [[nodiscard]] std::string line(const std::string& query, const std::vector<std::string>& keys,
+                                 const std::vector<float>& weights) const;
+
+ private:
+  std::string title_;
+  bool exact_;
+  int bars_;
+  draw::TerminalStyle style_;
+};
+
+}  // namespace headlight::cli

@@ -1,0 +1,42 @@
+// Words that were aligned by hand, and how often a head of cross-attention finds the same.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inspect/recorder.h"
+#include "inspect/subject.h"
+
+namespace headlight::inspect {
+
+struct AlignedWord {
+  std::string written;              // a word of the translation
+  std::vector<std::string> source;  // the words it may stand for
+};
+struct AlignedSentence {
+  std::string source, written;
+  std::vector<AlignedWord> words;
+};
+
+// Lines "source TAB translation TAB word=source,source word=source"; "#" begins a remark. Throws Error{input} that
+// names the line.
+[[nodiscard]] std::vector<AlignedSentence> parse_alignments(std::string_view text, const std::string& name);
+[[nodiscard]] std::vector<AlignedSentence> read_alignments(const std::string& path);
+
+struct AlignmentScore {
+  HeadPlace head;
+  Index right = 0, words = 0;
+  [[nodiscard]] double share() const {
+    return words > 0 ? static_cast<double>(right) / static_cast<double>(words) : 0;
+  }
+};
+// For every head, how many of the words look hardest at one that they stand for. The model reads the translations
+// given. By layer, then by head.
+[[nodiscard]] std::vector<AlignmentScore> score_alignment(Context& ctx, const Subject& subject,
+                                                          std::span<const AlignedSentence> sentences);
+// The head with the most words right; of equals the first.
+[[nodiscard]] const AlignmentScore& best_of(std::span<const AlignmentScore> scores);
+
+}  // namespace headlight::inspect

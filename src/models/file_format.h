@@ -1,0 +1,18 @@
+// What a file is, by its name and its first bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace headlight::models {
+
+enum class FileFormat : std::uint8_t { gguf, safetensors, npy, tokenizer };
+
+// By the name's end where it says it; else by the first bytes. Throws Error{file} when it cannot be opened,
+// Error{input} when it is none of these.
+[[nodiscard]] FileFormat format_of(const std::string& path);
+
+// Does the path name a GGUF file? Folders are none, whatever their name.
+[[nodiscard]] bool is_gguf(const std::string& path);
+
+}  // namespace headlight::models

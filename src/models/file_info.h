@@ -1,0 +1,62 @@
+// What a model's files say of themselves, read from their headers: nothing is loaded that is not asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/tensor.h"
+#include "models/transformer_config.h"
+
+namespace headlight::models {
+
+struct TensorInfo {
+  std::string name, type;
+  std::vector<Index> shape;
+  std::uint64_t bytes = 0;
+  [[nodiscard]] double elements() const;
+};
+
+struct TokenizerInfo {
+  std::string kind;  // "byte-level BPE", …
+  Index tokens = 0;
+};
+
+struct FileInfo {
+  std::string path, format;  // "model folder", "safetensors file", "GGUF file, version 3", "npy array"
+  std::uint64_t bytes = 0;   // of tensors
+  std::string architecture;  // empty: not named
+  std::optional<TransformerConfig> config = std::nullopt;
+  std::string unsupported;  // why there is an architecture but no config
+  std::vector<TensorInfo> tensors;
+  std::optional<TokenizerInfo> tokenizer = std::nullopt;
+  std::string tokenizer_refused;                    // why there is none
+  std::optional<std::uint64_t> nan = std::nullopt;  // numbers that are none, when they were counted
+  std::vector<std::string> notices;
+
+  [[nodiscard]] double elements() const;
+  // To run the model here: matrices as they are stored where that can be computed with, the rest as f32; and
+  // keys and values of one token.
+  [[nodiscard]] double memory_for_weights() const;
+  [[nodiscard]] double memory_per_token() const;
+};
+
+// Files with more data are not read to count what is not a number, unless asked to.
+inline constexpr std::uint64_t kCountedUnasked = std::uint64_t{256} << 20;
+enum class Count { small_files, all };
+
+// A folder, or a .safetensors, .gguf or .npy file. Throws Error for what verify() would refuse of the files
+// themselves; an architecture that is not known is no error here.
+[[nodiscard]] FileInfo describe_file(const std::string& path, Count count = Count::small_files);
+
+// One tensor, in the type that its numbers need: f32 for all floats but f64, i64 for whole numbers. `shape` is
+// what the file says: a scalar has no axes.
+struct LoadedTensor {
+  TensorInfo info;
+  Tensor tensor;
+  Shape shape;
+};
+[[nodiscard]] LoadedTensor load_tensor(const std::string& path, const std::string& name);
+
+}  // namespace headlight::models

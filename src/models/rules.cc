@@ -1,0 +1,198 @@
+#include "models/rules.h"
+
+#include <optional>
+
+namespace headlight::models {
+namespace {
+
+constexpr Rule kRules[] = {
+    {"S1", "a file has at least 8 bytes"},
+    {"S2", "the header's length is inside of the file"},
+    {"S3", "the header has at most 100,000,000 bytes"},
+    {"S4", "the header is UTF-8, with whole escapes and no byte order mark"},
+    {"S5", "the header is one JSON object and nothing after it but space"},
+    {"S6", "the header starts with '{', not with space"},
+    {"S7", "the header is not nested deeper than a tensor's entry"},
+    {"S8", "no name and no field is there twice"},
+    {"S9", "tensors do not overlap"},
+    {"S10", "tensors fill the data: no hole, no tail"},
+    {"S11", "every tensor's data is inside of the file"},
+    {"S12", "offsets are two whole numbers, the end not before the beginning"},
+    {"S13", "sizes do not overflow"},
+    {"S14", "a shape has at most 8 axes, none negative"},
+    {"S15", "a tensor's bytes are its shape times its type"},
+    {"S16", "a tensor has a known type, a shape and offsets, and nothing else"},
+    {"S17", "metadata are texts"},
+    {"S21", "the file stays as long as it was"},
+    {"G1", "the file starts with GGUF, version 2 or 3, little-endian, and a whole header"},
+    {"G2", "counts are possible in a file of this size"},
+    {"G3", "texts end inside of the file"},
+    {"G4", "keys are UTF-8, of 1 to 65,535 bytes, and unique"},
+    {"G5", "value types exist, booleans are 0 or 1"},
+    {"G6", "lists end inside of the file and have items of a known type"},
+    {"G7", "lists hold no lists"},
+    {"G8", "general.alignment is a power of two up to 65,536, stored as u32"},
+    {"G9", "tensor names are UTF-8, of 1 to 1,024 bytes, and unique"},
+    {"G10", "tensors have up to 4 axes, none of length 0, and a size that fits"},
+    {"G11", "sizes in bytes do not overflow"},
+    {"G12", "tensor types exist"},
+    {"G13", "rows are whole blocks"},
+    {"G14", "offsets are aligned and inside, and tensors do not overlap"},
+    {"G15", "every tensor's data is inside of the file"},
+    {"G16", "heads share the width, and share heads of keys"},
+    {"G17", "there are 1 to 10,000 layers"},
+    {"G18", "widths, rotations, norms and tensors fit together"},
+    {"G19", "the context has at least one token"},
+    {"G20", "tokens, scores and types are lists of the right kind and the same length"},
+    {"G21", "special tokens are in the vocabulary"},
+    {"G22", "byte tokens are <0x00> to <0xFF>, each once"},
+    {"G23", "the architecture is named, and known here"},
+    {"D1", "shards are plain names of files of the folder"},
+    {"D2", "no file is a link that leads out of the folder (but to the blobs of its own cache)"},
+    {"D3", "files are regular files"},
+    {"D4", "every tensor of the index is in its shard, and in no other"},
+    {"C1", "config.json is valid JSON"},
+    {"C2", "no field is there twice"},
+    {"C3", "model_type is there, and known here"},
+    {"C4", "sizes are whole numbers that fit together"},
+    {"C5", "the files have as many numbers as the config asks for"},
+    {"C6", "every weight is there, with its shape, as floats"},
+    {"C7", "norms have a finite epsilon that is not negative"},
+    {"T1", "the tokenizer is valid, and of a known kind"},
+    {"T2", "ids are whole numbers in range; tokens and ids are unique"},
+    {"T3", "the model has a row for every token"},
+    {"T4", "merges join two known pieces to a known one"},
+    {"T5", "added tokens do not clash"},
+    {"T6", "split patterns can be matched in linear time"},
+    {"T8", "normalisation does not grow without limit"},
+    {"T9", "sequences of steps are not too long"},
+    {"T10", "templates name known special tokens"},
+};
+
+struct Code {
+  std::string_view code, rule;
+  std::optional<Stage> stage = std::nullopt;
+};
+
+constexpr Code kCodes[] = {
+    {"safetensors.short", "S1"},
+    {"safetensors.length", "S2"},
+    {"safetensors.long", "S3"},
+    {"safetensors.text", "S4"},
+    {"safetensors.json", "S5"},
+    {"safetensors.space", "S6"},
+    {"safetensors.depth", "S7"},
+    {"safetensors.twice", "S8"},
+    {"safetensors.overlap", "S9"},
+    {"safetensors.hole", "S10"},
+    {"safetensors.tail", "S10"},
+    {"safetensors.cut", "S11"},
+    {"safetensors.range", "S12"},
+    {"safetensors.overflow", "S13"},
+    {"safetensors.rank", "S14"},
+    {"safetensors.shape", "S14"},
+    {"safetensors.size", "S15"},
+    {"safetensors.dtype", "S16"},
+    {"safetensors.field", "S16"},
+    {"safetensors.metadata", "S17"},
+    {"file.shrunk", "S21"},
+    {"gguf.magic", "G1"},
+    {"gguf.version", "G1"},
+    {"gguf.cut", "G1"},
+    {"gguf.header", "G2"},
+    {"gguf.count", "G2"},
+    {"gguf.text", "G3"},
+    {"gguf.key", "G4"},
+    {"gguf.key_twice", "G4"},
+    {"gguf.type", "G5"},
+    {"gguf.boolean", "G5"},
+    {"gguf.list", "G6"},
+    {"gguf.nested", "G7"},
+    {"gguf.alignment", "G8"},
+    {"gguf.tensor_name", "G9"},
+    {"gguf.tensor_twice", "G9"},
+    {"gguf.dims", "G10"},
+    {"gguf.size", "G11"},
+    {"gguf.tensor_type", "G12"},
+    {"gguf.row", "G13"},
+    {"gguf.offset", "G14"},
+    {"gguf.overlap", "G14"},
+    {"gguf.data", "G15"},
+    {"gguf.heads", "G16"},
+    {"gguf.layers", "G17"},
+    {"gguf.width", "G18"},
+    {"gguf.rope", "G18"},
+    {"gguf.epsilon", "G18"},
+    {"gguf.number", "G18"},
+    {"gguf.window", "G18"},
+    {"gguf.unused", "G18"},
+    {"gguf.split", "G18"},
+    {"gguf.unsupported", "G12"},
+    {"gguf.context", "G19"},
+    {"gguf.tokens", "G20"},
+    {"gguf.kind", "G20", Stage::tokenizer},
+    {"gguf.kind", "G23"},
+    {"gguf.token_id", "G21"},
+    {"gguf.architecture", "G23"},
+    {"gguf.experts", "G23"},
+    {"gguf.vocabulary", "G18"},
+    {"gguf.model", "T1"},
+    {"gguf.pre", "T6"},
+    {"folder.name", "D1"},
+    {"folder.link", "D2"},
+    {"file.kind", "D3", Stage::folder},
+    {"file.open", "D4", Stage::folder},
+    {"model.index", "D4"},
+    {"json.form", "D4", Stage::folder},
+    {"json.twice", "D4", Stage::folder},
+    {"json.kind", "D1", Stage::folder},
+    {"json.missing", "D4", Stage::folder},
+    {"model.weights", "D4"},
+    {"json.form", "C1", Stage::config},
+    {"json.twice", "C2", Stage::config},
+    {"model.family", "C3"},
+    {"json.kind", "C4", Stage::config},
+    {"json.missing", "C4", Stage::config},
+    {"model.config", "C4"},
+    {"model.size", "C5"},
+    {"model.shape", "C6"},
+    {"model.missing", "C6"},
+    {"model.type", "C6"},
+    {"model.scale", "C6"},
+    {"model.epsilon", "C7"},
+    {"nn.config", "C4"},
+    {"nn.rope", "C4"},
+    {"model.vocabulary", "T3"},
+    {"tokenizer.id", "T2"},
+    {"tokenizer.vocab", "T2"},
+    {"tokenizer.merge", "T4"},
+    {"tokenizer.added", "T5"},
+    {"tokenizer.pattern", "T6"},
+    {"tokenizer.growth", "T8"},
+    {"tokenizer.steps", "T9"},
+    {"tokenizer.template", "T10"},
+    {"tokenizer.byte", "G22"},
+    {"json.twice", "T2", Stage::tokenizer},
+    {"file.kind", "D3", Stage::tokenizer},
+};
+
+const Rule* by_id(std::string_view id) {
+  for (const Rule& rule : kRules)
+    if (rule.id == id) return &rule;
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const Rule> rules() { return kRules; }
+
+const Rule* find_rule(Stage stage, std::string_view code) {
+  for (const Code& row : kCodes)
+    if (row.code == code && (!row.stage || row.stage == stage)) return by_id(row.rule);
+  // Everything else that a tokenizer's file may get wrong.
+  const bool form =
+      code.starts_with("tokenizer.") || code.starts_with("json.") || code.starts_with("sentencepiece.");
+  return stage == Stage::tokenizer && form ? by_id("T1") : nullptr;
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,28 @@
+// Does a file keep all rules? Everything that loading would refuse is found, and nothing is computed; weights
+// are not read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/error.h"
+#include "models/rules.h"
+
+namespace headlight::models {
+
+struct Verdict {
+  std::string path;
+  std::string level;               // what it was looked at as: "GGUF model", "safetensors file", …
+  std::vector<std::string> found;  // what it has: "llama: 6 layers, …", "32000 tokens"
+  std::vector<std::string> notices;
+  std::optional<Error> refusal;  // nothing: the file is valid
+  const Rule* rule = nullptr;    // the one that it breaks, when there is one
+};
+
+// A model's folder, or a file: .safetensors, .gguf, .npy, tokenizer.json, SentencePiece .model, vocab.txt. A
+// GGUF file is verified as a model when it has token embeddings, else as a vocabulary when it has one, else as
+// a plain container.
+[[nodiscard]] Verdict verify(const std::string& path);
+
+}  // namespace headlight::models

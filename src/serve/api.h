@@ -1,0 +1,73 @@
+// What the page asks the program: /api/v1/…, without sockets. Safe to call from many threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "draw/color.h"
+#include "serve/answer.h"
+#include "serve/desk.h"
+#include "serve/run_cache.h"
+
+namespace headlight::serve {
+
+// A picture or file of one head, drawn by the same code that draws for the command line.
+struct FigureRequest {
+  Part part = Part::decoder;
+  Index layer = 0, head = 0;
+  std::string format = "png";  // png, svg, pdf, json
+  draw::Theme theme = draw::Theme::light;
+  draw::Transfer transfer = draw::Transfer::square_root;
+};
+using Drawer = std::function<std::string(Context& ctx, const Run& run, const FigureRequest& request)>;
+
+struct ModelPlace {
+  std::string name, folder;
+};
+
+struct ApiOptions {
+  std::vector<ModelPlace> models;  // the first one is shown first
+  std::string token, cookie;       // what /enter gives to the browser
+  Drawer drawer = nullptr;
+  int threads = 0;
+  std::function<void(const std::string&)> complain = nullptr;  // what is not for the client to know
+};
+
+class Api {
+ public:
+  explicit Api(ApiOptions options);
+
+  // Loads the first model. Throws what it cannot do.
+  void warm_up();
+  [[nodiscard]] Answer answer(const Ask& ask);
+
+ private:
+  using Segments = std::vector<std::string_view>;
+  struct Slot {
+    ModelPlace place;
+    std::shared_ptr<const inspect::Subject> subject;
+  };
+
+  [[nodiscard]] Answer route(const Ask& ask);
+  [[nodiscard]] Answer page(const Ask& ask) const;
+  [[nodiscard]] Answer enter() const;
+  [[nodiscard]] Answer models();
+  [[nodiscard]] Answer start_run(const Ask& ask);
+  [[nodiscard]] Answer of_run(const Ask& ask, const Segments& path);
+  [[nodiscard]] Answer of_part(const Ask& ask, const Run& run, const Segments& path);
+  [[nodiscard]] Answer next_token(const Ask& ask, const Run& run);
+  [[nodiscard]] Answer figure(const Ask& ask, const Run& run);
+  [[nodiscard]] Answer run_of(const Ask& ask, const RunRequest& request);
+  [[nodiscard]] std::shared_ptr<const inspect::Subject> subject_of(const std::string& name);
+
+  ApiOptions options_;
+  Desk desk_;
+  RunCache runs_;
+  std::vector<Slot> slots_;
+  std::mutex slots_mutex_;
+  std::string zipped_page_;
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,44 @@
+// One client's socket, with a deadline for everything: nobody holds a thread by being slow.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace headlight::serve {
+
+using Clock = std::chrono::steady_clock;
+
+struct Deadlines {
+  std::chrono::milliseconds head{10'000}, body{30'000}, write{30'000}, idle{10'000};
+};
+
+class Connection {
+ public:
+  enum class Got { all, closed, late, too_long };
+
+  Connection(int socket, const Deadlines& deadlines, const std::function<bool()>& stopping)
+      : socket_(socket), deadlines_(deadlines), stopping_(stopping) {}
+
+  // Up to and with the empty line; `late` also when nobody asks anything for too long.
+  Got read_head(std::string& head);
+  Got read_body(std::size_t bytes, std::string& body);
+  // All of it before the deadline, which starts with the first call after allow_write().
+  bool write(const char* data, std::size_t size);
+  void allow_write() { write_end_ = Clock::now() + deadlines_.write; }
+  [[nodiscard]] bool client_left() const;
+  // Tells the client that we are done, and waits a moment so that our last words are not lost.
+  void finish();
+
+ private:
+  Got fill(Clock::time_point end, bool may_stop);
+
+  int socket_;
+  const Deadlines& deadlines_;
+  const std::function<bool()>& stopping_;
+  std::string pending_;  // read and not yet used
+  Clock::time_point write_end_ = {};
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,33 @@
+// Who may ask. Pages of other origins, other machines' names for this one, and strangers without the token may not.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "serve/http_head.h"
+
+namespace headlight::serve {
+
+// 32 characters from the system's random numbers. Throws Error{resource} when there are none.
+[[nodiscard]] std::string random_token();
+// Takes as long for every text of one length.
+[[nodiscard]] bool same_token(std::string_view given, std::string_view token);
+
+struct Gate {
+  int port = 0;
+  std::string token;
+
+  [[nodiscard]] std::string cookie_name() const;  // one per port: two servers do not log each other out
+  // 0 when the request may go on, else the status to answer. Nothing of the body is needed.
+  [[nodiscard]] int refusal(const HttpHead& head) const;
+
+ private:
+  [[nodiscard]] int check_host(const HttpHead& head) const;
+  [[nodiscard]] bool is_own_origin(std::string_view origin) const;
+  [[nodiscard]] bool knows_token(const HttpHead& head) const;
+};
+
+// "401 …" as a sentence for the answer's body.
+[[nodiscard]] std::string_view status_words(int status);
+
+}  // namespace headlight::serve

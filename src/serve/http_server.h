@@ -1,0 +1,47 @@
+// The HTTP server: cpp-httplib's listener, threads and answers behind a stricter reader of requests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "serve/answer.h"
+#include "serve/connection.h"
+#include "serve/gate.h"
+
+namespace headlight::serve {
+
+struct HttpOptions {
+  int port = 0;  // 0: any that is free
+  std::string token;
+  Deadlines deadlines = {};
+  std::size_t clients = 96;  // served at the same time; more are told to come back
+  // Headers of every answer.
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  // One line for each request, safe to print; none unless given.
+  std::function<void(const std::string&)> log = nullptr;
+};
+
+// What every answer says to the browser: guess no types, tell no other site anything, be in no other page, keep nothing.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> safe_headers();
+
+class HttpServer {
+ public:
+  using Handler = std::function<Answer(const Ask&)>;
+
+  // Binds 127.0.0.1. Throws Error{resource} when the port is taken.
+  HttpServer(const HttpOptions& options, Handler handler);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  [[nodiscard]] int port() const noexcept;
+  void run();            // until stop(); answers that have begun are finished
+  void stop() noexcept;  // from any thread
+
+ private:
+  class Strict;
+  std::unique_ptr<Strict> server_;
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,75 @@
+#include "serve/offline.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdint>
+
+#include "headlight/error.h"
+#include "headlight/version.h"
+#include "io/json.h"
+#include "serve/page.h"
+#include "serve/payload.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr Index kWholeTokens = 64;
+
+// Named pieces of bytes, one after the other, each at a multiple of four.
+class Pieces {
+ public:
+  void add(const std::string& name, const std::string& bytes) {
+    list_ += fmt::format("{}{}: [{}, {}]", list_.empty() ? "" : ", ", io::json_quoted(name), bytes_.size(),
+                         bytes.size());
+    bytes_ += bytes;
+    bytes_.append((4 - bytes_.size() % 4) % 4, '\0');
+  }
+  [[nodiscard]] const std::string& list() const { return list_; }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string list_, bytes_;
+};
+
+bool is_short(const Run& run, Part part) {
+  return run.queries(part).size() <= kWholeTokens && run.keys(part).size() <= kWholeTokens;
+}
+
+void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const OfflineOptions& options) {
+  const std::string base(name_of(part));
+  const bool whole = is_short(run, part);
+  if (whole) pieces.add(base + "/weights.f32", all_weights(ctx, run, part));
+  else pieces.add(base + "/atlas.u8", atlas(ctx, run, part));
+  for (Index layer = 0; layer < run.subject->layers(part); ++layer) {
+    if (!whole && (part != options.part || layer != options.layer)) continue;
+    for (Index head = 0; head < run.find(part, layer)->heads(); ++head)
+      pieces.add(fmt::format("{}/{}/{}.bin", base, layer, head), head_numbers(ctx, run, part, layer, head));
+  }
+}
+
+}  // namespace
+
+std::string offline_page(Context& ctx, const Run& run, const OfflineOptions& options) {
+  Pieces pieces;
+  for (const Part part : parts_of(run)) add_part(pieces, ctx, run, part, options);
+  for (Index i = 0; i < static_cast<Index>(run.predictions.size()); ++i)
+    pieces.add(fmt::format("next/{}", i), prediction_json(run, i));
+  std::string json = fmt::format(
+      "{{\"version\": {}, \"sentence\": {}, \"models\": [{}], \"at\": {}, \"run\": {}, \"pieces\": {{{}}}}}",
+      io::json_quoted(kVersion), io::json_quoted(kSentence), subject_json(*run.subject),
+      io::json_quoted(options.at), run_json(run), pieces.list());
+  json.append((4 - json.size() % 4) % 4, ' ');
+  const auto length = std::bit_cast<std::array<char, 4>>(static_cast<std::uint32_t>(json.size()));
+  std::string page = page_with_data(std::string(length.data(), length.size()) + json + pieces.bytes());
+  if (page.size() > options.most_bytes) {
+    throw Error(
+        ErrorKind::resource, "serve.size",
+        fmt::format("the page would have {:.1f} MB; the limit is {:.1f} MB\nShorten the text, or allow more "
+                    "with --max-size.",
+                    static_cast<double>(page.size()) / 1e6, static_cast<double>(options.most_bytes) / 1e6));
+  }
+  return page;
+}
+
+}  // namespace headlight::serve

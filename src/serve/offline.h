@@ -1,0 +1,21 @@
+// One file with the page and one run inside: read without a server, without a network.
+#pragma once
+
+#include <string>
+
+#include "serve/run.h"
+
+namespace headlight::serve {
+
+struct OfflineOptions {
+  std::string at = {};        // the view to open with, as in the page's address
+  Part part = Part::decoder;  // of long texts: the part and layer that are kept exactly
+  Index layer = 0;
+  std::size_t most_bytes = std::size_t{25} << 20;  // of the file
+};
+
+// Texts of up to 64 tokens are kept whole. Of longer ones, one layer is; the others are small pictures.
+// Throws Error{resource} when the file would be too large.
+[[nodiscard]] std::string offline_page(Context& ctx, const Run& run, const OfflineOptions& options);
+
+}  // namespace headlight::serve

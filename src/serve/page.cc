@@ -1,0 +1,61 @@
+#include "serve/page.h"
+
+#include <cstddef>
+
+#include "core/concat.h"
+#include "io/gzip.h"
+
+// The file as it is, between two labels. HEADLIGHT_PAGE is its path, given by the build.
+asm(".section .rodata\n"
+    "headlight_page_begin:\n"
+    ".incbin \"" HEADLIGHT_PAGE
+    "\"\n"
+    "headlight_page_end:\n"
+    ".byte 0\n"
+    ".previous\n");
+extern "C" const char headlight_page_begin[], headlight_page_end[];  // NOLINT: labels of the assembler
+
+namespace headlight::serve {
+namespace {
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](std::size_t n) -> unsigned {
+      return i + n < bytes.size() ? static_cast<unsigned char>(bytes[i + n]) : 0U;
+    };
+    const unsigned group = byte(0) << 16 | byte(1) << 8 | byte(2);
+    out += letters[group >> 18];
+    out += letters[group >> 12 & 63];
+    out += i + 1 < bytes.size() ? letters[group >> 6 & 63] : '=';
+    out += i + 2 < bytes.size() ? letters[group & 63] : '=';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view page_html() {
+  return {headlight_page_begin, static_cast<std::size_t>(headlight_page_end - headlight_page_begin)};
+}
+
+std::string page_policy() {
+  constexpr std::string_view intro = "http-equiv=\"Content-Security-Policy\" content=\"";
+  const std::string_view page = page_html();
+  const std::size_t at = page.find(intro);
+  if (at == std::string_view::npos) return "default-src 'none'";
+  const std::string_view rest = page.substr(at + intro.size());
+  // A page inside another one could be clicked without being seen; a page cannot refuse that by itself.
+  return concat(rest.substr(0, rest.find('"')), "; frame-ancestors 'none'");
+}
+
+std::string page_with_data(std::string_view bytes) {
+  constexpr std::string_view empty = "<script type=\"text/plain\" id=\"data\"></script>";
+  const std::string_view page = page_html();
+  const std::size_t at = page.find(empty) + empty.size() - std::string_view("</script>").size();
+  return concat(page.substr(0, at), base64(io::gzip(bytes)), page.substr(at));
+}
+
+}  // namespace headlight::serve

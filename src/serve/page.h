@@ -1,0 +1,15 @@
+// The viewer's page, one self-contained HTML file (web/page.html) inside the program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headlight::serve {
+
+[[nodiscard]] std::string_view page_html();
+// The policy that the page itself names: its own script and style by their hashes, and nothing else.
+[[nodiscard]] std::string page_policy();
+// The page with data inside, for reading without a server.
+[[nodiscard]] std::string page_with_data(std::string_view bytes);
+
+}  // namespace headlight::serve

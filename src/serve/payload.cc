@@ -1,0 +1,160 @@
+#include "serve/payload.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "inspect/recorder.h"
+
+namespace headlight::serve {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "payloads are little-endian");
+
+constexpr Index kAtlasCells = 64;
+
+void append(std::string& out, float x) {
+  const auto bytes = std::bit_cast<std::array<char, 4>>(x);
+  out.append(bytes.data(), bytes.size());
+}
+void append(std::string& out, std::uint32_t x) {
+  const auto bytes = std::bit_cast<std::array<char, 4>>(x);
+  out.append(bytes.data(), bytes.size());
+}
+
+inspect::AttentionMap map_of(Context& ctx, const StoredAttention& attention, Index head, Range rows = {},
+                             Index most_cells = 0) {
+  inspect::MapRecorder recorder({.part = attention.part(),
+                                 .heads = {{attention.layer(), static_cast<int>(head)}},
+                                 .rows = rows,
+                                 .most_cells = most_cells});
+  recorder.on_attention(attention.event(ctx));
+  return std::move(recorder.maps().front());
+}
+
+void append_map(std::string& out, const inspect::AttentionMap& map) {
+  for (Index i = 0; i < map.rows; ++i)
+    for (Index j = 0; j < map.columns; ++j)
+      append(out, map.sees(i, j) ? map.at(i, j) : std::numeric_limits<float>::quiet_NaN());
+}
+
+// Rows of one head of a view [1, head, token, dim].
+void append_vectors(std::string& out, ConstTensorView x, Index head) {
+  for (Index t = 0; t < x.dim(2); ++t)
+    for (Index d = 0; d < x.dim(3); ++d) append(out, static_cast<float>(x.at(0, head, t, d)));
+}
+
+// How positions turn queries and keys, if they do.
+std::string rope_json(const Run& run, const StoredAttention& attention) {
+  const models::TransformerConfig& c = run.subject->model->config();
+  if (c.positions != models::PositionKind::rope || attention.part() == Part::cross) return "null";
+  const auto layer = static_cast<std::size_t>(attention.layer());
+  const bool windowed = layer < c.windows.size() && c.windows[layer] > 0;
+  const nn::RopeConfig& rope = windowed && c.window_rope ? *c.window_rope : c.rope;
+  const Index dims = rope.dims > 0 ? rope.dims : attention.dim();
+  std::string list;
+  for (const double angle : nn::rope_frequencies(rope, dims, attention.keys()))
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", angle);
+  return fmt::format("{{\"dims\": {}, \"interleaved\": {}, \"factor\": {}, \"angles\": [{}]}}", dims,
+                     rope.interleaved, nn::rope_attention_factor(rope), list);
+}
+
+std::string head_json(const Run& run, const StoredAttention& a, const AttentionEvent& event, Index head) {
+  const AttentionOptions& o = event.options;
+  const auto number = [&](const ConstTensorView& list) {
+    return list.empty() ? std::string("null") : fmt::format("{}", list.at(head));
+  };
+  const Index group = a.heads() / a.kv_heads();
+  return fmt::format(
+      "{{\"part\": \"{}\", \"layer\": {}, \"head\": {}, \"kv_head\": {}, \"group\": {}, \"rows\": {}, "
+      "\"columns\": {}, \"dim\": {}, \"value_dim\": {}, \"scale\": {}, \"softcap\": {}, \"slope\": {}, "
+      "\"sink\": {}, \"has_bias\": {}, \"head_norm\": {}, \"offset\": {}, \"rope\": {}}}",
+      name_of(a.part()), a.layer(), head, head / group, group, a.queries(), a.keys(), a.dim(), a.value_dim(),
+      o.scale.value_or(1 / std::sqrt(static_cast<double>(a.dim()))), o.softcap, number(o.alibi_slopes),
+      number(o.sinks), !o.bias.empty(), run.subject->model->config().head_norm,
+      o.visible.position(0, a.queries(), a.keys()), rope_json(run, a));
+}
+
+void append_bias(std::string& out, const StoredAttention& a, ConstTensorView bias, Index head) {
+  const auto at = [&](int axis, Index place) { return bias.dim(axis) == 1 ? Index{0} : place; };
+  for (Index i = 0; i < a.queries(); ++i)
+    for (Index j = 0; j < a.keys(); ++j)
+      append(out, static_cast<float>(bias.at(0, at(1, head), at(2, i), at(3, j))));
+}
+
+template <class Each>
+void each_head(const Run& run, Part part, const Each& each) {
+  for (Index layer = 0; layer < run.subject->layers(part); ++layer) {
+    const StoredAttention& attention = *run.find(part, layer);
+    for (Index head = 0; head < attention.heads(); ++head) each(attention, head);
+  }
+}
+
+}  // namespace
+
+std::size_t all_weights_count(const Run& run, Part part) {
+  const StoredAttention& first = *run.find(part, 0);
+  return static_cast<std::size_t>(run.subject->layers(part) * first.heads() * first.queries() * first.keys());
+}
+
+std::string all_weights(Context& ctx, const Run& run, Part part) {
+  std::string out;
+  out.reserve(4 * all_weights_count(run, part));
+  each_head(run, part, [&](const StoredAttention& attention, Index head) {
+    append_map(out, map_of(ctx, attention, head));
+  });
+  return out;
+}
+
+std::string row_weights(Context& ctx, const Run& run, Part part, Index query) {
+  std::string out;
+  each_head(run, part, [&](const StoredAttention& attention, Index head) {
+    append_map(out, map_of(ctx, attention, head, {query, query + 1}));
+  });
+  return out;
+}
+
+std::string atlas(Context& ctx, const Run& run, Part part) {
+  std::string out;
+  each_head(run, part, [&](const StoredAttention& attention, Index head) {
+    const inspect::AttentionMap map = map_of(ctx, attention, head, {}, kAtlasCells);
+    if (out.empty()) {
+      append(out, static_cast<std::uint32_t>(map.rows));
+      append(out, static_cast<std::uint32_t>(map.columns));
+    }
+    for (Index i = 0; i < map.rows; ++i) {
+      for (Index j = 0; j < map.columns; ++j) {
+        const double root = std::sqrt(std::min(1.0, std::max(0.0, double{map.at(i, j)})));
+        out += map.sees(i, j) ? static_cast<char>(1 + std::lround(254 * root)) : '\0';
+      }
+    }
+  });
+  return out;
+}
+
+std::string head_numbers(Context& ctx, const Run& run, Part part, Index layer, Index head) {
+  const StoredAttention& a = *run.find(part, layer);
+  const AttentionEvent event = a.event(ctx);
+  std::string json = head_json(run, a, event, head);
+  json.append((4 - json.size() % 4) % 4, ' ');
+  std::string out;
+  append(out, static_cast<std::uint32_t>(json.size()));
+  out += json;
+  const Index kv = head / (a.heads() / a.kv_heads());
+  append_map(out, map_of(ctx, a, head));
+  append_vectors(out, event.q, head);
+  append_vectors(out, event.k, kv);
+  append_vectors(out, event.v, kv);
+  // What the heads return, before they are joined: computed again, to the same bits.
+  Tensor z({1, a.heads(), a.queries(), a.value_dim()}, event.q.dtype());
+  attention_forward(ctx, event.q, event.k, event.v, event.options, z);
+  append_vectors(out, z, head);
+  for (Index i = 0; i < a.queries(); ++i) append(out, static_cast<float>(event.lse.at(0, head, i)));
+  if (!event.options.bias.empty()) append_bias(out, a, event.options.bias, head);
+  return out;
+}
+
+}  // namespace headlight::serve

@@ -1,0 +1,30 @@
+// Runs as bytes for the page. Names and numbers of tokens are JSON; weights are little-endian floats, NaN where a
+// query cannot see a key. docs/guide/viewer.md has the formats.
+#pragma once
+
+#include <string>
+
+#include "serve/run.h"
+
+namespace headlight::serve {
+
+[[nodiscard]] std::string subject_json(const inspect::Subject& subject);
+[[nodiscard]] std::string run_json(const Run& run);
+[[nodiscard]] std::string prediction_json(const Run& run, Index position);
+
+// Weights of all heads: [layers, heads, rows, columns].
+[[nodiscard]] std::string all_weights(Context& ctx, const Run& run, Part part);
+[[nodiscard]] std::size_t all_weights_count(const Run& run, Part part);
+// One query in all heads: [layers, heads, columns].
+[[nodiscard]] std::string row_weights(Context& ctx, const Run& run, Part part, Index query);
+// Small maps of all heads, at most 64 × 64 each. Two 32-bit sizes, then bytes: 0 is "not visible", b is the weight
+// ((b - 1) / 254)², rounded.
+[[nodiscard]] std::string atlas(Context& ctx, const Run& run, Part part);
+// Everything about one head: a 32-bit length, JSON of that length, then floats: weights [rows, columns],
+// q [rows, dim], k [columns, dim], v [columns, value_dim], z [rows, value_dim], lse [rows], bias [rows, columns].
+[[nodiscard]] std::string head_numbers(Context& ctx, const Run& run, Part part, Index layer, Index head);
+
+// The parts of a run that were recorded.
+[[nodiscard]] std::vector<Part> parts_of(const Run& run);
+
+}  // namespace headlight::serve

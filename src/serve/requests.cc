@@ -1,0 +1,158 @@
+#include "serve/requests.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headlight/error.h"
+#include "io/json.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr std::size_t kLongestText = std::size_t{64} << 10;
+constexpr std::size_t kLongestName = 200;
+constexpr double kMostTemperature = 10;
+constexpr std::int64_t kMostTopK = 1'000'000, kMostSeed = 9'007'199'254'740'991;
+
+[[noreturn]] void refuse(std::string why) { throw BadRequest{std::move(why)}; }
+
+io::Json parse_object(std::string_view body, std::span<const std::string_view> fields) {
+  if (!is_utf8(body)) refuse("the body is not UTF-8");
+  try {
+    io::Json json = io::Json::parse(body, "request");
+    if (!json.is(io::Json::Kind::object)) refuse("the body is no JSON object");
+    for (const std::string& key : json.keys())
+      if (std::find(fields.begin(), fields.end(), key) == fields.end()) refuse("a field is not known");
+    return json;
+  } catch (const Error&) { refuse("the body is not well-formed JSON"); }
+}
+
+std::string text_of(const io::Json& json, std::string_view key, std::size_t most) {
+  const io::Json* value = json.find(key);
+  if (value == nullptr || value->is(io::Json::Kind::null)) return "";
+  if (!value->is(io::Json::Kind::text)) refuse("a field is not a text");
+  if (value->text().size() > most)
+    throw Error(ErrorKind::resource, "serve.length", "the text is too long for the page: at most 64 KiB");
+  return value->text();
+}
+
+Index integer_of(const io::Json& json, std::string_view key, std::int64_t most) {
+  const io::Json* value = json.find(key);
+  if (value == nullptr) return 0;
+  if (!value->is(io::Json::Kind::integer)) refuse("a field is not a whole number");
+  if (value->integer() < 0 || value->integer() > most) refuse("a number is out of range");
+  return value->integer();
+}
+
+double temperature_of(const io::Json& json) {
+  const io::Json* value = json.find("temperature");
+  if (value == nullptr) return 0;
+  if (!value->is(io::Json::Kind::integer) && !value->is(io::Json::Kind::real))
+    refuse("a field is not a number");
+  const double x = value->real();
+  if (!(x >= 0 && x <= kMostTemperature)) refuse("a number is out of range");
+  return x;
+}
+
+}  // namespace
+
+std::optional<Index> parse_count(std::string_view text) {
+  if (text.empty() || text.size() > 9) return std::nullopt;
+  Index value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
+std::optional<Part> parse_part(std::string_view text) {
+  for (const Part part : {Part::encoder, Part::decoder, Part::cross})
+    if (text == name_of(part)) return part;
+  return std::nullopt;
+}
+
+Fields::Fields(std::string_view query) {
+  auto pairs = parse_query(query);
+  if (!pairs) refuse("the query is not well formed");
+  pairs_ = std::move(*pairs);
+}
+
+const std::string* Fields::find(std::string_view name) const {
+  const auto found =
+      std::find_if(pairs_.begin(), pairs_.end(), [&](const auto& p) { return p.first == name; });
+  return found == pairs_.end() ? nullptr : &found->second;
+}
+
+std::string Fields::text(std::string_view name, std::string_view otherwise) const {
+  const std::string* value = find(name);
+  return value != nullptr ? *value : std::string(otherwise);
+}
+
+Index Fields::integer(std::string_view name) const {
+  const std::string* value = find(name);
+  const auto number = value != nullptr ? parse_count(*value) : std::nullopt;
+  if (!number) refuse("a number is missing or not whole");
+  return *number;
+}
+
+RunRequest parse_run(std::string_view body, const std::string& first_model) {
+  constexpr std::array<std::string_view, 7> fields = {"model",       "text",  "target", "more",
+                                                      "temperature", "top_k", "seed"};
+  const io::Json json = parse_object(body, fields);
+  RunRequest request;
+  request.model = text_of(json, "model", kLongestName);
+  if (request.model.empty()) request.model = first_model;
+  request.text = text_of(json, "text", kLongestText);
+  if (request.text.empty()) refuse("the text is empty; write a few words");
+  request.target = text_of(json, "target", kLongestText);
+  request.temperature = temperature_of(json);
+  request.top_k = integer_of(json, "top_k", kMostTopK);
+  request.seed = integer_of(json, "seed", kMostSeed);
+  if (const io::Json* more = json.find("more"); more != nullptr) {
+    if (!more->is(io::Json::Kind::list)) refuse("a field is not a list");
+    for (const io::Json& item : more->items()) {
+      if (!item.is(io::Json::Kind::integer) || item.integer() < 0 || item.integer() > 1'000'000'000)
+        refuse("a token is not a whole number");
+      request.more.push_back(static_cast<std::int32_t>(item.integer()));
+    }
+    if (static_cast<Index>(request.more.size()) > kMostTokens) refuse("there are too many tokens");
+  }
+  return request;
+}
+
+models::SamplingOptions parse_sampling(std::string_view body) {
+  constexpr std::array<std::string_view, 3> fields = {"temperature", "top_k", "seed"};
+  const io::Json json = parse_object(body, fields);
+  models::SamplingOptions options;
+  options.temperature = temperature_of(json);
+  options.top_k = integer_of(json, "top_k", kMostTopK);
+  options.seed = static_cast<std::uint64_t>(integer_of(json, "seed", kMostSeed));
+  return options;
+}
+
+FigureRequest parse_figure(std::string_view query) {
+  const Fields fields(query);
+  FigureRequest request;
+  const auto part = parse_part(fields.text("part", ""));
+  if (!part) refuse("the part is not known");
+  request.part = *part;
+  request.layer = fields.integer("layer");
+  request.head = fields.integer("head");
+  request.format = fields.text("format", "png");
+  constexpr std::array<std::string_view, 5> formats = {"png", "svg", "pdf", "json", "npy"};
+  if (std::find(formats.begin(), formats.end(), request.format) == formats.end())
+    refuse("the format is not known");
+  const std::string theme = fields.text("theme", "light"), scale = fields.text("scale", "sqrt");
+  if (theme != "light" && theme != "dark") refuse("the theme is not known");
+  request.theme = theme == "light" ? draw::Theme::light : draw::Theme::dark;
+  using draw::Transfer;
+  const std::array<Transfer, 3> all = {Transfer::linear, Transfer::square_root, Transfer::logarithm};
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](Transfer t) { return draw::name_of(t) == scale; });
+  if (found == all.end()) refuse("the scale is not known");
+  request.transfer = *found;
+  return request;
+}
+
+}  // namespace headlight::serve

@@ -1,0 +1,37 @@
+// Requests of the page, read strictly: every field is known, of the right kind and within its limits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "serve/api.h"
+#include "serve/http_head.h"
+
+namespace headlight::serve {
+
+struct BadRequest {
+  std::string why;  // fixed words: nothing of what was sent
+};
+
+// Digits alone, at most nine.
+[[nodiscard]] std::optional<Index> parse_count(std::string_view text);
+[[nodiscard]] std::optional<Part> parse_part(std::string_view text);
+
+// A query's fields.
+class Fields {
+ public:
+  explicit Fields(std::string_view query);
+  [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise) const;
+  [[nodiscard]] Index integer(std::string_view name) const;
+
+ private:
+  [[nodiscard]] const std::string* find(std::string_view name) const;
+  Pairs pairs_;
+};
+
+[[nodiscard]] RunRequest parse_run(std::string_view body, const std::string& first_model);
+[[nodiscard]] models::SamplingOptions parse_sampling(std::string_view body);
+[[nodiscard]] FigureRequest parse_figure(std::string_view query);
+
+}  // namespace headlight::serve

@@ -1,0 +1,25 @@
+// Runs by their id; the least recently used are forgotten when they take too much memory.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "serve/run.h"
+
+namespace headlight::serve {
+
+class RunCache {
+ public:
+  explicit RunCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  [[nodiscard]] std::shared_ptr<const Run> find(const std::string& id);
+  void keep(const std::shared_ptr<const Run>& run);  // the newest one stays, whatever its size
+
+ private:
+  std::size_t most_bytes_, bytes_ = 0;
+  std::list<std::shared_ptr<const Run>> runs_;  // the last used first
+  std::mutex mutex_;
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,24 @@
+// A view as text: what the page writes behind # in its address, and what --at takes.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "headlight/trace.h"
+
+namespace headlight::serve {
+
+struct ViewPlace {
+  std::string model = {}, text = {}, target = {};  // empty: as the server has it
+  std::optional<Part> part = std::nullopt;
+  int layer = -1, head = -1;  // -1: the page chooses
+  Range queries = {};         // none: the page chooses
+};
+
+// "m=en-fr&t=The%20cat&p=cross&h=2.5&q=3"
+[[nodiscard]] std::string view_address(const ViewPlace& place);
+
+// As one word of a POSIX shell's command line.
+[[nodiscard]] std::string shell_quoted(const std::string& text);
+
+}  // namespace headlight::serve

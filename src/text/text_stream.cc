@@ -1,0 +1,71 @@
+#include "text/text_stream.h"
+
+#include <algorithm>
+
+namespace headlight::text {
+namespace {
+
+// Tokens of the prompt that are decoded together with new ones: enough for the space or the word's first half in
+// front of them.
+constexpr std::size_t kOverlap = 6;
+constexpr std::size_t kLongestCharacter = 16;     // in tokens, with marks that join
+constexpr std::string_view kReplaced = "\uFFFD";  // what an incomplete character is decoded to
+
+}  // namespace
+
+TokenText::TokenText(Tokenizer tokenizer, std::vector<TokenId> before)
+    : tokenizer_(std::move(tokenizer)), tokens_(std::move(before)), given_(tokens_.size()) {
+  begin_ = given_ - std::min(given_, kOverlap);
+  // Not in the middle of a character: its bytes would spoil those of the next one.
+  const std::size_t least = begin_ - std::min(begin_, kLongestCharacter);
+  while (begin_ > least && decode(given_).find(kReplaced) != std::string::npos) --begin_;
+}
+
+std::string TokenText::decode(std::size_t end) const {
+  return tokenizer_.decode(std::span(tokens_).subspan(begin_, end - begin_));
+}
+
+std::string TokenText::add(TokenId token) {
+  tokens_.push_back(token);
+  const std::string now = decode(tokens_.size());
+  if (now.ends_with(kReplaced)) return {};
+  const std::string before = decode(given_);
+  if (now.size() <= before.size()) return {};
+  begin_ = given_;  // where a character ended, and one token or more before the next ones
+  given_ = tokens_.size();
+  return now.substr(before.size());
+}
+
+std::string TokenText::finish() {
+  const std::string now = decode(tokens_.size()), before = decode(given_);
+  given_ = tokens_.size();
+  return now.size() > before.size() ? now.substr(before.size()) : std::string();
+}
+
+StopStrings::StopStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {}
+
+std::string StopStrings::add(std::string_view text) {
+  if (found_) return {};
+  held_ += text;
+  std::size_t first = std::string::npos;
+  for (const std::string& stop : strings_) first = std::min(first, held_.find(stop));
+  found_ = first != std::string::npos;
+  std::string out = held_.substr(0, found_ ? first : possible_start());
+  held_.erase(0, found_ ? held_.size() : out.size());
+  return out;
+}
+
+std::string StopStrings::finish() { return std::move(held_); }
+
+// Where the longest end of the text starts that is the beginning of a string.
+std::size_t StopStrings::possible_start() const noexcept {
+  std::size_t longest = 0;
+  for (const std::string& stop : strings_) longest = std::max(longest, stop.size());
+  const std::string_view all = held_;
+  for (std::size_t at = all.size() - std::min(all.size(), longest); at < all.size(); ++at)
+    for (const std::string& stop : strings_)
+      if (stop.starts_with(all.substr(at))) return at;
+  return all.size();
+}
+
+}  // namespace headlight::text

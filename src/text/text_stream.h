@@ -1,0 +1,49 @@
+// Text while it is being written: tokens in, text out, never half a character and never a part of what
+// is to end it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+
+namespace headlight::text {
+
+// The text of tokens that come one by one. What a token adds depends on those before it: spaces, pieces of
+// words, bytes of characters.
+class TokenText {
+ public:
+  // `before` are the tokens that the new ones follow.
+  TokenText(Tokenizer tokenizer, std::vector<TokenId> before);
+  // What is certain now; nothing while a character is incomplete.
+  [[nodiscard]] std::string add(TokenId token);
+  // What was held back, as it is.
+  [[nodiscard]] std::string finish();
+
+ private:
+  [[nodiscard]] std::string decode(std::size_t end) const;
+  Tokenizer tokenizer_;
+  std::vector<TokenId> tokens_;
+  std::size_t begin_ = 0;  // decoding starts here
+  std::size_t given_ = 0;  // the text of tokens before it has been given out
+};
+
+// Looks for the first of some strings in a text that comes in pieces.
+class StopStrings {
+ public:
+  explicit StopStrings(std::vector<std::string> strings);  // none may be empty
+  // What can be given out: everything before a string that was found, and nothing that may begin one.
+  [[nodiscard]] std::string add(std::string_view text);
+  [[nodiscard]] bool found() const noexcept { return found_; }
+  // What was held back when the text ends here.
+  [[nodiscard]] std::string finish();
+
+ private:
+  [[nodiscard]] std::size_t possible_start() const noexcept;
+  std::vector<std::string> strings_;
+  std::string held_;
+  bool found_ = false;
+};
+
+}  // namespace headlight::text

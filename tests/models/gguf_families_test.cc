@@ -1,0 +1,270 @@
+// Architectures of which there is no GGUF file at hand: golden folders turned into GGUF as its converters do
+// (packed projections, whole norms, interleaved rows), loaded, and compared with the golden numbers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "headlight/positions.h"
+#include "models/golden.h"
+#include "support/gguf_writer.h"
+#include "support/temp_folder.h"
+
+namespace headlight::models {
+namespace {
+
+using headlight::testing::GgufWriter;
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+struct Row {
+  const char* folder;
+  const char* architecture;
+  Names names;  // hub's name, GGUF's name; {n} is a layer's number
+};
+
+const Names kGemmaNames = {{"model.embed_tokens.weight", "token_embd.weight"},
+                           {"model.norm.weight", "output_norm.weight"},
+                           {"model.layers.{n}.input_layernorm.weight", "blk.{n}.attn_norm.weight"},
+                           {"model.layers.{n}.self_attn.q_proj.weight", "blk.{n}.attn_q.weight"},
+                           {"model.layers.{n}.self_attn.k_proj.weight", "blk.{n}.attn_k.weight"},
+                           {"model.layers.{n}.self_attn.v_proj.weight", "blk.{n}.attn_v.weight"},
+                           {"model.layers.{n}.self_attn.q_norm.weight", "blk.{n}.attn_q_norm.weight"},
+                           {"model.layers.{n}.self_attn.k_norm.weight", "blk.{n}.attn_k_norm.weight"},
+                           {"model.layers.{n}.self_attn.o_proj.weight", "blk.{n}.attn_output.weight"},
+                           {"model.layers.{n}.mlp.gate_proj.weight", "blk.{n}.ffn_gate.weight"},
+                           {"model.layers.{n}.mlp.up_proj.weight", "blk.{n}.ffn_up.weight"},
+                           {"model.layers.{n}.mlp.down_proj.weight", "blk.{n}.ffn_down.weight"}};
+
+Names with(Names names, const Names& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+// Each also with ".bias" in place of ".weight".
+Names with_biases(const Names& names) {
+  Names all = names;
+  for (const auto& [hub, own] : names)
+    all.emplace_back(hub.substr(0, hub.size() - 6) + "bias", own.substr(0, own.size() - 6) + "bias");
+  return all;
+}
+const Names kOneNormMore = {{"model.layers.{n}.post_attention_layernorm.weight", "blk.{n}.ffn_norm.weight"}};
+const Names kPostNorms = {
+    {"model.layers.{n}.post_attention_layernorm.weight", "blk.{n}.post_attention_norm.weight"},
+    {"model.layers.{n}.pre_feedforward_layernorm.weight", "blk.{n}.ffn_norm.weight"},
+    {"model.layers.{n}.post_feedforward_layernorm.weight", "blk.{n}.post_ffw_norm.weight"}};
+
+const Names kBloomNames =
+    with_biases({{"transformer.word_embeddings.weight", "token_embd.weight"},
+                 {"transformer.word_embeddings_layernorm.weight", "token_embd_norm.weight"},
+                 {"transformer.h.{n}.input_layernorm.weight", "blk.{n}.attn_norm.weight"},
+                 {"transformer.h.{n}.self_attention.query_key_value.weight", "blk.{n}.attn_qkv.weight"},
+                 {"transformer.h.{n}.self_attention.dense.weight", "blk.{n}.attn_output.weight"},
+                 {"transformer.h.{n}.post_attention_layernorm.weight", "blk.{n}.ffn_norm.weight"},
+                 {"transformer.h.{n}.mlp.dense_h_to_4h.weight", "blk.{n}.ffn_up.weight"},
+                 {"transformer.h.{n}.mlp.dense_4h_to_h.weight", "blk.{n}.ffn_down.weight"},
+                 {"transformer.ln_f.weight", "output_norm.weight"}});
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> list = {
+      {"llama3_rope", "llama", with(kGemmaNames, kOneNormMore)},
+      {"gemma", "gemma", with(kGemmaNames, kOneNormMore)},
+      {"gemma2", "gemma2", with(kGemmaNames, kPostNorms)},
+      {"gemma3", "gemma3", with(kGemmaNames, kPostNorms)},
+      {"phi3",
+       "phi3",
+       {{"model.embed_tokens.weight", "token_embd.weight"},
+        {"model.norm.weight", "output_norm.weight"},
+        {"lm_head.weight", "output.weight"},
+        {"model.layers.{n}.input_layernorm.weight", "blk.{n}.attn_norm.weight"},
+        {"model.layers.{n}.self_attn.qkv_proj.weight", "blk.{n}.attn_qkv.weight"},
+        {"model.layers.{n}.self_attn.o_proj.weight", "blk.{n}.attn_output.weight"},
+        {"model.layers.{n}.post_attention_layernorm.weight", "blk.{n}.ffn_norm.weight"},
+        {"model.layers.{n}.mlp.gate_up_proj.weight", "blk.{n}.ffn_up.weight"},
+        {"model.layers.{n}.mlp.down_proj.weight", "blk.{n}.ffn_down.weight"}}},
+      {"phi", "phi2",
+       with_biases({{"model.embed_tokens.weight", "token_embd.weight"},
+                    {"model.final_layernorm.weight", "output_norm.weight"},
+                    {"lm_head.weight", "output.weight"},
+                    {"model.layers.{n}.input_layernorm.weight", "blk.{n}.attn_norm.weight"},
+                    {"model.layers.{n}.self_attn.q_proj.weight", "blk.{n}.attn_q.weight"},
+                    {"model.layers.{n}.self_attn.k_proj.weight", "blk.{n}.attn_k.weight"},
+                    {"model.layers.{n}.self_attn.v_proj.weight", "blk.{n}.attn_v.weight"},
+                    {"model.layers.{n}.self_attn.dense.weight", "blk.{n}.attn_output.weight"},
+                    {"model.layers.{n}.mlp.fc1.weight", "blk.{n}.ffn_up.weight"},
+                    {"model.layers.{n}.mlp.fc2.weight", "blk.{n}.ffn_down.weight"}})},
+      {"bloom", "bloom", kBloomNames},
+      {"falcon", "falcon", kBloomNames},
+      {"gpt_neox", "gptneox",
+       with_biases({{"gpt_neox.embed_in.weight", "token_embd.weight"},
+                    {"gpt_neox.final_layer_norm.weight", "output_norm.weight"},
+                    {"embed_out.weight", "output.weight"},
+                    {"gpt_neox.layers.{n}.input_layernorm.weight", "blk.{n}.attn_norm.weight"},
+                    {"gpt_neox.layers.{n}.attention.query_key_value.weight", "blk.{n}.attn_qkv.weight"},
+                    {"gpt_neox.layers.{n}.attention.dense.weight", "blk.{n}.attn_output.weight"},
+                    {"gpt_neox.layers.{n}.post_attention_layernorm.weight", "blk.{n}.ffn_norm.weight"},
+                    {"gpt_neox.layers.{n}.mlp.dense_h_to_4h.weight", "blk.{n}.ffn_up.weight"},
+                    {"gpt_neox.layers.{n}.mlp.dense_4h_to_h.weight", "blk.{n}.ffn_down.weight"}})},
+      {"bert", "bert",
+       with_biases(
+           {{"bert.embeddings.word_embeddings.weight", "token_embd.weight"},
+            {"bert.embeddings.position_embeddings.weight", "position_embd.weight"},
+            {"bert.embeddings.token_type_embeddings.weight", "token_types.weight"},
+            {"bert.embeddings.LayerNorm.weight", "token_embd_norm.weight"},
+            {"bert.encoder.layer.{n}.attention.self.query.weight", "blk.{n}.attn_q.weight"},
+            {"bert.encoder.layer.{n}.attention.self.key.weight", "blk.{n}.attn_k.weight"},
+            {"bert.encoder.layer.{n}.attention.self.value.weight", "blk.{n}.attn_v.weight"},
+            {"bert.encoder.layer.{n}.attention.output.dense.weight", "blk.{n}.attn_output.weight"},
+            {"bert.encoder.layer.{n}.attention.output.LayerNorm.weight", "blk.{n}.attn_output_norm.weight"},
+            {"bert.encoder.layer.{n}.intermediate.dense.weight", "blk.{n}.ffn_up.weight"},
+            {"bert.encoder.layer.{n}.output.dense.weight", "blk.{n}.ffn_down.weight"},
+            {"bert.encoder.layer.{n}.output.LayerNorm.weight", "blk.{n}.layer_output_norm.weight"}})}};
+  return list;
+}
+
+std::string filled(std::string name, Index layer) {
+  if (const std::size_t at = name.find("{n}"); at != std::string::npos)
+    name.replace(at, 3, std::to_string(layer));
+  return name;
+}
+
+// Row r of the result is row order(r).
+template <class Order>
+Tensor reordered(const Tensor& from, const Order& order) {
+  Tensor to(from.shape());
+  const Index rows = from.dim(0), columns = from.shape().elements() / rows;
+  for (Index r = 0; r < rows; ++r)
+    for (Index i = 0; i < columns; ++i)
+      to.as<float>()[r * columns + i] = from.as<float>()[order(r) * columns + i];
+  return to;
+}
+
+// What a converter does to a tensor.
+Tensor converted(Tensor tensor, const std::string& name, const TransformerConfig& c,
+                 const std::string& architecture) {
+  const Index dim = c.head_dim;
+  if (c.projections == nn::Projections::by_head && name.find("attn_qkv") != std::string::npos) {
+    return reordered(tensor, [&](Index r) {  // [q | k | v] from [head, 3, dim]
+      const Index part = r / (c.heads * dim), head = r / dim % c.heads;
+      return (head * 3 + part) * dim + r % dim;
+    });
+  }
+  if (architecture == "llama" &&
+      (name.find("attn_q.") != std::string::npos || name.find("attn_k.") != std::string::npos))
+    return reordered(tensor, [&](Index r) { return r / dim * dim + r % 2 * (dim / 2) + r % dim / 2; });
+  if (c.norm.weight_plus_one && name.find("norm") != std::string::npos)
+    for (Index i = 0; i < tensor.shape().elements(); ++i) tensor.as<float>()[i] += 1;
+  return tensor;
+}
+
+void write_metadata(GgufWriter& w, const TransformerConfig& c, const std::string& a) {
+  const auto count = [&](const std::string& key, Index value) {
+    w.number(a + "." + key, static_cast<std::uint32_t>(value));
+  };
+  w.text("general.architecture", a);
+  count("context_length", c.max_positions > 0 ? c.max_positions : 64);
+  count("embedding_length", c.width);
+  count("block_count", c.layers);
+  count("feed_forward_length", c.inner);
+  count("attention.head_count", c.heads);
+  count("attention.head_count_kv", c.kv_heads);
+  count("attention.key_length", c.head_dim);
+  count("attention.value_length", c.head_dim);
+  const bool rms = c.norm.kind == nn::NormKind::rms;
+  w.number(a + (rms ? ".attention.layer_norm_rms_epsilon" : ".attention.layer_norm_epsilon"),
+           static_cast<float>(c.norm.eps));
+  if (c.positions == PositionKind::rope) {
+    w.number(a + ".rope.freq_base", static_cast<float>(c.rope.theta));
+    count("rope.dimension_count", c.rope.dims > 0 ? c.rope.dims : c.head_dim);
+  }
+  if (c.attention_softcap > 0)
+    w.number(a + ".attn_logit_softcapping", static_cast<float>(c.attention_softcap));
+  if (c.final_softcap > 0) w.number(a + ".final_logit_softcapping", static_cast<float>(c.final_softcap));
+  if (c.attention_scale) w.number(a + ".attention.scale", static_cast<float>(*c.attention_scale));
+  if (c.windows.empty()) return;
+  std::vector<bool> slides;
+  for (const Index window : c.windows) slides.push_back(window > 0);
+  count("attention.sliding_window", *std::max_element(c.windows.begin(), c.windows.end()));
+  w.list<bool>(a + ".attention.sliding_window_pattern", slides);
+}
+
+void write_rope_factors(GgufWriter& w, const TransformerConfig& c) {
+  if (c.rope.scaling.kind != nn::RopeScaling::Kind::llama3) return;
+  nn::RopeConfig plain = c.rope;
+  plain.scaling = {};
+  const auto fast = nn::rope_frequencies(plain, c.head_dim, 1),
+             slow = nn::rope_frequencies(c.rope, c.head_dim, 1);
+  Tensor factors({c.head_dim / 2});
+  for (std::size_t i = 0; i < fast.size(); ++i)
+    factors.as<float>()[i] = static_cast<float>(fast[i] / slow[i]);
+  w.tensor("rope_freqs.weight", factors);
+}
+
+GgufWriter gguf_of(const std::filesystem::path& path, const Row& row) {
+  const io::Folder folder(path.string());
+  const SafetensorsWeights weights(folder);
+  const TransformerConfig c = describe_folder(folder, weights).config;
+  GgufWriter w;
+  write_metadata(w, c, row.architecture);
+  write_rope_factors(w, c);
+  for (const auto& [hub, own] : row.names)
+    for (Index n = 0; n < (hub.find("{n}") == std::string::npos ? 1 : c.layers); ++n) {
+      const auto stored = weights.find(filled(hub, n));
+      if (!stored) continue;
+      Tensor tensor{Shape(stored->shape)};
+      weights.load(stored->name, tensor);
+      w.tensor(filled(own, n), converted(std::move(tensor), own, c, row.architecture));
+    }
+  return w;
+}
+
+class Collector : public Observer {
+ public:
+  void on_attention(const AttentionEvent& event) override {
+    for (Index b = 0; b < 2; ++b)
+      for (Index h = 0; h < event.q.dim(1); ++h) weights.push_back(event.weights(b, h));
+  }
+  std::vector<Tensor> weights;
+};
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.shape(), b.shape());
+  double worst = 0;
+  for (Index i = 0; i < a.shape().elements(); ++i)
+    worst = std::max(worst,
+                     std::abs(static_cast<double>(a.as<float>()[i]) - static_cast<double>(b.as<float>()[i])));
+  return worst;
+}
+
+class GgufFamily : public ::testing::TestWithParam<std::size_t> {};
+
+// The folder's own model is compared with the golden numbers elsewhere; here the file's with the folder's.
+TEST_P(GgufFamily, ComputesWhatTheFolderDoes) {
+  const auto shared = headlight::testing::shared_data();
+  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+  const Row& row = rows()[GetParam()];
+  const std::filesystem::path path = *shared / "golden" / row.folder;
+  const headlight::testing::TempFolder temp;
+  std::ofstream(temp.path("m.gguf"), std::ios::binary) << gguf_of(path, row).text();
+  const LoadedTransformer file = load_transformer(temp.path("m.gguf")),
+                          folder = load_transformer(path.string());
+  EXPECT_EQ(file.notices.empty(), !file.model->config().headless);
+  Context ctx({.threads = 2});
+  const Batch batch = golden_batch(Golden(path), folder.model->config());
+  Collector own, theirs;
+  const auto run = [&](const Transformer& model, Collector& collector) {
+    const RunOptions options{.observer = &collector, .types = batch.type_ids};
+    return folder.model->config().kind == ModelKind::encoder ? model.encode(ctx, batch.input, options)
+                                                             : model.logits(ctx, batch.input, options);
+  };
+  const Tensor found = run(*file.model, own), wanted = run(*folder.model, theirs);
+  EXPECT_LT(largest_difference(found, wanted), 2e-5);
+  ASSERT_EQ(own.weights.size(), theirs.weights.size());
+  ASSERT_FALSE(own.weights.empty());
+  for (std::size_t i = 0; i < own.weights.size(); ++i)
+    EXPECT_LT(largest_difference(own.weights[i], theirs.weights[i]), 5e-6) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GgufFamily, ::testing::Range(std::size_t{0}, std::size_t{10}),
+                         [](const auto& row) { return std::string(rows()[row.param].folder); });
+
+}  // namespace
+}  // namespace headlight::models

@@ -1,0 +1,259 @@
+// What the page is told: numbers equal to those of the recorder, refusals with fixed words.
+#include "serve/api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "inspect/recorder.h"
+#include "io/json.h"
+#include "serve/payload.h"
+#include "support/small_models.h"
+
+namespace headlight::serve {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ServeApi : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new testing::TempFolder;
+    for (const auto& [name, kind] : {std::pair{"en", testing::SmallKind::decoder},
+                                     {"bert", testing::SmallKind::encoder},
+                                     {"en-fr", testing::SmallKind::translator}}) {
+      std::filesystem::create_directory(folder_->root() / name);
+      testing::write_small_model(folder_->path(name), kind);
+    }
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static ApiOptions options() {
+    ApiOptions o;
+    for (const char* name : {"en", "bert", "en-fr"}) o.models.push_back({name, folder_->path(name)});
+    o.token = "t";
+    o.cookie = "c";
+    o.threads = 2;
+    return o;
+  }
+  Answer get(const std::string& path, const std::string& query = "") {
+    return api_.answer({.method = "GET", .path = "/api/v1/" + path, .query = query, .body = ""});
+  }
+  Answer post(const std::string& path, const std::string& body) {
+    return api_.answer({.method = "POST", .path = "/api/v1/" + path, .query = "", .body = body});
+  }
+  io::Json run(const std::string& body) {
+    const Answer answer = post("run", body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return io::Json::parse(answer.body, "run");
+  }
+  static std::vector<float> floats(const std::string& bytes, std::size_t from = 0) {
+    std::vector<float> out((bytes.size() - from) / 4);
+    std::memcpy(out.data(), bytes.data() + from, 4 * out.size());
+    return out;
+  }
+
+  static testing::TempFolder* folder_;
+  Api api_{options()};
+};
+testing::TempFolder* ServeApi::folder_ = nullptr;
+
+TEST_F(ServeApi, WeightsAreTheModelsOwn) {
+  const io::Json info = run(R"({"model": "en-fr", "text": "the animal was too tired"})");
+  const std::string id = info.text("id");
+  Context ctx;
+  inspect::Subject subject = inspect::open_subject(folder_->path("en-fr"), {});
+  inspect::Question question;
+  question.source = inspect::read_text(*subject.tokenizer, "the animal was too tired");
+  question.written = inspect::translate(ctx, subject, question.source);
+  for (const Part part : {Part::encoder, Part::decoder, Part::cross}) {
+    inspect::MapRecorder recorder({.part = part});
+    (void)inspect::watch(ctx, subject, question, recorder);
+    const std::string base = "run/" + id + "/" + std::string(name_of(part));
+    const std::vector<float> all = floats(get(base + "/weights.f32").body);
+    std::size_t at = 0;
+    for (const inspect::AttentionMap& map : recorder.maps()) {
+      const Answer head =
+          get(base + "/" + std::to_string(map.layer) + "/" + std::to_string(map.head) + ".bin");
+      ASSERT_EQ(head.status, 200) << head.body;
+      std::uint32_t length = 0;
+      std::memcpy(&length, head.body.data(), 4);
+      const io::Json json = io::Json::parse(std::string_view(head.body).substr(4, length), "head");
+      EXPECT_EQ(json.integer("rows"), map.rows);
+      const std::vector<float> own = floats(head.body, 4 + length);
+      for (Index i = 0; i < map.rows; ++i) {
+        for (Index j = 0; j < map.columns; ++j, ++at) {
+          const float expected = map.sees(i, j) ? map.at(i, j) : NAN;
+          ASSERT_EQ(std::memcmp(&all[at], &expected, 4), 0) << name_of(part) << i << " " << j;
+          ASSERT_EQ(std::memcmp(&own[static_cast<std::size_t>(i * map.columns + j)], &expected, 4), 0);
+        }
+      }
+    }
+    EXPECT_EQ(at, all.size());
+  }
+}
+
+TEST_F(ServeApi, RowsAndAtlasAgreeWithTheWeights) {
+  const io::Json info = run(R"({"model": "en", "text": "the cat sat on the mat"})");
+  const std::string base = "run/" + info.text("id") + "/decoder/";
+  const std::size_t n = info.object("source").list("tokens").items().size();
+  const std::vector<float> all = floats(get(base + "weights.f32").body),
+                           row = floats(get(base + "row/3.f32").body);
+  const std::string atlas = get(base + "atlas.u8").body;
+  ASSERT_EQ(all.size(), 4 * n * n);
+  ASSERT_EQ(row.size(), 4 * n);
+  ASSERT_EQ(atlas.size(), 8 + 4 * n * n);
+  for (std::size_t h = 0; h < 4; ++h)
+    for (std::size_t j = 0; j < n; ++j) {
+      const float w = all[(h * n + 3) * n + j];
+      EXPECT_EQ(std::memcmp(&row[h * n + j], &w, 4), 0);
+      const auto byte = static_cast<unsigned char>(atlas[8 + (h * n + 3) * n + j]);
+      if (std::isnan(w)) EXPECT_EQ(byte, 0);
+      else EXPECT_NEAR(std::pow((byte - 1) / 254.0, 2), w, 0.005);
+    }
+}
+
+TEST_F(ServeApi, VectorsGiveTheWeightsAgain) {
+  const io::Json info = run(R"({"model": "en", "text": "the cat sat on the mat"})");
+  const std::string bytes = get("run/" + info.text("id") + "/decoder/1/1.bin").body;
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data(), 4);
+  const io::Json json = io::Json::parse(std::string_view(bytes).substr(4, length), "head");
+  const auto n = static_cast<std::size_t>(json.integer("rows")),
+             d = static_cast<std::size_t>(json.integer("dim"));
+  const std::vector<float> x = floats(bytes, 4 + length);
+  const float *w = x.data(), *q = w + n * n, *k = q + n * d, *v = k + n * d, *z = v + n * d;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::vector<double> e(i + 1);
+    double sum = 0, value = 0;
+    for (std::size_t j = 0; j <= i; ++j) {
+      double dot = 0;
+      for (std::size_t c = 0; c < d; ++c) dot += double{q[i * d + c]} * k[j * d + c];
+      sum += e[j] = std::exp(dot * json.real("scale"));
+    }
+    for (std::size_t j = 0; j <= i; ++j) {
+      EXPECT_NEAR(w[i * n + j], e[j] / sum, 1e-5);
+      value += e[j] / sum * v[j * d];
+    }
+    EXPECT_NEAR(z[i * d], value, 1e-4);
+  }
+}
+
+TEST_F(ServeApi, WritingGoesOnWithTheLikeliestAndRowsAreThoseOfAFullRun) {
+  const io::Json first = run(R"({"model": "en", "text": "the cat"})");
+  const io::Json top = io::Json::parse(get("run/" + first.text("id") + "/next", "position=3").body, "next");
+  const std::int64_t likeliest = top.list("tops").items()[0].integer("id");
+  const io::Json second = io::Json::parse(post("run/" + first.text("id") + "/next", "{}").body, "run");
+  ASSERT_EQ(second.list("more").items().size(), 1U);
+  EXPECT_EQ(second.list("more").items()[0].integer(), likeliest);
+  EXPECT_EQ(second.object("source").list("tokens").items().size(),
+            first.object("source").list("tokens").items().size() + 1);
+  const io::Json same =
+      run(R"({"model": "en", "text": "the cat", "more": [)" + std::to_string(likeliest) + "]}");
+  EXPECT_EQ(same.text("id"), second.text("id"));
+  // Earlier rows do not change when a token is written.
+  const std::vector<float> before = floats(get("run/" + first.text("id") + "/decoder/weights.f32").body),
+                           after = floats(get("run/" + second.text("id") + "/decoder/weights.f32").body);
+  for (std::size_t h = 0; h < 4; ++h)
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j <= i; ++j)
+        EXPECT_NEAR(before[(h * 4 + i) * 4 + j], after[(h * 5 + i) * 5 + j], 1e-5);
+}
+
+TEST_F(ServeApi, RunsAreKeptByTheirContent) {
+  const std::string a = run(R"({"model": "en", "text": "the cat"})").text("id");
+  EXPECT_EQ(a, run(R"({"text": "the cat"})").text("id"));  // the first model is the usual one
+  EXPECT_NE(a, run(R"({"model": "en", "text": "the mat"})").text("id"));
+  EXPECT_NE(a, run(R"({"model": "bert", "text": "the cat"})").text("id"));
+}
+
+TEST_F(ServeApi, BadBodiesAreRefusedInFixedWords) {
+  std::string deep(100'000, '[');
+  for (const std::string& body :
+       {std::string(), std::string("{"), std::string("[]"), deep,
+        std::string(R"({"text": "a", "text": "b"})"), std::string(R"({"text": NaN})"),
+        std::string(R"({"text": "a", "seed": 1e999})"), std::string(R"({"text": "\ud800"})"),
+        std::string("{\"text\": \"\xff\"}"), std::string(R"({"text": 5})"), std::string(R"({"text": ""})"),
+        std::string(R"({"text": "a", "top_k": -5})"), std::string(R"({"text": "a", "top_k": 1.5})"),
+        std::string(R"({"text": "a", "temperature": -1})"),
+        std::string(R"({"text": "a", "evil<script>": 1})"), std::string(R"({"text": "a", "more": ["0"]})"),
+        std::string(R"({"text": "a", "more": [-1]})")}) {
+    const Answer answer = post("run", body);
+    EXPECT_EQ(answer.status, 400) << body.substr(0, 60);
+    EXPECT_THAT(answer.body, Not(HasSubstr("script")));
+    EXPECT_NO_THROW((void)io::Json::parse(answer.body, "answer"));
+  }
+}
+
+TEST_F(ServeApi, ModelsAreNamesFromTheList) {
+  for (const std::string& name :
+       {folder_->path("en"), std::string("../en"), std::string("/etc/passwd"), std::string("gpt9")})
+    EXPECT_EQ(post("run", R"({"text": "a", "model": ")" + name + "\"}").status, 400) << name;
+}
+
+TEST_F(ServeApi, PlacesOutsideAreRefused) {
+  const std::string base = "run/" + run(R"({"model": "en", "text": "the cat"})").text("id");
+  for (const char* path : {"/decoder/2/0.bin", "/decoder/0/2.bin", "/decoder/-1/0.bin",
+                           "/decoder/1000000000/0.bin", "/decoder/1.5/0.bin", "/decoder/%30/0.bin",
+                           "/decoder/0/0.bin.bin", "/decoder/row/99.f32", "/decoder/row/-1.f32"})
+    EXPECT_EQ(get(base + path).status, 400) << path;
+  for (const char* path : {"/encoder/0/0.bin", "/cross/weights.f32", "/nothing", "/decoder/weights.f33",
+                           "/decoder/", "//decoder/weights.f32"})
+    EXPECT_EQ(get(base + path).status, 404) << path;
+  EXPECT_EQ(get(base + "/next", "position=99").status, 400);
+  EXPECT_EQ(get(base + "/next", "position=-1").status, 400);
+  EXPECT_EQ(get("run/0123456789abcdef/decoder/weights.f32").status, 404);
+}
+
+TEST_F(ServeApi, TextsOfEveryKind) {
+  for (const std::string& text :
+       {std::string("a"), std::string("<script>alert(1)</script>"), std::string("\\u0000\\u0000"),
+        std::string("שלום עולם"), std::string("e\\u0301\\u0301\\u0301\\u0301"), std::string("猫 🐈")}) {
+    EXPECT_EQ(post("run", R"({"model": "en", "text": ")" + text + "\"}").status, 200) << text;
+  }
+  std::string words;
+  for (int i = 0; i < 41; ++i) words += "cat ";
+  EXPECT_EQ(post("run", R"({"model": "en", "text": ")" + words + "\"}").status, 413);  // it reads 40
+  EXPECT_EQ(post("run", R"({"model": "en", "text": ")" + std::string(1'000'000, 'a') + "\"}").status, 413);
+}
+
+TEST_F(ServeApi, NothingPrivateIsTold) {
+  for (const std::string& body :
+       {get("models").body, post("run", R"({"model": "en", "text": "the cat"})").body, get("nothing").body}) {
+    EXPECT_THAT(body, Not(HasSubstr(folder_->root().string())));
+    EXPECT_THAT(body, Not(HasSubstr("httplib")));
+  }
+}
+
+TEST_F(ServeApi, AModelThatCannotBeOpenedIsToldWithoutItsPath) {
+  ApiOptions o = options();
+  o.models = {{"gone", folder_->path("gone")}};
+  std::string heard;
+  o.complain = [&](const std::string& what) { heard = what; };
+  Api api(o);
+  const Answer answer =
+      api.answer({.method = "POST", .path = "/api/v1/run", .query = "", .body = R"({"text": "a"})"});
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_THAT(answer.body, Not(HasSubstr(folder_->root().string())));
+  EXPECT_THAT(heard, HasSubstr("gone"));
+}
+
+TEST_F(ServeApi, WorkStopsWhenTheClientLeaves) {
+  int asked = 0;
+  const Answer answer = api_.answer({.method = "POST",
+                                     .path = "/api/v1/run",
+                                     .query = "",
+                                     .body = R"({"model": "en", "text": "the cat sat"})",
+                                     .left = [&] { return ++asked > 1; }});
+  EXPECT_EQ(answer.status, 499);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(post("run", R"({"model": "en", "text": "the cat sat"})").status,
+            200);  // and the next one is served
+}
+
+}  // namespace
+}  // namespace headlight::serve

@@ -1,0 +1,77 @@
+// One computation at a time, a short queue, and nobody waits for those who have gone.
+#include "serve/desk.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "serve/answer.h"
+#include "serve/run_cache.h"
+
+namespace headlight::serve {
+namespace {
+
+using namespace std::chrono_literals;
+const std::function<bool()> kStays = [] { return false; };
+
+TEST(Desk, OneAtATimeAndAShortQueue) {
+  Desk desk(1);
+  std::atomic<int> inside = 0, most = 0, served = 0, busy = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 60; ++i) {
+    threads.emplace_back([&] {
+      try {
+        desk.at_turn(kStays, [&](Context&) {
+          most = std::max(most.load(), ++inside);
+          std::this_thread::sleep_for(5ms);
+          --inside;
+          return 0;
+        });
+        ++served;
+      } catch (const Busy&) { ++busy; }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(served + busy, 60);
+  EXPECT_GE(served, 33);
+}
+
+TEST(Desk, ThoseWhoLeaveLeaveTheQueue) {
+  Desk desk(1);
+  std::atomic<bool> release = false;
+  std::thread worker([&] {
+    desk.at_turn(kStays, [&](Context&) {
+      while (!release) std::this_thread::sleep_for(1ms);
+      return 0;
+    });
+  });
+  std::this_thread::sleep_for(20ms);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(desk.at_turn([] { return true; }, [](Context&) { return 0; }), ClientLeft);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
+  release = true;
+  worker.join();
+  EXPECT_EQ(desk.at_turn(kStays, [](Context&) { return 7; }), 7);
+}
+
+TEST(RunCache, ForgetsTheLeastRecentlyUsed) {
+  const auto run = [](const std::string& id) {
+    auto made = std::make_shared<Run>();
+    made->id = id;
+    return made;
+  };
+  RunCache cache(2 * run("x")->bytes());
+  cache.keep(run("a"));
+  cache.keep(run("b"));
+  EXPECT_NE(cache.find("a"), nullptr);
+  cache.keep(run("c"));
+  EXPECT_EQ(cache.find("b"), nullptr);
+  EXPECT_NE(cache.find("a"), nullptr);
+  EXPECT_NE(cache.find("c"), nullptr);
+}
+
+}  // namespace
+}  // namespace headlight::serve

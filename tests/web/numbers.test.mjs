@@ -1,0 +1,262 @@
+// Every number on the screen is the model's number.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  cellPoint,
+  colors,
+  field,
+  folder,
+  hover,
+  npy,
+  open,
+  pixels,
+  place,
+  program,
+  reference,
+  serve,
+  sharedModel,
+  value,
+} from './pages.mjs';
+
+const text = 'the cat sat on the mat because it was too tired';
+const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
+
+async function checkValues(page, ref, part, layer, head, count) {
+  for (let n = 0; n < count; ++n) {
+    const i = (n * 7 + 3) % ref.rows,
+      j = (n * 5 + 1) % ref.columns,
+      expected = ref.at(head, i, j);
+    await hover(page, i, j);
+    if (Number.isNaN(expected)) assert.match(await page.textContent('[data-test=readout]'), /not visible/);
+    else {
+      assert.ok(
+        Math.abs((await value(page)) - expected) < 1e-5,
+        `${part} ${layer}.${head} ${i} ${j}: ${await value(page)} and ${expected}`,
+      );
+      assert.ok(Math.abs(Number(await page.textContent('[data-test=margin]')) - 1) < 1e-4);
+    }
+  }
+}
+
+export default {
+  async 'A4 tooltips are the weights of a float64 softmax'() {
+    const page = await open({ at: at('en', '&h=1.1') });
+    await checkValues(page, reference([text, '--model', 'en'], 'decoder', 1, { causal: true }), 'decoder', 1, 1, 25);
+    const other = await open({ at: at('bert', '&h=0.1') });
+    await checkValues(
+      other,
+      reference([text, '--model', 'bert'], 'encoder', 0, { causal: false }),
+      'encoder',
+      0,
+      1,
+      25,
+    );
+  },
+
+  async 'A5 pixels are entries of the table'() {
+    const page = await open({ at: at('bert', '&h=1.0&q='), colorScheme: 'light' });
+    const ref = npy(join(weightsOf('bert'), 'encoder_1.npy'));
+    const [, rows, columns] = ref.shape,
+      cells = [];
+    for (let i = 0; i < rows; ++i) for (let j = 0; j < columns; ++j) cells.push([i, j]);
+    for (const theme of ['light', 'dark']) {
+      const table = colors(theme === 'light' ? 'weightLight' : 'weightDark');
+      await page.emulateMedia({ colorScheme: theme });
+      for (const [scale, label] of [
+        ['sqrt', '√'],
+        ['log', 'log'],
+        ['linear', 'linear'],
+      ]) {
+        await page.click(`.tools .segments button:has-text("${label}")`);
+        await page.mouse.move(2, 2);
+        const found = await pixels(page, cells);
+        cells.forEach(([i, j], n) =>
+          assert.deepEqual(
+            found[n].slice(0, 3),
+            table[place(ref.data[i * columns + j], scale)],
+            `${theme} ${scale} ${i} ${j}`,
+          ),
+        );
+      }
+    }
+  },
+
+  async 'A6 masked cells are hatched, and are no weights'() {
+    const page = await open({ at: at('en', '&h=0.0&q=') });
+    const zero = colors('weightLight')[0],
+      seen = new Set();
+    for (const [r, g, b, a] of await pixels(page, [
+      [0, 3],
+      [1, 4],
+      [2, 7],
+      [0, 8],
+      [3, 9],
+      [4, 10],
+    ])) {
+      assert.notDeepEqual([r, g, b, a], [...zero, 255]);
+      seen.add(a);
+    }
+    await hover(page, 0, 5);
+    assert.match(await page.textContent('[data-test=readout]'), /not visible/);
+    assert.match(await page.textContent('[data-test=live]'), /not visible/);
+  },
+
+  async 'A7 steps: every intermediate is the reference’s'() {
+    const page = await open({ at: at('en', '&h=1.0&q=6&k=2') });
+    await page.waitForSelector('[data-test=steps]');
+    const out = folder();
+    program('show', text, '--model', 'en', '--npy', out, '--what', 'q,k,v,scores,weights,z');
+    const q = npy(join(out, 'decoder_1_q.npy')),
+      k = npy(join(out, 'decoder_1_k.npy')),
+      scores = npy(join(out, 'decoder_1_scores.npy'));
+    const dim = q.shape[2],
+      n = q.shape[1];
+    let dot = 0;
+    for (let d = 0; d < dim; ++d) dot += q.data[6 * dim + d] * k.data[2 * dim + d];
+    const number = (s) => Number(s.replace('−', '-'));
+    const close = (a, b) => assert.ok(Math.abs(a - b) <= 6e-4 * Math.max(1e-3, Math.abs(b)), `${a} and ${b}`);
+    close(number(await page.textContent('[data-test=dot]')), dot);
+    const scale = (await page.textContent('[data-test=scale]')).split(/[×=]/).map((s) => number(s.trim()));
+    close(scale[1], 1 / Math.sqrt(dim));
+    close(scale[2], scores.data[6 * n + 2]);
+    assert.match(await page.textContent('[data-test=mask]'), /sees 7 of/);
+    assert.equal(await page.textContent('[data-test=row-sum]'), '1.0000');
+    assert.equal(await page.locator('.tick').count(), 2);
+    assert.equal(await page.locator('.cross-mark').count(), 0);
+    assert.equal(await page.locator('[data-test=rope]').count(), 0);
+    const full = await page.locator('[data-test=dot]').getAttribute('title');
+    assert.ok(Math.abs(Number(full) - dot) < 1e-5);
+  },
+
+  async 'A7 steps: turned positions are a step of their own'() {
+    const model = sharedModel('stories15M');
+    if (!model) return 'skipped: no shared data';
+    const server = await serve(['--model', model, '--threads', '2']);
+    const page = await open({ server, at: 'h=2.0&q=4&k=3' });
+    await page.waitForSelector('[data-test=rope]');
+    assert.equal(await page.locator('.cross-mark').count(), 0);
+    await server.stop();
+  },
+
+  async 'A22 lines are the links that hold most of the weight'() {
+    const page = await open({ at: at('bert', '&h=1.1&q=&f=lines') });
+    const ref = npy(join(weightsOf('bert'), 'encoder_1.npy')),
+      [, rows, columns] = ref.shape;
+    let expected = 0;
+    for (let i = 0; i < rows; ++i) {
+      const row = Array.from(ref.data.subarray((rows + i) * columns, (rows + i + 1) * columns)).sort((a, b) => b - a),
+        all = row.reduce((a, b) => a + b, 0);
+      for (let j = 0, sum = 0; j < columns && sum < 0.9 * all; ++j) {
+        sum += row[j];
+        ++expected;
+      }
+    }
+    const found = Number(await page.getAttribute('[data-test=lines]', 'data-links'));
+    assert.equal(found, expected);
+    assert.ok(found <= 2000);
+    await page.click('.lines .from button >> nth=3');
+    assert.equal(await field(page, 'q'), '3');
+  },
+
+  async 'A29 writing appends rows that a full run has too'() {
+    const page = await open({ at: 'm=en&t=the%20cat&h=0.1' });
+    const rows = () => page.getAttribute('[data-test=grid]', 'aria-rowcount').then(Number);
+    const before = await rows();
+    for (let i = 1; i <= 3; ++i) {
+      await page.click('text=Write one token');
+      await page.waitForSelector(`[data-test=grid][aria-rowcount="${before + i}"]`);
+    }
+    const more = (await field(page, 'g')).split(',').map(Number);
+    assert.equal(more.length, 3);
+    const ids = JSON.parse(program('show', 'the cat', '--model', 'en', '--head', '0.0', '--json', '-'))
+      .tokens.map((t) => t.id)
+      .concat(more);
+    const full = JSON.parse(
+      program('show', '--ids', ids.join(','), '--model', 'en', '--head', '0.1', '--json', '-'),
+    ).maps[0].weights.at(-1);
+    const last = before + 2;
+    for (let j = 0; j <= last; j += 2) {
+      await hover(page, last, j);
+      assert.ok(Math.abs((await value(page)) - full[j]) < 1e-5);
+    }
+  },
+
+  async 'A28 cross: as many rows as written, as many columns as read'() {
+    const page = await open({ at: at('en-fr') });
+    await page.click('[data-test=part-cross]');
+    await page.waitForSelector('html[data-state=ready]');
+    const map = JSON.parse(program('show', text, '--model', 'en-fr', '--part', 'cross', '--head', '1.1', '--json', '-'))
+      .maps[0];
+    assert.equal(Number(await page.getAttribute('[data-test=grid]', 'aria-rowcount')), map.queries.length);
+    assert.equal(Number(await page.getAttribute('[data-test=grid]', 'aria-colcount')), map.keys.length);
+    const names = await page.locator('.labels.columns .label').allTextContents();
+    let next = 0; // where cells are small, every other word has a label
+    for (const name of names) {
+      next = map.keys.indexOf(name.trim(), next) + 1;
+      assert.ok(next > 0, name);
+    }
+    await page.focus('[data-test=atlas]');
+    for (const key of ['Home', 'PageUp', 'ArrowRight', 'PageDown']) await page.keyboard.press(key);
+    await hover(page, 1, 2);
+    assert.ok(Math.abs((await value(page)) - map.weights[1][2]) < 1e-6);
+    for (const part of ['decoder', 'encoder']) {
+      await page.click(`[data-test=part-${part}]`);
+      await page.waitForSelector('html[data-state=ready]');
+    }
+  },
+
+  async 'A25 exports are the command line’s bytes'() {
+    const page = await open({ at: at('en-fr', '&h=1.1'), acceptDownloads: true });
+    const out = folder();
+    const saved = async (format) => {
+      await page.click('[data-test=export]');
+      const [download] = await Promise.all([page.waitForEvent('download'), page.click(`[data-test=export-${format}]`)]);
+      await page.keyboard.press('Escape');
+      return readFileSync(await download.path());
+    };
+    for (const format of ['png', 'svg', 'pdf']) {
+      program(
+        'show',
+        text,
+        '--model',
+        'en-fr',
+        '--part',
+        'encoder',
+        '--head',
+        '1.1',
+        `--${format}`,
+        join(out, `x.${format}`),
+      );
+      assert.ok(readFileSync(join(out, `x.${format}`)).equals(await saved(format)), format);
+    }
+    const svg = (await saved('svg')).toString();
+    assert.match(svg, /<text[^>]*>[^<]*cat/);
+    await page.evaluate((source) => {
+      if (new DOMParser().parseFromString(source, 'image/svg+xml').querySelector('parsererror'))
+        throw new Error('no XML');
+    }, svg);
+    const array = npy(await saved('npy')),
+      whole = npy(join(weightsOf('en-fr'), 'encoder_1.npy')),
+      n = array.shape[0] * array.shape[1];
+    assert.deepEqual(Array.from(array.data), Array.from(whole.data.subarray(n, 2 * n)));
+    assert.equal(JSON.parse((await saved('json')).toString()).maps[0].head, 1);
+    // Share says how to write the same picture; a shell does it.
+    await page.click('[data-test=share]');
+    const command = await page.textContent('[data-test=command]');
+    const { execFileSync } = await import('node:child_process');
+    execFileSync('sh', ['-c', `headlight() { "${process.env.PROGRAM}" "$@"; }; ${command}`], {
+      cwd: out,
+      stdio: 'pipe',
+    });
+    assert.ok(readFileSync(join(out, 'figure.png')).equals(readFileSync(join(out, 'x.png'))));
+    assert.doesNotMatch(await page.textContent('[data-test=link]'), /token/);
+    void cellPoint;
+  },
+};
+
+function weightsOf(model) {
+  const out = folder();
+  program('show', text, '--model', model, '--npy', out);
+  return out;
+}

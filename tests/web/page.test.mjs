@@ -1,0 +1,447 @@
+// How the page behaves: first view, links, keys, themes, troubles.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import {
+  cellPoint,
+  colors,
+  field,
+  hash,
+  hover,
+  main,
+  open,
+  pixels,
+  program,
+  require,
+  serve,
+  theBrowser,
+} from './pages.mjs';
+
+const { PNG } = require('pngjs');
+const pixelmatch = require('pixelmatch');
+const text = 'the cat sat on the mat because it was too tired';
+const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
+const chip = (page, i) => page.locator(`.strip [data-token="${i}"]`);
+
+const nonUniform = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector('[data-test=atlas]'),
+      data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data,
+      seen = new Set();
+    for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    return seen.size;
+  });
+
+export default {
+  async 'A1 first view: the sentence computed, a word pinned, a finding in words'() {
+    const times = [];
+    let page;
+    for (let i = 0; i < 5; ++i) {
+      page = await open();
+      times.push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
+    }
+    assert.equal(await page.textContent('h1'), 'Headlight');
+    assert.match(await page.title(), /Headlight/);
+    assert.ok((await nonUniform(page)) > 10);
+    assert.equal(await page.inputValue('#text'), "The animal didn't cross the street because it was too tired.");
+    const q = Number(await field(page, 'q'));
+    assert.equal((await chip(page, q).textContent()).trim().slice(0, 2), 'it');
+    assert.match(await page.textContent('[data-test=finding]'), /^Layer \d+ head \d+ sends [\d.e−]+ of “?it/);
+    assert.match(await page.textContent('[data-test=uniform]'), /Spread evenly over the \d+ tokens/);
+    assert.doesNotMatch(page.url(), /token/);
+    const cookies = await page.context().cookies();
+    assert.equal(cookies.length, 1);
+    assert.ok(cookies[0].httpOnly && cookies[0].sameSite === 'Strict');
+    times.sort((a, b) => a - b);
+    assert.ok(times[2] < 1500);
+    return `first paint after ${times[2].toFixed(0)} ms, median of 5`;
+  },
+
+  async 'A2 one small document, then the API'() {
+    const page = await open();
+    const before = page.requests.findIndex((r) => r.url().includes('/api/'));
+    assert.equal(before, 1);
+    const sizes = await page.requests[0].sizes();
+    assert.ok(sizes.responseBodySize <= 60000, `${sizes.responseBodySize}`);
+    const policy = (await page.requests[0].response()).headers()['content-security-policy'];
+    assert.match(policy, /default-src 'none'/);
+    return `${sizes.responseBodySize} bytes`;
+  },
+
+  async 'A3 a new sentence: its tokens, its picture'() {
+    const page = await open({ at: at('bert') });
+    const before = await page.locator('[data-test=atlas]').screenshot();
+    await page.fill('#text', 'harry potter lives here , tired !');
+    await page.press('#text', 'Enter');
+    await page.waitForSelector('.chip:has-text("potter")');
+    const tokens = JSON.parse(
+      program('show', 'harry potter lives here , tired !', '--model', 'bert', '--head', '0.0', '--json', '-'),
+    ).tokens;
+    assert.deepEqual(
+      await page.locator('.strip .chip > span').allTextContents(),
+      tokens.map((t) => t.text),
+    );
+    assert.deepEqual(
+      await page.locator('.strip .chip').evaluateAll((list) => list.map((e) => e.classList.contains('added'))),
+      tokens.map((t) => t.added),
+    );
+    assert.ok(!before.equals(await page.locator('[data-test=atlas]').screenshot()));
+  },
+
+  async 'A8 hover: tokens and live region follow, nothing moves'() {
+    const page = await open({ at: at('bert', '&h=0.0') });
+    await page.evaluate(() => {
+      window.shift = 0;
+      new PerformanceObserver((l) => {
+        for (const e of l.getEntries()) {
+          window.shift += e.value;
+          for (const s of e.sources)
+            (window.shifted ??= []).push(
+              s.node?.nodeName + '.' + (s.node?.className ?? s.node?.parentElement?.className),
+            );
+        }
+      }).observe({ type: 'layout-shift' });
+    });
+    const size = await page.locator('.pattern').boundingBox();
+    for (const [i, j] of [
+      [3, 5],
+      [7, 2],
+      [0, 0],
+    ]) {
+      await hover(page, i, j);
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+      assert.ok((await chip(page, i).getAttribute('class')).includes('query'));
+      assert.ok((await chip(page, j).getAttribute('class')).includes('key'));
+      assert.match(
+        await page.textContent('[data-test=live]'),
+        /^from .+ to .+, weight [\d.e-]+, rank \d+ of \d+, layer 0 head 0$/,
+      );
+      assert.equal(await page.locator('.label.row.hover').count(), 1);
+    }
+    assert.deepEqual(await page.locator('.pattern').boundingBox(), size);
+    // Words within a line may make room for each other; no box moves.
+    const boxes = (await page.evaluate(() => window.shifted ?? [])).filter((name) => !name.startsWith('#text'));
+    assert.deepEqual(boxes, []);
+    assert.ok((await page.evaluate(() => window.shift)) < 0.03);
+  },
+
+  async 'A9 hover speed (reported)'() {
+    const long = Array.from({ length: 190 }, (_, i) => ['the', 'cat', 'sat', 'on', 'mat'][i % 5]).join(' ');
+    const page = await open({ at: `m=bert&t=${encodeURIComponent(long)}` });
+    const { x, y } = await cellPoint(page, 0, 0),
+      end = await cellPoint(page, 150, 150);
+    await page.evaluate(() => {
+      window.gaps = [];
+      let last = performance.now();
+      const step = (now) => {
+        window.gaps.push(now - last);
+        last = now;
+        if (!window.stop) requestAnimationFrame(step);
+      };
+      requestAnimationFrame(step);
+    });
+    for (let i = 0; i < 120; ++i)
+      await page.mouse.move(x + ((end.x - x) * i) / 120, y + ((end.y - y) * ((i * 37) % 120)) / 120);
+    const gaps = (
+      await page.evaluate(() => {
+        window.stop = true;
+        return window.gaps;
+      })
+    ).sort((a, b) => a - b);
+    const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+    assert.ok(nodes <= 3000, `${nodes} nodes`); // A10
+    return `${gaps.length} frames, p50 ${gaps[gaps.length >> 1].toFixed(1)} ms, p95 ${gaps[Math.floor(gaps.length * 0.95)].toFixed(1)} ms, ${nodes} nodes at 192 tokens`;
+  },
+
+  async 'A10 144 heads at once'() {
+    const page = await open({ at: at('many') });
+    assert.match(await page.textContent('.heads header'), /12 layers × 12 heads/);
+    assert.ok((await nonUniform(page)) > 50);
+    const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+    assert.ok(nodes <= 3000);
+    // From another scale to the painted atlas: every thumbnail is drawn anew.
+    const time = await page.evaluate(
+      () =>
+        new Promise((done) => {
+          const from = performance.now();
+          document.querySelectorAll('.tools .segments button')[1].click();
+          requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - from)));
+        }),
+    );
+    assert.ok(time < 1000);
+    return `painted in ${time.toFixed(0)} ms, ${nodes} nodes`;
+  },
+
+  async 'A11 pin, add, unpin, clear, solo'() {
+    const page = await open({ at: at('bert', '&h=0.0&q=') });
+    assert.equal(await field(page, 'q'), '');
+    await chip(page, 3).click();
+    assert.equal(await field(page, 'q'), '3');
+    await chip(page, 5).click({ modifiers: ['Shift'] });
+    assert.equal(await field(page, 'q'), '3,5');
+    await chip(page, 5).click({ modifiers: ['Shift'] });
+    assert.equal(await field(page, 'q'), '3');
+    await chip(page, 3).click();
+    assert.equal(await field(page, 'q'), '');
+    const p = await cellPoint(page, 4, 6);
+    await page.mouse.click(p.x, p.y);
+    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['4', '6']);
+    await page.mouse.click(p.x, p.y);
+    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['4', null]);
+    await page.mouse.click(p.x, p.y);
+    await page.mouse.move(2, 2);
+    await page.keyboard.press('Escape');
+    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['4', null]);
+    await page.keyboard.press('Escape');
+    assert.equal(await field(page, 'q'), '');
+    const atlas = await page.locator('[data-test=atlas]').boundingBox();
+    await page.mouse.dblclick(atlas.x + atlas.width - 12, atlas.y + atlas.height - 12);
+    assert.deepEqual([await field(page, 'h'), await field(page, 'f')], ['1.1', 'solo']);
+    await page.mouse.dblclick(atlas.x + atlas.width - 12, atlas.y + atlas.height - 12);
+    assert.equal(await field(page, 'f'), null);
+    for (const [key, name, expected] of [
+      ['s', 's', 'log'],
+      ['s', 's', 'linear'],
+      ['s', 's', null],
+      ['m', 'f', 'first'],
+      ['w', 'f', 'first,words'],
+      ['[', 'h', '1.0'],
+      [']', 'h', '1.1'],
+    ]) {
+      await page.keyboard.press(key);
+      assert.equal(await field(page, name), expected, key);
+    }
+  },
+
+  async 'A12 a link opens the same view'() {
+    const page = await open({ at: at('en-fr', '&p=cross&h=1.0&q=2&k=3&s=log&th=dark') });
+    await page.mouse.move(2, 2);
+    const link = page.url(),
+      first = await page.context().newPage();
+    await page.waitForTimeout(200);
+    const a = PNG.sync.read(await page.screenshot());
+    await first.setViewportSize({ width: 1360, height: 900 });
+    await first.goto(link);
+    await first.waitForSelector('html[data-state=ready]');
+    await first.waitForSelector('[data-test=steps]');
+    await first.mouse.move(2, 2);
+    await first.waitForTimeout(200);
+    const b = PNG.sync.read(await first.screenshot());
+    assert.equal(first.url(), link);
+    const different = pixelmatch(a.data, b.data, null, a.width, a.height, { threshold: 0.1 });
+    assert.ok(different <= (a.width * a.height) / 1000, `${different} pixels differ`);
+  },
+
+  async 'A13 keyboard alone'() {
+    const page = await open({ at: at('en', '&h=0.0&q=3&k=1') });
+    const reached = new Set();
+    for (let i = 0; i < 60; ++i) {
+      await page.keyboard.press('Tab');
+      const name = await page.evaluate(() => {
+        const e = document.activeElement,
+          style = getComputedStyle(e);
+        if (e === document.body) return 'end';
+        if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) < 2)
+          return `no ring on ${e.outerHTML.slice(0, 80)}`;
+        return e.dataset.test ?? e.textContent.slice(0, 20).trim();
+      });
+      assert.doesNotMatch(name, /^no ring/);
+      reached.add(name);
+      if (name === 'end') break;
+    }
+    for (const name of ['run', 'share', 'export', 'theme', 'atlas', 'grid', 'Write one token'])
+      assert.ok(reached.has(name), `${name} not in ${[...reached]}`);
+    await page.focus('[data-test=grid]');
+    await page.keyboard.press('ArrowDown');
+    assert.match(await page.textContent('#map-cell'), /^from /);
+    await page.keyboard.press('Enter');
+    assert.equal(await field(page, 'q'), '4');
+    await page.focus('[data-test=atlas]');
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await field(page, 'h'), '0.1');
+    await page.waitForSelector('#step-3');
+    await page.keyboard.press('3');
+    await page.waitForTimeout(100);
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'step-3');
+    await page.keyboard.press('e');
+    await page.waitForSelector('[data-test=export-png]');
+    await page.keyboard.press('Escape');
+    assert.equal(await page.locator('dialog').count(), 0);
+    await page.keyboard.press('?');
+    await page.waitForSelector('dl.keys');
+  },
+
+  async 'A14 axe finds nothing serious'() {
+    const source = readFileSync(require.resolve('axe-core'), 'utf8');
+    for (const look of [
+      { colorScheme: 'light' },
+      { colorScheme: 'dark' },
+      { viewport: { width: 680, height: 450 }, deviceScaleFactor: 2 },
+      { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+    ]) {
+      const page = await open({ at: at('en-fr', '&h=1.1&q=3&k=1'), ...look });
+      await page.waitForTimeout(150);
+      await page.evaluate(source);
+      for (const view of ['', 'tour', 'share']) {
+        if (view === 'tour') await page.click('nav >> text=Tour');
+        if (view === 'share') {
+          await page.click('[aria-label="End the tour"]');
+          await page.click('[data-test=share]');
+        }
+        const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+        const serious = violations.filter((v) => ['serious', 'critical'].includes(v.impact));
+        assert.deepEqual(
+          serious.map((v) => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`),
+          [],
+          JSON.stringify(look) + view,
+        );
+      }
+      assert.ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1),
+        'no sideways scrolling',
+      );
+    }
+  },
+
+  async 'A15 what a screen reader hears'() {
+    const page = await open({ at: at('bert', '&h=1.0') });
+    await hover(page, 2, 4);
+    const name = await page.getAttribute('#map-cell', 'aria-label');
+    assert.match(name, /from cat to on, weight [\d.e-]+, rank \d+ of \d+, layer 1 head 0/);
+    assert.equal(await page.getAttribute('[data-test=grid]', 'role'), 'grid');
+    await page.mouse.move(2, 2);
+    await chip(page, 2).click();
+    await page.click('text=As table');
+    assert.equal(await page.locator('[data-test=row-table] tbody tr').count(), 14);
+  },
+
+  async 'A16 the scale is told apart without colours'() {
+    const luminance = ([r, g, b]) => {
+      const f = (v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b);
+    };
+    const page = await open({ at: at('bert', '&q=') });
+    const cdp = await page.context().newCDPSession(page);
+    for (const type of ['deuteranopia', 'protanopia', 'tritanopia', 'none']) {
+      await cdp.send('Emulation.setEmulatedVisionDeficiency', { type });
+      await page.mouse.move(2, 2);
+      const image = PNG.sync.read(await page.locator('.ramp canvas').screenshot()),
+        y = image.height >> 1;
+      let last = Infinity;
+      for (let x = 6; x < image.width - 6; x += 4) {
+        const at = 4 * (y * image.width + x),
+          l = luminance(image.data.subarray(at, at + 3));
+        assert.ok(l <= last + 0.004, `${type} at ${x}: ${l} after ${last}`);
+        last = l;
+      }
+    }
+    for (const name of ['weightLight', 'weightDark']) {
+      const all = colors(name).map(luminance),
+        sign = Math.sign(all[255] - all[0]);
+      for (let i = 1; i < 256; ++i) assert.ok(sign * (all[i] - all[i - 1]) > 0, `${name} ${i}`);
+    }
+  },
+
+  async 'A24 text is text'() {
+    const evil = '</script><img src=x onerror=window.p=1>"\'&';
+    const page = await open({ at: `m=bert&t=${encodeURIComponent(evil)}` });
+    await page.click('[data-test=share]');
+    assert.equal(await page.evaluate(() => window.p), undefined);
+    assert.equal(await page.inputValue('#text'), evil);
+    assert.equal(await page.locator('img').count(), 0);
+  },
+
+  async 'A31 theme and motion follow the system'() {
+    const page = await open({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+    const dark = await background();
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.waitForSelector('html[data-theme=light]');
+    assert.notEqual(await background(), dark);
+    await page.click('[data-test=theme]');
+    assert.equal(await field(page, 'th'), 'dark');
+    assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+  },
+
+  async 'A32 other scripts'() {
+    const mixed = 'שלום עולם 猫が座った 🐈‍⬛ cafe\u0301 the cat';
+    const page = await open({ at: `m=bert&t=${encodeURIComponent(mixed)}` });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('.chips')).direction), 'ltr'); // [CLS] comes first
+    const clipped = await page
+      .locator('.strip .chip')
+      .evaluateAll((list) => list.filter((e) => e.scrollWidth > e.clientWidth + 1).length);
+    assert.equal(clipped, 0);
+    assert.equal(await page.inputValue('#text'), mixed);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('w');
+    const words = JSON.parse(
+      await (
+        await page.context().request.get(`${main().origin}/api/v1/run/${await runId(page)}/next?position=0`)
+      ).text(),
+    );
+    assert.equal(words.position, 0);
+  },
+
+  async 'A33 troubles are told, and the picture stays'() {
+    const server = await serve(['--model', 'en', '--threads', '1']);
+    const page = await open({ server, at: at('en'), errors: true });
+    await page.fill('#text', '   ');
+    await page.press('#text', 'Enter');
+    assert.match(await page.textContent('[data-test=banner]'), /empty/);
+    await page.fill('#text', 'cat '.repeat(400));
+    await page.press('#text', 'Enter');
+    await page.waitForSelector('[data-test=banner]:has-text("tokens")');
+    const before = await nonUniform(page);
+    await server.stop();
+    await page.fill('#text', 'the mat');
+    await page.press('#text', 'Enter');
+    await page.waitForSelector('[data-test=banner]:has-text("does not answer")');
+    assert.equal(await nonUniform(page), before);
+    assert.equal(await page.locator('[data-test=banner] >> text=Try again').count(), 1);
+    const unknown = await open({ at: 'm=gpt9' });
+    assert.match(await unknown.textContent('[data-test=banner]'), /no model/);
+    const stranger = await theBrowser().newContext();
+    const lost = await stranger.newPage();
+    await lost.goto(main().origin);
+    await lost.waitForSelector('[data-test=banner]');
+    assert.match(await lost.textContent('[data-test=banner]'), /open the link/);
+    await stranger.close();
+  },
+
+  async 'A35 print: white, with legend and caption'() {
+    const page = await open({ at: at('en', '&h=1.1'), colorScheme: 'dark' });
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    await page.waitForSelector('html[data-theme=light]');
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+    assert.ok(await page.isVisible('.legend'));
+    assert.match(await page.textContent('.caption'), /Model en\. “the cat.+head 1\.1.+Headlight \d/s);
+    assert.ok(await page.isVisible('.caption'));
+  },
+
+  async 'Tour: guess first, then look'() {
+    const page = await open({ at: at('en', '&h=0.0&q=3&k=1') });
+    await page.keyboard.press('Escape');
+    await page.click('nav >> text=Tour');
+    for (let i = 0; i < 8; ++i) {
+      if (i === 1) {
+        await page.click('.predict .chip >> nth=2');
+        await page.click('.predict >> text=Reveal');
+        assert.match(await page.textContent('.predict'), /Yes: 0.55 × 0.57/);
+      }
+      await page.click('.tour footer .primary');
+    }
+    const hidden = await pixels(page, [[3, 1]]);
+    await page.click('.tour-body button:has-text("Reveal")');
+    await page.waitForTimeout(100);
+    assert.notDeepEqual(await pixels(page, [[3, 1]]), hidden);
+    assert.match(await page.textContent('[data-test=tour]'), /Most of it/);
+  },
+};
+
+async function runId(page) {
+  return page.requests
+    .map((r) => /run\/([0-9a-f]{16})/.exec(r.url())?.[1])
+    .filter(Boolean)
+    .at(-1);
+}
+void hash;

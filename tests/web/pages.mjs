@@ -1,0 +1,208 @@
+// A server, a browser, and pages that watch themselves.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE, PAGE } = process.env;
+export const require = createRequire(join(MODULES, 'x.js'));
+const { chromium } = require('playwright-core');
+
+let browser, served;
+const contexts = [],
+  complaints = [];
+
+export async function serve(args) {
+  const child = spawn(PROGRAM, ['serve', '--no-open', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '',
+    err = '';
+  child.stderr.on('data', (data) => {
+    err += data;
+  });
+  const link = await new Promise((found, lost) => {
+    child.stdout.on('data', (data) => {
+      out += data;
+      const m = /http:\S+/.exec(out);
+      if (m) found(m[0]);
+    });
+    child.on('exit', (code) => lost(new Error(`serve ended with ${code}: ${err}`)));
+  });
+  return {
+    child,
+    link,
+    origin: new URL(link).origin,
+    stop: () =>
+      new Promise((done) => {
+        child.removeAllListeners('exit');
+        child.on('exit', (code) => done(code));
+        child.kill('SIGTERM');
+      }),
+  };
+}
+
+export async function launch() {
+  browser = await chromium.launch({
+    executablePath: BROWSER,
+    args: ['--no-sandbox', '--disable-3d-apis', '--disable-dev-shm-usage'],
+  });
+  return browser;
+}
+export async function start() {
+  const names = ['en', 'bert', 'en-fr', 'many'];
+  served = await serve([...names.flatMap((name) => ['--model', name]), '--threads', '2']);
+  await launch();
+}
+export async function close() {
+  await browser.close();
+  assert.equal(await served.stop(), 143);
+}
+export const main = () => served;
+export const theBrowser = () => browser;
+
+// Options: at, server, url, errors (console errors are expected), and those of a browser context.
+export async function open({ at = '', server = served, url, errors = false, wait = 'ready', ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  contexts.push(context);
+  const page = await context.newPage();
+  page.requests = [];
+  const own = url ? null : server.origin;
+  page.on('console', (message) => {
+    if (!errors && ['error', 'warning'].includes(message.type()) && !message.text().includes('willReadFrequently'))
+      complaints.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`thrown: ${error.stack}`));
+  page.on('request', (request) => {
+    page.requests.push(request);
+    const to = new URL(request.url());
+    if (!['data:', 'blob:', 'about:', 'file:'].includes(to.protocol) && to.origin !== own)
+      complaints.push(`asked ${request.url()}`);
+  });
+  if (PAGE && !url) {
+    // a page that is not in the program yet
+    const html = readFileSync(PAGE, 'utf8'),
+      policy = /Security-Policy" content="([^"]+)"/.exec(html)[1];
+    await page.route(
+      (to) => to.pathname === '/',
+      (route) =>
+        route.fulfill({
+          body: html,
+          contentType: 'text/html; charset=utf-8',
+          headers: { 'Content-Security-Policy': policy },
+        }),
+    );
+  }
+  await page.goto(url ?? server.link + (at ? '&' + at : ''));
+  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 20000 });
+  return page;
+}
+export async function finish() {
+  for (const context of contexts.splice(0)) await context.close();
+  const list = complaints.splice(0);
+  assert.deepEqual(list, []);
+}
+
+export function program(...args) {
+  return execFileSync(PROGRAM, args, { stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1 << 28 });
+}
+export const folder = () => mkdtempSync(join(WORK, 'x-'));
+
+export function npy(path) {
+  const bytes = typeof path === 'string' ? readFileSync(path) : path;
+  const length = bytes.readUInt16LE(8),
+    header = bytes.subarray(10, 10 + length).toString();
+  const shape = /'shape': \(([^)]*)\)/
+    .exec(header)[1]
+    .split(',')
+    .filter((x) => x.trim())
+    .map(Number);
+  assert.match(header, /'<f4'/);
+  const data = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 10 + length, bytes.byteOffset + bytes.length));
+  return { shape, data };
+}
+
+// Weights of all heads in float64, from the program's q and k: a softmax written down once more.
+export function reference(args, part, layer, { causal }) {
+  const out = folder();
+  program('show', ...args, '--npy', out, '--what', 'q,k,weights');
+  const q = npy(join(out, `${part}_${layer}_q.npy`)),
+    k = npy(join(out, `${part}_${layer}_k.npy`));
+  const [heads, rows, dim] = q.shape,
+    [kvHeads, columns] = k.shape;
+  return {
+    heads,
+    rows,
+    columns,
+    at(head, i, j) {
+      const kv = Math.floor((head * kvHeads) / heads);
+      const score = (c) => {
+        let x = 0;
+        for (let d = 0; d < dim; ++d) x += q.data[(head * rows + i) * dim + d] * k.data[(kv * columns + c) * dim + d];
+        return x / Math.sqrt(dim);
+      };
+      const last = causal ? i : columns - 1;
+      if (j > last) return NaN;
+      let sum = 0;
+      for (let c = 0; c <= last; ++c) sum += Math.exp(score(c) - score(j));
+      return 1 / sum;
+    },
+  };
+}
+
+export const hash = (page) => page.evaluate(() => location.hash.slice(1));
+export const field = async (page, name) => new URLSearchParams(await hash(page)).get(name);
+
+// Where the middle of a cell is on the screen.
+export async function cellPoint(page, row, column) {
+  return page.evaluate(
+    ([i, j]) => {
+      const grid = document.querySelector('[data-test=grid]'),
+        map = document.querySelector('[data-test=map]').getBoundingClientRect();
+      return {
+        x: map.left + ((j + 0.5) * map.width) / Number(grid.getAttribute('aria-colcount')),
+        y: map.top + ((i + 0.5) * map.height) / Number(grid.getAttribute('aria-rowcount')),
+      };
+    },
+    [row, column],
+  );
+}
+export async function hover(page, row, column) {
+  const { x, y } = await cellPoint(page, row, column);
+  await page.mouse.move(x, y);
+}
+export const value = async (page) => Number(await page.getAttribute('[data-test=value]', 'data-value'));
+
+// The colour of the middles of cells, as the canvas has them.
+export const pixels = (page, cells) =>
+  page.evaluate((list) => {
+    const canvas = document.querySelector('[data-test=map]'),
+      grid = document.querySelector('[data-test=grid]');
+    const rows = Number(grid.getAttribute('aria-rowcount')),
+      columns = Number(grid.getAttribute('aria-colcount')),
+      context = canvas.getContext('2d');
+    return list.map(([i, j]) =>
+      Array.from(
+        context.getImageData(
+          Math.floor(((j + 0.5) * canvas.width) / columns),
+          Math.floor(((i + 0.5) * canvas.height) / rows),
+          1,
+          1,
+        ).data,
+      ),
+    );
+  }, cells);
+
+const tableText = readFileSync(join(SOURCE, 'web/src/tables.ts'), 'utf8');
+export function colors(name) {
+  const hex = new RegExp(`${name} =\\s*'([0-9a-f]+)'`).exec(tableText)[1];
+  return Array.from({ length: 256 }, (_, i) => [0, 2, 4].map((c) => parseInt(hex.slice(6 * i + c, 6 * i + c + 2), 16)));
+}
+export function place(w, scale) {
+  const y = scale === 'sqrt' ? Math.sqrt(w) : scale === 'log' ? (w <= 1e-4 ? 0 : 1 - Math.log10(w) / -4) : w;
+  return Math.round(255 * Math.min(1, y));
+}
+const shared = process.env.HEADLIGHT_SHARED ?? join(SOURCE, '../shared');
+export const sharedModel = (name) => {
+  const path = join(shared, 'data/models', name);
+  return existsSync(join(path, 'config.json')) ? path : null;
+};

@@ -1,0 +1,105 @@
+// A view as text behind the # of the address: what Share copies and --at takes.
+import type { PartName, Scale, Theme } from './types';
+
+export interface Address {
+  model?: string;
+  text?: string;
+  target?: string;
+  more?: number[];
+  temperature?: number;
+  top_k?: number;
+  seed?: number;
+  part?: PartName;
+  place?: { layer: number; head: number };
+  queries?: number[];
+  keys?: number[];
+  scale?: Scale;
+  theme?: Theme;
+  muted?: boolean;
+  words?: boolean;
+  linkMap?: boolean;
+  solo?: boolean;
+  lines?: boolean;
+}
+
+// The characters that view_address() of the program leaves as they are.
+const encode = (value: string) =>
+  encodeURIComponent(value).replace(/[!'()*]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase());
+
+export function writeAddress(a: Address): string {
+  const out: string[] = [];
+  const add = (key: string, value: string | number | undefined) => {
+    if (value !== undefined && value !== '') out.push(`${key}=${encode(String(value)).replace(/%2C/g, ',')}`);
+  };
+  add('m', a.model);
+  add('t', a.text);
+  add('u', a.target);
+  add('g', a.more?.join(','));
+  add('te', a.temperature);
+  add('tk', a.top_k);
+  add('sd', a.seed);
+  add('p', a.part);
+  if (a.place) add('h', `${a.place.layer}.${a.place.head}`);
+  out.push(`q=${a.queries?.join(',') ?? ''}`);
+  add('k', a.keys?.join(','));
+  if (a.scale !== 'sqrt') add('s', a.scale);
+  add('th', a.theme);
+  const flags = [a.muted && 'first', a.words && 'words', a.linkMap && 'link', a.solo && 'solo', a.lines && 'lines']
+    .filter(Boolean)
+    .join(',');
+  add('f', flags);
+  return out.join('&');
+}
+
+const counts = (value: string | undefined): number[] | undefined =>
+  value === undefined
+    ? undefined
+    : value === ''
+      ? []
+      : value
+          .split(',')
+          .map(Number)
+          .filter((n) => Number.isInteger(n) && n >= 0);
+function oneOf<T extends string>(value: string | undefined, list: readonly T[]): T | undefined {
+  return list.find((item) => item === value);
+}
+const size = (value: string | undefined): number | undefined => {
+  const number = Number(value);
+  return value !== undefined && Number.isFinite(number) && number >= 0 ? number : undefined;
+};
+
+export function parseAddress(hash: string): Address {
+  const fields = new Map<string, string>();
+  for (const pair of hash.split('&')) {
+    const at = pair.indexOf('=');
+    if (at <= 0) continue;
+    try {
+      fields.set(pair.slice(0, at), decodeURIComponent(pair.slice(at + 1)));
+    } catch {
+      /* not UTF-8: as if absent */
+    }
+  }
+  const get = (key: string) => fields.get(key);
+  const head = /^(\d{1,6})\.(\d{1,6})$/.exec(get('h') ?? '');
+  const flags = new Set((get('f') ?? '').split(','));
+  return {
+    model: get('m'),
+    text: get('t'),
+    target: get('u'),
+    more: counts(get('g')),
+    temperature: size(get('te')),
+    top_k: size(get('tk')),
+    seed: size(get('sd')),
+    part: oneOf(get('p'), ['encoder', 'decoder', 'cross'] as const),
+    place: head ? { layer: Number(head[1]), head: Number(head[2]) } : undefined,
+    queries: counts(get('q')),
+    keys: counts(get('k')),
+    scale: oneOf(get('s'), ['linear', 'sqrt', 'log'] as const),
+    theme: oneOf(get('th'), ['light', 'dark'] as const),
+    muted: flags.has('first'),
+    words: flags.has('words'),
+    linkMap: flags.has('link'),
+    solo: flags.has('solo'),
+    lines: flags.has('lines'),
+  };
+}

@@ -1,0 +1,151 @@
+// The map's cells: weights below, pins and cross-hair above, and what the mouse does.
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { picture, hatched, sized } from './paint';
+import { guessing, hoverCell, keys, muted, pin, queries, scale, theme, type Cell } from './state';
+import { drawn, view, fitted, cellSize, frame, moveTo, zoom } from './view';
+import { type Joined } from './words';
+
+export function Cells() {
+  const base = useRef<HTMLCanvasElement>(null),
+    over = useRef<HTMLCanvasElement>(null);
+  const cached = useRef<{ key: unknown[]; picture: HTMLCanvasElement } | null>(null);
+  const d = drawn.value,
+    f = frame.value,
+    v = view.value,
+    cell = cellSize.value,
+    t = theme.value,
+    s = scale.value;
+  const hide = guessing.value;
+
+  useLayoutEffect(() => {
+    if (!d || !base.current) return;
+    const context = sized(base.current, f.width, f.height);
+    const key = [d, s, t, muted.value, cell < 1 ? f.width : 0];
+    if (!cached.current || cached.current.key.some((x, i) => x !== key[i]))
+      cached.current = {
+        key,
+        picture: picture(d, cell < 1 ? f.width : Infinity, cell < 1 ? f.height : Infinity, s, t, muted.value),
+      };
+    const from = cached.current.picture,
+      ratio = cell < 1 ? 1 : cell;
+    context.clearRect(0, 0, f.width, f.height);
+    context.fillStyle = hatched(context, t);
+    context.fillRect(0, 0, f.width, f.height);
+    if (hide) return;
+    context.drawImage(from, v.x / ratio, v.y / ratio, f.width / ratio, f.height / ratio, 0, 0, f.width, f.height);
+    if (cell < 9) return;
+    context.fillStyle = getComputedStyle(base.current).getPropertyValue('--card');
+    for (let i = Math.ceil(v.x / cell); i * cell - v.x < f.width; ++i)
+      context.fillRect(i * cell - v.x - 0.5, 0, 1, f.height);
+    for (let i = Math.ceil(v.y / cell); i * cell - v.y < f.height; ++i)
+      context.fillRect(0, i * cell - v.y - 0.5, f.width, 1);
+  }, [d, f, v, cell, t, s, muted.value, hide]);
+
+  const at = hoverCell.value,
+    pinnedQ = queries.value,
+    pinnedK = keys.value;
+  useLayoutEffect(() => {
+    if (!d || !over.current) return;
+    const context = sized(over.current, f.width, f.height);
+    context.clearRect(0, 0, f.width, f.height);
+    const style = getComputedStyle(over.current),
+      accent = style.getPropertyValue('--accent'),
+      ring = style.getPropertyValue('--ring');
+    const rows = [...new Set(pinnedQ.map((i) => d.rowOf[i]))],
+      columns = [...new Set(pinnedK.map((j) => d.columnOf[j]))];
+    context.strokeStyle = accent;
+    context.lineWidth = 2;
+    for (const i of rows) context.strokeRect(-4, i * cell - v.y, f.width + 8, cell);
+    for (const i of rows)
+      for (const j of columns) {
+        context.strokeStyle = ring;
+        context.lineWidth = 2.5;
+        context.strokeRect(j * cell - v.x + 1, i * cell - v.y + 1, cell - 2, cell - 2);
+        if (cell < 9) continue;
+        context.strokeStyle = style.getPropertyValue('--card');
+        context.lineWidth = 1.5;
+        context.strokeRect(j * cell - v.x + 3.25, i * cell - v.y + 3.25, cell - 6.5, cell - 6.5);
+      }
+    if (!at) return;
+    const i = d.rowOf[at.query],
+      j = d.columnOf[at.key];
+    context.fillStyle = style.getPropertyValue('--cross');
+    context.fillRect(0, i * cell - v.y, f.width, cell);
+    context.fillRect(j * cell - v.x, 0, cell, f.height);
+    context.strokeStyle = ring;
+    context.lineWidth = 2;
+    context.strokeRect(j * cell - v.x + 1, i * cell - v.y + 1, Math.max(2, cell - 2), Math.max(2, cell - 2));
+  }, [d, f, v, cell, at, pinnedQ, pinnedK, t]);
+
+  const drag = useRef<{ x: number; y: number; moved: boolean; view: typeof v } | null>(null);
+  if (!d) return null;
+  const cellAt = (event: MouseEvent): Cell | null => {
+    const box = over.current!.getBoundingClientRect();
+    const j = Math.floor((event.clientX - box.left + v.x) / cell),
+      i = Math.floor((event.clientY - box.top + v.y) / cell);
+    return i >= 0 && j >= 0 && i < d.rows && j < d.columns
+      ? { query: d.rowTokens[i][0], key: d.columnTokens[j][0] }
+      : null;
+  };
+  const move = (event: PointerEvent) => {
+    const from = drag.current;
+    if (from && event.buttons === 1 && (from.moved || Math.hypot(event.clientX - from.x, event.clientY - from.y) > 4)) {
+      from.moved = true;
+      moveTo(from.view.x + from.x - event.clientX, from.view.y + from.y - event.clientY, view.value.cell);
+      return;
+    }
+    const next = cellAt(event),
+      old = hoverCell.value;
+    if (next?.query !== old?.query || next?.key !== old?.key) hoverCell.value = next;
+  };
+  const click = (event: MouseEvent) => {
+    if (drag.current?.moved) return;
+    const next = cellAt(event);
+    if (next) pinCell(d, next, event.shiftKey);
+  };
+  return (
+    <div class="cells" style={{ width: `${f.width}px`, height: `${f.height}px` }}>
+      <canvas ref={base} data-test="map" aria-hidden="true" />
+      <canvas
+        ref={over}
+        class="over"
+        aria-hidden="true"
+        onPointerMove={move}
+        onClick={click}
+        onPointerLeave={() => {
+          hoverCell.value = null;
+        }}
+        onPointerDown={(event) => {
+          drag.current = { x: event.clientX, y: event.clientY, moved: false, view: view.value };
+        }}
+        onWheel={(event) => {
+          if (event.ctrlKey || event.metaKey) {
+            event.preventDefault();
+            const box = over.current!.getBoundingClientRect();
+            zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
+          } else if (view.value.cell > fitted.value * 1.001) {
+            event.preventDefault();
+            moveTo(
+              v.x + (event.shiftKey ? event.deltaY : event.deltaX),
+              v.y + (event.shiftKey ? 0 : event.deltaY),
+              view.value.cell,
+            );
+          }
+        }}
+      />
+    </div>
+  );
+}
+
+export function pinCell(d: Joined, at: Cell, more: boolean): void {
+  const q = d.rowTokens[d.rowOf[at.query]],
+    k = d.columnTokens[d.columnOf[at.key]];
+  const same = (a: number[], b: number[]) => a.length === b.length && a.every((x, i) => x === b[i]);
+  if (more)
+    pin(
+      [...new Set([...queries.value, ...q])].sort((a, b) => a - b),
+      [...new Set([...keys.value, ...k])].sort((a, b) => a - b),
+    );
+  else if (same(queries.value, q) && same(keys.value, k)) pin(q, []);
+  else pin(q, k);
+}

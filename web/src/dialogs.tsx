@@ -1,0 +1,249 @@
+// Share, export, keys: what opens over the page.
+import { useEffect, useRef } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { addressText } from './runs';
+import { offline, part, place, run, scale, theme, theSource, report } from './state';
+import { figureSvg } from './figure';
+
+export const dialog = signal<'share' | 'export' | 'keys' | 'tour' | 'table' | null>(null);
+export const notice = signal('');
+
+export async function copy(text: string, words: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  }
+  notice.value = words;
+  setTimeout(() => {
+    if (notice.value === words) notice.value = '';
+  }, 2500);
+}
+
+// As one word for a shell; an apostrophe is easier to read between double quotes.
+const quoted = (text: string) =>
+  /^[\w./:=,@+~-]+$/.test(text)
+    ? text
+    : text.includes("'") && !/["$`\\!]/.test(text)
+      ? `"${text}"`
+      : `'${text.replace(/'/g, `'\\''`)}'`;
+
+// The address without the token: that is in the cookie, and stays there.
+export const linkText = () => location.href.split('#')[0] + '#' + addressText.value;
+
+export function figureCommand(file: string): string {
+  const info = run.value!;
+  const words = ['headlight', 'show', quoted(info.text), '--model', quoted(info.model.name)];
+  if (info.target) words.push('--target', quoted(info.target));
+  words.push('--part', part.value, '--head', `${place.value.layer}.${place.value.head}`);
+  if (scale.value !== 'sqrt') words.push('--color-scale', scale.value);
+  if (theme.value !== 'light') words.push('--theme', theme.value);
+  return words.concat(`--${file.split('.').pop()}`, file).join(' ');
+}
+export function explainCommand(query: number, key: number): string {
+  const info = run.value!,
+    words = ['headlight', 'explain', quoted(info.text), '--model', quoted(info.model.name)];
+  if (info.target) words.push('--target', quoted(info.target));
+  return words
+    .concat(
+      '--part',
+      part.value,
+      '--head',
+      `${place.value.layer}.${place.value.head}`,
+      '--query',
+      `@${query}`,
+      '--key',
+      `@${key}`,
+    )
+    .join(' ');
+}
+export const serveCommand = () =>
+  `headlight serve --model ${quoted(run.value!.model.name)} --at ${quoted(addressText.value)}`;
+
+export function Dialog({ title, children, wide }: { title: string; children: ComponentChildren; wide?: boolean }) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = box.current!;
+    element.showModal();
+    const closed = () => {
+      dialog.value = null;
+    };
+    element.addEventListener('close', closed);
+    return () => {
+      element.removeEventListener('close', closed);
+      if (element.open) element.close();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={box}
+      aria-labelledby="dialog-title"
+      class={wide ? 'wide' : ''}
+      onClick={(event) => {
+        if (event.target === box.current) box.current!.close();
+      }}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2 id="dialog-title">{title}</h2>
+          <button type="button" class="icon" aria-label="Close" onClick={() => box.current!.close()}>
+            ✕
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+function Copied({ label, text, test }: { label: string; text: string; test: string }) {
+  return (
+    <div class="copied">
+      <h3>{label}</h3>
+      <div>
+        <code data-test={test}>{text}</code>
+        <button
+          type="button"
+          onClick={() => {
+            void copy(text, `${label} copied`);
+          }}
+        >
+          Copy
+        </button>
+      </div>
+    </div>
+  );
+}
+
+export function Share() {
+  const info = run.value;
+  if (!info) return null;
+  const drawn = info.more.length > 0 || info.temperature > 0;
+  return (
+    <Dialog title="Share this view">
+      {offline.value ? (
+        <p>This file holds everything: send it as it is. The address opens this view in it.</p>
+      ) : (
+        <Copied label="Link" text={linkText()} test="link" />
+      )}
+      {!offline.value && (
+        <p class="quiet">
+          It opens this view on this machine while headlight serve runs, for whoever has entered with the printed link.
+        </p>
+      )}
+      {drawn ? (
+        <p class="quiet">Text that the model has written on is not in the figure’s command.</p>
+      ) : (
+        <Copied label="The same figure from the command line" text={figureCommand('figure.png')} test="command" />
+      )}
+      <Copied label="The same view another time" text={serveCommand()} test="serve" />
+    </Dialog>
+  );
+}
+
+function save(name: string, data: Blob): void {
+  const a = document.createElement('a');
+  a.href = URL.createObjectURL(data);
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+}
+
+async function saveFigure(format: string): Promise<void> {
+  const info = run.value!,
+    name = `headlight-${place.value.layer}.${place.value.head}.${format}`;
+  if (offline.value) {
+    save(name, new Blob([figureSvg()], { type: 'image/svg+xml' }));
+    return;
+  }
+  try {
+    const query = `part=${part.value}&layer=${place.value.layer}&head=${place.value.head}&format=${format}&theme=${theme.value}&scale=${scale.value}`;
+    save(name, new Blob([await theSource().bytes(info, `figure?${query}`)]));
+  } catch (error) {
+    report(error);
+  }
+}
+
+export function Export() {
+  const formats = offline.value
+    ? [['svg', 'Figure for papers, drawn here']]
+    : [
+        ['png', 'Picture, 300 dpi'],
+        ['svg', 'Figure with real text'],
+        ['pdf', 'Figure for LaTeX'],
+        ['json', 'Tokens and weights'],
+        ['npy', 'Weights for NumPy, [query, key]'],
+      ];
+  return (
+    <Dialog title={`Export head ${place.value.layer}.${place.value.head}`}>
+      <ul class="formats">
+        {formats.map(([format, what]) => (
+          <li key={format}>
+            <button
+              type="button"
+              data-test={`export-${format}`}
+              onClick={() => {
+                void saveFigure(format);
+              }}
+            >
+              <b>{format.toUpperCase()}</b>
+              <span>{what}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {!offline.value && (
+        <p class="quiet">
+          Drawn by the program: the same bytes as <code>headlight show</code> writes. For a whole page in one file:{' '}
+          <code>headlight show … --html page.html</code>
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+const keyList: [string, string][] = [
+  ['← ↑ → ↓', 'in the map: cell to cell; in the atlas: head to head'],
+  ['Enter', 'pin the cell, or solo the head'],
+  ['Shift-click', 'add words; the margin shows their mean'],
+  ['Ctrl-click', 'on a chip: pin it as key'],
+  ['Esc', 'one step back'],
+  ['[  ]', 'head before, after'],
+  ['PgUp PgDn', 'layer before, after (in the atlas)'],
+  ['1 … 9', 'go to a step of Why'],
+  ['s', 'scale: √, log, linear'],
+  ['m', 'mute the first token'],
+  ['w', 'whole words'],
+  ['n', 'map or lines'],
+  ['v', 'atlas: patterns or the pinned link'],
+  ['g', 'write one token'],
+  ['0', 'fit the map'],
+  ['Ctrl-wheel', 'zoom the map'],
+  ['/', 'edit the text'],
+  ['e', 'export'],
+  ['l', 'copy the link'],
+  ['t', 'guided tour'],
+  ['?', 'these keys'],
+];
+export function Keys() {
+  return (
+    <Dialog title="Keys">
+      <dl class="keys">
+        {keyList.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,167 @@
+// The weights of one head: a canvas for the cells, real text for the words.
+import { computed, useComputed, useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { Cells, pinCell } from './cells';
+import { css, entry, table } from './color';
+import { seen } from './finding';
+import { shown } from './format';
+import { Labels } from './labels';
+import { activeRow, shownMap } from './numbers';
+import { sized } from './paint';
+import {
+  activeQueries,
+  guessing,
+  hoverCell,
+  keyReading,
+  keys,
+  part,
+  partInfo,
+  queries,
+  queryReading,
+  run,
+  scale,
+  shownPlace,
+  theme,
+} from './state';
+import { drawn, view, space, rooms, cellSize, frame } from './view';
+
+// What a screen reader hears: the cell under the arrows or the mouse, with both words, weight, rank and head.
+export const spoken = computed(() => {
+  const map = shownMap.value,
+    info = partInfo.value,
+    at =
+      hoverCell.value ??
+      (queries.value.length && keys.value.length ? { query: queries.value[0], key: keys.value[0] } : null);
+  if (!map || !info || !at || guessing.value) return '';
+  const w = map[at.query * info.columns + at.key];
+  const from = shown(queryReading.value.tokens[at.query]?.text ?? ''),
+    to = shown(keyReading.value.tokens[at.key]?.text ?? '');
+  const where = `layer ${shownPlace.value.layer} head ${shownPlace.value.head}`;
+  if (Number.isNaN(w)) return `from ${from} to ${to}: not visible, ${where}`;
+  let rank = 1;
+  for (let j = 0; j < info.columns; ++j) if (map[at.query * info.columns + j] > w) ++rank;
+  return `from ${from} to ${to}, weight ${w.toPrecision(4)}, rank ${rank} of ${seen(map, at.query, info.columns)}, ${where}`;
+});
+
+export function HeatMap() {
+  const box = useRef<HTMLDivElement>(null);
+  const caught = useSignal(false);
+  useEffect(() => {
+    const element = box.current!;
+    const measure = () => {
+      const width = element.clientWidth,
+        height = Math.max(240, Math.min(innerHeight * 0.62, 720));
+      if (Math.abs(width - space.value.width) > 1 || Math.abs(height - space.value.height) > 1)
+        space.value = { width, height };
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  const name = useComputed(
+    () => spoken.value || 'heat map of attention weights: arrows move from cell to cell, Enter pins',
+  );
+  const d = drawn.value;
+  const rows = partInfo.value?.rows ?? 0,
+    columns = partInfo.value?.columns ?? 0;
+  const step = (event: KeyboardEvent) => {
+    const info = partInfo.value;
+    if (!info || !d) return;
+    const at = hoverCell.value ?? { query: queries.value[0] ?? 0, key: keys.value[0] ?? 0 };
+    const moves: Record<string, [number, number]> = {
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+      Home: [0, -columns],
+      End: [0, columns],
+    };
+    const delta = moves[event.key];
+    if (delta) {
+      event.preventDefault();
+      const clamp = (x: number, most: number) => Math.max(0, Math.min(most - 1, x));
+      hoverCell.value = { query: clamp(at.query + delta[0], rows), key: clamp(at.key + delta[1], columns) };
+    } else if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      pinCell(d, at, event.shiftKey);
+    }
+  };
+  return (
+    <div
+      class={`heatmap${caught.value ? ' focused' : ''}`}
+      ref={box}
+      role="grid"
+      tabIndex={0}
+      aria-label="attention weights, rows are queries, columns are keys"
+      aria-rowcount={rows}
+      aria-colcount={columns}
+      aria-activedescendant="map-cell"
+      onKeyDown={step}
+      data-test="grid"
+      onFocus={() => {
+        caught.value = true;
+      }}
+      onBlur={() => {
+        caught.value = false;
+        hoverCell.value = null;
+      }}
+    >
+      <div class="unseen" role="row">
+        <span id="map-cell" role="gridcell" aria-label={name}>
+          {name}
+        </span>
+      </div>
+      {d ? (
+        <>
+          <div class="axis-to" aria-hidden="true">
+            {part.value === 'cross' ? 'keys: the text (to) →' : 'keys (to) →'}
+          </div>
+          <div
+            class="map-frame"
+            style={{ paddingLeft: `${rooms.value.left}px`, paddingRight: `${rooms.value.right}px` }}
+          >
+            <Labels axis="column" />
+            <Labels axis="row" />
+            <Cells />
+          </div>
+          <Margin />
+        </>
+      ) : (
+        <p class="empty">{run.value ? 'Loading this head’s weights…' : 'Waiting for the model…'}</p>
+      )}
+    </div>
+  );
+}
+
+// Below the columns: what the pinned (or hovered) queries give to each key.
+function Margin() {
+  const d = drawn.value,
+    row = activeRow.value,
+    f = frame.value,
+    cell = cellSize.value,
+    v = view.value;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const show = Boolean(d && row && activeQueries.value.length > 0) && !guessing.value;
+  useLayoutEffect(() => {
+    if (!d || !row || !canvas.current || !show) return;
+    const height = 44,
+      context = sized(canvas.current, f.width, height),
+      colors = table(theme.value);
+    context.clearRect(0, 0, f.width, height);
+    const sums = new Float64Array(d.columns);
+    row.forEach((w, j) => {
+      if (!Number.isNaN(w)) sums[d.columnOf[j]] += w;
+    });
+    for (let j = 0; j < d.columns; ++j) {
+      const h = Math.max(sums[j] > 0 ? 1 : 0, sums[j] * height);
+      context.fillStyle = css(colors, Math.max(70, entry(sums[j], scale.value)));
+      context.fillRect(j * cell - v.x + (cell > 6 ? 1 : 0), 0, Math.max(1, cell - (cell > 6 ? 2 : 0)), h);
+    }
+  }, [d, row, f, cell, v, theme.value, scale.value, show]);
+  return (
+    <div class="margin" style={{ marginLeft: `${rooms.value.left + 2}px`, width: `${f.width}px` }}>
+      {show && <canvas ref={canvas} aria-hidden="true" />}
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+// Words along the map: every one where they fit, else every so many.
+import { clipped, shown } from './format';
+import { hoverCell, keys, pin, queries } from './state';
+import { drawn, view, rooms, cellSize, frame } from './view';
+
+interface LabelProps {
+  axis: 'row' | 'column';
+}
+export function Labels({ axis }: LabelProps) {
+  const d = drawn.value,
+    cell = cellSize.value,
+    v = view.value,
+    f = frame.value;
+  if (!d) return null;
+  const isRow = axis === 'row',
+    count = isRow ? d.rows : d.columns,
+    offset = isRow ? v.y : v.x,
+    length = isRow ? f.height : f.width;
+  const step = Math.max(1, Math.ceil((isRow ? 14 : 15) / cell));
+  const hovered = hoverCell.value ? (isRow ? d.rowOf[hoverCell.value.query] : d.columnOf[hoverCell.value.key]) : -1;
+  const pinned = new Set((isRow ? queries.value : keys.value).map((i) => (isRow ? d.rowOf[i] : d.columnOf[i])));
+  const names = isRow ? d.rowNames : d.columnNames,
+    tokens = isRow ? d.rowTokens : d.columnTokens;
+  const items = [];
+  for (let i = 0; i < count; ++i) {
+    const at = (i + 0.5) * cell - offset;
+    if (at < 0 || at > length) continue;
+    const stands = i === hovered || pinned.has(i);
+    if (
+      !stands &&
+      (i % step !== 0 ||
+        (hovered >= 0 && Math.abs(i - hovered) < step) ||
+        [...pinned].some((p) => Math.abs(i - p) < step && p !== i))
+    )
+      continue;
+    const toggle = (event: MouseEvent) => {
+      const list = tokens[i];
+      if (isRow) {
+        const has = list.every((t) => queries.value.includes(t));
+        const next = event.shiftKey
+          ? has
+            ? queries.value.filter((t) => !list.includes(t))
+            : [...queries.value, ...list].sort((a, b) => a - b)
+          : has && queries.value.length === list.length
+            ? []
+            : list;
+        pin(next, keys.value);
+      } else {
+        const has = list.every((t) => keys.value.includes(t));
+        pin(
+          queries.value,
+          event.shiftKey
+            ? has
+              ? keys.value.filter((t) => !list.includes(t))
+              : [...keys.value, ...list].sort((a, b) => a - b)
+            : has && keys.value.length === list.length
+              ? []
+              : list,
+        );
+      }
+    };
+    items.push(
+      <span
+        key={i}
+        class={`label ${axis}${i === hovered ? ' hover' : ''}${pinned.has(i) ? ' pinned' : ''}`}
+        dir="auto"
+        title={names[i]}
+        style={isRow ? { top: `${at}px` } : { left: `${at}px` }}
+        onClick={toggle}
+      >
+        {clipped(shown(names[i]), isRow ? 14 : 13)}
+      </span>,
+    );
+  }
+  const size = `${Math.max(10.5, Math.min(13, cell * 0.66))}px`; // slanted words must not touch
+  return (
+    <div
+      class={`labels ${axis}s`}
+      aria-hidden="true"
+      style={
+        isRow
+          ? { height: `${f.height}px`, width: `${rooms.value.left - 6}px`, fontSize: size }
+          : { left: `${rooms.value.left}px`, width: `${f.width}px`, fontSize: size }
+      }
+    >
+      {items}
+    </div>
+  );
+}

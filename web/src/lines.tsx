@@ -1,0 +1,163 @@
+// Links as lines from queries to keys: for each query the strongest, until they hold most of its weight.
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { computed, signal, useSignal } from '@preact/signals';
+import { activeQueries, guessing, hoverCell, hoverQuery, keys, muted, pin, queries, theme } from './state';
+import { drawn } from './view';
+import { clipped, shown, small } from './format';
+
+const rowHeight = 23,
+  mostTokens = 160,
+  mostLines = 2000;
+export const mass = signal(0.9);
+
+export interface Link {
+  row: number;
+  column: number;
+  weight: number;
+}
+// All links that are drawn when nothing is pinned; at most 2,000.
+export const links = computed<Link[]>(() => {
+  const d = drawn.value,
+    out: Link[] = [];
+  if (!d) return out;
+  for (let i = 0; i < d.rows; ++i) {
+    const row: Link[] = [];
+    for (let j = muted.value ? 1 : 0; j < d.columns; ++j) {
+      const w = d.values[i * d.columns + j];
+      if (w > 0) row.push({ row: i, column: j, weight: w });
+    }
+    row.sort((a, b) => b.weight - a.weight);
+    const all = row.reduce((sum, link) => sum + link.weight, 0);
+    let sum = 0;
+    for (const link of row) {
+      if (sum >= mass.value * all) break;
+      sum += link.weight;
+      out.push(link);
+    }
+  }
+  return out.length <= mostLines ? out : out.sort((a, b) => b.weight - a.weight).slice(0, mostLines);
+});
+
+export function Lines() {
+  const canvas = useRef<HTMLCanvasElement>(null),
+    box = useRef<HTMLDivElement>(null),
+    width = useSignal(240);
+  const d = drawn.value,
+    active = activeQueries.value;
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => {
+      if (canvas.current) width.value = canvas.current.parentElement!.clientWidth;
+    });
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [Boolean(d)]);
+  useLayoutEffect(() => {
+    const c = canvas.current;
+    if (!c || !d) return;
+    const ratio = window.devicePixelRatio || 1,
+      height = Math.max(d.rows, d.columns) * rowHeight;
+    c.width = width.value * ratio;
+    c.height = height * ratio;
+    c.style.width = `${width.value}px`;
+    c.style.height = `${height}px`;
+    const context = c.getContext('2d')!,
+      style = getComputedStyle(c);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width.value, height);
+    if (guessing.value) return;
+    const rows = new Set(active.map((i) => d.rowOf[i])),
+      lone = rows.size > 0;
+    context.strokeStyle = style.getPropertyValue(lone ? '--accent' : '--bar');
+    for (const link of [...links.value].reverse()) {
+      if (lone && !rows.has(link.row)) continue;
+      const y0 = (link.row + 0.5) * rowHeight,
+        y1 = (link.column + 0.5) * rowHeight,
+        w = width.value;
+      context.globalAlpha = Math.max(0.06, Math.min(1, Math.sqrt(link.weight)));
+      context.lineWidth = 0.8 + 5 * link.weight;
+      context.beginPath();
+      context.moveTo(2, y0);
+      context.bezierCurveTo(w / 2, y0, w / 2, y1, w - 2, y1);
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }, [d, links.value, active, width.value, theme.value, guessing.value]);
+  if (!d) return <p class="empty">Loading this head’s weights…</p>;
+  if (d.rows > mostTokens || d.columns > mostTokens)
+    return <p class="empty">Lines are readable for up to {mostTokens} tokens. The map shows all of them.</p>;
+  const row =
+    active.length > 0 && !guessing.value
+      ? new Map(links.value.filter((l) => active.some((i) => d.rowOf[i] === l.row)).map((l) => [l.column, l.weight]))
+      : null;
+  return (
+    <>
+      <label class="mass">
+        lines that hold{' '}
+        <input
+          type="range"
+          min="0.3"
+          max="0.99"
+          step="0.01"
+          value={mass.value}
+          onInput={(event) => {
+            mass.value = Number(event.currentTarget.value);
+          }}
+        />{' '}
+        {Math.round(100 * mass.value)} % of each word’s weight
+      </label>
+      <div class="lines" ref={box} data-test="lines" data-links={links.value.length}>
+        <ol class="from" aria-label="queries (from)">
+          {d.rowNames.map((name, i) => (
+            <li key={i}>
+              <button
+                type="button"
+                dir="auto"
+                class={active.some((q) => d.rowOf[q] === i) ? 'query' : ''}
+                aria-pressed={queries.value.some((q) => d.rowOf[q] === i)}
+                onClick={() =>
+                  pin(
+                    queries.value.length === d.rowTokens[i].length && queries.value[0] === d.rowTokens[i][0]
+                      ? []
+                      : d.rowTokens[i],
+                    [],
+                  )
+                }
+                onPointerEnter={() => {
+                  hoverQuery.value = d.rowTokens[i][0];
+                }}
+                onPointerLeave={() => {
+                  hoverQuery.value = null;
+                }}
+              >
+                {clipped(shown(name), 16)}
+              </button>
+            </li>
+          ))}
+        </ol>
+        <div class="between">
+          <canvas ref={canvas} aria-hidden="true" />
+        </div>
+        <ol class="to" aria-label="keys (to)">
+          {d.columnNames.map((name, j) => (
+            <li key={j}>
+              <button
+                type="button"
+                dir="auto"
+                class={
+                  keys.value.some((k) => d.columnOf[k] === j) ||
+                  (hoverCell.value && d.columnOf[hoverCell.value.key] === j)
+                    ? 'key'
+                    : ''
+                }
+                aria-pressed={keys.value.some((k) => d.columnOf[k] === j)}
+                onClick={() => pin(queries.value, d.columnTokens[j])}
+              >
+                {clipped(shown(name), 16)} <small>{row?.has(j) ? small(row.get(j)!) : ''}</small>
+              </button>
+            </li>
+          ))}
+        </ol>
+      </div>
+    </>
+  );
+}

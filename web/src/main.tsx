@@ -1,0 +1,156 @@
+// The page.
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { Atlas } from './atlas';
+import { dialog, Export, Keys, notice, Share } from './dialogs';
+import { clipped } from './format';
+import { Header } from './header';
+import { spoken } from './heatmap';
+import { tab, type Tab } from './keyboard';
+import { Next } from './next';
+import { atlas } from './numbers';
+import { Pattern, RowTable, scaleNames, partNames } from './pattern';
+import { again, open } from './runs';
+import { Finding } from './says';
+import { busy, offline, part, partInfo, place, run, scale, shownPlace, theme, trouble, version, words } from './state';
+import { Why } from './steps';
+import { Strip } from './strip';
+import { Tour } from './tour';
+import { fit } from './view';
+
+function Banner() {
+  const t = trouble.value;
+  if (!t) return null;
+  return (
+    <div class="banner" role="alert" data-test="banner">
+      <p>{t.message}</p>
+      {t.again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+      <button
+        type="button"
+        class="icon"
+        aria-label="Dismiss"
+        onClick={() => {
+          trouble.value = null;
+        }}
+      >
+        ✕
+      </button>
+    </div>
+  );
+}
+
+function App() {
+  const tabs: [Tab, string][] = [
+    ['heads', 'Heads'],
+    ['pattern', 'Pattern'],
+    ['why', 'Why'],
+    ['next', 'Next'],
+  ];
+  const info = run.value;
+  return (
+    <>
+      <Header />
+      <Banner />
+      <main class={busy.value ? 'busy' : ''} aria-busy={busy.value}>
+        <Finding />
+        <Strip />
+        <div class="tabs" role="tablist" aria-label="Views">
+          {tabs.map(([id, name]) => (
+            <button
+              type="button"
+              role="tab"
+              key={id}
+              id={`tab-${id}`}
+              aria-selected={tab.value === id}
+              aria-controls={`view-${id}`}
+              tabIndex={tab.value === id ? 0 : -1}
+              onClick={() => {
+                tab.value = id;
+              }}
+              onKeyDown={(event) => {
+                const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+                if (!step) return;
+                const next = tabs[(tabs.findIndex((t) => t[0] === id) + step + tabs.length) % tabs.length][0];
+                tab.value = next;
+                document.getElementById(`tab-${next}`)?.focus();
+              }}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+        <div class={`views show-${tab.value}`}>
+          <div class="left">
+            <div class="view" id="view-heads">
+              <Atlas />
+            </div>
+            <div class="view" id="view-next">
+              <Next />
+            </div>
+          </div>
+          <div class="view" id="view-pattern">
+            <Pattern />
+          </div>
+          <div class="view" id="view-why">
+            <Why />
+          </div>
+        </div>
+        <p class="caption">
+          {info &&
+            `Model ${info.model.name}. “${clipped(info.text, 200)}” ${partNames[part.value]} head ${place.value.layer}.${place.value.head}, scale ${scaleNames[scale.value]}. Headlight ${version.value}, ${new Date().toISOString().slice(0, 10)}.`}
+        </p>
+      </main>
+      <footer class="bottom">
+        <span>Weights say what heads read, not what the model concludes.</span>
+        <span>
+          Headlight {version.value}
+          {offline.value ? ', saved page' : ''}. No network beyond this machine.
+        </span>
+      </footer>
+      <Tour />
+      {dialog.value === 'share' && <Share />}
+      {dialog.value === 'export' && <Export />}
+      {dialog.value === 'keys' && <Keys />}
+      {dialog.value === 'table' && <RowTable />}
+      <div class="unseen" role="status" aria-live="polite" data-test="live">
+        {spoken}
+      </div>
+      <div class={`notice${notice.value ? ' on' : ''}`} role="status">
+        {notice.value}
+      </div>
+    </>
+  );
+}
+
+effect(() => {
+  document.documentElement.dataset.theme = theme.value;
+  document
+    .querySelector('meta[name=theme-color]')
+    ?.setAttribute('content', theme.value === 'dark' ? '#101217' : '#ffffff');
+});
+effect(() => {
+  if (run.value)
+    document.title = `${shownPlace.value.layer}.${shownPlace.value.head} ${run.value.model.name} – Headlight`;
+});
+// A new shape of map starts fitted.
+let shape = '';
+effect(() => {
+  const p = partInfo.value,
+    now = p ? `${p.part} ${p.rows} ${p.columns} ${words.value}` : '';
+  if (now !== shape) {
+    shape = now;
+    fit();
+  }
+});
+// For tests: what is loaded and settled.
+effect(() => {
+  document.documentElement.dataset.state =
+    trouble.value && !run.value ? 'trouble' : busy.value || !run.value || !atlas.value ? 'busy' : 'ready';
+});
+
+render(<App />, document.getElementById('page')!);
+void open();

@@ -1,0 +1,110 @@
+// The numbers of the part that is shown: all weights where they fit, else heads and rows as they are asked for.
+import { batch, computed, signal } from '@preact/signals';
+import { readAtlas, readHead, Trouble } from './source';
+import { type Place, offline, run, part, theSource, partInfo, shownPlace, activeQueries, report } from './state';
+import type { Atlas, Head, PartName, RunInfo } from './types';
+
+export const weights = signal<Float32Array | null>(null); // of all heads of the part, where they fit
+export const atlas = signal<Atlas | null>(null);
+// Of one query in all heads, [layers, heads, columns]: for texts that are too long for all weights.
+const rowWeights = signal<{ query: number; values: Float32Array } | null>(null);
+const heads = signal<ReadonlyMap<string, Head>>(new Map());
+const wanted = new Set<string>();
+const headKey = (at: Place) => `${run.value?.id}/${part.value}/${at.layer}/${at.head}`;
+const mostWeights = 1.5e6;
+
+// The head's own numbers, asked for when they are not here yet.
+export function headOf(at: Place): Head | null {
+  const key = headKey(at),
+    known = heads.value.get(key);
+  if (known) return known;
+  const info = run.value;
+  if (!info || wanted.has(key)) return null;
+  wanted.add(key);
+  readHead(theSource(), info, part.value, at.layer, at.head)
+    .then((head) => {
+      const next = new Map(heads.value);
+      if (next.size > 200) next.delete(next.keys().next().value as string);
+      heads.value = next.set(key, head);
+    }, report)
+    .finally(() => wanted.delete(key));
+  return null;
+}
+
+// [rows, columns] of a head: from all weights, from its own numbers, or nothing yet.
+export function mapOf(at: Place): Float32Array | null {
+  const info = partInfo.value;
+  if (!info) return null;
+  const all = weights.value;
+  if (all) {
+    const size = info.rows * info.columns,
+      first = (at.layer * info.heads + at.head) * size;
+    return all.subarray(first, first + size);
+  }
+  return atlas.value ? (headOf(at)?.weights ?? null) : null; // not before it is known that all weights are too many
+}
+export const shownMap = computed(() => mapOf(shownPlace.value));
+
+// Mean over the queries of their weights, one number per key.
+export function rowOf(map: Float32Array, list: number[], columns: number): Float32Array {
+  const out = new Float32Array(columns);
+  for (let j = 0; j < columns; ++j) {
+    let sum = 0,
+      seen = 0;
+    for (const i of list) {
+      const w = map[i * columns + j];
+      if (!Number.isNaN(w)) {
+        sum += w;
+        ++seen;
+      }
+    }
+    out[j] = seen > 0 ? sum / list.length : NaN;
+  }
+  return out;
+}
+// What the queries give to each key in a head, without asking for more than is here.
+export function rowIn(at: Place, list: number[]): Float32Array | null {
+  const info = partInfo.value,
+    rows = rowWeights.value;
+  if (!info) return null;
+  if (weights.value) return rowOf(mapOf(at)!, list, info.columns);
+  if (!rows || rows.query !== list[0]) return null;
+  const first = (at.layer * info.heads + at.head) * info.columns;
+  return rows.values.subarray(first, first + info.columns);
+}
+export async function loadRow(query: number): Promise<void> {
+  const info = run.value,
+    name = part.value;
+  if (!info || weights.value || offline.value || rowWeights.value?.query === query) return;
+  const values = new Float32Array(await theSource().bytes(info, `${name}/row/${query}.f32`));
+  if (run.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
+}
+export const activeRow = computed(() => {
+  const map = shownMap.value,
+    info = partInfo.value;
+  const list = activeQueries.value.filter((i) => info && i < info.rows);
+  return map && info && list.length > 0 ? rowOf(map, list, info.columns) : null;
+});
+
+export async function loadNumbers(info: RunInfo, name: PartName): Promise<void> {
+  const p = info.parts.find((item) => item.part === name)!;
+  weights.value = null;
+  atlas.value = null;
+  rowWeights.value = null;
+  try {
+    if (p.layers * p.heads * p.rows * p.columns <= mostWeights) {
+      const all = new Float32Array(await theSource().bytes(info, `${name}/weights.f32`));
+      if (run.value?.id !== info.id || part.value !== name) return;
+      batch(() => {
+        weights.value = all;
+        atlas.value = { rows: p.rows, columns: p.columns, exact: true, values: all };
+      });
+    } else {
+      const small = await readAtlas(theSource(), info, p);
+      if (run.value?.id === info.id && part.value === name) atlas.value = small;
+    }
+  } catch (error) {
+    if (!(theSource().offline && error instanceof Trouble)) throw error;
+    atlas.value = await readAtlas(theSource(), info, p);
+  }
+}

@@ -1,0 +1,193 @@
+// Where numbers come from: the program that serves the page, or the data inside a saved file.
+import type { Atlas, Head, HeadInfo, Prediction, PartInfo, PartName, RunInfo, RunRequest, Start } from './types';
+
+export class Trouble extends Error {
+  // `again`: asking once more may help.
+  constructor(
+    message: string,
+    public code: string,
+    public again: boolean,
+  ) {
+    super(message);
+  }
+}
+
+export interface Source {
+  readonly offline: boolean;
+  readonly at: string; // the view to open with
+  start(): Promise<Start>;
+  run(request: RunRequest, signal?: AbortSignal): Promise<RunInfo>;
+  next(run: RunInfo, sampling: { temperature: number; top_k: number; seed: number }): Promise<RunInfo>;
+  bytes(run: RunInfo, path: string): Promise<ArrayBuffer>;
+  prediction(run: RunInfo, position: number): Promise<Prediction>;
+}
+
+const base = '/api/v1/';
+
+async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  for (let attempt = 0; ; ++attempt) {
+    let answer: Response;
+    try {
+      answer = await fetch(base + path, { credentials: 'same-origin', ...init });
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new Trouble('The program does not answer. Is headlight serve still running?', 'network', true);
+    }
+    if (answer.ok) return answer;
+    if (answer.status === 503 && attempt < 8) {
+      await new Promise((done) => setTimeout(done, 400 * (attempt + 1)));
+      continue;
+    }
+    let message = `The program answered ${answer.status}.`,
+      code = `http.${answer.status}`;
+    try {
+      const body = await answer.json();
+      message = String(body.error.message);
+      code = String(body.error.code);
+    } catch {
+      /* not our JSON: the number has to do */
+    }
+    throw new Trouble(message, code, answer.status >= 500 || answer.status === 404);
+  }
+}
+
+function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  return ask(path, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    signal,
+    headers: { 'Content-Type': 'application/json' },
+  });
+}
+
+class Served implements Source {
+  readonly offline = false;
+  constructor(readonly at: string) {}
+  async start() {
+    return (await (await ask('models')).json()) as Start;
+  }
+  async run(request: RunRequest, signal?: AbortSignal) {
+    return (await (await post('run', request, signal)).json()) as RunInfo;
+  }
+  async next(run: RunInfo, sampling: object) {
+    return (await (await post(`run/${run.id}/next`, sampling)).json()) as RunInfo;
+  }
+  async bytes(run: RunInfo, path: string) {
+    return (await ask(`run/${run.id}/${path}`)).arrayBuffer();
+  }
+  async prediction(run: RunInfo, position: number) {
+    return (await (await ask(`run/${run.id}/next?position=${position}`)).json()) as Prediction;
+  }
+}
+
+interface Saved extends Start {
+  at: string;
+  run: RunInfo;
+  pieces: Record<string, [number, number]>;
+}
+
+class Stored implements Source {
+  readonly offline = true;
+  readonly at: string;
+  constructor(
+    private saved: Saved,
+    private data: ArrayBuffer,
+    private first: number,
+  ) {
+    this.at = saved.at;
+  }
+  async start() {
+    return this.saved;
+  }
+  async run(): Promise<RunInfo> {
+    return this.saved.run;
+  }
+  async next(): Promise<RunInfo> {
+    throw new Trouble('A saved page cannot compute. Open headlight serve for that.', 'offline', false);
+  }
+  private piece(path: string): ArrayBuffer {
+    const place = this.saved.pieces[path];
+    if (!place)
+      throw new Trouble(
+        'These numbers are not in the saved file: it keeps one layer of a long text.',
+        'offline',
+        false,
+      );
+    return this.data.slice(this.first + place[0], this.first + place[0] + place[1]);
+  }
+  async bytes(_run: RunInfo, path: string) {
+    return this.piece(path);
+  }
+  async prediction(_run: RunInfo, position: number) {
+    return JSON.parse(new TextDecoder().decode(this.piece(`next/${position}`))) as Prediction;
+  }
+}
+
+// The token goes from the link to a cookie before anything else, and out of the address bar.
+async function enter(): Promise<string> {
+  const fields = location.hash.slice(1).split('&');
+  const token = fields.find((field) => field.startsWith('token='));
+  const rest = fields.filter((field) => !field.startsWith('token=')).join('&');
+  if (token) {
+    history.replaceState(null, '', rest ? '#' + rest : location.pathname);
+    await ask('enter', {
+      method: 'POST',
+      body: '{}',
+      headers: { 'Content-Type': 'application/json', 'X-Headlight-Token': token.slice(6) },
+    });
+  }
+  return rest;
+}
+
+export async function openSource(): Promise<Source> {
+  const text = document.getElementById('data')?.textContent ?? '';
+  if (!text) return new Served(await enter());
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const data = await new Response(stream).arrayBuffer();
+  const length = new DataView(data).getUint32(0, true);
+  const saved = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length))) as Saved;
+  return new Stored(saved, data, 4 + length);
+}
+
+export async function readHead(
+  source: Source,
+  run: RunInfo,
+  part: PartName,
+  layer: number,
+  head: number,
+): Promise<Head> {
+  const data = await source.bytes(run, `${part}/${layer}/${head}.bin`);
+  const length = new DataView(data).getUint32(0, true);
+  const info = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length))) as HeadInfo;
+  let at = 4 + length;
+  const take = (count: number) => {
+    const list = new Float32Array(data, at, count);
+    at += 4 * count;
+    return list;
+  };
+  const { rows, columns, dim, value_dim } = info;
+  return {
+    info,
+    weights: take(rows * columns),
+    q: take(rows * dim),
+    k: take(columns * dim),
+    v: take(columns * value_dim),
+    z: take(rows * value_dim),
+    lse: take(rows),
+    bias: info.has_bias ? take(rows * columns) : null,
+  };
+}
+
+export async function readAtlas(source: Source, run: RunInfo, info: PartInfo): Promise<Atlas> {
+  const data = new Uint8Array(await source.bytes(run, `${info.part}/atlas.u8`));
+  const view = new DataView(data.buffer);
+  const rows = view.getUint32(0, true),
+    columns = view.getUint32(4, true);
+  const values = new Float32Array(data.length - 8);
+  for (let i = 0; i < values.length; ++i) {
+    const byte = data[i + 8];
+    values[i] = byte === 0 ? NaN : ((byte - 1) / 254) ** 2;
+  }
+  return { rows, columns, exact: false, values };
+}

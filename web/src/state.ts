@@ -1,0 +1,103 @@
+// One selection that all views share: (part, layer, head, queries, keys), and what is hovered on top of it.
+import { batch, computed, signal } from '@preact/signals';
+import { Trouble, type Source } from './source';
+import type { ModelInfo, PartInfo, PartName, Reading, RunInfo, Scale, Theme } from './types';
+
+export interface Place {
+  layer: number;
+  head: number;
+}
+export interface Cell {
+  query: number;
+  key: number;
+}
+
+export const version = signal('');
+export const models = signal<ModelInfo[]>([]);
+export const sentence = signal('');
+export const offline = signal(false);
+export const run = signal<RunInfo | null>(null);
+export const model = signal('');
+export const text = signal('');
+export const target = signal('');
+export const busy = signal(false);
+export const trouble = signal<{ message: string; again: boolean } | null>(null);
+
+export const part = signal<PartName>('decoder');
+export const place = signal<Place>({ layer: 0, head: 0 });
+export const queries = signal<number[]>([]);
+export const keys = signal<number[]>([]);
+export const scale = signal<Scale>('sqrt');
+export const themeChoice = signal<Theme | null>(null);
+export const muted = signal(false); // the first key greyed
+export const words = signal(false); // tokens joined into words
+export const linkMap = signal(false); // atlas: the pinned link in all heads
+export const lines = signal(false); // the pattern as lines
+export const solo = signal(false); // the atlas shows the pinned head alone
+export const guessing = signal(false); // weights are hidden until revealed
+
+export const hoverCell = signal<Cell | null>(null);
+export const hoverPlace = signal<Place | null>(null);
+export const hoverQuery = signal<number | null>(null);
+
+export const sampling = signal({ temperature: 0, top_k: 0, seed: 0 });
+
+const darkSystem = matchMedia('(prefers-color-scheme: dark)');
+const systemTheme = signal<Theme>(darkSystem.matches ? 'dark' : 'light');
+darkSystem.addEventListener('change', () => {
+  systemTheme.value = darkSystem.matches ? 'dark' : 'light';
+});
+const printing = signal(false);
+addEventListener('beforeprint', () => {
+  printing.value = true;
+});
+addEventListener('afterprint', () => {
+  printing.value = false;
+});
+matchMedia('print').addEventListener('change', (event) => {
+  printing.value = event.matches;
+});
+export const theme = computed<Theme>(() => (printing.value ? 'light' : (themeChoice.value ?? systemTheme.value)));
+
+let source: Source;
+export const theSource = () => source;
+export function useSource(found: Source): void {
+  source = found;
+}
+export const partInfo = computed<PartInfo | null>(() => run.value?.parts.find((p) => p.part === part.value) ?? null);
+export const shownPlace = computed<Place>(() => hoverPlace.value ?? place.value);
+
+function readings(info: RunInfo, name: PartName): [Reading, Reading] {
+  if (info.written === null || name === 'encoder') return [info.source, info.source];
+  return name === 'cross' ? [info.written, info.source] : [info.decoder_input!, info.decoder_input!];
+}
+const none: Reading = { text: '', tokens: [], words: [] };
+export const queryReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[0] : none));
+export const keyReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[1] : none));
+
+// The query that is looked at now: hovered, else pinned.
+export const activeQueries = computed<number[]>(() =>
+  hoverCell.value ? [hoverCell.value.query] : hoverQuery.value !== null ? [hoverQuery.value] : queries.value,
+);
+
+export function report(error: unknown): void {
+  if (error instanceof DOMException && error.name === 'AbortError') return;
+  const message = error instanceof Error ? error.message : String(error);
+  trouble.value = { message, again: !(error instanceof Trouble) || error.again };
+}
+
+export function pin(list: number[], keyList: number[]): void {
+  batch(() => {
+    queries.value = list;
+    keys.value = keyList;
+  });
+}
+// Esc takes one level away.
+export function clearOne(): void {
+  if (hoverCell.value || hoverPlace.value) {
+    hoverCell.value = null;
+    hoverPlace.value = null;
+  } else if (solo.value) solo.value = false;
+  else if (keys.value.length > 0) keys.value = [];
+  else if (queries.value.length > 0) queries.value = [];
+}

@@ -1,0 +1,127 @@
+// What the program sends (docs/guide/viewer.md).
+export interface Token {
+  id: number;
+  text: string;
+  begin: number;
+  end: number;
+  added: boolean;
+}
+export interface Word {
+  text: string;
+  begin: number;
+  end: number;
+}
+export interface Reading {
+  text: string;
+  tokens: Token[];
+  words: Word[];
+}
+export type PartName = 'encoder' | 'decoder' | 'cross';
+export interface PartInfo {
+  part: PartName;
+  layers: number;
+  heads: number;
+  kv_heads: number;
+  rows: number;
+  columns: number;
+}
+export interface ModelInfo {
+  name: string;
+  kind?: 'decoder' | 'encoder' | 'encoder_decoder';
+  family?: string;
+  layers?: number;
+  heads?: number;
+  width?: number;
+  vocabulary?: number;
+  reads?: boolean;
+}
+export interface RunInfo {
+  id: string;
+  model: ModelInfo;
+  text: string;
+  target: string;
+  more: number[];
+  temperature: number;
+  top_k: number;
+  seed: number;
+  source: Reading;
+  written: Reading | null;
+  decoder_input: Reading | null;
+  parts: PartInfo[];
+  usual_part: PartName;
+  predictions: number;
+}
+export interface RunRequest {
+  model: string;
+  text: string;
+  target?: string;
+  more?: number[];
+  temperature?: number;
+  top_k?: number;
+  seed?: number;
+}
+export interface Start {
+  version: string;
+  sentence: string;
+  models: ModelInfo[];
+  most_tokens?: number;
+}
+export interface Guess {
+  id: number;
+  text: string;
+  p: number;
+  logit: number;
+}
+export interface Prediction {
+  position: number;
+  tops: Guess[];
+  actual: Guess | null;
+  rank: number;
+}
+
+export interface Rope {
+  dims: number;
+  interleaved: boolean;
+  factor: number;
+  angles: number[];
+}
+export interface HeadInfo {
+  part: PartName;
+  layer: number;
+  head: number;
+  kv_head: number;
+  group: number;
+  rows: number;
+  columns: number;
+  dim: number;
+  value_dim: number;
+  scale: number;
+  softcap: number;
+  slope: number | null;
+  sink: number | null;
+  has_bias: boolean;
+  head_norm: boolean;
+  offset: number;
+  rope: Rope | null;
+}
+// One head's numbers. Weights are NaN where the query cannot see the key.
+export interface Head {
+  info: HeadInfo;
+  weights: Float32Array;
+  q: Float32Array;
+  k: Float32Array;
+  v: Float32Array;
+  z: Float32Array;
+  lse: Float32Array;
+  bias: Float32Array | null;
+}
+// Small maps of all heads: exact when `exact`, else rounded to 8 bits and pooled.
+export interface Atlas {
+  rows: number;
+  columns: number;
+  exact: boolean;
+  values: Float32Array;
+}
+
+export type Scale = 'linear' | 'sqrt' | 'log';
+export type Theme = 'light' | 'dark';

@@ -1,0 +1,63 @@
+// What part of the map is seen, and how large its cells are.
+import { computed, signal } from '@preact/signals';
+import { shownMap } from './numbers';
+import { keyReading, partInfo, queryReading, words } from './state';
+import { joined, type Joined } from './words';
+
+// What is drawn: the head's own map, or its words.
+export const drawn = computed<Joined | null>(() => {
+  const map = shownMap.value,
+    info = partInfo.value;
+  if (!map || !info) return null;
+  return joined(map, queryReading.value, keyReading.value, words.value);
+});
+
+export const view = signal({ x: 0, y: 0, cell: 0 }); // offset in pixels; a cell of 0 fits the map to its place
+export const space = signal({ width: 600, height: 560 });
+const mostCell = 44;
+// Room for the words on the left, and for slanted ones beyond the right end.
+export const rooms = computed(() => (space.value.width < 460 ? { left: 84, right: 40 } : { left: 112, right: 64 }));
+
+export const fitted = computed(() => {
+  const d = drawn.value;
+  if (!d) return 1;
+  return Math.min(
+    mostCell,
+    (space.value.width - rooms.value.left - rooms.value.right) / d.columns,
+    Math.max(8, space.value.height / d.rows),
+  );
+});
+export const cellSize = computed(() => view.value.cell || fitted.value);
+export const frame = computed(() => {
+  const d = drawn.value,
+    cell = cellSize.value;
+  if (!d) return { width: 0, height: 0 };
+  return {
+    width: Math.max(
+      1,
+      Math.min(Math.round(d.columns * cell), Math.floor(space.value.width - rooms.value.left - rooms.value.right)),
+    ),
+    height: Math.max(1, Math.min(Math.round(d.rows * cell), Math.max(200, space.value.height))),
+  };
+});
+
+export function fit(): void {
+  view.value = { x: 0, y: 0, cell: 0 };
+}
+export function moveTo(x: number, y: number, cell: number): void {
+  const d = drawn.value;
+  if (!d) return;
+  const f = frame.value;
+  view.value = {
+    cell,
+    x: Math.max(0, Math.min(x, d.columns * (cell || fitted.value) - f.width)),
+    y: Math.max(0, Math.min(y, d.rows * (cell || fitted.value) - f.height)),
+  };
+}
+export function zoom(factor: number, x: number, y: number): void {
+  const old = cellSize.value,
+    cell = Math.max(Math.min(1, fitted.value), Math.min(96, old * factor));
+  const v = view.value;
+  view.value = { ...v, cell };
+  moveTo(((v.x + x) * cell) / old - x, ((v.y + y) * cell) / old - y, cell);
+}
