@@ -10,9 +10,9 @@
 namespace headlight::cli {
 namespace {
 
-using inspect::AlignedWord;
 using inspect::AttentionMap;
 using inspect::HeadPlace;
+using inspect::WordPair;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorKind::usage, "compare.options", message);
@@ -36,7 +36,7 @@ class Aligner {
   }
 
  private:
-  void lay_out(const inspect::Reading& a, const inspect::Reading& b, std::vector<AlignedWord>& words,
+  void lay_out(const inspect::Reading& a, const inspect::Reading& b, std::vector<WordPair>& words,
                std::vector<std::string>& labels) const {
     const std::vector<std::string> of_a = units(a), of_b = units(b);
     if (by_words_) {
@@ -83,7 +83,7 @@ Index row_of_query(const ComparedRun& a, const Comparison& c, const std::string&
 }
 
 AttentionMap row_of(const AttentionMap& map, Index row) {
-  std::vector<AlignedWord> columns;
+  std::vector<WordPair> columns;
   for (Index j = 0; j < map.columns; ++j) columns.push_back({j, j});
   return inspect::aligned(map, {{row, row}}, columns, inspect::Side::a);
 }

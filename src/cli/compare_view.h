@@ -29,7 +29,7 @@ struct ComparedRun {
 
 // Rows and columns of both, with the maps of one head.
 struct Comparison {
-  std::vector<inspect::AlignedWord> rows, columns;
+  std::vector<inspect::WordPair> rows, columns;
   std::vector<std::string> row_labels, column_labels;
   inspect::AttentionMap a, b;
   bool by_words = false;           // tokens were merged into words

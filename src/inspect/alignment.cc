@@ -8,7 +8,7 @@
 
 namespace headlight::inspect {
 
-std::vector<AlignedWord> align(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+std::vector<WordPair> align(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   constexpr std::size_t most = std::size_t{1} << 24;
   const std::size_t n = a.size(), m = b.size(), stride = m + 1;
   if ((n + 1) > most / (m + 1)) {
@@ -28,7 +28,7 @@ std::vector<AlignedWord> align(const std::vector<std::string>& a, const std::vec
       cost[i * stride + j] = std::min(both, one);
     }
   }
-  std::vector<AlignedWord> words;
+  std::vector<WordPair> words;
   for (std::size_t i = 0, j = 0; i < n || j < m;) {
     const std::uint32_t here = cost[i * stride + j];
     if (i < n && j < m && here == cost[(i + 1) * stride + j + 1] + (a[i] == b[j] ? 0 : 1)) {
@@ -42,11 +42,10 @@ std::vector<AlignedWord> align(const std::vector<std::string>& a, const std::vec
   return words;
 }
 
-std::vector<std::string> aligned_labels(const std::vector<AlignedWord>& words,
-                                        const std::vector<std::string>& a,
+std::vector<std::string> aligned_labels(const std::vector<WordPair>& words, const std::vector<std::string>& a,
                                         const std::vector<std::string>& b) {
   std::vector<std::string> labels;
-  for (const AlignedWord& word : words) {
+  for (const WordPair& word : words) {
     const std::string of_a = word.a < 0 ? "" : a[static_cast<std::size_t>(word.a)];
     const std::string of_b = word.b < 0 ? "" : b[static_cast<std::size_t>(word.b)];
     if (word.a < 0) labels.push_back("+ " + of_b);
@@ -56,17 +55,17 @@ std::vector<std::string> aligned_labels(const std::vector<AlignedWord>& words,
   return labels;
 }
 
-AttentionMap aligned(const AttentionMap& map, const std::vector<AlignedWord>& rows,
-                     const std::vector<AlignedWord>& columns, Side side) {
-  const auto place = [&](const AlignedWord& word) { return side == Side::a ? word.a : word.b; };
+AttentionMap aligned(const AttentionMap& map, const std::vector<WordPair>& rows,
+                     const std::vector<WordPair>& columns, Side side) {
+  const auto place = [&](const WordPair& word) { return side == Side::a ? word.a : word.b; };
   AttentionMap out = map;
   out.rows = static_cast<Index>(rows.size());
   out.columns = static_cast<Index>(columns.size());
   out.weights.assign(rows.size() * columns.size(), 0);
   out.visible.assign(out.weights.size(), 0);
   std::size_t cell = 0;
-  for (const AlignedWord& row : rows) {
-    for (const AlignedWord& column : columns) {
+  for (const WordPair& row : rows) {
+    for (const WordPair& column : columns) {
       const Index i = place(row), j = place(column);
       if (i >= 0 && j >= 0 && map.sees(i, j)) {
         out.weights[cell] = map.at(i, j);

@@ -25,7 +25,7 @@ TEST(Alignment, EqualWordsStandOppositeEachOther) {
 TEST(Alignment, KeepsEveryWordOnceAndInOrder) {
   const Words a = {"a", "b", "c", "d", "e", "b"}, b = {"b", "x", "d", "b", "b", "f", "g"};
   Index next_a = 0, next_b = 0;
-  for (const AlignedWord& word : align(a, b)) {
+  for (const WordPair& word : align(a, b)) {
     if (word.a >= 0) EXPECT_EQ(word.a, next_a++);
     if (word.b >= 0) EXPECT_EQ(word.b, next_b++);
   }
@@ -38,7 +38,7 @@ TEST(Alignment, WeightsMoveWithTheirWords) {
   map.rows = map.columns = 2;
   map.weights = {1, 0, 0.25F, 0.75F};
   map.visible = {1, 0, 1, 1};
-  const std::vector<AlignedWord> words = {{0, 0}, {-1, 1}, {1, 2}};  // the second is in b alone
+  const std::vector<WordPair> words = {{0, 0}, {-1, 1}, {1, 2}};  // the second is in b alone
   const AttentionMap a = aligned(map, words, words, Side::a);
   EXPECT_EQ(a.rows, 3);
   EXPECT_EQ(a.at(2, 0), 0.25F);
