@@ -208,7 +208,7 @@ class Bench {
   void measure_prefill(ModelRun& model, Context& context, BucketResult& result) {
     double best = std::numeric_limits<double>::infinity(), total = 0;
     for (int run = 0; run < 2 || (total < 2 && run < 50); ++run) {
-      sample_peak(result.threads);
+      if (run < 4) sample_peak(result.threads);
       const double seconds = model.prefill(context);
       best = std::min(best, seconds);
       total += seconds;
