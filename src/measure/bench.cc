@@ -208,7 +208,7 @@ class Bench {
   void measure_prefill(ModelRun& model, Context& context, BucketResult& result) {
     double best = std::numeric_limits<double>::infinity(), total = 0;
     for (int run = 0; run < 2 || (total < 2 && run < 50); ++run) {
-      sample_peak(result.threads);
+      if (run < 4) sample_peak(result.threads);
       const double seconds = model.prefill(context);
       best = std::min(best, seconds);
       total += seconds;
@@ -226,7 +226,7 @@ class Bench {
     for (const Index length : contexts) {
       double best = std::numeric_limits<double>::infinity(), total = 0;
       for (int run = 0; run < 4 || (total < 0.3 && run < 200); ++run) {
-        if (run % 4 == 0) sample_bandwidth(result.threads);
+        if (run < 16 && run % 4 == 0) sample_bandwidth(result.threads);
         const double once = model.decode(context, length);
         best = std::min(best, once);
         total += once;
