@@ -2,8 +2,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 
@@ -39,8 +37,8 @@ class Desk {
   std::mutex mutex_;
   std::condition_variable freed_;
   bool taken_ = false;
-  std::deque<std::uint64_t> waiting_;  // numbers, in the order of arrival: nobody is overtaken
-  std::uint64_t next_number_ = 0;
+  int waiting_ = 0;
+  int impatient_ = 0;  // those who have waited for long: while there are any, nobody else gets a turn
 };
 
 }  // namespace headlight::serve

@@ -136,6 +136,9 @@ class HttpServer::Strict : public httplib::Server {
     gate_.token = options_.token;
     gate_.port = options_.port == 0 ? bind_to_any_port("127.0.0.1")
                                     : (bind_to_port("127.0.0.1", options_.port) ? options_.port : -1);
+    constexpr int queue =
+        128;  // cpp-httplib asks for five: a browser's connections, and then they wait seconds
+    (void)::listen(svr_sock_.load(), queue);
     if (gate_.port <= 0) {
       throw Error(
           ErrorKind::resource, "serve.port",
