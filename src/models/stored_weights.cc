@@ -30,6 +30,8 @@ struct MappedWithScales {
 
 }  // namespace
 
+bool is_usable(std::string_view type) { return usable(type).has_value(); }
+
 void give_matrix(const WeightSource& weights, const StoredTensor& tensor, Parameter& parameter) {
   const Index rows = parameter.stored.rows(), columns = parameter.stored.columns();
   if (const std::optional<Usable> as = usable(tensor.type)) {

@@ -1,10 +1,15 @@
 // Matrices of files for models that are run: used where they are mapped, in the precision they have.
 #pragma once
 
+#include <string_view>
+
 #include "headlight/parameters.h"
 #include "models/weights.h"
 
 namespace headlight::models {
+
+// Can a matrix of this type of the files be used where it is?
+[[nodiscard]] bool is_usable(std::string_view type);
 
 // Gives a parameter, whose stored matrix has this shape and no data, a tensor of the files. F32, F16, BF16,
 // Q8_0 and I8 with its factors are mapped and not copied; other types, and data that is not aligned to its
