@@ -214,7 +214,7 @@ TEST_F(Generate, EndsAtTheContext) {
 }
 
 TEST_F(Generate, CtrlCEndsTheText) {
-  write_small_model(folder_.path("writer"), SmallKind::decoder, 200000);
+  write_small_model(folder_.path("writer"), SmallKind::decoder, {.context = 200000});
   Launch launch{.arguments = {"generate", "--model", folder_.path("writer"), "the cat", "--max-tokens",
                               "200000", "--ignore-end", "--json", folder_.path("cut.json")}};
   launch.in_child = [] {

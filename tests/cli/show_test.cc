@@ -332,7 +332,7 @@ TEST_F(Show, LongTextsInLittleMemory) {
 TEST_F(Show, ExactTilesOfLongTexts) {
   const std::string folder = folder_.path("tiles");
   std::filesystem::create_directory(folder);
-  write_small_model(folder, SmallKind::decoder, 1300);
+  write_small_model(folder, SmallKind::decoder, {.context = 1300});
   std::string text;
   for (int i = 0; i < 1200; ++i) text += i % 3 == 0 ? "cat " : "sat ";
   const Finished tile =

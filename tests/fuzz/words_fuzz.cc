@@ -7,18 +7,20 @@
 #include "headlight/error.h"
 #include "io/json.h"
 #include "io/word_vectors.h"
+#include "lab/worked_example.h"
 
 namespace headlight::testing {
 namespace {
 
-void explain(cli::Sentence sentence, std::size_t size) {
-  constexpr cli::Parameters kAll[] = {cli::Parameters::none, cli::Parameters::uniform,
-                                      cli::Parameters::per_head, cli::Parameters::shared};
-  const cli::Recipe recipe{
+void explain(lab::Sentence sentence, std::size_t size) {
+  constexpr lab::Parameters kAll[] = {lab::Parameters::none, lab::Parameters::uniform,
+                                      lab::Parameters::per_head, lab::Parameters::shared};
+  const lab::Recipe recipe{
       .parameters = kAll[size % 4], .heads = 1 + static_cast<Index>(size % 2), .causal = size % 3 == 0};
-  const cli::Trace trace = cli::trace(sentence, recipe);
+  const lab::Trace trace = lab::trace(sentence, recipe);
   const cli::Explanation explanation{sentence, recipe, trace, 0};
-  for (const char c : cli::explain_text(explanation, {})) {
+  const cli::ExplainPages pages = cli::explain_pages(explanation, {});
+  for (const char c : pages.before_scores + pages.rest) {
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n') fail("a raw control byte on the page");
   }
   const io::Json json = io::Json::parse(cli::explain_json(explanation), "explain.json");

@@ -59,7 +59,7 @@ TEST(Desk, ThoseWhoLeaveLeaveTheQueue) {
 
 TEST(RunCache, ForgetsTheLeastRecentlyUsed) {
   const auto run = [](const std::string& id) {
-    auto made = std::make_shared<Run>();
+    auto made = std::make_shared<serve::Run>();
     made->id = id;
     return made;
   };
