@@ -85,15 +85,20 @@ constexpr std::array<Workload, 10> kModels = {{
     model("model_tokenize", "bytes of a text", "given", "", Part::tokenize),
 }};
 
+// A line for each kind.
 std::string all_names() {
-  std::string text;
-  for (const Workload& workload : kWorkloads) text += concat(text.empty() ? "" : ", ", workload.name);
-  for (const Workload& workload : kSteps) text += concat(", ", workload.name);
-  text += concat(", ", kAllSteps);
-  for (const Workload& workload : kModels) text += concat(", ", workload.name);
-  text += concat(", ", kAllModels);
-  for (const MemoryCase& what : memory_cases()) text += concat(", ", what.name);
-  return text;
+  const auto line = [](const auto& list, std::string_view all) {
+    std::string text;
+    for (const auto& one : list) text += concat(text.empty() ? "" : ", ", one.name);
+    return concat(text, all.empty() ? "" : ", ", all);
+  };
+  std::string first, second;  // a line of a message has room for about half of them
+  for (const Workload& workload : kWorkloads) {
+    std::string& half = first.size() < 200 ? first : second;
+    half += concat(half.empty() ? "" : ", ", workload.name);
+  }
+  return concat(first, "\n  ", second, "\n  ", line(kSteps, kAllSteps), "\n  ", line(kModels, kAllModels),
+                "\n  ", line(memory_cases(), ""));
 }
 
 void check_name(const std::string& name) {
