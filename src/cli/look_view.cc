@@ -103,7 +103,7 @@ void add_sentence(Page& page, int number, const std::string& text, const std::st
 void add_row(Page& page, const WordRow& row, int number, const std::string& text,
              const std::string& translation) {
   if (!text.empty()) add_sentence(page, number, text, translation);
-  page.line(fmt::format("{}\"{}\" looks at    encoder {}, strongest of {} heads for \"{}\" (uniform {:.2f})",
+  page.line(fmt::format("{}\"{}\" looks at  encoder {}, strongest of {} heads for \"{}\" (uniform {:.2f})",
                         text.empty() ? fmt::format("{}  ", number) : margin(), row.word, name_of(row.head),
                         row.heads, row.key, row.uniform));
   std::vector<std::size_t> order(row.words.size());

@@ -18,4 +18,7 @@ add_test(NAME docs.learn COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/
   --program $<TARGET_FILE:headlight_program> --documents ${rungs})
 add_test(NAME docs.seeds COMMAND /bin/sh -c
   "'$<TARGET_FILE:headlight_program>' lab seeds --markdown | diff - '${PROJECT_SOURCE_DIR}/docs/seeds.md'")
-set_tests_properties(docs.learn docs.seeds PROPERTIES LABELS docs)
+# The README's picture of the first screen is what the program prints.
+add_test(NAME docs.screen COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make_screen_svg.py
+  $<TARGET_FILE:headlight_program> --check)
+set_tests_properties(docs.learn docs.seeds docs.screen PROPERTIES LABELS docs)
