@@ -93,12 +93,12 @@ class Chart {
     drawing_.add(TextItem{at, words, look, anchor, degrees});
   }
   void line(Point from, Point to, Rgb color, double width) {
-    drawing_.add(LineItem{{from, to}, color, width, {}});
+    drawing_.add(LineItem{{from, to}, color, width});
   }
   // A disc is a ring without a hole.
   void dot(Point at, double radius, Rgb color) {
     constexpr int kCorners = 24;
-    LineItem ring{{}, color, radius, {}};
+    LineItem ring{{}, color, radius};
     for (int i = 0; i <= kCorners + 1; ++i) {
       const double angle = 2 * std::numbers::pi * i / kCorners;
       ring.points.push_back({at.x + radius / 2 * std::cos(angle), at.y + radius / 2 * std::sin(angle)});
@@ -151,7 +151,7 @@ class Chart {
 
   // What lies above the picture is cut off where the line crosses its border.
   void draw_curve(const Curve& curve) {
-    LineItem line{{}, curve.strong ? curve.color : faded(curve.color, 0.55), curve.strong ? 2.2 : 1.3, {}};
+    LineItem line{{}, curve.strong ? curve.color : faded(curve.color, 0.55), curve.strong ? 2.2 : 1.3};
     const auto flush = [&] {
       if (line.points.size() > 1) drawing_.add(line);
       line.points.clear();

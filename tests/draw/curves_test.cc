@@ -45,6 +45,18 @@ TEST(Curves, EveryFormatAndTheSameBytesAgain) {
   }
 }
 
+TEST(Curves, LinesCanBeSeen) {
+  int lines = 0;
+  for (const DrawingItem& item : draw_curves(chart(200)).items) {
+    const auto* line = std::get_if<LineItem>(&item);
+    if (line == nullptr) continue;
+    ++lines;
+    EXPECT_EQ(line->alpha, 1);
+    EXPECT_GT(line->width, 0);
+  }
+  EXPECT_GT(lines, 10);
+}
+
 TEST(Curves, NothingIsDrawnAboveTheFrame) {
   CurveChart c = chart(200);
   c.curves[0].points[0].y = 1e6;  // a loss that begins far above where it soon is
