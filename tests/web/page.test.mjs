@@ -260,12 +260,11 @@ export default {
     assert.equal(await field(page, 'h'), '0.1');
     await page.waitForSelector('#step-3');
     await page.keyboard.press('3');
-    await page.waitForTimeout(100);
-    assert.equal(await page.evaluate(() => document.activeElement.id), 'step-3');
+    await page.waitForFunction(() => document.activeElement.id === 'step-3', null, { timeout: 2000 });
     await page.keyboard.press('e');
     await page.waitForSelector('[data-test=export-png]');
     await page.keyboard.press('Escape');
-    assert.equal(await page.locator('dialog').count(), 0);
+    await page.waitForSelector('dialog', { state: 'detached', timeout: 2000 });
     await page.keyboard.press('?');
     await page.waitForSelector('dl.keys');
   },
