@@ -260,7 +260,7 @@ export default {
     assert.equal(await field(page, 'h'), '0.1');
     await page.waitForSelector('#step-3');
     await page.keyboard.press('3');
-    await page.waitForFunction(() => document.activeElement.id === 'step-3', null, { timeout: 2000 });
+    await page.waitForSelector('#step-3:focus', { timeout: 2000 });
     await page.keyboard.press('e');
     await page.waitForSelector('[data-test=export-png]');
     await page.keyboard.press('Escape');
