@@ -5,7 +5,7 @@ PROGRAM_PACKAGES=(g++ cmake ninja-build ccache pkg-config libhwy-dev libfmt-dev 
 PROGRAM_PACKAGES+=(libtomlplusplus-dev zlib1g-dev libutf8proc-dev libpcre2-dev libcairo2-dev libpango1.0-dev fonts-dejavu-core)
 PROGRAM_PACKAGES+=(libcpp-httplib-dev)
 PROGRAM_PACKAGES+=(libopenblas0-pthread)  # opened at run time by `headlight bench`, as the peer to compare with
-TEST_PACKAGES=(libgtest-dev libgmock-dev clang-format python3 poppler-utils)
+TEST_PACKAGES=(libgtest-dev libgmock-dev clang-format python3 python3-numpy poppler-utils)
 TEST_PACKAGES+=(nodejs chromium)  # the viewer's page, built and looked at
 FULL_PACKAGES=(clang clang-tidy libclang-rt-14-dev)
 

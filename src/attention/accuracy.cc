@@ -10,7 +10,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Tensor to_f64(const ConstTensorView& x) {
+const double* row_of(const ConstTensorView& x, Index batch, Index head, Index token) {
+  return x.as<double>() + batch * x.stride(0) + head * x.stride(1) + token * x.stride(2);
+}
+
+}  // namespace
+
+Tensor exact_copy(const ConstTensorView& x) {
   Tensor copy(x.shape(), DType::f64);
   const TensorView to = copy;
   for (Index a = 0; a < x.dim(0); ++a)
@@ -19,12 +25,6 @@ Tensor to_f64(const ConstTensorView& x) {
         for (Index d = 0; d < x.dim(3); ++d) to.set(a, b, c, d, x.at(a, b, c, d));
   return copy;
 }
-
-const double* row_of(const ConstTensorView& x, Index batch, Index head, Index token) {
-  return x.as<double>() + batch * x.stride(0) + head * x.stride(1) + token * x.stride(2);
-}
-
-}  // namespace
 
 double error_limit(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
 double rounding_unit(DType dtype) { return dtype == DType::f64 ? 0x1p-53 : 0x1p-24; }
@@ -86,7 +86,7 @@ Exact::Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const Atte
       size_(out_.shape(), DType::f64),
       reach_(out_.shape(), DType::f64),
       rows_(static_cast<std::size_t>(q.dim(0) * q.dim(1) * q.dim(2))) {
-  const Tensor q64 = to_f64(q), k64 = to_f64(k), v64 = to_f64(v);
+  const Tensor q64 = exact_copy(q), k64 = exact_copy(k), v64 = exact_copy(v);
   const Problem p = check_call("attention", q64, k64, v64, options);
   weights_ = Tensor({p.sequences, p.q_heads, p.q_longest, p.k_longest}, DType::f64);
   reference::attention(q64, k64, v64, options, {.out = out_.view(), .weights = weights_.view()});

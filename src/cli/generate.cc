@@ -9,6 +9,7 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/standard_input.h"
@@ -297,7 +298,7 @@ void add_generate(CLI::App& program) {
   const auto s = std::make_shared<Settings>();
   command->add_option("PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
       ->type_name("");
-  add_path(*command, "--model", s->model, "A model's name or folder (default: en)")->type_name("NAME|PATH");
+  add_model(*command, s->model);
   add_sampling(*command, *s);
   add_switch(*command, "--only-new", s->only_new, "Print the continuation without the prompt");
   add_rows(*command, s->rows);

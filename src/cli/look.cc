@@ -12,6 +12,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/file.h"
+#include "serve/run.h"
 
 namespace headlight::cli {
 namespace {
@@ -23,7 +24,6 @@ using inspect::Subject;
 using inspect::Word;
 
 constexpr const char *kCat = "The cat sat on the mat.",
-                     *kStreet = "The animal didn't cross the street because it was too tired.",
                      *kControl = "The animal didn't cross the street because it was too wide.";
 constexpr std::uint64_t kLargestAbout = 4096;
 
@@ -155,8 +155,8 @@ void add_number(Context& ctx, const Subject& subject, const Question& question, 
 
 // The tutorials' sentence with its control: the same head, asked when "it" is the street.
 void add_street(Context& ctx, const Subject& subject, LookView& view) {
-  const Question street{.source = inspect::read_text(*subject.tokenizer, kStreet)};
-  view.street = kStreet;
+  const Question street{.source = inspect::read_text(*subject.tokenizer, serve::kSentence)};
+  view.street = serve::kSentence;
   view.street_translation = subject.tokenizer->decode(inspect::translate(ctx, subject, street.source).ids());
   view.row = strongest_row(ctx, subject, street, "animal");
   add_number(ctx, subject, street, view);

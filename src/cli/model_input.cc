@@ -78,7 +78,8 @@ std::vector<std::string> split_list(const std::string& text) {
 
 void add_model(CLI::App& command, std::string& model) {
   add_text(command, "--model", model,
-           "A model's folder or .gguf file, or the name of one in the folder models (default: en-fr)")
+           concat("A model's folder or .gguf file, or the name of one in the folder models (default: ", model,
+                  ")"))
       ->type_name("NAME|PATH");
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
@@ -205,8 +206,7 @@ void add_translate(CLI::App& program) {
   const auto s = std::make_shared<Settings>();
   command->add_option("TEXT", s->texts, "Texts to translate (default: lines of standard input)")
       ->type_name("");
-  add_path(*command, "--model", s->model, "A model's name or folder (default: en-fr)")
-      ->type_name("NAME|PATH");
+  add_model(*command, s->model);
   add_count(*command, "--beams", s->beams, "Beams of the search (default: 4)", {1, 64});
   add_real(*command, "--length-penalty", s->length_penalty,
            "Scores are divided by length to this power (default: 1)");

@@ -7,6 +7,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "io/file.h"
 #include "train/corpus.h"
 
 namespace headlight::cli {
@@ -14,6 +15,7 @@ namespace headlight::cli {
 TestSet read_test_set(const std::string& path, std::size_t limit) {
   TestSet set;
   std::unordered_map<std::string, std::size_t> numbers;
+  (void)io::File(path);  // it was named on the command line: missing, it is the file system's refusal
   train::DataReader reader;
   for (auto& [source, translation] : reader.read_pairs(path)) {
     const auto [place, added] = numbers.try_emplace(source, set.sources.size());

@@ -109,7 +109,7 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
       const fs::path path = fs::path(place) / name, own = fs::path(place) / ("headlight-" + name);
       if (is_folder(path) || (models::is_gguf(path.string()) && is_there(path))) return path.string();
       if (is_folder(own)) return own.string();
-      looked += concat(", \"", escaped(path.string(), 80), "\"");
+      looked += concat(", \"", escaped(path.string(), 80), "\" and \"", escaped(own.string(), 80), "\"");
     }
   }
   throw Error(ErrorKind::file, "model.name",

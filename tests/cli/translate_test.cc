@@ -177,7 +177,7 @@ TEST_F(Translate, Mistakes) {
   refused({"hello", "--beams", "0"}, 2, "--beams");
   refused({"hello", "--limit", "5"}, 2, "--limit belongs to --evaluate");
   refused({"hello", "--evaluate", "test.tsv"}, 2, "leave TEXT out");
-  refused({"--evaluate", folder_.path("none.tsv")}, 3, "none.tsv");
+  refused({"--evaluate", folder_.path("none.tsv")}, 4, "none.tsv");
   std::ofstream(folder_.path("no-tabs.tsv")) << "one\ttwo\nthree\n";
   refused({"--evaluate", folder_.path("no-tabs.tsv")}, 3, "no tab between two sentences (line 2)");
   std::string longest;

@@ -13,16 +13,6 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 }
 
-Tensor exact_copy(const ConstTensorView& x) {
-  Tensor copy(x.shape(), DType::f64);
-  const TensorView to = copy;
-  for (Index a = 0; a < x.dim(0); ++a)
-    for (Index b = 0; b < x.dim(1); ++b)
-      for (Index c = 0; c < x.dim(2); ++c)
-        for (Index d = 0; d < x.dim(3); ++d) to.set(a, b, c, d, x.at(a, b, c, d));
-  return copy;
-}
-
 double kept_factor(const Dropout& dropout, const Sequence& s, Index h, Index i, Index j) {
   if (dropout.rate == 0) return 1;
   const bool kept = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer).keeps(s.item, h, i, j);

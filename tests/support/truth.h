@@ -10,9 +10,8 @@
 
 namespace headlight::testing {
 
-// An f64 tensor of the same numbers, dense.
-[[nodiscard]] Tensor exact_copy(const ConstTensorView& x);
 using accuracy::broadcast_at;
+using accuracy::exact_copy;
 using accuracy::keys_of;
 using accuracy::RowBound;
 using accuracy::scaled_error;
