@@ -42,6 +42,17 @@ std::string label_of(std::string_view text, const std::vector<TokenPiece>& piece
   return std::string(inner.empty() ? whole : inner);
 }
 
+Reading as_read(std::string_view text, const std::vector<TokenPiece>& pieces) {
+  Reading reading;
+  reading.text = text;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const TokenPiece& piece = pieces[i];
+    reading.tokens.push_back(
+        {piece.id, label_of(text, pieces, i), piece.begin, piece.end, piece.added, piece.type_id});
+  }
+  return reading;
+}
+
 // ASCII punctuation and what is common in print. Letters of any script are not.
 bool is_punctuation(std::string_view text) {
   if (text.empty()) return false;
@@ -82,15 +93,27 @@ std::vector<std::string> Reading::labels() const {
 }
 
 Reading read_text(const Tokenizer& tokenizer, std::string_view text) {
-  Reading reading;
-  reading.text = text;
-  const std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const TokenPiece& piece = pieces[i];
-    reading.tokens.push_back({piece.id, label_of(text, pieces, i), piece.begin, piece.end, piece.added});
-  }
+  Reading reading = as_read(text, tokenizer.encode_pieces(text));
   if (reading.tokens.empty())
     throw Error(ErrorKind::input, "inspect.empty", "the text is empty: there is nothing to look at");
+  return reading;
+}
+
+Reading read_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second) {
+  std::vector<TokenPiece> pieces = tokenizer.encode_pair(first, second);
+  const std::size_t own = tokenizer.encode(first, SpecialTokens::leave_out).size();
+  const std::size_t shift = first.size() + kBetweenTexts.size();
+  std::size_t seen = 0, border = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].added || seen++ < own) continue;
+    if (border == 0) border = i;
+    pieces[i].begin += shift;
+    pieces[i].end += shift;
+  }
+  if (own == 0 || border == 0)
+    throw Error(ErrorKind::input, "inspect.empty", "one of the two texts is empty: give both, or one alone");
+  Reading reading = as_read(concat(first, kBetweenTexts, second), pieces);
+  reading.second = static_cast<Index>(border);
   return reading;
 }
 

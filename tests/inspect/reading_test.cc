@@ -30,6 +30,23 @@ TEST(Reading, LabelsAreTheTextThatTokensStandFor) {
   EXPECT_EQ(reading.ids().size(), 17U);
 }
 
+TEST(Reading, TwoTextsAreOneReadingWithABorder) {
+  const Tokenizer tokenizer = testing::small_tokenizer();
+  const Reading pair = read_pair(tokenizer, "the cat", "it was tired");
+  EXPECT_EQ(pair.text, "the cat / it was tired");
+  EXPECT_EQ(pair.labels(),
+            (std::vector<std::string>{"[CLS]", "the", "cat", "[SEP]", "it", "was", "ti", "red", "[SEP]"}));
+  EXPECT_EQ(pair.second, 4);
+  for (const ReadToken& token : pair.tokens) {
+    EXPECT_EQ(token.type, &token - pair.tokens.data() >= 4 ? 1 : 0);
+    if (!token.added) EXPECT_EQ(pair.text.substr(token.begin, token.end - token.begin), token.label);
+  }
+  const std::vector<Word> words = words_of(pair);
+  EXPECT_EQ(words[words.size() - 2].label, "tired");
+  EXPECT_THROW((void)read_pair(tokenizer, "the cat", " "), Error);
+  EXPECT_THROW((void)read_pair(tokenizer, "", "it"), Error);
+}
+
 TEST(Reading, Ids) {
   const Tokenizer tokenizer = small_tokenizer();
   EXPECT_EQ(read_ids(&tokenizer, {5, 6}, 29).labels(), (std::vector<std::string>{"the", "animal"}));

@@ -1,4 +1,6 @@
 // The text as chips: click pins a query, colours are what it gives to each key.
+import { useMemo } from 'preact/hooks';
+import { openMenu } from './menu';
 import { activeRow } from './numbers';
 import {
   hoverCell,
@@ -18,6 +20,7 @@ import {
 } from './state';
 import { css, entry, ink, table } from './color';
 import { clipped, shown, small } from './format';
+import { byTouch, LongPress } from './touch';
 import type { Reading } from './types';
 
 interface ChipsProps {
@@ -25,17 +28,38 @@ interface ChipsProps {
   asQueries: boolean;
   asKeys: boolean;
   label: string;
+  from?: number; // tokens of one of two texts
+  end?: number;
 }
 
-function Chips({ reading, asQueries, asKeys, label }: ChipsProps) {
+function Chips({ reading, asQueries, asKeys, label, from = 0, end = reading.tokens.length }: ChipsProps) {
+  const tokenOf = (element: Element | null) => Number(element?.closest<HTMLElement>('[data-token]')?.dataset.token);
+  const press = useMemo(
+    () =>
+      new LongPress((x, y) => {
+        const at = tokenOf(document.elementFromPoint(x, y));
+        if (!Number.isNaN(at)) openMenu(asQueries ? { x, y, query: at } : { x, y });
+      }),
+    [asQueries],
+  );
   const row = asKeys && !guessing.value ? activeRow.value : null,
     colors = table(theme.value);
-  const groups: number[][] =
+  const all: number[][] =
     words.value && reading.words.length > 0
       ? reading.words.map((w) => Array.from({ length: w.end - w.begin }, (_, i) => w.begin + i))
       : reading.tokens.map((_, i) => [i]);
+  const groups = all.filter((list) => list[0] >= from && list[0] < end);
   const written = run.value && reading === run.value.source ? run.value.more.length : 0;
   const click = (list: number[], event: MouseEvent) => {
+    if (press.fired) return;
+    if (asQueries && byTouch()) {
+      if (hoverQuery.value !== list[0]) {
+        hoverCell.value = null;
+        hoverQuery.value = list[0];
+        return;
+      }
+      hoverQuery.value = null;
+    }
     if (asQueries && !(asKeys && (event.ctrlKey || event.altKey || event.metaKey))) {
       const has = list.every((i) => queries.value.includes(i));
       if (event.shiftKey) {
@@ -59,7 +83,17 @@ function Chips({ reading, asQueries, asKeys, label }: ChipsProps) {
     }
   };
   return (
-    <div class="chips" role="group" aria-label={label} dir="auto">
+    <div
+      class={`chips${asKeys ? '' : ' plain'}`}
+      role="group"
+      aria-label={label}
+      dir="auto"
+      onPointerDown={(event) => press.down(event)}
+      onPointerMove={(event) => press.move(event)}
+      onPointerUp={() => press.cancel()}
+      onPointerCancel={() => press.cancel()}
+      onContextMenu={(event) => press.menu(event)}
+    >
       {groups.map((list) => {
         const tokens = list.map((i) => reading.tokens[i]);
         const first = tokens[0];
@@ -86,15 +120,15 @@ function Chips({ reading, asQueries, asKeys, label }: ChipsProps) {
             style={e >= 0 ? { background: css(colors, e), color: ink(colors, e) } : {}}
             title={`${JSON.stringify(word)}, token ${list.join('–')}, id ${tokens.map((t) => t.id).join(' ')}${first.added ? ', put there by the tokenizer' : ''}${seen ? `, weight ${w}` : row ? ', not visible' : ''}`}
             onClick={(event) => click(list, event)}
-            onPointerEnter={() => {
-              if (asQueries) hoverQuery.value = list[0];
+            onPointerEnter={(event) => {
+              if (asQueries && event.pointerType !== 'touch') hoverQuery.value = list[0];
             }}
-            onPointerLeave={() => {
-              hoverQuery.value = null;
+            onPointerLeave={(event) => {
+              if (event.pointerType !== 'touch') hoverQuery.value = null;
             }}
           >
             <span>{clipped(name, 24)}</span>
-            <small aria-hidden="true">{seen ? small(w) : ' '}</small>
+            {asKeys && <small aria-hidden="true">{seen ? small(w) : ' '}</small>}
           </button>
         );
       })}
@@ -137,6 +171,21 @@ export function Strip() {
       </section>
     );
   }
+  const border = queryReading.value.second;
+  if (border > 0)
+    return (
+      <section class="strip card" aria-label="Tokens">
+        <div class="strip-row">
+          <span class="strip-name">text A</span>
+          <Chips reading={queryReading.value} asQueries asKeys end={border} label="tokens of the first text" />
+          {toggle}
+        </div>
+        <div class="strip-row">
+          <span class="strip-name">text B</span>
+          <Chips reading={queryReading.value} asQueries asKeys from={border} label="tokens of the second text" />
+        </div>
+      </section>
+    );
   return (
     <section class="strip card" aria-label="Tokens">
       <div class="strip-row">
