@@ -39,7 +39,8 @@ TEST(Reading, TwoTextsAreOneReadingWithABorder) {
   EXPECT_EQ(pair.second, 4);
   for (const ReadToken& token : pair.tokens) {
     EXPECT_EQ(token.type, &token - pair.tokens.data() >= 4 ? 1 : 0);
-    if (!token.added) EXPECT_EQ(pair.text.substr(token.begin, token.end - token.begin), token.label);
+    const std::string part = pair.text.substr(token.begin, token.end - token.begin);
+    EXPECT_EQ(part, token.added ? "" : token.label);
   }
   const std::vector<Word> words = words_of(pair);
   EXPECT_EQ(words[words.size() - 2].label, "tired");

@@ -1,9 +1,9 @@
 // All heads at once, as small maps on one canvas; or the pinned link in every head.
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
-import { atlasPicture, links, statistics, undecided } from './atlas_data';
+import { atlasPicture, links, shownStatistics, undecided } from './atlas_data';
 import { openMenu } from './menu';
-import { atlas, shownMap } from './numbers';
+import { atlas } from './numbers';
 import {
   activeQueries,
   depth,
@@ -191,9 +191,8 @@ export function Atlas() {
       head: clamp(place.value.head + delta[1], p.heads),
     };
   };
-  const map = shownMap.value,
-    where = shownPlace.value;
-  const numbersOf = p && map ? statistics(map, p.rows, p.columns) : null;
+  const where = shownPlace.value,
+    numbersOf = shownStatistics.value;
   const linkName =
     queries.value.length && keys.value.length
       ? `${nameOf(queryReading.value, queries.value)} → ${nameOf(keyReading.value, keys.value)}`

@@ -1,7 +1,7 @@
 // What the atlas is drawn from: all heads in one picture, the pinned link in each, and a few numbers of each.
 import { computed } from '@preact/signals';
 import { entry, hatch, table } from './color';
-import { rowIn, weights } from './numbers';
+import { rowIn, shownMap, weights } from './numbers';
 import { keys, partInfo, queries } from './state';
 import type { Atlas, PartInfo, Scale, Theme } from './types';
 
@@ -85,6 +85,13 @@ export function statistics(map: Float32Array, rows: number, columns: number): He
   const n = Math.max(1, counted);
   return { entropy: entropy / n, first: first / n, distance: distance / n, top };
 }
+
+// Of the head that is shown; a million logarithms for a long text, so not for every move of the mouse.
+export const shownStatistics = computed<HeadStatistics | null>(() => {
+  const p = partInfo.value,
+    map = shownMap.value;
+  return p && map ? statistics(map, p.rows, p.columns) : null;
+});
 
 // How undecided each head is, from 0 (one key) to 1 (all alike): the bars below the thumbnails.
 export const undecided = computed<Float32Array | null>(() => {

@@ -39,7 +39,7 @@ export function Legend({ value }: { value: number }) {
       <div class="ticks">
         {marks.map((x) => (
           <span key={x} style={{ left: `${100 * at(x * p.limit)}%` }}>
-            {mode.value !== 'weights' ? digits(x * p.limit, 2) : x === 0 ? '0' : x >= 0.01 ? String(x) : weight(x)}
+            {x === 0 ? '0' : mode.value !== 'weights' ? digits(x * p.limit, 2) : x >= 0.01 ? String(x) : weight(x)}
           </span>
         ))}
       </div>

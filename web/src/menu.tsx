@@ -20,6 +20,7 @@ import {
   type Cell,
   type Place,
 } from './state';
+import { byTouch } from './touch';
 
 interface Target {
   x: number;
@@ -119,8 +120,9 @@ export function Menu() {
     const element = box.current;
     if (!element || !target) return;
     const size = element.getBoundingClientRect();
-    element.style.left = `${Math.max(6, Math.min(target.x, innerWidth - size.width - 6))}px`;
-    element.style.top = `${Math.max(6, Math.min(target.y, innerHeight - size.height - 6))}px`;
+    const beside = byTouch() ? 14 : 0; // not under the finger
+    element.style.left = `${Math.max(6, Math.min(target.x + beside, innerWidth - size.width - 6))}px`;
+    element.style.top = `${Math.max(6, Math.min(target.y + beside, innerHeight - size.height - 6))}px`;
     element.querySelector('button')?.focus({ preventScroll: true });
   }, [target]);
   if (!target) return null;
@@ -135,16 +137,23 @@ export function Menu() {
     event.stopPropagation();
   };
   return (
-    <div class="menu-back" onClick={close} onContextMenu={(event) => event.preventDefault()}>
-      <div class="menu" role="menu" ref={box} data-test="menu" onKeyDown={keys}>
+    // Closed by the next press, not by the end of the long one that opened it.
+    <div class="menu-back" onPointerDown={close} onContextMenu={(event) => event.preventDefault()}>
+      <div
+        class="menu"
+        role="menu"
+        ref={box}
+        data-test="menu"
+        onKeyDown={keys}
+        onPointerDown={(event) => event.stopPropagation()}
+      >
         {itemsOf(target).map(([name, act]) => (
           <button
             type="button"
             role="menuitem"
             key={name}
             tabIndex={-1}
-            onClick={(event) => {
-              event.stopPropagation();
+            onClick={() => {
               close();
               act();
             }}

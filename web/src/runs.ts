@@ -98,7 +98,10 @@ async function show(info: RunInfo, address: Address | null): Promise<void> {
     await loadRow((address?.queries ?? firstLook(kept ?? [])?.queries ?? [])[0] ?? 0);
   batch(() => {
     const p = partInfo.value!;
-    if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) place.value = address.place;
+    if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) {
+      place.value = address.place;
+      proposed ??= { layer: -1, head: -1 }; // somebody chose this head; it stays with the next text
+    }
     const inside = (list: number[] | undefined, most: number) => (list ?? []).filter((i) => i < most);
     if (address?.queries) {
       queries.value = inside(address.queries, p.rows);

@@ -77,7 +77,7 @@ export function Output({ matrices, head, z, query }: { matrices: Matrices | 'non
   return (
     <>
       <p>
-        {heads > 1 ? `z goes beside those of the other ${heads - 1} heads. ` : ''}W<sub>O</sub> has {head.info.value_dim}{' '}
+        {heads > 2 ? `z goes beside those of the other ${heads - 1} heads. ` : heads > 1 ? 'z goes beside that of the other head. ' : ''}W<sub>O</sub> has {head.info.value_dim}{' '}
         columns for this one; with them it adds {width} numbers to the stream:
       </p>
       <Vector values={o.share} name="what the head adds" />
