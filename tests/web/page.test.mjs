@@ -159,7 +159,7 @@ export default {
         const step = (now) => {
           window.gaps.push(now - last);
           last = now;
-          if (!window.stop) requestAnimationFrame(step);
+          if (!window.halted) requestAnimationFrame(step);
         };
         requestAnimationFrame(step);
       });
@@ -167,7 +167,7 @@ export default {
     for (let i = 0; i < 120; ++i)
       await page.mouse.move(x + ((end.x - x) * i) / 120, y + ((end.y - y) * ((i * 37) % 120)) / 120);
     const { gaps, tasks, nodes } = await page.evaluate(() => {
-      window.stop = true;
+      window.halted = true;
       return { gaps: window.gaps, tasks: window.long, nodes: document.querySelectorAll('*').length };
     });
     gaps.sort((a, b) => a - b);

@@ -60,7 +60,7 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
         }
         near.value = new Set(found);
       },
-      { root: box.current, rootMargin: '240px 0px' },
+      { root: box.current, rootMargin: '60px 0px' },
     );
     for (const chip of box.current!.querySelectorAll('[data-run]')) observer.observe(chip);
     return () => observer.disconnect();
