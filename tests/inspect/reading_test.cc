@@ -72,6 +72,14 @@ TEST(Words, TokensBetweenSpacesBelongTogether) {
             (std::vector<std::string>{"[CLS]", "it", ",", "cat", "!", ".", "'", ".", "[SEP]"}));
 }
 
+TEST(Words, KeepAccentsThatTheTokenizerTakesOff) {
+  // "cat" and "tired" with an accent behind and inside; the tokens stand for the letters alone.
+  const Reading reading = read_text(small_tokenizer(), "cat\u0301 ti\u0301red.");
+  EXPECT_EQ(reading.labels().size(), 6U);
+  EXPECT_EQ(labels(words_of(reading)),
+            (std::vector<std::string>{"[CLS]", "cat\u0301", "ti\u0301red", ".", "[SEP]"}));
+}
+
 TEST(Words, CoverEveryTokenOnce) {
   for (const char* text : {kStreet, "", "'", "it", "...it...", "a\tb\nc", "猫 the 猫.", "\xff the"}) {
     const Reading reading = read_text(small_tokenizer(), text);

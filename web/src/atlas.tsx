@@ -5,7 +5,6 @@ import { atlasPicture, links, shownStatistics, undecided } from './atlas_data';
 import { openMenu } from './menu';
 import { atlas } from './numbers';
 import {
-  activeQueries,
   depth,
   guessing,
   hoverPlace,
@@ -305,7 +304,7 @@ export function Atlas() {
           </div>
         </dl>
       )}
-      {activeQueries.value.length === 0 && <p class="hint">Pin a word above to see where it looks.</p>}
+      {queries.value.length === 0 && <p class="hint">Pin a word above to see where it looks.</p>}
     </section>
   );
 }

@@ -4,8 +4,21 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { css, entry, ink, table } from './color';
 import { clipped, shown, small } from './format';
 import { openMenu } from './menu';
-import { activeRow } from './numbers';
-import { activeQueries, guessing, hoverCell, hoverQuery, keys, pin, queries, run, scale, theme, words } from './state';
+import { restingRow } from './numbers';
+import {
+  guessing,
+  hoverCell,
+  hoverQuery,
+  keys,
+  pin,
+  queries,
+  restingCell,
+  restingQueries,
+  run,
+  scale,
+  theme,
+  words,
+} from './state';
 import { byTouch, LongPress } from './touch';
 import type { Reading } from './types';
 
@@ -117,9 +130,9 @@ interface RunProps {
   click: (list: number[], event: MouseEvent) => void;
 }
 function Run({ reading, asQueries, asKeys, tight, number, groups, follows, click }: RunProps) {
-  const row = follows && asKeys && !guessing.value ? activeRow.value : null,
-    active = follows ? activeQueries.value : queries.value,
-    hoveredKey = follows ? hoverCell.value?.key : undefined,
+  const row = follows && asKeys && !guessing.value ? restingRow.value : null,
+    active = follows ? restingQueries.value : queries.value,
+    hoveredKey = follows ? restingCell.value?.key : undefined,
     colors = table(theme.value);
   const written = run.value && reading === run.value.source ? run.value.more.length : 0;
   return (

@@ -1,7 +1,7 @@
 // The numbers of the part that is shown: all weights where they fit, else heads and rows as they are asked for.
 import { batch, computed, signal } from '@preact/signals';
 import { readAtlas, readHead, readMatrices, Trouble } from './source';
-import { type Place, offline, run, part, theSource, partInfo, shownPlace, activeQueries, report } from './state';
+import { type Place, offline, run, part, theSource, partInfo, shownPlace, activeQueries, restingQueries, report } from './state';
 import type { Atlas, Head, Matrices, PartName, RunInfo } from './types';
 
 export const weights = signal<Float32Array | null>(null); // of all heads of the part, where they fit
@@ -100,12 +100,14 @@ export async function loadRow(query: number): Promise<void> {
   const values = new Float32Array(await theSource().bytes(info, `${name}/row/${query}.f32`));
   if (run.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
 }
-export const activeRow = computed(() => {
+function meanRow(given: number[]): Float32Array | null {
   const map = shownMap.value,
     info = partInfo.value;
-  const list = activeQueries.value.filter((i) => info && i < info.rows);
+  const list = given.filter((i) => info && i < info.rows);
   return map && info && list.length > 0 ? rowOf(map, list, info.columns) : null;
-});
+}
+export const activeRow = computed(() => meanRow(activeQueries.value));
+export const restingRow = computed(() => meanRow(restingQueries.value));
 
 export async function loadNumbers(info: RunInfo, name: PartName): Promise<void> {
   const p = info.parts.find((item) => item.part === name)!;

@@ -1,5 +1,5 @@
 // One selection that all views share: (part, layer, head, queries, keys), and what is hovered on top of it.
-import { batch, computed, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { Trouble, type Source } from './source';
 import type { Block, Depth, ModelInfo, Mode, PartInfo, PartName, Reading, RunInfo, Scale, Theme } from './types';
 
@@ -82,6 +82,25 @@ export const keyReading = computed<Reading>(() => (run.value ? readings(run.valu
 // The query that is looked at now: hovered, else pinned.
 export const activeQueries = computed<number[]>(() =>
   hoverCell.value ? [hoverCell.value.query] : hoverQuery.value !== null ? [hoverQuery.value] : queries.value,
+);
+
+// The hovered cell; of a long text only once the mouse rests on it. For what takes long to draw: the chips, the steps.
+export const restingCell = signal<Cell | null>(null);
+const longText = 300,
+  rest = 70; // tokens, milliseconds
+let resting = 0;
+effect(() => {
+  const at = hoverCell.value,
+    p = partInfo.peek();
+  clearTimeout(resting);
+  if (!at || !p || Math.max(p.rows, p.columns) <= longText) restingCell.value = at;
+  else
+    resting = window.setTimeout(() => {
+      restingCell.value = at;
+    }, rest);
+});
+export const restingQueries = computed<number[]>(() =>
+  restingCell.value ? [restingCell.value.query] : hoverQuery.value !== null ? [hoverQuery.value] : queries.value,
 );
 
 export function report(error: unknown): void {

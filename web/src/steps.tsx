@@ -5,14 +5,14 @@ import { copy, explainCommand } from './dialogs';
 import { clipped, digits, shown } from './format';
 import { showStep } from './keyboard';
 import { headOf, matricesOf } from './numbers';
-import { guessing, hoverCell, hoverPlace, keyReading, keys, place, queries, queryReading, run, shownPlace } from './state';
+import { guessing, hoverPlace, keyReading, keys, place, queries, queryReading, restingCell, run, shownPlace } from './state';
 import { cppText, csvText, numpyText } from './snippets';
 import { SoftmaxTable, Step, SumTable, Tick, Vector } from './step_parts';
 import { FromX, Output } from './step_matrices';
 import type { Head } from './types';
 
 const link = computed(() => {
-  if (hoverCell.value) return hoverCell.value;
+  if (restingCell.value) return restingCell.value;
   return queries.value.length > 0 && keys.value.length > 0 ? { query: queries.value[0], key: keys.value[0] } : null;
 });
 const current = computed<{ head: Head; steps: Steps; query: number; key: number } | null>(() => {
