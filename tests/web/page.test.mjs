@@ -163,6 +163,8 @@ export default {
         };
         requestAnimationFrame(step);
       });
+    await page.waitForSelector('[data-test=steps]');
+    await page.waitForTimeout(500); // the first picture is not what is measured
     await measure();
     for (let i = 0; i < 120; ++i)
       await page.mouse.move(x + ((end.x - x) * i) / 120, y + ((end.y - y) * ((i * 37) % 120)) / 120);
