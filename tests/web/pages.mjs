@@ -93,7 +93,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
     );
   }
   await page.goto(url ?? server.link + (at ? '&' + at : ''));
-  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 20000 });
+  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 60000 });
   return page;
 }
 export async function finish() {

@@ -167,4 +167,4 @@ function start(): void {
 }
 void open();
 requestAnimationFrame(() => setTimeout(start));
-setTimeout(start, 60); // where nothing is painted, as in a tab behind others
+setTimeout(start, document.hidden ? 0 : 400); // where nothing is painted, as in a tab behind others
