@@ -300,6 +300,33 @@ TEST_F(ServeApi, PlacesOutsideAreRefused) {
   EXPECT_EQ(get("run/0123456789abcdef/decoder/weights.f32").status, 404);
 }
 
+TEST_F(ServeApi, FiguresOfAPart) {
+  ApiOptions o = options();
+  FigureRequest drawn;
+  o.drawer = [&](Context&, const serve::Run&, const FigureRequest& request) {
+    drawn = request;
+    return std::string("figure");
+  };
+  Api api(o);
+  const Answer made = api.answer({.method = "POST",
+                                  .path = "/api/v1/run",
+                                  .query = "",
+                                  .body = R"({"model": "en", "text": "the cat"})"});
+  const std::string path = "/api/v1/run/" + io::Json::parse(made.body, "run").text("id") + "/figure";
+  const auto figure = [&](const std::string& range) {
+    const std::string query = "part=decoder&layer=1&head=0&format=png" + range;
+    return api.answer({.method = "GET", .path = path, .query = query, .body = ""}).status;
+  };
+  EXPECT_EQ(figure(""), 200);
+  EXPECT_EQ(drawn.from.size(), 0);
+  EXPECT_EQ(figure("&from=0:2&to=1:4"), 200);
+  EXPECT_EQ(drawn.from.end, 2);
+  EXPECT_EQ(drawn.to.begin, 1);
+  for (const char* range : {"&from=2:2", "&from=3:1", "&from=-1:2", "&from=1", "&from=1:", "&from=:2",
+                            "&from=0:5", "&to=0:5", "&to=0:99999999999", "&to=a:b"})
+    EXPECT_EQ(figure(range), 400) << range;
+}
+
 TEST_F(ServeApi, TextsOfEveryKind) {
   for (const std::string& text :
        {std::string("a"), std::string("<script>alert(1)</script>"), std::string("\\u0000\\u0000"),

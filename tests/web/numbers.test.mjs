@@ -194,7 +194,7 @@ export default {
   },
 
   async 'A28 two texts: a border, and parts of the map'() {
-    const page = await open({ at: `m=bert&t=${encodeURIComponent('the cat sat')}&h=1.0` });
+    const page = await open({ at: `m=bert&t=${encodeURIComponent('the cat sat')}&h=1.0`, acceptDownloads: true });
     await page.click('[data-test=pair]');
     await page.fill('#second', 'it was too tired');
     await page.press('#second', 'Enter');
@@ -232,6 +232,12 @@ export default {
     await page.click('[data-test=share]');
     const command = await page.textContent('[data-test=command]');
     assert.match(command, new RegExp(`--second 'it was too tired'.*--from 0:${border} --to ${border}:${count}`));
+    await page.keyboard.press('Escape');
+    const file = join(folder(), 'part.png');
+    program('show', ...args, '--head', '1.0', '--from', `0:${border}`, '--to', `${border}:${count}`, '--png', file);
+    await page.click('[data-test=export]');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-test=export-png]')]);
+    assert.ok(readFileSync(file).equals(readFileSync(await download.path())));
     await page.keyboard.press('Escape');
     const link = page.url(),
       other = await page.context().newPage();
