@@ -94,7 +94,7 @@ class Server : public ::testing::Test {
         std::this_thread::sleep_for(10ms);
       }
     }
-    if (ask.path == "/big") return {.type = "text/plain", .body = std::string(std::size_t{32} << 20, 'x')};
+    if (ask.path == "/big") return {.type = "text/plain", .body = std::string(std::size_t{16} << 20, 'x')};
     return {.type = "text/plain", .body = ask.method + " " + ask.path + " " + ask.body};
   }
   [[nodiscard]] std::string host() const {
@@ -267,14 +267,14 @@ class ServerForReaders : public Server {  // its patience with readers is short,
 };
 
 TEST_F(ServerForReaders, SlowReadersLoseTheirPlace) {
-  std::vector<std::unique_ptr<Client>> slow;  // as many as there are places, and none of them reads
-  for (int i = 0; i < 4; ++i) {
-    slow.push_back(std::make_unique<Client>(server_->port()));
-    ASSERT_TRUE(slow.back()->send("GET /big HTTP/1.1\r\n" + host() + "\r\n"));
-    ASSERT_EQ(slow.back()->receive("HTTP/1.1 200").substr(0, 12), "HTTP/1.1 200");
-  }
-  EXPECT_EQ(status(get("/")), 503);
+  std::vector<std::unique_ptr<Client>> slow;  // as many as there are places, and none of them reads on
+  for (int i = 0; i < 4; ++i) slow.push_back(std::make_unique<Client>(server_->port()));
   const auto start = std::chrono::steady_clock::now();
+  for (const auto& client : slow) ASSERT_TRUE(client->send("GET /big HTTP/1.1\r\n" + host() + "\r\n"));
+  for (const auto& client : slow) ASSERT_THAT(client->receive("HTTP/1.1 200"), StartsWith("HTTP/1.1 200"));
+  const int full = status(get("/"));
+  const bool soon = std::chrono::steady_clock::now() - start < 2s;  // later they may have gone
+  EXPECT_TRUE(full == 503 || !soon) << full;
   int found = 0;
   do {
     std::this_thread::sleep_for(20ms);
