@@ -7,6 +7,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/sides.h"
 #include "serve/run.h"
 
 namespace headlight::cli {
@@ -149,11 +150,9 @@ void check_head(const inspect::Subject& subject, Part part, const inspect::HeadP
 }
 
 Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part) {
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  if (part == Part::encoder || !translates) return {question.source, question.source};
-  if (part == Part::cross) return {question.written, question.source, "query (writing)"};
-  const inspect::Reading input = inspect::decoder_input(subject, question.written);
-  return {input, input};
+  inspect::Sides sides = inspect::readings_of(subject, question, part);
+  return {std::move(sides.queries), std::move(sides.keys),
+          part == Part::cross ? "query (writing)" : "query (from)"};
 }
 
 }  // namespace headlight::cli

@@ -1,4 +1,5 @@
 #include "inspect/reading.h"
+#include "inspect/sides.h"
 
 #include <span>
 
@@ -42,7 +43,17 @@ std::string label_of(std::string_view text, const std::vector<TokenPiece>& piece
   return std::string(inner.empty() ? whole : inner);
 }
 
-// ASCII punctuation and what is common in print. Letters of any script are not.
+// Is there a space between two neighbours, in front of the second, or at the end of the first?
+bool space_between(const Reading& reading, std::size_t i) {
+  const ReadToken &a = reading.tokens[i - 1], &b = reading.tokens[i];
+  if (b.begin > a.end) return true;
+  const std::string_view text = reading.text;
+  if (b.begin > text.size() || a.end > text.size()) return false;
+  return space_in_front(text.substr(b.begin)) > 0 || space_behind(text.substr(a.begin, a.end - a.begin)) > 0;
+}
+
+}  // namespace
+
 bool is_punctuation(std::string_view text) {
   if (text.empty()) return false;
   while (!text.empty()) {
@@ -57,17 +68,6 @@ bool is_punctuation(std::string_view text) {
   }
   return true;
 }
-
-// Is there a space between two neighbours, in front of the second, or at the end of the first?
-bool space_between(const Reading& reading, std::size_t i) {
-  const ReadToken &a = reading.tokens[i - 1], &b = reading.tokens[i];
-  if (b.begin > a.end) return true;
-  const std::string_view text = reading.text;
-  if (b.begin > text.size() || a.end > text.size()) return false;
-  return space_in_front(text.substr(b.begin)) > 0 || space_behind(text.substr(a.begin, a.end - a.begin)) > 0;
-}
-
-}  // namespace
 
 std::vector<std::int32_t> Reading::ids() const {
   std::vector<std::int32_t> out;
