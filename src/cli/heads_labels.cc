@@ -95,6 +95,7 @@ void keep_found(std::vector<LabelledHead>& heads, inspect::Label label) {
   std::erase_if(heads, [&](const LabelledHead& h) { return !h.text.has(label) && !h.battery.has(label); });
   if (label == inspect::Label::none) return;
   std::stable_sort(heads.begin(), heads.end(), [&](const LabelledHead& a, const LabelledHead& b) {
+    if (a.part != b.part) return a.part < b.part;
     return best_score(a, label) > best_score(b, label);
   });
 }

@@ -181,8 +181,8 @@ void run_similar_heads(const HeadsSettings& s) {
       "{{\n  \"model\": {},\n  \"part\": \"{}\",\n  \"like\": \"{}\",\n  \"heads\": [\n{}\n  ]\n}}\n",
       io::json_quoted(subject.name), name_of(part), place_text(place), list));
   Page page = heads_page(s);
-  page.line(page.bold(concat("Heads like ", place_text(place), " (", labels(place), ") of ", heads.size(),
-                             ", by the ", "cosine of all weights on the battery")));
+  page.line(page.bold(concat("Heads like ", place_text(place), " (", labels(place), "), of ", others.size(),
+                             " others, by the cosine of all weights on the battery")));
   TextTable table({{"head", Side::left}, {"cosine"}, {"labels on the battery", Side::left}});
   for (std::size_t i = 0; i < rows_of(s, others.size()); ++i)
     table.add(

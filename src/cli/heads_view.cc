@@ -55,6 +55,32 @@ std::string counts_text(const std::vector<LabelledHead>& heads, bool battery) {
   return text.empty() ? "nothing measured" : text;
 }
 
+TextTable label_rows(std::span<const LabelledHead> heads) {
+  TextTable table({{"head", Side::left},
+                   {"text", Side::left},
+                   {"score"},
+                   {"lift"},
+                   {"battery", Side::left},
+                   {"score"},
+                   {"lift"},
+                   {"bits"},
+                   {"keys"},
+                   {"dist"},
+                   {"sink"}});
+  for (const LabelledHead& head : heads) {
+    const HeadFigures& f = head.text;
+    std::vector<std::string> row = {place_text(head.place)};
+    for (const HeadFigures* figures : {&head.text, &head.battery})
+      for (std::string& cell : label_cells(*figures)) row.push_back(std::move(cell));
+    row.push_back(fmt::format("{:.2f}", bits(f.entropy)));
+    row.push_back(fmt::format("{:.1f}", f.effective_keys));
+    row.push_back(head.part == Part::cross ? "-" : fmt::format("{:.1f}", f.mean_distance));
+    row.push_back(fmt::format("{:.2f}", f.sink_share));
+    table.add(std::move(row));
+  }
+  return table;
+}
+
 std::string pattern_name(const PatternScore& score) {
   if (score.label == Label::offset && score.score) return concat("offset ", -score.detail);
   return std::string(name_of(score.label));
@@ -120,35 +146,20 @@ std::string head_name(const LabelledHead& head, bool one_part) {
 }
 
 void add_label_table(Page& page, const HeadsView& view) {
-  TextTable table({{"head", Side::left},
-                   {"on the text", Side::left},
-                   {"score"},
-                   {"lift"},
-                   {"on the battery", Side::left},
-                   {"score"},
-                   {"lift"},
-                   {"bits"},
-                   {"keys"},
-                   {"dist"},
-                   {"sink"}});
-  for (const LabelledHead& head : view.heads) {
-    const HeadFigures& f = head.text;
-    std::vector<std::string> row = {head_name(head, view.one_part)};
-    for (const HeadFigures* figures : {&head.text, &head.battery})
-      for (std::string& cell : label_cells(*figures)) row.push_back(std::move(cell));
-    row.push_back(fmt::format("{:.2f}", bits(f.entropy)));
-    row.push_back(fmt::format("{:.1f}", f.effective_keys));
-    row.push_back(head.part == Part::cross ? "-" : fmt::format("{:.1f}", f.mean_distance));
-    row.push_back(fmt::format("{:.2f}", f.sink_share));
-    table.add(std::move(row));
+  for (std::size_t first = 0; first < view.heads.size();) {
+    const Part part = view.heads[first].part;
+    if (!view.one_part) page.line(page.bold(name_of(part)));
+    std::size_t end = first;
+    while (end < view.heads.size() && view.heads[end].part == part) ++end;
+    label_rows(std::span(view.heads).subspan(first, end - first)).print(page);
+    page.line();
+    first = end;
   }
-  table.print(page);
-  page.line();
-  page.line(
-      draw::wrapped(concat(view.heads.size(), " heads, on ", view.what, ": ", counts_text(view.heads, false)),
-                    page.style().width - 2, 0));
-  page.line(
-      draw::wrapped(concat("on the battery: ", counts_text(view.heads, true)), page.style().width - 2, 0));
+  const int width = page.style().width - 2;
+  page.line(draw::wrapped(concat(view.heads.size(), view.heads.size() == 1 ? " head" : " heads", ", on ",
+                                 view.what, ": ", counts_text(view.heads, false)),
+                          width, 0));
+  page.line(draw::wrapped(concat("on the battery: ", counts_text(view.heads, true)), width, 0));
   page.line(page.dim("lift: times what even attention has there; bits to sink: on the text"));
 }
 

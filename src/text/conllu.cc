@@ -7,6 +7,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "text/lines.h"
+#include "text/unicode.h"
 
 namespace headlight::text {
 namespace {
@@ -127,7 +128,9 @@ class Reader {
       text_ = std::string(trimmed(joined));
     }
     for (const Surface& surface : surfaces_) {
-      at = std::min(text_->find_first_not_of(" \t", at), text_->size());
+      // Spaces of any kind: some files have ones that do not break.
+      while (at < text_->size() && is_one_of(character_at(*text_, at).code, kSpace))
+        at += character_at(*text_, at).length;
       if (!std::string_view(*text_).substr(at).starts_with(surface.form)) {
         refuse({name_, surface.line}, kCode,
                concat("\"", escaped(surface.form, 40),

@@ -193,7 +193,7 @@ TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
   EXPECT_GT(aligned, 0);
 }
 
-TEST(HeadLabelsOfModels, StoriesModelHasPreviousAndFirstTokenHeads) {
+TEST(HeadLabelsOfModels, StoriesModelHasPreviousAndLocalHeads) {
   const auto shared = headlight::testing::shared_data();
   if (!shared) GTEST_SKIP() << "no shared data";
   Context ctx({.threads = 2});
@@ -201,13 +201,13 @@ TEST(HeadLabelsOfModels, StoriesModelHasPreviousAndFirstTokenHeads) {
   const auto heads =
       label_heads(ctx, subject, std::vector<std::string>{"Once upon a time there was a little dog."});
   ASSERT_EQ(heads.size(), 36U);
-  Index previous = 0, first = 0;
+  Index previous = 0, local = 0;
   for (const LabelledHead& head : heads) {
     previous += head.battery.has(Label::previous) ? 1 : 0;
-    first += head.battery.has(Label::first) ? 1 : 0;
+    local += head.battery.has(Label::local) ? 1 : 0;
   }
   EXPECT_GT(previous, 0);
-  EXPECT_GT(first, 0);
+  EXPECT_GT(local, 0);
 }
 
 }  // namespace

@@ -162,9 +162,9 @@ TEST(HeadPatterns, ScoresAreSharesAndLiftsAreTimesEvenAttention) {
 }
 
 TEST(HeadPatterns, AnOffsetOfThisTextAloneIsNoOffset) {
-  // The token three places before, but only because of what stands there: shuffled, it is gone.
+  // The token twenty places before, but only because of what stands there: shuffled, it is gone.
   const PatternTokens tokens = prose(1), other = shuffled_prose(1);
-  const HeadSums text = sums_of(looks_back(3), tokens, Sees::back),
+  const HeadSums text = sums_of(looks_back(20), tokens, Sees::back),
                  elsewhere = sums_of(looks_back(9), other, Sees::back), none;
   EXPECT_EQ(figures_of_self({text, elsewhere, text}).labels, Labels{Label::none});
   EXPECT_EQ(figures_of_self({text, none, text}).labels, Labels{Label::none});
