@@ -198,7 +198,7 @@ void run_coref(const HeadsSettings& s) {
       concat(left_out(static_cast<Index>(set.left_out), "have no single right candidate in their text"),
              left_out(report.too_long, "are longer than the model reads"),
              left_out(report.unseen, "have a candidate that the decoder cannot see"));
-  if (!rest.empty()) add_line(page, concat("Not asked", rest, "."));
+  if (!rest.empty()) add_line(page, concat("Not asked: ", rest.substr(2), "."));
   print_page(page, s);
 }
 

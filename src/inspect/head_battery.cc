@@ -62,16 +62,19 @@ std::vector<TokenId> ordinary_tokens(const Subject& subject) {
   return ids;
 }
 
-Reading repeated_tokens(const Subject& subject, const std::vector<TokenId>& ordinary, Index period,
-                        std::uint32_t item) {
-  const models::TransformerConfig& config = subject.model->config();
-  Dice dice(kSeed, kRandomTokens, static_cast<std::uint64_t>(period), item);
-  std::vector<TokenId> once;
-  for (Index i = 0; i < period; ++i)
+// Random tokens, so many times one after the other.
+struct RandomText {
+  Index tokens = 0, times = 1;
+  std::uint32_t item = 0;
+};
+Reading random_tokens(const Subject& subject, const std::vector<TokenId>& ordinary, const RandomText& text) {
+  Dice dice(kSeed, kRandomTokens, static_cast<std::uint64_t>(text.tokens), text.item);
+  std::vector<TokenId> once, all;
+  for (Index i = 0; i < text.tokens; ++i)
     once.push_back(ordinary[static_cast<std::size_t>(dice.below(static_cast<Index>(ordinary.size())))]);
-  std::vector<TokenId> twice = once;
-  twice.insert(twice.end(), once.begin(), once.end());
-  Reading reading = read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, twice, config.vocabulary);
+  for (Index i = 0; i < text.times; ++i) all.insert(all.end(), once.begin(), once.end());
+  Reading reading =
+      read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, all, subject.model->config().vocabulary);
   const Frame frame = frame_of(subject);
   reading.tokens.insert(reading.tokens.begin(), frame.before.begin(), frame.before.end());
   reading.tokens.insert(reading.tokens.end(), frame.after.begin(), frame.after.end());
@@ -115,6 +118,10 @@ bool cut_to_fit(const Subject& subject, Reading& reading) {
 Battery make_battery(Context& ctx, const Subject& subject, const Progress& progress) {
   Battery battery;
   const bool translates = subject.has(Part::cross);
+  const auto add_prose = [&](Question question) {
+    battery.shuffled.push_back(shuffled(question, kSeed + battery.prose.size()));
+    battery.prose.push_back(std::move(question));
+  };
   const std::size_t count = std::size(kProse), step = translates ? 1 : kInPassage;
   for (std::size_t first = 0; subject.tokenizer && first < count; first += step) {
     std::string text;
@@ -126,17 +133,20 @@ Battery make_battery(Context& ctx, const Subject& subject, const Progress& progr
       question.written = translate(ctx, subject, question.source);
       cut_to_fit(subject, question.written);
     }
-    battery.shuffled.push_back(shuffled(question, kSeed + first));
-    battery.prose.push_back(std::move(question));
+    add_prose(std::move(question));
     if (progress) progress(static_cast<double>(first + step) / static_cast<double>(count));
   }
   const std::vector<TokenId> ordinary = ordinary_tokens(subject);
   const Index most = subject.model->config().max_positions;
+  const auto add_random = [&](Index tokens, Index times, const auto& add) {
+    if (ordinary.empty() || (most > 0 && tokens * times + 4 > most)) return;
+    Question question{.source = random_tokens(subject, ordinary, {tokens, times, 0})};
+    if (translates) question.written = random_tokens(subject, ordinary, {tokens, times, 1});
+    add(std::move(question));
+  };
   for (const Index period : kPeriods) {
-    if (ordinary.empty() || (most > 0 && 2 * period + 4 > most)) continue;
-    Question question{.source = repeated_tokens(subject, ordinary, period, 0)};
-    if (translates) question.written = repeated_tokens(subject, ordinary, period, 1);
-    battery.repeated.push_back(std::move(question));
+    if (!subject.tokenizer) add_random(period, 1, add_prose);
+    add_random(period, 2, [&](Question question) { battery.repeated.push_back(std::move(question)); });
   }
   return battery;
 }

@@ -13,7 +13,7 @@ namespace headlight::inspect {
 using Progress = std::function<void(double done)>;
 
 struct Battery {
-  std::vector<Question> prose, shuffled;  // none without a tokenizer
+  std::vector<Question> prose, shuffled;  // without a tokenizer: random tokens
   std::vector<Question> repeated;
 };
 

@@ -176,7 +176,7 @@ TEST_F(HeadLabels, SimilarHeadsAreThoseWithTheSameWeights) {
 }
 
 TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
-  Context ctx({.threads = 2});
+  Context ctx({.threads = 1});
   const Subject subject = open_subject("en-fr", {kModels});
   const std::vector<std::string> texts = {"The animal didn't cross the street because it was too tired."};
   const auto heads = label_heads(ctx, subject, texts);
@@ -187,7 +187,7 @@ TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
     EXPECT_GT(head.battery.rows, 0);
     named += head.battery.has(Label::none) ? 0 : 1;
     aligned += head.battery.has(Label::aligned) ? 1 : 0;
-    if (head.part == Part::cross) EXPECT_EQ(head.battery.patterns.size(), 2U);
+    if (head.part == Part::cross) { EXPECT_EQ(head.battery.patterns.size(), 2U); }
   }
   EXPECT_GT(named, 10);
   EXPECT_GT(aligned, 0);
@@ -196,7 +196,7 @@ TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
 TEST(HeadLabelsOfModels, StoriesModelHasPreviousAndLocalHeads) {
   const auto shared = headlight::testing::shared_data();
   if (!shared) GTEST_SKIP() << "no shared data";
-  Context ctx({.threads = 2});
+  Context ctx({.threads = 1});
   const Subject subject = open_subject((*shared / "data/models/stories15M").string(), {});
   const auto heads =
       label_heads(ctx, subject, std::vector<std::string>{"Once upon a time there was a little dog."});

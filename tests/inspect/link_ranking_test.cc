@@ -50,7 +50,7 @@ TEST_F(LinkRanking, WeightsAreThoseOfTheMaps) {
         expected += sum_of_keys(map, q, to) / static_cast<double>(from.size());
       EXPECT_NEAR(ranked[i].weight, expected, 1e-7);
       EXPECT_NEAR(ranked[i].even, static_cast<double>(to.size()) / static_cast<double>(map.columns), 1e-12);
-      if (i > 0) EXPECT_GE(ranked[i - 1].weight, ranked[i].weight);
+      if (i > 0) { EXPECT_GE(ranked[i - 1].weight, ranked[i].weight); }
     }
   }
 }

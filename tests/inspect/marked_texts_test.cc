@@ -76,12 +76,13 @@ TEST_F(MarkedTexts, TreebankCountsAndBaselines) {
         EXPECT_EQ(r.baseline.value(), 1);
         EXPECT_EQ(r.offset, r.direction == Direction::to_head ? -3 : 3);
       }
-      if (r.relation == "det" && r.direction == Direction::to_head) EXPECT_EQ(r.offset, 1);
+      if (r.relation == "det" && r.direction == Direction::to_head) { EXPECT_EQ(r.offset, 1); }
       EXPECT_EQ(r.choosing.value(), r.scoring.value()) << r.relation;
       EXPECT_GE(r.scoring.all, 30);
       // A decoder looks back: a subject before its verb is found from the verb alone.
-      if (kind == SmallKind::decoder && r.relation == "nsubj")
+      if (kind == SmallKind::decoder && r.relation == "nsubj") {
         EXPECT_EQ(r.direction, Direction::to_dependent);
+      }
     }
   }
 }
@@ -146,7 +147,7 @@ class PublishedSets : public ::testing::Test {
     return io::read_text((*shared_ / "data" / name).string());
   }
   std::optional<std::filesystem::path> shared_;
-  Context ctx_{{.threads = 2}};
+  Context ctx_{{.threads = 1}};
 };
 
 TEST_F(PublishedSets, EveryTreebankIsRead) {
