@@ -171,6 +171,17 @@ TEST(HeadPatterns, AnOffsetOfThisTextAloneIsNoOffset) {
   EXPECT_GT(*figures_of_self({text, none, text}).find(Label::offset)->score, 0.9);
 }
 
+TEST(HeadPatterns, TheFirstTokenWinsOverDelimiters) {
+  PatternTokens tokens = prose(1);
+  tokens.is_delimiter.assign(tokens.ids.size(), 0);
+  tokens.is_delimiter[0] = 1;  // such as "<s>"
+  const Pattern first = looks_at([](Index, Index j, const PatternTokens&) { return j == 0; });
+  const HeadSums sums = sums_of(first, tokens, Sees::back);
+  const HeadFigures f = figures_of_self({sums, sums, sums});
+  EXPECT_GT(*f.find(Label::delimiter)->score, 0.5);
+  EXPECT_EQ(f.labels, Labels{Label::first});
+}
+
 TEST(HeadPatterns, ShortTextsAndWeakLiftsGiveNoLabel) {
   HeadSums sums;
   PatternTokens tokens{{1, 2, 3, 4, 5, 6, 7, 8}, {0, 0, 0, 0, 0, 0, 0, 0}};

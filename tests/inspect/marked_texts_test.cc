@@ -117,7 +117,7 @@ TEST_F(MarkedTexts, PronounsAndTheirCandidates) {
                          .text = "the cat sat on the mat because it was tired",
                          .group = std::to_string(i / 2),
                          .candidates = {},
-                         .right = static_cast<std::size_t>(i % 2)};
+                         .right = i % 3 == 0 ? std::size_t{1} : 0};
     item.pronoun = text::find_words(item.text, "it", 0);
     for (const char* who : {"cat", "mat"})
       item.candidates.push_back(text::find_words(item.text, who, item.pronoun.begin));
@@ -127,11 +127,11 @@ TEST_F(MarkedTexts, PronounsAndTheirCandidates) {
   const CorefReport report = score_coref(ctx_, subject, set);
   EXPECT_EQ(report.items, 12);
   EXPECT_EQ(report.nearest.all, 6);
-  EXPECT_EQ(report.nearest.right, 3);  // the mat is nearer, and meant every second time
+  EXPECT_EQ(report.nearest.right, 2);  // the mat is nearer, and meant every third time
   EXPECT_EQ(report.chance, 0.5);
   for (const HeadShare& head : report.heads) {
     EXPECT_EQ(head.choosing.all, 6);
-    EXPECT_EQ(head.choosing.right, 3);  // the same text every time: one choice for all
+    EXPECT_TRUE(head.choosing.right == 2 || head.choosing.right == 4);  // the same text: one choice for all
   }
   set.items[0].candidates[0] = {36, 39};  // behind the pronoun
   EXPECT_EQ(score_coref(ctx_, subject, set).unseen, 1);
