@@ -98,6 +98,8 @@ void run_head_link(const HeadsSettings& s) {
   page.line(page.bold(fmt::format("{}: head {} gives it {:.3f}, the most of {} heads ({} attention)",
                                   link_name(link), place_text(best.place), best.weight, weights.size(),
                                   name_of(part))));
+  if (best.weight < best.even)
+    page.line("That is less than attention spread evenly would give: no head makes this link.");
   const bool any = link.to.tokens.size() == 0;
   TextTable table({{"head", Side::left}, {"weight"}, {"even"}, {"lift"}, {any ? "at" : "", Side::left, 30}});
   for (std::size_t i = 0; i < rows_of(s, weights.size()); ++i) {
@@ -107,9 +109,10 @@ void run_head_link(const HeadsSettings& s) {
                any ? escaped(w.key, 40) : page.bar(w.weight, kBar)});
   }
   table.print(page);
-  page.line(
-      page.dim(concat("even: the share that attention spread evenly has there. The best of ", weights.size(),
-                      " heads on one text is large by chance too: --pairs FILE asks many.")));
+  page.line(page.dim(draw::wrapped(
+      concat("even: the share that attention spread evenly has there. The best of ", weights.size(),
+             " heads on one text is large by chance too: --pairs FILE asks many."),
+      page.style().width - 2, 0)));
   print_page(page, s);
   for (const std::string& note : link.notes) print_error(concat("note: ", note, "\n"));
 }

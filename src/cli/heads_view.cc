@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -95,11 +96,11 @@ void add_details(Page& page, const LabelledHead& head) {
                    {"lift"},
                    {"rows"},
                    {"needs"},
-                   {"score is", Side::left, 44}});
+                   {"score is", Side::left, std::max(16, page.style().width - 62)}});
   for (const inspect::LabelRule& rule : inspect::label_rules()) {
     const PatternScore *text = head.text.find(rule.label), *battery = head.battery.find(rule.label);
     if (text == nullptr || battery == nullptr) continue;
-    const auto mark = [](const PatternScore& s) { return s.given ? "*" : ""; };
+    const auto mark = [](const PatternScore& s) { return s.given ? "*" : " "; };
     table.add({pattern_name(text->score ? *text : *battery), shown(text->score, 3) + mark(*text),
                shown(text->lift, 1), concat(text->rows), shown(battery->score, 3) + mark(*battery),
                shown(battery->lift, 1), concat(battery->rows), fmt::format("{}", rule.least),
@@ -172,8 +173,9 @@ void add_head_details(Page& page, const HeadsView& view) {
         concat(name_of(head.part), " layer ", head.place.layer, ", head ", head.place.head, ": ",
                head.text.rows > 0 ? head.text.label_text() : "not measured", " on ", view.what, "; ",
                head.battery.rows > 0 ? head.battery.label_text() : "not measured", " on the battery")));
-    page.line(concat("text:    ", spread_text(head.text, cross)));
-    page.line(concat("battery: ", spread_text(head.battery, cross)));
+    const int width = page.style().width - 2, indent = 9;
+    page.line(concat("text:    ", draw::wrapped(spread_text(head.text, cross), width, indent)));
+    page.line(concat("battery: ", draw::wrapped(spread_text(head.battery, cross), width, indent)));
     add_details(page, head);
     if (i >= view.similar.size()) continue;
     std::string near;

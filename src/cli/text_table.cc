@@ -18,6 +18,7 @@ void TextTable::print(Page& page) const {
   };
   std::string head;
   for (std::size_t c = 0; c < columns_.size(); ++c) head += cell(columns_[c].name, c);
+  head.resize(head.find_last_not_of(' ') + 1);
   page.line(page.dim(head));
   for (const auto& row : rows_) {
     std::string line;
