@@ -91,7 +91,7 @@ Page heads_page(const HeadsSettings& s) {
                 : look.look == draw::Look::palette  ? ColorDepth::palette
                                                     : ColorDepth::none;
   style.glyphs = look.glyphs;
-  style.width = look.width > 0 ? look.width : 100;
+  style.width = look.width > 0 ? look.width : 120;  // a pipe has room
   return Page(style);
 }
 

@@ -88,23 +88,28 @@ std::string pattern_name(const PatternScore& score) {
 }
 
 void add_details(Page& page, const LabelledHead& head) {
-  TextTable table({{"pattern", Side::left},
-                   {"score"},
-                   {"lift"},
-                   {"rows"},
-                   {"battery"},
-                   {"lift"},
-                   {"rows"},
-                   {"needs"},
-                   {"score is", Side::left, std::max(16, page.style().width - 62)}});
+  constexpr int kNumbers =
+      62;  // columns of the screen; what a score is comes after them, where there is room
+  const int room = page.style().width - kNumbers;
+  const bool described = room > 30;
+  std::vector<TextTable::Column> columns = {
+      {"pattern", Side::left}, {"score"}, {"lift"}, {"rows"}, {"battery"}, {"lift"}, {"rows"}, {"needs"}};
+  if (described) columns.push_back({"score is", Side::left, room});
+  TextTable table(std::move(columns));
   for (const inspect::LabelRule& rule : inspect::label_rules()) {
     const PatternScore *text = head.text.find(rule.label), *battery = head.battery.find(rule.label);
     if (text == nullptr || battery == nullptr) continue;
     const auto mark = [](const PatternScore& s) { return s.given ? "*" : " "; };
-    table.add({pattern_name(text->score ? *text : *battery), shown(text->score, 3) + mark(*text),
-               shown(text->lift, 1), concat(text->rows), shown(battery->score, 3) + mark(*battery),
-               shown(battery->lift, 1), concat(battery->rows), fmt::format("{}", rule.least),
-               std::string(rule.score)});
+    std::vector<std::string> row = {pattern_name(text->score ? *text : *battery),
+                                    shown(text->score, 3) + mark(*text),
+                                    shown(text->lift, 1),
+                                    concat(text->rows),
+                                    shown(battery->score, 3) + mark(*battery),
+                                    shown(battery->lift, 1),
+                                    concat(battery->rows),
+                                    fmt::format("{}", rule.least)};
+    if (described) row.emplace_back(rule.score);
+    table.add(std::move(row));
   }
   table.print(page);
 }
