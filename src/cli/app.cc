@@ -142,6 +142,7 @@ void add_commands(CLI::App& app) {
   add_tokenize(app);
   add_translate(app);
   add_generate(app);
+  add_evaluate(app);
   add_convert(app);
   add_bench_model(app);
   add_info(app);

@@ -47,6 +47,7 @@ void add_tokenizer(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_translate(CLI::App& program);
 void add_generate(CLI::App& program);
+void add_evaluate(CLI::App& program);
 void add_convert(CLI::App& program);
 void add_bench_model(CLI::App& program);
 void add_info(CLI::App& program);

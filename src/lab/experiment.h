@@ -64,7 +64,11 @@ inline void tell(const LabOptions& options, double done, double total, std::stri
   if (options.progress) options.progress(done, total, what);
 }
 
+[[nodiscard]] Outcome run_bottleneck(const LabOptions& options);
+[[nodiscard]] Outcome run_distance(const LabOptions& options);
 [[nodiscard]] Outcome run_errata(const LabOptions& options);
+[[nodiscard]] Outcome run_heads(const LabOptions& options);
+[[nodiscard]] Outcome run_scaling(const LabOptions& options);
 [[nodiscard]] Outcome run_seeds(const LabOptions& options);
 
 }  // namespace headlight::lab
