@@ -91,8 +91,8 @@ class Ablating {
   [[nodiscard]] std::string caption(const std::string& about) const {
     const inspect::Question& q = case_->question();
     return concat("“", escaped(q.source.text, 200), "”",
-                  q.written.text.empty() ? "" : concat(" → “", escaped(q.written.text, 200), "”"), " ", about, " Model ",
-                  escaped(subject_.name), ".");
+                  q.written.text.empty() ? "" : concat(" → “", escaped(q.written.text, 200), "”"), " ", about,
+                  " Model ", escaped(subject_.name), ".");
   }
 
   void knock_out() {
@@ -111,7 +111,8 @@ class Ablating {
     view.row_labels = case_->predicted().labels();
     for (const inspect::TokenEffect& token : view.effect.tokens)
       view.token_labels.push_back(escaped(case_->label_of(token.token), 40));
-    view.has_loss = std::any_of(targets.begin(), targets.end(), [](std::int32_t t) { return t != models::kIgnored; });
+    view.has_loss =
+        std::any_of(targets.begin(), targets.end(), [](std::int32_t t) { return t != models::kIgnored; });
     translate(ablation, view);
     measure(ablation, view);
     finish(ablate_text(view, page_style(s_)), ablate_json(view));
@@ -120,7 +121,9 @@ class Ablating {
   // A translation of the model's own is made again with the change.
   void translate(inspect::Ablation& ablation, AblateView& view) {
     if (!case_->translates() || !s_.target.empty() || !s_.target_ids.empty() || !subject_.tokenizer) return;
-    const auto text_of = [&](const inspect::Reading& reading) { return subject_.tokenizer->decode(reading.ids()); };
+    const auto text_of = [&](const inspect::Reading& reading) {
+      return subject_.tokenizer->decode(reading.ids());
+    };
     view.translation_before = text_of(case_->question().written);
     view.translation_after =
         text_of(inspect::translate(ctx_, subject_, case_->question().source, nullptr, &ablation));
@@ -129,10 +132,12 @@ class Ablating {
   void measure(inspect::Ablation& ablation, AblateView& view) {
     if (!task_) return;
     const auto loss = [&](Intervention* change, const char* doing) {
-      return inspect::measure_loss(ctx_, subject_, *task_, change, [&](double done) { bar_.show(doing, done); });
+      return inspect::measure_loss(ctx_, subject_, *task_, change,
+                                   [&](double done) { bar_.show(doing, done); });
     };
     const inspect::MeasuredLoss before = loss(nullptr, "loss before"), after = loss(&ablation, "loss after");
-    view.corpus_loss = BeforeAfter{before.mean, after.mean, inspect::error_of_difference(before, after), before.targets};
+    view.corpus_loss =
+        BeforeAfter{before.mean, after.mean, inspect::error_of_difference(before, after), before.targets};
     if (s_.evaluate.empty()) return;
     const auto bleu = [&](Intervention* change, const char* doing) {
       models::TranslateOptions options;
@@ -145,8 +150,9 @@ class Ablating {
         texts.push_back(std::move(t.text));
       return evaluate(set_, texts).bleu.score;
     };
-    view.bleu = BeforeAfter{bleu(nullptr, "translating as it is"), bleu(&ablation, "translating with the change"), 0,
-                            static_cast<Index>(set_.sources.size())};
+    view.bleu =
+        BeforeAfter{bleu(nullptr, "translating as it is"), bleu(&ablation, "translating with the change"), 0,
+                    static_cast<Index>(set_.sources.size())};
   }
 
   // Which token of which row is followed through a sweep.
@@ -164,7 +170,8 @@ class Ablating {
 
   void sweep() {
     const Followed at = followed();
-    inspect::SweepRequest request{.parts = {}, .row = at.row, .token = at.token, .task = task_ ? &*task_ : nullptr};
+    inspect::SweepRequest request{
+        .parts = {}, .row = at.row, .token = at.token, .task = task_ ? &*task_ : nullptr};
     for (const Part part : {Part::encoder, Part::decoder, Part::cross})
       if (subject_.has(part) && s_.part.value_or(part) == part) request.parts.push_back(part);
     if (s_.with == Change::mean) request.change = Change::mean, request.outputs = case_->means();
@@ -178,14 +185,17 @@ class Ablating {
     view.token_label = escaped(case_->label_of(at.token), 40);
     view.probability = at.probability;
     view.by = s_.by.value_or(task_ ? SweepBy::loss : SweepBy::kl);
-    if (view.by == SweepBy::direct && std::none_of(view.heads.begin(), view.heads.end(),
-                                                   [](const inspect::SweptHead& h) { return h.direct.has_value(); }))
-      throw Error(ErrorKind::usage, "ablate.direct",
-                  concat("--by direct: \"", escaped(subject_.name),
-                         "\" has an activation between its heads and its logits, so shares cannot be told apart"));
+    if (view.by == SweepBy::direct &&
+        std::none_of(view.heads.begin(), view.heads.end(),
+                     [](const inspect::SweptHead& h) { return h.direct.has_value(); }))
+      throw Error(
+          ErrorKind::usage, "ablate.direct",
+          concat("--by direct: \"", escaped(subject_.name),
+                 "\" has an activation between its heads and its logits, so shares cannot be told apart"));
     if (task_) view.task_before = inspect::measure_loss(ctx_, subject_, *task_);
-    draw_maps(sweep_maps(view), caption(concat("One head at a time ",
-                                               request.change == Change::mean ? "replaced by its mean" : "zeroed", ".")));
+    draw_maps(sweep_maps(view),
+              caption(concat("One head at a time ",
+                             request.change == Change::mean ? "replaced by its mean" : "zeroed", ".")));
     finish(sweep_text(view, page_style(s_), top_of_list()), sweep_json(view));
   }
 
@@ -220,54 +230,59 @@ void add_changes(CLI::App& command, AblateSettings& s) {
   add_part(command, s.part);
   add_heads(command, s.heads, "--head", "Knock out these heads: LAYER.HEAD from 0, several with commas");
   add_count(command, "--layer", s.layer, "Knock out all heads of this layer", {0, 100000});
-  add_choice<std::optional<Change>>(command, "--with", s.with, {{"zero", Change::zero}, {"mean", Change::mean}},
+  add_choice<std::optional<Change>>(command, "--with", s.with,
+                                    {{"zero", Change::zero}, {"mean", Change::mean}},
                                     "zero: nothing in its place (default); mean: what it says on average");
   add_real(command, "--scale", s.scale, "Multiply the heads' output by this instead");
   add_text(command, "--patch", s.patch, "Put in what the heads said of this other sentence instead");
-  add_text(command, "--edge", s.edge, "Cut one link instead: FROM->TO, such as 'it->animal'")->type_name("FROM->TO");
-  add_choice<std::optional<Change>>(command, "--cut", s.cut,
-                                    {{"mask", Change::cut_mask}, {"weight", Change::cut_weight}},
-                                    "How: mask hides the key (default); weight sets its weight to 0 and no other");
+  add_text(command, "--edge", s.edge, "Cut one link instead: FROM->TO, such as 'it->animal'")
+      ->type_name("FROM->TO");
+  add_choice<std::optional<Change>>(
+      command, "--cut", s.cut, {{"mask", Change::cut_mask}, {"weight", Change::cut_weight}},
+      "How: mask hides the key (default); weight sets its weight to 0 and no other");
   add_text(command, "--at", s.at, "Only where this word looks, or writes")->type_name("WORD");
-  add_path(command, "--mean-over", s.mean_over, "Sentences to take means over, a line each (default: 20 of ours)");
+  add_path(command, "--mean-over", s.mean_over,
+           "Sentences to take means over, a line each (default: 20 of ours)");
 }
 
 void add_effects(CLI::App& command, AblateSettings& s) {
   add_switch(command, "--sweep", s.sweep, "Every head in turn: which ones matter here?");
-  add_switch(command, "--attribute", s.attribute, "Change nothing; what does each head add to a token's logit?");
-  add_choice<std::optional<SweepBy>>(command, "--by", s.by,
-                                     {{"kl", SweepBy::kl},
-                                      {"token", SweepBy::token},
-                                      {"loss", SweepBy::loss},
-                                      {"direct", SweepBy::direct}},
-                                     "What a sweep is sorted and drawn by (default: kl, with a corpus loss)");
-  add_text(command, "--position", s.position, "The prediction to look at: after this word, or of it")->type_name("WORD");
-  add_text(command, "--token", s.token, "The token to follow there, or @ and its number (default: the likeliest)")
+  add_switch(command, "--attribute", s.attribute,
+             "Change nothing; what does each head add to a token's logit?");
+  add_choice<std::optional<SweepBy>>(
+      command, "--by", s.by,
+      {{"kl", SweepBy::kl}, {"token", SweepBy::token}, {"loss", SweepBy::loss}, {"direct", SweepBy::direct}},
+      "What a sweep is sorted and drawn by (default: kl, with a corpus loss)");
+  add_text(command, "--position", s.position, "The prediction to look at: after this word, or of it")
+      ->type_name("WORD");
+  add_text(command, "--token", s.token,
+           "The token to follow there, or @ and its number (default: the likeliest)")
       ->type_name("TOKEN");
   add_count(command, "--top", s.top, "Tokens or heads to list (default: 5 tokens, 12 heads)", {1, 100000});
   add_path(command, "--corpus", s.corpus, "Also the loss over this text; for decoders");
   add_path(command, "--evaluate", s.evaluate, "Also loss and BLEU over lines of source, tab, translation");
-  add_count(command, "--limit", s.limit, "Of a corpus the first N tokens (20000), of pairs the first N sources (200)",
-            {2, 1000000000});
+  add_count(command, "--limit", s.limit,
+            "Of a corpus the first N tokens (20000), of pairs the first N sources (200)", {2, 1000000000});
 }
 
 }  // namespace
 
 void add_ablate(CLI::App& program) {
   CLI::App* command = add_command(
-      program, {.name = "ablate",
-                .what = "Knock out heads or links and see what changes",
-                .usage = "headlight ablate [TEXT] --head L.H | --layer L | --edge 'FROM->TO' | --sweep | --attribute "
-                         "[options]",
-                .examples = "  headlight ablate \"The cat sat on the mat.\" --part cross --head 3.2\n"
-                            "  headlight ablate \"The cat sat on the mat.\" --part cross --edge 'chat->cat'\n"
-                            "  headlight ablate --layer 2 --with mean\n"
-                            "  headlight ablate \"The cat sat here.\" --head 0.1 --patch \"The dog sat here.\"\n"
-                            "  headlight ablate \"The cat sat on the mat.\" --sweep --png heads.png\n"
-                            "  headlight ablate --model models/gpt2 \"The cat sat on the\" --attribute\n"
-                            "  headlight ablate --part cross --head 3.2 --evaluate test.tsv --limit 100\n\n"
-                            "  zero takes a head where training never took it; mean is gentler. Both say what they\n"
-                            "  did. A large weight does not make a head important; taking it away shows more.\n"});
+      program,
+      {.name = "ablate",
+       .what = "Knock out heads or links and see what changes",
+       .usage = "headlight ablate [TEXT] --head L.H | --layer L | --edge 'FROM->TO' | --sweep | --attribute "
+                "[options]",
+       .examples = "  headlight ablate \"The cat sat on the mat.\" --part cross --head 3.2\n"
+                   "  headlight ablate \"The cat sat on the mat.\" --part cross --edge 'chat->cat'\n"
+                   "  headlight ablate --layer 2 --with mean\n"
+                   "  headlight ablate \"The cat sat here.\" --head 0.1 --patch \"The dog sat here.\"\n"
+                   "  headlight ablate \"The cat sat on the mat.\" --sweep --png heads.png\n"
+                   "  headlight ablate --model models/gpt2 \"The cat sat on the\" --attribute\n"
+                   "  headlight ablate --part cross --head 3.2 --evaluate test.tsv --limit 100\n\n"
+                   "  zero takes a head where training never took it; mean is gentler. Both say what they\n"
+                   "  did. A large weight does not make a head important; taking it away shows more.\n"});
   const auto s = std::make_shared<AblateSettings>();
   add_model_input(*command, *s, "The text (default: piped text, else a sentence of ours)");
   add_changes(*command, *s);

@@ -73,9 +73,7 @@ AblateCase::AblateCase(Context& ctx, const inspect::Subject& subject, const Abla
   if (!s.token.empty()) token_ = find_token(s.token);
 }
 
-bool AblateCase::translates() const {
-  return subject_.model->config().kind == ModelKind::encoder_decoder;
-}
+bool AblateCase::translates() const { return subject_.model->config().kind == ModelKind::encoder_decoder; }
 
 void AblateCase::find_heads() {
   heads_ = s_.heads;
@@ -126,7 +124,8 @@ std::int32_t AblateCase::find_token(const std::string& text) const {
       refuse_value("--token", text, concat("@ and a token's number below ", vocabulary));
     return static_cast<std::int32_t>(*id);
   }
-  if (!subject_.tokenizer) refuse_value("--token", text, "@ and a token's number: the model has no tokenizer");
+  if (!subject_.tokenizer)
+    refuse_value("--token", text, "@ and a token's number: the model has no tokenizer");
   if (const std::optional<TokenId> id = subject_.tokenizer->find(text)) return *id;
   for (const std::string& form : {" " + text, text}) {
     const std::vector<TokenId> ids = subject_.tokenizer->encode(form, SpecialTokens::leave_out);
@@ -148,7 +147,8 @@ std::string AblateCase::row_words(Index row) const {
   const std::string label = escaped(predicted().labels()[static_cast<std::size_t>(row)], 40);
   if (subject_.model->config().kind == ModelKind::decoder)
     return concat("what follows \"", label, "\" (token ", row, ")");
-  return concat("the prediction of \"", label, "\" (token ", row, translates() ? " of the translation)" : ")");
+  return concat("the prediction of \"", label, "\" (token ", row,
+                translates() ? " of the translation)" : ")");
 }
 
 void AblateCase::add_links(inspect::ChangePlan& plan) {
@@ -178,8 +178,8 @@ void AblateCase::record_patch(inspect::ChangePlan& plan) {
   }
   for (const Range& range : plan.queries)
     if (range.end > there)
-      refuse(concat("--patch: \"", escaped(s_.patch, 60), "\" has ", there, " tokens, none at the place of \"",
-                    escaped(s_.at, 40), "\""));
+      refuse(concat("--patch: \"", escaped(s_.patch, 60), "\" has ", there,
+                    " tokens, none at the place of \"", escaped(s_.at, 40), "\""));
   inspect::OutputRecorder recorder;
   (void)inspect::run(ctx_, subject_, question, &recorder);
   patch_ = std::move(recorder.outputs());

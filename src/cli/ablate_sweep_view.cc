@@ -40,7 +40,9 @@ std::string quantity_of(const SweepView& view) {
   return "";
 }
 
-std::string optional_text(const std::optional<double>& x) { return x ? fmt::format("{:+9.4f}", *x) : "        –"; }
+std::string optional_text(const std::optional<double>& x) {
+  return x ? fmt::format("{:+9.4f}", *x) : "        –";
+}
 std::string optional_json(const std::optional<double>& x) { return x ? fmt::format("{:.6g}", *x) : "null"; }
 
 // A map of layers × heads for each part, in the order in which parts come.
@@ -92,33 +94,37 @@ std::string sweep_text(const SweepView& view, const PageStyle& style, Index top)
   });
   const std::size_t shown = std::min(order.size(), static_cast<std::size_t>(top));
   const bool task = view.task_before.has_value();
-  page.line(fmt::format("  {:<14}{:>9}{:>9}{:>10}{:>10}{:>10}{}", "head", "mean KL", "KL there", "log p", "loss",
-                        "direct", task ? "  text loss" : ""));
+  page.line(fmt::format("  {:<14}{:>9}{:>9}{:>10}{:>10}{:>10}{}", "head", "mean KL", "KL there", "log p",
+                        "loss", "direct", task ? "  text loss" : ""));
   const double most = std::max(1e-9, std::abs(order.empty() ? 1 : value_of(*order[0], view.by)));
   for (std::size_t i = 0; i < shown; ++i) {
     const SweptHead& h = *order[i];
-    page.line(fmt::format("  {:<14}{:9.4f}{:9.4f} {:+9.4f} {:+9.4f} {}{}  {}", place_text(h.part, h.head), h.mean_kl,
-                          h.kl, h.log_probability, h.loss, optional_text(h.direct),
+    page.line(fmt::format("  {:<14}{:9.4f}{:9.4f} {:+9.4f} {:+9.4f} {}{}  {}", place_text(h.part, h.head),
+                          h.mean_kl, h.kl, h.log_probability, h.loss, optional_text(h.direct),
                           task ? concat("  ", optional_text(h.task_loss)) : "",
                           page.bar(std::abs(value_of(h, view.by)) / most, task ? 10 : 16)));
   }
   if (shown < order.size())
-    page.line(fmt::format("  … and {} more with less; --top {} lists all", order.size() - shown, order.size()));
+    page.line(
+        fmt::format("  … and {} more with less; --top {} lists all", order.size() - shown, order.size()));
   page.line();
-  page.line(page.dim(draw::wrapped(
-      concat("mean KL: over all predictions of the text. KL there, log p: of the token that is followed. loss: of the "
-             "text's own tokens. direct: what the head adds to the token's logit by itself, with the norms' statistics "
-             "as they are; a head can matter through others, and then the two differ.",
-             task ? fmt::format(" text loss: over {} tokens, {:.4f} as the model is.", view.task_before->targets,
-                                view.task_before->mean)
-                  : ""),
-      style.width, 0)));
+  page.line(
+      page.dim(draw::wrapped(concat("mean KL: over all predictions of the text. KL there, log p: of the "
+                                    "token that is followed. loss: of the "
+                                    "text's own tokens. direct: what the head adds to the token's logit by "
+                                    "itself, with the norms' statistics "
+                                    "as they are; a head can matter through others, and then the two differ.",
+                                    task ? fmt::format(" text loss: over {} tokens, {:.4f} as the model is.",
+                                                       view.task_before->targets, view.task_before->mean)
+                                         : ""),
+                             style.width, 0)));
   return page.text();
 }
 
 std::string sweep_json(const SweepView& view) {
   std::string out = fmt::format(
-      "{{\n  \"model\": {},\n  \"change\": {},\n  \"about\": {},\n  \"token\": {},\n  \"probability\": {:.6g},\n",
+      "{{\n  \"model\": {},\n  \"change\": {},\n  \"about\": {},\n  \"token\": {},\n  \"probability\": "
+      "{:.6g},\n",
       io::json_quoted(view.model), io::json_quoted(view.what), io::json_quoted(view.row_words),
       io::json_quoted(view.token_label), view.probability);
   if (view.task_before)
@@ -130,8 +136,8 @@ std::string sweep_json(const SweepView& view) {
     out += fmt::format(
         "{}\n    {{\"part\": \"{}\", \"layer\": {}, \"head\": {}, \"mean_kl\": {:.6g}, \"kl\": {:.6g}, "
         "\"log_probability\": {:.6g}, \"loss\": {:.6g}, \"direct\": {}, \"text_loss\": {}}}",
-        i == 0 ? "" : ",", name_of(h.part), h.head.layer, h.head.head, h.mean_kl, h.kl, h.log_probability, h.loss,
-        optional_json(h.direct), optional_json(h.task_loss));
+        i == 0 ? "" : ",", name_of(h.part), h.head.layer, h.head.head, h.mean_kl, h.kl, h.log_probability,
+        h.loss, optional_json(h.direct), optional_json(h.task_loss));
   }
   return out + "\n  ]\n}\n";
 }
@@ -147,7 +153,8 @@ std::string attribution_text(const AttributionView& view, const PageStyle& style
   const inspect::Attribution& a = view.attribution;
   Page page(style);
   page.line(concat(page.bold(view.model), ": ",
-                   draw::wrapped(concat("who speaks for \"", view.token_label, "\" in ", view.row_words), style.width, 2)));
+                   draw::wrapped(concat("who speaks for \"", view.token_label, "\" in ", view.row_words),
+                                 style.width, 2)));
   page.line();
   std::vector<HeadContribution> order = a.heads;
   std::stable_sort(order.begin(), order.end(), [](const HeadContribution& x, const HeadContribution& y) {
@@ -170,26 +177,31 @@ std::string attribution_text(const AttributionView& view, const PageStyle& style
   row("together", a.sum());
   row("the model's logit", a.logit);
   page.line();
-  page.line(page.dim(draw::wrapped(
-      "Each number is what a head's output adds to the logit along the stream, through its part of the output "
-      "projection, the norms that follow and the unembedding. The norms divide by what they divided by in this run "
-      "(frozen statistics), which makes the shares add up and is an approximation: without the head they would divide "
-      "by something else. What later layers made of a head's words counts as theirs.",
-      style.width, 0)));
+  page.line(
+      page.dim(draw::wrapped("Each number is what a head's output adds to the logit along the stream, "
+                             "through its part of the output "
+                             "projection, the norms that follow and the unembedding. The norms divide by "
+                             "what they divided by in this run "
+                             "(frozen statistics), which makes the shares add up and is an approximation: "
+                             "without the head they would divide "
+                             "by something else. What later layers made of a head's words counts as theirs.",
+                             style.width, 0)));
   return page.text();
 }
 
 std::string attribution_json(const AttributionView& view) {
   const inspect::Attribution& a = view.attribution;
   std::string out = fmt::format(
-      "{{\n  \"model\": {},\n  \"about\": {},\n  \"row\": {},\n  \"token\": {},\n  \"id\": {},\n  \"logit\": {:.6g},\n"
-      "  \"sum\": {:.6g},\n  \"embedding\": {:.6g},\n  \"feed_forward\": {:.6g},\n  \"biases\": {:.6g},\n  \"heads\": [",
-      io::json_quoted(view.model), io::json_quoted(view.row_words), a.row, io::json_quoted(view.token_label), a.token,
-      a.logit, a.sum(), a.embedding, a.feed_forward, a.biases);
+      "{{\n  \"model\": {},\n  \"about\": {},\n  \"row\": {},\n  \"token\": {},\n  \"id\": {},\n  \"logit\": "
+      "{:.6g},\n"
+      "  \"sum\": {:.6g},\n  \"embedding\": {:.6g},\n  \"feed_forward\": {:.6g},\n  \"biases\": {:.6g},\n  "
+      "\"heads\": [",
+      io::json_quoted(view.model), io::json_quoted(view.row_words), a.row, io::json_quoted(view.token_label),
+      a.token, a.logit, a.sum(), a.embedding, a.feed_forward, a.biases);
   for (std::size_t i = 0; i < a.heads.size(); ++i)
     out += fmt::format("{}\n    {{\"part\": \"{}\", \"layer\": {}, \"head\": {}, \"logit\": {:.6g}}}",
-                       i == 0 ? "" : ",", name_of(a.heads[i].part), a.heads[i].head.layer, a.heads[i].head.head,
-                       a.heads[i].logit);
+                       i == 0 ? "" : ",", name_of(a.heads[i].part), a.heads[i].head.layer,
+                       a.heads[i].head.head, a.heads[i].logit);
   return out + "\n  ]\n}\n";
 }
 

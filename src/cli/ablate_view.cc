@@ -17,7 +17,8 @@ constexpr std::size_t kRowsInFull = 30;  // tokens whose divergence is listed on
 
 // Always beside the numbers: what they are no proof of.
 constexpr std::string_view kCaveat =
-    "Without a head the others may make up for it, and a zeroed one puts the model where training never did: a small "
+    "Without a head the others may make up for it, and a zeroed one puts the model where training never did: "
+    "a small "
     "effect is no proof that a head does nothing, nor is a large weight proof that it matters.";
 
 std::string quoted(const std::string& text) { return io::json_quoted(text); }
@@ -27,16 +28,16 @@ void add_tokens(Page& page, const AblateView& view) {
   for (const std::string& label : view.token_labels) width = std::max(width, draw::display_width(label));
   width = std::min(width, 24);
   page.line(concat("Before and after, for ", view.row_words, ":"));
-  page.line(fmt::format("  {}  {:>8}  {:>8}  {:>8}  {:>8}  {:>9}", draw::left_aligned("token", width), "before",
-                        "after", "change", "logit", "rank"));
+  page.line(fmt::format("  {}  {:>8}  {:>8}  {:>8}  {:>8}  {:>9}", draw::left_aligned("token", width),
+                        "before", "after", "change", "logit", "rank"));
   for (std::size_t i = 0; i < view.effect.tokens.size(); ++i) {
     const inspect::TokenEffect& t = view.effect.tokens[i];
     const std::string move = t.rank_before == t.rank_after
                                  ? fmt::format("{}", t.rank_after)
                                  : fmt::format("{} {} {}", t.rank_before, page.glyph("→", ">"), t.rank_after);
     page.line(fmt::format("  {}  {:8.4f}  {:8.4f}  {:+8.4f}  {:+8.2f}  {}",
-                          draw::left_aligned(view.token_labels[i], width), t.before, t.after, t.after - t.before,
-                          t.logit_after - t.logit_before, draw::right_aligned(move, 9)));
+                          draw::left_aligned(view.token_labels[i], width), t.before, t.after,
+                          t.after - t.before, t.logit_after - t.logit_before, draw::right_aligned(move, 9)));
   }
 }
 
@@ -100,25 +101,27 @@ std::string ablate_text(const AblateView& view, const PageStyle& style) {
 }
 
 std::string ablate_json(const AblateView& view) {
-  std::string out = fmt::format("{{\n  \"model\": {},\n  \"change\": {},\n  \"row\": {},\n  \"about\": {},\n",
-                                quoted(view.model), quoted(view.what), view.effect.row, quoted(view.row_words));
+  std::string out =
+      fmt::format("{{\n  \"model\": {},\n  \"change\": {},\n  \"row\": {},\n  \"about\": {},\n",
+                  quoted(view.model), quoted(view.what), view.effect.row, quoted(view.row_words));
   out += "  \"tokens\": [";
   for (std::size_t i = 0; i < view.effect.tokens.size(); ++i) {
     const inspect::TokenEffect& t = view.effect.tokens[i];
     out += fmt::format(
-        "{}\n    {{\"id\": {}, \"text\": {}, \"before\": {:.6g}, \"after\": {:.6g}, \"logit_before\": {:.6g}, "
+        "{}\n    {{\"id\": {}, \"text\": {}, \"before\": {:.6g}, \"after\": {:.6g}, \"logit_before\": "
+        "{:.6g}, "
         "\"logit_after\": {:.6g}, \"rank_before\": {}, \"rank_after\": {}}}",
         i == 0 ? "" : ",", t.token, quoted(view.token_labels[i]), t.before, t.after, t.logit_before,
         t.logit_after, t.rank_before, t.rank_after);
   }
   out += "\n  ],\n  \"kl\": [";
   for (std::size_t r = 0; r < view.effect.kl.size(); ++r)
-    out += fmt::format("{}{{\"token\": {}, \"nats\": {:.6g}}}", r == 0 ? "" : ", ", quoted(view.row_labels[r]),
-                       view.effect.kl[r]);
+    out += fmt::format("{}{{\"token\": {}, \"nats\": {:.6g}}}", r == 0 ? "" : ", ",
+                       quoted(view.row_labels[r]), view.effect.kl[r]);
   out += fmt::format("],\n  \"mean_kl\": {:.6g}", view.effect.mean_kl);
   if (view.has_loss)
     out += fmt::format(",\n  \"loss\": {}", pair_json({view.effect.loss_before, view.effect.loss_after, 0,
-                                                      static_cast<Index>(view.effect.kl.size())}));
+                                                       static_cast<Index>(view.effect.kl.size())}));
   if (view.corpus_loss) out += fmt::format(",\n  \"corpus_loss\": {}", pair_json(*view.corpus_loss));
   if (view.bleu) out += fmt::format(",\n  \"bleu\": {}", pair_json(*view.bleu));
   if (!view.translation_before.empty())

@@ -28,7 +28,8 @@ struct AblateView {
   std::vector<std::string> token_labels;  // of effect.tokens
   std::vector<std::string> row_labels;    // of effect.kl
   bool has_loss = false;                  // of the text itself
-  std::string translation_before, translation_after;  // none: it does not translate, or was told what to write
+  std::string translation_before,
+      translation_after;  // none: it does not translate, or was told what to write
   std::optional<BeforeAfter> corpus_loss, bleu;
 };
 [[nodiscard]] std::string ablate_text(const AblateView& view, const PageStyle& style);

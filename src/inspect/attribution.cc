@@ -41,8 +41,7 @@ class FrozenNorm {
       mean /= static_cast<double>(v.size());
     }
     for (std::size_t d = 0; d < v.size(); ++d) {
-      const double weight =
-          norm_.weight.value.at(static_cast<Index>(d)) + (config_.weight_plus_one ? 1 : 0);
+      const double weight = norm_.weight.value.at(static_cast<Index>(d)) + (config_.weight_plus_one ? 1 : 0);
       v[d] = (v[d] - mean) * factor_ * weight;
     }
   }
@@ -150,8 +149,9 @@ class Walk {
 void check_model(const Subject& subject) {
   const models::TransformerConfig& c = subject.model->config();
   const auto refuse = [&](std::string_view why) {
-    throw Error(ErrorKind::usage, "attribution.model",
-                concat("\"", escaped(subject.name), "\" ", why, "; its logits are no sum of what heads wrote"));
+    throw Error(
+        ErrorKind::usage, "attribution.model",
+        concat("\"", escaped(subject.name), "\" ", why, "; its logits are no sum of what heads wrote"));
   };
   if (c.headless) refuse("has no logits");
   if (c.masked_head) refuse("has a layer with an activation before its logits");
@@ -195,7 +195,7 @@ Attribution attribute_logit(Context& ctx, const Subject& subject, const Question
   const Parameter& table = head.projection.empty() ? model.embedding().weight : head.projection.weight;
   Vector direction;
   for (Index d = 0; d < c.width; ++d) direction.push_back(c.head_scale * table.at(token, d));
-  const double bias = head.bias.value.empty() ? 0
+  const double bias = head.bias.value.empty()       ? 0
                       : head.bias.value.rank() == 2 ? head.bias.value.at(Index{0}, Index{token})
                                                     : head.bias.value.at(Index{token});
   Attribution result{.row = row, .token = token, .heads = {}};

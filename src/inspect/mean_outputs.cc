@@ -37,10 +37,11 @@ std::span<const std::string> usual_sentences() {
 MeanOutputs mean_outputs(Context& ctx, const Subject& subject, std::span<const std::string> sentences,
                          const std::function<void(double done)>& progress) {
   if (!subject.tokenizer) {
-    throw Error(ErrorKind::usage, "mean.tokenizer",
-                concat("\"", escaped(subject.name),
-                       "\" has no tokenizer, so nobody knows what its heads say on average; knock them out with "
-                       "--with zero"));
+    throw Error(
+        ErrorKind::usage, "mean.tokenizer",
+        concat("\"", escaped(subject.name),
+               "\" has no tokenizer, so nobody knows what its heads say on average; knock them out with "
+               "--with zero"));
   }
   const Index most = models::context_of(subject.model->config());
   const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;

@@ -20,7 +20,8 @@ struct MeanOutputs {
 // Over all tokens of the sentences, each read by itself; a translator reads along what it makes of them. Blank lines
 // and those that are too long for the model are passed over. Throws Error{usage} without a tokenizer, Error{input}
 // when no sentence is left.
-[[nodiscard]] MeanOutputs mean_outputs(Context& ctx, const Subject& subject, std::span<const std::string> sentences,
+[[nodiscard]] MeanOutputs mean_outputs(Context& ctx, const Subject& subject,
+                                       std::span<const std::string> sentences,
                                        const std::function<void(double done)>& progress = nullptr);
 
 }  // namespace headlight::inspect

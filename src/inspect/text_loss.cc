@@ -81,8 +81,7 @@ MeasuredLoss measure_loss(Context& ctx, const Subject& subject, const LossTask& 
     sum += loss.plain;
     result.targets += loss.targets;
     result.parts.push_back(loss.mean());
-    if (progress)
-      progress(static_cast<double>(result.parts.size()) / static_cast<double>(task.parts.size()));
+    if (progress) progress(static_cast<double>(result.parts.size()) / static_cast<double>(task.parts.size()));
   }
   result.mean = sum / static_cast<double>(std::max<Index>(result.targets, 1));
   return result;

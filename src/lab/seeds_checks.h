@@ -42,4 +42,11 @@ Found self_and_cross();   // 49
 Found sums_to_one();      // 52
 Found gradients();        // 55
 
+// Looks into a model; rows say so when it is not on disk
+Found chat_looks_at_cat(const LabOptions& options);  // 10, translation.cc
+Found bank_in_context(const LabOptions& options);    // 54, context.cc
+[[nodiscard]] inline Found without_model() {
+  return {true, "needs the model headlight-en-fr, which is not here"};
+}
+
 }  // namespace headlight::lab::seeds

@@ -70,7 +70,8 @@ class Search {
     for (Index step = 0; !all_done(); ++step) {
       Tokens tokens;
       for (const std::int32_t& token : next_) tokens.append(std::span(&token, 1));
-      Tensor logits = model_.next(ctx_, decoding_, tokens, {.observer = options_.observer, .intervention = options_.intervention});
+      Tensor logits = model_.next(ctx_, decoding_, tokens,
+                                  {.observer = options_.observer, .intervention = options_.intervention});
       find_best_tokens(logits);
       if (step == 0) give_slots();
       for (std::size_t s = 0; s < sentences_.size(); ++s) {

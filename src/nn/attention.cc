@@ -152,8 +152,8 @@ void MultiHeadAttention::attend(Context& ctx, ConstTensorView x, const Heads& h,
         {config_.part, config_.layer, config_.heads, call.positions, o.q_starts, o.k_starts});
   attention_forward(ctx, q, k, v, o, packed_heads(z), s.lse);
   if (call.observer == nullptr && call.intervention == nullptr) return;
-  const AttentionEvent event{ctx,   config_.layer, config_.part, q,           k,             v,
-                             s.lse, o,             x,            call.memory, call.stream,   call.positions};
+  const AttentionEvent event{ctx,         config_.layer, config_.part,  q, k, v, s.lse, o, x,
+                             call.memory, call.stream,   call.positions};
   if (call.observer != nullptr) call.observer->on_attention(event);
   if (call.intervention != nullptr) call.intervention->on_heads(event, z);
 }

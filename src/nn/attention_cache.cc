@@ -97,8 +97,8 @@ void MultiHeadAttention::decode(Context& ctx, ConstTensorView x, const Heads& h,
   AttentionOptions seen = o;
   seen.q_starts = call.starts;
   seen.k_starts = k_starts;
-  const AttentionEvent event{ctx,   config_.layer, config_.part, packed_heads(h.q), k,           v,
-                             s.lse, seen,          x,            {},                call.stream, call.positions};
+  const AttentionEvent event{ctx, config_.layer, config_.part,  packed_heads(h.q), k, v, s.lse, seen, x,
+                             {},  call.stream,   call.positions};
   if (call.observer != nullptr) call.observer->on_attention(event);
   if (call.intervention != nullptr) call.intervention->on_heads(event, z);
 }

@@ -113,14 +113,13 @@ TEST_P(AblationOf, WhatAHeadSaysAnywayChangesNothing) {
   for (const Part part : parts_of(model.config())) {
     // The recorder keeps the first sequence: it is the longer one of the input, and tokens of the second that it does
     // not have are left alone when the first is patched by itself.
-    Ablation patch({.change = Change::patch,
-                    .part = part,
-                    .heads = all_heads(2, 3),
-                    .outputs = &recorder.outputs()});
+    Ablation patch(
+        {.change = Change::patch, .part = part, .heads = all_heads(2, 3), .outputs = &recorder.outputs()});
     Tokens first = tokens({{5, 9, 30, 2, 8}}), source = tokens({{4, 11, 6}});
     const bool both = model.config().kind == models::ModelKind::encoder_decoder;
     const models::RunOptions options{.intervention = &patch};
-    const Tensor patched = both ? model.logits(ctx_, source, first, options) : model.logits(ctx_, first, options);
+    const Tensor patched =
+        both ? model.logits(ctx_, source, first, options) : model.logits(ctx_, first, options);
     const Tensor alone = both ? model.logits(ctx_, source, first) : model.logits(ctx_, first);
     EXPECT_TRUE(same_bits(patched, alone)) << name_of(part);
     Ablation scale({.change = Change::scale, .part = part, .heads = all_heads(2, 3), .factor = 1});
@@ -174,7 +173,9 @@ TEST_P(AblationOf, ACutLinkIsAMask) {
       options.mask = {};
       Tensor mask;
       if (seen.part == part && seen.layer == 1) {
-        const Index q_len = part == Part::encoder && model.config().kind == models::ModelKind::encoder_decoder ? 4 : 5,
+        const Index q_len = part == Part::encoder && model.config().kind == models::ModelKind::encoder_decoder
+                                ? 4
+                                : 5,
                     k_len = cross ? 4 : q_len;
         mask = Tensor({1, 3, q_len, k_len}, DType::boolean);
         std::fill_n(mask.as<std::uint8_t>(), 3 * q_len * k_len, std::uint8_t{1});
@@ -228,7 +229,8 @@ TEST_P(AblationOf, OnlyWhereItWasAsked) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, AblationOf,
-                         ::testing::Values("gpt", "llama", "shared keys", "window", "parallel", "bert", "translator"),
+                         ::testing::Values("gpt", "llama", "shared keys", "window", "parallel", "bert",
+                                           "translator"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), ' ', '_');
@@ -259,7 +261,8 @@ TEST_F(AblationWriting, Beams) {
   for (const Part part : {Part::encoder, Part::decoder, Part::cross}) {
     const Transformer without = model_without("translator", part, {0, 1});
     Ablation ablation({.part = part, .heads = {{0, 1}}});
-    const auto a = models::beam_search(ctx_, model, kSource, {.beams = 3, .most = 9, .intervention = &ablation});
+    const auto a =
+        models::beam_search(ctx_, model, kSource, {.beams = 3, .most = 9, .intervention = &ablation});
     const auto b = models::beam_search(ctx_, without, kSource, {.beams = 3, .most = 9});
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(a[i][0].tokens, b[i][0].tokens) << name_of(part);
@@ -303,7 +306,8 @@ TEST_F(AblationWriting, LossesAreTheSameWay) {
   const Transformer model = model_of("gpt"), without = model_without("gpt", Part::decoder, {0, 0});
   models::Batch batch{.source = {}, .input = kTwo, .targets = {1, 2, 3, 4, 5, 6, 7, 8}};
   Ablation ablation({.part = Part::decoder, .heads = {{0, 0}}});
-  EXPECT_EQ(model.evaluate(ctx_, batch, {.intervention = &ablation}).plain, without.evaluate(ctx_, batch).plain);
+  EXPECT_EQ(model.evaluate(ctx_, batch, {.intervention = &ablation}).plain,
+            without.evaluate(ctx_, batch).plain);
   EXPECT_EQ(model.evaluate(ctx_, batch, {}).plain, model.evaluate(ctx_, batch).plain);
 }
 
@@ -344,8 +348,8 @@ TEST(AblationErrors, NoWayBackThroughAChangedRun) {
   Intervention nothing;
   nn::MultiHeadAttention::Saved saved;
   (void)attention.forward(ctx, x, {.intervention = &nothing}, &saved);
-  expect_error([&] { (void)attention.backward(ctx, x, {.intervention = &nothing}, saved, dy); }, ErrorKind::usage,
-               "nn.intervention", "has no gradients");
+  expect_error([&] { (void)attention.backward(ctx, x, {.intervention = &nothing}, saved, dy); },
+               ErrorKind::usage, "nn.intervention", "has no gradients");
 }
 
 }  // namespace

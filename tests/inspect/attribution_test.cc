@@ -76,7 +76,8 @@ TEST_P(AttributionOf, AHeadThatWritesNothingHasNoShare) {
   const Attribution a = attribute_logit(ctx, subject, question_of(subject), 2, 12);
   for (const HeadContribution& head : a.heads) {
     const bool silent = head.part == Part::decoder && head.head == HeadPlace{1, 1};
-    EXPECT_EQ(std::abs(head.logit) < 1e-12, silent) << name_of(head.part) << head.head.layer << head.head.head;
+    EXPECT_EQ(std::abs(head.logit) < 1e-12, silent)
+        << name_of(head.part) << head.head.layer << head.head.head;
   }
 }
 
@@ -87,7 +88,8 @@ TEST(Attribution, RefusesWhatIsNoSum) {
   Context ctx({.threads = 1});
   const Subject subject = subject_of(models::bert_config(kSizes));
   testing::expect_error([&] { (void)attribute_logit(ctx, subject, question_of(subject), 0, 0); },
-                        ErrorKind::usage, "attribution.model", "has a layer with an activation before its logits");
+                        ErrorKind::usage, "attribution.model",
+                        "has a layer with an activation before its logits");
 }
 
 }  // namespace

@@ -42,8 +42,11 @@ TEST(Effect, ProbabilitiesRanksAndDivergence) {
 }
 
 TEST(Effect, RefusesWhatIsNoNumber) {
-  testing::expect_error([] { Predictions p(logits({NAN, 1}, 2)); }, ErrorKind::numeric, "effect.logits",
-                        "row 0 are not numbers");
+  testing::expect_error(
+      [] {
+        Predictions p(logits({NAN, 1}, 2));
+      },
+      ErrorKind::numeric, "effect.logits", "row 0 are not numbers");
 }
 
 class EffectOnModels : public ::testing::Test {
@@ -91,10 +94,9 @@ TEST_F(EffectOnModels, ASweepIsOneAblationAfterTheOther) {
   const Question question{.source = read_text(*subject.tokenizer, "the cat sat"),
                           .written = read_text(*subject.tokenizer, "the mat")};
   double told = 0;
-  const std::vector<SweptHead> swept =
-      sweep_heads(ctx_, subject, question,
-                  {.parts = {Part::encoder, Part::decoder, Part::cross}, .row = 1, .token = 5},
-                  [&](double done) { told = done; });
+  const std::vector<SweptHead> swept = sweep_heads(
+      ctx_, subject, question, {.parts = {Part::encoder, Part::decoder, Part::cross}, .row = 1, .token = 5},
+      [&](double done) { told = done; });
   EXPECT_EQ(told, 1);
   ASSERT_EQ(swept.size(), 12U);
   const Predictions before(run(ctx_, subject, question));
