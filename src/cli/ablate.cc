@@ -1,6 +1,7 @@
 // headlight ablate: what heads are good for, by taking them away.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -31,7 +32,6 @@ PageStyle page_style(const AblateSettings& s) {
   return style;
 }
 
-// Words that a file was given for, with how far it is.
 class Ablating {
  public:
   explicit Ablating(const AblateSettings& s)
@@ -75,7 +75,7 @@ class Ablating {
     bar_.clear();
     outputs_.commit();
     json_.write(json);
-    if (!s_.json.to_stdout()) print(printable(text));
+    if (!s_.json.to_stdout()) print(text);
   }
 
   void draw_maps(const std::vector<draw::WeightMap>& maps, const std::string& caption) {
@@ -104,13 +104,13 @@ class Ablating {
     inspect::EffectOptions options{.row = case_->asked_row().value_or(-1), .top = s_.top};
     if (case_->asked_token()) options.also = {*case_->asked_token()};
     AblateView view;
-    view.model = subject_.name;
+    view.model = escaped(subject_.name);
     view.what = case_->what();
     view.effect = inspect::effect_of(before, after, targets, options);
     view.row_words = case_->row_words(view.effect.row);
     view.row_labels = case_->predicted().labels();
     for (const inspect::TokenEffect& token : view.effect.tokens)
-      view.token_labels.push_back(escaped(case_->label_of(token.token), 40));
+      view.token_labels.push_back(case_->label_of(token.token));
     view.has_loss =
         std::any_of(targets.begin(), targets.end(), [](std::int32_t t) { return t != models::kIgnored; });
     translate(ablation, view);
@@ -178,11 +178,11 @@ class Ablating {
     SweepView view;
     view.heads = inspect::sweep_heads(ctx_, subject_, case_->question(), request,
                                       [&](double done) { bar_.show("every head in turn", done); });
-    view.model = subject_.name;
+    view.model = escaped(subject_.name);
     view.what = concat("each of ", view.heads.size(), " heads ",
                        request.change == Change::mean ? "replaced by its mean" : "zeroed", ", one at a time");
     view.row_words = case_->row_words(at.row);
-    view.token_label = escaped(case_->label_of(at.token), 40);
+    view.token_label = case_->label_of(at.token);
     view.probability = at.probability;
     view.by = s_.by.value_or(task_ ? SweepBy::loss : SweepBy::kl);
     if (view.by == SweepBy::direct &&
@@ -202,9 +202,9 @@ class Ablating {
   void attribute() {
     const Followed at = followed();
     AttributionView view;
-    view.model = subject_.name;
+    view.model = escaped(subject_.name);
     view.row_words = case_->row_words(at.row);
-    view.token_label = escaped(case_->label_of(at.token), 40);
+    view.token_label = case_->label_of(at.token);
     view.attribution = inspect::attribute_logit(ctx_, subject_, case_->question(), at.row, at.token);
     draw_maps(attribution_maps(view), caption("What each head adds to the logit by itself."));
     finish(attribution_text(view, page_style(s_), top_of_list()), attribution_json(view));

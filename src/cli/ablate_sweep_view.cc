@@ -6,6 +6,7 @@
 
 #include "cli/ablate_view.h"
 #include "core/concat.h"
+#include "core/escape.h"
 #include "draw/text.h"
 #include "io/json.h"
 
@@ -33,9 +34,9 @@ double value_of(const SweptHead& head, SweepBy by) {
 std::string quantity_of(const SweepView& view) {
   switch (view.by) {
     case SweepBy::kl: return "KL divergence, nats";
-    case SweepBy::token: return concat("log p(", view.token_label, "), change");
+    case SweepBy::token: return concat("log p(", escaped(view.token_label, 40), "), change");
     case SweepBy::loss: return "loss, change in nats";
-    case SweepBy::direct: return concat("share in the logit of ", view.token_label);
+    case SweepBy::direct: return concat("share in the logit of ", escaped(view.token_label, 40));
   }
   return "";
 }
@@ -84,7 +85,7 @@ std::string sweep_text(const SweepView& view, const PageStyle& style, Index top)
   Page page(style);
   page.line(concat(page.bold(view.model), ": ", draw::wrapped(view.what, style.width, 2)));
   page.line(draw::wrapped(fmt::format("Followed: \"{}\" in {}, probability {:.4f} as the model is.",
-                                      view.token_label, view.row_words, view.probability),
+                                      escaped(view.token_label, 40), view.row_words, view.probability),
                           style.width, 2));
   page.line();
   std::vector<const SweptHead*> order;
@@ -152,9 +153,10 @@ std::vector<draw::WeightMap> sweep_maps(const SweepView& view) {
 std::string attribution_text(const AttributionView& view, const PageStyle& style, Index top) {
   const inspect::Attribution& a = view.attribution;
   Page page(style);
-  page.line(concat(page.bold(view.model), ": ",
-                   draw::wrapped(concat("who speaks for \"", view.token_label, "\" in ", view.row_words),
-                                 style.width, 2)));
+  page.line(concat(
+      page.bold(view.model), ": ",
+      draw::wrapped(concat("who speaks for \"", escaped(view.token_label, 40), "\" in ", view.row_words),
+                    style.width, 2)));
   page.line();
   std::vector<HeadContribution> order = a.heads;
   std::stable_sort(order.begin(), order.end(), [](const HeadContribution& x, const HeadContribution& y) {
@@ -210,7 +212,7 @@ std::vector<draw::WeightMap> attribution_maps(const AttributionView& view) {
   // Blocks have self- and cross-attention in turn; maps have one after the other.
   std::stable_sort(heads.begin(), heads.end(),
                    [](const HeadContribution& a, const HeadContribution& b) { return a.part < b.part; });
-  MapMaker maker(concat("share in the logit of ", view.token_label), "direct share", true);
+  MapMaker maker(concat("share in the logit of ", escaped(view.token_label, 40)), "direct share", true);
   for (const HeadContribution& head : heads) maker.add(head.part, head.head, head.logit);
   return maker.take();
 }

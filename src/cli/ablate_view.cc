@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/concat.h"
+#include "core/escape.h"
 #include "draw/text.h"
 #include "io/json.h"
 
@@ -25,7 +26,9 @@ std::string quoted(const std::string& text) { return io::json_quoted(text); }
 
 void add_tokens(Page& page, const AblateView& view) {
   int width = 8;
-  for (const std::string& label : view.token_labels) width = std::max(width, draw::display_width(label));
+  const auto label = [&](std::size_t token) { return escaped(view.token_labels[token], 40); };
+  for (std::size_t i = 0; i < view.token_labels.size(); ++i)
+    width = std::max(width, draw::display_width(label(i)));
   width = std::min(width, 24);
   page.line(concat("Before and after, for ", view.row_words, ":"));
   page.line(fmt::format("  {}  {:>8}  {:>8}  {:>8}  {:>8}  {:>9}", draw::left_aligned("token", width),
@@ -36,8 +39,8 @@ void add_tokens(Page& page, const AblateView& view) {
                                  ? fmt::format("{}", t.rank_after)
                                  : fmt::format("{} {} {}", t.rank_before, page.glyph("→", ">"), t.rank_after);
     page.line(fmt::format("  {}  {:8.4f}  {:8.4f}  {:+8.4f}  {:+8.2f}  {}",
-                          draw::left_aligned(view.token_labels[i], width), t.before, t.after,
-                          t.after - t.before, t.logit_after - t.logit_before, draw::right_aligned(move, 9)));
+                          draw::left_aligned(label(i), width), t.before, t.after, t.after - t.before,
+                          t.logit_after - t.logit_before, draw::right_aligned(move, 9)));
   }
 }
 
@@ -55,10 +58,11 @@ void add_divergence(Page& page, const AblateView& view) {
   }
   const double top = std::max(1e-9, *std::max_element(kl.begin(), kl.end()));
   int width = 4;
-  for (const std::size_t r : rows) width = std::max(width, draw::display_width(view.row_labels[r]));
+  const auto label = [&](std::size_t row) { return escaped(view.row_labels[row], 40); };
+  for (const std::size_t r : rows) width = std::max(width, draw::display_width(label(r)));
   width = std::min(width, 24);
   for (const std::size_t r : rows)
-    page.line(fmt::format("  {}  {:8.4f}  {}", draw::left_aligned(view.row_labels[r], width), kl[r],
+    page.line(fmt::format("  {}  {:8.4f}  {}", draw::left_aligned(label(r), width), kl[r],
                           page.bar(kl[r] / top, 30)));
 }
 
@@ -92,8 +96,8 @@ std::string ablate_text(const AblateView& view, const PageStyle& style) {
   if (view.bleu)
     plain(fmt::format("BLEU over {} sentences: {}", view.bleu->count, change_text(*view.bleu, 2)));
   if (!view.translation_before.empty()) {
-    plain(concat("Translation before: ", view.translation_before));
-    plain(concat("            after:  ", view.translation_after));
+    plain(concat("Translation before: ", printable(view.translation_before)));
+    plain(concat("            after:  ", printable(view.translation_after)));
   }
   page.line();
   page.line(page.dim(draw::wrapped(kCaveat, style.width, 0)));

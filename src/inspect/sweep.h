@@ -7,7 +7,7 @@
 
 #include "inspect/ablation.h"
 #include "inspect/effect.h"
-#include "inspect/text_loss.h"
+#include "inspect/loss_task.h"
 
 namespace headlight::inspect {
 

@@ -1,4 +1,4 @@
-#include "inspect/text_loss.h"
+#include "inspect/loss_task.h"
 
 #include <algorithm>
 #include <cmath>
