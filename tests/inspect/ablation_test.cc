@@ -231,8 +231,8 @@ TEST_P(AblationOf, OnlyWhereItWasAsked) {
 INSTANTIATE_TEST_SUITE_P(Models, AblationOf,
                          ::testing::Values("gpt", "llama", "shared keys", "window", "parallel", "bert",
                                            "translator"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& param) {
+                           std::string name = param.param;
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });
