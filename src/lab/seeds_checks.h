@@ -42,4 +42,8 @@ Found self_and_cross();   // 49
 Found sums_to_one();      // 52
 Found gradients();        // 55
 
+// What models learn (seeds_trained.cc)
+Found roles_by_training(const LabOptions& options);  // 4
+Found one_vector(const LabOptions& options);         // 48
+
 }  // namespace headlight::lab::seeds
