@@ -93,7 +93,7 @@ struct Pairs {
 struct LayerResult {
   Spread within, between;
   double gap = 0, p = 1;
-  Spread gaps;  // over halves of the sentences
+  Spread gaps = {};  // over halves of the sentences
 };
 
 // How often a random division into two groups has a gap as large: the exact question, by sampling.

@@ -207,7 +207,7 @@ Outcome run_translation(const LabOptions& options) {
   std::vector<TableRow> rows;
   for (std::size_t i = 0; i < std::min<std::size_t>(5, study.all.size()); ++i)
     rows.push_back(
-        {"head " + head_text(study.all[i].head), fmt::format("{:.0f} %", 100 * study.all[i].share())});
+        {concat("head ", head_text(study.all[i].head)), fmt::format("{:.0f} %", 100 * study.all[i].share())});
   rows.push_back(
       {fmt::format("mean of {} heads", study.all.size()), fmt::format("{:.0f} %", 100 * heads.mean)});
   rows.push_back({"the same place in the sentence", fmt::format("{:.0f} %", 100 * study.baselines.diagonal)});
