@@ -7,7 +7,6 @@
 
 #include "core/concat.h"
 #include "draw/curves.h"
-#include "draw/text.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
 #include "io/json.h"
@@ -229,15 +228,13 @@ Outcome run_context(const LabOptions& options) {
       "sentences.",
       study.model(), first.gap, p_text(first.p), layers.size() - 1, last.gap > 0 ? "more" : "not more",
       last.within.mean, last.between.mean, p_text(last.p), rounds, kRiver.size() + kMoney.size());
-  out.text =
-      table_text({"layer", "within", "between", "gap", "2/3 of them", "p"}, rows) + "\n" +
-      draw::wrapped(
-          fmt::format("Mean cosine ± deviation over pairs of sentences, {} of rivers and {} of money. Gap: "
-                      "within less between; beside it, how far it moves when a third of the sentences is "
-                      "left out. p: the share of random divisions with a gap as large. Seed {}.",
-                      kRiver.size(), kMoney.size(), options.seed),
-          options.width, 0) +
-      "\n";
+  out.text = with_note(
+      table_text({"layer", "within", "between", "gap", "2/3 of them", "p"}, rows),
+      fmt::format("Mean cosine ± deviation over pairs of sentences, {} of rivers and {} of money. Gap: "
+                  "within less between; beside it, how far it moves when a third of the sentences is "
+                  "left out. p: the share of random divisions with a gap as large. Seed {}.",
+                  kRiver.size(), kMoney.size(), options.seed),
+      options.width);
   out.json = fmt::format("{{\"model\": {}, \"layers\": [\n  {}\n]}}\n", io::json_quoted(study.model()), json);
   out.figure = figure_of(layers, study.model());
   return out;

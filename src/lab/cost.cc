@@ -8,7 +8,6 @@
 #include "core/tensor_memory.h"
 #include "draw/arrange.h"
 #include "draw/curves.h"
-#include "draw/text.h"
 #include "headlight/attention.h"
 #include "headlight/recurrent.h"
 #include "lab/experiment.h"
@@ -244,15 +243,13 @@ Outcome run_cost(const LabOptions& options) {
       "O(n²)” leaves out the width: it is n·d² against n²·d, and here, with d = 64, {}.",
       unfused.mean, fused.mean, recurrent.mean, unfused_memory, fused_memory,
       exponent(plan.lengths, all[2].bytes), faster);
-  out.text = table(plan, all) + "\n" +
-             draw::wrapped(
-                 fmt::format(
-                     "One causal head of width {0}, f32, one thread; a GRU layer of width {0}. Times are the "
-                     "best of many calls, mean of {1} repetitions; exponents are fitted to the upper half "
-                     "of the lengths, ± one deviation. Memory is all that a call takes besides its inputs.",
-                     kDim, plan.repeats),
-                 options.width, 0) +
-             "\n";
+  out.text = with_note(
+      table(plan, all),
+      fmt::format("One causal head of width {0}, f32, one thread; a GRU layer of width {0}. Times are the "
+                  "best of many calls, mean of {1} repetitions; exponents are fitted to the upper half "
+                  "of the lengths, ± one deviation. Memory is all that a call takes besides its inputs.",
+                  kDim, plan.repeats),
+      options.width);
   out.json = json_of(plan, all);
   out.figure = figure_of(plan, all);
   // Time is the machine's: the laws that no noise can hide.

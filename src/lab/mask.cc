@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "draw/curves.h"
-#include "draw/text.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
 #include "lab/spread.h"
@@ -229,15 +228,12 @@ Outcome run_mask(const LabOptions& options) {
       "{:.3f}, in {:.0f} %. A loss that is too good is a leak.",
       leak.mean, 100 * bad.mean, honest.mean, 100 * good.mean);
   out.text =
-      table_text({"", "loss", "loss, future cut off", "follows the rule"},
-                 {row("with the mask", with), row("without", without)}) +
-      "\n" +
-      draw::wrapped(
-          fmt::format("{} seeds from {} on, ± one deviation. Each symbol has two successors, by a coin "
-                      "toss; chance follows the rule in {:.1f} %.",
-                      plan.seeds, options.seed, 100 * 2.0 / kSymbols),
-          options.width, 0) +
-      "\n";
+      with_note(table_text({"", "loss", "loss, future cut off", "follows the rule"},
+                           {row("with the mask", with), row("without", without)}),
+                fmt::format("{} seeds from {} on, ± one deviation. Each symbol has two successors, by a coin "
+                            "toss; chance follows the rule in {:.1f} %.",
+                            plan.seeds, options.seed, 100 * 2.0 / kSymbols),
+                options.width);
   out.json = fmt::format("{{\"floor\": {:.6f}, \"with_mask\": {}, \"without\": {}}}\n", kFloor, json_of(with),
                          json_of(without));
   out.figure = figure_of(with, without);

@@ -8,7 +8,6 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/figures.h"
-#include "draw/text.h"
 #include "headlight/error.h"
 #include "inspect/word_alignment.h"
 #include "io/json.h"
@@ -226,15 +225,13 @@ Outcome run_translation(const LabOptions& options) {
       100 * study.tested.mean, 100 * study.tested.deviation, 100 * study.baselines.diagonal,
       100 * study.baselines.chance, 100 * heads.mean, kChat, chat.word, chat.weight, tapis.word,
       tapis.weight);
-  out.text = table_text({"looks hardest at the right word", "of all words"}, rows) + "\n" +
-             draw::wrapped(
-                 fmt::format(
-                     "{} words of {} sentences. {} random halves from seed {} on chose head {} {} times. The "
-                     "tutorial's picture is right in its words, but its second arrow starts over “the”.",
-                     study.all.front().words, sentences_of(options.model).size(), splits, options.seed,
-                     head_text(best), times),
-                 options.width, 0) +
-             "\n";
+  out.text = with_note(
+      table_text({"looks hardest at the right word", "of all words"}, rows),
+      fmt::format("{} words of {} sentences. {} random halves from seed {} on chose head {} {} times. The "
+                  "tutorial's picture is right in its words, but its second arrow starts over “the”.",
+                  study.all.front().words, sentences_of(options.model).size(), splits, options.seed,
+                  head_text(best), times),
+      options.width);
   std::string json;
   for (const AlignmentScore& score : study.all)
     json +=
