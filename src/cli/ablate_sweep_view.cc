@@ -83,7 +83,7 @@ class MapMaker {
 
 std::string sweep_text(const SweepView& view, const PageStyle& style, Index top) {
   Page page(style);
-  page.line(concat(page.bold(view.model), ": ", draw::wrapped(view.what, style.width, 2)));
+  add_heading(page, view.model, view.what);
   page.line(draw::wrapped(fmt::format("Followed: \"{}\" in {}, probability {:.4f} as the model is.",
                                       escaped(view.token_label, 40), view.row_words, view.probability),
                           style.width, 2));
@@ -144,7 +144,7 @@ std::string sweep_json(const SweepView& view) {
 }
 
 std::vector<draw::WeightMap> sweep_maps(const SweepView& view) {
-  const std::string derivation = view.by == SweepBy::direct ? "direct share" : "one head at a time";
+  const std::string derivation = view.by == SweepBy::direct ? "direct share" : "one at a time";
   MapMaker maker(quantity_of(view), derivation, view.by != SweepBy::kl);
   for (const SweptHead& h : view.heads) maker.add(h.part, h.head, value_of(h, view.by));
   return maker.take();
@@ -153,10 +153,8 @@ std::vector<draw::WeightMap> sweep_maps(const SweepView& view) {
 std::string attribution_text(const AttributionView& view, const PageStyle& style, Index top) {
   const inspect::Attribution& a = view.attribution;
   Page page(style);
-  page.line(concat(
-      page.bold(view.model), ": ",
-      draw::wrapped(concat("who speaks for \"", escaped(view.token_label, 40), "\" in ", view.row_words),
-                    style.width, 2)));
+  add_heading(page, view.model,
+              concat("who speaks for \"", escaped(view.token_label, 40), "\" in ", view.row_words));
   page.line();
   std::vector<HeadContribution> order = a.heads;
   std::stable_sort(order.begin(), order.end(), [](const HeadContribution& x, const HeadContribution& y) {

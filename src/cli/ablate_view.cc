@@ -79,9 +79,14 @@ std::string pair_json(const BeforeAfter& x) {
 
 }  // namespace
 
+void add_heading(Page& page, const std::string& model, const std::string& what) {
+  const std::string text = draw::wrapped(concat(model, ": ", what), page.style().width, 2);
+  page.line(concat(page.bold(model), std::string_view(text).substr(model.size())));
+}
+
 std::string ablate_text(const AblateView& view, const PageStyle& style) {
   Page page(style);
-  page.line(concat(page.bold(view.model), ": ", draw::wrapped(view.what, style.width, 2)));
+  add_heading(page, view.model, view.what);
   page.line();
   add_tokens(page, view);
   add_divergence(page, view);
@@ -97,7 +102,7 @@ std::string ablate_text(const AblateView& view, const PageStyle& style) {
     plain(fmt::format("BLEU over {} sentences: {}", view.bleu->count, change_text(*view.bleu, 2)));
   if (!view.translation_before.empty()) {
     plain(concat("Translation before: ", printable(view.translation_before)));
-    plain(concat("            after:  ", printable(view.translation_after)));
+    plain(concat("Translation after: ", printable(view.translation_after)));
   }
   page.line();
   page.line(page.dim(draw::wrapped(kCaveat, style.width, 0)));

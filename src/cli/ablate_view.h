@@ -21,6 +21,9 @@ struct BeforeAfter {
   Index count = 0;   // tokens, or sentences
 };
 
+// The model in bold, then what is done to it.
+void add_heading(Page& page, const std::string& model, const std::string& what);
+
 struct AblateView {
   std::string model, what;
   inspect::Effect effect;
