@@ -94,7 +94,8 @@ std::string limits_line(const measure::BenchReport& report) {
 // Where the time of a training step goes, on the largest number of threads that was asked for.
 void run_profile(const Settings& s) {
   if (!s.only.empty() || !s.model.empty() || !s.text.empty())
-    throw Error(ErrorKind::usage, "bench.profile", "--profile looks at gpt_step alone; leave the other options out");
+    throw Error(ErrorKind::usage, "bench.profile",
+                "--profile looks at gpt_step alone; leave the other options out");
   JsonOutput json(s.json);
   Context context({.threads = s.threads.empty() ? 0 : s.threads.back(), .target = s.target});
   measure::TrainProfile profile;

@@ -46,7 +46,8 @@ std::vector<std::string> read_documents(const Settings& s) {
   if (s.limit > 0 && static_cast<std::size_t>(s.limit) < documents.size())
     documents.resize(static_cast<std::size_t>(s.limit));
   if (documents.empty())
-    throw Error(ErrorKind::input, "evaluate.empty", concat(escaped(s.file), ": has no text between separators"));
+    throw Error(ErrorKind::input, "evaluate.empty",
+                concat(escaped(s.file), ": has no text between separators"));
   return documents;
 }
 
@@ -74,8 +75,8 @@ models::TextLoss evaluate(Context& ctx, const inspect::Subject& subject,
 std::string table(const std::vector<Row>& rows) {
   std::size_t widest = 5;
   for (const Row& row : rows) widest = std::max(widest, row.model.size());
-  std::string text =
-      fmt::format("{:<{}}  nats/byte  bits/byte  nats/token  perplexity   tokens     bytes\n", "model", widest);
+  std::string text = fmt::format("{:<{}}  nats/byte  bits/byte  nats/token  perplexity   tokens     bytes\n",
+                                 "model", widest);
   for (const auto& [model, loss] : rows) {
     text += fmt::format("{:<{}}  {:9.4f}  {:9.4f}  {:10.4f}  {:10.2f}  {:7}  {:8}\n", model, widest,
                         loss.per_byte(), loss.bits_per_byte(), loss.per_token(), std::exp(loss.per_token()),
@@ -88,7 +89,8 @@ std::string json(const std::string& file, const std::vector<Row>& rows) {
   std::string entries;
   for (const auto& [model, loss] : rows) {
     entries += fmt::format(
-        "{}{{\"model\": {}, \"nats_per_byte\": {:.6f}, \"bits_per_byte\": {:.6f}, \"nats_per_token\": {:.6f}, "
+        "{}{{\"model\": {}, \"nats_per_byte\": {:.6f}, \"bits_per_byte\": {:.6f}, \"nats_per_token\": "
+        "{:.6f}, "
         "\"tokens\": {}, \"bytes\": {}, \"documents\": {}}}",
         entries.empty() ? "" : ",\n  ", io::json_quoted(model), loss.per_byte(), loss.bits_per_byte(),
         loss.per_token(), loss.tokens, loss.bytes, loss.documents);
@@ -117,15 +119,17 @@ void add_evaluate(CLI::App& program) {
       {.name = "evaluate",
        .what = "Measure how well language models guess a text, per byte",
        .usage = "headlight evaluate FILE [--model NAME|PATH …] [--separator TEXT] [--json FILE|-]",
-       .examples = "  headlight evaluate stories.txt\n"
-                   "  headlight evaluate stories.txt --model en --model models/stories15M\n"
-                   "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json -\n\n"
-                   "  Documents stand between separators, <|endoftext|> unless told otherwise; each is guessed\n"
-                   "  on its own. To measure translations: headlight translate --evaluate FILE.tsv\n"});
+       .examples =
+           "  headlight evaluate stories.txt\n"
+           "  headlight evaluate stories.txt --model en --model models/stories15M\n"
+           "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json -\n\n"
+           "  Documents stand between separators, <|endoftext|> unless told otherwise; each is guessed\n"
+           "  on its own. To measure translations: headlight translate --evaluate FILE.tsv\n"});
   const auto s = std::make_shared<Settings>();
   add_path(*command, "FILE", s->file, "The text, plain or .gz")->required();
   command
-      ->add_option("--model", s->models, "A model's name, folder or .gguf file; may be repeated (default: en)")
+      ->add_option("--model", s->models,
+                   "A model's name, folder or .gguf file; may be repeated (default: en)")
       ->type_name("NAME|PATH")
       ->allow_extra_args(false);
   add_text(*command, "--separator", s->separator, "Stands between documents (default: <|endoftext|>)");

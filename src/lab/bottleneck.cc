@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/concat.h"
 #include "draw/curves.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
@@ -48,8 +49,11 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index
                                               std::uint64_t seed) {
   std::unique_ptr<models::Trainable> model;
   if (kind == Kind::transformer) {
-    models::TransformerConfig c = models::translation_config(
-        {.vocabulary = vocabulary, .width = plan.width, .layers = 1, .heads = 4, .context = plan.longest + 2});
+    models::TransformerConfig c = models::translation_config({.vocabulary = vocabulary,
+                                                              .width = plan.width,
+                                                              .layers = 1,
+                                                              .heads = 4,
+                                                              .context = plan.longest + 2});
     c.inner = c.encoder_inner = 2 * plan.width;  // about as many parameters as the others
     model = std::make_unique<models::Transformer>(c);
   } else {
@@ -77,7 +81,8 @@ Spread over(const Trials& trials, std::size_t at) {
   return spread_of(numbers);
 }
 
-Trial run_one(Context& ctx, Kind kind, const Plan& plan, std::uint64_t seed, const std::function<void()>& on_step) {
+Trial run_one(Context& ctx, Kind kind, const Plan& plan, std::uint64_t seed,
+              const std::function<void()>& on_step) {
   const train::SyntheticTask task(task_config(plan, 1, plan.longest, seed));
   Trial trial;
   std::unique_ptr<models::Trainable> model = make_model(kind, plan, task.vocabulary(), seed);
@@ -116,13 +121,13 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::string accuracy;
     for (std::size_t i = 0; i < plan.lengths.size(); ++i)
-      accuracy += (i > 0 ? ", " : "") + spread_json(over(all[k], i));
-    models += fmt::format("{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}]}}", k > 0 ? ",\n  " : "",
-                          kNames[k], all[k].front().parameters, accuracy);
+      accuracy += concat(i > 0 ? ", " : "", spread_json(over(all[k], i)));
+    models += fmt::format("{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}]}}",
+                          k > 0 ? ",\n  " : "", kNames[k], all[k].front().parameters, accuracy);
   }
   const std::vector<double> lengths(plan.lengths.begin(), plan.lengths.end());
-  return fmt::format("{{\"lengths\": {}, \"steps\": {}, \"models\": [\n  {}\n]}}\n", numbers_json(lengths), plan.steps,
-                     models);
+  return fmt::format("{{\"lengths\": {}, \"steps\": {}, \"models\": [\n  {}\n]}}\n", numbers_json(lengths),
+                     plan.steps, models);
 }
 
 draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {
@@ -163,18 +168,21 @@ Outcome run_bottleneck(const LabOptions& options) {
   const std::size_t last = plan.lengths.size() - 1;
   Outcome out;
   out.finding = fmt::format(
-      "A GRU that has to put a list of {} symbols into one vector gets {:.0f} % of them right backwards; the same GRU "
-      "that may look back at every symbol {:.0f} %; a transformer {:.0f} %. At {} symbols it is {:.0f}, {:.0f} and "
+      "A GRU that has to put a list of {} symbols into one vector gets {:.0f} % of them right backwards; the "
+      "same GRU "
+      "that may look back at every symbol {:.0f} %; a transformer {:.0f} %. At {} symbols it is {:.0f}, "
+      "{:.0f} and "
       "{:.0f} %.",
       plan.lengths[last], 100 * over(all[0], last).mean, 100 * over(all[1], last).mean,
       100 * over(all[2], last).mean, plan.lengths[0], 100 * over(all[0], 0).mean, 100 * over(all[1], 0).mean,
       100 * over(all[2], 0).mean);
-  out.text = table(plan, all) + fmt::format("\n{} steps of {} lists of 1 to {} of {} symbols, {} seed{}.\n", plan.steps,
-                                            plan.rows, plan.longest, plan.symbols, plan.seeds,
+  out.text = table(plan, all) + fmt::format("\n{} steps of {} lists of 1 to {} of {} symbols, {} seed{}.\n",
+                                            plan.steps, plan.rows, plan.longest, plan.symbols, plan.seeds,
                                             plan.seeds == 1 ? "" : "s");
   out.json = json_of(plan, all);
   out.figure = figure_of(plan, all);
-  out.holds = over(all[1], last).mean > over(all[0], last).mean && over(all[2], last).mean > over(all[0], last).mean;
+  out.holds =
+      over(all[1], last).mean > over(all[0], last).mean && over(all[2], last).mean > over(all[0], last).mean;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/concat.h"
 #include "draw/curves.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
@@ -17,9 +18,9 @@ namespace headlight::lab {
 namespace {
 
 struct Plan {
-  Index symbols = 8, pairs = 4, rows = 32, longest = 512;
+  Index symbols = 4, pairs = 4, rows = 32, longest = 2048;
   std::vector<Index> distances = {8, 32, 128, 512, 2048};  // where accuracy is measured
-  std::int64_t steps = 800, every = 50;
+  std::int64_t steps = 200, every = 25;
   Index width = 64;
   int seeds = 3;
 };
@@ -116,7 +117,8 @@ double gradient_at_fact(Context& ctx, models::Trainable& model, const Plan& plan
 
 class Race {
  public:
-  Race(Context& ctx, const LabOptions& options, const Plan& plan) : ctx_(ctx), options_(options), plan_(plan) {}
+  Race(Context& ctx, const LabOptions& options, const Plan& plan)
+      : ctx_(ctx), options_(options), plan_(plan) {}
 
   Trial run(Kind kind, std::uint64_t seed) {
     const train::SyntheticTask task(task_config(plan_, plan_.longest, seed));
@@ -128,8 +130,10 @@ class Race {
     Learner learner(ctx_, std::move(model), task, {.steps = plan_.steps});
     while (!learner.finished()) {
       (void)learner.step();
-      tell(options_, ++done_, total(), fmt::format("{} learns to recall", kNames[static_cast<std::size_t>(kind)]));
-      if (std::isnan(trial.steps_to_learn) && learner.steps() % plan_.every == 0 && learner.accuracy(task) >= 0.9)
+      tell(options_, ++done_, total(),
+           fmt::format("{} learns to recall", kNames[static_cast<std::size_t>(kind)]));
+      if (std::isnan(trial.steps_to_learn) && learner.steps() % plan_.every == 0 &&
+          learner.accuracy(task) >= 0.9)
         trial.steps_to_learn = static_cast<double>(learner.steps());
     }
     for (const Index distance : plan_.distances) {
@@ -188,8 +192,8 @@ std::string tables(const Plan& plan, const std::vector<Trials>& all) {
   TableRow slopes_heading = {"gradient at the fact"};
   slopes_heading.insert(slopes_heading.end(), heading.begin() + 1,
                         heading.begin() + 1 + static_cast<std::ptrdiff_t>(plan.distances.size()));
-  return fmt::format("tokens between fact and question:\n{}\nbefore any training:\n{}", table_text(heading, accuracy),
-                     table_text(slopes_heading, gradient));
+  return fmt::format("tokens between fact and question:\n{}\nbefore any training:\n{}",
+                     table_text(heading, accuracy), table_text(slopes_heading, gradient));
 }
 
 std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
@@ -197,13 +201,14 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::string accuracy, gradient;
     for (std::size_t d = 0; d < plan.distances.size(); ++d) {
-      accuracy += (d > 0 ? ", " : "") + spread_json(over(all[k], &Trial::accuracy, d));
-      gradient += (d > 0 ? ", " : "") + spread_json(over(all[k], &Trial::gradient, d));
+      accuracy += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::accuracy, d)));
+      gradient += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::gradient, d)));
     }
     std::vector<double> steps;
     for (const Trial& trial : all[k]) steps.push_back(trial.steps_to_learn);
     models += fmt::format(
-        "{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}], \"gradient\": [{}], \"steps_to_learn\": {}}}",
+        "{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}], \"gradient\": [{}], "
+        "\"steps_to_learn\": {}}}",
         k > 0 ? ",\n  " : "", kNames[k], all[k].front().parameters, accuracy, gradient, numbers_json(steps));
   }
   std::vector<double> distances(plan.distances.begin(), plan.distances.end());
@@ -255,20 +260,24 @@ Outcome run_distance(const LabOptions& options) {
   };
   Outcome out;
   out.finding = fmt::format(
-      "With {} tokens between fact and question, two layers of attention are right {:.0f} % of the time, a GRU "
-      "{:.0f} %, an LSTM {:.0f} %; chance is {:.0f} %. From {} tokens to {} the gradient at the fact falls to "
+      "With {} tokens between fact and question, two layers of attention are right {:.0f} % of the time, a "
+      "GRU "
+      "{:.0f} %, an LSTM {:.0f} %; chance is {:.0f} %. From {} tokens to {} the gradient at the fact falls "
+      "to "
       "1/{:.0f} in attention, to 1/{:.3g} in the GRU, to 1/{:.3g} in the LSTM.",
-      plan.longest, 100 * over(all[0], &Trial::accuracy, at).mean, 100 * over(all[1], &Trial::accuracy, at).mean,
-      100 * over(all[2], &Trial::accuracy, at).mean, 100.0 / static_cast<double>(plan.symbols),
-      plan.distances.front(), plan.longest, 1 / faded(0), 1 / faded(1), 1 / faded(2));
-  out.text = tables(plan, all) + fmt::format("\n{} steps of {} sequences, noise of up to {} tokens, {} seed{}.\n",
-                                             plan.steps, plan.rows, plan.longest, plan.seeds,
-                                             plan.seeds == 1 ? "" : "s");
+      plan.longest, 100 * over(all[0], &Trial::accuracy, at).mean,
+      100 * over(all[1], &Trial::accuracy, at).mean, 100 * over(all[2], &Trial::accuracy, at).mean,
+      100.0 / static_cast<double>(plan.symbols), plan.distances.front(), plan.longest, 1 / faded(0),
+      1 / faded(1), 1 / faded(2));
+  out.text = tables(plan, all) +
+             fmt::format("\n{} steps of {} sequences, noise of up to {} tokens, {} seed{}.\n", plan.steps,
+                         plan.rows, plan.longest, plan.seeds, plan.seeds == 1 ? "" : "s");
   out.json = json_of(plan, all);
   out.figure = figure_of(plan, all);
   const double attention = over(all[0], &Trial::accuracy, at).mean;
   out.holds = attention > over(all[1], &Trial::accuracy, at).mean &&
-              attention > over(all[2], &Trial::accuracy, at).mean && faded(0) > faded(1) && faded(0) > faded(2);
+              attention > over(all[2], &Trial::accuracy, at).mean && faded(0) > faded(1) &&
+              faded(0) > faded(2);
   return out;
 }
 

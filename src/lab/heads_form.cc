@@ -16,13 +16,13 @@ namespace {
 
 struct Plan {
   Index symbols = 64, length = 64, rows = 32, width = 64, heads = 4;
-  std::int64_t steps = 900, every = 30;
+  std::int64_t steps = 600, every = 25;
   int seeds = 3;
 };
 
 Plan plan_of(const LabOptions& options) {
   if (!options.quick) return {};
-  return {.symbols = 16, .length = 32, .rows = 16, .width = 32, .heads = 2, .steps = 300, .every = 50, .seeds = 1};
+  return {.length = 32, .width = 32, .heads = 2, .steps = 500, .every = 50, .seeds = 1};
 }
 
 // How much of its weight a head gives, on average, to the token before, and to those after an earlier occurrence of
@@ -42,13 +42,14 @@ class HeadScores : public Observer {
       double rows = 0, asked = 0;
       for (Index s = 0; s < event.sequences(); ++s) add(event, s, head, sum, rows, asked);
       scores_[static_cast<std::size_t>(event.layer * heads_ + head)] = {sum.previous / std::max(rows, 1.0),
-                                                                       sum.induction / std::max(asked, 1.0)};
+                                                                        sum.induction / std::max(asked, 1.0)};
     }
   }
   [[nodiscard]] const std::vector<Scores>& scores() const { return scores_; }
 
  private:
-  void add(const AttentionEvent& event, Index sequence, Index head, Scores& sum, double& rows, double& asked) const {
+  void add(const AttentionEvent& event, Index sequence, Index head, Scores& sum, double& rows,
+           double& asked) const {
     constexpr Index kFewest = 4;  // keys that a row must see to say anything
     const std::int32_t* ids = tokens_.ids.data() + tokens_.starts[static_cast<std::size_t>(sequence)];
     const Tensor weights = event.weights(sequence, head);
@@ -95,7 +96,7 @@ Story run_one(Context& ctx, const Plan& plan, std::uint64_t seed, const std::fun
                                                                            .context = plan.length}));
   owned->initialize(seed);
   const models::Transformer& model = *owned;
-  Learner learner(ctx, std::move(owned), task, {.steps = plan.steps, .rate = 3e-3, .warmup = 100});
+  Learner learner(ctx, std::move(owned), task, {.steps = plan.steps, .rate = 5e-3, .warmup = 50});
   models::Batch sample;
   task.evaluation_batch(0, sample);
   Story story;
@@ -132,7 +133,8 @@ std::string names(const Plan& plan, const Story& story, double Scores::*what, do
   std::string list;
   for (std::size_t h = 0; h < story.back().heads.size(); ++h)
     if (story.back().heads[h].*what >= threshold)
-      list += fmt::format("{}{} ({:.2f})", list.empty() ? "" : ", ", place(plan, h), story.back().heads[h].*what);
+      list +=
+          fmt::format("{}{} ({:.2f})", list.empty() ? "" : ", ", place(plan, h), story.back().heads[h].*what);
   return list.empty() ? "–" : list;
 }
 
@@ -185,7 +187,8 @@ draw::Drawing figure_of(const Plan& plan, const Story& story) {
   chart.y_label = "weight on the pattern; share of right answers";
   chart.higher_is_better = true;
   chart.name_best = false;
-  const auto curve = [&](std::string label, std::size_t color, const std::function<double(const Moment&)>& value) {
+  const auto curve = [&](std::string label, std::size_t color,
+                         const std::function<double(const Moment&)>& value) {
     draw::Curve c{.label = std::move(label), .points = {}, .color = draw::curve_color(color)};
     for (const Moment& m : story) c.points.push_back({static_cast<double>(m.step), value(m)});
     return c;
@@ -226,15 +229,19 @@ Outcome run_heads(const LabOptions& options) {
                 story.front().heads[head].induction < kInduction;
   }
   out.finding = fmt::format(
-      "Nobody assigns tasks, and still a head in each run comes to look at what followed the same token last time "
-      "({}): its weight there grows from {:.2f} to {:.2f}, and the model is then right {:.0f} % of the time. Which head "
+      "Nobody assigns tasks, and still a head in each run comes to look at what followed the same token last "
+      "time "
+      "({}): its weight there grows from {:.2f} to {:.2f}, and the model is then right {:.0f} % of the time. "
+      "Which head "
       "it is depends on the seed.",
       places, spread_of(at_first).mean, spread_of(at_last).mean, 100 * spread_of(accuracy).mean);
-  out.text = table(plan, all, options.seed) +
-             fmt::format("\nHeads are LAYER.HEAD. Labels: {} of the weight on the token before, {} on what followed the "
-                         "same token.\n{} layers of {} heads, {} steps of {} sequences, {} seed{}.\n",
-                         kPrevious, kInduction, kLayers, plan.heads, plan.steps, plan.rows, plan.seeds,
-                         plan.seeds == 1 ? "" : "s");
+  out.text =
+      table(plan, all, options.seed) +
+      fmt::format(
+          "\nHeads are LAYER.HEAD. Labels: {} of the weight on the token before, {} on what followed the "
+          "same token.\n{} layers of {} heads, {} steps of {} sequences, {} seed{}.\n",
+          kPrevious, kInduction, kLayers, plan.heads, plan.steps, plan.rows, plan.seeds,
+          plan.seeds == 1 ? "" : "s");
   out.json = json_of(plan, all, options.seed);
   out.figure = figure_of(plan, all.front());
   return out;

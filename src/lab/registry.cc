@@ -12,13 +12,15 @@ constexpr Abilities kTrains{.repeats = true, .draws = true};
 
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> list = {
-      {"bottleneck", "One vector for a whole list, additive attention, a transformer: the same task and budget",
+      {"bottleneck",
+       "One vector for a whole list, additive attention, a transformer: the same task and budget",
        run_bottleneck, kTrains},
-      {"distance", "Attention, GRU and LSTM: what is recalled from further and further back", run_distance, kTrains},
+      {"distance", "Attention, GRU and LSTM: what is recalled from further and further back", run_distance,
+       kTrains},
       {"errata", "Numbers of the tutorials that do not come out: theirs, ours, the arithmetic", run_errata},
       {"heads", "What heads become while a model learns; nobody assigns tasks", run_heads, kTrains},
-      {"scaling", "Scores with and without 1/√d: variance, entropy, gradient, and what is learnt", run_scaling,
-       kTrains},
+      {"scaling", "Scores with and without 1/√d: variance, entropy, gradient, and what is learnt",
+       run_scaling, kTrains},
       {"seeds", "Every claim of the tutorials, computed: holds, illustrative or corrected", run_seeds},
   };
   return list;

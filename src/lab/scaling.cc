@@ -36,8 +36,9 @@ constexpr std::array<const char*, 2> kNames = {"divided by √d", "as they are"}
 
 // Softmax of scores of random queries and keys, all components with mean 0 and variance 1.
 struct Softness {
-  double entropy = 0;   // of the weights, as a share of what it can be
-  double gradient = 0;  // length of the softmax's Jacobian: how much a small change of the scores changes the weights
+  double entropy = 0;  // of the weights, as a share of what it can be
+  double gradient =
+      0;  // length of the softmax's Jacobian: how much a small change of the scores changes the weights
 };
 struct Draw {
   double variance = 0;  // of q·k
@@ -141,10 +142,12 @@ std::string table(const Plan& plan, const Results& r) {
     TableRow row = {fmt::format("d = {}", plan.dims[i]),
                     fmt::format("{:.1f} ± {:.1f}", variance.mean, variance.deviation)};
     for (std::size_t w = 0; w < kWays.size(); ++w) row.push_back(fmt::format("{:.3f}", r.entropy(i, w).mean));
-    for (std::size_t w = 0; w < kWays.size(); ++w) row.push_back(fmt::format("{:.4f}", r.gradient(i, w).mean));
+    for (std::size_t w = 0; w < kWays.size(); ++w)
+      row.push_back(fmt::format("{:.4f}", r.gradient(i, w).mean));
     rows.push_back(row);
   }
-  std::string text = table_text({"", "variance of q·k", "entropy ÷√d", "as is", "gradient ÷√d", "as is"}, rows);
+  std::string text =
+      table_text({"", "variance of q·k", "entropy ÷√d", "as is", "gradient ÷√d", "as is"}, rows);
   text += fmt::format("\none head of {} numbers, trained {} steps to recall:\n", plan.width, plan.steps);
   std::vector<TableRow> trained;
   for (std::size_t w = 0; w < kWays.size(); ++w) {
@@ -158,7 +161,8 @@ std::string json_of(const Plan& plan, const Results& r) {
   std::string rows;
   for (std::size_t i = 0; i < plan.dims.size(); ++i)
     rows += fmt::format(
-        "{}{{\"d\": {}, \"variance\": {}, \"entropy_scaled\": {}, \"entropy_plain\": {}, \"gradient_scaled\": {}, "
+        "{}{{\"d\": {}, \"variance\": {}, \"entropy_scaled\": {}, \"entropy_plain\": {}, "
+        "\"gradient_scaled\": {}, "
         "\"gradient_plain\": {}}}",
         i > 0 ? ",\n  " : "", plan.dims[i], spread_json(r.variance(i)), spread_json(r.entropy(i, 0)),
         spread_json(r.entropy(i, 1)), spread_json(r.gradient(i, 0)), spread_json(r.gradient(i, 1)));
@@ -206,23 +210,27 @@ Outcome run_scaling(const LabOptions& options) {
   const double total = 2.0 * plan.seeds * static_cast<double>(plan.steps);
   for (std::size_t w = 0; w < kWays.size(); ++w)
     for (int i = 0; i < plan.seeds; ++i)
-      r.accuracy[w].push_back(train_one(ctx, plan, kWays[w], options.seed + static_cast<std::uint64_t>(i), [&] {
-                                tell(options, ++done, total, fmt::format("learning, scores {}", kNames[w]));
-                              }));
+      r.accuracy[w].push_back(
+          train_one(ctx, plan, kWays[w], options.seed + static_cast<std::uint64_t>(i),
+                    [&] { tell(options, ++done, total, fmt::format("learning, scores {}", kNames[w])); }));
   const std::size_t last = plan.dims.size() - 1;
   const double scaled = spread_of(r.accuracy[0]).mean, plain = spread_of(r.accuracy[1]).mean;
   Outcome out;
   out.finding = fmt::format(
-      "The variance of q·k is d: {:.0f} at d = {}. Without 1/√d the entropy of the weights falls from {:.2f} to {:.2f} "
-      "of what it can be, and the softmax's gradient to {:.3f}; with it they stay at {:.2f} and {:.3f}. A model of one "
+      "The variance of q·k is d: {:.0f} at d = {}. Without 1/√d the entropy of the weights falls from {:.2f} "
+      "to {:.2f} "
+      "of what it can be, and the softmax's gradient to {:.3f}; with it they stay at {:.2f} and {:.3f}. A "
+      "model of one "
       "head of {} that starts there recalls {:.0f} % with it and {:.0f} % without, after the same {} steps.",
       r.variance(last).mean, plan.dims[last], r.entropy(0, 1).mean, r.entropy(last, 1).mean,
       r.gradient(last, 1).mean, r.entropy(last, 0).mean, r.gradient(last, 0).mean, plan.width, 100 * scaled,
       100 * plain, plan.steps);
-  out.text = table(plan, r) +
-             fmt::format("\n{} queries, {} keys, {} seed{}. Entropy is a share of ln {}; the gradient is the length of "
-                         "the softmax's Jacobian.\n",
-                         plan.queries, plan.keys, plan.seeds, plan.seeds == 1 ? "" : "s", plan.keys);
+  out.text =
+      table(plan, r) +
+      fmt::format(
+          "\n{} queries, {} keys, {} seed{}. Entropy is a share of ln {}; the gradient is the length of "
+          "the softmax's Jacobian.\n",
+          plan.queries, plan.keys, plan.seeds, plan.seeds == 1 ? "" : "s", plan.keys);
   out.json = json_of(plan, r);
   out.figure = figure_of(plan, r);
   const double d = static_cast<double>(plan.dims[last]);

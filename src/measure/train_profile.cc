@@ -68,7 +68,8 @@ double activation_ms(Context& ctx) {
 // A norm with the addition before it, as blocks have it.
 double norm_ms(Context& ctx) {
   nn::LayerNorm norm("norm", kWidth);
-  const Tensor x = made_up(kTokens, kWidth, 1), add = made_up(kTokens, kWidth, 2), dy = made_up(kTokens, kWidth, 3);
+  const Tensor x = made_up(kTokens, kWidth, 1), add = made_up(kTokens, kWidth, 2),
+               dy = made_up(kTokens, kWidth, 3);
   Tensor sum({kTokens, kWidth}), dx({kTokens, kWidth});
   return milliseconds([&] {
     nn::Norm::Saved saved;
@@ -145,7 +146,8 @@ TrainProfile profile_step(Context& ctx, const std::function<void(std::string_vie
                        .train = true};
   add("attention: scores, softmax, values", layers * attention_ms(ctx), layers * shape.flops());
   tell("projections");
-  add("projections: q, k, v, out", layers * (linear_ms(ctx, kWidth, 3 * kWidth) + linear_ms(ctx, kWidth, kWidth)),
+  add("projections: q, k, v, out",
+      layers * (linear_ms(ctx, kWidth, 3 * kWidth) + linear_ms(ctx, kWidth, kWidth)),
       layers * (linear_flops(kWidth, 3 * kWidth) + linear_flops(kWidth, kWidth)));
   tell("feed-forward layers");
   add("feed-forward products", layers * (linear_ms(ctx, kWidth, kInner) + linear_ms(ctx, kInner, kWidth)),
@@ -161,8 +163,8 @@ TrainProfile profile_step(Context& ctx, const std::function<void(std::string_vie
 }
 
 std::string to_table(const TrainProfile& p) {
-  std::string text = fmt::format("{:<36} {:>9} {:>7} {:>9}\n", "gpt_step, forward and backward", "ms", "share",
-                                 "GFLOP/s");
+  std::string text =
+      fmt::format("{:<36} {:>9} {:>7} {:>9}\n", "gpt_step, forward and backward", "ms", "share", "GFLOP/s");
   double sum = 0;
   const auto line = [&](const std::string& name, double ms, double gflops) {
     text += fmt::format("{:<36} {:>9.1f} {:>5.1f} % {:>9}\n", name, ms, 100 * ms / p.step_ms,
@@ -176,7 +178,8 @@ std::string to_table(const TrainProfile& p) {
   line("the whole step", p.step_ms, 0);
   const StepMemory& m = p.memory;
   text += fmt::format(
-      "\nmemory: parameters and gradients {:.0f} MB, optimizer {:.0f} MB, saved activations {:.0f} MB: {:.0f} MB\n",
+      "\nmemory: parameters and gradients {:.0f} MB, optimizer {:.0f} MB, saved activations {:.0f} MB: "
+      "{:.0f} MB\n",
       m.parameters_mb, m.optimizer_mb, m.activations_mb, m.needed_mb());
   if (m.grown_mb)
     text += fmt::format("highest resident memory: {:.0f} MB, {:.2f} times that\n", *m.grown_mb,
@@ -187,11 +190,12 @@ std::string to_table(const TrainProfile& p) {
 std::string to_json(const TrainProfile& p) {
   std::string parts;
   for (const ProfilePart& part : p.parts)
-    parts += fmt::format("{}{{\"name\": \"{}\", \"ms\": {:.3f}, \"gflops\": {:.2f}}}", parts.empty() ? "" : ",\n  ",
-                         part.name, part.ms, part.gflops);
+    parts += fmt::format("{}{{\"name\": \"{}\", \"ms\": {:.3f}, \"gflops\": {:.2f}}}",
+                         parts.empty() ? "" : ",\n  ", part.name, part.ms, part.gflops);
   const StepMemory& m = p.memory;
   return fmt::format(
-      "{{\"threads\": {}, \"step_ms\": {:.3f}, \"parts\": [\n  {}\n], \"memory\": {{\"parameters_mb\": {:.1f}, "
+      "{{\"threads\": {}, \"step_ms\": {:.3f}, \"parts\": [\n  {}\n], \"memory\": {{\"parameters_mb\": "
+      "{:.1f}, "
       "\"optimizer_mb\": {:.1f}, \"activations_mb\": {:.1f}, \"grown_mb\": {}}}}}\n",
       p.threads, p.step_ms, parts, m.parameters_mb, m.optimizer_mb, m.activations_mb,
       m.grown_mb ? fmt::format("{:.1f}", *m.grown_mb) : "null");

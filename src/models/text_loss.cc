@@ -75,8 +75,9 @@ TextLoss text_loss(Context& ctx, const Transformer& model, const Tokenizer& toke
   }
   const Index limit = context_of(config) > 0 ? context_of(config) : kUnboundedContext;
   if (options.context > limit && context_of(config) > 0) {
-    throw Error(ErrorKind::usage, "evaluate.context",
-                concat("evaluate: a context of ", options.context, " tokens; the model reads at most ", limit));
+    throw Error(
+        ErrorKind::usage, "evaluate.context",
+        concat("evaluate: a context of ", options.context, " tokens; the model reads at most ", limit));
   }
   Windows windows(ctx, model, options.context > 0 ? options.context : limit);
   TextLoss loss;

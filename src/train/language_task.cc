@@ -39,10 +39,10 @@ LanguageTask::LanguageTask(Corpus corpus, const WindowConfig& config)
   for (const CorpusPart& part : corpus_.parts) {
     weights_ += part.weight;
     if (part.end - part.begin > config.context) continue;
-    throw Error(ErrorKind::input, "data.short",
-                concat("data: a file of the training text has ", part.end - part.begin,
-                       " tokens; one window needs ", config.context + 1,
-                       "\n  Join it with another file, or take a smaller context."));
+    throw Error(
+        ErrorKind::input, "data.short",
+        concat("data: a file of the training text has ", part.end - part.begin, " tokens; one window needs ",
+               config.context + 1, "\n  Join it with another file, or take a smaller context."));
   }
 }
 

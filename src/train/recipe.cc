@@ -89,7 +89,8 @@ void check_data(const Settings& s, const DataRecipe& d) {
   if (!d.weights.empty() && d.weights.size() != d.train.size())
     s.refuse("data.weights", "needs as many numbers as data.train has files");
   if (!d.weights.empty() && d.valid_share > 0)
-    s.refuse("data.weights", "gives files a weight; give data.valid a file too, in place of data.valid_share");
+    s.refuse("data.weights",
+             "gives files a weight; give data.valid a file too, in place of data.valid_share");
   if (d.repeat_share > 0 && d.separator.empty())
     s.refuse("data.repeat_share", "needs data.separator: its token stands between the repetitions");
   if (!text && !pairs && !d.train.empty()) s.refuse("data.train", "this task makes its own data");

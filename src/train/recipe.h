@@ -42,11 +42,11 @@ struct DataRecipe {
   std::vector<std::string> valid_source, valid_target;
   std::vector<double> weights;  // language: how often each file of `train` is read, against the others
   double repeat_share = 0;      // language: of the windows show a piece of text again and again
-  double valid_share = 0;  // of the training text, from its end, when there is no file for it
-  std::string separator;   // between documents: "<|endoftext|>"; empty: one text
-  bool swap = false;       // translate from the second column to the first
-  Index batch = 0;         // windows or sequences
-  Index batch_tokens = 0;  // translation: tokens of source and target
+  double valid_share = 0;       // of the training text, from its end, when there is no file for it
+  std::string separator;        // between documents: "<|endoftext|>"; empty: one text
+  bool swap = false;            // translate from the second column to the first
+  Index batch = 0;              // windows or sequences
+  Index batch_tokens = 0;       // translation: tokens of source and target
   double mask_share = 0.15;
   Index symbols = 16, length = 16, pairs = 4;  // synthetic tasks
   Index evaluation_size = 0;                   // tokens, pairs or sequences at most; 0: all

@@ -40,7 +40,7 @@ class Settings {
   std::string text(const std::string& key, const std::string& otherwise);
   // One of `choices`; the first one when absent and not `required`.
   std::string choice(const std::string& key, const std::vector<std::string>& choices, bool required = false);
-  std::vector<std::string> texts(const std::string& key);  // a list, or a single text
+  std::vector<std::string> texts(const std::string& key);                          // a list, or a single text
   std::vector<double> reals(const std::string& key, const RealRange& range = {});  // a list of numbers
   [[nodiscard]] bool has(const std::string& key) const { return values_.count(key) > 0; }
 

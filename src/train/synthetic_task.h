@@ -26,7 +26,7 @@ struct SyntheticConfig {
       16;  // copy, reverse: longest list. recall: distance of question and answer. induction: sequence
   Index shortest = 1;  // copy, reverse: shortest list
   Index pairs = 4;     // recall: keys shown
-  Index rows = 16;  // sequences of a batch
+  Index rows = 16;     // sequences of a batch
   Index evaluation_rows = 256;
   bool with_source = false;  // for an encoder-decoder: the question is the source
   std::uint64_t seed = 0;

@@ -35,14 +35,16 @@ TEST_F(Evaluate, TableAndJson) {
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("nats/byte"));
   EXPECT_THAT(table.out, HasSubstr("small"));
-  const Finished json = run({text, "--model", folder_.path("small"), "--model", folder_.path("small"), "--json", "-"});
+  const Finished json =
+      run({text, "--model", folder_.path("small"), "--model", folder_.path("small"), "--json", "-"});
   ASSERT_EQ(json.code, 0) << json.err;
   const io::Json results = io::Json::parse(json.out, "json").at("results");
   EXPECT_EQ(results.items()[1].integer("bytes"), 26);
   EXPECT_EQ(results.items()[1].integer("documents"), 2);
   EXPECT_GT(results.items()[0].real("nats_per_byte"), 0.1);
   EXPECT_EQ(results.items()[0].real("nats_per_byte"), results.items()[1].real("nats_per_byte"));
-  const io::Json one = io::Json::parse(run({text, "--model", folder_.path("small"), "--limit", "1", "--json", "-"}).out, "json");
+  const io::Json one = io::Json::parse(
+      run({text, "--model", folder_.path("small"), "--limit", "1", "--json", "-"}).out, "json");
   EXPECT_EQ(one.at("results").items()[0].integer("bytes"), 10);
 }
 
@@ -65,8 +67,9 @@ TEST_F(Evaluate, StoriesModels) {
   const auto shared = shared_data();
   if (!shared) GTEST_SKIP() << "no models: set HEADLIGHT_SHARED";
   const std::string models = (*shared / "data/models").string();
-  const Finished done = run({(*shared / "data/prose/tinystories-valid.txt").string(), "--model", models + "/stories260K",
-                             "--model", models + "/stories15M", "--limit", "3", "--json", "-"});
+  const Finished done =
+      run({(*shared / "data/prose/tinystories-valid.txt").string(), "--model", models + "/stories260K",
+           "--model", models + "/stories15M", "--limit", "3", "--json", "-"});
   ASSERT_EQ(done.code, 0) << done.err;
   const io::Json results = io::Json::parse(done.out, "json").at("results");
   EXPECT_LT(results.items()[0].real("nats_per_byte"), 0.6);

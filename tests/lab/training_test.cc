@@ -62,8 +62,11 @@ TEST(LabTraining, ALearnerIsAPureFunctionOfItsSeed) {
   const train::SyntheticTask task({.symbols = 4, .length = 3, .rows = 4, .evaluation_rows = 8, .seed = 5});
   const auto losses = [&](int threads) {
     Context ctx({.threads = threads});
-    auto model = std::make_unique<models::Transformer>(models::gpt_config(
-        {.vocabulary = task.vocabulary(), .width = 16, .layers = 1, .heads = 2, .context = task.longest_input()}));
+    auto model = std::make_unique<models::Transformer>(models::gpt_config({.vocabulary = task.vocabulary(),
+                                                                           .width = 16,
+                                                                           .layers = 1,
+                                                                           .heads = 2,
+                                                                           .context = task.longest_input()}));
     model->initialize(5);
     Learner learner(ctx, std::move(model), task, {.steps = 12});
     std::vector<double> all;

@@ -18,18 +18,20 @@ Tokenizer bytes() {
   training.kind = text::TokenizerKind::bytes;
   training.vocab = 257;
   training.special = {"<|endoftext|>"};
-  return text::train_tokenizer([done = false](std::string& to) mutable {
-    to = "a";
-    return !std::exchange(done, true);
-  },
-                               training);
+  return text::train_tokenizer(
+      [done = false](std::string& to) mutable {
+        to = "a";
+        return !std::exchange(done, true);
+      },
+      training);
 }
 
 class TextLosses : public ::testing::Test {
  protected:
   TextLosses() : model_(config()) { model_.initialize(3); }
   static TransformerConfig config() {
-    TransformerConfig c = llama_config({.vocabulary = 257, .width = 16, .layers = 1, .heads = 2, .context = 8});
+    TransformerConfig c =
+        llama_config({.vocabulary = 257, .width = 16, .layers = 1, .heads = 2, .context = 8});
     c.eos = 0;
     c.initial_range = 0.5;
     return c;
@@ -74,8 +76,7 @@ TEST_F(TextLosses, IsTheSurpriseOfEveryToken) {
 TEST_F(TextLosses, LongTextsAreReadInWindowsThatOverlap) {
   const auto ids = ids_of("abcdefghijklmnopqrstu");
   double sum = 0;
-  for (std::size_t at = 1; at < ids.size(); ++at)
-    sum += surprise(ids, at <= 8 ? 0 : (at - 5) / 4 * 4, at);
+  for (std::size_t at = 1; at < ids.size(); ++at) sum += surprise(ids, at <= 8 ? 0 : (at - 5) / 4 * 4, at);
   const std::vector<std::string> documents = {"abcdefghijklmnopqrstu"};
   const TextLoss loss = text_loss(ctx_, model_, tokenizer_, documents, {.context = 8});
   EXPECT_EQ(loss.tokens, 21);
@@ -84,13 +85,14 @@ TEST_F(TextLosses, LongTextsAreReadInWindowsThatOverlap) {
 
 TEST_F(TextLosses, StopsAndRefuses) {
   const std::vector<std::string> documents = {"one", "two", "three"};
-  const TextLoss loss = text_loss(ctx_, model_, tokenizer_, documents,
-                                  {.on_progress = [](double done) { return done < 0.5; }});
+  const TextLoss loss =
+      text_loss(ctx_, model_, tokenizer_, documents, {.on_progress = [](double done) { return done < 0.5; }});
   EXPECT_EQ(loss.documents, 2);
   EXPECT_EQ(loss.bytes, 6);
-  const Transformer encoder(bert_config({.vocabulary = 257, .width = 16, .layers = 1, .heads = 2, .context = 8}));
-  expect_error([&] { (void)text_loss(ctx_, encoder, tokenizer_, documents); }, ErrorKind::usage, "evaluate.kind",
-               "does not guess the next token");
+  const Transformer encoder(
+      bert_config({.vocabulary = 257, .width = 16, .layers = 1, .heads = 2, .context = 8}));
+  expect_error([&] { (void)text_loss(ctx_, encoder, tokenizer_, documents); }, ErrorKind::usage,
+               "evaluate.kind", "does not guess the next token");
 }
 
 }  // namespace

@@ -84,17 +84,15 @@ TEST(LanguageTask, PartsAreReadByTheirWeight) {
   }
   EXPECT_NEAR(second, 1500, 80);
   corpus.parts = {{0, 990, 1}, {990, 1000, 1}};
-  expect_error([&] { LanguageTask(corpus, {.context = 10, .rows = 1, .vocabulary = 1000}); }, ErrorKind::input,
-               "data.short", "a file of the training text has 10 tokens; one window needs 11");
+  expect_error([&] { LanguageTask(corpus, {.context = 10, .rows = 1, .vocabulary = 1000}); },
+               ErrorKind::input, "data.short",
+               "a file of the training text has 10 tokens; one window needs 11");
 }
 
 TEST(LanguageTask, SomeWindowsRepeatThemselves) {
-  const LanguageTask task(numbers(1000, 0), {.context = 32,
-                                             .rows = 4,
-                                             .vocabulary = 1001,
-                                             .seed = 3,
-                                             .repeat_share = 0.5,
-                                             .separator = 1000});
+  const LanguageTask task(
+      numbers(1000, 0),
+      {.context = 32, .rows = 4, .vocabulary = 1001, .seed = 3, .repeat_share = 0.5, .separator = 1000});
   Batch batch;
   int repeated = 0;
   for (std::int64_t i = 0; i < 250; ++i) {
