@@ -131,6 +131,7 @@ Way finish(const char* what, const std::shared_ptr<Model>& model, int threads, C
 }
 
 Shape64 heads_first(const measure::Workload& w, Index heads) { return {w.batch, heads, w.length, w.dim}; }
+Shape64 queries_first(const Problem& p) { return {p.w.batch, p.w.heads, p.q.dim(2), p.w.dim}; }
 Shape64 tokens_wide(const measure::Workload& w, Index heads) { return {w.batch, w.length, heads * w.dim}; }
 
 ConstTensorView tokens_view(const float* data, const measure::Workload& w) {
@@ -140,11 +141,11 @@ ConstTensorView tokens_view(const float* data, const measure::Workload& w) {
 
 Way attention_23(const Runtime& runtime, const Problem& p) {
   auto model = std::make_shared<Model>(Model{runtime, {.op = "Attention", .domain = ""}});
-  model->node.attributes = {{"is_causal", p.w.causal ? 1 : 0}};
-  model->add_input({"q", ort::kFloat, heads_first(p.w, p.w.heads)}, p.q.data());
+  model->node.attributes = {{"is_causal", p.w.causal && !p.w.cache ? 1 : 0}};  // one query sees all keys
+  model->add_input({"q", ort::kFloat, queries_first(p)}, p.q.data());
   model->add_input({"k", ort::kFloat, heads_first(p.w, p.w.kv_heads)}, p.k.data());
   model->add_input({"v", ort::kFloat, heads_first(p.w, p.w.kv_heads)}, p.v.data());
-  const float* out = model->add_output({"out", ort::kFloat, heads_first(p.w, p.w.heads)});
+  const float* out = model->add_output({"out", ort::kFloat, queries_first(p)});
   if (p.w.weights) {
     // Outputs 1 and 2 would be the cache; the weights are the fourth, mode 3: after the softmax.
     model->add_output({"present_k", ort::kFloat, heads_first(p.w, p.w.kv_heads)});
@@ -152,7 +153,7 @@ Way attention_23(const Runtime& runtime, const Problem& p) {
     model->add_output({"weights", ort::kFloat, {p.w.batch, p.w.heads, p.w.length, p.w.length}});
     model->node.attributes.emplace_back("qk_matmul_output_mode", 3);
   }
-  return finish("Attention-23", model, p.threads, {out, {p.w.batch, p.w.heads, p.w.length, p.w.dim}});
+  return finish("Attention-23", model, p.threads, {out, p.q.shape()});
 }
 
 Way multi_head_attention(const Runtime& runtime, const Problem& p) {
@@ -197,7 +198,9 @@ Peer make(measure::WorkloadData& data, int threads, const std::vector<std::strin
     } catch (const Error& error) { peer.ways.push_back({what, {}, {}, error.what()}); }
   };
   add("Attention-23", attention_23);
-  // The two others cannot return weights, and each knows only some of the masks and head counts.
+  // The two others cannot return weights, and each knows only some of the masks and head counts; a cache they want
+  // in a form of their own.
+  if (p.w.cache) return peer;
   if (!p.w.weights && p.w.heads == p.w.kv_heads) add("MultiHeadAttention", multi_head_attention);
   if (!p.w.weights && p.w.causal) add("GroupQueryAttention", group_query_attention);
   return peer;

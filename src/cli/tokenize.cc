@@ -2,15 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "cli/token_table.h"
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "inspect/subject.h"
 #include "io/gzip.h"
 #include "io/json.h"
 #include "models/tokenizer_file.h"
@@ -45,7 +48,11 @@ void run_lines(const Tokenizer& tokenizer, std::string_view input, const std::st
 }
 
 void run(const Settings& s) {
-  const Tokenizer tokenizer = models::load_tokenizer(s.model);
+  // Tokenizers are also files that are no model; a name stands for one that is shipped.
+  std::error_code unknown;
+  const bool is_path = std::filesystem::exists(s.model, unknown);
+  const Tokenizer tokenizer =
+      models::load_tokenizer(is_path ? s.model : inspect::find_model(s.model, model_places()));
   const std::string input = s.file.empty() ? read_standard_input() : io::read_text(s.file);
   const SpecialTokens special = s.no_special ? SpecialTokens::leave_out : SpecialTokens::add;
   if (s.jsonl) return run_lines(tokenizer, input, s.file.empty() ? "standard input" : s.file, special);
@@ -63,17 +70,17 @@ void add_tokenize(CLI::App& program) {
       program,
       {.name = "tokenize",
        .what = "Cut texts into the tokens of a model",
-       .usage = "headlight tokenize --model PATH [--jsonl] [--no-special] [FILE]",
-       .examples = "  headlight tokenize --model models/gpt2 story.txt\n"
+       .usage = "headlight tokenize --model NAME|PATH [--jsonl] [--no-special] [FILE]",
+       .examples = "  headlight tokenize --model en-fr story.txt\n"
                    "  echo '{\"text\": \"Once upon a time\"}' | headlight tokenize --model gpt2 --jsonl\n\n"
                    "  With --jsonl every input line {\"text\": …} gives a line\n"
                    "  {\"ids\": […], \"tokens\": […], \"offsets\": [[start, end], …], \"decoded\": …};\n"
                    "  offsets count characters. Without it the whole input is one text.\n"});
   const auto s = std::make_shared<Settings>();
   add_path(*command, "--model", s->model,
-           "A model folder, a tokenizer.json, a SentencePiece .model, a vocab.txt or a .gguf")
+           "A model's name or folder, a tokenizer.json, a SentencePiece .model, a vocab.txt or a .gguf")
       ->required()
-      ->type_name("PATH");
+      ->type_name("NAME|PATH");
   add_switch(*command, "--jsonl", s->jsonl, "Lines of JSON in, lines of JSON out");
   add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the texts");
   add_path(*command, "FILE", s->file, "The input, plain or .gz (default: standard input)");

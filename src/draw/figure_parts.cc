@@ -64,10 +64,13 @@ FigurePage::FigurePage(const FigureStyle& given, std::string title)
 
 void FigurePage::heading(std::string_view text, std::string_view tag, double from, double to) {
   const TextLook look = ink(1, true), small = quiet(0.9);
-  const std::string words = typesetter.fitted(text, look, to - from);
-  const double used = typesetter.width(words, look), tag_width = typesetter.width(tag, small);
-  drawing.add(TextItem{{from, y + font()}, words, look});
-  y += kLineHeight * font();
+  const double tag_width = typesetter.width(tag, small);
+  double used = 0;
+  for (const std::string& line : typesetter.wrapped(text, look, to - from)) {
+    used = typesetter.width(line, look);
+    drawing.add(TextItem{{from, y + font()}, line, look});
+    y += kLineHeight * font();
+  }
   if (tag.empty()) return;
   if (used + tag_width + font() <= to - from) {
     drawing.add(

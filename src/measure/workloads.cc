@@ -187,10 +187,10 @@ void fill_normal(TensorView tensor, std::uint64_t seed) {
 
 WorkloadData::WorkloadData(const Workload& w)
     : workload_(w),
-      q_(Shape{w.batch, w.heads, w.length, w.dim}),
+      q_(Shape{w.batch, w.heads, w.cache ? 1 : w.length, w.dim}),
       k_(Shape{w.batch, w.kv_heads, w.length, w.dim}),
       v_(Shape{w.batch, w.kv_heads, w.length, w.dim}),
-      out_(Shape{w.batch, w.heads, w.length, w.dim}) {
+      out_(q_.shape()) {
   if (w.weights) weights_ = Tensor(Shape{w.batch, w.heads, w.length, w.length});
   if (w.train) {
     lse_ = Tensor(Shape{w.batch, w.heads, w.length});
