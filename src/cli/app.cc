@@ -131,6 +131,7 @@ void add_commands(CLI::App& app) {
   add_serve(app);
   add_explain(app);
   add_compare(app);
+  add_ablate(app);
   add_compute(app);
   add_lab(app);
   add_doctor(app);

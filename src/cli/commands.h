@@ -37,6 +37,7 @@ void add_show(CLI::App& program);
 void add_serve(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_compare(CLI::App& program);
+void add_ablate(CLI::App& program);
 void add_lab(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);

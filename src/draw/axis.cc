@@ -66,6 +66,7 @@ std::string tick_text(double value, double step) {
 }
 
 std::string power_text(double value) {
+  if (value == 0) return "0";
   if (value >= 1e9 || value < 9.99e-4) return fmt::format("{:.0e}", value);
   if (value >= 1e6) return fmt::format("{:g}M", value / 1e6);
   if (value >= 1e4) return fmt::format("{:g}k", value / 1e3);

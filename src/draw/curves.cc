@@ -237,6 +237,7 @@ class Chart {
     constexpr double kSample = 22, kGap = 18;
     double x = left_, y = 46;
     for (const Curve& curve : curves_) {
+      if (curve.label.empty()) continue;  // one of several that share a name
       const std::string words = typesetter_.fitted(curve.label, look, width() - kSample - 6);
       const double need = kSample + 6 + typesetter_.width(words, look);
       if (x > left_ && x + need > chart_.width - right_) x = left_, y += 17;

@@ -14,7 +14,7 @@ struct Interval {
 };
 
 struct Curve {
-  std::string label;
+  std::string label;          // none: not in the legend
   std::vector<Point> points;  // x rising
   Rgb color;
   bool strong = false;  // with dots, on top of the others; its lowest (or highest) point is named

@@ -66,6 +66,10 @@ inline void tell(const LabOptions& options, double done, double total, std::stri
 
 [[nodiscard]] Outcome run_bottleneck(const LabOptions& options);
 [[nodiscard]] Outcome run_distance(const LabOptions& options);
+[[nodiscard]] Outcome run_context(const LabOptions& options);
+[[nodiscard]] Outcome run_cost(const LabOptions& options);
+[[nodiscard]] Outcome run_mask(const LabOptions& options);
+[[nodiscard]] Outcome run_translation(const LabOptions& options);
 [[nodiscard]] Outcome run_errata(const LabOptions& options);
 [[nodiscard]] Outcome run_heads(const LabOptions& options);
 [[nodiscard]] Outcome run_scaling(const LabOptions& options);

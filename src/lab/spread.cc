@@ -72,4 +72,8 @@ std::string table_text(const TableRow& heading, const std::vector<TableRow>& row
   return out;
 }
 
+std::string with_note(const std::string& table, std::string_view note, int width) {
+  return concat(table, "\n", draw::wrapped(note, width, 0), "\n");
+}
+
 }  // namespace headlight::lab

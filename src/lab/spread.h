@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headlight::lab {
@@ -27,5 +28,8 @@ struct Spread {
 using TableRow = std::vector<std::string>;
 [[nodiscard]] std::string table_text(const TableRow& heading, const std::vector<TableRow>& rows,
                                      int indent = 2);
+
+// The table, an empty line, and a note below it, wrapped.
+[[nodiscard]] std::string with_note(const std::string& table, std::string_view note, int width);
 
 }  // namespace headlight::lab
