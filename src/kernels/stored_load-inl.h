@@ -18,18 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The vectors that a type is widened into. Widening competes with the fused operations less when it fills
-// 256 bits than when it fills 512.
 template <StoredType kType>
-struct WideTag {
-#if HWY_TARGET == HWY_AVX3
-  using type = std::conditional_t<kType == StoredType::f32, hn::ScalableTag<float>, hn::FixedTag<float, 8>>;
-#else
-  using type = hn::ScalableTag<float>;
-#endif
-};
-template <StoredType kType>
-using Wide = typename WideTag<kType>::type;
+using Wide = hn::ScalableTag<float>;
 template <StoredType kType>
 using WideVec = hn::Vec<Wide<kType>>;
 
@@ -57,7 +47,9 @@ HWY_INLINE WideVec<kType> load_vector(const std::byte* from) {
     const auto bits = hn::LoadU(dh, reinterpret_cast<const std::uint16_t*>(from));
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
   } else if constexpr (kType == StoredType::f16) {
-#if HEADLIGHT_F16C
+#if HWY_TARGET == HWY_AVX3
+    return WideVec<kType>{_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
+#elif HEADLIGHT_F16C
     return WideVec<kType>{_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
 #else
     HWY_ALIGN float wide[HWY_MAX_BYTES / sizeof(float)];
@@ -80,14 +72,48 @@ HWY_INLINE WideVec<kType> load_part(const std::byte* from, Index n) {
   return load_vector<kType>(part);
 }
 
-// The factor of a block of q8_0, in every lane.
-HWY_INLINE WideVec<StoredType::q8_0> block_factor(const std::byte* block) {
-  std::uint16_t bits;
-  std::memcpy(&bits, block, sizeof bits);
+// Two vectors at a time. Of bf16 the elements with an even number, then those with an odd one: a shift and a mask
+// make floats of them where they lie, and nothing has to move.
+template <StoredType kType>
+struct WidePair {
+  WideVec<kType> first, second;
+};
+template <StoredType kType>
+HWY_INLINE WidePair<kType> load_pair(const std::byte* from) {
+  const Wide<kType> d;
+  if constexpr (kType == StoredType::bf16) {
+    const hn::RebindToUnsigned<Wide<kType>> du;
+    const auto bits = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(from));
+    return {hn::BitCast(d, hn::ShiftLeft<16>(bits)), hn::BitCast(d, hn::And(bits, hn::Set(du, 0xFFFF0000U)))};
+  } else {
+    const Index lanes = static_cast<Index>(hn::Lanes(d));
+    return {load_vector<kType>(from), load_vector<kType>(from + stored_bytes<kType>(lanes))};
+  }
+}
+// The first `n` elements of a pair, zeros after them.
+template <StoredType kType>
+HWY_INLINE WidePair<kType> load_pair_part(const std::byte* from, Index n) {
+  HWY_ALIGN std::byte part[2 * HWY_MAX_BYTES] = {};
+  if (n > 0 && n <= 2 * Index{hn::MaxLanes(Wide<kType>())})
+    std::memcpy(part, from, static_cast<std::size_t>(stored_bytes<kType>(n)));
+  return load_pair<kType>(part);
+}
+
+// The factors of up to eight blocks of q8_0; `to` has room for eight.
+inline constexpr int kFactors = 8;
+template <int kCount>
+HWY_INLINE void block_factors(const std::byte* blocks, float* to) {
+  std::uint16_t bits[kFactors] = {};
+  for (int i = 0; i < kCount; ++i) std::memcpy(bits + i, blocks + i * kQ8Bytes, sizeof bits[i]);
 #if HEADLIGHT_F16C
-  return WideVec<StoredType::q8_0>{_mm256_cvtph_ps(_mm_set1_epi16(static_cast<short>(bits)))};
+  // Put together in ordinary registers: the vector units have enough to do.
+  const auto four = [&](int i) {
+    return static_cast<long long>(std::uint64_t{bits[i]} | std::uint64_t{bits[i + 1]} << 16 |
+                                  std::uint64_t{bits[i + 2]} << 32 | std::uint64_t{bits[i + 3]} << 48);
+  };
+  _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_set_epi64x(four(4), four(0))));
 #else
-  return hn::Set(Wide<StoredType::q8_0>(), widen_f16(bits));
+  for (int i = 0; i < kFactors; ++i) to[i] = widen_f16(bits[i]);
 #endif
 }
 
@@ -116,8 +142,11 @@ template <StoredType kType>
 HWY_ATTR void widen_stored(const StoredRows& w, Index first, Index n, float* to) {
   if constexpr (kType == StoredType::q8_0) {
     const std::byte* block = w.data + place_of<kType>(first);
-    for (Index i = 0; i < n; i += kQ8Columns, block += kQ8Bytes)
-      widen_run<kType>(block + 2, block_factor(block), HWY_MIN(kQ8Columns, n - i), to + i);
+    for (Index i = 0; i < n; i += kQ8Columns, block += kQ8Bytes) {
+      HWY_ALIGN float factor[kFactors];
+      block_factors<1>(block, factor);
+      widen_run<kType>(block + 2, hn::Set(Wide<kType>(), factor[0]), HWY_MIN(kQ8Columns, n - i), to + i);
+    }
   } else {
     const auto scale = hn::Set(Wide<kType>(), kType == StoredType::int8 ? *w.scales : 1);
     widen_run<kType>(w.data + stored_bytes<kType>(first), scale, n, to);

@@ -22,138 +22,100 @@ constexpr int group_of() {
   return kRows == 1 ? 4 : kRows == 2 ? 2 : 1;
 }
 
-// Asks for memory ahead of the multiplication. The rows of a group are walked side by side, and a page of
-// memory is as far as the hardware looks by itself; after its end a row goes on in the group that follows.
-template <int kGroup>
-class Ahead {
- public:
-  explicit HWY_INLINE Ahead(const FewRows& job, Index column)
-      : step_(job.w.step),
-        at_(job.w.data + (column + kDistance / step_ * kGroup) * step_),
-        place_(kDistance % step_) {}
-  // As many bytes of every row as the multiplication takes meanwhile.
-  template <Index kBytes>
-  HWY_INLINE void advance() {
-    for (int g = 0; g < kGroup; ++g)
-      for (Index line = 0; line < kBytes; line += 64)
-        __builtin_prefetch(at_ + g * step_ + place_ + line, 0, 2);
-    place_ += kBytes;
-    if (place_ >= step_) {
-      place_ -= step_;
-      at_ += kGroup * step_;
-    }
-  }
-
- private:
-  static constexpr Index kDistance = 16384;  // of each row: from 8 KB on all is well, 1 KB loses a quarter
-  Index step_;
-  const std::byte* at_;
-  Index place_;
-};
-
-// What one group of rows of w makes of some rows of x.
+// What one group of rows of w makes of some rows of x. The rows of a group lie `apart` rows from each other, and
+// the next group follows right behind: few long streams, which the hardware fetches ahead by itself. Neighbours
+// would be as many short ones, and one row alone would read all of x for itself.
 template <StoredType kType, int kRows, int kGroup>
 struct Dots {
-  const Wide<kType> d;
+  using Vec = WideVec<kType>;
+  static constexpr Index kAhead = 2048;  // bytes: helps where a long x takes the first cache for itself
   const std::byte* w[kGroup];
   const float* x[kRows];
+  Index column, apart;
+  int row;
 
-  HWY_INLINE Dots(const FewRows& job, Index column, int row) {
-    for (int g = 0; g < kGroup; ++g) w[g] = job.w.data + (column + g) * job.w.step;
+  HWY_INLINE Dots(const FewRows& job, Index first, Index rows_apart, int row_of_x)
+      : column(first), apart(rows_apart), row(row_of_x) {
+    for (int g = 0; g < kGroup; ++g) w[g] = job.w.data + (first + g * apart) * job.w.step;
     for (int r = 0; r < kRows; ++r) x[r] = job.x + (row + r) * job.x_stride;
   }
-  HWY_INLINE void store(const FewRows& job, Index column, int row,
-                        const WideVec<kType> (&sum)[kRows][kGroup]) const {
+  HWY_INLINE void ask(int g, Index place) const {
+    if (row == 0) __builtin_prefetch(w[g] + place + kAhead, 0, 2);
+  }
+  HWY_INLINE void store(const FewRows& job, const Vec (&sum)[kRows][kGroup]) const {
+    const Wide<kType> d;
     for (int r = 0; r < kRows; ++r) {
       for (int g = 0; g < kGroup; ++g) {
+        const Index at = column + g * apart;
         float y = hn::GetLane(hn::SumOfLanes(d, sum[r][g]));
-        if (job.w.type == StoredType::int8) y *= job.w.scales[column + g];
-        if (job.bias != nullptr) y += job.bias[column + g];
-        job.y[(row + r) * job.y_stride + column + g] = y;
+        if (kType == StoredType::int8) y *= job.w.scales[at];
+        if (job.bias != nullptr) y += job.bias[at];
+        job.y[(row + r) * job.y_stride + at] = y;
       }
     }
   }
 };
 
-// Two chains of sums per element, for even and odd vectors, so that one addition need not wait for the last.
+// Two chains of sums per element, so that one addition need not wait for the last.
 template <StoredType kType, int kRows, int kGroup>
-HWY_NOINLINE HWY_ATTR void dot_group(const FewRows& job, Index column, int row) {
-  Dots<kType, kRows, kGroup> dots(job, column, row);
+HWY_NOINLINE HWY_ATTR void dot_group(const FewRows& job, Index column, Index apart, int row) {
+  const Dots<kType, kRows, kGroup> dots(job, column, apart, row);
   using Vec = WideVec<kType>;
   const Wide<kType> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d)), depth = job.depth;
-  // A line of the cache per row, two vectors at least.
-  constexpr Index kLanes = Index{hn::MaxLanes(Wide<kType>())};
-  constexpr Index kAtOnce = HWY_MAX(2 * kLanes, 64 / stored_bytes<kType>(1));
-  Ahead<kGroup> ahead(job, column);
   Vec sum[kRows][kGroup], odd[kRows][kGroup];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int g = 0; g < kGroup; ++g) sum[r][g] = odd[r][g] = hn::Zero(d);
   }
-  const auto add = [&](const Vec(&w)[kGroup], Index k, Vec(&to)[kRows][kGroup]) HWY_ATTR {
+  const auto add = [&](const WidePair<kType>(&w)[kGroup], Index k) HWY_ATTR {
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      const Vec x = hn::LoadU(d, dots.x[r] + k);
+      const Vec first = hn::LoadU(d, dots.x[r] + k), second = hn::LoadU(d, dots.x[r] + k + lanes);
 #pragma GCC unroll 4
-      for (int g = 0; g < kGroup; ++g) to[r][g] = hn::MulAdd(w[g], x, to[r][g]);
+      for (int g = 0; g < kGroup; ++g) {
+        sum[r][g] = hn::MulAdd(w[g].first, first, sum[r][g]);
+        odd[r][g] = hn::MulAdd(w[g].second, second, odd[r][g]);
+      }
     }
-  };
-  const auto step = [&](Index k, Vec(&to)[kRows][kGroup]) HWY_ATTR {
-    Vec w[kGroup];
-#pragma GCC unroll 4
-    for (int g = 0; g < kGroup; ++g) w[g] = load_vector<kType>(dots.w[g] + stored_bytes<kType>(k));
-    add(w, k, to);
   };
   Index k = 0;
-  for (; k + kAtOnce <= depth; k += kAtOnce) {
-    if (row == 0) ahead.template advance<stored_bytes<kType>(kAtOnce)>();
-#pragma GCC unroll 4
-    for (Index i = 0; i < kAtOnce; i += 2 * kLanes) {
-      step(k + i, sum);
-      step(k + i + kLanes, odd);
-    }
-  }
   for (; k + 2 * lanes <= depth; k += 2 * lanes) {
-    step(k, sum);
-    step(k + lanes, odd);
-  }
-  for (; k + lanes <= depth; k += lanes) step(k, sum);
-  if (k < depth) {
-    HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
-    for (int r = 0; r < kRows; ++r) {
-      std::memcpy(rest, dots.x[r] + k, sizeof(float) * static_cast<std::size_t>(depth - k));
-      const Vec x = hn::Load(d, rest);
-      for (int g = 0; g < kGroup; ++g)
-        odd[r][g] = hn::MulAdd(load_part<kType>(dots.w[g] + stored_bytes<kType>(k), depth - k), x, odd[r][g]);
+    WidePair<kType> w[kGroup];
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroup; ++g) {
+      const Index place = stored_bytes<kType>(k);
+      if (stored_bytes<kType>(2 * lanes) >= 64 || place % 64 == 0) dots.ask(g, place);
+      w[g] = load_pair<kType>(dots.w[g] + place);
     }
+    add(w, k);
+  }
+  if (k < depth) {
+    WidePair<kType> w[kGroup];
+    for (int g = 0; g < kGroup; ++g)
+      w[g] = load_pair_part<kType>(dots.w[g] + stored_bytes<kType>(k), depth - k);
+    add(w, k);
   }
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int g = 0; g < kGroup; ++g) sum[r][g] = hn::Add(sum[r][g], odd[r][g]);
   }
-  dots.store(job, column, row, sum);
+  dots.store(job, sum);
 }
 
 // Block by block: the numbers of a block are multiplied and added first, its factor comes once.
-template <int kRows, int kGroup>
-HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, int row) {
-  Dots<StoredType::q8_0, kRows, kGroup> dots(job, column, row);
-  using Vec = WideVec<StoredType::q8_0>;
-  const Wide<StoredType::q8_0> d;
+template <int kRows, int kGroup, int kBlocks>
+HWY_INLINE void add_blocks(const Dots<StoredType::q8_0, kRows, kGroup>& dots, Index k, Index at,
+                           WideVec<StoredType::q8_0> (&sum)[kRows][kGroup]) {
+  constexpr StoredType kType = StoredType::q8_0;
+  using Vec = WideVec<kType>;
+  const Wide<kType> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));
-  Ahead<kGroup> ahead(job, column);
-  Vec sum[kRows][kGroup];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int g = 0; g < kGroup; ++g) sum[r][g] = hn::Zero(d);
-  }
-  Index at = 0;
-  for (Index k = 0; k < job.depth; k += kQ8Columns, at += kQ8Bytes) {
-    if (row == 0) ahead.template advance<kQ8Bytes>();
+  HWY_ALIGN float factors[kGroup][kFactors];
+  for (int g = 0; g < kGroup; ++g) block_factors<kBlocks>(dots.w[g] + at, factors[g]);
+  for (int b = 0; b < kBlocks; ++b, k += kQ8Columns, at += kQ8Bytes) {
     Vec part[kRows][kGroup];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
@@ -164,7 +126,10 @@ HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, int row)
     for (Index i = 0; i < kQ8Columns; i += lanes) {
       Vec w[kGroup];
 #pragma GCC unroll 4
-      for (int g = 0; g < kGroup; ++g) w[g] = load_vector<StoredType::q8_0>(dots.w[g] + at + 2 + i);
+      for (int g = 0; g < kGroup; ++g) {
+        if (i == 0) dots.ask(g, at);
+        w[g] = load_vector<kType>(dots.w[g] + at + 2 + i);
+      }
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const Vec x = hn::LoadU(d, dots.x[r] + k + i);
@@ -174,51 +139,89 @@ HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, int row)
     }
 #pragma GCC unroll 4
     for (int g = 0; g < kGroup; ++g) {
-      const Vec factor = block_factor(dots.w[g] + at);
+      const Vec factor = hn::Set(d, factors[g][b]);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) sum[r][g] = hn::MulAdd(factor, part[r][g], sum[r][g]);
     }
   }
-  dots.store(job, column, row, sum);
+}
+
+template <int kRows, int kGroup>
+HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, Index apart, int row) {
+  constexpr StoredType kType = StoredType::q8_0;
+  const Dots<kType, kRows, kGroup> dots(job, column, apart, row);
+  WideVec<kType> sum[kRows][kGroup];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroup; ++g) sum[r][g] = hn::Zero(Wide<kType>());
+  }
+  Index k = 0, at = 0;
+  constexpr Index kStep = kFactors * kQ8Columns;
+  for (; k + kStep <= job.depth; k += kStep, at += kFactors * kQ8Bytes)
+    add_blocks<kRows, kGroup, kFactors>(dots, k, at, sum);
+  for (; k < job.depth; k += kQ8Columns, at += kQ8Bytes) add_blocks<kRows, kGroup, 1>(dots, k, at, sum);
+  dots.store(job, sum);
 }
 
 template <StoredType kType, int kRows, int kGroup>
-HWY_INLINE void dot(const FewRows& job, Index column, int row) {
-  if constexpr (kType == StoredType::q8_0) dot_blocks<kRows, kGroup>(job, column, row);
-  else dot_group<kType, kRows, kGroup>(job, column, row);
+HWY_INLINE void dot(const FewRows& job, Index column, Index apart, int row) {
+  if constexpr (kType == StoredType::q8_0) dot_blocks<kRows, kGroup>(job, column, apart, row);
+  else dot_group<kType, kRows, kGroup>(job, column, apart, row);
 }
 
-// All columns for some rows of x, group by group.
+// Four rows of w, `apart` from each other, or one alone (apart = 0), with some rows of x.
 template <StoredType kType, int kRows>
-HWY_INLINE Index dot_groups(const FewRows& job, Index column, int row) {
+HWY_INLINE void dot_four(const FewRows& job, Index column, Index apart, int row) {
   constexpr int kGroup = group_of<kRows>();
-  const Index end = HWY_MIN(job.columns, column + 4);  // groups of 1, 2 and 4 all end here
-  for (; column + kGroup <= end; column += kGroup) dot<kType, kRows, kGroup>(job, column, row);
-  for (; column < end; ++column) dot<kType, kRows, 1>(job, column, row);
-  return column;
+  if (apart == 0) return dot<kType, kRows, 1>(job, column, 0, row);
+  for (int g = 0; g < 4; g += kGroup) dot<kType, kRows, kGroup>(job, column + g * apart, apart, row);
 }
 
 HWY_ATTR void multiply_few(const FewRows& job) {
   with_stored_type(job.w.type, [&]<StoredType kType>() HWY_ATTR {
-    for (Index column = 0; column < job.columns;) {
-      Index next = column;
-      // The rows of w stay in the first cache for all rows of x.
+    // The rows of w stay in the first cache for all rows of x.
+    const auto all_rows = [&](Index column, Index apart) HWY_ATTR {
       for (int row = 0; row < job.rows; row += 4) {
         switch (HWY_MIN(4, job.rows - row)) {
-          case 1: next = dot_groups<kType, 1>(job, column, row); break;
-          case 2: next = dot_groups<kType, 2>(job, column, row); break;
-          case 3: next = dot_groups<kType, 3>(job, column, row); break;
-          default: next = dot_groups<kType, 4>(job, column, row);
+          case 1: dot_four<kType, 1>(job, column, apart, row); break;
+          case 2: dot_four<kType, 2>(job, column, apart, row); break;
+          case 3: dot_four<kType, 3>(job, column, apart, row); break;
+          default: dot_four<kType, 4>(job, column, apart, row);
         }
       }
-      column = next;
+    };
+    constexpr Index kStream = 16;  // rows of each of the four streams, before they move on
+    for (Index column = 0; column < job.columns;) {
+      const Index apart = HWY_MIN(kStream, (job.columns - column) / 4);
+      for (Index i = 0; i < HWY_MAX(apart, 1); ++i) all_rows(column + i, apart);
+      column += apart == 0 ? 1 : 4 * apart;
     }
   });
 }
 
+Index arranged_size(Index depth) {
+  const auto pair = 2 * static_cast<Index>(hn::Lanes(hn::ScalableTag<float>()));
+  return (depth + pair - 1) / pair * pair;
+}
+
+// The order of load_pair().
+HWY_ATTR void arrange(StoredType type, const float* x, Index depth, float* to) {
+  const auto lanes = static_cast<Index>(hn::Lanes(hn::ScalableTag<float>()));
+  const Index size = arranged_size(depth);
+  if (type != StoredType::bf16) {
+    std::memcpy(to, x, sizeof(float) * static_cast<std::size_t>(depth));
+    std::memset(to + depth, 0, sizeof(float) * static_cast<std::size_t>(size - depth));
+    return;
+  }
+  for (Index k = 0; k < size; k += 2 * lanes) {
+    for (Index i = 0; i < 2 * lanes; ++i) to[k + i % 2 * lanes + i / 2] = k + i < depth ? x[k + i] : 0;
+  }
+}
+
 // Eight rows of w at a time: sums go through memory once for eight products, and w is read in long runs.
 template <StoredType kType, int kSteps>
-HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, float* sums, Index sums_stride) {
+HWY_ATTR void add_steps(const FewRows& job, Index first, Index k) {
   const Wide<kType> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));
   StoredRows w = job.w.from(k);
@@ -233,7 +236,7 @@ HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, float* sums, I
       if constexpr (kType == StoredType::int8) right[i] = hn::Mul(right[i], hn::Set(d, w.scales[i]));
     }
     for (int r = 0; r < job.rows; ++r) {
-      float* to = sums + r * sums_stride + c;
+      float* to = job.y + r * job.y_stride + c;
       const float* x = job.x + r * job.x_stride + k;
       WideVec<kType> sum = hn::LoadU(d, to);
 #pragma GCC unroll 8
@@ -243,25 +246,15 @@ HWY_ATTR void add_steps(const FewRows& job, Index first, Index k, float* sums, I
   }
 }
 
-HWY_ATTR void multiply_few_in_out(const FewRows& job, Index first, float* sums) {
-  const Index stride = (job.columns + 15) / 16 * 16;
+HWY_ATTR void sum_few_in_out(const FewRows& job, Index first) {
   with_stored_type(job.w.type, [&]<StoredType kType>() HWY_ATTR {
     if constexpr (kType != StoredType::q8_0) {  // a block would lie across rows of x
-      for (Index start = 0; start < job.depth; start += kStoredDepth) {
-        const Index end = HWY_MIN(job.depth, start + kStoredDepth);
-        std::memset(sums, 0, sizeof(float) * static_cast<std::size_t>(job.rows * stride));
-        Index k = start;
-        for (; k + 8 <= end; k += 8) add_steps<kType, 8>(job, first, k, sums, stride);
-        for (; k < end; ++k) add_steps<kType, 1>(job, first, k, sums, stride);
-        for (int r = 0; r < job.rows; ++r) {
-          float* y = job.y + r * job.y_stride;
-          const float* from = sums + r * stride;
-          for (Index c = 0; c < job.columns; ++c) {
-            if (start > 0) y[c] += from[c];
-            else y[c] = job.bias != nullptr ? from[c] + job.bias[c] : from[c];
-          }
-        }
-      }
+      for (int r = 0; r < job.rows; ++r)
+        std::memset(job.y + r * job.y_stride, 0,
+                    sizeof(float) * static_cast<std::size_t>((job.columns + 15) / 16 * 16));
+      Index k = 0;
+      for (; k + 8 <= job.depth; k += 8) add_steps<kType, 8>(job, first, k);
+      for (; k < job.depth; ++k) add_steps<kType, 1>(job, first, k);
     }
   });
 }
@@ -311,7 +304,9 @@ HWY_ATTR void pack_in_out(const StoredRows& w, Index first, int columns, int dep
   });
 }
 
-StoredKernels make_stored_table() { return {multiply_few, multiply_few_in_out, widen, pack, pack_in_out}; }
+StoredKernels make_stored_table() {
+  return {arranged_size, arrange, multiply_few, sum_few_in_out, widen, pack, pack_in_out};
+}
 
 }  // namespace headlight::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

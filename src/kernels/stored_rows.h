@@ -23,7 +23,7 @@ struct StoredRows {
 };
 
 inline constexpr int kFewRows = 8;
-// Steps of depth between two visits of y, in packed products and in multiply_few_in_out().
+// Steps of depth between two visits of y, in packed products and in products with few rows [in, out].
 inline constexpr Index kStoredDepth = 384;
 
 struct FewRows {
@@ -38,12 +38,15 @@ struct FewRows {
 };
 
 struct StoredKernels {
-  // y = x·wᵀ + bias with w [columns, depth]. Every element is a sum of partial sums, one per lane, whose
-  // order depends on the depth and the SIMD target alone: not on rows, columns or neighbours.
+  // A row of x in the order in which multiply_few() reads it beside this type: arranged_size(depth) floats.
+  Index (*arranged_size)(Index depth);
+  void (*arrange)(StoredType type, const float* x, Index depth, float* to);
+  // y = x·wᵀ + bias with w [columns, depth] and arranged x. Every element is a sum of partial sums, some per lane,
+  // whose order depends on the type, the depth and the SIMD target alone: not on rows, columns or neighbours.
   void (*multiply_few)(const FewRows& job);
-  // y = x·w + bias with w [depth, columns], of which the job sees `columns` from column `first` on. The bits
-  // are those of the packed product. `sums` has room for rows × (columns, rounded up to 16).
-  void (*multiply_few_in_out)(const FewRows& job, Index first, float* sums);
+  // y = x·w with w [depth, columns], of which the job sees `columns` from column `first` on; no bias. Rows
+  // of y have room for columns rounded up to 16. Over kStoredDepth steps the bits are those of the packed product.
+  void (*sum_few_in_out)(const FewRows& job, Index first);
   // Elements [first, first + n) of the first row, as floats; first is a multiple of 32.
   void (*widen)(const StoredRows& w, Index first, int n, float* to);
   // Panels of gemm.h: `columns` of them, `depth` steps from step `k` on (a multiple of 32).

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/concat.h"
 #include "draw/curves.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
@@ -120,7 +121,7 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::string accuracy;
     for (std::size_t i = 0; i < plan.lengths.size(); ++i)
-      accuracy += (i > 0 ? ", " : "") + spread_json(over(all[k], i));
+      accuracy += concat(i > 0 ? ", " : "", spread_json(over(all[k], i)));
     models += fmt::format("{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}]}}",
                           k > 0 ? ",\n  " : "", kNames[k], all[k].front().parameters, accuracy);
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/concat.h"
 #include "draw/curves.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
@@ -17,9 +18,9 @@ namespace headlight::lab {
 namespace {
 
 struct Plan {
-  Index symbols = 8, pairs = 4, rows = 32, longest = 512;
+  Index symbols = 4, pairs = 4, rows = 32, longest = 2048;
   std::vector<Index> distances = {8, 32, 128, 512, 2048};  // where accuracy is measured
-  std::int64_t steps = 800, every = 50;
+  std::int64_t steps = 200, every = 25;
   Index width = 64;
   int seeds = 3;
 };
@@ -200,8 +201,8 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::string accuracy, gradient;
     for (std::size_t d = 0; d < plan.distances.size(); ++d) {
-      accuracy += (d > 0 ? ", " : "") + spread_json(over(all[k], &Trial::accuracy, d));
-      gradient += (d > 0 ? ", " : "") + spread_json(over(all[k], &Trial::gradient, d));
+      accuracy += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::accuracy, d)));
+      gradient += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::gradient, d)));
     }
     std::vector<double> steps;
     for (const Trial& trial : all[k]) steps.push_back(trial.steps_to_learn);

@@ -76,43 +76,98 @@ class ColumnTasks {
 
 // ---- Few rows -----------------------------------------------------------------------------------------
 
+// x as multiply_few() wants it beside bf16, and beside the other types.
+class Arranged {
+ public:
+  Arranged(Context& ctx, const kernels::StoredKernels& kernels, const ConstTensorView& x,
+           std::span<const StoredFactor> factors)
+      : stride_(kernels.arranged_size(x.dim(1))), size_(x.dim(0) * stride_) {
+    data_ = reinterpret_cast<float*>(
+        ctx.scratch(Context::kShared, 2 * sizeof(float) * static_cast<std::size_t>(size_)));
+    for (const StoredType type : {StoredType::bf16, StoredType::f32}) {
+      const bool wanted = std::any_of(factors.begin(), factors.end(), [&](const StoredFactor& f) {
+        return place_of(f.w.type()) == place_of(type);
+      });
+      for (Index r = 0; wanted && r < x.dim(0); ++r)
+        kernels.arrange(type, x.as<float>() + r * x.stride(0), x.dim(1),
+                        data_ + place_of(type) + r * stride_);
+    }
+  }
+  [[nodiscard]] const float* rows(StoredType type) const { return data_ + place_of(type); }
+  [[nodiscard]] Index stride() const { return stride_; }
+
+ private:
+  [[nodiscard]] Index place_of(StoredType type) const { return type == StoredType::bf16 ? 0 : size_; }
+  Index stride_, size_;
+  float* data_;
+};
+
+kernels::FewRows few_rows(const ConstTensorView& x, const StoredFactor& f) {
+  return {rows_of(f.w),    f.w.rows(),    x.dim(1), static_cast<int>(x.dim(0)), x.as<float>(), x.stride(0),
+          f.y.as<float>(), f.y.stride(0), nullptr};
+}
+
+// Threads that are worth waking for these matrices.
+int workers_for(const Context& ctx, std::span<const StoredFactor> factors) {
+  std::size_t bytes = 0;
+  for (const StoredFactor& f : factors) bytes += f.w.bytes();
+  return bytes < kSerialBytes ? 1 : ctx.threads();
+}
+
 void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
   constexpr Index kUnit = 16;
   const kernels::StoredKernels& kernels = kernels::stored_kernels_for(ctx.target());
-  std::size_t bytes = 0;
-  for (const StoredFactor& f : factors) bytes += f.w.bytes();
-  const int workers = bytes < kSerialBytes ? 1 : ctx.threads();
+  const int workers = workers_for(ctx, factors);
   // Some tasks for every thread, because threads of a busy machine are not equally fast.
   const ColumnTasks tasks(factors, kUnit,
                           [&](const StoredFactor&) { return workers == 1 ? 1 : Index{4} * workers; });
-  std::size_t sums_bytes = 0;
-  for (Index n = 0; n < tasks.size(); ++n) {
-    if (tasks[n].factor->layout == WeightLayout::in_out)
-      sums_bytes = std::max(
-          sums_bytes,
-          sizeof(float) * static_cast<std::size_t>(x.dim(0) * round_up(tasks[n].columns.size(), 16)));
-  }
-  for (int worker = 0; worker < workers && sums_bytes > 0; ++worker)
-    static_cast<void>(ctx.scratch(worker, sums_bytes));
-  ctx.pool().run(tasks.size(), workers, [&](int worker, std::int64_t number) {
+  const Arranged arranged(ctx, kernels, x, factors);
+  ctx.pool().run(tasks.size(), workers, [&](int, std::int64_t number) {
     const auto& [f, columns] = tasks[number];
-    kernels::FewRows job{rows_of(f->w),
-                         columns.size(),
-                         depth_of(*f),
-                         static_cast<int>(x.dim(0)),
-                         x.as<float>(),
-                         x.stride(0),
-                         f->y.as<float>() + columns.begin,
-                         f->y.stride(0),
-                         f->bias.empty() ? nullptr : f->bias.as<float>() + columns.begin};
-    if (f->layout == WeightLayout::out_in) {
-      job.w = job.w.from(columns.begin);
-      kernels.multiply_few(job);
-    } else {
-      kernels.multiply_few_in_out(job, columns.begin,
-                                  reinterpret_cast<float*>(ctx.scratch(worker, sums_bytes)));
-    }
+    kernels::FewRows job = few_rows(x, *f);
+    job.w = job.w.from(columns.begin);
+    job.columns = columns.size();
+    job.x = arranged.rows(f->w.type());
+    job.x_stride = arranged.stride();
+    job.y += columns.begin;
+    if (!f->bias.empty()) job.bias = f->bias.as<float>() + columns.begin;
+    kernels.multiply_few(job);
   });
+}
+
+// A matrix [in, out] is read in long runs, some steps of depth by each task; what they sum up is added in order.
+void multiply_few_in_out(Context& ctx, const ConstTensorView& x, const StoredFactor& f) {
+  const kernels::StoredKernels& kernels = kernels::stored_kernels_for(ctx.target());
+  const Index depth = f.w.rows(), columns = f.w.columns(), rows = x.dim(0);
+  const Index stride = round_up(columns, 16), size = rows * stride;
+  const Index parts = (depth + kStoredDepth - 1) / kStoredDepth;
+  const int workers = workers_for(ctx, {&f, 1});
+  const Cuts cuts(columns, 64, workers == 1 ? 1 : std::max<Index>(1, (2 * workers + parts - 1) / parts));
+  auto* sums = reinterpret_cast<float*>(
+      ctx.scratch(Context::kShared, sizeof(float) * static_cast<std::size_t>(parts * size)));
+  ctx.pool().run(parts * cuts.parts, workers, [&](int, std::int64_t number) {
+    const Index part = number / cuts.parts, k = part * kStoredDepth;
+    const Range range = cuts.part(number % cuts.parts);
+    kernels::FewRows job = few_rows(x, f);
+    job.w = job.w.from(k);
+    job.columns = range.size();
+    job.depth = std::min(kStoredDepth, depth - k);
+    job.x += k;
+    job.y = sums + part * size + range.begin;
+    job.y_stride = stride;
+    kernels.sum_few_in_out(job, range.begin);
+  });
+  for (Index r = 0; r < rows; ++r) {
+    float* y = f.y.as<float>() + r * f.y.stride(0);
+    const float* bias = f.bias.empty() ? nullptr : f.bias.as<float>();
+    for (Index part = 0; part < parts; ++part) {
+      const float* from = sums + part * size + r * stride;
+      for (Index c = 0; c < columns; ++c) {
+        if (part > 0) y[c] += from[c];
+        else y[c] = bias == nullptr ? from[c] : from[c] + bias[c];
+      }
+    }
+  }
 }
 
 // ---- Many rows ----------------------------------------------------------------------------------------
@@ -187,9 +242,17 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Store
 
 void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFactor> factors) {
   const DefaultFloatMode float_mode;
-  for (const StoredFactor& f : factors) check(x, f);
+  for (const StoredFactor& f : factors) {
+    check(x, f);
+    if (f.layout != factors.front().layout)
+      throw Error(ErrorKind::usage, "matmul.stored",
+                  "multiply_stored: matrices of one call must lie the same way");
+  }
   if (factors.empty() || x.dim(0) == 0) return;
-  if (x.dim(0) <= kernels::kFewRows) multiply_few(ctx, x, factors);
+  const bool few = x.dim(0) <= kernels::kFewRows;
+  if (few && factors.front().layout == WeightLayout::out_in) multiply_few(ctx, x, factors);
+  else if (few)
+    for (const StoredFactor& f : factors) multiply_few_in_out(ctx, x, f);
   else multiply_many(ctx, x, factors);
 }
 

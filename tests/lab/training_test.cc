@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 Outcome quick(const char* name) {
   double last = 0;
-  LabOptions options{.threads = 2, .quick = true};
+  LabOptions options{.threads = 1, .quick = true};
   options.progress = [&](double done, double total, std::string_view) { last = done / total; };
   Outcome out = find_experiment(name).run(options);
   EXPECT_DOUBLE_EQ(last, 1);
