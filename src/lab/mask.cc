@@ -31,7 +31,7 @@ struct Plan {
 
 Plan plan_of(const LabOptions& options) {
   if (!options.quick) return {};
-  return {.window = 16, .rows = 16, .width = 24, .steps = 300, .seeds = 2, .texts = 24, .prompt = 5};
+  return {.window = 16, .rows = 16, .width = 24, .steps = 400, .seeds = 2, .texts = 24, .prompt = 5};
 }
 
 // After symbol s comes 2s+1 or 2s+2 (counted around), a coin toss each time; then the end. Texts are as translators
