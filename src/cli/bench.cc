@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/App.hpp>
 
 #include <memory>
 
@@ -172,7 +173,7 @@ void add_bench(CLI::App& program) {
   add_path(*command, "--text", settings->text, "A text for the bucket model_tokenize")->type_name("FILE");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
-  command->callback([settings] { run(*settings); });
+  on_run(*command, [settings] { run(*settings); });
 }
 
 }  // namespace headlight::cli
