@@ -1,4 +1,5 @@
 // headlight heads: what each head of a model does.
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/commands.h"
@@ -131,7 +132,7 @@ void add_heads_command(CLI::App& program) {
   add_json(*command, s->json);
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

@@ -1,5 +1,6 @@
 #include "cli/model_input.h"
 
+#include <CLI/App.hpp>
 #include <limits>
 
 #include "cli/numbers.h"
@@ -25,7 +26,7 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<std::in
       list.push_back(static_cast<std::int32_t>(*value));
     }
   };
-  command.add_option_function<std::string>(name, read, description)->type_name("N,N,…");
+  add_reader(command, name, read, description)->type_name("N,N,…");
 }
 
 void read_heads(const std::string& name, const std::string& text, std::vector<inspect::HeadPlace>& heads) {
