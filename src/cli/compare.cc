@@ -98,8 +98,7 @@ void check_settings(const CompareSettings& s) {
 void run(const CompareSettings& s) {
   check_settings(s);
   io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  for (const std::string* path : {&s.png, &s.svg, &s.pdf})
-    if (!path->empty()) outputs.reserve(*path);
+  reserve_figures(outputs, s);
   JsonOutput json(s.json);
 
   const inspect::Subject first = inspect::open_subject(s.model, model_places());
@@ -167,7 +166,7 @@ void add_compare(CLI::App& program) {
   add_json(*command, s->json);
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

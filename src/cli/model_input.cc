@@ -1,5 +1,6 @@
 #include "cli/model_input.h"
 
+#include <CLI/App.hpp>
 #include <limits>
 
 #include "cli/numbers.h"
@@ -7,6 +8,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/sides.h"
 #include "serve/run.h"
 
 namespace headlight::cli {
@@ -24,7 +26,7 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<std::in
       list.push_back(static_cast<std::int32_t>(*value));
     }
   };
-  command.add_option_function<std::string>(name, read, description)->type_name("N,N,…");
+  add_reader(command, name, read, description)->type_name("N,N,…");
 }
 
 void read_heads(const std::string& name, const std::string& text, std::vector<inspect::HeadPlace>& heads) {
@@ -155,11 +157,9 @@ void check_head(const inspect::Subject& subject, Part part, const inspect::HeadP
 }
 
 Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part) {
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  if (part == Part::encoder || !translates) return {question.source, question.source};
-  if (part == Part::cross) return {question.written, question.source, "query (writing)"};
-  const inspect::Reading input = inspect::decoder_input(subject, question.written);
-  return {input, input};
+  inspect::Sides sides = inspect::readings_of(subject, question, part);
+  return {std::move(sides.queries), std::move(sides.keys),
+          part == Part::cross ? "query (writing)" : "query (from)"};
 }
 
 }  // namespace headlight::cli

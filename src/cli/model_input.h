@@ -1,12 +1,12 @@
 // What a model is given to read, and which of its heads is meant: options that several commands have.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "inspect/recorder.h"
 #include "inspect/subject.h"
 

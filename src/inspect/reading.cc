@@ -1,4 +1,5 @@
 #include "inspect/reading.h"
+#include "inspect/sides.h"
 
 #include <span>
 
@@ -53,22 +54,6 @@ Reading as_read(std::string_view text, const std::vector<TokenPiece>& pieces) {
   return reading;
 }
 
-// ASCII punctuation and what is common in print. Letters of any script are not.
-bool is_punctuation(std::string_view text) {
-  if (text.empty()) return false;
-  while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(text));
-    const std::string_view c = text.substr(0, length);
-    text.remove_prefix(length);
-    constexpr std::string_view ascii = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
-                               print = "«»“”‘’„…–—¿¡、。「」，！？：；";
-    const bool one =
-        length == 1 ? ascii.find(c) != std::string_view::npos : print.find(c) != std::string_view::npos;
-    if (!one) return false;
-  }
-  return true;
-}
-
 // Bytes up to the first space.
 std::size_t until_space(std::string_view text) {
   std::size_t at = 0;
@@ -99,6 +84,21 @@ std::string_view text_of(const Reading& reading, std::size_t begin, std::size_t 
 }
 
 }  // namespace
+
+bool is_punctuation(std::string_view text) {
+  if (text.empty()) return false;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(text));
+    const std::string_view c = text.substr(0, length);
+    text.remove_prefix(length);
+    constexpr std::string_view ascii = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+                               print = "«»“”‘’„…–—¿¡、。「」，！？：；";
+    const bool one =
+        length == 1 ? ascii.find(c) != std::string_view::npos : print.find(c) != std::string_view::npos;
+    if (!one) return false;
+  }
+  return true;
+}
 
 std::vector<std::int32_t> Reading::ids() const {
   std::vector<std::int32_t> out;
