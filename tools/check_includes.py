@@ -26,7 +26,7 @@ STANDS_ON = {
     "models": ["nn", "io", "text"],
     "train": ["models", "dist"],
     "inspect": ["models"],
-    "lab": ["train", "inspect", "draw"],
+    "lab": ["measure", "inspect", "draw"],
     "serve": ["inspect", "draw"],
     "cli": ["lab", "measure", "serve"],
 }

@@ -17,6 +17,8 @@ PEERS = {
     "libtorch": ["libtorch-dev", "libopenblas0-pthread"],
     "onnxruntime": [],
 }
+# for training steps: bench/peers/train
+TRAINERS = {"pytorch": ["python3-torch", "libopenblas0-pthread"]}
 NPM_PACKAGE = "onnxruntime-node"
 LIBRARIES = {"openblas": "libopenblas.so.0", "blis": "libblis.so.4", "onednn": "libdnnl.so.2"}
 
@@ -34,6 +36,10 @@ class Peers:
         shared = [*self.root.glob("usr/lib/**/*.so*"), *self.root.glob("lib/**/*.so*")]
         folders = {path.parent for path in shared if "python" not in str(path)}
         return sorted(str(folder) for folder in folders)
+
+    def python_folders(self):
+        """For PYTHONPATH."""
+        return [str(path) for path in [self.root / "usr/lib/python3/dist-packages"] if path.exists()]
 
     def arguments(self, peer):
         if peer == "onnxruntime":
@@ -67,7 +73,7 @@ def missing_packages(packages):
 def fetch_debian(peer, peers, work, offline):
     if not shutil.which("apt-get") or not shutil.which("dpkg"):
         return "this machine has no apt"
-    names, problem = missing_packages(PEERS[peer])
+    names, problem = missing_packages({**PEERS, **TRAINERS}[peer])
     if problem:
         return problem
     folder = work / "debs"
@@ -122,7 +128,7 @@ def fetch_npm(peers, offline):
 def fetch(wanted, work, offline, say):
     peers = Peers(pathlib.Path(work))
     for peer in wanted:
-        if peer not in PEERS:
+        if peer not in PEERS and peer not in TRAINERS:
             raise SystemExit(f"error: no peer is called {peer}; there are {', '.join(PEERS)}")
         say(f"fetching {peer}")
         problem = fetch_npm(peers, offline) if peer == "onnxruntime" else fetch_debian(peer, peers, work, offline)

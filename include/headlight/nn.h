@@ -255,7 +255,8 @@ struct AttentionCall {
   KvCache* cache = nullptr;
   std::uint64_t dropout_seed = 0;  // 0: no dropout
   Observer* observer = nullptr;
-  ConstTensorView stream = {};  // what the norm before this layer read; for the observer alone
+  Intervention* intervention = nullptr;  // then there is no backward
+  ConstTensorView stream = {};           // what the norm before this layer read; for the observer alone
 };
 
 class MultiHeadAttention {

@@ -30,6 +30,8 @@ struct AttentionEvent {
   // What the layer read, [token, width]: queries come from x, keys and values from `memory` when that is given.
   // `stream` is what the norm before x read; empty where there is no norm before.
   ConstTensorView x = {}, memory = {}, stream = {};
+  // Of each query in its sequence, tokens of earlier calls counted; empty where nobody needed them.
+  std::span<const Index> positions = {};
 
   [[nodiscard]] Index sequences() const { return static_cast<Index>(options.q_starts.size()) - 1; }
   // Queries and keys of one sequence.
@@ -53,6 +55,31 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_attention(const AttentionEvent& /*event*/) {}
   virtual void on_residual(const ResidualEvent& /*event*/) {}
+};
+
+// Where attention is about to happen.
+struct AttentionPlace {
+  Part part;
+  int layer;
+  Index heads;
+  std::span<const Index> positions;  // of each query in its sequence, tokens of earlier calls counted
+  std::span<const Index> q_starts, k_starts;
+};
+
+// Changing what heads do, in one run: an argument beside the observer, called by the attention modules alone.
+// Models know nothing of it. Without one not a bit differs. Observers see what attention computed, before
+// on_heads() changes it. There is no way back through a run that was changed.
+class Intervention {
+ public:
+  virtual ~Intervention() = default;
+  // Takes keys away from queries before the softmax: booleans as AttentionOptions has them, [1 or sequence, 1 or
+  // head, longest query, longest key], false where a key is not to exist. Empty: nothing changes. The memory is the
+  // intervention's own and stays until it is asked again.
+  [[nodiscard]] virtual ConstTensorView mask(const AttentionPlace& /*place*/) { return {}; }
+  // Changes what the heads made of their values before the output projection reads it: z is [token, head, dim]. The
+  // event's k and v are empty when they lie in a cache, unless reads_keys().
+  virtual void on_heads(const AttentionEvent& /*event*/, TensorView /*z*/) {}
+  [[nodiscard]] virtual bool reads_keys() const { return false; }
 };
 
 // Keeps weight matrices of what it is asked for: everything unless a field says less.

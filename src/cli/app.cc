@@ -132,6 +132,7 @@ void add_commands(CLI::App& app) {
   add_explain(app);
   add_compare(app);
   add_heads_command(app);
+  add_ablate(app);
   add_compute(app);
   add_lab(app);
   add_doctor(app);
@@ -142,6 +143,7 @@ void add_commands(CLI::App& app) {
   add_tokenize(app);
   add_translate(app);
   add_generate(app);
+  add_evaluate(app);
   add_convert(app);
   add_bench_model(app);
   add_info(app);

@@ -10,11 +10,14 @@
 #include "cli/json_output.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
+#include "cli/progress_bar.h"
 #include "cli/terminal.h"
+#include "headlight/error.h"
 #include "headlight/version.h"
 #include "inspect/subject.h"
 #include "io/gzip.h"
 #include "measure/machine.h"
+#include "measure/train_profile.h"
 
 namespace headlight::cli {
 namespace {
@@ -24,6 +27,7 @@ struct Settings {
   std::vector<int> threads;
   SimdTarget target = SimdTarget::automatic;
   std::string model, text;
+  bool profile = false;
   JsonTarget json;
 };
 
@@ -87,7 +91,28 @@ std::string limits_line(const measure::BenchReport& report) {
   return text + fmt::format(" (FMA loop: {}; reading {} MB)\n", report.peak_loop, report.dram_bytes >> 20);
 }
 
+// Where the time of a training step goes, on the largest number of threads that was asked for.
+void run_profile(const Settings& s) {
+  if (!s.only.empty() || !s.model.empty() || !s.text.empty())
+    throw Error(ErrorKind::usage, "bench.profile",
+                "--profile looks at gpt_step alone; leave the other options out");
+  JsonOutput json(s.json);
+  Context context({.threads = s.threads.empty() ? 0 : s.threads.back(), .target = s.target});
+  measure::TrainProfile profile;
+  {
+    ProgressBar bar;
+    profile = measure::profile_step(context, [&](std::string_view doing) { bar.show(doing, -1); });
+  }
+  json.write(measure::to_json(profile));
+  if (s.json.to_stdout()) return;
+  print(fmt::format("headlight {}, {}, SIMD target {}, {} {}\n\n", kVersion,
+                    measure::title(measure::describe_machine()), name_of(context.target()), context.threads(),
+                    context.threads() == 1 ? "thread" : "threads"));
+  print(measure::to_table(profile));
+}
+
 void run(const Settings& s) {
+  if (s.profile) return run_profile(s);
   JsonOutput json(s.json);
   const std::vector<measure::Workload> workloads = measure::select_workloads(s.only);
   const auto wanted = [&](std::string_view name) {
@@ -140,6 +165,7 @@ void add_bench(CLI::App& program) {
                    "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
                    "  headlight bench --threads 1,2 --json bench.json\n"
                    "  headlight bench --only train\n"
+                   "  headlight bench --profile --threads 2\n"
                    "  headlight bench --only models --model stories15M\n"
                    "  headlight bench --only tiny --json -\n"});
   const auto settings = std::make_shared<Settings>();
@@ -170,6 +196,8 @@ void add_bench(CLI::App& program) {
       ->type_name("NAME");
   add_path(*command, "--model", settings->model, "A decoder for the buckets model_*")->type_name("PATH");
   add_path(*command, "--text", settings->text, "A text for the bucket model_tokenize")->type_name("FILE");
+  add_switch(*command, "--profile", settings->profile,
+             "Where the time and memory of a training step go, in place of the buckets");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   command->callback([settings] { run(*settings); });

@@ -98,8 +98,7 @@ void check_settings(const CompareSettings& s) {
 void run(const CompareSettings& s) {
   check_settings(s);
   io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  for (const std::string* path : {&s.png, &s.svg, &s.pdf})
-    if (!path->empty()) outputs.reserve(*path);
+  reserve_figures(outputs, s);
   JsonOutput json(s.json);
 
   const inspect::Subject first = inspect::open_subject(s.model, model_places());

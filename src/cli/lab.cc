@@ -3,42 +3,98 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
+#include "cli/figure_files.h"
 #include "cli/json_output.h"
+#include "cli/model_places.h"
 #include "cli/numbers.h"
+#include "cli/progress_bar.h"
 #include "cli/terminal.h"
+#include "core/concat.h"
+#include "draw/text.h"
 #include "headlight/error.h"
+#include "inspect/subject.h"
 #include "lab/experiment.h"
 
 namespace headlight::cli {
 namespace {
 
-struct LabSettings {
-  std::string name;
+constexpr double kFigureDpi = 150;
+
+struct LabSettings : FigureFiles {
+  std::string name, model;
   lab::LabOptions options;
+  std::optional<Index> seed;
   Index threads = 0;
   bool markdown = false;
   JsonTarget json;
 };
 
-void run(const LabSettings& s) {
-  if (s.name.empty()) {
-    std::string text = "Experiments: headlight lab NAME\n\n";
-    for (const lab::Experiment& e : lab::experiments()) text += fmt::format("  {:<14}{}\n", e.name, e.what);
-    print(text);
-    return;
+void list_experiments() {
+  std::string text = "Experiments: headlight lab NAME\n\n";
+  for (const lab::Experiment& e : lab::experiments()) text += fmt::format("  {:<14}{}\n", e.name, e.what);
+  print(text);
+}
+
+// What the experiment has no use for is refused before it runs.
+void check_settings(const LabSettings& s, const lab::Experiment& e) {
+  const auto refuse = [&](std::string_view option, std::string_view why) {
+    throw Error(ErrorKind::usage, "lab.option", concat(option, ": \"", s.name, "\" ", why));
+  };
+  if (s.options.quick && !e.can.repeats) refuse("--quick", "is quick already");
+  if (s.seed && !e.can.repeats) refuse("--seed", "leaves nothing to chance");
+  if (s.has_figure() && !e.can.draws) refuse("--png, --svg, --pdf", "has no figure");
+  if (!s.model.empty() && e.can.model.empty()) refuse("--model", "looks into no model");
+}
+
+std::optional<inspect::Subject> open_model(const LabSettings& s, const lab::Experiment& e) {
+  if (e.can.model.empty()) return std::nullopt;
+  const std::string name = s.model.empty() ? std::string(e.can.model) : s.model;
+  if (s.model.empty() && !e.can.needs_model) {
+    try {
+      (void)inspect::find_model(name, model_places());
+    } catch (const Error&) {
+      return std::nullopt;  // the experiment says what it left out
+    }
   }
+  return inspect::open_subject(name, model_places());
+}
+
+void show_outcome(const LabSettings& s, const lab::Outcome& outcome, int width) {
+  if (s.markdown) return print(outcome.markdown);
+  std::string text;
+  if (!outcome.finding.empty()) text = concat(draw::wrapped(outcome.finding, width, 0), "\n\n");
+  print(text + outcome.text);
+}
+
+void run(const LabSettings& s) {
+  if (s.name.empty()) return list_experiments();
   const lab::Experiment& experiment = lab::find_experiment(s.name);
+  check_settings(s, experiment);
+  io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
+  reserve_figures(outputs, s);
   JsonOutput json(s.json);
+  const std::optional<inspect::Subject> model = open_model(s, experiment);
+
+  ProgressBar bar;
   lab::LabOptions options = s.options;
   options.width = std::clamp(terminal_width(), 60, 110);
   options.threads = static_cast<int>(s.threads);
+  if (s.seed) options.seed = static_cast<std::uint64_t>(*s.seed);
+  options.model = model ? &*model : nullptr;
+  options.progress = [&](double done, double total, std::string_view what) {
+    bar.show(what, total > 0 ? done / total : -1);
+  };
   const lab::Outcome outcome = experiment.run(options);
+  bar.clear();
   if (s.markdown && outcome.markdown.empty())
     throw Error(ErrorKind::usage, "lab.markdown", "--markdown: \"" + s.name + "\" has no form for documents");
+  if (s.has_figure() && outcome.figure) write_figures(outputs, s, *outcome.figure, kFigureDpi);
+  outputs.commit();
   json.write(outcome.json);
-  if (!s.json.to_stdout()) print(s.markdown ? outcome.markdown : outcome.text);
+  if (!s.json.to_stdout()) show_outcome(s, outcome, options.width);
   if (!outcome.holds)
     throw Error(ErrorKind::numeric, "lab.outcome",
                 "lab " + s.name + ": not everything came out as it should; see above");
@@ -47,17 +103,25 @@ void run(const LabSettings& s) {
 }  // namespace
 
 void add_lab(CLI::App& program) {
-  CLI::App* command =
-      add_command(program, {.name = "lab",
-                            .what = "Experiments: what tutorials claim, computed",
-                            .usage = "headlight lab [NAME] [options]",
-                            .examples = "  headlight lab                  lists the experiments\n"
-                                        "  headlight lab errata           wrong numbers of tutorials\n"
-                                        "  headlight lab seeds            all their claims\n"
-                                        "  headlight lab seeds --row 32   one of them in full\n"});
+  CLI::App* command = add_command(
+      program, {.name = "lab",
+                .what = "Experiments: what tutorials claim, computed",
+                .usage = "headlight lab [NAME] [--quick] [--seed N] [--png FILE] [options]",
+                .examples = "  headlight lab                  lists the experiments\n"
+                            "  headlight lab errata           wrong numbers of tutorials\n"
+                            "  headlight lab seeds            all their claims\n"
+                            "  headlight lab seeds --row 32   one of them in full\n\n"
+                            "  Experiments that train or measure repeat themselves from --seed on and say\n"
+                            "  how far the repetitions differ. --quick takes seconds.\n"});
   const auto s = std::make_shared<LabSettings>();
   add_text(*command, "NAME", s->name, "Which experiment (default: lists them)");
   add_count(*command, "--row", s->options.row, "One row of a list, in full", {1, 1000});
+  add_switch(*command, "--quick", s->options.quick, "Smaller and in seconds, with the same finding");
+  add_count(*command, "--seed", s->seed, "The first seed of those it repeats itself with (default: 1)",
+            {0, 1000000000});
+  add_text(*command, "--model", s->model, "Another model to look into: its name, folder or .gguf file")
+      ->type_name("NAME|PATH");
+  add_figure_files(*command, *s);
   add_switch(*command, "--markdown", s->markdown, "As a page of the documents");
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   add_json(*command, s->json);

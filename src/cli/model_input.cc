@@ -87,6 +87,7 @@ void add_model(CLI::App& command, std::string& model) {
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description) {
   add_text(command, "TEXT", input.text, text_description);
   add_model(command, input.model);
+  add_text(command, "--second", input.second, "A second text, for models that read pairs such as BERT");
   add_text(command, "--target", input.target, "The translation to look at (default: the model's own)");
   add_numbers(command, "--ids", input.ids, "Token numbers in place of TEXT");
   add_numbers(command, "--target-ids", input.target_ids, "Token numbers in place of --target");
@@ -115,6 +116,11 @@ inspect::Question read_question(Context& ctx, const inspect::Subject& subject, c
     refuse("TEXT and --ids are two ways to say the same; give one");
   if (!input.target.empty() && !input.target_ids.empty())
     refuse("--target and --target-ids are two ways to say the same; give one");
+  if (!input.second.empty()) {
+    if (!input.ids.empty() || !input.type_ids.empty() || !input.target.empty() || !input.target_ids.empty())
+      refuse("--second is a text beside TEXT; leave out --ids, --type-ids, --target and --target-ids");
+    return inspect::pair_question(subject, text_to_read(input), input.second);
+  }
   inspect::Question question;
   question.source = reading_of(subject, input.ids.empty() ? text_to_read(input) : "", input.ids, "--ids");
   question.types = input.type_ids;

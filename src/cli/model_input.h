@@ -14,11 +14,12 @@ namespace headlight::cli {
 
 struct ModelInput {
   std::string text, target;
+  std::string second;  // for encoders that read two texts
   std::vector<std::int32_t> ids, target_ids, type_ids;
   std::string model = "en-fr";
 };
 
-// Adds TEXT, --model, --target, --ids, --target-ids, --type-ids.
+// Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids.
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
 void add_part(CLI::App& command, std::optional<Part>& part);

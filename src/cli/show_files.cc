@@ -5,7 +5,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/figures.h"
@@ -100,22 +99,7 @@ std::string map_json(const draw::WeightMap& map, const inspect::AttentionMap& nu
 void write_drawing(io::Outputs& outputs, const ShowSettings& s,
                    const std::function<draw::Drawing(const draw::FigureStyle&)>& make) {
   const draw::FigureStyle style = style_of(s);
-  const draw::Drawing drawing = make(style);
-  const auto write = [&](const std::string& path, draw::PictureFormat format) {
-    if (path.empty()) return;
-    const std::string bytes = draw::encoded(drawing, format, style.dpi);
-    outputs.write(path, std::as_bytes(std::span(bytes)));
-  };
-  write(s.png, draw::PictureFormat::png);
-  write(s.svg, draw::PictureFormat::svg);
-  write(s.pdf, draw::PictureFormat::pdf);
-  if (s.png.empty() && s.pdf.empty()) return;  // an SVG's words are drawn where it is looked at
-  const std::vector<std::string> missing = draw::texts_without_glyphs(drawing);
-  if (!missing.empty()) {
-    print_error(concat("note: no font of this machine has all characters of \"", escaped(missing[0], 60),
-                       "\"", missing.size() > 1 ? concat(" and ", missing.size() - 1, " more") : "",
-                       "; they are drawn as boxes (Debian: fonts-noto-cjk and others)\n"));
-  }
+  write_figures(outputs, s, make(style), style.dpi);
 }
 
 std::string figure_bytes(const View& view, const inspect::Subject& subject, const inspect::Question& question,

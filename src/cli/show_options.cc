@@ -123,9 +123,7 @@ void add_looks(CLI::App& command, ShowSettings& s) {
 }
 
 void add_figure(CLI::App& command, ShowSettings& s) {
-  add_path(command, "--png", s.png, "Draw a figure");
-  add_path(command, "--svg", s.svg, "Draw a figure");
-  add_path(command, "--pdf", s.pdf, "Draw a figure");
+  add_figure_files(command, s);
   add_length(command, "--width", s.figure.width_mm, {{"mm", 1}, {"cm", 10}, {"in", 25.4}},
              "The figure's width (default: 160mm)");
   add_length(command, "--font-size", s.figure.font_size, {{"pt", 1}}, "Of the figure's text (default: 8pt)");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/figure_files.h"
 #include "cli/json_output.h"
 #include "cli/model_input.h"
 #include "draw/figure_style.h"
@@ -19,7 +20,7 @@ enum class MeanOver : std::uint8_t { none, heads, layers };
 // auto: by what standard output is; never: shades on a terminal, numbers in a pipe.
 enum class MapColor : std::uint8_t { automatic, always, palette, shades, ascii, never };
 
-struct ShowSettings : ModelInput {
+struct ShowSettings : ModelInput, FigureFiles {
   std::optional<Part> part;
   std::optional<Index> layer;
   std::vector<inspect::HeadPlace> heads;
@@ -38,7 +39,7 @@ struct ShowSettings : ModelInput {
   std::optional<draw::Theme> theme;  // dark on the terminal and light in figures unless given
   bool numbers = false;
 
-  std::string png, svg, pdf, html;
+  std::string html;
   double max_megabytes = 25;  // of the HTML file
   draw::FigureStyle figure;
   std::optional<std::string> caption;
@@ -46,8 +47,6 @@ struct ShowSettings : ModelInput {
   std::string npy;
   inspect::ArrayRequest what;
   Index threads = 0;
-
-  [[nodiscard]] bool has_figure() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
 };
 
 // Options of colours, and of figures: other commands draw the same way.

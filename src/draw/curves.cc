@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "draw/typesetter.h"
 #include "headlight/error.h"
@@ -16,21 +17,28 @@ namespace {
 constexpr Rgb kInk = {38, 38, 44}, kSoft = {120, 120, 128}, kGrid = {232, 232, 236}, kPaper = {255, 255, 255};
 constexpr std::size_t kMostPoints = 1500;  // more cannot be seen, and make vector files large
 
-// Means of neighbours, when there are more points than anybody can see.
-std::vector<Point> thinned(const std::vector<Point>& points) {
-  std::vector<Point> finite;
-  for (const Point& p : points)
-    if (std::isfinite(p.x) && std::isfinite(p.y)) finite.push_back(p);
-  if (finite.size() <= kMostPoints) return finite;
-  std::vector<Point> result;
-  for (std::size_t i = 0; i < kMostPoints; ++i) {
-    const std::size_t begin = i * finite.size() / kMostPoints, end = (i + 1) * finite.size() / kMostPoints;
-    Point mean;
-    for (std::size_t k = begin; k < end; ++k) mean.x += finite[k].x, mean.y += finite[k].y;
-    const auto count = static_cast<double>(end - begin);
-    result.push_back({mean.x / count, mean.y / count});
+// What the axes can show; means of neighbours, when there are more points than anybody can see.
+Curve thinned(const Curve& curve, const Axis& x, const Axis& y) {
+  Curve kept = curve;
+  kept.points.clear();
+  kept.spread.clear();
+  const bool with_spread = curve.spread.size() == curve.points.size();
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    if (!x.takes(curve.points[i].x) || !y.takes(curve.points[i].y)) continue;
+    kept.points.push_back(curve.points[i]);
+    if (with_spread) kept.spread.push_back(curve.spread[i]);
   }
-  return result;
+  if (kept.points.size() <= kMostPoints) return kept;
+  const std::vector<Point> all = std::exchange(kept.points, {});
+  kept.spread.clear();
+  for (std::size_t i = 0; i < kMostPoints; ++i) {
+    const std::size_t begin = i * all.size() / kMostPoints, end = (i + 1) * all.size() / kMostPoints;
+    Point mean;
+    for (std::size_t k = begin; k < end; ++k) mean.x += all[k].x, mean.y += all[k].y;
+    const auto count = static_cast<double>(end - begin);
+    kept.points.push_back({mean.x / count, mean.y / count});
+  }
+  return kept;
 }
 
 // Mixed with the paper, as if one could see through it.
@@ -41,22 +49,12 @@ Rgb faded(Rgb color, double alpha) {
   return {mix(color.r, kPaper.r), mix(color.g, kPaper.g), mix(color.b, kPaper.b)};
 }
 
-struct Extent {
-  double low = INFINITY, high = -INFINITY;
-  void add(double x) {
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  [[nodiscard]] bool empty() const { return low > high; }
-};
-
 class Chart {
  public:
   explicit Chart(const CurveChart& chart) : chart_(chart) {
-    for (const Curve& curve : chart.curves) {
-      curves_.push_back(curve);
-      curves_.back().points = thinned(curve.points);
-    }
+    x_.kind = chart.x_axis;
+    y_.kind = chart.y_axis;
+    for (const Curve& curve : chart.curves) curves_.push_back(thinned(curve, x_, y_));
   }
 
   Drawing draw() {
@@ -74,15 +72,15 @@ class Chart {
         if (curve.strong == strong) draw_curve(curve);
     }
     for (const Curve& curve : curves_)
-      if (curve.strong) name_best(curve);
+      if (curve.strong && chart_.name_best) name_best(curve);
     return std::move(drawing_);
   }
 
  private:
   [[nodiscard]] double width() const { return chart_.width - left_ - right_; }
   [[nodiscard]] double height() const { return chart_.height - top_ - bottom_; }
-  [[nodiscard]] double x_of(double x) const { return left_ + (x - x_.low) / (x_.high - x_.low) * width(); }
-  [[nodiscard]] double y_of(double y) const { return top_ + (y_.high - y) / (y_.high - y_.low) * height(); }
+  [[nodiscard]] double x_of(double x) const { return left_ + x_.place(x) * width(); }
+  [[nodiscard]] double y_of(double y) const { return top_ + (1 - y_.place(y)) * height(); }
 
   // y is the middle of the line of text.
   void text(Point at, const std::string& words, const TextLook& look, Anchor anchor = Anchor::left,
@@ -106,26 +104,37 @@ class Chart {
     drawing_.add(std::move(ring));
   }
 
-  // A loss begins far above where it soon is. The first steps may leave the picture at its top, or the rest
-  // would be a flat line at its bottom.
   void find_extents() {
     for (const Curve& curve : curves_)
       for (const Point& p : curve.points) x_.add(p.x);
     if (x_.empty()) throw Error(ErrorKind::input, "draw.curves", "plot: there is not a single point to draw");
-    x_.low = std::min(0.0, x_.low);
+    if (x_.kind == AxisKind::linear) x_.low = std::min(0.0, x_.low);
     if (x_.high <= x_.low) x_.high = x_.low + 1;
-    const double settled = x_.low + 0.03 * (x_.high - x_.low);
-    Extent all;
+    if (x_.kind == AxisKind::logarithmic) {
+      const double room = 0.03 * (x_.high - x_.low);
+      x_.low -= room;
+      x_.high += room;
+    }
+    find_heights();
+  }
+
+  // A loss begins far above where it soon is. The first steps may leave the picture at its top, or the rest
+  // would be a flat line at its bottom.
+  void find_heights() {
+    Axis all = y_;
     for (const Curve& curve : curves_) {
       for (const Point& p : curve.points) {
         all.add(p.y);
-        if (p.x >= settled || curve.strong) y_.add(p.y);
+        if (x_.place(p.x) >= 0.03 || curve.strong || y_.kind == AxisKind::logarithmic) y_.add(p.y);
       }
+      for (const Interval& bar : curve.spread)
+        for (const double end : {bar.low, bar.high})
+          if (y_.takes(end)) y_.add(end);
     }
     if (y_.empty()) y_ = all;
     if (y_.high - y_.low < 1e-9) y_.high = y_.low + std::max(1e-9, std::abs(y_.low) * 0.1);
     const double room = 0.06 * (y_.high - y_.low);
-    const bool not_negative = all.low >= 0;
+    const bool not_negative = y_.kind == AxisKind::linear && all.low >= 0;
     y_.low -= room;
     y_.high += room;
     if (not_negative) y_.low = std::max(0.0, y_.low);
@@ -133,25 +142,33 @@ class Chart {
 
   void draw_axes() {
     const TextLook number{.size = 11, .color = kSoft}, name{.size = 11.5, .color = kInk};
-    const std::vector<double> ys = ticks(y_.low, y_.high, 6), xs = ticks(x_.low, x_.high, 8);
-    const double y_step = ys.size() > 1 ? ys[1] - ys[0] : 1, x_step = xs.size() > 1 ? xs[1] - xs[0] : 1;
-    for (const double y : ys) {
-      line({left_, y_of(y)}, {left_ + width(), y_of(y)}, kGrid, 1);
-      text({left_ - 8, y_of(y)}, tick_text(y, y_step), number, Anchor::right);
+    for (const AxisTick& y : y_.numbers(6)) {
+      line({left_, y_of(y.value)}, {left_ + width(), y_of(y.value)}, kGrid, 1);
+      text({left_ - 8, y_of(y.value)}, y.text, number, Anchor::right);
     }
     const double base = top_ + height();
     line({left_, base}, {left_ + width(), base}, kSoft, 1);
-    for (const double x : xs) {
-      line({x_of(x), base}, {x_of(x), base + 4}, kSoft, 1);
-      text({x_of(x), base + 14}, tick_text(x, x_step), number, Anchor::middle);
+    std::vector<AxisTick> xs;
+    for (const double x : chart_.x_ticks)
+      if (x_.takes(x)) xs.push_back({x, power_text(x)});
+    for (const AxisTick& x : xs.empty() ? x_.numbers(8) : xs) {
+      line({x_of(x.value), base}, {x_of(x.value), base + 4}, kSoft, 1);
+      text({x_of(x.value), base + 14}, x.text, number, Anchor::middle);
     }
     text({left_ + width() / 2, chart_.height - 12}, chart_.x_label, name, Anchor::middle);
     text({16, top_ + height() / 2}, chart_.y_label, name, Anchor::middle, 90);
   }
 
+  // How a curve is drawn, in the picture and in its legend.
+  [[nodiscard]] static LineItem sample(const Curve& curve) {
+    LineItem line{{}, curve.strong ? curve.color : faded(curve.color, 0.55), curve.strong ? 2.2 : 1.3};
+    if (curve.guide) line.dashes = {5, 4};
+    return line;
+  }
+
   // What lies above the picture is cut off where the line crosses its border.
   void draw_curve(const Curve& curve) {
-    LineItem line{{}, curve.strong ? curve.color : faded(curve.color, 0.55), curve.strong ? 2.2 : 1.3};
+    LineItem line = sample(curve);
     const auto flush = [&] {
       if (line.points.size() > 1) drawing_.add(line);
       line.points.clear();
@@ -169,11 +186,25 @@ class Chart {
       before = at;
     }
     flush();
+    for (std::size_t i = 0; i < curve.spread.size(); ++i) draw_spread(curve, i);
     if (!curve.strong || curve.points.size() > 60) return;
     for (const Point& p : curve.points) {
       dot({x_of(p.x), y_of(p.y)}, 3.4, kPaper);
       dot({x_of(p.x), y_of(p.y)}, 2.6, curve.color);
     }
+  }
+
+  // Ends that have no place on the axis stop at its border.
+  void draw_spread(const Curve& curve, std::size_t point) {
+    const Interval& bar = curve.spread[point];
+    const auto end = [&](double y, double border) {
+      return y_.takes(y) ? std::clamp(y_of(y), top_, top_ + height()) : border;
+    };
+    const double x = x_of(curve.points[point].x), high = end(bar.high, top_),
+                 low = end(bar.low, top_ + height());
+    const Rgb color = faded(curve.color, 0.7);
+    line({x, low}, {x, high}, color, 1.2);
+    for (const double y : {low, high}) line({x - 3.5, y}, {x + 3.5, y}, color, 1.2);
   }
 
   void name_best(const Curve& curve) {
@@ -206,11 +237,13 @@ class Chart {
     constexpr double kSample = 22, kGap = 18;
     double x = left_, y = 46;
     for (const Curve& curve : curves_) {
+      if (curve.label.empty()) continue;  // one of several that share a name
       const std::string words = typesetter_.fitted(curve.label, look, width() - kSample - 6);
       const double need = kSample + 6 + typesetter_.width(words, look);
       if (x > left_ && x + need > chart_.width - right_) x = left_, y += 17;
-      line({x, y}, {x + kSample, y}, curve.strong ? curve.color : faded(curve.color, 0.55),
-           curve.strong ? 2.2 : 1.3);
+      LineItem shown = sample(curve);
+      shown.points = {{x, y}, {x + kSample, y}};
+      drawing_.add(std::move(shown));
       if (curve.strong) dot({x + kSample / 2, y}, 2.6, curve.color);
       text({x + kSample + 6, y}, words, look);
       x += need + kGap;
@@ -222,7 +255,7 @@ class Chart {
   std::vector<Curve> curves_;
   Drawing drawing_;
   Typesetter typesetter_;
-  Extent x_, y_;
+  Axis x_, y_;
   std::vector<Point> names_;
   double left_ = 64, right_ = 24, top_ = 66, bottom_ = 46;
 };
@@ -239,30 +272,6 @@ Rgb curve_color(std::size_t number) {
                                            {90, 90, 90},
                                            {150, 110, 60}}};
   return kColors[number % kColors.size()];
-}
-
-std::vector<double> ticks(double low, double high, int count) {
-  std::vector<double> result;
-  if (!(high > low) || !std::isfinite(high - low) || count < 1) return result;
-  const double raw = (high - low) / count, power = std::pow(10, std::floor(std::log10(raw)));
-  double step = 10 * power;
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= raw) {
-      step = factor * power;
-      break;
-    }
-  }
-  const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
-  for (double i = first; i <= last; ++i) result.push_back(i * step + 0.0);
-  return result;
-}
-
-std::string tick_text(double value, double step) {
-  if (std::abs(value) < step * 1e-6) return "0";
-  if (step >= 1000 && std::fmod(std::abs(value) + step * 1e-6, 1000) < step * 1e-3)
-    return fmt::format("{:.0f}k", value / 1000);
-  const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
-  return fmt::format("{:.{}f}", value, digits);
 }
 
 Drawing draw_curves(const CurveChart& chart) { return Chart(chart).draw(); }

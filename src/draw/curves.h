@@ -1,18 +1,25 @@
-// Curves over steps, with axes that people can read.
+// Curves over steps, lengths or sizes, with axes that people can read.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "draw/axis.h"
 #include "draw/drawing.h"
 
 namespace headlight::draw {
 
+struct Interval {
+  double low = 0, high = 0;
+};
+
 struct Curve {
-  std::string label;
+  std::string label;          // none: not in the legend
   std::vector<Point> points;  // x rising
   Rgb color;
   bool strong = false;  // with dots, on top of the others; its lowest (or highest) point is named
+  bool guide = false;   // dashes without dots: a law, not a measurement
+  std::vector<Interval> spread = {};  // a bar through each point: how far runs differ; empty: none
 };
 
 struct CurveChart {
@@ -21,16 +28,16 @@ struct CurveChart {
   std::vector<Curve> curves;
   bool higher_is_better = false;
   double width = 720, height = 440;
+  AxisKind x_axis = AxisKind::linear, y_axis = AxisKind::linear;
+  std::vector<double> x_ticks = {};  // where numbers stand along x; none: round ones
+  bool name_best = true;             // write the best value of strong curves beside it
 };
 
-// Points that are not finite are left out. A chart without any is Error{input}.
+// Points that are not finite, or have no place on a logarithmic axis, are left out. A chart without any is
+// Error{input}.
 [[nodiscard]] Drawing draw_curves(const CurveChart& chart);
 
 // Eight colours that are told apart without red and green (Okabe and Ito), then again from the start.
 [[nodiscard]] Rgb curve_color(std::size_t number);
-
-// Round numbers that cover [low, high] in about `count` steps: 1, 2 or 5 times a power of ten.
-[[nodiscard]] std::vector<double> ticks(double low, double high, int count);
-[[nodiscard]] std::string tick_text(double value, double step);  // "0.25", "1,500", "20k"
 
 }  // namespace headlight::draw

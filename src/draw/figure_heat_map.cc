@@ -140,7 +140,8 @@ Drawing panels(std::span<const WeightMap> given, const FigureStyle& style, std::
     if (has)
       page.legend({.is_signed = is_signed,
                    .has_masked = masked && (is_signed == maps[0].is_signed),
-                   .masked_words = maps[0].masked_words});
+                   .masked_words = maps[0].masked_words,
+                   .quantity = maps[0].quantity});
   }
   const std::string note = pooling_note(maps[0]);
   if (!note.empty()) page.paragraph(note);
@@ -151,7 +152,8 @@ Drawing panels(std::span<const WeightMap> given, const FigureStyle& style, std::
 
 Drawing heat_map_figure(std::span<const WeightMap> maps, const FigureStyle& style) {
   if (maps.empty()) throw Error(ErrorKind::usage, "draw.map", "figure: no map to draw");
-  return panels(maps, style, concat("Attention weights, ", shown(maps[0].title)));
+  const std::string what = maps[0].quantity.empty() ? "Attention weights" : maps[0].quantity;
+  return panels(maps, style, concat(what, ", ", shown(maps[0].title)));
 }
 
 Drawing comparison_figure(const WeightMap& a, const WeightMap& b, const FigureStyle& style) {

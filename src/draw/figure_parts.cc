@@ -125,7 +125,7 @@ void FigurePage::legend(const Legend& parts) {
   const double size = font(), height = 0.9 * size;
   const TextLook name = ink(0.95), small = quiet(0.85);
   const ColorScale scale = style.scale(parts.is_signed);
-  const std::string words(quantity(parts.is_signed));
+  const std::string words = parts.quantity.empty() ? std::string(quantity(parts.is_signed)) : parts.quantity;
   double x = left() + typesetter.width(words, name) + 0.7 * size;
   drawing.add(TextItem{{left(), y + 0.8 * size}, words, name});
 

@@ -38,6 +38,7 @@ class FigurePage {
   struct Legend {
     bool is_signed = false, has_masked = false;
     std::string masked_words = "not visible";
+    std::string quantity = {};  // none: the usual one
   };
   void legend(const Legend& parts);
   // Wrapped, in quiet ink.

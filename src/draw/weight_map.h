@@ -27,6 +27,7 @@ struct WeightMap {
   bool is_signed = false;                       // a difference, or scores
   Index rows_in_cell = 1, columns_in_cell = 1;  // each cell is the largest of so many
   std::string row_axis = "query (from)", column_axis = "key (to)";
+  std::string quantity = {};  // what the numbers are, for the legend; none: weights, or differences of them
 
   [[nodiscard]] Index rows() const noexcept { return static_cast<Index>(queries.size()); }
   [[nodiscard]] Index columns() const noexcept { return static_cast<Index>(keys.size()); }

@@ -135,6 +135,25 @@ Subject open_subject(const std::string& name, const std::vector<std::string>& pl
   return subject;
 }
 
+Question pair_question(const Subject& subject, const std::string& first, const std::string& second) {
+  if (subject.model->config().kind != ModelKind::encoder) {
+    throw Error(ErrorKind::usage, "inspect.pair",
+                concat("\"", escaped(subject.name), "\" reads one text; encoders such as BERT read two"));
+  }
+  if (!subject.tokenizer) {
+    throw Error(ErrorKind::usage, "inspect.pair",
+                concat("\"", escaped(subject.name),
+                       "\" has no tokenizer, so two texts cannot be read; give token numbers with --ids and "
+                       "--type-ids"));
+  }
+  Question question;
+  question.source = read_pair(*subject.tokenizer, first, second);
+  const bool told_apart = subject.model->config().token_types > 1;
+  for (const ReadToken& token : question.source.tokens)
+    if (told_apart) question.types.push_back(token.type);
+  return question;
+}
+
 Reading decoder_input(const Subject& subject, const Reading& written) {
   const models::TransformerConfig& config = subject.model->config();
   const std::int32_t start = config.decoder_start >= 0 ? config.decoder_start : config.bos;
@@ -149,11 +168,13 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   return input;
 }
 
-Reading translate(Context& ctx, const Subject& subject, const Reading& source, Observer* observer) {
+Reading translate(Context& ctx, const Subject& subject, const Reading& source, Observer* observer,
+                  Intervention* intervention) {
   check_length(subject, source, "the text");
   models::BeamOptions options;
   options.most = most_written(subject, source);
   options.observer = observer;
+  options.intervention = intervention;
   return written_reading(
       subject, models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options)[0].at(0).tokens);
 }
@@ -166,11 +187,13 @@ Reading draw_translation(Context& ctx, const Subject& subject, const Reading& so
                          models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0]);
 }
 
-Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer) {
+namespace {
+
+Tensor run(Context& ctx, const Subject& subject, const Question& question, models::RunOptions options) {
   const models::Transformer& model = *subject.model;
   check_length(subject, question.source, "the text");
   const models::Tokens source = one_sequence(question.source.ids());
-  models::RunOptions options{.observer = &observer, .types = question.types};
+  options.types = question.types;
   if (!question.types.empty() && question.types.size() != question.source.tokens.size()) {
     throw Error(ErrorKind::usage, "inspect.types",
                 concat(question.types.size(), " segment numbers for ", question.source.size(),
@@ -184,6 +207,16 @@ Tensor watch(Context& ctx, const Subject& subject, const Question& question, Obs
   }
   check_length(subject, question.written, "the target");
   return model.logits(ctx, source, one_sequence(decoder_input(subject, question.written).ids()), options);
+}
+
+}  // namespace
+
+Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer) {
+  return run(ctx, subject, question, models::RunOptions{.observer = &observer});
+}
+
+Tensor run(Context& ctx, const Subject& subject, const Question& question, Intervention* intervention) {
+  return run(ctx, subject, question, models::RunOptions{.intervention = intervention});
 }
 
 }  // namespace headlight::inspect

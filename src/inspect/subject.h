@@ -36,11 +36,15 @@ struct Question {
   Reading written = {};
   std::vector<std::int32_t> types = {};
 };
+// Two texts for an encoder that reads pairs. Throws Error{usage} when the model reads one text only.
+[[nodiscard]] Question pair_question(const Subject& subject, const std::string& first,
+                                     const std::string& second);
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
-// The likeliest translation that a beam finds, as tokens with the end; `observer` watches the search.
+// The likeliest translation that a beam finds, as tokens with the end; `observer` watches the search, and the
+// intervention changes it.
 [[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source,
-                                Observer* observer = nullptr);
+                                Observer* observer = nullptr, Intervention* intervention = nullptr);
 // A translation drawn by chance. The options' `most` is not used.
 [[nodiscard]] Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
                                        models::SamplingOptions options);
@@ -48,5 +52,8 @@ struct Question {
 // Runs the model under the observer; returns the logits, or nothing when only an encoder ran. Throws Error{input}
 // when there are more tokens than the model can read.
 Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer);
+// The same with nobody watching, or with somebody who changes heads; null: as the model is.
+[[nodiscard]] Tensor run(Context& ctx, const Subject& subject, const Question& question,
+                         Intervention* intervention = nullptr);
 
 }  // namespace headlight::inspect

@@ -1,32 +1,57 @@
 // Experiments with a name: small, repeatable, and each in a file of its own.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "draw/drawing.h"
 #include "headlight/tensor.h"
 
+namespace headlight::inspect {
+struct Subject;
+}
+
 namespace headlight::lab {
+
+// How far an experiment is: `done` of `total`, and what it is doing. Called as often as one likes.
+using Progress = std::function<void(double done, double total, std::string_view what)>;
 
 struct LabOptions {
   std::optional<Index> row = std::nullopt;  // of experiments that are lists: this one alone, in full
   int width = 80;                           // columns of the text
   int threads = 0;                          // 0: one per core
+  // Of experiments that train or measure: smaller, in seconds, with the same finding; the first seed of several.
+  bool quick = false;
+  std::uint64_t seed = 1;
+  Progress progress = nullptr;              // may be null: see tell()
+  const inspect::Subject* model = nullptr;  // the one to look into; null where none was asked for or found
 };
 
 struct Outcome {
-  std::string text;      // for people
-  std::string json;      // for scripts
-  std::string markdown;  // for documents; empty where nobody needs it
-  bool holds = true;     // false: something did not come out as it should
+  std::string text;          // for people
+  std::string json;          // for scripts
+  std::string markdown;      // for documents; empty where nobody needs it
+  bool holds = true;         // false: something did not come out as it should
+  std::string finding = {};  // what came out, in a sentence or two; said before the text
+  std::optional<draw::Drawing> figure = std::nullopt;
+};
+
+// What an experiment can be asked for, so that anything else is refused before it runs.
+struct Abilities {
+  bool repeats = false;         // takes --quick and --seed
+  bool draws = false;           // has a figure
+  std::string_view model = {};  // looks into a model, this one unless another is named; empty: into none
+  bool needs_model = true;      // false: does without when it is not on disk
 };
 
 struct Experiment {
   std::string_view name, what;  // "errata", "numbers printed elsewhere that do not come out"
   std::function<Outcome(const LabOptions&)> run;
+  Abilities can = {};
 };
 
 // All of them. A new one is one file, its function declared here, and one line in registry.cc.
@@ -34,7 +59,20 @@ struct Experiment {
 // Throws Error{usage} that lists the names.
 [[nodiscard]] const Experiment& find_experiment(std::string_view name);
 
+// Tells how far it is, when somebody listens.
+inline void tell(const LabOptions& options, double done, double total, std::string_view what) {
+  if (options.progress) options.progress(done, total, what);
+}
+
+[[nodiscard]] Outcome run_bottleneck(const LabOptions& options);
+[[nodiscard]] Outcome run_distance(const LabOptions& options);
+[[nodiscard]] Outcome run_context(const LabOptions& options);
+[[nodiscard]] Outcome run_cost(const LabOptions& options);
+[[nodiscard]] Outcome run_mask(const LabOptions& options);
+[[nodiscard]] Outcome run_translation(const LabOptions& options);
 [[nodiscard]] Outcome run_errata(const LabOptions& options);
+[[nodiscard]] Outcome run_heads(const LabOptions& options);
+[[nodiscard]] Outcome run_scaling(const LabOptions& options);
 [[nodiscard]] Outcome run_seeds(const LabOptions& options);
 
 }  // namespace headlight::lab

@@ -4,11 +4,36 @@
 #include "lab/experiment.h"
 
 namespace headlight::lab {
+namespace {
+
+constexpr Abilities kTrains{.repeats = true, .draws = true};
+constexpr Abilities kLooks{.repeats = true, .draws = true, .model = "en-fr"};
+
+}  // namespace
 
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> list = {
+      {"bottleneck",
+       "One vector for a whole list, additive attention, a transformer: the same task and budget",
+       run_bottleneck, kTrains},
+      {"context", "One word, two meanings: how alike \"bank\" is in 24 sentences, layer by layer",
+       run_context, kLooks},
+      {"cost",
+       "Time and memory against length: attention with its score matrix, fused, and a recurrent layer",
+       run_cost, kTrains},
+      {"distance", "Attention, GRU and LSTM: what is recalled from further and further back", run_distance,
+       kTrains},
       {"errata", "Numbers of the tutorials that do not come out: theirs, ours, the arithmetic", run_errata},
-      {"seeds", "Every claim of the tutorials, computed: holds, illustrative or corrected", run_seeds},
+      {"heads", "What heads become while a model learns; nobody assigns tasks", run_heads, kTrains},
+      {"mask", "What leaks without the causal mask: a loss that is too good to be true", run_mask, kTrains},
+      {"scaling", "Scores with and without 1/√d: variance, entropy, gradient, and what is learnt",
+       run_scaling, kTrains},
+      {"seeds",
+       "Every claim of the tutorials, computed: holds, illustrative or corrected",
+       run_seeds,
+       {.model = "en-fr", .needs_model = false}},
+      {"translation", "Which head aligns words, against sentences that were aligned by hand", run_translation,
+       kLooks},
   };
   return list;
 }

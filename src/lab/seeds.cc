@@ -18,7 +18,8 @@ struct Judged {
   Found found;
 };
 
-Judged judged(const SeedRow& row) {
+Judged judged(const SeedRow& row, const LabOptions& options) {
+  if (row.experiment != nullptr) return {row, row.experiment(options)};
   if (row.check != nullptr) return {row, row.check()};
   if (row.verdict == Verdict::later) return {row, {true, "needs an experiment that is not here yet"}};
   if (row.verdict == Verdict::illustrative)
@@ -109,7 +110,8 @@ Outcome run_seeds(const LabOptions& options) {
   int failed = 0;
   for (const SeedRow& row : rows) {
     if (options.row && *options.row != row.number) continue;
-    all.push_back(judged(row));
+    tell(options, row.number - 1, static_cast<double>(rows.size()), "computing the rows");
+    all.push_back(judged(row, options));
     const Judged& j = all.back();
     out.text += options.row ? full_text(j, options) : row_text(j, options);
     out.json += concat(out.json.empty() ? "[\n  " : ",\n  ", row_json(j));

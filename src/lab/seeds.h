@@ -8,6 +8,8 @@
 
 namespace headlight::lab {
 
+struct LabOptions;  // src/lab/experiment.h
+
 // holds: recomputed and right. illustrative: a number made up for a picture. corrected: wrong, or true only with the
 // words that we add. later: nobody has computed it here yet.
 enum class Verdict : std::uint8_t { holds, illustrative, corrected, later };
@@ -27,6 +29,8 @@ struct SeedRow {
   std::string_view line;     // what to expect there
   std::string_view test;     // what checks it
   Found (*check)();          // null: the page of the documents is all there is to it
+  // In place of `check`, for rows that train something or look into a model.
+  Found (*experiment)(const LabOptions& options) = nullptr;
 };
 
 [[nodiscard]] const std::vector<SeedRow>& seed_rows();  // 1 … 57

@@ -42,4 +42,15 @@ Found self_and_cross();   // 49
 Found sums_to_one();      // 52
 Found gradients();        // 55
 
+// What models learn (seeds_trained.cc)
+Found roles_by_training(const LabOptions& options);  // 4
+Found one_vector(const LabOptions& options);         // 48
+
+// Looks into a model; rows say so when it is not on disk
+Found chat_looks_at_cat(const LabOptions& options);  // 10, translation.cc
+Found bank_in_context(const LabOptions& options);    // 54, context.cc
+[[nodiscard]] inline Found without_model() {
+  return {true, "needs the model headlight-en-fr, which is not here"};
+}
+
 }  // namespace headlight::lab::seeds

@@ -41,12 +41,21 @@ std::string MemoryCase::shape_text() const {
 
 std::span<const MemoryCase> memory_cases() { return kCases; }
 
-MemoryResult measure_memory(const MemoryCase& what, int threads, SimdTarget target) {
+PeakMemory::PeakMemory() {
 #if defined(__GLIBC__)
-  ::malloc_trim(0);  // what earlier work left in the heap would hide what this call takes
+  ::malloc_trim(0);  // what earlier work left in the heap would hide what comes now
 #endif
-  const bool told = forget_peak();
-  const double before = peak_mb();
+  told_ = forget_peak();
+  before_ = peak_mb();
+}
+
+std::optional<double> PeakMemory::grown_mb() const {
+  if (!told_ || before_ <= 0) return std::nullopt;
+  return std::max(0.0, peak_mb() - before_);
+}
+
+MemoryResult measure_memory(const MemoryCase& what, int threads, SimdTarget target) {
+  const PeakMemory peak;
   const Workload workload{
       .name = what.name, .length = what.length, .dim = what.dim, .causal = true, .train = what.train};
   {
@@ -59,7 +68,7 @@ MemoryResult measure_memory(const MemoryCase& what, int threads, SimdTarget targ
                lse = static_cast<double>(what.length) * sizeof(float) * 1e-6;
   MemoryResult result{
       .what = what, .threads = threads, .tensors_mb = what.train ? 8 * tensor + lse : 4 * tensor};
-  if (told && before > 0) result.grown_mb = std::max(0.0, peak_mb() - before);
+  result.grown_mb = peak.grown_mb();
   return result;
 }
 

@@ -23,6 +23,17 @@ struct MemoryCase {
 };
 [[nodiscard]] std::span<const MemoryCase> memory_cases();
 
+// The highest resident memory of the process from here on, in units of 10^6 bytes.
+class PeakMemory {
+ public:
+  PeakMemory();
+  [[nodiscard]] std::optional<double> grown_mb() const;  // above what it was; empty: the system does not tell
+
+ private:
+  bool told_;
+  double before_;
+};
+
 // In units of 10^6 bytes.
 struct MemoryResult {
   MemoryCase what;

@@ -23,6 +23,13 @@ void append_sequence(models::Tokens& tokens, Index length, Index vocabulary) {
   tokens.append(ids);
 }
 
+Index count(const Parameters& parameters) {
+  Index numbers = 0;
+  for (const Parameter* parameter : parameters)
+    numbers += parameter->trained ? parameter->value.shape().elements() : 0;
+  return numbers;
+}
+
 // A model, a batch and AdamW: what a trainer does in one step.
 class ModelStep : public TrainStep {
  public:
@@ -43,6 +50,7 @@ class ModelStep : public TrainStep {
   [[nodiscard]] double tokens() const override {
     return static_cast<double>(batch_.source.size() + batch_.input.size());
   }
+  [[nodiscard]] Index parameters() override { return count(model_.parameters()); }
 
  private:
   static Parameters initialized(models::Transformer& model) {
@@ -84,6 +92,11 @@ class AttentionLayer : public TrainStep {
     return 3 * 8 * tokens * width * width + 3.5 * 4 * tokens * length * width;
   }
   [[nodiscard]] double tokens() const override { return kTokens; }
+  [[nodiscard]] Index parameters() override {
+    Parameters parameters;
+    layer_.collect(parameters);
+    return count(parameters);
+  }
 
  private:
   static constexpr Index kWidth = 512, kLength = 256, kTokens = 8 * kLength;
@@ -93,13 +106,10 @@ class AttentionLayer : public TrainStep {
 };
 
 std::unique_ptr<TrainStep> gpt_step() {
-  constexpr Index kVocabulary = 8192, kContext = 256;
   models::Batch batch;
-  for (int i = 0; i < 8; ++i) append_sequence(batch.input, kContext, kVocabulary);
-  return std::make_unique<ModelStep>(
-      models::gpt_config(
-          {.vocabulary = kVocabulary, .width = 384, .layers = 6, .heads = 6, .context = kContext}),
-      std::move(batch));
+  for (Index i = 0; i < kGptStepRows; ++i)
+    append_sequence(batch.input, kGptStep.context, kGptStep.vocabulary);
+  return std::make_unique<ModelStep>(models::gpt_config(kGptStep), std::move(batch));
 }
 
 // Short sentences as in a phrase book: 4 to 15 tokens, the translation a little longer.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "headlight/context.h"
+#include "models/transformer_config.h"
 
 namespace headlight::measure {
 
@@ -15,7 +16,13 @@ class TrainStep {
   virtual void run(Context& ctx) = 0;
   [[nodiscard]] virtual double flops() const = 0;
   [[nodiscard]] virtual double tokens() const = 0;
+  [[nodiscard]] virtual Index parameters() = 0;  // numbers that are learnt
 };
+
+// The model of the bucket gpt_step, and its batch.
+inline constexpr models::Sizes kGptStep{
+    .vocabulary = 8192, .width = 384, .layers = 6, .heads = 6, .context = 256};
+inline constexpr Index kGptStepRows = 8;
 
 // By the name of one of step_workloads().
 [[nodiscard]] std::unique_ptr<TrainStep> make_train_step(std::string_view name);

@@ -57,7 +57,7 @@ class Search {
         options_(options),
         sentences_(static_cast<std::size_t>(source.sequences())),
         decoding_(options.memory != nullptr ? *options.memory : own_memory_) {
-    model.start(ctx, decoding_, source, {.observer = options.observer});
+    model.start(ctx, decoding_, source, {.observer = options.observer, .intervention = options.intervention});
     for (std::size_t s = 0; s < sentences_.size(); ++s) {
       sentences_[s].beams.push_back({0, static_cast<Index>(s)});
       sentences_[s].slots = {static_cast<Index>(s)};
@@ -70,7 +70,8 @@ class Search {
     for (Index step = 0; !all_done(); ++step) {
       Tokens tokens;
       for (const std::int32_t& token : next_) tokens.append(std::span(&token, 1));
-      Tensor logits = model_.next(ctx_, decoding_, tokens, {.observer = options_.observer});
+      Tensor logits = model_.next(ctx_, decoding_, tokens,
+                                  {.observer = options_.observer, .intervention = options_.intervention});
       find_best_tokens(logits);
       if (step == 0) give_slots();
       for (std::size_t s = 0; s < sentences_.size(); ++s) {

@@ -35,7 +35,8 @@ class Writer {
     Tokens next = prompts;
     end_those_without_room();
     for (Index place = 0; place < options_.most && !items_.empty(); ++place) {
-      const Tensor logits = model_.next(ctx_, decoding_, next, {.observer = options_.observer});
+      const Tensor logits = model_.next(
+          ctx_, decoding_, next, {.observer = options_.observer, .intervention = options_.intervention});
       for (std::size_t slot = 0; slot < items_.size(); ++slot)
         if (!add_token(items_[slot], row_of(logits, static_cast<Index>(slot)), place)) ended_.push_back(slot);
       free_slots();
@@ -149,7 +150,9 @@ std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer
   for (Index s = 0; s < source.sequences(); ++s) prompts.append(std::span(&start, 1));
   const TensorRecycler recycler;
   return tokens_of(
-      Writer(ctx, model, model.start(ctx, source, {.observer = options.observer}), prompts, options)
+      Writer(ctx, model,
+             model.start(ctx, source, {.observer = options.observer, .intervention = options.intervention}),
+             prompts, options)
           .run(prompts));
 }
 

@@ -38,6 +38,7 @@ struct SamplingOptions {
   std::uint64_t seed = 0;
   bool stop_at_eos = true;  // the end's own token is not returned
   Observer* observer = nullptr;
+  Intervention* intervention = nullptr;
   // Told of every token; false ends that sequence.
   std::function<bool(const NewToken& token)> on_token = nullptr;
 };
@@ -74,6 +75,7 @@ struct BeamOptions {
   std::span<const Index> most_each = {};  // a limit for each sentence in place of `most`
   double length_penalty = 1;  // scores are log-probability / length^penalty, the end's token included
   Observer* observer = nullptr;
+  Intervention* intervention = nullptr;
   Decoding* memory = nullptr;  // where the caches of one search stay for the next
 };
 struct Hypothesis {

@@ -123,6 +123,7 @@ nn::BlockCall Stack::block_call(const Shared& shared, const StackCall& call, std
   if (!shared.bias.empty()) b.self.bias = shared.bias;
   b.self.dropout_seed = call.dropout_seed;
   b.self.observer = call.observer;
+  b.self.intervention = call.intervention;
   b.cross = b.self;
   b.cross.bias = {};
   b.cross.rope = nullptr;

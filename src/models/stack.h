@@ -28,6 +28,7 @@ struct StackCall {
   StackCaches* caches = nullptr;
   std::uint64_t dropout_seed = 0;  // 0: no dropout
   Observer* observer = nullptr;
+  Intervention* intervention = nullptr;
 };
 
 class Stack {

@@ -22,6 +22,10 @@ std::uint64_t stack_seed(std::uint64_t seed, Part part) {
   throw Error(ErrorKind::usage, "model.call", concat("transformer: ", message));
 }
 
+StackCall stack_call(const Tokens& tokens, const RunOptions& options) {
+  return {.tokens = tokens, .observer = options.observer, .intervention = options.intervention};
+}
+
 void check_tokens(const char* name, const Tokens& tokens) {
   if (tokens.starts.empty() || tokens.starts.front() != 0 || tokens.starts.back() != tokens.size())
     refuse(concat(name, ": starts do not go from 0 to its ", tokens.size(), " tokens"));
@@ -86,12 +90,15 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   return loss;
 }
 
-Loss Transformer::evaluate(Context& ctx, const Batch& batch) const {
+Loss Transformer::evaluate(Context& ctx, const Batch& batch) const { return evaluate(ctx, batch, {}); }
+
+Loss Transformer::evaluate(Context& ctx, const Batch& batch, const RunOptions& options) const {
   check_batch(batch);
-  StackCall call{.tokens = batch.input, .types = batch.type_ids};
+  StackCall call = stack_call(batch.input, options);
+  call.types = batch.type_ids;
   Tensor memory;
   if (config_.kind == ModelKind::encoder_decoder) {
-    memory = encoder_.forward(ctx, embedding_, {.tokens = batch.source});
+    memory = encoder_.forward(ctx, embedding_, stack_call(batch.source, options));
     call.memory = {memory, batch.source.starts};
   }
   return head_.evaluate(ctx, embedding_, main().forward(ctx, embedding_, call), batch.targets);
@@ -102,8 +109,9 @@ Tensor Transformer::logits(Context& ctx, const Tokens& input, const RunOptions& 
   check_head();
   if (config_.kind == ModelKind::encoder_decoder)
     refuse("an encoder-decoder needs a source beside its input");
-  const Tensor x = main().forward(ctx, embedding_,
-                                  {.tokens = input, .types = options.types, .observer = options.observer});
+  StackCall call = stack_call(input, options);
+  call.types = options.types;
+  const Tensor x = main().forward(ctx, embedding_, call);
   return head_.logits(ctx, embedding_, x);
 }
 
@@ -114,17 +122,19 @@ Tensor Transformer::logits(Context& ctx, const Tokens& source, const Tokens& inp
   if (config_.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder reads a source");
   if (source.sequences() != input.sequences())
     refuse(concat(source.sequences(), " source sequences for ", input.sequences(), " targets"));
-  const Tensor memory = encoder_.forward(ctx, embedding_, {.tokens = source, .observer = options.observer});
-  const Tensor x = decoder_.forward(
-      ctx, embedding_, {.tokens = input, .memory = {memory, source.starts}, .observer = options.observer});
+  const Tensor memory = encoder_.forward(ctx, embedding_, stack_call(source, options));
+  StackCall call = stack_call(input, options);
+  call.memory = {memory, source.starts};
+  const Tensor x = decoder_.forward(ctx, embedding_, call);
   return head_.logits(ctx, embedding_, x);
 }
 
 Tensor Transformer::encode(Context& ctx, const Tokens& tokens, const RunOptions& options) const {
   check_tokens("tokens", tokens);
   if (config_.kind == ModelKind::decoder) refuse("a decoder has no encoder");
-  return encoder_.forward(ctx, embedding_,
-                          {.tokens = tokens, .types = options.types, .observer = options.observer});
+  StackCall call = stack_call(tokens, options);
+  call.types = options.types;
+  return encoder_.forward(ctx, embedding_, call);
 }
 
 std::string Transformer::config_json() const {

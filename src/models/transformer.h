@@ -21,6 +21,7 @@ namespace headlight::models {
 struct RunOptions {
   Observer* observer = nullptr;
   std::span<const std::int32_t> types = {};  // segments of the input, for models that have them
+  Intervention* intervention = nullptr;      // changes heads; see headlight/trace.h
 };
 
 // The memory of sequences that are being written token by token.
@@ -51,6 +52,8 @@ class Transformer : public Trainable {
   [[nodiscard]] double flops(const Batch& batch) const override;
   [[nodiscard]] std::string config_json() const override;
   void initialize(std::uint64_t seed) override;
+  // The same under an observer or an intervention; its types are the batch's.
+  [[nodiscard]] Loss evaluate(Context& ctx, const Batch& batch, const RunOptions& options) const;
 
   // [token, vocabulary], for every token of `input`; encoder-decoders read `source` first.
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& input, const RunOptions& options = {}) const;
@@ -61,6 +64,8 @@ class Transformer : public Trainable {
 
   // The layers themselves, for those who want to see inside: the encoder's, or the decoder's with its cross-attention.
   [[nodiscard]] const Stack& stack(Part part) const { return part == Part::encoder ? encoder_ : decoder_; }
+  [[nodiscard]] const nn::Embedding& embedding() const { return embedding_; }
+  [[nodiscard]] const Head& head() const { return head_; }
 
   // Token by token. Decoders start with nothing; encoder-decoders with sentences.
   [[nodiscard]] Decoding start(Context& ctx, Index items) const;

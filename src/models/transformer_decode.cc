@@ -77,7 +77,10 @@ Tensor Transformer::next(Context& ctx, Decoding& decoding, const Tokens& tokens,
   for (Index s = 0; s < tokens.sequences(); ++s)
     if (tokens.starts[static_cast<std::size_t>(s + 1)] == tokens.starts[static_cast<std::size_t>(s)])
       refuse(concat("sequence ", s, " has no new token"));
-  StackCall call{.tokens = tokens, .caches = &decoding.caches, .observer = options.observer};
+  StackCall call{.tokens = tokens,
+                 .caches = &decoding.caches,
+                 .observer = options.observer,
+                 .intervention = options.intervention};
   if (!decoding.memory.empty()) call.memory = {decoding.memory, decoding.memory_starts};
   const Tensor x = decoder_.forward(ctx, embedding_, call);
   Tensor last = Tensor::uninitialized({decoding.items, config_.width}, config_.dtype);

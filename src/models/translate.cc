@@ -75,6 +75,7 @@ std::vector<Translation> translate(Context& ctx, const Transformer& model, const
     const BeamOptions beams{.beams = options.beams,
                             .most_each = most,
                             .length_penalty = options.length_penalty,
+                            .intervention = options.intervention,
                             .memory = &memory};
     std::vector<std::vector<Hypothesis>> found = beam_search(ctx, model, batch, beams);
     for (std::size_t i = begin; i < end; ++i) {

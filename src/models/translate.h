@@ -17,6 +17,7 @@ struct TranslateOptions {
   Index most = 0;           // tokens of a translation; 0: twice its source's and 16
   Index batch_beams = 128;  // computed together, for all sentences of a batch
   Index first_number = 1;   // of the first text, for messages
+  Intervention* intervention = nullptr;
   // Told how many texts are done, after every batch.
   std::function<void(Index done)> on_progress = nullptr;
 };

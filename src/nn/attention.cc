@@ -146,10 +146,16 @@ void MultiHeadAttention::attend(Context& ctx, ConstTensorView x, const Heads& h,
   o.q_starts = call.starts;
   o.k_starts = config_.cross ? call.memory_starts : call.starts;
   const TensorView q = packed_heads(h.q), k = packed_heads(h.k), v = packed_heads(h.v);
-  attention_forward(ctx, q, k, v, o, packed_heads(split_heads(s.mixed.view(), config_.heads)), s.lse);
-  if (call.observer != nullptr)
-    call.observer->on_attention(
-        {ctx, config_.layer, config_.part, q, k, v, s.lse, o, x, call.memory, call.stream});
+  const TensorView z = split_heads(s.mixed.view(), config_.heads);
+  if (call.intervention != nullptr)
+    o.mask = call.intervention->mask(
+        {config_.part, config_.layer, config_.heads, call.positions, o.q_starts, o.k_starts});
+  attention_forward(ctx, q, k, v, o, packed_heads(z), s.lse);
+  if (call.observer == nullptr && call.intervention == nullptr) return;
+  const AttentionEvent event{ctx,         config_.layer, config_.part,  q, k, v, s.lse, o, x,
+                             call.memory, call.stream,   call.positions};
+  if (call.observer != nullptr) call.observer->on_attention(event);
+  if (call.intervention != nullptr) call.intervention->on_heads(event, z);
 }
 
 namespace {
@@ -163,10 +169,10 @@ class CompleteCall {
         call_(call) {
     call_.starts = starts_.get();
     call_.memory_starts = memory_starts_.get();
-    if (!config.rope) return;
+    if (!config.rope && call_.intervention == nullptr) return;
     if (call_.positions.empty()) {
       positions_ = positions_of(call_.starts);
-      if (call_.cache != nullptr) {
+      if (call_.cache != nullptr && !config.cross) {
         std::size_t token = 0;
         for (Index i = 0; i < starts_.sequences(); ++i)
           for (Index n = call_.starts[static_cast<std::size_t>(i + 1)]; static_cast<Index>(token) < n;
@@ -175,7 +181,7 @@ class CompleteCall {
       }
       call_.positions = positions_;
     }
-    if (call_.rope == nullptr && tokens > 0) {
+    if (config.rope && call_.rope == nullptr && tokens > 0) {
       const auto [low, high] = std::minmax_element(call_.positions.begin(), call_.positions.end());
       table_ = RopeTable(*config.rope, config.head_dim, *low, *high + 1, dtype);
       call_.rope = &table_;
@@ -214,6 +220,10 @@ Tensor MultiHeadAttention::backward(Context& ctx, ConstTensorView x, const Atten
                                     TensorView dbias) {
   const MultiHeadAttentionConfig& c = config_;
   const DType dtype = out.weight.value.dtype();
+  if (given.intervention != nullptr) {
+    throw Error(ErrorKind::usage, "nn.intervention",
+                concat(out.weight.name, ": a run whose heads were changed has no gradients; train without"));
+  }
   const CompleteCall complete(c, given, x.dim(0), dtype);
   const AttentionCall& call = complete.get();
   const Tensor dmixed = out.backward(ctx, saved.mixed, dy);

@@ -1,4 +1,6 @@
 // Attention of new tokens on what a cache holds of the earlier ones.
+#include <optional>
+
 #include "nn/attention.h"
 #include "nn/drive.h"
 
@@ -73,17 +75,32 @@ void MultiHeadAttention::decode(Context& ctx, ConstTensorView x, const Heads& h,
       refuse("sequences have unequal numbers of new tokens; give every one as many, or start them afresh");
   }
   if (!config_.cross) cache.append(item_heads(h.k, items), item_heads(h.v, items));
-  const AttentionOptions o = options(call);
+  AttentionOptions o = options(call);
+  const TensorView z = split_heads(s.mixed.view(), config_.heads);
+  std::vector<Index> k_starts = {0};
+  if (call.intervention != nullptr) {
+    for (Index i = 0; i < items; ++i) k_starts.push_back(k_starts.back() + cache.length(i));
+    o.mask = call.intervention->mask(
+        {config_.part, config_.layer, config_.heads, call.positions, call.starts, k_starts});
+  }
   const TensorView lse(s.lse.view().data(), DType::f32, {items, config_.heads, each}, {each, tokens, 1});
-  attention_decode(ctx, item_heads(h.q, items), cache, o,
-                   item_heads(split_heads(s.mixed.view(), config_.heads), items), lse);
-  if (call.observer == nullptr) return;
-  const Unpaged all(cache);
+  attention_decode(ctx, item_heads(h.q, items), cache, o, item_heads(z, items), lse);
+  if (call.observer == nullptr && call.intervention == nullptr) return;
+  std::optional<Unpaged> all;
+  ConstTensorView k, v;
+  if (call.observer != nullptr || call.intervention->reads_keys()) {
+    all.emplace(cache);
+    k = all->k;
+    v = all->v;
+    k_starts = all->starts;
+  }
   AttentionOptions seen = o;
   seen.q_starts = call.starts;
-  seen.k_starts = all.starts;
-  call.observer->on_attention(
-      {ctx, config_.layer, config_.part, packed_heads(h.q), all.k, all.v, s.lse, seen, x, {}, call.stream});
+  seen.k_starts = k_starts;
+  const AttentionEvent event{ctx, config_.layer, config_.part,  packed_heads(h.q), k, v, s.lse, seen, x,
+                             {},  call.stream,   call.positions};
+  if (call.observer != nullptr) call.observer->on_attention(event);
+  if (call.intervention != nullptr) call.intervention->on_heads(event, z);
 }
 
 }  // namespace headlight::nn

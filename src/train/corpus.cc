@@ -76,15 +76,19 @@ std::string DataReader::read(const std::string& path) {
 }
 
 std::vector<std::string> DataReader::documents(const std::vector<std::string>& paths,
-                                               const std::string& separator) {
+                                               const std::string& separator,
+                                               std::vector<std::size_t>* file_ends) {
   std::vector<std::string> all;
-  for (const std::string& path : paths) split(read(path), separator, all);
+  for (const std::string& path : paths) {
+    split(read(path), separator, all);
+    if (file_ends != nullptr) file_ends->push_back(all.size());
+  }
   return all;
 }
 
 CorpusText DataReader::read_texts(const DataRecipe& recipe) {
   CorpusText corpus;
-  corpus.train = documents(recipe.train, recipe.separator);
+  corpus.train = documents(recipe.train, recipe.separator, &corpus.file_ends);
   corpus.valid = documents(recipe.valid, recipe.separator);
   set_aside(corpus, recipe.valid_share);
   return corpus;

@@ -16,6 +16,7 @@ struct PairText {
 
 struct CorpusText {
   std::vector<std::string> train, valid;  // documents; one per file without a separator
+  std::vector<std::size_t> file_ends;     // where each file of `train` ends among them
 };
 
 // What files hold, and what they were when they were read. A file that cannot be used is Error{input} with its
@@ -31,7 +32,8 @@ class DataReader {
  private:
   [[nodiscard]] std::string read(const std::string& path);
   [[nodiscard]] std::vector<std::string> documents(const std::vector<std::string>& paths,
-                                                   const std::string& separator);
+                                                   const std::string& separator,
+                                                   std::vector<std::size_t>* file_ends = nullptr);
   void read_columns(const std::string& path, bool swap,
                     std::vector<std::pair<std::string, std::string>>& pairs);
   void read_line_by_line(const std::string& source, const std::string& target, bool swap,

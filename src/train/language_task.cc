@@ -35,6 +35,15 @@ std::string amounts(const Corpus& corpus, const WindowConfig& config) {
 LanguageTask::LanguageTask(Corpus corpus, const WindowConfig& config)
     : corpus_(std::move(corpus)), config_(config) {
   check(corpus_, config.context + 1);
+  if (corpus_.parts.empty()) corpus_.parts.push_back({0, static_cast<Index>(corpus_.train.size()), 1});
+  for (const CorpusPart& part : corpus_.parts) {
+    weights_ += part.weight;
+    if (part.end - part.begin > config.context) continue;
+    throw Error(
+        ErrorKind::input, "data.short",
+        concat("data: a file of the training text has ", part.end - part.begin, " tokens; one window needs ",
+               config.context + 1, "\n  Join it with another file, or take a smaller context."));
+  }
 }
 
 namespace {
@@ -49,9 +58,36 @@ void add_window(const TokenId* window, Index size, models::Batch& batch) {
 void LanguageTask::training_batch(std::int64_t number, models::Batch& batch) const {
   clear(batch);
   Dice dice(config_.seed, Purpose::batches, static_cast<std::uint64_t>(number));
-  const Index places = static_cast<Index>(corpus_.train.size()) - config_.context;
-  for (Index row = 0; row < config_.rows; ++row)
-    add_window(corpus_.train.data() + dice.below(places), config_.context, batch);
+  for (Index row = 0; row < config_.rows; ++row) {
+    const CorpusPart& part = draw_part(dice);
+    const TokenId* window =
+        corpus_.train.data() + part.begin + dice.below(part.end - part.begin - config_.context);
+    if (config_.repeat_share > 0 && dice.uniform() < config_.repeat_share) add_repeated(window, dice, batch);
+    else add_window(window, config_.context, batch);
+  }
+}
+
+// A recipe without weights throws no dice for the part.
+const CorpusPart& LanguageTask::draw_part(Dice& dice) const {
+  if (corpus_.parts.size() == 1) return corpus_.parts.front();
+  double place = dice.uniform() * weights_;
+  for (const CorpusPart& part : corpus_.parts) {
+    if (place < part.weight) return part;
+    place -= part.weight;
+  }
+  return corpus_.parts.back();
+}
+
+void LanguageTask::add_repeated(const TokenId* piece, Dice& dice, models::Batch& batch) const {
+  const Index longest = std::max<Index>(1, (config_.context - 1) / 2);
+  const Index shortest = std::max<Index>(1, longest / 4);
+  const Index size = shortest + dice.below(longest - shortest + 1);
+  std::vector<TokenId> window;
+  for (Index i = 0; i <= config_.context; ++i) {
+    const Index at = i % (size + 1);
+    window.push_back(at < size ? piece[at] : config_.separator);
+  }
+  add_window(window.data(), config_.context, batch);
 }
 
 Index LanguageTask::evaluation_batches() const {

@@ -17,16 +17,25 @@ struct WindowConfig {
   Index vocabulary = 0;
   std::uint64_t seed = 0;
   Index evaluation_tokens = 0;  // at most; 0: all
+  // Language models: so many of the windows are a piece of text again and again, with `separator` between. Somebody
+  // who wants to guess them has to look for what came after the same token earlier.
+  double repeat_share = 0;
+  TokenId separator = 0;
 };
 
+struct CorpusPart {
+  Index begin = 0, end = 0;  // among the training tokens
+  double weight = 1;         // how many windows begin in it, against the other parts
+};
 struct Corpus {
   std::vector<TokenId> train, valid;
+  std::vector<CorpusPart> parts = {};  // none: one part
 };
 
 // Training windows begin anywhere; evaluation windows stand side by side and cover the text once.
 class LanguageTask : public Task {
  public:
-  // Throws Error{input} when the text is shorter than one window.
+  // Throws Error{input} when the text, or a part of it, is shorter than one window.
   LanguageTask(Corpus corpus, const WindowConfig& config);
 
   void training_batch(std::int64_t number, models::Batch& batch) const override;
@@ -39,8 +48,12 @@ class LanguageTask : public Task {
   [[nodiscard]] std::string describe() const override;
 
  private:
+  [[nodiscard]] const CorpusPart& draw_part(class Dice& dice) const;
+  void add_repeated(const TokenId* piece, Dice& dice, models::Batch& batch) const;
+
   Corpus corpus_;
   WindowConfig config_;
+  double weights_ = 0;  // sum over the parts
 };
 
 struct MaskConfig {
@@ -67,7 +80,7 @@ class MaskedTask : public Task {
  private:
   // Tokens of the text in a window, without `first` and `last`.
   [[nodiscard]] Index inner() const { return config_.context - (mask_.first ? 1 : 0) - (mask_.last ? 1 : 0); }
-  void add(const TokenId* window, Index size, class Dice& dice, models::Batch& batch) const;
+  void add(const TokenId* window, Index size, Dice& dice, models::Batch& batch) const;
 
   Corpus corpus_;
   WindowConfig config_;

@@ -33,6 +33,9 @@ void set_layers(TransformerConfig& c, const ModelRecipe& recipe) {
   if (recipe.positions == "sinusoidal") c.positions = PositionKind::sinusoidal;
   if (recipe.positions == "rope") c.positions = PositionKind::rope;
   if (recipe.positions == "alibi") c.positions = PositionKind::alibi;
+  if (recipe.rope_theta > 0 && c.positions != PositionKind::rope)
+    refuse("model.rope_theta is for rotary positions, which this model does not have");
+  if (recipe.rope_theta > 0) c.rope.theta = recipe.rope_theta;
   if (recipe.norm == "layer") c.norm.kind = nn::NormKind::layer;
   if (recipe.norm == "rms") c.norm.kind = nn::NormKind::rms;
   if (recipe.norm_place == "before") c.norm_place = nn::NormPlace::before;
@@ -68,7 +71,8 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
 models::RecurrentModelConfig recurrent_config(const ModelRecipe& recipe, const ModelNeeds& needs) {
   if (recipe.heads || recipe.kv_heads || recipe.inner || recipe.encoder_layers || recipe.gated ||
       recipe.bias || !recipe.preset.empty() || !recipe.positions.empty() || !recipe.norm.empty() ||
-      !recipe.norm_place.empty() || !recipe.activation.empty() || recipe.attention_dropout > 0)
+      !recipe.norm_place.empty() || !recipe.activation.empty() || recipe.attention_dropout > 0 ||
+      recipe.rope_theta > 0)
     refuse(
         concat("\"", recipe.kind,
                "\" has width, layers, dropout, tied and attention; the other settings are a transformer's"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/concat.h"
 #include "headlight/error.h"
@@ -88,15 +89,35 @@ class Preparer {
                        recipe_.data.task, "\" needs"));
   }
 
-  [[nodiscard]] std::vector<TokenId> joined(const std::vector<std::string>& documents) const {
-    std::vector<TokenId> ids;
+  [[nodiscard]] TokenId end_of_text() const {
+    return need(result_.special.end, "end-of-text", "<|endoftext|>, </s>");
+  }
+
+  void join(std::span<const std::string> documents, std::vector<TokenId>& ids) const {
     for (const std::string& document : documents) {
       const std::vector<TokenId> more = encode(document);
       ids.insert(ids.end(), more.begin(), more.end());
-      if (!recipe_.data.separator.empty())
-        ids.push_back(need(result_.special.end, "end-of-text", "<|endoftext|>, </s>"));
+      if (!recipe_.data.separator.empty()) ids.push_back(end_of_text());
     }
-    return ids;
+  }
+
+  // Files have parts of their own when they have weights.
+  [[nodiscard]] Corpus corpus_of(const CorpusText& text) const {
+    Corpus corpus;
+    join(text.valid, corpus.valid);
+    const std::span<const std::string> documents(text.train);
+    if (recipe_.data.weights.empty()) {
+      join(documents, corpus.train);
+      return corpus;
+    }
+    std::size_t first = 0;
+    for (std::size_t file = 0; file < text.file_ends.size(); ++file) {
+      const auto begin = static_cast<Index>(corpus.train.size());
+      join(documents.subspan(first, text.file_ends[file] - first), corpus.train);
+      first = text.file_ends[file];
+      corpus.parts.push_back({begin, static_cast<Index>(corpus.train.size()), recipe_.data.weights[file]});
+    }
+    return corpus;
   }
 
   void prepare_text() {
@@ -108,13 +129,15 @@ class Preparer {
       return true;
     });
     tell("splitting into tokens");
-    Corpus corpus{joined(text.train), joined(text.valid)};
+    Corpus corpus = corpus_of(text);
     WindowConfig windows{.context = recipe_.model.context > 0 ? recipe_.model.context : kWindow,
                          .rows = recipe_.data.batch,
                          .vocabulary = result_.tokenizer->size(),
                          .seed = recipe_.trainer.seed,
                          .evaluation_tokens = recipe_.data.evaluation_size};
     if (recipe_.data.task == "language") {
+      windows.repeat_share = recipe_.data.repeat_share;
+      if (windows.repeat_share > 0) windows.separator = end_of_text();
       result_.task = std::make_unique<LanguageTask>(std::move(corpus), windows);
       return;
     }

@@ -24,6 +24,7 @@ ModelRecipe read_model(Settings& s) {
   m.dropout = s.real("model.dropout", 0, {0, kBelowOne});
   m.attention_dropout = s.real("model.attention_dropout", 0, {0, kBelowOne});
   m.positions = s.choice("model.positions", {"", "none", "learned", "sinusoidal", "rope", "alibi"});
+  m.rope_theta = s.real("model.rope_theta", 0, {0, 1e12});
   m.norm = s.choice("model.norm", {"", "layer", "rms"});
   m.norm_place = s.choice("model.norm_place", {"", "before", "after"});
   m.activation = s.choice("model.activation", {"", "relu", "gelu", "gelu_tanh", "silu"});
@@ -50,6 +51,8 @@ DataRecipe read_data(Settings& s) {
                     {"language", "masked", "translation", "copy", "reverse", "recall", "induction"}, true);
   d.train = s.texts("data.train");
   d.valid = s.texts("data.valid");
+  d.weights = s.reals("data.weights", {1e-6, 1e6});
+  d.repeat_share = s.real("data.repeat_share", 0, {0, 1});
   d.train_source = s.texts("data.train_source");
   d.train_target = s.texts("data.train_target");
   d.valid_source = s.texts("data.valid_source");
@@ -81,6 +84,15 @@ void check_data(const Settings& s, const DataRecipe& d) {
     s.refuse("data.valid_target", "needs as many files as data.valid_source");
   if (!pairs && split) s.refuse("data.train_source", "is for the task \"translation\"");
   if (!d.valid.empty() && d.valid_share > 0) s.refuse("data.valid_share", "data.valid is given already");
+  if (d.task != "language" && (!d.weights.empty() || d.repeat_share > 0))
+    s.refuse(d.weights.empty() ? "data.repeat_share" : "data.weights", "is for the task \"language\"");
+  if (!d.weights.empty() && d.weights.size() != d.train.size())
+    s.refuse("data.weights", "needs as many numbers as data.train has files");
+  if (!d.weights.empty() && d.valid_share > 0)
+    s.refuse("data.weights",
+             "gives files a weight; give data.valid a file too, in place of data.valid_share");
+  if (d.repeat_share > 0 && d.separator.empty())
+    s.refuse("data.repeat_share", "needs data.separator: its token stands between the repetitions");
   if (!text && !pairs && !d.train.empty()) s.refuse("data.train", "this task makes its own data");
 }
 

@@ -20,6 +20,7 @@ struct ModelRecipe {
   std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner;
   Index context = 0;  // longest sequence; 0: what the task needs
   double dropout = 0, attention_dropout = 0;
+  double rope_theta = 0;   // of rotary positions; 0: as the kind has it
   std::string positions;   // "", "none", "learned", "sinusoidal", "rope", "alibi"
   std::string norm;        // "", "layer", "rms"
   std::string norm_place;  // "", "before", "after"
@@ -39,11 +40,13 @@ struct DataRecipe {
   std::vector<std::string> train, valid;                // text, or pairs with a tab between
   std::vector<std::string> train_source, train_target;  // or line by line in two files
   std::vector<std::string> valid_source, valid_target;
-  double valid_share = 0;  // of the training text, from its end, when there is no file for it
-  std::string separator;   // between documents: "<|endoftext|>"; empty: one text
-  bool swap = false;       // translate from the second column to the first
-  Index batch = 0;         // windows or sequences
-  Index batch_tokens = 0;  // translation: tokens of source and target
+  std::vector<double> weights;  // language: how often each file of `train` is read, against the others
+  double repeat_share = 0;      // language: of the windows show a piece of text again and again
+  double valid_share = 0;       // of the training text, from its end, when there is no file for it
+  std::string separator;        // between documents: "<|endoftext|>"; empty: one text
+  bool swap = false;            // translate from the second column to the first
+  Index batch = 0;              // windows or sequences
+  Index batch_tokens = 0;       // translation: tokens of source and target
   double mask_share = 0.15;
   Index symbols = 16, length = 16, pairs = 4;  // synthetic tasks
   Index evaluation_size = 0;                   // tokens, pairs or sequences at most; 0: all

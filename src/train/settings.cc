@@ -53,13 +53,24 @@ class SettingsReader {
     if (const auto* x = node.as_string()) return x->get();
     const toml::array* list = node.as_array();
     if (list == nullptr) refuse(name, "dates and times mean nothing here");
+    if (!list->empty() && list->front().is_number()) return numbers(name, *list);
     std::vector<std::string> texts;
     for (const toml::node& item : *list) {
       const auto* text = item.as_string();
-      if (text == nullptr) refuse(name, "a list may have texts only");
+      if (text == nullptr) refuse(name, "a list may have texts only, or numbers only");
       texts.push_back(text->get());
     }
     return texts;
+  }
+
+  [[nodiscard]] std::vector<double> numbers(const std::string& name, const toml::array& list) const {
+    std::vector<double> numbers;
+    for (const toml::node& item : list) {
+      const auto number = item.value<double>();
+      if (!item.is_number() || !number) refuse(name, "a list may have texts only, or numbers only");
+      numbers.push_back(*number);
+    }
+    return numbers;
   }
 
   Settings& to_;
@@ -135,6 +146,13 @@ std::int64_t Settings::whole(const std::string& key, std::int64_t otherwise, con
   return otherwise;
 }
 
+void Settings::check_range(const std::string& key, double number, const RealRange& range) const {
+  if (number >= range.least && number <= range.most) return;
+  refuse(key, range.most == RealRange{}.most
+                  ? fmt::format("{} is not a number of {} or more", number, range.least)
+                  : fmt::format("{} is not between {} and {}", number, range.least, range.most));
+}
+
 double Settings::real(const std::string& key, double otherwise, const RealRange& range) {
   const Value* value = ask(key);
   double number = otherwise;
@@ -142,11 +160,7 @@ double Settings::real(const std::string& key, double otherwise, const RealRange&
     if (const auto* whole = std::get_if<std::int64_t>(value)) number = static_cast<double>(*whole);
     else if (const auto* real = std::get_if<double>(value)) number = *real;
     else refuse(key, "must be a number");
-    if (!(number >= range.least && number <= range.most)) {
-      refuse(key, range.most == RealRange{}.most
-                      ? fmt::format("{} is not a number of {} or more", number, range.least)
-                      : fmt::format("{} is not between {} and {}", number, range.least, range.most));
-    }
+    check_range(key, number, range);
   }
   note(key, fmt::format("{}", number));
   return number;
@@ -197,6 +211,23 @@ std::vector<std::string> Settings::texts(const std::string& key) {
     else refuse(key, "must be a text or a list of texts");
   }
   note(key, list_text(list));
+  return list;
+}
+
+std::vector<double> Settings::reals(const std::string& key, const RealRange& range) {
+  const Value* value = ask(key);
+  std::vector<double> list;
+  if (value != nullptr) {
+    const auto* numbers = std::get_if<std::vector<double>>(value);
+    if (numbers == nullptr) refuse(key, "must be a list of numbers");
+    list = *numbers;
+  }
+  std::string text;
+  for (const double number : list) {
+    check_range(key, number, range);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", number);
+  }
+  note(key, concat("[", text, "]"));
   return list;
 }
 

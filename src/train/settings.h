@@ -40,7 +40,8 @@ class Settings {
   std::string text(const std::string& key, const std::string& otherwise);
   // One of `choices`; the first one when absent and not `required`.
   std::string choice(const std::string& key, const std::vector<std::string>& choices, bool required = false);
-  std::vector<std::string> texts(const std::string& key);  // a list, or a single text
+  std::vector<std::string> texts(const std::string& key);                          // a list, or a single text
+  std::vector<double> reals(const std::string& key, const RealRange& range = {});  // a list of numbers
   [[nodiscard]] bool has(const std::string& key) const { return values_.count(key) > 0; }
 
   // Refuses keys that nobody asked for, and names the nearest one that somebody did.
@@ -52,9 +53,11 @@ class Settings {
   [[noreturn]] void refuse(const std::string& key, const std::string& what) const;
 
  private:
-  using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::string>>;
+  using Value =
+      std::variant<std::int64_t, double, bool, std::string, std::vector<std::string>, std::vector<double>>;
   friend class SettingsReader;
   const Value* ask(const std::string& key);
+  void check_range(const std::string& key, double number, const RealRange& range) const;
   void note(const std::string& key, std::string value) { facts_.emplace_back(key, std::move(value)); }
 
   std::string name_;

@@ -45,6 +45,8 @@ std::string_view name_of(SyntheticKind kind) noexcept {
 SyntheticTask::SyntheticTask(const SyntheticConfig& config) : config_(config) {
   if (config.symbols < 2 || config.length < 1 || config.rows < 1)
     refuse("a synthetic task needs 2 symbols, 1 token, 1 row");
+  if (config.shortest < 1 || config.shortest > config.length)
+    refuse(fmt::format("lists cannot have {} to {} symbols", config.shortest, config.length));
   if (config.kind == SyntheticKind::recall && (config.pairs < 1 || config.pairs > config.symbols))
     refuse(fmt::format("recall cannot show {} different keys of {} symbols", config.pairs, config.symbols));
   if (config.kind == SyntheticKind::induction && config.length < 8)
@@ -80,7 +82,8 @@ void SyntheticTask::fill(Dice& dice, Index rows, Use use, models::Batch& batch) 
 }
 
 void SyntheticTask::add_list(Dice& dice, models::Batch& batch) const {
-  std::vector<std::int32_t> list(static_cast<std::size_t>(1 + dice.below(config_.length)));
+  std::vector<std::int32_t> list(
+      static_cast<std::size_t>(config_.shortest + dice.below(config_.length - config_.shortest + 1)));
   for (std::int32_t& x : list) x = kFirst + static_cast<std::int32_t>(dice.below(config_.symbols));
   std::vector<std::int32_t>& ids = batch.input.ids;
   ids.push_back(kBegin);

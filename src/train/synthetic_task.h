@@ -24,8 +24,9 @@ struct SyntheticConfig {
   Index symbols = 16;  // copy, reverse, induction: the alphabet. recall: so many keys and so many values
   Index length =
       16;  // copy, reverse: longest list. recall: distance of question and answer. induction: sequence
-  Index pairs = 4;  // recall: keys shown
-  Index rows = 16;  // sequences of a batch
+  Index shortest = 1;  // copy, reverse: shortest list
+  Index pairs = 4;     // recall: keys shown
+  Index rows = 16;     // sequences of a batch
   Index evaluation_rows = 256;
   bool with_source = false;  // for an encoder-decoder: the question is the source
   std::uint64_t seed = 0;

@@ -38,6 +38,39 @@ Finished generate(std::vector<std::string> arguments, const std::string& input_f
   return run_program(launch);
 }
 
+// The model that comes with the program, found by name and without one.
+TEST(OurModel, TellsStories) {
+  const Finished done = generate({"Once upon a time", "--max-tokens", "24"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, StartsWith("Once upon a time"));
+  EXPECT_GT(done.out.size(), 60U);
+  EXPECT_EQ(generate({"Once upon a time", "--max-tokens", "24", "--model", "en"}).out, done.out);
+  const Finished show = run_program({"show", "The cat sat on the mat.", "--model", "en", "--head", "4.5"});
+  EXPECT_EQ(show.code, 0) << show.err;
+  EXPECT_THAT(show.out, HasSubstr("cat"));
+  const Finished explain =
+      run_program({"explain", "The cat sat on the mat.", "--model", "en", "--head", "4.5"});
+  EXPECT_EQ(explain.code, 0) << explain.err;
+}
+
+// They are in the repository: together no more than 32 MB, each with a card, and nothing that training leaves.
+TEST(OurModels, AreSmallAndHaveCards) {
+  std::uintmax_t bytes = 0;
+  int models = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(HEADLIGHT_SOURCE) / "models")) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+    if (!entry.is_directory()) continue;
+    ++models;
+    for (const char* name :
+         {"README.md", "about.txt", "config.json", "curve.svg", "model.safetensors", "tokenizer.json"})
+      EXPECT_TRUE(std::filesystem::exists(entry.path() / name)) << entry.path() << " " << name;
+    EXPECT_FALSE(std::filesystem::exists(entry.path() / "training.safetensors"));
+  }
+  EXPECT_EQ(models, 2);
+  EXPECT_LE(bytes, 32U << 20);
+}
+
 class Stories : public ::testing::Test {
  protected:
   void SetUp() override {

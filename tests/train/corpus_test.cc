@@ -29,7 +29,9 @@ TEST_F(Corpora, DocumentsAndShares) {
   recipe.train = {file("a", "one\n<|end|>\n two <|end|><|end|>three<|end|>"), file("b", "four")};
   recipe.separator = "<|end|>";
   DataReader reader;
-  EXPECT_EQ(reader.read_texts(recipe).train, (std::vector<std::string>{"one", "two", "three", "four"}));
+  const CorpusText all = reader.read_texts(recipe);
+  EXPECT_EQ(all.train, (std::vector<std::string>{"one", "two", "three", "four"}));
+  EXPECT_EQ(all.file_ends, (std::vector<std::size_t>{3, 4}));
   ASSERT_EQ(reader.files().size(), 2U);
   EXPECT_EQ(reader.files()[1].bytes, 4U);
   recipe.valid_share = 0.5;

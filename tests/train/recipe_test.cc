@@ -77,7 +77,9 @@ TEST(Recipe, RefusesWhatItDoesNotKnow) {
   refused("[train]\nlabel_smoothing = 1", "1 is not between 0 and 0.9");
   refused("schedule = \"cosin\"", "did you mean \"cosine\"?");
   refused("min_learning_rate = 2", "is above optimizer.learning_rate");
-  refused("[output]\nwatch = [1, 2]", "a list may have texts only");
+  refused("[output]\nwatch = [1, 2]", "must be a text or a list of texts");
+  refused("[output]\nwatch = [\"a\", 2]", "a list may have texts only, or numbers only");
+  refused("[output]\nwatch = [1, \"a\"]", "a list may have texts only, or numbers only");
   refused("[output]\nwatch = 2000-01-01", "dates and times");
   expect_error([&] { (void)read("[model]\nkind = \"decoder\"\n"); }, ErrorKind::input, "recipe.value",
                "data.task: is missing");
@@ -96,6 +98,21 @@ TEST(Recipe, ChecksThatTheDataFitsTheTask) {
   refused("task = \"translation\"\ntrain_source = [\"b\"]", "as many files");
   refused("task = \"copy\"\ntrain = \"a\"", "makes its own data");
   refused("task = \"language\"\ntrain = \"a\"\nvalid = \"b\"\nvalid_share = 0.1", "is given already");
+  refused("task = \"copy\"\nweights = [1]", "is for the task \"language\"");
+  refused("task = \"copy\"\nrepeat_share = 0.5", "is for the task \"language\"");
+  refused("task = \"language\"\ntrain = [\"a\", \"b\"]\nweights = [1]", "as many numbers");
+  refused("task = \"language\"\ntrain = [\"a\"]\nweights = [0]", "0 is not between");
+  refused("task = \"language\"\ntrain = [\"a\"]\nweights = [\"x\"]", "must be a list of numbers");
+  refused("task = \"language\"\ntrain = \"a\"\nweights = [1.5]\nvalid_share = 0.1", "give data.valid a file");
+  refused("task = \"language\"\ntrain = \"a\"\nrepeat_share = 0.5", "needs data.separator");
+}
+
+TEST(Recipe, FilesHaveWeights) {
+  const Recipe recipe = read(
+      "[model]\nkind = \"decoder\"\n[data]\ntask = \"language\"\ntrain = [\"a\", \"b\"]\nweights = [3, 0.5]\n"
+      "separator = \"|\"\nrepeat_share = 0.25\n");
+  EXPECT_EQ(recipe.data.weights, (std::vector<double>{3, 0.5}));
+  EXPECT_EQ(recipe.data.repeat_share, 0.25);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -65,6 +66,55 @@ TEST(Dice, AreFairAndPure) {
   EXPECT_EQ(again.next(), word);
   EXPECT_NE(other.next(), word);
   EXPECT_NE(next.next(), word);
+}
+
+TEST(LanguageTask, PartsAreReadByTheirWeight) {
+  Corpus corpus = numbers(1000, 0);
+  corpus.parts = {{0, 900, 1}, {900, 1000, 3}};
+  const LanguageTask task(corpus, {.context = 10, .rows = 8, .vocabulary = 1000, .seed = 3});
+  Batch batch;
+  int second = 0;
+  for (std::int64_t i = 0; i < 250; ++i) {
+    task.training_batch(i, batch);
+    for (Index row = 0; row < 8; ++row) {
+      const TokenId begin = batch.input.ids[static_cast<std::size_t>(10 * row)];
+      EXPECT_TRUE(begin < 890 || begin >= 900) << "a window crosses the end of a part: " << begin;
+      second += begin >= 900 ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(second, 1500, 80);
+  corpus.parts = {{0, 990, 1}, {990, 1000, 1}};
+  expect_error([&] { LanguageTask(corpus, {.context = 10, .rows = 1, .vocabulary = 1000}); },
+               ErrorKind::input, "data.short",
+               "a file of the training text has 10 tokens; one window needs 11");
+}
+
+TEST(LanguageTask, SomeWindowsRepeatThemselves) {
+  const LanguageTask task(
+      numbers(1000, 0),
+      {.context = 32, .rows = 4, .vocabulary = 1001, .seed = 3, .repeat_share = 0.5, .separator = 1000});
+  Batch batch;
+  int repeated = 0;
+  for (std::int64_t i = 0; i < 250; ++i) {
+    task.training_batch(i, batch);
+    expect_whole(batch);
+    for (Index row = 0; row < 4; ++row) {
+      const TokenId* window = batch.input.ids.data() + 32 * row;
+      const auto separator = std::find(window, window + 32, 1000);
+      if (separator == window + 32) {
+        for (Index j = 0; j < 32; ++j) ASSERT_EQ(window[j], window[0] + j);
+        continue;
+      }
+      ++repeated;
+      const Index period = separator - window + 1;
+      EXPECT_GE(period, 4);
+      EXPECT_LE(period, 16);
+      for (Index j = period; j < 32; ++j) ASSERT_EQ(window[j], window[j - period]);
+      // What comes after the window is asked for as well.
+      EXPECT_EQ(batch.targets[static_cast<std::size_t>(32 * row + 31)], window[32 % period]);
+    }
+  }
+  EXPECT_NEAR(repeated, 500, 70);
 }
 
 TEST(LanguageTask, WindowsAndTheirTargets) {

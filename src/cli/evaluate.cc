@@ -1,0 +1,145 @@
+// headlight evaluate: how well models guess a text.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cli/app.h"
+#include "cli/commands.h"
+#include "cli/json_output.h"
+#include "cli/model_places.h"
+#include "cli/numbers.h"
+#include "cli/progress_bar.h"
+#include "cli/stop_signal.h"
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "inspect/subject.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "models/text_loss.h"
+#include "train/corpus.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Settings {
+  std::string file, separator = "<|endoftext|>";
+  std::vector<std::string> models;
+  Index context = 0, limit = 0, threads = 0;
+  JsonTarget json;
+};
+
+struct Row {
+  std::string model;
+  models::TextLoss loss;
+};
+
+std::vector<std::string> read_documents(const Settings& s) {
+  (void)io::File(s.file);  // it was named on the command line: missing, it is the file system's refusal
+  train::DataRecipe recipe;
+  recipe.train = {s.file};
+  recipe.separator = s.separator;
+  std::vector<std::string> documents = train::DataReader().read_texts(recipe).train;
+  if (s.limit > 0 && static_cast<std::size_t>(s.limit) < documents.size())
+    documents.resize(static_cast<std::size_t>(s.limit));
+  if (documents.empty())
+    throw Error(ErrorKind::input, "evaluate.empty",
+                concat(escaped(s.file), ": has no text between separators"));
+  return documents;
+}
+
+models::TextLoss evaluate(Context& ctx, const inspect::Subject& subject,
+                          const std::vector<std::string>& documents, const Settings& s) {
+  if (!subject.tokenizer) {
+    throw Error(ErrorKind::input, "evaluate.tokenizer",
+                concat("the model \"", escaped(subject.name),
+                       "\" has no tokenizer, so a text cannot be read\nPut its tokenizer.json beside "
+                       "config.json."));
+  }
+  ProgressBar bar;
+  const std::atomic<int>& stop = catch_stop_signals();
+  const std::string doing = fmt::format("{} reads", subject.name);
+  const auto progress = [&](double done) {
+    bar.show(doing, done);
+    return stop == 0;
+  };
+  const models::TextLoss loss = models::text_loss(ctx, *subject.model, *subject.tokenizer, documents,
+                                                  {.context = s.context, .on_progress = progress});
+  if (stop != 0) throw Stopped{stop};  // half a text is another text
+  return loss;
+}
+
+std::string table(const std::vector<Row>& rows) {
+  std::size_t widest = 5;
+  for (const Row& row : rows) widest = std::max(widest, row.model.size());
+  std::string text = fmt::format("{:<{}}  nats/byte  bits/byte  nats/token  perplexity   tokens     bytes\n",
+                                 "model", widest);
+  for (const auto& [model, loss] : rows) {
+    text += fmt::format("{:<{}}  {:9.4f}  {:9.4f}  {:10.4f}  {:10.2f}  {:7}  {:8}\n", model, widest,
+                        loss.per_byte(), loss.bits_per_byte(), loss.per_token(), std::exp(loss.per_token()),
+                        loss.tokens, loss.bytes);
+  }
+  return text + "Models have different tokens: compare bytes, not tokens.\n";
+}
+
+std::string json(const std::string& file, const std::vector<Row>& rows) {
+  std::string entries;
+  for (const auto& [model, loss] : rows) {
+    entries += fmt::format(
+        "{}{{\"model\": {}, \"nats_per_byte\": {:.6f}, \"bits_per_byte\": {:.6f}, \"nats_per_token\": "
+        "{:.6f}, "
+        "\"tokens\": {}, \"bytes\": {}, \"documents\": {}}}",
+        entries.empty() ? "" : ",\n  ", io::json_quoted(model), loss.per_byte(), loss.bits_per_byte(),
+        loss.per_token(), loss.tokens, loss.bytes, loss.documents);
+  }
+  return fmt::format("{{\"file\": {}, \"results\": [\n  {}\n]}}\n", io::json_quoted(file), entries);
+}
+
+void run(const Settings& s) {
+  JsonOutput output(s.json);
+  const std::vector<std::string> documents = read_documents(s);
+  Context ctx({.threads = static_cast<int>(s.threads)});
+  std::vector<Row> rows;
+  for (const std::string& name : s.models.empty() ? std::vector<std::string>{"en"} : s.models) {
+    const inspect::Subject subject = inspect::open_subject(name, model_places());
+    rows.push_back({subject.name, evaluate(ctx, subject, documents, s)});
+  }
+  output.write(json(s.file, rows));
+  if (!s.json.to_stdout()) print(printable(table(rows)));
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "evaluate",
+       .what = "Measure how well language models guess a text, per byte",
+       .usage = "headlight evaluate FILE [--model NAME|PATH …] [--separator TEXT] [--json FILE|-]",
+       .examples =
+           "  headlight evaluate stories.txt\n"
+           "  headlight evaluate stories.txt --model en --model models/stories15M\n"
+           "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json -\n\n"
+           "  Documents stand between separators, <|endoftext|> unless told otherwise; each is guessed\n"
+           "  on its own. To measure translations: headlight translate --evaluate FILE.tsv\n"});
+  const auto s = std::make_shared<Settings>();
+  add_path(*command, "FILE", s->file, "The text, plain or .gz")->required();
+  command
+      ->add_option("--model", s->models,
+                   "A model's name, folder or .gguf file; may be repeated (default: en)")
+      ->type_name("NAME|PATH")
+      ->allow_extra_args(false);
+  add_text(*command, "--separator", s->separator, "Stands between documents (default: <|endoftext|>)");
+  add_count(*command, "--context", s->context, "Tokens a guess may look back at (default: the model's most)",
+            {2, 1 << 20});
+  add_count(*command, "--limit", s->limit, "Only the first N documents", {1, 1000000000});
+  add_json(*command, s->json);
+  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  keep_alive(*command, s);
+  command->callback([s] { run(*s); });
+}
+
+}  // namespace headlight::cli

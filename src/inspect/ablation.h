@@ -1,0 +1,92 @@
+// Heads knocked out, weakened, or given what they said of another sentence, and single links cut.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headlight/trace.h"
+#include "inspect/recorder.h"
+
+namespace headlight::inspect {
+
+// What becomes of a head's output z, before the output projection.
+enum class Change : std::uint8_t {
+  zero,   // nothing
+  mean,   // what it is on average, whatever it reads
+  scale,  // this many times itself
+  patch,  // what it was in another run, token by token
+  // A link alone. mask: as if the query could not see the key, the other weights fill up; weight: the weight
+  // becomes 0 and the others stay as they are.
+  cut_mask,
+  cut_weight,
+};
+[[nodiscard]] std::string_view name_of(Change change) noexcept;  // "cut-mask"
+
+// z of one run: [token, head, dim] for each layer of each part.
+using HeadOutputs = std::map<std::pair<Part, int>, Tensor>;
+
+// Keeps the first sequence's z of every layer. Changes nothing.
+class OutputRecorder : public Intervention {
+ public:
+  void on_heads(const AttentionEvent& event, TensorView z) override;
+  [[nodiscard]] HeadOutputs& outputs() noexcept { return outputs_; }
+
+ private:
+  HeadOutputs outputs_;
+};
+
+// Means of z over all tokens of all runs it is in: [1, head, dim] for each layer. Changes nothing.
+class OutputMeans : public Intervention {
+ public:
+  void on_heads(const AttentionEvent& event, TensorView z) override;
+  [[nodiscard]] HeadOutputs means() const;
+  [[nodiscard]] Index tokens(Part part) const;
+
+ private:
+  struct Sum {
+    std::vector<double> values;
+    Index heads = 0, dim = 0, tokens = 0;
+  };
+  std::map<std::pair<Part, int>, Sum> sums_;
+};
+
+struct Link {
+  Range queries, keys;  // tokens
+};
+
+struct ChangePlan {
+  Change change = Change::zero;
+  Part part = Part::decoder;
+  std::vector<HeadPlace> heads = {};
+  double factor = 1;                     // of scale
+  const HeadOutputs* outputs = nullptr;  // of mean and patch; lives longer than the plan
+  std::vector<Range> queries = {};       // at these tokens alone; none: at all
+  std::vector<Link> links = {};          // of cuts
+};
+
+// Does to every sequence of a run what the plan says. Tokens beyond those that a patch has stay as they are.
+class Ablation : public Intervention {
+ public:
+  // Throws Error{usage} when the plan lacks something.
+  explicit Ablation(ChangePlan plan);
+  [[nodiscard]] ConstTensorView mask(const AttentionPlace& place) override;
+  void on_heads(const AttentionEvent& event, TensorView z) override;
+  [[nodiscard]] bool reads_keys() const override { return plan_.change == Change::cut_weight; }
+  [[nodiscard]] const ChangePlan& plan() const noexcept { return plan_; }
+
+ private:
+  [[nodiscard]] bool concerns(Index position) const;
+  void change_row(const AttentionEvent& event, Index head, Index token, TensorView z) const;
+  void cut_weights(const AttentionEvent& event, Index head, TensorView z) const;
+
+  ChangePlan plan_;
+  Tensor mask_;
+};
+
+// All heads of a part, by layer, then by head.
+[[nodiscard]] std::vector<HeadPlace> all_heads(Index layers, Index heads);
+
+}  // namespace headlight::inspect

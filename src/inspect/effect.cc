@@ -1,0 +1,110 @@
+#include "inspect/effect.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/concat.h"
+#include "headlight/error.h"
+
+namespace headlight::inspect {
+
+Predictions::Predictions(const Tensor& logits) : rows_(logits.dim(0)), vocabulary_(logits.dim(1)) {
+  logits_.reserve(static_cast<std::size_t>(rows_ * vocabulary_));
+  for (Index r = 0; r < rows_; ++r) {
+    double top = -INFINITY, sum = 0;
+    for (Index v = 0; v < vocabulary_; ++v) {
+      logits_.push_back(static_cast<float>(logits.at(r, v)));
+      top = std::max(top, double{logits_.back()});
+    }
+    const float* row = logits_.data() + r * vocabulary_;
+    for (Index v = 0; v < vocabulary_; ++v) sum += std::exp(double{row[v]} - top);
+    norm_.push_back(top + std::log(sum));
+    if (!std::isfinite(norm_.back()))
+      throw Error(ErrorKind::numeric, "effect.logits",
+                  concat("the model's logits of row ", r, " are not numbers"));
+  }
+}
+
+double Predictions::logit(Index row, std::int32_t token) const {
+  return double{logits_[static_cast<std::size_t>(row * vocabulary_ + token)]};
+}
+
+Index Predictions::rank(Index row, std::int32_t token) const {
+  const float* logits = logits_.data() + row * vocabulary_;
+  Index before = 0;
+  for (Index v = 0; v < vocabulary_; ++v)
+    before += logits[v] > logits[token] || (logits[v] == logits[token] && v < token) ? 1 : 0;
+  return before + 1;
+}
+
+std::vector<std::int32_t> Predictions::likeliest(Index row, Index count) const {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(vocabulary_));
+  for (std::size_t v = 0; v < order.size(); ++v) order[v] = static_cast<std::int32_t>(v);
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(count, vocabulary_));
+  std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](std::int32_t a, std::int32_t b) {
+    return logit(row, a) != logit(row, b) ? logit(row, a) > logit(row, b) : a < b;
+  });
+  order.resize(static_cast<std::size_t>(kept));
+  return order;
+}
+
+double kl_divergence(const Predictions& before, const Predictions& after, Index row) {
+  double sum = 0;
+  for (Index v = 0; v < before.vocabulary(); ++v) {
+    const auto token = static_cast<std::int32_t>(v);
+    const double p = before.log_probability(row, token);
+    sum += std::exp(p) * (p - after.log_probability(row, token));
+  }
+  return std::max(0.0, sum);  // rounding alone makes it negative
+}
+
+std::vector<std::int32_t> targets_of(const Subject& subject, const Question& question) {
+  const models::ModelKind kind = subject.model->config().kind;
+  if (kind == models::ModelKind::encoder_decoder) return question.written.ids();
+  std::vector<std::int32_t> targets(question.source.tokens.size(), models::kIgnored);
+  if (kind == models::ModelKind::decoder)
+    for (std::size_t i = 0; i + 1 < targets.size(); ++i) targets[i] = question.source.tokens[i + 1].id;
+  return targets;
+}
+
+double loss_of(const Predictions& predictions, const std::vector<std::int32_t>& targets) {
+  double sum = 0, count = 0;
+  for (std::size_t r = 0; r < targets.size(); ++r) {
+    if (targets[r] == models::kIgnored) continue;
+    sum -= predictions.log_probability(static_cast<Index>(r), targets[r]);
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+Effect effect_of(const Predictions& before, const Predictions& after,
+                 const std::vector<std::int32_t>& targets, const EffectOptions& options) {
+  Effect effect;
+  for (Index r = 0; r < before.rows(); ++r) {
+    effect.kl.push_back(kl_divergence(before, after, r));
+    effect.mean_kl += effect.kl.back() / static_cast<double>(before.rows());
+  }
+  effect.row = options.row;
+  if (effect.row < 0) effect.row = std::max_element(effect.kl.begin(), effect.kl.end()) - effect.kl.begin();
+  effect.loss_before = loss_of(before, targets);
+  effect.loss_after = loss_of(after, targets);
+  std::vector<std::int32_t> shown = before.likeliest(effect.row, options.top);
+  const std::vector<std::int32_t> next = after.likeliest(effect.row, options.top);
+  shown.insert(shown.end(), next.begin(), next.end());
+  shown.insert(shown.end(), options.also.begin(), options.also.end());
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::int32_t token = shown[i];
+    if (std::find(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(i), token) !=
+        shown.begin() + static_cast<std::ptrdiff_t>(i))
+      continue;
+    effect.tokens.push_back({token, std::exp(before.log_probability(effect.row, token)),
+                             std::exp(after.log_probability(effect.row, token)),
+                             before.logit(effect.row, token), after.logit(effect.row, token),
+                             before.rank(effect.row, token), after.rank(effect.row, token)});
+  }
+  std::stable_sort(effect.tokens.begin(), effect.tokens.end(),
+                   [](const TokenEffect& a, const TokenEffect& b) { return a.before > b.before; });
+  return effect;
+}
+
+}  // namespace headlight::inspect

@@ -1,0 +1,65 @@
+// What a change to a model's heads does to its predictions: probabilities, ranks, KL divergence, loss.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "inspect/subject.h"
+
+namespace headlight::inspect {
+
+// Predictions of one run, as logarithms of probabilities.
+class Predictions {
+ public:
+  explicit Predictions(const Tensor& logits);  // [row, vocabulary]
+  [[nodiscard]] Index rows() const noexcept { return rows_; }
+  [[nodiscard]] Index vocabulary() const noexcept { return vocabulary_; }
+  [[nodiscard]] double logit(Index row, std::int32_t token) const;
+  [[nodiscard]] double log_probability(Index row, std::int32_t token) const {
+    return logit(row, token) - norm_[static_cast<std::size_t>(row)];
+  }
+  // From 1 for the likeliest; of equals the lower number comes first.
+  [[nodiscard]] Index rank(Index row, std::int32_t token) const;
+  [[nodiscard]] std::vector<std::int32_t> likeliest(Index row, Index count) const;
+
+ private:
+  Index rows_, vocabulary_;
+  std::vector<float> logits_;
+  std::vector<double> norm_;  // log of the sum of exponentials, a row each
+};
+
+// Σ p·log(p/q) over the vocabulary, nats: how far the changed predictions q are from p.
+[[nodiscard]] double kl_divergence(const Predictions& before, const Predictions& after, Index row);
+
+// The token that each row is to predict, or models::kIgnored: a decoder's next token, the written token of an
+// encoder-decoder, none of an encoder's.
+[[nodiscard]] std::vector<std::int32_t> targets_of(const Subject& subject, const Question& question);
+
+// Mean of -log p over the rows that have a target; 0 when none has.
+[[nodiscard]] double loss_of(const Predictions& predictions, const std::vector<std::int32_t>& targets);
+
+struct TokenEffect {
+  std::int32_t token = 0;
+  double before = 0, after = 0;  // probabilities
+  double logit_before = 0, logit_after = 0;
+  Index rank_before = 0, rank_after = 0;
+};
+
+struct Effect {
+  std::vector<double> kl;  // of every row, nats
+  double mean_kl = 0;
+  Index row = 0;                    // the one that is looked at
+  std::vector<TokenEffect> tokens;  // of that row: the likeliest before and after, by probability before
+  double loss_before = 0, loss_after = 0;
+};
+
+struct EffectOptions {
+  Index row = -1;                       // -1: where it changes most
+  Index top = 5;                        // likeliest tokens before, and after
+  std::vector<std::int32_t> also = {};  // tokens that are wanted in any case
+};
+[[nodiscard]] Effect effect_of(const Predictions& before, const Predictions& after,
+                               const std::vector<std::int32_t>& targets, const EffectOptions& options);
+
+}  // namespace headlight::inspect

@@ -1,0 +1,27 @@
+// What heads say on average: the stand-in of a head that is knocked out by its mean.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "inspect/ablation.h"
+#include "inspect/subject.h"
+
+namespace headlight::inspect {
+
+// Twenty plain sentences, for want of a text.
+[[nodiscard]] std::span<const std::string> usual_sentences();
+
+struct MeanOutputs {
+  HeadOutputs outputs;  // one row for each layer
+  Index sentences = 0, tokens = 0;
+};
+// Over all tokens of the sentences, each read by itself; a translator reads along what it makes of them. Blank lines
+// and those that are too long for the model are passed over. Throws Error{usage} without a tokenizer, Error{input}
+// when no sentence is left.
+[[nodiscard]] MeanOutputs mean_outputs(Context& ctx, const Subject& subject,
+                                       std::span<const std::string> sentences,
+                                       const std::function<void(double done)>& progress = nullptr);
+
+}  // namespace headlight::inspect

@@ -1,0 +1,54 @@
+#include "inspect/sweep.h"
+
+#include "inspect/attribution.h"
+
+namespace headlight::inspect {
+namespace {
+
+// What heads add to the token's logit directly; nothing where that has no meaning.
+std::vector<HeadContribution> direct_shares(Context& ctx, const Subject& subject, const Question& question,
+                                            const SweepRequest& request) {
+  const models::TransformerConfig& c = subject.model->config();
+  if (c.headless || c.masked_head) return {};
+  return attribute_logit(ctx, subject, question, request.row, request.token).heads;
+}
+
+}  // namespace
+
+std::vector<SweptHead> sweep_heads(Context& ctx, const Subject& subject, const Question& question,
+                                   const SweepRequest& request,
+                                   const std::function<void(double done)>& progress) {
+  std::vector<SweptHead> swept;
+  for (const Part part : request.parts)
+    for (const HeadPlace& head : all_heads(subject.layers(part), subject.heads(part)))
+      swept.push_back({.part = part, .head = head});
+  const Predictions before(run(ctx, subject, question));
+  const std::vector<std::int32_t> targets = targets_of(subject, question);
+  const std::vector<HeadContribution> shares = direct_shares(ctx, subject, question, request);
+  MeasuredLoss task_before;
+  if (request.task != nullptr) task_before = measure_loss(ctx, subject, *request.task);
+  const double loss_before = loss_of(before, targets);
+  for (std::size_t i = 0; i < swept.size(); ++i) {
+    SweptHead& one = swept[i];
+    Ablation ablation(
+        {.change = request.change, .part = one.part, .heads = {one.head}, .outputs = request.outputs});
+    const Predictions after(run(ctx, subject, question, &ablation));
+    one.kl = kl_divergence(before, after, request.row);
+    for (Index r = 0; r < before.rows(); ++r)
+      one.mean_kl += kl_divergence(before, after, r) / static_cast<double>(before.rows());
+    one.log_probability = after.log_probability(request.row, request.token) -
+                          before.log_probability(request.row, request.token);
+    one.loss = loss_of(after, targets) - loss_before;
+    for (const HeadContribution& share : shares)
+      if (share.part == one.part && share.head == one.head) one.direct = share.logit;
+    const auto tell = [&](double part_done) {
+      if (progress) progress((static_cast<double>(i) + part_done) / static_cast<double>(swept.size()));
+    };
+    if (request.task != nullptr)
+      one.task_loss = measure_loss(ctx, subject, *request.task, &ablation, tell).mean - task_before.mean;
+    tell(1);
+  }
+  return swept;
+}
+
+}  // namespace headlight::inspect

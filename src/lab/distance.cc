@@ -1,0 +1,284 @@
+// Attention against recurrence: what a model can still recall when the fact lies further and further back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/concat.h"
+#include "draw/curves.h"
+#include "lab/experiment.h"
+#include "lab/learner.h"
+#include "lab/spread.h"
+#include "models/recurrent.h"
+#include "models/transformer.h"
+#include "train/synthetic_task.h"
+
+namespace headlight::lab {
+namespace {
+
+struct Plan {
+  Index symbols = 4, pairs = 4, rows = 32, longest = 2048;
+  std::vector<Index> distances = {8, 32, 128, 512, 2048};  // where accuracy is measured
+  std::int64_t steps = 200, every = 25;
+  Index width = 64;
+  int seeds = 3;
+};
+
+Plan plan_of(const LabOptions& options) {
+  if (!options.quick) return {};
+  return {.symbols = 4,
+          .pairs = 2,
+          .rows = 16,
+          .longest = 64,
+          .distances = {8, 64},
+          .steps = 150,
+          .every = 25,
+          .width = 32,
+          .seeds = 1};
+}
+
+enum class Kind { attention, gru, lstm };
+constexpr std::array<Kind, 3> kKinds = {Kind::attention, Kind::gru, Kind::lstm};
+constexpr std::array<const char*, 3> kNames = {"attention", "GRU", "LSTM"};
+
+train::SyntheticConfig task_config(const Plan& plan, Index distance, std::uint64_t seed) {
+  train::SyntheticConfig c;
+  c.kind = train::SyntheticKind::recall;
+  c.symbols = plan.symbols;
+  c.pairs = plan.pairs;
+  c.rows = plan.rows;
+  c.length = distance;
+  c.evaluation_rows = 64;
+  c.seed = seed;
+  return c;
+}
+
+// Two layers of each kind. Rotations turn slowly, so that a match far away is a match.
+std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index vocabulary,
+                                              std::uint64_t seed) {
+  std::unique_ptr<models::Trainable> model;
+  if (kind == Kind::attention) {
+    const Index context = *std::max_element(plan.distances.begin(), plan.distances.end()) + 64;
+    models::TransformerConfig c = models::llama_config(
+        {.vocabulary = vocabulary, .width = plan.width, .layers = 2, .heads = 2, .context = context});
+    c.rope.theta = 1e6;
+    c.tied = false;
+    model = std::make_unique<models::Transformer>(c);
+  } else {
+    models::RecurrentModelConfig c;
+    c.cell = kind == Kind::gru ? nn::CellKind::gru : nn::CellKind::lstm;
+    c.vocabulary = vocabulary;
+    c.width = plan.width;
+    c.layers = 2;
+    c.tied = false;
+    model = std::make_unique<models::RecurrentModel>(c);
+  }
+  model->initialize(seed);
+  return model;
+}
+
+struct Trial {
+  std::vector<double> accuracy;  // at each distance
+  std::vector<double> gradient;  // that reaches the fact, at each distance, before training
+  double steps_to_learn = NAN;   // until 90 % at the longest distance of the training; NaN: never
+  Index parameters = 0;
+};
+
+// The gradient of one answer's loss with respect to what the model reads at the fact's place: one fact, then noise,
+// then the question. The table of embeddings is not shared with the output, and the fact's token stands nowhere else.
+double gradient_at_fact(Context& ctx, models::Trainable& model, const Plan& plan, Index distance,
+                        std::uint64_t seed) {
+  train::SyntheticConfig config = task_config(plan, distance, seed);
+  config.pairs = 1;
+  config.rows = config.evaluation_rows = 4;
+  const train::SyntheticTask task(config);
+  models::Batch all;
+  task.evaluation_batch(0, all);
+  double sum = 0;
+  for (Index row = 0; row < all.input.sequences(); ++row) {
+    const auto begin = all.input.starts[static_cast<std::size_t>(row)],
+               end = all.input.starts[static_cast<std::size_t>(row) + 1];
+    models::Batch one;
+    one.input.append({all.input.ids.data() + begin, static_cast<std::size_t>(end - begin)});
+    one.targets.assign(all.targets.begin() + begin, all.targets.begin() + end);
+    for (Parameter* p : model.parameters()) p->grad = Tensor(p->value.shape(), p->value.dtype());
+    (void)model.learn(ctx, one, {});
+    const Parameter& table = *model.parameters().front();
+    double square = 0;
+    for (Index i = 0; i < table.grad.dim(1); ++i) {
+      const double g = table.grad.at(one.input.ids[1], i);
+      square += g * g;
+    }
+    sum += std::sqrt(square);
+  }
+  return sum / static_cast<double>(all.input.sequences());
+}
+
+class Race {
+ public:
+  Race(Context& ctx, const LabOptions& options, const Plan& plan)
+      : ctx_(ctx), options_(options), plan_(plan) {}
+
+  Trial run(Kind kind, std::uint64_t seed) {
+    const train::SyntheticTask task(task_config(plan_, plan_.longest, seed));
+    std::unique_ptr<models::Trainable> model = make_model(kind, plan_, task.vocabulary(), seed);
+    Trial trial;
+    trial.parameters = parameters_of(*model);
+    for (const Index distance : plan_.distances)
+      trial.gradient.push_back(gradient_at_fact(ctx_, *model, plan_, distance, seed));
+    Learner learner(ctx_, std::move(model), task, {.steps = plan_.steps});
+    while (!learner.finished()) {
+      (void)learner.step();
+      tell(options_, ++done_, total(),
+           fmt::format("{} learns to recall", kNames[static_cast<std::size_t>(kind)]));
+      if (std::isnan(trial.steps_to_learn) && learner.steps() % plan_.every == 0 &&
+          learner.accuracy(task) >= 0.9)
+        trial.steps_to_learn = static_cast<double>(learner.steps());
+    }
+    for (const Index distance : plan_.distances) {
+      const train::SyntheticTask far(task_config(plan_, distance, seed));
+      trial.accuracy.push_back(learner.accuracy(far));
+    }
+    return trial;
+  }
+
+ private:
+  [[nodiscard]] double total() const {
+    return static_cast<double>(kKinds.size()) * plan_.seeds * static_cast<double>(plan_.steps);
+  }
+  Context& ctx_;
+  const LabOptions& options_;
+  const Plan& plan_;
+  double done_ = 0;
+};
+
+using Trials = std::vector<Trial>;  // one for each seed
+
+Spread over(const Trials& trials, std::vector<double> Trial::*list, std::size_t at) {
+  std::vector<double> numbers;
+  for (const Trial& trial : trials) numbers.push_back((trial.*list)[at]);
+  return spread_of(numbers);
+}
+
+std::string steps_text(const Trials& trials) {
+  std::vector<double> numbers;
+  for (const Trial& trial : trials)
+    if (std::isfinite(trial.steps_to_learn)) numbers.push_back(trial.steps_to_learn);
+  if (numbers.empty()) return "never";
+  std::string text = fmt::format("{:.0f}", spread_of(numbers).mean);
+  return numbers.size() == trials.size() ? text
+                                         : fmt::format("{} ({} of {})", text, numbers.size(), trials.size());
+}
+
+std::string tables(const Plan& plan, const std::vector<Trials>& all) {
+  TableRow heading = {"right answers, %"};
+  for (const Index distance : plan.distances) heading.push_back(fmt::format("{}", distance));
+  heading.push_back("steps to 90 %");
+  heading.push_back("parameters");
+  std::vector<TableRow> accuracy, gradient;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    TableRow row = {kNames[k]}, slopes = {kNames[k]};
+    for (std::size_t d = 0; d < plan.distances.size(); ++d) {
+      Spread s = over(all[k], &Trial::accuracy, d);
+      row.push_back(fmt::format("{:.0f} ± {:.0f}", 100 * s.mean, 100 * s.deviation));
+      slopes.push_back(fmt::format("{:.1e}", over(all[k], &Trial::gradient, d).mean));
+    }
+    row.push_back(steps_text(all[k]));
+    row.push_back(fmt::format("{}", all[k].front().parameters));
+    accuracy.push_back(row);
+    gradient.push_back(slopes);
+  }
+  TableRow slopes_heading = {"gradient at the fact"};
+  slopes_heading.insert(slopes_heading.end(), heading.begin() + 1,
+                        heading.begin() + 1 + static_cast<std::ptrdiff_t>(plan.distances.size()));
+  return fmt::format("tokens between fact and question:\n{}\nbefore any training:\n{}",
+                     table_text(heading, accuracy), table_text(slopes_heading, gradient));
+}
+
+std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
+  std::string models;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    std::string accuracy, gradient;
+    for (std::size_t d = 0; d < plan.distances.size(); ++d) {
+      accuracy += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::accuracy, d)));
+      gradient += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::gradient, d)));
+    }
+    std::vector<double> steps;
+    for (const Trial& trial : all[k]) steps.push_back(trial.steps_to_learn);
+    models += fmt::format(
+        "{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}], \"gradient\": [{}], "
+        "\"steps_to_learn\": {}}}",
+        k > 0 ? ",\n  " : "", kNames[k], all[k].front().parameters, accuracy, gradient, numbers_json(steps));
+  }
+  std::vector<double> distances(plan.distances.begin(), plan.distances.end());
+  return fmt::format("{{\"distances\": {}, \"trained_to\": {}, \"steps\": {}, \"models\": [\n  {}\n]}}\n",
+                     numbers_json(distances), plan.longest, plan.steps, models);
+}
+
+draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {
+  draw::CurveChart chart;
+  chart.title = "Recall at a distance";
+  chart.x_label = "tokens between fact and question";
+  chart.y_label = "right answers";
+  chart.higher_is_better = true;
+  chart.x_axis = draw::AxisKind::logarithmic;
+  chart.name_best = false;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    draw::Curve curve{.label = kNames[k], .points = {}, .color = draw::curve_color(k), .strong = true};
+    for (std::size_t d = 0; d < plan.distances.size(); ++d) {
+      const Spread s = over(all[k], &Trial::accuracy, d);
+      curve.points.push_back({static_cast<double>(plan.distances[d]), s.mean});
+      curve.spread.push_back({s.low, s.high});
+    }
+    chart.curves.push_back(std::move(curve));
+  }
+  draw::Curve chance{.label = "chance", .points = {}, .color = draw::curve_color(7), .guide = true};
+  for (const Index distance : {plan.distances.front(), plan.distances.back()})
+    chance.points.push_back({static_cast<double>(distance), 1.0 / static_cast<double>(plan.symbols)});
+  chart.curves.push_back(std::move(chance));
+  for (const Index distance : plan.distances) chart.x_ticks.push_back(static_cast<double>(distance));
+  return draw::draw_curves(chart);
+}
+
+}  // namespace
+
+Outcome run_distance(const LabOptions& options) {
+  const Plan plan = plan_of(options);
+  Context ctx({.threads = options.threads});
+  const TensorRecycler recycler;
+  Race race(ctx, options, plan);
+  std::vector<Trials> all(kKinds.size());
+  for (std::size_t k = 0; k < kKinds.size(); ++k)
+    for (int i = 0; i < plan.seeds; ++i)
+      all[k].push_back(race.run(kKinds[k], options.seed + static_cast<std::uint64_t>(i)));
+
+  const auto at = static_cast<std::size_t>(
+      std::find(plan.distances.begin(), plan.distances.end(), plan.longest) - plan.distances.begin());
+  const auto faded = [&](std::size_t k) {
+    return over(all[k], &Trial::gradient, at).mean / over(all[k], &Trial::gradient, 0).mean;
+  };
+  Outcome out;
+  out.finding = fmt::format(
+      "With {} tokens between fact and question, two layers of attention are right {:.0f} % of the time, a "
+      "GRU "
+      "{:.0f} %, an LSTM {:.0f} %; chance is {:.0f} %. From {} tokens to {} the gradient at the fact falls "
+      "to "
+      "1/{:.0f} in attention, to 1/{:.3g} in the GRU, to 1/{:.3g} in the LSTM.",
+      plan.longest, 100 * over(all[0], &Trial::accuracy, at).mean,
+      100 * over(all[1], &Trial::accuracy, at).mean, 100 * over(all[2], &Trial::accuracy, at).mean,
+      100.0 / static_cast<double>(plan.symbols), plan.distances.front(), plan.longest, 1 / faded(0),
+      1 / faded(1), 1 / faded(2));
+  out.text = tables(plan, all) +
+             fmt::format("\n{} steps of {} sequences, noise of up to {} tokens, {} seed{}.\n", plan.steps,
+                         plan.rows, plan.longest, plan.seeds, plan.seeds == 1 ? "" : "s");
+  out.json = json_of(plan, all);
+  out.figure = figure_of(plan, all);
+  const double attention = over(all[0], &Trial::accuracy, at).mean;
+  out.holds = attention > over(all[1], &Trial::accuracy, at).mean &&
+              attention > over(all[2], &Trial::accuracy, at).mean && faded(0) > faded(1) &&
+              faded(0) > faded(2);
+  return out;
+}
+
+}  // namespace headlight::lab

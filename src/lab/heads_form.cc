@@ -1,0 +1,250 @@
+// What heads become while a model learns: nobody tells them. Two layers learn induction; every head is watched.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "draw/curves.h"
+#include "lab/experiment.h"
+#include "lab/learner.h"
+#include "lab/spread.h"
+#include "models/transformer.h"
+#include "train/synthetic_task.h"
+
+namespace headlight::lab {
+namespace {
+
+struct Plan {
+  Index symbols = 64, length = 64, rows = 32, width = 64, heads = 4;
+  std::int64_t steps = 600, every = 25;
+  int seeds = 3;
+};
+
+Plan plan_of(const LabOptions& options) {
+  if (!options.quick) return {};
+  return {.length = 32, .width = 32, .heads = 2, .steps = 500, .every = 50, .seeds = 1};
+}
+
+// How much of its weight a head gives, on average, to the token before, and to those after an earlier occurrence of
+// the token it stands on. Rows that cannot show the second do not count for it.
+struct Scores {
+  double previous = 0, induction = 0;
+};
+
+class HeadScores : public Observer {
+ public:
+  HeadScores(const models::Tokens& tokens, Index layers, Index heads)
+      : tokens_(tokens), heads_(heads), scores_(static_cast<std::size_t>(layers * heads)) {}
+
+  void on_attention(const AttentionEvent& event) override {
+    for (Index head = 0; head < heads_; ++head) {
+      Scores sum;
+      double rows = 0, asked = 0;
+      for (Index s = 0; s < event.sequences(); ++s) add(event, s, head, sum, rows, asked);
+      scores_[static_cast<std::size_t>(event.layer * heads_ + head)] = {sum.previous / std::max(rows, 1.0),
+                                                                        sum.induction / std::max(asked, 1.0)};
+    }
+  }
+  [[nodiscard]] const std::vector<Scores>& scores() const { return scores_; }
+
+ private:
+  void add(const AttentionEvent& event, Index sequence, Index head, Scores& sum, double& rows,
+           double& asked) const {
+    constexpr Index kFewest = 4;  // keys that a row must see to say anything
+    const std::int32_t* ids = tokens_.ids.data() + tokens_.starts[static_cast<std::size_t>(sequence)];
+    const Tensor weights = event.weights(sequence, head);
+    for (Index i = kFewest - 1; i < weights.dim(0); ++i) {
+      sum.previous += weights.at(i, i - 1);
+      ++rows;
+      bool can = false;
+      for (Index j = 1; j < i; ++j) {
+        if (ids[j - 1] != ids[i]) continue;
+        sum.induction += weights.at(i, j);
+        can = true;
+      }
+      asked += can ? 1 : 0;
+    }
+  }
+
+  const models::Tokens& tokens_;
+  Index heads_;
+  std::vector<Scores> scores_;
+};
+
+struct Moment {
+  std::int64_t step = 0;
+  double accuracy = 0;
+  std::vector<Scores> heads;  // layer by layer
+};
+using Story = std::vector<Moment>;
+
+constexpr Index kLayers = 2;
+
+Story run_one(Context& ctx, const Plan& plan, std::uint64_t seed, const std::function<void()>& on_step) {
+  train::SyntheticConfig config;
+  config.kind = train::SyntheticKind::induction;
+  config.symbols = plan.symbols;
+  config.length = plan.length;
+  config.rows = plan.rows;
+  config.evaluation_rows = plan.rows;
+  config.seed = seed;
+  const train::SyntheticTask task(config);
+  auto owned = std::make_unique<models::Transformer>(models::llama_config({.vocabulary = task.vocabulary(),
+                                                                           .width = plan.width,
+                                                                           .layers = kLayers,
+                                                                           .heads = plan.heads,
+                                                                           .context = plan.length}));
+  owned->initialize(seed);
+  const models::Transformer& model = *owned;
+  Learner learner(ctx, std::move(owned), task, {.steps = plan.steps, .rate = 5e-3, .warmup = 50});
+  models::Batch sample;
+  task.evaluation_batch(0, sample);
+  Story story;
+  const auto look = [&] {
+    HeadScores scores(sample.input, kLayers, plan.heads);
+    (void)model.logits(ctx, sample.input, {.observer = &scores});
+    story.push_back({learner.steps(), learner.accuracy(task), scores.scores()});
+  };
+  look();
+  while (!learner.finished()) {
+    (void)learner.step();
+    on_step();
+    if (learner.steps() % plan.every == 0) look();
+  }
+  return story;
+}
+
+// The head that has most of a quality at the end.
+std::size_t best(const Story& story, double Scores::*what) {
+  const std::vector<Scores>& heads = story.back().heads;
+  return static_cast<std::size_t>(
+      std::max_element(heads.begin(), heads.end(),
+                       [&](const Scores& a, const Scores& b) { return a.*what < b.*what; }) -
+      heads.begin());
+}
+std::string place(const Plan& plan, std::size_t head) {
+  const auto heads = static_cast<std::size_t>(plan.heads);
+  return fmt::format("{}.{}", head / heads, head % heads);
+}
+
+constexpr double kPrevious = 0.4, kInduction = 0.3;  // from here on a head has the label
+
+std::string names(const Plan& plan, const Story& story, double Scores::*what, double threshold) {
+  std::string list;
+  for (std::size_t h = 0; h < story.back().heads.size(); ++h)
+    if (story.back().heads[h].*what >= threshold)
+      list +=
+          fmt::format("{}{} ({:.2f})", list.empty() ? "" : ", ", place(plan, h), story.back().heads[h].*what);
+  return list.empty() ? "–" : list;
+}
+
+// The first moment at which some head has the label.
+double formed(const Story& story, double Scores::*what, double threshold) {
+  for (const Moment& moment : story)
+    for (const Scores& head : moment.heads)
+      if (head.*what >= threshold) return static_cast<double>(moment.step);
+  return NAN;
+}
+
+std::string table(const Plan& plan, const std::vector<Story>& all, std::uint64_t seed) {
+  std::vector<TableRow> rows;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Story& story = all[i];
+    double before = 0;
+    for (const Scores& head : story.front().heads) before = std::max(before, head.induction);
+    rows.push_back({fmt::format("seed {}", seed + i), fmt::format("{:.2f}", before),
+                    names(plan, story, &Scores::previous, kPrevious),
+                    names(plan, story, &Scores::induction, kInduction),
+                    fmt::format("{:.0f}", formed(story, &Scores::induction, kInduction)),
+                    fmt::format("{:.0f} %", 100 * story.back().accuracy)});
+  }
+  return table_text({"", "best at step 0", "previous token", "induction", "from step", "right"}, rows);
+}
+
+std::string json_of(const Plan& plan, const std::vector<Story>& all, std::uint64_t seed) {
+  std::string runs;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string moments;
+    for (const Moment& m : all[i]) {
+      std::vector<double> previous, induction;
+      for (const Scores& head : m.heads) {
+        previous.push_back(head.previous);
+        induction.push_back(head.induction);
+      }
+      moments += fmt::format("{}{{\"step\": {}, \"accuracy\": {:.4f}, \"previous\": {}, \"induction\": {}}}",
+                             moments.empty() ? "" : ", ", m.step, m.accuracy, numbers_json(previous),
+                             numbers_json(induction));
+    }
+    runs += fmt::format("{}{{\"seed\": {}, \"moments\": [{}]}}", i > 0 ? ",\n  " : "", seed + i, moments);
+  }
+  return fmt::format("{{\"layers\": {}, \"heads\": {}, \"runs\": [\n  {}\n]}}\n", kLayers, plan.heads, runs);
+}
+
+// The first seed's heads: the two that stand out, the others in grey, and how often the model is right.
+draw::Drawing figure_of(const Plan& plan, const Story& story) {
+  draw::CurveChart chart;
+  chart.title = "What heads become, unasked";
+  chart.y_label = "weight on the pattern; share of right answers";
+  chart.higher_is_better = true;
+  chart.name_best = false;
+  const auto curve = [&](std::string label, std::size_t color,
+                         const std::function<double(const Moment&)>& value) {
+    draw::Curve c{.label = std::move(label), .points = {}, .color = draw::curve_color(color)};
+    for (const Moment& m : story) c.points.push_back({static_cast<double>(m.step), value(m)});
+    return c;
+  };
+  const std::size_t previous = best(story, &Scores::previous), induction = best(story, &Scores::induction);
+  chart.curves.push_back(curve(fmt::format("{} on the token before", place(plan, previous)), 0,
+                               [&](const Moment& m) { return m.heads[previous].previous; }));
+  chart.curves.push_back(curve(fmt::format("{} on what followed last time", place(plan, induction)), 1,
+                               [&](const Moment& m) { return m.heads[induction].induction; }));
+  chart.curves.push_back(curve("right answers", 2, [](const Moment& m) { return m.accuracy; }));
+  for (draw::Curve& c : chart.curves) c.strong = true;
+  return draw::draw_curves(chart);
+}
+
+}  // namespace
+
+Outcome run_heads(const LabOptions& options) {
+  const Plan plan = plan_of(options);
+  Context ctx({.threads = options.threads});
+  const TensorRecycler recycler;
+  std::vector<Story> all;
+  double done = 0;
+  const double total = plan.seeds * static_cast<double>(plan.steps);
+  for (int i = 0; i < plan.seeds; ++i)
+    all.push_back(run_one(ctx, plan, options.seed + static_cast<std::uint64_t>(i),
+                          [&] { tell(options, ++done, total, "watching heads form"); }));
+  Outcome out;
+  std::string places;
+  std::vector<double> steps, accuracy, at_first, at_last;
+  for (const Story& story : all) {
+    const std::size_t head = best(story, &Scores::induction);
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", place(plan, head));
+    at_last.push_back(story.back().heads[head].induction);
+    at_first.push_back(story.front().heads[head].induction);
+    accuracy.push_back(story.back().accuracy);
+    steps.push_back(formed(story, &Scores::induction, kInduction));
+    out.holds = out.holds && story.back().heads[head].induction >= kInduction &&
+                story.front().heads[head].induction < kInduction;
+  }
+  out.finding = fmt::format(
+      "Nobody assigns tasks, and still a head in each run comes to look at what followed the same token last "
+      "time "
+      "({}): its weight there grows from {:.2f} to {:.2f}, and the model is then right {:.0f} % of the time. "
+      "Which head "
+      "it is depends on the seed.",
+      places, spread_of(at_first).mean, spread_of(at_last).mean, 100 * spread_of(accuracy).mean);
+  out.text =
+      table(plan, all, options.seed) +
+      fmt::format(
+          "\nHeads are LAYER.HEAD. Labels: {} of the weight on the token before, {} on what followed the "
+          "same token.\n{} layers of {} heads, {} steps of {} sequences, {} seed{}.\n",
+          kPrevious, kInduction, kLayers, plan.heads, plan.steps, plan.rows, plan.seeds,
+          plan.seeds == 1 ? "" : "s");
+  out.json = json_of(plan, all, options.seed);
+  out.figure = figure_of(plan, all.front());
+  return out;
+}
+
+}  // namespace headlight::lab

@@ -1,0 +1,35 @@
+// Numbers that were measured several times, over seeds or repetitions: their middle and how far they differ.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::lab {
+
+struct Spread {
+  double mean = 0, deviation = 0;  // the deviation of a sample, by n-1; 0 of a single number
+  double low = 0, high = 0, median = 0;
+  std::size_t count = 0;
+};
+[[nodiscard]] Spread spread_of(std::span<const double> numbers);
+
+// "0.932 ± 0.011": mean and deviation.
+[[nodiscard]] std::string plus_minus(const Spread& spread, int decimals = 3);
+// "0.932 (0.921 … 0.943)": mean, and the least and largest.
+[[nodiscard]] std::string with_range(const Spread& spread, int decimals = 3);
+// {"mean": …, "deviation": …, "low": …, "high": …, "runs": …}
+[[nodiscard]] std::string spread_json(const Spread& spread);
+// "[0.1, 0.25]"; what is not finite is null.
+[[nodiscard]] std::string numbers_json(std::span<const double> numbers);
+
+// A table for people: columns as wide as they need, the first to the left, numbers to the right.
+using TableRow = std::vector<std::string>;
+[[nodiscard]] std::string table_text(const TableRow& heading, const std::vector<TableRow>& rows,
+                                     int indent = 2);
+
+// The table, an empty line, and a note below it, wrapped.
+[[nodiscard]] std::string with_note(const std::string& table, std::string_view note, int width);
+
+}  // namespace headlight::lab

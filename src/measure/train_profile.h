@@ -1,0 +1,41 @@
+// Where a training step's time and memory go: the parts of the bucket gpt_step, each timed alone at its own size.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/context.h"
+
+namespace headlight::measure {
+
+struct ProfilePart {
+  std::string name;
+  double ms = 0;      // in one step: forward and backward, all layers
+  double gflops = 0;  // 0: hardly any, it moves memory
+};
+
+// In units of 10^6 bytes.
+struct StepMemory {
+  double parameters_mb = 0;             // with their gradients
+  double optimizer_mb = 0;              // two moments each
+  double activations_mb = 0;            // what layers keep for the way back
+  std::optional<double> grown_mb = {};  // the highest resident memory, above that before; empty: nobody tells
+  [[nodiscard]] double needed_mb() const { return parameters_mb + optimizer_mb + activations_mb; }
+};
+
+struct TrainProfile {
+  int threads = 1;
+  double step_ms = 0;              // the whole step, timed as one
+  std::vector<ProfilePart> parts;  // of it; what is left is embeddings, additions and waiting
+  StepMemory memory;
+};
+
+[[nodiscard]] TrainProfile profile_step(Context& ctx,
+                                        const std::function<void(std::string_view doing)>& progress = {});
+
+[[nodiscard]] std::string to_table(const TrainProfile& profile);
+[[nodiscard]] std::string to_json(const TrainProfile& profile);
+
+}  // namespace headlight::measure

@@ -1,0 +1,97 @@
+#include "models/text_loss.h"
+
+#include <algorithm>
+#include <numbers>
+
+#include "core/concat.h"
+#include "headlight/error.h"
+#include "models/generate.h"
+
+namespace headlight::models {
+namespace {
+
+constexpr Index kUnboundedContext = 2048;  // of models that say no limit
+constexpr Index kBatchTokens = 4096;
+
+// The start, then the text; without an end that the tokenizer puts behind it.
+std::vector<std::int32_t> with_start(const TransformerConfig& config, const Tokenizer& tokenizer,
+                                     const std::string& text) {
+  std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text);
+  if (!pieces.empty() && pieces.back().added && pieces.back().id == config.eos) pieces.pop_back();
+  std::vector<std::int32_t> ids;
+  const std::int32_t start = config.bos >= 0 ? config.bos : config.eos;
+  if (start >= 0 && (pieces.empty() || !pieces.front().added)) ids.push_back(start);
+  for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
+  return ids;
+}
+
+// Windows of one document after another, run when there are enough of them.
+class Windows {
+ public:
+  Windows(Context& ctx, const Transformer& model, Index context)
+      : ctx_(ctx), model_(model), context_(context) {}
+
+  void add(const std::vector<std::int32_t>& ids) {
+    const auto last = static_cast<Index>(ids.size()) - 1;  // the last token is a target only
+    Index asked = 0;                                       // inputs whose target has been asked for
+    for (Index begin = 0; asked < last; begin += std::max<Index>(1, context_ / 2)) {
+      const Index end = std::min(begin + context_, last);
+      batch_.input.append({ids.data() + begin, static_cast<std::size_t>(end - begin)});
+      for (Index i = begin; i < end; ++i)
+        batch_.targets.push_back(i < asked ? kIgnored : ids[static_cast<std::size_t>(i + 1)]);
+      asked = end;
+      if (batch_.input.size() >= kBatchTokens) run();
+    }
+  }
+  void run() {
+    if (batch_.input.size() == 0) return;
+    const Loss loss = model_.evaluate(ctx_, batch_);
+    nats_ += loss.plain;
+    tokens_ += loss.targets;
+    batch_ = {};
+  }
+  [[nodiscard]] double nats() const { return nats_; }
+  [[nodiscard]] Index tokens() const { return tokens_; }
+
+ private:
+  Context& ctx_;
+  const Transformer& model_;
+  Index context_;
+  Batch batch_;
+  double nats_ = 0;
+  Index tokens_ = 0;
+};
+
+}  // namespace
+
+double TextLoss::bits_per_byte() const { return per_byte() / std::numbers::ln2; }
+
+TextLoss text_loss(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
+                   std::span<const std::string> documents, const TextLossOptions& options) {
+  const TransformerConfig& config = model.config();
+  if (config.kind != ModelKind::decoder || config.headless) {
+    throw Error(ErrorKind::usage, "evaluate.kind",
+                "evaluate: the model does not guess the next token; a decoder is needed");
+  }
+  const Index limit = context_of(config) > 0 ? context_of(config) : kUnboundedContext;
+  if (options.context > limit && context_of(config) > 0) {
+    throw Error(
+        ErrorKind::usage, "evaluate.context",
+        concat("evaluate: a context of ", options.context, " tokens; the model reads at most ", limit));
+  }
+  Windows windows(ctx, model, options.context > 0 ? options.context : limit);
+  TextLoss loss;
+  const auto all = static_cast<double>(std::max<std::size_t>(documents.size(), 1));
+  for (const std::string& document : documents) {
+    windows.add(with_start(config, tokenizer, document));
+    loss.bytes += static_cast<Index>(document.size());
+    ++loss.documents;
+    if (options.on_progress && !options.on_progress(static_cast<double>(loss.documents) / all)) break;
+  }
+  windows.run();
+  loss.nats = windows.nats();
+  loss.tokens = windows.tokens();
+  return loss;
+}
+
+}  // namespace headlight::models

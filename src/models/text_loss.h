@@ -1,0 +1,35 @@
+// How well a language model guesses a text: cross-entropy per byte, so that models with different tokens can be
+// compared.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "headlight/tokenizer.h"
+#include "models/transformer.h"
+
+namespace headlight::models {
+
+struct TextLoss {
+  double nats = 0;  // sum over all tokens of the texts
+  Index tokens = 0, bytes = 0, documents = 0;
+  [[nodiscard]] double per_token() const { return tokens > 0 ? nats / static_cast<double>(tokens) : 0; }
+  [[nodiscard]] double per_byte() const { return bytes > 0 ? nats / static_cast<double>(bytes) : 0; }
+  [[nodiscard]] double bits_per_byte() const;
+};
+
+struct TextLossOptions {
+  Index context = 0;  // tokens a guess may look back at; 0: as many as the model reads
+  // How much is done, from 0 to 1; false ends it with what there is.
+  std::function<bool(double)> on_progress = {};
+};
+
+// Each document starts where the model's own training texts started: after its begin token, or its end token when it
+// has no other. One that is longer than the context is read in windows that overlap by half: every token but the
+// first few is guessed from at least half a context. The end itself is not asked for. Throws Error{usage} for models
+// that do not guess the next token.
+[[nodiscard]] TextLoss text_loss(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
+                                 std::span<const std::string> documents, const TextLossOptions& options = {});
+
+}  // namespace headlight::models
