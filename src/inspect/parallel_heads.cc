@@ -81,6 +81,7 @@ std::vector<WordLink> derive_links(const text::Tree& source, const text::Tree& w
     }
   }
   std::vector<WordLink> list;
+  list.reserve(links.size());
   for (const auto& [from, to] : links) list.push_back({from, to});
   return list;
 }

@@ -101,6 +101,7 @@ class Scorer {
         best.insert_or_assign(key.first, std::move(score));
     }
     std::vector<RelationScore> list;
+    list.reserve(best.size());
     for (auto& [relation, score] : best) list.push_back(std::move(score));
     std::stable_sort(list.begin(), list.end(),
                      [](const RelationScore& a, const RelationScore& b) { return a.gain() > b.gain(); });
