@@ -48,7 +48,8 @@ TEST(OurModel, TellsStories) {
   const Finished show = run_program({"show", "The cat sat on the mat.", "--model", "en", "--head", "4.5"});
   EXPECT_EQ(show.code, 0) << show.err;
   EXPECT_THAT(show.out, HasSubstr("cat"));
-  const Finished explain = run_program({"explain", "The cat sat on the mat.", "--model", "en", "--head", "4.5"});
+  const Finished explain =
+      run_program({"explain", "The cat sat on the mat.", "--model", "en", "--head", "4.5"});
   EXPECT_EQ(explain.code, 0) << explain.err;
 }
 
