@@ -19,7 +19,7 @@ class Evaluate : public ::testing::Test {
   static Finished run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "evaluate");
     arguments.insert(arguments.end(), {"--threads", "1"});
-    return run_program({.arguments = std::move(arguments)});
+    return run_program(std::move(arguments));
   }
   std::string file(const std::string& name, const std::string& text) const {
     std::ofstream(folder_.path(name)) << text;
