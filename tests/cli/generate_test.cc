@@ -49,7 +49,7 @@ TEST(OurModel, TellsStories) {
   EXPECT_EQ(show.code, 0) << show.err;
   EXPECT_THAT(show.out, HasSubstr("cat"));
   const Finished explain =
-      run_program({"explain", "The cat sat on the mat.", "--model", "en", "--head", "4.5"});
+      run_program({"explain", "The cat sat on the mat.", "--model", "en", "--head", "4.5", "--query", "mat"});
   EXPECT_EQ(explain.code, 0) << explain.err;
 }
 
