@@ -90,7 +90,7 @@ std::vector<Erratum> errata() {
 
 Outcome run_errata(const LabOptions& options) {
   Outcome out;
-  out.json = "[";
+  out.json.assign(1, '[');
   int number = 0;
   for (const Erratum& e : errata()) {
     out.text += fmt::format("{}{}  {}\n", number == 0 ? "" : "\n", number + 1,

@@ -1,5 +1,6 @@
 // Any command line, with the commands themselves taken out: it is understood, or refused with exit code 2
 // and a message. Arguments are the input's lines; a line can hold anything but a newline and NUL.
+#include <CLI/App.hpp>
 #include <vector>
 
 #include "cli/commands.h"

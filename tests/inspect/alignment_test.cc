@@ -26,8 +26,8 @@ TEST(Alignment, KeepsEveryWordOnceAndInOrder) {
   const Words a = {"a", "b", "c", "d", "e", "b"}, b = {"b", "x", "d", "b", "b", "f", "g"};
   Index next_a = 0, next_b = 0;
   for (const WordPair& word : align(a, b)) {
-    if (word.a >= 0) EXPECT_EQ(word.a, next_a++);
-    if (word.b >= 0) EXPECT_EQ(word.b, next_b++);
+    if (word.a >= 0) { EXPECT_EQ(word.a, next_a++); }
+    if (word.b >= 0) { EXPECT_EQ(word.b, next_b++); }
   }
   EXPECT_EQ(next_a, 6);
   EXPECT_EQ(next_b, 7);

@@ -51,7 +51,7 @@ TEST(WordAlignment, DefaultModelAlignsWordsItWasNotChosenOn) {
             static_cast<std::size_t>(subject.layers(Part::cross) * subject.heads(Part::cross)));
   const HeadPlace head = best_of(chosen).head;
   for (const AlignmentScore& score : score_alignment(ctx, subject, all.subspan(20))) {
-    if (score.head == head) EXPECT_GE(score.share(), 0.7) << score.right << " of " << score.words;
+    if (score.head == head) { EXPECT_GE(score.share(), 0.7) << score.right << " of " << score.words; }
   }
 }
 

@@ -20,7 +20,7 @@ Tokenizer bytes() {
   training.special = {"<|endoftext|>"};
   return text::train_tokenizer(
       [done = false](std::string& to) mutable {
-        to = "a";
+        to.assign(1, 'a');
         return !std::exchange(done, true);
       },
       training);
