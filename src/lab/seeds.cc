@@ -21,7 +21,6 @@ struct Judged {
 Judged judged(const SeedRow& row, const LabOptions& options) {
   if (row.experiment != nullptr) return {row, row.experiment(options)};
   if (row.check != nullptr) return {row, row.check()};
-  if (row.verdict == Verdict::later) return {row, {true, "needs an experiment that is not here yet"}};
   if (row.verdict == Verdict::illustrative)
     return {row, {true, "a picture; what a model does, it shows itself"}};
   return {row, {true, row.command.starts_with("docs/") ? "words, not numbers" : "to be seen"}};
@@ -71,8 +70,8 @@ std::string markdown(const std::vector<Judged>& rows) {
       "seeds --row 32` one row in full, `headlight lab errata` the numbers that do not come out. *holds*: "
       "recomputed and right;\n"
       "*illustrative*: a number made up for a picture; *corrected*: wrong, or true only with the words that "
-      "we add; *later*:\n"
-      "not computed here yet. A test compares this page with the program.\n\n"
+      "we add.\n"
+      "A test compares this page with the program.\n\n"
       "| # | tutorial | claim | verdict | what comes out | see | there | test "
       "|\n|---:|---|---|---|---|---|---|---|\n";
   for (const Judged& j : rows) {
@@ -93,7 +92,6 @@ std::string_view name_of(Verdict verdict) noexcept {
     case Verdict::holds: return "holds";
     case Verdict::illustrative: return "illustrative";
     case Verdict::corrected: return "corrected";
-    case Verdict::later: return "later";
   }
   return "?";
 }
@@ -106,7 +104,7 @@ Outcome run_seeds(const LabOptions& options) {
   }
   Outcome out;
   std::vector<Judged> all;
-  std::array<int, 4> counts{};
+  std::array<int, 3> counts{};
   int failed = 0;
   for (const SeedRow& row : rows) {
     if (options.row && *options.row != row.number) continue;
@@ -120,8 +118,8 @@ Outcome run_seeds(const LabOptions& options) {
   }
   out.json += "\n]\n";
   if (!options.row) {
-    out.text += fmt::format("\n{} rows: {} hold, {} illustrative, {} corrected, {} later; {} fail\n",
-                            rows.size(), counts[0], counts[1], counts[2], counts[3], failed);
+    out.text += fmt::format("\n{} rows: {} hold, {} illustrative, {} corrected; {} fail\n", rows.size(),
+                            counts[0], counts[1], counts[2], failed);
     out.markdown = markdown(all);
   }
   out.holds = failed == 0;

@@ -5,8 +5,7 @@
 namespace headlight::lab {
 namespace {
 
-constexpr Verdict kHolds = Verdict::holds, kPicture = Verdict::illustrative, kCorrected = Verdict::corrected,
-                  kLater = Verdict::later;
+constexpr Verdict kHolds = Verdict::holds, kPicture = Verdict::illustrative, kCorrected = Verdict::corrected;
 constexpr std::string_view kLine = "LabSeeds.EveryCommandPrintsItsLine", kChecks = "LabSeeds.EveryCheckHolds";
 
 }  // namespace
@@ -61,8 +60,8 @@ const std::vector<SeedRow>& seed_rows() {
      "lab seeds --row 22", "output (2, 10, 64), weights (2, 10, 10)", "examples.02_self_attention", module_shapes},
     {23, "1, masked", "Causal: -inf above the diagonal", kHolds,
      "explain --heads 1 --seed 789 --causal", "0.5517  ", "ExplainNumbers.OneLinearHead", causal_mask},
-    {24, "1, patterns", "Heads for syntax, neighbours, meaning", kLater,
-     "", "", "", nullptr},
+    {24, "1, patterns", "Heads for syntax, neighbours, meaning", kCorrected,
+     "heads --threads 1", "none", "LabModelRows.HoldWithTheModel", nullptr, heads_with_names},
     {25, "1, summary", "Scaling keeps gradients alive", kHolds,
      "lab seeds --row 25", "entropy 0.0189 and 0.7156 of 1.3863 nats", kLine, slopes},
     {26, "2, self-attention", "\"it\" looks at \"animal\"", kPicture,

@@ -1,5 +1,10 @@
 // Rows that train something: an experiment in its quick form, and whether it found what is claimed. Its numbers are
 // for the experiment itself to print: after hundreds of steps they differ from processor to processor.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "inspect/head_labels.h"
 #include "lab/experiment.h"
 #include "lab/seeds_checks.h"
 
@@ -25,6 +30,20 @@ Found roles_by_training(const LabOptions& options) {
 Found one_vector(const LabOptions& options) {
   return quick(run_bottleneck, options,
                "lists said backwards: one vector loses to additive attention and to a transformer");
+}
+
+// Some heads do one thing that has a name; most do several, and not by a plan.
+Found heads_with_names(const LabOptions& options) {
+  if (options.model == nullptr) return without_model();
+  Context ctx({.threads = options.threads});
+  const std::vector<std::string> text = {"The cat sat on the mat because it was tired."};
+  const std::vector<inspect::LabelledHead> heads = inspect::label_heads(ctx, *options.model, text);
+  std::map<inspect::Label, int> count;
+  for (const inspect::LabelledHead& head : heads) ++count[head.battery.labels.front()];
+  const int unnamed = count[inspect::Label::none], all = static_cast<int>(heads.size());
+  return {unnamed > 0 && unnamed < all,
+          fmt::format("{} of {} heads do one thing with a name; the others several, and nobody assigned them",
+                      all - unnamed, all)};
 }
 
 }  // namespace headlight::lab::seeds
