@@ -39,10 +39,12 @@ const style = await esbuild.build({
 const clean = (text) => text.trim().replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
 const js = clean(script.outputFiles[0].text),
   css = style.outputFiles[0].text.trim();
+// Before anything is painted: light or dark.
+const early = "document.documentElement.dataset.theme=matchMedia('(prefers-color-scheme:dark)').matches?'dark':'light'";
 const hash = (text) => `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`;
 const policy = [
   "default-src 'none'",
-  `script-src ${hash(js)}`,
+  `script-src ${hash(early)} ${hash(js)}`,
   `style-src ${hash(css)}`,
   "connect-src 'self'",
   'img-src data: blob:',
@@ -50,7 +52,7 @@ const policy = [
   "form-action 'none'",
 ].join('; ');
 
-const parts = { '@POLICY@': policy, '@STYLE@': css, '@SCRIPT@': js };
+const parts = { '@POLICY@': policy, '@EARLY@': early, '@STYLE@': css, '@SCRIPT@': js };
 const page = readFileSync(join(here, 'page.template.html'), 'utf8').replace(/@[A-Z]+@/g, (name) => parts[name] ?? name);
 writeFileSync(output, page);
 const size = gzipSync(page, { level: 9 }).length;

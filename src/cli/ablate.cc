@@ -292,7 +292,7 @@ void add_ablate(CLI::App& program) {
   add_json(*command, s->json);
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);
-  command->callback([s] {
+  on_run(*command, [s] {
     check_ablate(*s);
     Ablating(*s).run();
   });

@@ -131,6 +131,7 @@ void add_commands(CLI::App& app) {
   add_serve(app);
   add_explain(app);
   add_compare(app);
+  add_heads_command(app);
   add_ablate(app);
   add_compute(app);
   add_lab(app);
@@ -211,9 +212,9 @@ std::string error_text(std::string_view message) {
   return out;
 }
 
-std::unique_ptr<CLI::App> make_program() {
+std::shared_ptr<CLI::App> make_program() {
   auto app =
-      std::make_unique<CLI::App>("Attention on the CPU: fast, exact, and open to look at.", "headlight");
+      std::make_shared<CLI::App>("Attention on the CPU: fast, exact, and open to look at.", "headlight");
   app->formatter(std::make_shared<Help>("headlight COMMAND [options]"));
   app->set_version_flag("--version", concat("headlight ", kVersion));
   app->set_help_flag("-h,--help", "Print this help and stop");

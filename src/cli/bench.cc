@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/App.hpp>
 
 #include <memory>
 
@@ -200,7 +201,7 @@ void add_bench(CLI::App& program) {
              "Where the time and memory of a training step go, in place of the buckets");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
-  command->callback([settings] { run(*settings); });
+  on_run(*command, [settings] { run(*settings); });
 }
 
 }  // namespace headlight::cli

@@ -52,7 +52,7 @@ void add_bench_model(CLI::App& program) {
                          "How matrices are stored (default bf16)");
   add_switch(*command, "--force", s->force, "Replace the folder when it exists (else: exit code 4)");
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

@@ -1,10 +1,16 @@
 // The commands of the program. Each has its own file, adds itself to the program with its options,
-// and does its work in the callback: by then the whole command line has been accepted.
+// and does its work in on_run(): by then the whole command line has been accepted.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <functional>
 #include <memory>
 #include <string>
+
+// The parser's own header takes longer to compile than most commands: few files need more than its names.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace headlight::cli {
 
@@ -22,14 +28,13 @@ struct Spoken {
   int code = 0;
   std::string out = {}, err = {};
 };
-[[nodiscard]] std::unique_ptr<CLI::App> make_program();
+[[nodiscard]] std::shared_ptr<CLI::App> make_program();
 [[nodiscard]] Spoken run(CLI::App& program, int argc, const char* const* argv);
 
-// What a command's options write into lives as long as the command, whatever becomes of its callback.
-template <class Settings>
-void keep_alive(CLI::App& command, const std::shared_ptr<Settings>& settings) {
-  command.preparse_callback([settings](std::size_t /*arguments*/) {});
-}
+// What the command does, called when the whole command line has been accepted.
+void on_run(CLI::App& command, std::function<void()> work);
+// What a command's options write into lives as long as the command, whatever becomes of its work.
+void keep_alive(CLI::App& command, std::shared_ptr<void> settings);
 
 void add_compute(CLI::App& program);
 void add_look(CLI::App& program);
@@ -37,6 +42,7 @@ void add_show(CLI::App& program);
 void add_serve(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_compare(CLI::App& program);
+void add_heads_command(CLI::App& program);
 void add_ablate(CLI::App& program);
 void add_lab(CLI::App& program);
 void add_doctor(CLI::App& program);

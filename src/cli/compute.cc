@@ -1,4 +1,5 @@
 // headlight compute: attention for any language that can write a .npy file.
+#include <CLI/App.hpp>
 #include <cstdint>
 #include <fstream>
 #include <memory>
@@ -179,19 +180,18 @@ void write(const Result<Call>& r, int dropped, io::Outputs& outputs) {
 
 void check(const Settings& s) {
   const bool files = !s.topk_index.empty() || !s.topk_weight.empty();
-  if (s.topk && !files) throw CLI::RequiredError("--topk-index or --topk-weight with --topk");
-  if (!s.topk && files) throw CLI::RequiredError("--topk with --topk-index or --topk-weight");
-  if (s.softcap && *s.softcap < 0) throw CLI::ValidationError("--softcap", "a cap is above 0, or 0 for none");
+  if (s.topk && !files) need_option("--topk-index or --topk-weight with --topk");
+  if (!s.topk && files) need_option("--topk with --topk-index or --topk-weight");
+  if (s.softcap && *s.softcap < 0) refuse_option("--softcap", "a cap is above 0, or 0 for none");
   if (s.dropout && !(*s.dropout >= 0 && *s.dropout < 1)) {
-    throw CLI::ValidationError("--dropout", "a share is 0 or more and less than 1");
+    refuse_option("--dropout", "a share is 0 or more and less than 1");
   }
   const bool dout = !s.files.dout.empty();
-  if (s.out.empty() && !dout) throw CLI::RequiredError("--out");
-  if (dout && !s.gradients())
-    throw CLI::RequiredError("One of --dq, --dk, --dv, --dbias, --dsinks with --dout");
-  if (!dout && s.gradients()) throw CLI::RequiredError("--dout with --dq, --dk, --dv, --dbias or --dsinks");
-  if (!s.dbias.empty() && s.files.bias.empty()) throw CLI::RequiredError("--bias with --dbias");
-  if (!s.dsinks.empty() && s.files.sinks.empty()) throw CLI::RequiredError("--sinks with --dsinks");
+  if (s.out.empty() && !dout) need_option("--out");
+  if (dout && !s.gradients()) need_option("One of --dq, --dk, --dv, --dbias, --dsinks with --dout");
+  if (!dout && s.gradients()) need_option("--dout with --dq, --dk, --dv, --dbias or --dsinks");
+  if (!s.dbias.empty() && s.files.bias.empty()) need_option("--bias with --dbias");
+  if (!s.dsinks.empty() && s.files.sinks.empty()) need_option("--sinks with --dsinks");
 }
 
 void run(Settings& s) {
@@ -324,7 +324,7 @@ void add_compute(CLI::App& program) {
   add_rules(*command, *settings);
   add_arithmetic(*command, *settings);
   keep_alive(*command, settings);
-  command->callback([settings] { run(*settings); });
+  on_run(*command, [settings] { run(*settings); });
 }
 
 }  // namespace headlight::cli

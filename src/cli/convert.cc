@@ -56,7 +56,7 @@ void add_convert(CLI::App& program) {
            "  Vectors, norms and small tables stay f32. int8 is one f32 factor per row and a byte per\n"
            "  number: docs/guide/weights.md says how it is stored.\n"});
   const auto s = std::make_shared<Settings>();
-  command->add_option("MODEL", s->model, "A model's folder with safetensors, or a model's name")
+  add_words(*command, "MODEL", s->model, "A model's folder with safetensors, or a model's name")
       ->required()
       ->type_name("FOLDER");
   add_path(*command, "-o,--out", s->out, "The new folder")->required()->type_name("FOLDER");
@@ -67,7 +67,7 @@ void add_convert(CLI::App& program) {
   add_switch(*command, "--force", s->options.replace,
              "Replace the folder when it exists (else: exit code 4)");
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

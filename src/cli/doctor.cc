@@ -141,7 +141,7 @@ void add_doctor(CLI::App& program) {
   const auto target = std::make_shared<JsonTarget>();
   add_json(*command, *target);
   keep_alive(*command, target);
-  command->callback([target] { run(*target); });
+  on_run(*command, [target] { run(*target); });
 }
 
 }  // namespace headlight::cli

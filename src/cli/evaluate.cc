@@ -1,5 +1,6 @@
 // headlight evaluate: how well models guess a text.
 #include <fmt/format.h>
+#include <CLI/App.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -139,7 +140,7 @@ void add_evaluate(CLI::App& program) {
   add_json(*command, s->json);
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

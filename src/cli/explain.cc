@@ -27,10 +27,10 @@ struct Settings : ExplainStepsSettings {
 
 Recipe recipe_of(const Settings& s) {
   if (s.simple && (s.trainable || s.heads_to_make || s.project)) {
-    throw CLI::ValidationError("--simple", "has no parameters; leave out --trainable, --heads and --project");
+    refuse_option("--simple", "has no parameters; leave out --trainable, --heads and --project");
   }
   if (s.seed && !s.trainable && !s.heads_to_make && !s.project) {
-    throw CLI::ValidationError("--seed", "draws parameters; add --trainable or --heads");
+    refuse_option("--seed", "draws parameters; add --trainable or --heads");
   }
   Recipe recipe;
   recipe.causal = s.causal;
@@ -86,14 +86,14 @@ void run(const Settings& s) {
   if (s.asks_for_model()) {
     if (s.simple || s.trainable || s.causal || s.heads_to_make || s.project || s.seed || s.predict ||
         !s.input.empty() || !s.save_input.empty()) {
-      throw CLI::ValidationError("TEXT",
-                                 "is for a model, which has its own recipe; leave out --simple, --trainable, "
-                                 "--causal, --heads, --project, --seed, --predict and --input");
+      refuse_option("TEXT",
+                    "is for a model, which has its own recipe; leave out --simple, --trainable, "
+                    "--causal, --heads, --project, --seed, --predict and --input");
     }
     run_explain_steps(s, s.json ? ExplainForm::json : ExplainForm::page, page_style(s));
     return;
   }
-  if (s.predict && s.json) throw CLI::ValidationError("--predict", "asks a question; leave out --json");
+  if (s.predict && s.json) refuse_option("--predict", "asks a question; leave out --json");
   const Recipe recipe = recipe_of(s);
   const Sentence sentence = sentence_of(s);
   if (!s.save_input.empty()) {
@@ -158,7 +158,7 @@ void add_explain(CLI::App& program) {
            "Write the words and vectors as a file for --input, and stop");
   add_color(*command, s->color);
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

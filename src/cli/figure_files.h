@@ -1,9 +1,9 @@
 // The files that a figure is written into: options that several commands have.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 
+#include "cli/commands.h"
 #include "draw/drawing.h"
 #include "io/outputs.h"
 

@@ -272,9 +272,9 @@ void add_sampling(CLI::App& command, Settings& s) {
   add_real(command, "--repetition-penalty", s.repetition_penalty,
            "Above 1: tokens that are there already become less likely");
   add_count(command, "--seed", s.seed, "Of the draws: the same seed gives the same text (default: 0)");
-  command.add_option("--stop", s.stops, "End before this text; may be given several times")
+  add_words(command, "--stop", s.stops, "End before this text; may be given several times")
       ->type_name("TEXT")
-      ->allow_extra_args(false);
+      ->one_at_a_time();
   add_switch(command, "--ignore-end", s.ignore_end, "Go on where the model would end");
 }
 
@@ -296,7 +296,7 @@ void add_generate(CLI::App& program) {
                    "  Several prompts are continued together. Without PROMPT piped text is one.\n"
                    "  Ctrl-C ends the text where it is.\n"});
   const auto s = std::make_shared<Settings>();
-  command->add_option("PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
+  add_words(*command, "PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
       ->type_name("");
   add_model(*command, s->model);
   add_sampling(*command, *s);
@@ -305,7 +305,7 @@ void add_generate(CLI::App& program) {
   add_json_beside_texts(*command, s->json);
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

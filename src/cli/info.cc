@@ -1,5 +1,6 @@
 // headlight info and headlight verify: what a model's files are, and whether they can be trusted to be that.
 #include <fmt/format.h>
+#include <CLI/App.hpp>
 
 #include <memory>
 
@@ -42,7 +43,7 @@ void add_file_json(CLI::App& command, Settings& s) {
 }
 
 void need_path(const Settings& s) {
-  if (s.path.empty()) throw CLI::RequiredError("PATH");
+  if (s.path.empty()) need_option("PATH");
 }
 
 void run_tensor(const Settings& s, JsonOutput& json) {
@@ -110,7 +111,7 @@ void add_info(CLI::App& program) {
   add_switch(*command, "--scan", s->scan, "Search large files for NaN too");
   add_switch(*command, "--force", s->json.force, "Replace existing files (else: exit code 4)");
   keep_alive(*command, s);
-  command->callback([s] { run_info(*s); });
+  on_run(*command, [s] { run_info(*s); });
 }
 
 void add_verify(CLI::App& program) {
@@ -130,7 +131,7 @@ void add_verify(CLI::App& program) {
   add_switch(*command, "--rules", s->rules, "List all rules");
   add_switch(*command, "--force", s->json.force, "Replace an existing JSON file (else: exit code 4)");
   keep_alive(*command, s);
-  command->callback([s] { run_verify(*s); });
+  on_run(*command, [s] { run_verify(*s); });
 }
 
 }  // namespace headlight::cli

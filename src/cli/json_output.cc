@@ -1,5 +1,6 @@
 #include "cli/json_output.h"
 
+#include <CLI/App.hpp>
 #include <span>
 
 #include "cli/numbers.h"

@@ -1,10 +1,10 @@
 // Where a command's JSON goes: nowhere, to a file that is written whole, or to standard output.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 
+#include "cli/commands.h"
 #include "io/outputs.h"
 
 namespace headlight::cli {

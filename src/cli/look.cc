@@ -209,7 +209,7 @@ void add_look(CLI::App& program) {
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   add_color(*command, s->color);
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

@@ -1,5 +1,6 @@
 #include "cli/model_input.h"
 
+#include <CLI/App.hpp>
 #include <limits>
 
 #include "cli/numbers.h"
@@ -7,6 +8,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/sides.h"
 #include "serve/run.h"
 
 namespace headlight::cli {
@@ -24,7 +26,7 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<std::in
       list.push_back(static_cast<std::int32_t>(*value));
     }
   };
-  command.add_option_function<std::string>(name, read, description)->type_name("N,N,…");
+  add_reader(command, name, read, description)->type_name("N,N,…");
 }
 
 void read_heads(const std::string& name, const std::string& text, std::vector<inspect::HeadPlace>& heads) {
@@ -86,6 +88,7 @@ void add_model(CLI::App& command, std::string& model) {
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description) {
   add_text(command, "TEXT", input.text, text_description);
   add_model(command, input.model);
+  add_text(command, "--second", input.second, "A second text, for models that read pairs such as BERT");
   add_text(command, "--target", input.target, "The translation to look at (default: the model's own)");
   add_numbers(command, "--ids", input.ids, "Token numbers in place of TEXT");
   add_numbers(command, "--target-ids", input.target_ids, "Token numbers in place of --target");
@@ -114,6 +117,11 @@ inspect::Question read_question(Context& ctx, const inspect::Subject& subject, c
     refuse("TEXT and --ids are two ways to say the same; give one");
   if (!input.target.empty() && !input.target_ids.empty())
     refuse("--target and --target-ids are two ways to say the same; give one");
+  if (!input.second.empty()) {
+    if (!input.ids.empty() || !input.type_ids.empty() || !input.target.empty() || !input.target_ids.empty())
+      refuse("--second is a text beside TEXT; leave out --ids, --type-ids, --target and --target-ids");
+    return inspect::pair_question(subject, text_to_read(input), input.second);
+  }
   inspect::Question question;
   question.source = reading_of(subject, input.ids.empty() ? text_to_read(input) : "", input.ids, "--ids");
   question.types = input.type_ids;
@@ -149,11 +157,9 @@ void check_head(const inspect::Subject& subject, Part part, const inspect::HeadP
 }
 
 Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part) {
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  if (part == Part::encoder || !translates) return {question.source, question.source};
-  if (part == Part::cross) return {question.written, question.source, "query (writing)"};
-  const inspect::Reading input = inspect::decoder_input(subject, question.written);
-  return {input, input};
+  inspect::Sides sides = inspect::readings_of(subject, question, part);
+  return {std::move(sides.queries), std::move(sides.keys),
+          part == Part::cross ? "query (writing)" : "query (from)"};
 }
 
 }  // namespace headlight::cli

@@ -1,12 +1,12 @@
 // What a model is given to read, and which of its heads is meant: options that several commands have.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "inspect/recorder.h"
 #include "inspect/subject.h"
 
@@ -14,11 +14,12 @@ namespace headlight::cli {
 
 struct ModelInput {
   std::string text, target;
+  std::string second;  // for encoders that read two texts
   std::vector<std::int32_t> ids, target_ids, type_ids;
   std::string model = "en-fr";
 };
 
-// Adds TEXT, --model, --target, --ids, --target-ids, --type-ids.
+// Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids.
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
 void add_part(CLI::App& command, std::optional<Part>& part);

@@ -1,5 +1,6 @@
 #include "cli/numbers.h"
 
+#include <CLI/App.hpp>
 #include <charconv>
 #include <cmath>
 
@@ -40,68 +41,108 @@ std::optional<double> parse_real(std::string_view text) {
   return value;
 }
 
+Option* Option::required() {
+  option_->required();
+  return this;
+}
+Option* Option::type_name(const std::string& name) {
+  option_->type_name(name);
+  return this;
+}
+Option* Option::group(const std::string& name) {
+  option_->group(name);
+  return this;
+}
+Option* Option::one_at_a_time() {
+  option_->allow_extra_args(false);
+  return this;
+}
+
+Option add_reader(CLI::App& command, const std::string& names, std::function<void(const std::string&)> read,
+                  const std::string& description) {
+  return Option(command.add_option_function<std::string>(names, read, description));
+}
+Option add_words(CLI::App& command, const std::string& names, std::string& value,
+                 const std::string& description) {
+  return Option(command.add_option(names, value, description));
+}
+Option add_words(CLI::App& command, const std::string& names, std::optional<std::string>& value,
+                 const std::string& description) {
+  return Option(command.add_option(names, value, description));
+}
+Option add_words(CLI::App& command, const std::string& names, std::vector<std::string>& values,
+                 const std::string& description) {
+  return Option(command.add_option(names, values, description));
+}
+
+void on_run(CLI::App& command, std::function<void()> work) { command.callback(std::move(work)); }
+void keep_alive(CLI::App& command, std::shared_ptr<void> settings) {
+  command.preparse_callback([settings = std::move(settings)](std::size_t /*arguments*/) {});
+}
+
+void refuse_option(const std::string& name, const std::string& why) { throw CLI::ValidationError(name, why); }
+void need_option(const std::string& name) { throw CLI::RequiredError(name); }
 void refuse_value(const std::string& names, std::string_view text, std::string_view what) {
   throw CLI::ValidationError(main_name(names), concat("\"", escaped(text, 60), "\" is not ", what));
 }
 
-CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value,
-                       const std::string& description, CountLimits limits) {
+Option add_count(CLI::App& command, const std::string& names, Index& value, const std::string& description,
+                 CountLimits limits) {
   const auto read = [&value, names, limits](const std::string& text) {
     value = read_count(names, text, limits);
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+  return *add_reader(command, names, read, description)->type_name("N");
 }
 
-CLI::Option* add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
-                       const std::string& description, CountLimits limits) {
+Option add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                 const std::string& description, CountLimits limits) {
   const auto read = [&value, names, limits](const std::string& text) {
     value = read_count(names, text, limits);
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+  return *add_reader(command, names, read, description)->type_name("N");
 }
 
-CLI::Option* add_integer(CLI::App& command, const std::string& names, std::optional<Index>& value,
-                         const std::string& description) {
+Option add_integer(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                   const std::string& description) {
   constexpr Index most = CountLimits{}.most;
   const auto read = [&value, names](const std::string& text) {
     value = read_count(names, text, {-most, most});
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+  return *add_reader(command, names, read, description)->type_name("N");
 }
 
-CLI::Option* add_real(CLI::App& command, const std::string& names, std::optional<double>& value,
-                      const std::string& description) {
+Option add_real(CLI::App& command, const std::string& names, std::optional<double>& value,
+                const std::string& description) {
   const auto read = [&value, names](const std::string& text) {
     value = parse_real(text);
     if (!value) refuse_value(names, text, "a finite number");
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name("X");
+  return *add_reader(command, names, read, description)->type_name("X");
 }
 
-CLI::Option* add_path(CLI::App& command, const std::string& names, std::string& value,
-                      const std::string& description) {
+Option add_path(CLI::App& command, const std::string& names, std::string& value,
+                const std::string& description) {
   const auto read = [&value, names](const std::string& text) {
     // `--q --k K.npy` forgot a value; a file of that name is written ./--k.
     if (text.empty() || text.starts_with("--")) refuse_value(names, text, "a file name");
     value = text;
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name("FILE");
+  return *add_reader(command, names, read, description)->type_name("FILE");
 }
 
-CLI::Option* add_text(CLI::App& command, const std::string& names, std::string& value,
-                      const std::string& description) {
+Option add_text(CLI::App& command, const std::string& names, std::string& value,
+                const std::string& description) {
   const auto read = [&value, names](const std::string& text) {
     if (text.empty()) refuse_value(names, text, "a value");
     value = text;
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name("TEXT");
+  return *add_reader(command, names, read, description)->type_name("TEXT");
 }
 
-CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value,
-                        const std::string& description) {
-  return command.add_flag(names, value, description)
-      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
-      ->disable_flag_override();
+Option add_switch(CLI::App& command, const std::string& names, bool& value, const std::string& description) {
+  return Option(command.add_flag(names, value, description)
+                    ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
+                    ->disable_flag_override());
 }
 
 }  // namespace headlight::cli

@@ -2,7 +2,7 @@
 // value, an option may be given once, and every refusal is a usage error that quotes the text.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/tensor.h"
@@ -21,35 +22,60 @@ namespace headlight::cli {
 // Decimal, with or without exponent; finite. Not `nan`, `inf`, `1.0x`, or `1e999`.
 [[nodiscard]] std::optional<double> parse_real(std::string_view text);
 
+// An option that was just added, for what is still to be said of it: add_path(…)->required().
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option* operator->() { return this; }
+  Option* required();
+  Option* type_name(const std::string& name);
+  Option* group(const std::string& name);  // the heading in --help
+  Option* one_at_a_time();                 // of many words: the option is given again for each
+
+ private:
+  CLI::Option* option_;
+};
+// The whole text goes to `read`, which refuses what it does not like.
+Option add_reader(CLI::App& command, const std::string& names, std::function<void(const std::string&)> read,
+                  const std::string& description);
+// Words as they are, one or many.
+Option add_words(CLI::App& command, const std::string& names, std::string& value,
+                 const std::string& description);
+Option add_words(CLI::App& command, const std::string& names, std::optional<std::string>& value,
+                 const std::string& description);
+Option add_words(CLI::App& command, const std::string& names, std::vector<std::string>& values,
+                 const std::string& description);
+
 struct CountLimits {
   Index least = 0;
   Index most = std::numeric_limits<Index>::max() / 8;  // room for sums of a few
 };
-CLI::Option* add_count(CLI::App& command, const std::string& names, Index& value,
-                       const std::string& description, CountLimits limits = {});
-CLI::Option* add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
-                       const std::string& description, CountLimits limits = {});
+Option add_count(CLI::App& command, const std::string& names, Index& value, const std::string& description,
+                 CountLimits limits = {});
+Option add_count(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                 const std::string& description, CountLimits limits = {});
 // May be negative.
-CLI::Option* add_integer(CLI::App& command, const std::string& names, std::optional<Index>& value,
-                         const std::string& description);
-CLI::Option* add_real(CLI::App& command, const std::string& names, std::optional<double>& value,
-                      const std::string& description);
-CLI::Option* add_path(CLI::App& command, const std::string& names, std::string& value,
-                      const std::string& description);
-CLI::Option* add_text(CLI::App& command, const std::string& names, std::string& value,
-                      const std::string& description);
-CLI::Option* add_switch(CLI::App& command, const std::string& names, bool& value,
-                        const std::string& description);
+Option add_integer(CLI::App& command, const std::string& names, std::optional<Index>& value,
+                   const std::string& description);
+Option add_real(CLI::App& command, const std::string& names, std::optional<double>& value,
+                const std::string& description);
+Option add_path(CLI::App& command, const std::string& names, std::string& value,
+                const std::string& description);
+Option add_text(CLI::App& command, const std::string& names, std::string& value,
+                const std::string& description);
+Option add_switch(CLI::App& command, const std::string& names, bool& value, const std::string& description);
 
-// "--threads: "abc" is not WHAT", as the exception that ends in exit code 2.
+// Usage errors, which end in exit code 2: "--threads: WHY", "--threads is required", "--threads: "abc" is not WHAT".
+[[noreturn]] void refuse_option(const std::string& name, const std::string& why);
+[[noreturn]] void need_option(const std::string& name);
 [[noreturn]] void refuse_value(const std::string& names, std::string_view text, std::string_view what);
 
 template <class T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
 template <class T>
-CLI::Option* add_choice(CLI::App& command, const std::string& names, T& value, const Choices<T>& choices,
-                        const std::string& description) {
+Option add_choice(CLI::App& command, const std::string& names, T& value, const Choices<T>& choices,
+                  const std::string& description) {
   std::string listed;
   for (const auto& choice : choices) listed += concat(listed.empty() ? "" : "|", choice.first);
   const auto read = [&value, choices, names, listed](const std::string& text) {
@@ -61,7 +87,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& names, T& value, c
     }
     refuse_value(names, text, concat("one of ", listed));
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name(listed);
+  return *add_reader(command, names, read, description)->type_name(listed);
 }
 
 }  // namespace headlight::cli

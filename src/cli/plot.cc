@@ -115,7 +115,7 @@ void add_plot(CLI::App& program) {
                    "  headlight plot runs/gpt runs/gru -o both.svg --title \"Attention and recurrence\"\n"
                    "  headlight plot runs/copy -o rate.pdf --show learning-rate\n"});
   const auto settings = std::make_shared<Settings>();
-  command->add_option("RUN", settings->runs, "Folders that headlight train has written")
+  add_words(*command, "RUN", settings->runs, "Folders that headlight train has written")
       ->required()
       ->type_name("FOLDER");
   add_path(*command, "-o,--out", settings->out, "The picture; its name's end says which format")->required();
@@ -128,7 +128,7 @@ void add_plot(CLI::App& program) {
   add_text(*command, "--title", settings->title, "The heading (default: the runs' names)");
   add_switch(*command, "--force", settings->force, "Replace the picture when it exists");
   keep_alive(*command, settings);
-  command->callback([settings] { run(*settings); });
+  on_run(*command, [settings] { run(*settings); });
 }
 
 }  // namespace headlight::cli

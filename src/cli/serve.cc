@@ -3,6 +3,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -199,7 +200,7 @@ void add_serve(CLI::App& program) {
   add_switch(*command, "--log", s->log, "One line for each request, on standard error");
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

@@ -9,6 +9,8 @@ std::string draw_figure(Context& ctx, const serve::Run& run, const serve::Figure
   ShowSettings settings;
   settings.part = request.part;
   settings.heads = {{static_cast<int>(request.layer), static_cast<int>(request.head)}};
+  settings.from = request.from;
+  settings.to = request.to;
   settings.theme = request.theme;
   settings.transfer = request.transfer;
   const bool is_data = request.format == "json" || request.format == "npy";

@@ -1,4 +1,5 @@
 // The command line of `headlight show`.
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/commands.h"
@@ -27,7 +28,7 @@ void add_length(CLI::App& command, const std::string& name, double& value,
     if (!number || *number <= 0) refuse_value(name, text, concat("a length such as 85", units[0].first));
     value = *number;
   };
-  command.add_option_function<std::string>(name, read, description)->type_name("LENGTH");
+  add_reader(command, name, read, description)->type_name("LENGTH");
 }
 
 void read_what(const std::string& text, inspect::ArrayRequest& what) {
@@ -55,7 +56,7 @@ void add_range(CLI::App& command, const std::string& name, Range& range, const s
       refuse_value(name, text, "FIRST:END, tokens counted from 0: 100:160");
     range = {*begin, *end};
   };
-  command.add_option_function<std::string>(name, read, description)->type_name("FIRST:END");
+  add_reader(command, name, read, description)->type_name("FIRST:END");
 }
 
 void add_choice_of_heads(CLI::App& command, ShowSettings& s) {
@@ -163,7 +164,7 @@ void add_show(CLI::App& program) {
   add_looks(*command, *s);
   add_files(*command, *s);
   keep_alive(*command, s);
-  command->callback([s] { run_show(*s); });
+  on_run(*command, [s] { run_show(*s); });
 }
 
 }  // namespace headlight::cli

@@ -11,11 +11,18 @@
 namespace headlight::cli {
 namespace {
 
+std::string first_text(const Shown& shown) {
+  const std::string& text = shown.question.source.text;
+  const std::string& second = shown.settings.second;
+  return second.empty() ? text : text.substr(0, text.size() - second.size() - inspect::kBetweenTexts.size());
+}
+
 // The first map of the view says which head it is; a pinned word is picked once more.
 serve::ViewPlace place_of(const View& view, const Shown& shown) {
   const ShowSettings& s = shown.settings;
   serve::ViewPlace place;
-  place.text = shown.question.source.text;
+  place.text = first_text(shown);
+  place.second = s.second;
   place.target = s.target;
   if (!view.numbers.empty()) {
     place.part = view.numbers.front().part;
@@ -33,7 +40,8 @@ void write_page(io::Outputs& outputs, Context& ctx, const View& view, const Show
   const serve::ViewPlace place = place_of(view, shown);
   serve::RunRequest request;
   request.model = shown.subject->name;
-  request.text = shown.question.source.text;
+  request.text = first_text(shown);
+  request.second = s.second;
   request.target = s.target;
   const auto run = serve::make_run(ctx, shown.subject, request, [] { return false; });
   serve::OfflineOptions options;

@@ -1,12 +1,12 @@
 // What `headlight show` was asked for.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "cli/figure_files.h"
 #include "cli/json_output.h"
 #include "cli/model_input.h"

@@ -62,10 +62,10 @@ void print_error(std::string_view text) noexcept {
   }
 }
 
-CLI::Option* add_color(CLI::App& command, Color& color) {
-  return add_choice<Color>(command, "--color", color,
-                           {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}},
-                           "When to use colour; auto: on a terminal, unless NO_COLOR is set");
+void add_color(CLI::App& command, Color& color) {
+  add_choice<Color>(command, "--color", color,
+                    {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}},
+                    "When to use colour; auto: on a terminal, unless NO_COLOR is set");
 }
 
 ColorDepth color_depth(Color color) {

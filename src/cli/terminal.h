@@ -1,9 +1,10 @@
 // Where output goes: standard output with its errors seen, and whether colour is welcome there.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <string_view>
+
+#include "cli/commands.h"
 
 namespace headlight::cli {
 
@@ -22,7 +23,7 @@ enum class Color { automatic, always, never };
 enum class ColorDepth { none, palette, full };  // palette: the 256 colours of xterm; full: 24 bit
 
 // Adds --color auto|always|never.
-CLI::Option* add_color(CLI::App& command, Color& color);
+void add_color(CLI::App& command, Color& color);
 
 // --color decides; else NO_COLOR, a terminal, and what COLORTERM and TERM say of it.
 [[nodiscard]] ColorDepth color_depth(Color color);

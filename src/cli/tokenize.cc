@@ -86,7 +86,7 @@ void add_tokenize(CLI::App& program) {
   add_path(*command, "FILE", s->file, "The input, plain or .gz (default: standard input)");
   add_color(*command, s->color);
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

@@ -1,4 +1,6 @@
 // headlight tokenizer: make one from text, and look at what it does.
+#include <CLI/App.hpp>
+
 #include "cli/commands.h"
 #include "cli/tokenizer_commands.h"
 

@@ -1,7 +1,7 @@
 // The parts of `headlight tokenizer`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "cli/commands.h"
 
 namespace headlight::cli {
 

@@ -24,8 +24,7 @@ struct Settings {
 };
 
 void run_encode(const Settings& s) {
-  if (s.only_ids && s.json)
-    throw CLI::ValidationError("--ids", "and --json are two forms of one answer; choose one");
+  if (s.only_ids && s.json) refuse_option("--ids", "and --json are two forms of one answer; choose one");
   const Tokenizer tokenizer = models::load_tokenizer(s.tokenizer);
   const std::string text = s.text ? *s.text : read_standard_input();
   const SpecialTokens special = s.no_special ? SpecialTokens::leave_out : SpecialTokens::add;
@@ -95,13 +94,13 @@ void add_tokenizer_encode(CLI::App& tokenizer) {
                    "  headlight tokenizer encode --tokenizer bert --json \"[MASK] is it\"\n"});
   const auto s = std::make_shared<Settings>();
   add_tokenizer_path(*command, s->tokenizer);
-  command->add_option("TEXT", s->text, "The text (default: standard input)");
+  add_words(*command, "TEXT", s->text, "The text (default: standard input)");
   add_switch(*command, "--ids", s->only_ids, "Only the ids, in one line");
   add_switch(*command, "--json", s->json, "Ids, tokens, offsets in characters and the text again, as JSON");
   add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the text");
   add_color(*command, s->color);
   keep_alive(*command, s);
-  command->callback([s] { run_encode(*s); });
+  on_run(*command, [s] { run_encode(*s); });
 }
 
 void add_tokenizer_decode(CLI::App& tokenizer) {
@@ -114,10 +113,10 @@ void add_tokenizer_decode(CLI::App& tokenizer) {
                               "tokenizer decode --tokenizer T\n"});
   const auto s = std::make_shared<Settings>();
   add_tokenizer_path(*command, s->tokenizer);
-  command->add_option("ID", s->ids, "Ids, with spaces or commas between (default: from standard input)");
+  add_words(*command, "ID", s->ids, "Ids, with spaces or commas between (default: from standard input)");
   add_switch(*command, "--no-special", s->no_special, "Leave special tokens out of the text");
   keep_alive(*command, s);
-  command->callback([s] { run_decode(*s); });
+  on_run(*command, [s] { run_decode(*s); });
 }
 
 }  // namespace headlight::cli

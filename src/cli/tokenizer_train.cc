@@ -1,5 +1,6 @@
 // headlight tokenizer train: a vocabulary from text files, written as tokenizer.json.
 #include <fmt/format.h>
+#include <CLI/App.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -185,13 +186,13 @@ void add_tokenizer_train(CLI::App& tokenizer) {
   add_switch(*command, "--lowercase", s->lowercase, "All letters small");
   add_count(*command, "--min-frequency", s->min_frequency,
             "Leave out what is seen less often (default 2; characters: 1)", {1, Index{1} << 40});
-  command->add_option("FILES", s->files, "Text: plain, .gz, .tsv or .tsv.gz")->required();
+  add_words(*command, "FILES", s->files, "Text: plain, .gz, .tsv or .tsv.gz")->required();
   add_path(*command, "-o,--out", s->out, "Folder for tokenizer.json; made if missing")
       ->required()
       ->type_name("DIR");
   add_switch(*command, "--force", s->force, "Replace an existing tokenizer.json (else: exit code 4)");
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

@@ -1,6 +1,7 @@
 // headlight train: a model from a recipe.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <CLI/App.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -120,7 +121,7 @@ void add_train(CLI::App& program) {
              "Go on although a data file has changed since the checkpoint");
   add_color(*command, settings->color);
   keep_alive(*command, settings);
-  command->callback([settings] { run(*settings); });
+  on_run(*command, [settings] { run(*settings); });
 }
 
 }  // namespace headlight::cli

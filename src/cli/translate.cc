@@ -204,7 +204,7 @@ void add_translate(CLI::App& program) {
                    "  --evaluate reads lines of source, tab, translation; lines with the same source are\n"
                    "  several references of one sentence. BLEU cuts words by the rules of 13a.\n"});
   const auto s = std::make_shared<Settings>();
-  command->add_option("TEXT", s->texts, "Texts to translate (default: lines of standard input)")
+  add_words(*command, "TEXT", s->texts, "Texts to translate (default: lines of standard input)")
       ->type_name("");
   add_model(*command, s->model);
   add_count(*command, "--beams", s->beams, "Beams of the search (default: 4)", {1, 64});
@@ -219,7 +219,7 @@ void add_translate(CLI::App& program) {
   add_json_beside_texts(*command, s->json);
   add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
   keep_alive(*command, s);
-  command->callback([s] { run(*s); });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

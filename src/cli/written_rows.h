@@ -1,11 +1,11 @@
 // --show of generate and translate: what each new token looked at, a line for each.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "draw/row_text.h"
 #include "inspect/last_row.h"
 

@@ -9,7 +9,8 @@
 namespace headlight::draw {
 namespace {
 
-constexpr double kLargestMap = 90;  // points
+constexpr double kLargestMap = 90;    // points
+constexpr double kCaptionSize = 0.8;  // of the font's size
 
 // "2" of "2.5": what all maps of a row share, and what all of a column do.
 std::string part_of(const std::string& name, bool after_point) {
@@ -20,7 +21,8 @@ std::string part_of(const std::string& name, bool after_point) {
 
 }  // namespace
 
-Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const FigureStyle& style) {
+Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const FigureStyle& style,
+                     std::span<const std::string> captions) {
   if (maps.empty() || in_row < 1) {
     throw Error(ErrorKind::usage, "draw.atlas",
                 concat("an atlas of ", maps.size(), " maps, ", in_row, " in a row"));
@@ -42,6 +44,8 @@ Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const Figure
   page.y += 1.2 * page.font() + height_of(heads);
   add_column_labels(page.drawing, heads, {page.left() + left - gap / 2, page.y}, side + gap);
 
+  const TextLook caption = page.ink(kCaptionSize);
+  const double below = !captions.empty() ? kLineHeight * caption.size : 0;
   const double top = page.y;
   bool masked = false, any_signed = false, was_pooled = false;
   for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -49,7 +53,7 @@ Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const Figure
     const std::size_t row = i / static_cast<std::size_t>(in_row),
                       column = i % static_cast<std::size_t>(in_row);
     const double x = page.left() + left + static_cast<double>(column) * (side + gap);
-    const double y = top + static_cast<double>(row) * (side + gap);
+    const double y = top + static_cast<double>(row) * (side + gap + below);
     const WeightMap map = pooled(maps[i], {most, most});
     page.cells(map, {x, y, side, side});
     masked = masked || map.has_masked();
@@ -62,7 +66,13 @@ Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const Figure
                                 page.ink(0.9),
                                 Anchor::right});
     }
-    page.y = y + side;
+    if (i < captions.size()) {
+      page.drawing.add(TextItem{{x + side / 2, y + side + 0.95 * caption.size},
+                                page.typesetter.fitted(captions[i], caption, side + gap),
+                                caption,
+                                Anchor::middle});
+    }
+    page.y = y + side + below;
   }
   page.drawing.add(
       TextItem{{page.left() + 0.8 * page.font(), (top + page.y) / 2}, "layer", small, Anchor::middle, 90});

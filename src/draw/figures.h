@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "draw/drawing.h"
 #include "draw/figure_style.h"
@@ -13,7 +14,9 @@ namespace headlight::draw {
 [[nodiscard]] Drawing heat_map_figure(std::span<const WeightMap> maps, const FigureStyle& style);
 
 // Small maps of all heads: `in_row` heads of a layer in a row, layers below each other.
-[[nodiscard]] Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const FigureStyle& style);
+// `captions`, when given, stand below each.
+[[nodiscard]] Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const FigureStyle& style,
+                                   std::span<const std::string> captions = {});
 
 // What one query looks at: a bar for each key. `map` has one row; `most` > 0 keeps the largest only.
 [[nodiscard]] Drawing bars_figure(const WeightMap& map, const FigureStyle& style, Index most = 0);

@@ -16,61 +16,6 @@ Numbers row_of(ConstTensorView x, Index row) {
   return out;
 }
 
-double dot(const Numbers& a, const Numbers& b) {
-  double sum = 0;
-  for (std::size_t d = 0; d < a.size(); ++d) sum += a[d] * b[d];
-  return sum;
-}
-
-// Rows of a layer's matrix, whichever way round it is stored, and their biases.
-struct Rows {
-  std::vector<Numbers> weights;
-  Numbers bias;
-
-  Rows(const nn::Linear& linear, Index first, Index count) {
-    const bool transposed = linear.config().layout == nn::WeightLayout::in_out;
-    for (Index r = first; r < first + count; ++r) {
-      Numbers row(static_cast<std::size_t>(linear.config().in));
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const auto at = static_cast<Index>(i);
-        row[i] = transposed ? linear.weight.at(at, r) : linear.weight.at(r, at);
-      }
-      weights.push_back(std::move(row));
-      bias.push_back(linear.config().bias ? linear.bias.value.at(r) : 0);
-    }
-  }
-  [[nodiscard]] Numbers apply(const Numbers& x) const {
-    Numbers y(weights.size());
-    for (std::size_t r = 0; r < y.size(); ++r) y[r] = dot(weights[r], x) + bias[r];
-    return y;
-  }
-};
-
-// Where a head's queries, keys and values are made: in matrices of their own, or in one.
-struct Projection {
-  Rows q, k, v;
-
-  Projection(const nn::MultiHeadAttention& a, Index head, Index kv_head)
-      : q(layer(a, a.query), first(a, 0, head), a.config().head_dim),
-        k(layer(a, a.key), first(a, 1, kv_head), a.config().head_dim),
-        v(layer(a, a.value), first(a, 2, kv_head), a.config().head_dim) {}
-
- private:
-  static const nn::Linear& layer(const nn::MultiHeadAttention& a, const nn::Linear& own) {
-    return a.config().projections == nn::Projections::separate ? own : a.packed;
-  }
-  static Index first(const nn::MultiHeadAttention& a, Index which, Index head) {
-    const nn::MultiHeadAttentionConfig& c = a.config();
-    switch (c.projections) {
-      case nn::Projections::separate: return head * c.head_dim;
-      case nn::Projections::by_head: return (3 * head + which) * c.head_dim;
-      case nn::Projections::packed: break;
-    }
-    const Index before = which == 0 ? 0 : which == 1 ? c.heads : c.heads + c.kv_heads;
-    return (before + head) * c.head_dim;
-  }
-};
-
 // A norm's numbers as they are used.
 struct NormNumbers {
   nn::NormConfig config;
@@ -184,9 +129,8 @@ class Follower {
   Follower(const Subject& subject, const StepsRequest& request, const Probe& probe)
       : probe_(probe),
         block_(subject.model->stack(request.part).blocks[static_cast<std::size_t>(request.place.layer)]),
-        module_(request.part == Part::cross ? block_.cross : block_.attention),
-        kv_head_(request.place.head / (module_.config().heads / module_.config().kv_heads)),
-        projection_(module_, request.place.head, kv_head_) {
+        module_(attention_layer(subject, request.part, request.place.layer)),
+        matrices_(head_matrices(module_, request.place.head)) {
     steps_.request = request;
     describe();
   }
@@ -195,13 +139,13 @@ class Follower {
     const StepsRequest& r = steps_.request;
     const Tensor& read_by_keys = probe_.memory.empty() ? probe_.x : probe_.memory;
     const NormNumbers* norm = norm_ ? &*norm_ : nullptr;
-    steps_.query = token(r.query, probe_.x, {projection_.q, module_.query_norm, norm});
+    steps_.query = token(r.query, probe_.x, {matrices_.q, module_.query_norm, norm});
     // What cross-attention looks at had its norm at the end of the encoder.
-    const Way to_key{projection_.k, module_.key_norm, steps_.cross ? nullptr : norm};
+    const Way to_key{matrices_.k, module_.key_norm, steps_.cross ? nullptr : norm};
     for (Index j = 0; j < probe_.keys; ++j) {
       TokenSteps key = token(j, read_by_keys, to_key);
       steps_.keys.push_back(key.ready());
-      steps_.values.push_back(projection_.v.apply(key.x));
+      steps_.values.push_back(matrices_.v.apply(key.x));
       if (j == r.key) steps_.key = std::move(key);
     }
     score();
@@ -215,7 +159,7 @@ class Follower {
     const nn::MultiHeadAttentionConfig& c = module_.config();
     HeadSteps& s = steps_;
     s.width = c.width, s.head_dim = c.head_dim, s.heads = c.heads;
-    s.kv_head = kv_head_, s.kv_heads = c.kv_heads;
+    s.kv_head = matrices_.kv_head, s.kv_heads = c.kv_heads;
     s.cross = c.cross;
     s.qkv_bias = c.qkv_bias;
     if (!probe_.stream.empty()) {
@@ -248,7 +192,7 @@ class Follower {
 
   // From what a layer reads to its queries, or to its keys.
   struct Way {
-    const Rows& rows;
+    const MatrixRows& rows;
     const nn::Norm& head_norm;
     const NormNumbers* norm;  // the layer's own, before it; null: none
   };
@@ -313,20 +257,14 @@ class Follower {
     s.context.assign(dim, 0);
     for (std::size_t j = 0; j < s.weights.size(); ++j)
       for (std::size_t d = 0; d < dim; ++d) s.context[d] += s.weights[j] * s.values[j][d];
-    const Rows all(module_.out, 0, s.width);
-    const auto first = static_cast<std::ptrdiff_t>(s.request.place.head * s.head_dim);
-    for (const Numbers& row : all.weights) {
-      const Numbers own(row.begin() + first, row.begin() + first + s.head_dim);
-      if (s.output.empty()) s.output_row = own;
-      s.output.push_back(dot(own, s.context));
-    }
+    s.output_row = matrices_.out.weights.front();
+    for (const Numbers& row : matrices_.out.weights) s.output.push_back(dot(row, s.context));
   }
 
   const Probe& probe_;
   const nn::Block& block_;
   const nn::MultiHeadAttention& module_;
-  Index kv_head_;
-  Projection projection_;
+  HeadMatrices matrices_;
   std::optional<NormNumbers> norm_;
   HeadSteps steps_;
 };

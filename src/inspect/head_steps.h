@@ -6,12 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "inspect/head_matrices.h"
 #include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::inspect {
-
-using Numbers = std::vector<double>;
 
 struct StepsRequest {
   Part part = Part::decoder;

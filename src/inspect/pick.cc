@@ -6,6 +6,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/reading.h"
+#include "inspect/sides.h"
 
 namespace headlight::inspect {
 namespace {
@@ -39,18 +40,6 @@ enum class Case { exact, any };
 bool equal(std::string_view a, std::string_view b, Case rule) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [&](char x, char y) { return rule == Case::exact ? x == y : lower(x) == lower(y); });
-}
-
-// Tokens that have a part of the bytes [begin, end).
-Range tokens_at(const Reading& reading, std::size_t begin, std::size_t end) {
-  Range range{0, 0};
-  for (Index i = 0; i < reading.size(); ++i) {
-    const ReadToken& token = reading.tokens[static_cast<std::size_t>(i)];
-    if (token.added || token.end <= begin || token.begin >= end) continue;
-    if (range.size() == 0) range.begin = i;
-    range.end = i + 1;
-  }
-  return range;
 }
 
 // Every place of the words, as whole words: "he" is not in "the".
@@ -99,6 +88,17 @@ std::string label_of(const Reading& reading, Range tokens, std::string_view word
 }
 
 }  // namespace
+
+Range tokens_at(const Reading& reading, std::size_t begin, std::size_t end) {
+  Range range{0, 0};
+  for (Index i = 0; i < reading.size(); ++i) {
+    const ReadToken& token = reading.tokens[static_cast<std::size_t>(i)];
+    if (token.added || token.end <= begin || token.begin >= end) continue;
+    if (range.size() == 0) range.begin = i;
+    range.end = i + 1;
+  }
+  return range;
+}
 
 Pick pick(const Reading& reading, std::string_view what) {
   if (what.empty()) refuse(reading, what, "no word was given");

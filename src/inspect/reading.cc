@@ -1,4 +1,5 @@
 #include "inspect/reading.h"
+#include "inspect/sides.h"
 
 #include <span>
 
@@ -42,7 +43,48 @@ std::string label_of(std::string_view text, const std::vector<TokenPiece>& piece
   return std::string(inner.empty() ? whole : inner);
 }
 
-// ASCII punctuation and what is common in print. Letters of any script are not.
+Reading as_read(std::string_view text, const std::vector<TokenPiece>& pieces) {
+  Reading reading;
+  reading.text = text;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const TokenPiece& piece = pieces[i];
+    reading.tokens.push_back(
+        {piece.id, label_of(text, pieces, i), piece.begin, piece.end, piece.added, piece.type_id});
+  }
+  return reading;
+}
+
+// Bytes up to the first space.
+std::size_t until_space(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && space_in_front(text.substr(at)) == 0) ++at;
+  return at;
+}
+
+// Is there a space between two neighbours, in front of the second, or at the end of the first? What no token stands
+// for, such as an accent that the tokenizer takes off, is none.
+bool space_between(const Reading& reading, std::size_t i) {
+  const ReadToken &a = reading.tokens[i - 1], &b = reading.tokens[i];
+  const std::string_view text = reading.text;
+  if (b.begin > text.size() || a.end > text.size()) return b.begin > a.end;
+  if (b.begin > a.end && until_space(text.substr(a.end)) < b.begin - a.end) return true;
+  return space_in_front(text.substr(b.begin)) > 0 || space_behind(text.substr(a.begin, a.end - a.begin)) > 0;
+}
+
+// What tokens [begin, end) stand for, with what was taken off behind the last one.
+std::string_view text_of(const Reading& reading, std::size_t begin, std::size_t end) {
+  const std::string_view text = reading.text;
+  const std::size_t from = reading.tokens[begin].begin, last = reading.tokens[end - 1].end;
+  if (last >= text.size() || last < from) return text.substr(std::min(from, text.size()), last - from);
+  std::size_t next = text.size();
+  for (std::size_t i = end; i < reading.tokens.size() && next == text.size(); ++i)
+    if (!reading.tokens[i].added) next = std::max(last, reading.tokens[i].begin);
+  const std::size_t more = until_space(text.substr(last, next - last));
+  return text.substr(from, last + more - from);
+}
+
+}  // namespace
+
 bool is_punctuation(std::string_view text) {
   if (text.empty()) return false;
   while (!text.empty()) {
@@ -58,17 +100,6 @@ bool is_punctuation(std::string_view text) {
   return true;
 }
 
-// Is there a space between two neighbours, in front of the second, or at the end of the first?
-bool space_between(const Reading& reading, std::size_t i) {
-  const ReadToken &a = reading.tokens[i - 1], &b = reading.tokens[i];
-  if (b.begin > a.end) return true;
-  const std::string_view text = reading.text;
-  if (b.begin > text.size() || a.end > text.size()) return false;
-  return space_in_front(text.substr(b.begin)) > 0 || space_behind(text.substr(a.begin, a.end - a.begin)) > 0;
-}
-
-}  // namespace
-
 std::vector<std::int32_t> Reading::ids() const {
   std::vector<std::int32_t> out;
   for (const ReadToken& token : tokens) out.push_back(token.id);
@@ -82,15 +113,27 @@ std::vector<std::string> Reading::labels() const {
 }
 
 Reading read_text(const Tokenizer& tokenizer, std::string_view text) {
-  Reading reading;
-  reading.text = text;
-  const std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const TokenPiece& piece = pieces[i];
-    reading.tokens.push_back({piece.id, label_of(text, pieces, i), piece.begin, piece.end, piece.added});
-  }
+  Reading reading = as_read(text, tokenizer.encode_pieces(text));
   if (reading.tokens.empty())
     throw Error(ErrorKind::input, "inspect.empty", "the text is empty: there is nothing to look at");
+  return reading;
+}
+
+Reading read_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second) {
+  std::vector<TokenPiece> pieces = tokenizer.encode_pair(first, second);
+  const std::size_t own = tokenizer.encode(first, SpecialTokens::leave_out).size();
+  const std::size_t shift = first.size() + kBetweenTexts.size();
+  std::size_t seen = 0, border = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].added || seen++ < own) continue;
+    if (border == 0) border = i;
+    pieces[i].begin += shift;
+    pieces[i].end += shift;
+  }
+  if (own == 0 || border == 0)
+    throw Error(ErrorKind::input, "inspect.empty", "one of the two texts is empty: give both, or one alone");
+  Reading reading = as_read(concat(first, kBetweenTexts, second), pieces);
+  reading.second = static_cast<Index>(border);
   return reading;
 }
 
@@ -147,9 +190,9 @@ std::vector<Word> words_of(const Reading& reading) {
     while (end > begin && is_punctuation(tokens[end - 1].label)) --end;
     if (begin < end) {
       std::string label = tokens[begin].label;
-      if (end - begin > 1) {
-        label = trimmed(std::string_view(reading.text)
-                            .substr(tokens[begin].begin, tokens[end - 1].end - tokens[begin].begin));
+      if (!alone) {
+        const std::string_view whole = trimmed(text_of(reading, begin, end));
+        if (end - begin > 1 || (whole.size() > label.size() && whole.starts_with(label))) label = whole;
       }
       words.push_back({std::move(label), {static_cast<Index>(begin), static_cast<Index>(end)}});
     }

@@ -16,11 +16,16 @@ struct ReadToken {
   std::string label;               // what is shown: the text it stands for, or its name
   std::size_t begin = 0, end = 0;  // bytes of the text
   bool added = false;              // put around the text, not found in it
+  std::int32_t type = 0;           // 1 in the second of two texts, where models tell them apart
 };
 
+// Between two texts that are read together.
+inline constexpr std::string_view kBetweenTexts = " / ";
+
 struct Reading {
-  std::string text;  // empty when ids were given
+  std::string text;  // empty when ids were given; of two texts both
   std::vector<ReadToken> tokens;
+  Index second = 0;  // the first token of the second text; 0: there is one text
 
   [[nodiscard]] Index size() const noexcept { return static_cast<Index>(tokens.size()); }
   [[nodiscard]] std::vector<std::int32_t> ids() const;
@@ -29,6 +34,8 @@ struct Reading {
 
 // Throws Error{input} when the text has no token.
 [[nodiscard]] Reading read_text(const Tokenizer& tokenizer, std::string_view text);
+// Two texts for models that read pairs; spans are those in both together. Throws Error{input} when one has no token.
+[[nodiscard]] Reading read_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second);
 // Ids in place of text. Throws Error{input} for one outside 0 … vocabulary-1.
 [[nodiscard]] Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids,
                                Index vocabulary);

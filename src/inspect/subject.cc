@@ -135,6 +135,25 @@ Subject open_subject(const std::string& name, const std::vector<std::string>& pl
   return subject;
 }
 
+Question pair_question(const Subject& subject, const std::string& first, const std::string& second) {
+  if (subject.model->config().kind != ModelKind::encoder) {
+    throw Error(ErrorKind::usage, "inspect.pair",
+                concat("\"", escaped(subject.name), "\" reads one text; encoders such as BERT read two"));
+  }
+  if (!subject.tokenizer) {
+    throw Error(ErrorKind::usage, "inspect.pair",
+                concat("\"", escaped(subject.name),
+                       "\" has no tokenizer, so two texts cannot be read; give token numbers with --ids and "
+                       "--type-ids"));
+  }
+  Question question;
+  question.source = read_pair(*subject.tokenizer, first, second);
+  const bool told_apart = subject.model->config().token_types > 1;
+  for (const ReadToken& token : question.source.tokens)
+    if (told_apart) question.types.push_back(token.type);
+  return question;
+}
+
 Reading decoder_input(const Subject& subject, const Reading& written) {
   const models::TransformerConfig& config = subject.model->config();
   const std::int32_t start = config.decoder_start >= 0 ? config.decoder_start : config.bos;

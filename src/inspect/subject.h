@@ -36,6 +36,9 @@ struct Question {
   Reading written = {};
   std::vector<std::int32_t> types = {};
 };
+// Two texts for an encoder that reads pairs. Throws Error{usage} when the model reads one text only.
+[[nodiscard]] Question pair_question(const Subject& subject, const std::string& first,
+                                     const std::string& second);
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
 // The likeliest translation that a beam finds, as tokens with the end; `observer` watches the search, and the

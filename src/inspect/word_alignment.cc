@@ -6,36 +6,28 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/file.h"
+#include "text/lines.h"
 
 namespace headlight::inspect {
 namespace {
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 24;
 
-[[noreturn]] void refuse(const std::string& name, std::size_t line, const std::string& what) {
-  throw Error(ErrorKind::input, "alignment.line", concat(escaped(name), ": ", what, " (line ", line, ")"));
-}
-
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(at);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-AlignedSentence parse_line(std::string_view line, const std::string& name, std::size_t number) {
-  const std::vector<std::string> columns = split(line, '\t');
+AlignedSentence parse_line(std::string_view line, const text::FilePlace& place) {
+  constexpr std::string_view code = "alignment.line";
+  const std::vector<std::string_view> columns = text::split(line, '\t');
   if (columns.size() != 3)
-    refuse(name, number, concat("needs source, translation and words between tabs, has ", columns.size()));
-  AlignedSentence sentence{columns[0], columns[1], {}};
-  for (const std::string& pair : split(columns[2], ' ')) {
+    text::refuse(place, code,
+                 concat("needs source, translation and words between tabs, has ", columns.size()));
+  AlignedSentence sentence{std::string(columns[0]), std::string(columns[1]), {}};
+  for (const std::string_view pair : text::split(columns[2], ' ')) {
     const std::size_t equals = pair.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size())
-      refuse(name, number, concat("\"", escaped(pair, 40), "\" is not WORD=SOURCE,SOURCE"));
-    sentence.words.push_back({pair.substr(0, equals), split(pair.substr(equals + 1), ',')});
+    if (equals == 0 || equals == std::string_view::npos || equals + 1 == pair.size())
+      text::refuse(place, code, concat("\"", escaped(pair, 40), "\" is not WORD=SOURCE,SOURCE"));
+    AlignedWord word{std::string(pair.substr(0, equals)), {}};
+    for (const std::string_view source : text::split(pair.substr(equals + 1), ','))
+      word.source.emplace_back(source);
+    sentence.words.push_back(std::move(word));
   }
   return sentence;
 }
@@ -63,9 +55,9 @@ bool looks_right(const AttentionMap& map, std::size_t row, const std::vector<std
 std::vector<AlignedSentence> parse_alignments(std::string_view text, const std::string& name) {
   std::vector<AlignedSentence> sentences;
   std::size_t number = 0;
-  for (const std::string& line : split(text, '\n')) {
+  for (const std::string_view line : text::lines_of(text)) {
     ++number;
-    if (!line.empty() && line[0] != '#') sentences.push_back(parse_line(line, name, number));
+    if (!line.empty() && line[0] != '#') sentences.push_back(parse_line(line, {name, number}));
   }
   return sentences;
 }

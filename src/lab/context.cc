@@ -248,8 +248,8 @@ Found seeds::bank_in_context(const LabOptions& options) {
   BankStudy study(quick);
   const std::vector<LayerResult> layers = study.run(1000);
   const LayerResult &first = layers.front(), &last = layers.back();
-  return {last.gap > 0 && last.p < 0.05, fmt::format("cosine within a meaning {:.2f}, across {:.2f} after {} "
-                                                     "layers (p {}); as it enters {:.2f} and {:.2f}",
+  return {last.gap > 0 && last.p < 0.05, fmt::format("cosine within a meaning {:.3f}, across {:.3f} after {} "
+                                                     "layers (p {}); as it enters {:.3f} and {:.3f}",
                                                      last.within.mean, last.between.mean, layers.size() - 1,
                                                      p_text(last.p), first.within.mean, first.between.mean)};
 }

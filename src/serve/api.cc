@@ -8,6 +8,7 @@
 #include "headlight/version.h"
 #include "io/gzip.h"
 #include "io/json.h"
+#include "serve/matrices.h"
 #include "serve/page.h"
 #include "serve/payload.h"
 #include "serve/requests.h"
@@ -181,11 +182,13 @@ Answer Api::of_part(const Ask& ask, const Run& run, const Segments& path) {
     if (!query || *query >= first.queries()) throw BadRequest{"there is no such query"};
     return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return row_weights(ctx, run, *part, *query); }));
   }
-  const auto layer = parse_count(path[5]), head = suffixed(path[6], ".bin");
+  const auto layer = parse_count(path[5]), matrices = suffixed(path[6], ".matrices");
+  const auto head = matrices ? matrices : suffixed(path[6], ".bin");
   if (!layer || !head || *layer >= run.subject->layers(*part) || *head >= first.heads())
     throw BadRequest{"there is no such head"};
-  return bytes(
-      desk_.at_turn(ask.left, [&](Context& ctx) { return head_numbers(ctx, run, *part, *layer, *head); }));
+  return bytes(desk_.at_turn(ask.left, [&](Context& ctx) {
+    return (matrices ? head_matrices : head_numbers)(ctx, run, *part, *layer, *head);
+  }));
 }
 
 Answer Api::next_token(const Ask& ask, const Run& run) {
@@ -199,6 +202,8 @@ Answer Api::figure(const Ask& ask, const Run& run) {
   if (run.find(request.part, 0) == nullptr || request.layer >= run.subject->layers(request.part) ||
       request.head >= run.find(request.part, 0)->heads())
     throw BadRequest{"there is no such head"};
+  if (request.from.end > run.queries(request.part).size() || request.to.end > run.keys(request.part).size())
+    throw BadRequest{"there are fewer tokens"};
   Answer answer =
       bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return options_.drawer(ctx, run, request); }));
   answer.type = request.format == "png"   ? "image/png"

@@ -17,6 +17,7 @@ namespace headlight::serve {
 struct FigureRequest {
   Part part = Part::decoder;
   Index layer = 0, head = 0;
+  Range from = {}, to = {};    // a part of it: these queries, these keys; none: all
   std::string format = "png";  // png, svg, pdf, json
   draw::Theme theme = draw::Theme::light;
   draw::Transfer transfer = draw::Transfer::square_root;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <mutex>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -123,7 +124,10 @@ class HttpServer::Strict : public httplib::Server {
  public:
   Strict(const HttpOptions& options, HttpServer::Handler handler)
       : options_(options), handler_(std::move(handler)) {
-    new_task_queue = [this] { return new ClientThreads(options_.clients); };
+    new_task_queue = [this] {
+      if (stopping_) end_listening();  // somebody said stop before there was anything to stop
+      return new ClientThreads(options_.clients);
+    };
     set_tcp_nodelay(true);
     set_socket_options([](socket_t socket) {  // never SO_REUSEPORT: a second server must not share the port
       const int yes = 1;
@@ -149,10 +153,16 @@ class HttpServer::Strict : public httplib::Server {
   [[nodiscard]] int port() const noexcept { return gate_.port; }
   void halt() noexcept {
     stopping_ = true;
-    stop();
+    end_listening();
   }
 
  private:
+  // cpp-httplib's stop() does nothing before it listens, and may be called once.
+  void end_listening() noexcept {
+    const std::lock_guard lock(ending_);
+    if (is_running() && svr_sock_.load() != INVALID_SOCKET) stop();
+  }
+
   bool process_and_close_socket(socket_t socket) override {
     const std::function<bool()> stopping = [this] { return stopping_.load(); };
     Connection connection(socket, options_.deadlines, stopping);
@@ -233,6 +243,7 @@ class HttpServer::Strict : public httplib::Server {
   HttpServer::Handler handler_;
   Gate gate_;
   std::atomic<bool> stopping_{false};
+  std::mutex ending_;
 };
 
 HttpServer::HttpServer(const HttpOptions& options, Handler handler)

@@ -8,6 +8,7 @@
 #include "headlight/error.h"
 #include "headlight/version.h"
 #include "io/json.h"
+#include "serve/matrices.h"
 #include "serve/page.h"
 #include "serve/payload.h"
 
@@ -15,6 +16,7 @@ namespace headlight::serve {
 namespace {
 
 constexpr Index kWholeTokens = 64;
+constexpr std::size_t kMostMatrices = 4'000'000;  // bytes
 
 // Named pieces of bytes, one after the other, each at a multiple of four.
 class Pieces {
@@ -43,8 +45,16 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
   else pieces.add(base + "/atlas.u8", atlas(ctx, run, part));
   for (Index layer = 0; layer < run.subject->layers(part); ++layer) {
     if (!whole && (part != options.part || layer != options.layer)) continue;
-    for (Index head = 0; head < run.find(part, layer)->heads(); ++head)
-      pieces.add(fmt::format("{}/{}/{}.bin", base, layer, head), head_numbers(ctx, run, part, layer, head));
+    const Index heads = run.find(part, layer)->heads();
+    // Of the layer that is shown first, the parameters too, unless they are a model's worth.
+    const bool parameters =
+        part == options.part && layer == options.layer &&
+        static_cast<std::size_t>(heads) * head_matrices_size(run, part, layer) <= kMostMatrices;
+    for (Index head = 0; head < heads; ++head) {
+      const std::string name = fmt::format("{}/{}/{}", base, layer, head);
+      pieces.add(name + ".bin", head_numbers(ctx, run, part, layer, head));
+      if (parameters) pieces.add(name + ".matrices", head_matrices(ctx, run, part, layer, head));
+    }
   }
 }
 

@@ -16,11 +16,7 @@ static_assert(std::endian::native == std::endian::little, "payloads are little-e
 
 constexpr Index kAtlasCells = 64;
 
-void append(std::string& out, float x) {
-  const auto bytes = std::bit_cast<std::array<char, 4>>(x);
-  out.append(bytes.data(), bytes.size());
-}
-void append(std::string& out, std::uint32_t x) {
+void append_size(std::string& out, std::uint32_t x) {
   const auto bytes = std::bit_cast<std::array<char, 4>>(x);
   out.append(bytes.data(), bytes.size());
 }
@@ -38,13 +34,13 @@ inspect::AttentionMap map_of(Context& ctx, const StoredAttention& attention, Ind
 void append_map(std::string& out, const inspect::AttentionMap& map) {
   for (Index i = 0; i < map.rows; ++i)
     for (Index j = 0; j < map.columns; ++j)
-      append(out, map.sees(i, j) ? map.at(i, j) : std::numeric_limits<float>::quiet_NaN());
+      append_number(out, map.sees(i, j) ? map.at(i, j) : std::numeric_limits<float>::quiet_NaN());
 }
 
 // Rows of one head of a view [1, head, token, dim].
 void append_vectors(std::string& out, ConstTensorView x, Index head) {
   for (Index t = 0; t < x.dim(2); ++t)
-    for (Index d = 0; d < x.dim(3); ++d) append(out, static_cast<float>(x.at(0, head, t, d)));
+    for (Index d = 0; d < x.dim(3); ++d) append_number(out, static_cast<float>(x.at(0, head, t, d)));
 }
 
 // How positions turn queries and keys, if they do.
@@ -82,7 +78,7 @@ void append_bias(std::string& out, const StoredAttention& a, ConstTensorView bia
   const auto at = [&](int axis, Index place) { return bias.dim(axis) == 1 ? Index{0} : place; };
   for (Index i = 0; i < a.queries(); ++i)
     for (Index j = 0; j < a.keys(); ++j)
-      append(out, static_cast<float>(bias.at(0, at(1, head), at(2, i), at(3, j))));
+      append_number(out, static_cast<float>(bias.at(0, at(1, head), at(2, i), at(3, j))));
 }
 
 template <class Each>
@@ -94,6 +90,17 @@ void each_head(const Run& run, Part part, const Each& each) {
 }
 
 }  // namespace
+
+void append_number(std::string& out, float x) {
+  const auto bytes = std::bit_cast<std::array<char, 4>>(x);
+  out.append(bytes.data(), bytes.size());
+}
+
+void append_json(std::string& out, std::string json) {
+  json.append((4 - json.size() % 4) % 4, ' ');
+  append_size(out, static_cast<std::uint32_t>(json.size()));
+  out += json;
+}
 
 std::size_t all_weights_count(const Run& run, Part part) {
   const StoredAttention& first = *run.find(part, 0);
@@ -122,8 +129,8 @@ std::string atlas(Context& ctx, const Run& run, Part part) {
   each_head(run, part, [&](const StoredAttention& attention, Index head) {
     const inspect::AttentionMap map = map_of(ctx, attention, head, {}, kAtlasCells);
     if (out.empty()) {
-      append(out, static_cast<std::uint32_t>(map.rows));
-      append(out, static_cast<std::uint32_t>(map.columns));
+      append_size(out, static_cast<std::uint32_t>(map.rows));
+      append_size(out, static_cast<std::uint32_t>(map.columns));
     }
     for (Index i = 0; i < map.rows; ++i) {
       for (Index j = 0; j < map.columns; ++j) {
@@ -135,24 +142,25 @@ std::string atlas(Context& ctx, const Run& run, Part part) {
   return out;
 }
 
+Tensor head_outputs(Context& ctx, const StoredAttention& a) {
+  const AttentionEvent event = a.event(ctx);
+  Tensor z({1, a.heads(), a.queries(), a.value_dim()}, event.q.dtype());
+  attention_forward(ctx, event.q, event.k, event.v, event.options, z);
+  return z;
+}
+
 std::string head_numbers(Context& ctx, const Run& run, Part part, Index layer, Index head) {
   const StoredAttention& a = *run.find(part, layer);
   const AttentionEvent event = a.event(ctx);
-  std::string json = head_json(run, a, event, head);
-  json.append((4 - json.size() % 4) % 4, ' ');
   std::string out;
-  append(out, static_cast<std::uint32_t>(json.size()));
-  out += json;
+  append_json(out, head_json(run, a, event, head));
   const Index kv = head / (a.heads() / a.kv_heads());
   append_map(out, map_of(ctx, a, head));
   append_vectors(out, event.q, head);
   append_vectors(out, event.k, kv);
   append_vectors(out, event.v, kv);
-  // What the heads return, before they are joined: computed again, to the same bits.
-  Tensor z({1, a.heads(), a.queries(), a.value_dim()}, event.q.dtype());
-  attention_forward(ctx, event.q, event.k, event.v, event.options, z);
-  append_vectors(out, z, head);
-  for (Index i = 0; i < a.queries(); ++i) append(out, static_cast<float>(event.lse.at(0, head, i)));
+  append_vectors(out, head_outputs(ctx, a), head);
+  for (Index i = 0; i < a.queries(); ++i) append_number(out, static_cast<float>(event.lse.at(0, head, i)));
   if (!event.options.bias.empty()) append_bias(out, a, event.options.bias, head);
   return out;
 }

@@ -24,6 +24,13 @@ namespace headlight::serve {
 // q [rows, dim], k [columns, dim], v [columns, value_dim], z [rows, value_dim], lse [rows], bias [rows, columns].
 [[nodiscard]] std::string head_numbers(Context& ctx, const Run& run, Part part, Index layer, Index head);
 
+// What all heads return before they are joined, [1, head, row, value_dim]: computed again, to the same bits.
+[[nodiscard]] Tensor head_outputs(Context& ctx, const StoredAttention& attention);
+
+// Little-endian bytes of an answer: one number; JSON behind its length, with blanks up to a multiple of four.
+void append_number(std::string& out, float x);
+void append_json(std::string& out, std::string json);
+
 // The parts of a run that were recorded.
 [[nodiscard]] std::vector<Part> parts_of(const Run& run);
 

@@ -27,8 +27,8 @@ std::string reading_json(const inspect::Reading& reading) {
     words += fmt::format("{}{{\"text\": {}, \"begin\": {}, \"end\": {}}}", words.empty() ? "" : ", ",
                          io::json_quoted(word.label), word.tokens.begin, word.tokens.end);
   }
-  return fmt::format("{{\"text\": {}, \"tokens\": [{}], \"words\": [{}]}}", io::json_quoted(reading.text),
-                     tokens, words);
+  return fmt::format("{{\"text\": {}, \"second\": {}, \"tokens\": [{}], \"words\": [{}]}}",
+                     io::json_quoted(reading.text), reading.second, tokens, words);
 }
 
 std::string guess_json(const Run& run, const Guess& guess) {
@@ -75,12 +75,14 @@ std::string run_json(const Run& run) {
     more += fmt::format("{}{}", more.empty() ? "" : ", ", token);
   const bool translates = !run.question.written.tokens.empty();
   return fmt::format(
-      "{{\"id\": \"{}\", \"model\": {}, \"text\": {}, \"target\": {}, \"more\": [{}], \"temperature\": {}, "
-      "\"top_k\": {}, \"seed\": {}, \"source\": {}, \"written\": {}, \"decoder_input\": {}, \"parts\": [{}], "
+      "{{\"id\": \"{}\", \"model\": {}, \"text\": {}, \"second\": {}, \"target\": {}, \"more\": [{}], "
+      "\"temperature\": {}, \"top_k\": {}, \"seed\": {}, \"source\": {}, \"written\": {}, \"decoder_input\": "
+      "{}, \"parts\": [{}], "
       "\"usual_part\": \"{}\", \"predictions\": {}}}\n",
       run.id, subject_json(*run.subject), io::json_quoted(run.request.text),
-      io::json_quoted(run.request.target), more, run.request.temperature, run.request.top_k, run.request.seed,
-      reading_json(run.question.source), translates ? reading_json(run.question.written) : "null",
+      io::json_quoted(run.request.second), io::json_quoted(run.request.target), more, run.request.temperature,
+      run.request.top_k, run.request.seed, reading_json(run.question.source),
+      translates ? reading_json(run.question.written) : "null",
       translates ? reading_json(run.decoder_input) : "null", parts, name_of(run.subject->usual_part()),
       run.predictions.size());
 }

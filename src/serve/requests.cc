@@ -96,15 +96,26 @@ Index Fields::integer(std::string_view name) const {
   return *number;
 }
 
+Range Fields::range(std::string_view name) const {
+  const std::string* value = find(name);
+  if (value == nullptr) return {};
+  const std::size_t colon = value->find(':');
+  const auto begin = parse_count(std::string_view(*value).substr(0, colon));
+  const auto end = colon == std::string::npos ? std::nullopt : parse_count(value->substr(colon + 1));
+  if (!begin || !end || *begin >= *end) refuse("a range is not BEGIN:END");
+  return {*begin, *end};
+}
+
 RunRequest parse_run(std::string_view body, const std::string& first_model) {
-  constexpr std::array<std::string_view, 7> fields = {"model",       "text",  "target", "more",
-                                                      "temperature", "top_k", "seed"};
+  constexpr std::array<std::string_view, 8> fields = {"model", "text",        "second", "target",
+                                                      "more",  "temperature", "top_k",  "seed"};
   const io::Json json = parse_object(body, fields);
   RunRequest request;
   request.model = text_of(json, "model", kLongestName);
   if (request.model.empty()) request.model = first_model;
   request.text = text_of(json, "text", kLongestText);
   if (request.text.empty()) refuse("the text is empty; write a few words");
+  request.second = text_of(json, "second", kLongestText);
   request.target = text_of(json, "target", kLongestText);
   request.temperature = temperature_of(json);
   request.top_k = integer_of(json, "top_k", kMostTopK);
@@ -139,6 +150,8 @@ FigureRequest parse_figure(std::string_view query) {
   request.part = *part;
   request.layer = fields.integer("layer");
   request.head = fields.integer("head");
+  request.from = fields.range("from");
+  request.to = fields.range("to");
   request.format = fields.text("format", "png");
   constexpr std::array<std::string_view, 5> formats = {"png", "svg", "pdf", "json", "npy"};
   if (std::find(formats.begin(), formats.end(), request.format) == formats.end())

@@ -24,6 +24,7 @@ class Fields {
   explicit Fields(std::string_view query);
   [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise) const;
   [[nodiscard]] Index integer(std::string_view name) const;
+  [[nodiscard]] Range range(std::string_view name) const;  // BEGIN:END; none when it is not given
 
  private:
   [[nodiscard]] const std::string* find(std::string_view name) const;

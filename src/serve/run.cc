@@ -97,6 +97,11 @@ inspect::Question question_of(Context& ctx, const inspect::Subject& subject, con
   if (!request.more.empty() && config.kind != models::ModelKind::decoder)
     throw Error(ErrorKind::usage, "serve.more", "only a model that writes has tokens after its text");
   inspect::Question question;
+  if (!request.second.empty()) {
+    question = inspect::pair_question(subject, request.text, request.second);
+    check_length(question.source);
+    return question;
+  }
   question.source = read(subject, request.text);
   if (!request.more.empty()) {
     const inspect::Reading more = inspect::read_ids(&*subject.tokenizer, request.more, config.vocabulary);
@@ -126,8 +131,8 @@ inspect::Question question_of(Context& ctx, const inspect::Subject& subject, con
 }  // namespace
 
 std::string RunRequest::id() const {
-  std::string all =
-      concat(kVersion, '\0', model, '\0', text, '\0', target, '\0', temperature, '\0', top_k, '\0', seed);
+  std::string all = concat(kVersion, '\0', model, '\0', text, '\0', second, '\0', target, '\0', temperature,
+                           '\0', top_k, '\0', seed);
   for (const std::int32_t token : more) all += concat(",", token);
   return io::hash_text(all);
 }

@@ -16,7 +16,8 @@ inline constexpr Index kMostTokens = 1024;
 
 struct RunRequest {
   std::string model, text;
-  std::string target;                   // a translation to look at; empty: the model's own
+  std::string second = {};              // for encoders that read two texts
+  std::string target = {};              // a translation to look at; empty: the model's own
   std::vector<std::int32_t> more = {};  // tokens that a decoder has written after the text
   double temperature = 0;               // how a translation is drawn; 0: the likeliest
   Index top_k = 0, seed = 0;

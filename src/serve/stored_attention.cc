@@ -34,6 +34,8 @@ StoredAttention::StoredAttention(const AttentionEvent& event)
       k_(copy_of(event.k)),
       v_(copy_of(event.v)),
       lse_(copy_of(event.lse)),
+      x_(copy_of(event.x)),
+      memory_(copy_of(event.memory)),
       slopes_(copy_of(event.options.alibi_slopes)),
       bias_(copy_of(event.options.bias)),
       mask_(copy_of(event.options.mask)),
@@ -57,7 +59,7 @@ AttentionEvent StoredAttention::event(Context& ctx) const {
 
 std::size_t StoredAttention::bytes() const {
   std::size_t sum = 0;
-  for (const Tensor* t : {&q_, &k_, &v_, &lse_, &slopes_, &bias_, &mask_, &sinks_})
+  for (const Tensor* t : {&q_, &k_, &v_, &lse_, &x_, &memory_, &slopes_, &bias_, &mask_, &sinks_})
     if (!t->empty()) sum += static_cast<std::size_t>(t->shape().elements()) * size_of(t->dtype());
   return sum;
 }

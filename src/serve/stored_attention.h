@@ -22,6 +22,9 @@ class StoredAttention {
   [[nodiscard]] Index value_dim() const { return v_.dim(3); }
   [[nodiscard]] Index queries() const { return q_.dim(2); }
   [[nodiscard]] Index keys() const { return k_.dim(2); }
+  // What the layer read, [token, width]; the memory of cross-attention, else empty.
+  [[nodiscard]] ConstTensorView x() const { return x_; }
+  [[nodiscard]] ConstTensorView memory() const { return memory_; }
   // As the observer of the run saw it; refers to this object.
   [[nodiscard]] AttentionEvent event(Context& ctx) const;
   [[nodiscard]] std::size_t bytes() const;
@@ -29,7 +32,7 @@ class StoredAttention {
  private:
   Part part_;
   int layer_;
-  Tensor q_, k_, v_, lse_, slopes_, bias_, mask_, sinks_;
+  Tensor q_, k_, v_, lse_, x_, memory_, slopes_, bias_, mask_, sinks_;
   std::vector<Index> q_starts_, k_starts_;
   AttentionOptions options_;
 };

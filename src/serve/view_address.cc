@@ -34,6 +34,7 @@ std::string view_address(const ViewPlace& place) {
   };
   if (!place.model.empty()) add("m", percent_encoded(place.model));
   if (!place.text.empty()) add("t", percent_encoded(place.text));
+  if (!place.second.empty()) add("b", percent_encoded(place.second));
   if (!place.target.empty()) add("u", percent_encoded(place.target));
   if (place.part) add("p", std::string(name_of(*place.part)));
   if (place.layer >= 0 && place.head >= 0) add("h", concat(place.layer, ".", place.head));

@@ -9,7 +9,7 @@
 namespace headlight::serve {
 
 struct ViewPlace {
-  std::string model = {}, text = {}, target = {};  // empty: as the server has it
+  std::string model = {}, text = {}, second = {}, target = {};  // empty: as the server has it
   std::optional<Part> part = std::nullopt;
   int layer = -1, head = -1;  // -1: the page chooses
   Range queries = {};         // none: the page chooses

@@ -7,6 +7,7 @@
 #include "headlight/error.h"
 #include "io/gzip.h"
 #include "io/hash.h"
+#include "text/lines.h"
 
 namespace headlight::train {
 namespace {
@@ -23,13 +24,6 @@ void check_utf8(const std::string& path, std::string_view text) {
   }
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!text.empty() && space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 void split(std::string_view text, const std::string& separator, std::vector<std::string>& documents) {
   if (separator.empty()) {
     documents.emplace_back(text);
@@ -37,7 +31,7 @@ void split(std::string_view text, const std::string& separator, std::vector<std:
   }
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(separator), text.size());
-    if (const std::string_view document = trimmed(text.substr(0, end)); !document.empty())
+    if (const std::string_view document = text::trimmed(text.substr(0, end)); !document.empty())
       documents.emplace_back(document);
     text.remove_prefix(std::min(text.size(), end + separator.size()));
   }
@@ -65,18 +59,6 @@ void set_aside(CorpusText& corpus, double share) {
 }
 
 }  // namespace
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back(line);
-    text.remove_prefix(std::min(text.size(), end + 1));
-  }
-  return lines;
-}
 
 std::string DataReader::read(const std::string& path) {
   std::string text;
@@ -116,7 +98,7 @@ void DataReader::read_columns(const std::string& path, bool swap,
                               std::vector<std::pair<std::string, std::string>>& pairs) {
   const std::string text = read(path);
   std::size_t number = 0;
-  for (const std::string_view line : lines_of(text)) {
+  for (const std::string_view line : text::lines_of(text)) {
     ++number;
     if (line.empty()) continue;
     const std::size_t tab = line.find('\t');
@@ -139,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> DataReader::read_pairs(const st
 void DataReader::read_line_by_line(const std::string& source, const std::string& target, bool swap,
                                    std::vector<std::pair<std::string, std::string>>& pairs) {
   const std::string first = read(source), second = read(target);
-  const std::vector<std::string_view> a = lines_of(first), b = lines_of(second);
+  const std::vector<std::string_view> a = text::lines_of(first), b = text::lines_of(second);
   if (a.size() != b.size())
     refuse(target, concat("has ", b.size(), " lines; ", escaped(source, 100), " has ", a.size()));
   for (std::size_t i = 0; i < a.size(); ++i) {

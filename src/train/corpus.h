@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,8 +41,5 @@ class DataReader {
 
   std::vector<DataFile> files_;
 };
-
-// Lines without their ends, "\n" or "\r\n"; an end at the very end makes no line.
-[[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 
 }  // namespace headlight::train

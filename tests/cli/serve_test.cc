@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -43,6 +45,22 @@ class Serve : public ::testing::Test {
   TempFolder folder_;
 };
 
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kPatience{60};  // a machine may be busy with other things
+
+// A port that nobody has now. The usual one may be wanted by another test.
+std::string free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(socket);
+  return std::to_string(ntohs(address.sin_port));
+}
+
 // The program in the background, with what it prints first.
 class Background {
  public:
@@ -64,7 +82,10 @@ class Background {
     }
     ::close(pipe[1]);
     std::array<char, 4096> buffer{};
-    while (text_.find("Ctrl-C") == std::string::npos) {
+    const auto end = Clock::now() + kPatience;
+    while (text_.find("Ctrl-C stops it.\n") == std::string::npos && Clock::now() < end) {
+      pollfd poll{.fd = pipe[0], .events = POLLIN, .revents = 0};
+      if (::poll(&poll, 1, 100) <= 0) continue;
       const ssize_t n = ::read(pipe[0], buffer.data(), buffer.size());
       if (n <= 0) break;
       text_.append(buffer.data(), static_cast<std::size_t>(n));
@@ -77,15 +98,23 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
+  // Its exit code, or minus the signal that ended it: SIGKILL when it would not end.
   int end(int signal) {
     ::kill(child_, signal);
     int status = 0;
-    ::waitpid(child_, &status, 0);
+    const auto end = Clock::now() + kPatience;
+    while (::waitpid(child_, &status, WNOHANG) == 0) {
+      if (Clock::now() > end) ::kill(child_, SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
     child_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
   [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] int port() const { return std::stoi(text_.substr(text_.find("127.0.0.1:") + 10)); }
+  [[nodiscard]] int port() const {
+    const std::size_t at = text_.find("127.0.0.1:");
+    return at == std::string::npos ? 0 : std::atoi(text_.c_str() + at + 10);
+  }
   [[nodiscard]] std::string get(const std::string& path) const {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
@@ -111,7 +140,8 @@ class Background {
 };
 
 TEST_F(Serve, PrintsItsLinkServesThePageAndEndsInGoodOrder) {
-  Background server(folder_, {"--at", "h=1.0&q=2"});
+  const std::string own = free_port();
+  Background server(folder_, {"--at", "h=1.0&q=2", "--port", own});
   EXPECT_THAT(server.text(),
               MatchesRegex("Headlight is at http://127.0.0.1:[0-9]+/#token=[A-Za-z0-9_-]+&h=1.0&q=2\n"
                            "  On another machine: ssh -L [0-9]+:127.0.0.1:[0-9]+ THIS-MACHINE, .*\n(.|\n)*"));
@@ -124,10 +154,10 @@ TEST_F(Serve, PrintsItsLinkServesThePageAndEndsInGoodOrder) {
   for (const char* path : {"/../etc/passwd", "/%2e%2e%2fetc/passwd", "/%252e%252e/", "/..\\x", "//etc/passwd",
                            "/web/page.html", "/%00"})
     EXPECT_THAT(server.get(path), StartsWith("HTTP/1.1 404")) << path;
-  const int port = server.port();
+  EXPECT_EQ(std::to_string(server.port()), own);
   EXPECT_EQ(server.end(SIGTERM), 128 + SIGTERM);
-  Background again(folder_, {"--port", std::to_string(port)});  // the port is free at once
-  EXPECT_EQ(again.port(), port);
+  Background again(folder_, {"--port", own});  // it is free at once
+  EXPECT_EQ(std::to_string(again.port()), own);
   EXPECT_EQ(again.end(SIGINT), 128 + SIGINT);
 }
 
@@ -164,9 +194,30 @@ TEST_F(Serve, ShowWritesAPage) {
   EXPECT_EQ(run({"show", "--ids", "5,6", "--model", "en", "--html", folder_.path("c.html")}).code, 2);
 }
 
+TEST_F(Serve, TwoTextsAreForEncoders) {
+  std::filesystem::create_directory(folder_.root() / "bert");
+  write_small_model(folder_.path("bert"), SmallKind::encoder);
+  const auto show = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"show", "the cat sat", "--second", "it was tired", "--head", "0.0"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const Finished done = show({"--model", "bert", "--json", "-"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("\"text\": \"the cat sat / it was tired\""));
+  EXPECT_THAT(done.out,
+              HasSubstr("[\"[CLS]\", \"the\", \"cat\", \"sat\", \"[SEP]\", \"it\", \"was\", \"ti\", "
+                        "\"red\", \"[SEP]\"]"));
+  EXPECT_EQ(show({"--model", "bert", "--html", folder_.path("pair.html")}).code, 0);
+  const Finished refused = show({"--model", "en"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("\"en\" reads one text; encoders such as BERT read two"));
+  EXPECT_EQ(show({"--model", "bert", "--type-ids", "0,1"}).code, 2);
+}
+
 TEST_F(Serve, ShowEndsWithTheViewOnATerminal) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
+  if (terminal < 0) GTEST_SKIP() << "this machine gives no terminal (is /dev/pts mounted?)";
   ::grantpt(terminal);
   ::unlockpt(terminal);
   const std::string name = ::ptsname(terminal);

@@ -100,6 +100,8 @@ std::vector<Drawing> all_figures(const FigureStyle& style) {
   out.push_back(heat_map_figure(std::span(heads).subspan(0, 4), style));
   out.push_back(comparison_figure(heads[0], heads[2], style));
   out.push_back(atlas_figure(heads, 4, style));
+  const std::vector<std::string> captions(heads.size(), "induction, duplicate, delimiter");
+  out.push_back(atlas_figure(heads, 4, style, captions));
   out.push_back(bars_figure(row, style));
   out.push_back(bars_figure(row, style, 3));
   return out;

@@ -30,6 +30,24 @@ TEST(Reading, LabelsAreTheTextThatTokensStandFor) {
   EXPECT_EQ(reading.ids().size(), 17U);
 }
 
+TEST(Reading, TwoTextsAreOneReadingWithABorder) {
+  const Tokenizer tokenizer = testing::small_tokenizer();
+  const Reading pair = read_pair(tokenizer, "the cat", "it was tired");
+  EXPECT_EQ(pair.text, "the cat / it was tired");
+  EXPECT_EQ(pair.labels(),
+            (std::vector<std::string>{"[CLS]", "the", "cat", "[SEP]", "it", "was", "ti", "red", "[SEP]"}));
+  EXPECT_EQ(pair.second, 4);
+  for (const ReadToken& token : pair.tokens) {
+    EXPECT_EQ(token.type, &token - pair.tokens.data() >= 4 ? 1 : 0);
+    const std::string part = pair.text.substr(token.begin, token.end - token.begin);
+    EXPECT_EQ(part, token.added ? "" : token.label);
+  }
+  const std::vector<Word> words = words_of(pair);
+  EXPECT_EQ(words[words.size() - 2].label, "tired");
+  EXPECT_THROW((void)read_pair(tokenizer, "the cat", " "), Error);
+  EXPECT_THROW((void)read_pair(tokenizer, "", "it"), Error);
+}
+
 TEST(Reading, Ids) {
   const Tokenizer tokenizer = small_tokenizer();
   EXPECT_EQ(read_ids(&tokenizer, {5, 6}, 29).labels(), (std::vector<std::string>{"the", "animal"}));
@@ -52,6 +70,14 @@ TEST(Words, TokensBetweenSpacesBelongTogether) {
   EXPECT_EQ(words_of(reading)[3].tokens, (Range{3, 6}));
   EXPECT_EQ(labels(words_of(read_text(small_tokenizer(), "it, cat! .'."))),
             (std::vector<std::string>{"[CLS]", "it", ",", "cat", "!", ".", "'", ".", "[SEP]"}));
+}
+
+TEST(Words, KeepAccentsThatTheTokenizerTakesOff) {
+  // "cat" and "tired" with an accent behind and inside; the tokens stand for the letters alone.
+  const Reading reading = read_text(small_tokenizer(), "cat\u0301 ti\u0301red.");
+  EXPECT_EQ(reading.labels().size(), 6U);
+  EXPECT_EQ(labels(words_of(reading)),
+            (std::vector<std::string>{"[CLS]", "cat\u0301", "ti\u0301red", ".", "[SEP]"}));
 }
 
 TEST(Words, CoverEveryTokenOnce) {

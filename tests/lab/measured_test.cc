@@ -17,7 +17,6 @@ TEST(LabMask, ALossThatIsTooGoodIsALeak) {
   EXPECT_TRUE(out.holds) << out.finding << "\n" << out.text;
   EXPECT_THAT(out.finding, HasSubstr("A loss that is too good is a leak."));
   EXPECT_TRUE(out.figure.has_value());
-  EXPECT_NE(run_mask({.threads = 2, .quick = true, .seed = 7}).json, out.json);
 }
 
 TEST(LabCost, MemoryIsQuadraticOnlyWithTheScoreMatrix) {

@@ -143,6 +143,96 @@ TEST_F(ServeApi, VectorsGiveTheWeightsAgain) {
   }
 }
 
+// A head's matrices and what is beside them, as the page reads them.
+struct Matrices {
+  std::vector<float> out, out_bias, own, all, q, q_bias, k, k_bias, x, memory;
+};
+
+TEST_F(ServeApi, MatricesMakeTheVectorsAndTheOutput) {
+  const io::Json info = run(R"({"model": "en-fr", "text": "the cat sat on the mat"})");
+  for (const std::string part : {"decoder", "cross"}) {
+    const std::string base = "run/" + info.text("id") + "/" + part + "/1/";
+    std::vector<double> sum;
+    Matrices m;
+    for (int head = 0; head < 2; ++head) {
+      const auto cut = [&](const std::string& name, io::Json& json) {
+        const Answer answer = get(base + std::to_string(head) + name);
+        EXPECT_EQ(answer.status, 200) << answer.body;
+        std::uint32_t length = 0;
+        std::memcpy(&length, answer.body.data(), 4);
+        json = io::Json::parse(std::string_view(answer.body).substr(4, length), "head");
+        return floats(answer.body, 4 + length);
+      };
+      io::Json numbers, sizes;
+      const std::vector<float> head_bin = cut(".bin", numbers), bytes = cut(".matrices", sizes);
+      const auto rows = static_cast<std::size_t>(numbers.integer("rows")),
+                 columns = static_cast<std::size_t>(numbers.integer("columns")),
+                 dim = static_cast<std::size_t>(numbers.integer("dim")),
+                 width = static_cast<std::size_t>(sizes.integer("width"));
+      std::size_t at = 0;
+      const auto take = [&](std::vector<float>& to, std::size_t count) {
+        to.assign(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                  bytes.begin() + static_cast<std::ptrdiff_t>(at + count));
+        at += count;
+      };
+      take(m.out, width * dim), take(m.out_bias, width), take(m.own, rows * width), take(m.all, rows * width);
+      take(m.q, dim * width), take(m.q_bias, dim), take(m.k, dim * width), take(m.k_bias, dim);
+      take(m.x, rows * width), take(m.memory, part == "cross" ? columns * width : 0);
+      ASSERT_EQ(at, bytes.size());
+      const float *q = head_bin.data() + rows * columns, *k = q + rows * dim, *z = k + 2 * columns * dim;
+      const auto product = [&](const std::vector<float>& w, std::size_t row, const float* x, std::size_t n) {
+        double y = 0;
+        for (std::size_t i = 0; i < n; ++i) y += double{w[row * n + i]} * x[i];
+        return y;
+      };
+      const std::vector<float>& read = part == "cross" ? m.memory : m.x;
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t d = 0; d < dim; ++d)
+          ASSERT_NEAR(product(m.q, d, &m.x[i * width], width) + m.q_bias[d], q[i * dim + d], 1e-4);
+      for (std::size_t j = 0; j < columns; ++j)
+        for (std::size_t d = 0; d < dim; ++d)
+          ASSERT_NEAR(product(m.k, d, &read[j * width], width) + m.k_bias[d], k[j * dim + d], 1e-4);
+      sum.resize(rows * width);
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t c = 0; c < width; ++c) {
+          const double mine = product(m.out, c, z + i * dim, dim);
+          ASSERT_NEAR(mine + m.out_bias[c], m.own[i * width + c], 1e-4) << part << i << " " << c;
+          sum[i * width + c] += mine;
+        }
+    }
+    // All heads together, and the bias once, are what the layer returns.
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      ASSERT_NEAR(sum[i] + m.out_bias[i % m.out_bias.size()], m.all[i], 1e-4);
+  }
+}
+
+TEST_F(ServeApi, TwoTextsForAnEncoder) {
+  const io::Json one = run(R"({"model": "bert", "text": "the cat sat"})");
+  const io::Json info = run(R"({"model": "bert", "text": "the cat sat", "second": "it was tired"})");
+  EXPECT_NE(one.text("id"), info.text("id"));
+  EXPECT_EQ(one.object("source").integer("second"), 0);
+  EXPECT_EQ(info.object("source").integer("second"), 5);  // [CLS] the cat sat [SEP] | it …
+  EXPECT_EQ(info.text("second"), "it was tired");
+  EXPECT_EQ(info.object("source").list("tokens").items().size(), 10U);
+  // Segments count: the same ids without them give other weights.
+  Context ctx;
+  inspect::Subject subject = inspect::open_subject(folder_->path("bert"), {});
+  inspect::Question question = inspect::pair_question(subject, "the cat sat", "it was tired");
+  EXPECT_EQ(question.types, (std::vector<std::int32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
+  const std::vector<float> all = floats(get("run/" + info.text("id") + "/encoder/weights.f32").body);
+  inspect::MapRecorder with({.part = Part::encoder}), without({.part = Part::encoder});
+  (void)inspect::watch(ctx, subject, question, with);
+  question.types.clear();
+  (void)inspect::watch(ctx, subject, question, without);
+  const std::vector<float>&a = with.maps().front().weights, &b = without.maps().front().weights;
+  EXPECT_EQ(std::memcmp(a.data(), all.data(), 4 * a.size()), 0);
+  EXPECT_NE(std::memcmp(a.data(), b.data(), 4 * a.size()), 0);
+  const Answer refused = post("run", R"({"model": "en", "text": "the cat", "second": "it"})");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("reads one text"));
+  EXPECT_EQ(post("run", R"({"model": "bert", "text": "the cat", "second": " "})").status, 400);
+}
+
 TEST_F(ServeApi, WritingGoesOnWithTheLikeliestAndRowsAreThoseOfAFullRun) {
   const io::Json first = run(R"({"model": "en", "text": "the cat"})");
   const io::Json top = io::Json::parse(get("run/" + first.text("id") + "/next", "position=3").body, "next");
@@ -197,9 +287,10 @@ TEST_F(ServeApi, ModelsAreNamesFromTheList) {
 
 TEST_F(ServeApi, PlacesOutsideAreRefused) {
   const std::string base = "run/" + run(R"({"model": "en", "text": "the cat"})").text("id");
-  for (const char* path : {"/decoder/2/0.bin", "/decoder/0/2.bin", "/decoder/-1/0.bin",
-                           "/decoder/1000000000/0.bin", "/decoder/1.5/0.bin", "/decoder/%30/0.bin",
-                           "/decoder/0/0.bin.bin", "/decoder/row/99.f32", "/decoder/row/-1.f32"})
+  for (const char* path :
+       {"/decoder/2/0.bin", "/decoder/0/2.bin", "/decoder/-1/0.bin", "/decoder/1000000000/0.bin",
+        "/decoder/1.5/0.bin", "/decoder/%30/0.bin", "/decoder/0/0.bin.bin", "/decoder/0/2.matrices",
+        "/decoder/row/99.f32", "/decoder/row/-1.f32"})
     EXPECT_EQ(get(base + path).status, 400) << path;
   for (const char* path : {"/encoder/0/0.bin", "/cross/weights.f32", "/nothing", "/decoder/weights.f33",
                            "/decoder/", "//decoder/weights.f32"})
@@ -207,6 +298,33 @@ TEST_F(ServeApi, PlacesOutsideAreRefused) {
   EXPECT_EQ(get(base + "/next", "position=99").status, 400);
   EXPECT_EQ(get(base + "/next", "position=-1").status, 400);
   EXPECT_EQ(get("run/0123456789abcdef/decoder/weights.f32").status, 404);
+}
+
+TEST_F(ServeApi, FiguresOfAPart) {
+  ApiOptions o = options();
+  FigureRequest drawn;
+  o.drawer = [&](Context&, const serve::Run&, const FigureRequest& request) {
+    drawn = request;
+    return std::string("figure");
+  };
+  Api api(o);
+  const Answer made = api.answer({.method = "POST",
+                                  .path = "/api/v1/run",
+                                  .query = "",
+                                  .body = R"({"model": "en", "text": "the cat"})"});
+  const std::string path = "/api/v1/run/" + io::Json::parse(made.body, "run").text("id") + "/figure";
+  const auto figure = [&](const std::string& range) {
+    const std::string query = "part=decoder&layer=1&head=0&format=png" + range;
+    return api.answer({.method = "GET", .path = path, .query = query, .body = ""}).status;
+  };
+  EXPECT_EQ(figure(""), 200);
+  EXPECT_EQ(drawn.from.size(), 0);
+  EXPECT_EQ(figure("&from=0:2&to=1:4"), 200);
+  EXPECT_EQ(drawn.from.end, 2);
+  EXPECT_EQ(drawn.to.begin, 1);
+  for (const char* range : {"&from=2:2", "&from=3:1", "&from=-1:2", "&from=1", "&from=1:", "&from=:2",
+                            "&from=0:5", "&to=0:5", "&to=0:99999999999", "&to=a:b"})
+    EXPECT_EQ(figure(range), 400) << range;
 }
 
 TEST_F(ServeApi, TextsOfEveryKind) {

@@ -38,6 +38,7 @@ TEST(ViewAddress, IsWhatThePageReads) {
                           .head = 5,
                           .queries = {3, 5}}),
             "m=en-fr&t=The%20cat%27s%20mat%20%26%20%C3%A9&p=cross&h=2.5&q=3,4");
+  EXPECT_EQ(view_address({.text = "a", .second = "b c"}), "t=a&b=b%20c");
   EXPECT_EQ(view_address({}), "");
 }
 

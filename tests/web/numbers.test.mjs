@@ -122,9 +122,25 @@ export default {
     close(scale[2], scores.data[6 * n + 2]);
     assert.match(await page.textContent('[data-test=mask]'), /sees 7 of/);
     assert.equal(await page.textContent('[data-test=row-sum]'), '1.0000');
-    assert.equal(await page.locator('.tick').count(), 2);
+    await page.waitForSelector('[data-test=output]');
+    for (const name of ['q', 'k']) {
+      await page.click(`.from-x summary:has-text("${name} = W")`);
+      await page.waitForSelector(`[data-test=from-${name}]`);
+    }
+    assert.equal(await page.locator('.tick').count(), 5); // q, k, weights, z, output
     assert.equal(await page.locator('.cross-mark').count(), 0);
     assert.equal(await page.locator('[data-test=rope]').count(), 0);
+    // What the head adds is what the terminal's explanation says.
+    const told = JSON.parse(
+      program('explain', text, '--model', 'en', '--head', '1.0', '--query', '@6', '--key', '@2', '--json').toString(),
+    );
+    const output = told.output,
+      most = output.reduce((best, x, i) => (Math.abs(x) > Math.abs(output[best]) ? i : best), 0);
+    close(Number(await page.getAttribute('[data-test=output]', 'title')), output[most]);
+    assert.match(await page.textContent('[data-test=output-share]'), /of the layer’s output/);
+    const x = npy(join(out, 'decoder_1_q.npy')); // the largest number of q, made from x
+    const row = Array.from(x.data.subarray(6 * dim, 7 * dim)).sort((a, b) => Math.abs(b) - Math.abs(a));
+    close(Number(await page.getAttribute('[data-test=from-q]', 'title')), row[0]);
     const full = await page.locator('[data-test=dot]').getAttribute('title');
     assert.ok(Math.abs(Number(full) - dot) < 1e-5);
   },
@@ -137,6 +153,100 @@ export default {
     await page.waitForSelector('[data-test=rope]');
     assert.equal(await page.locator('.cross-mark').count(), 0);
     await server.stop();
+  },
+
+  async 'Scores and weighted values are those of the program'() {
+    const page = await open({ at: at('en', '&h=1.0&q=') });
+    const out = folder();
+    program('show', text, '--model', 'en', '--npy', out, '--what', 'v,scores,weights');
+    const scores = npy(join(out, 'decoder_1_scores.npy')),
+      weights = npy(join(out, 'decoder_1.npy')),
+      v = npy(join(out, 'decoder_1_v.npy')),
+      n = scores.shape[1],
+      dim = v.shape[2];
+    const other = async () => Number(await page.getAttribute('[data-test=other]', 'data-value'));
+    const table = colors('signedLight'),
+      top = Math.max(...Array.from(scores.data.subarray(0, n * n)).filter(Number.isFinite).map(Math.abs));
+    await page.click('[data-test=mode-scores]');
+    assert.match(await page.textContent('.pattern .badge'), /derived/);
+    await page.waitForSelector('.pattern .badge.derived');
+    await page.waitForTimeout(200);
+    const cells = [
+      [6, 2],
+      [9, 4],
+      [5, 5],
+    ];
+    const found = await pixels(page, cells);
+    for (const [x, [i, j]] of cells.entries()) {
+      await hover(page, i, j);
+      const s = scores.data[i * n + j];
+      assert.ok(Math.abs((await other()) - s) < 1e-4);
+      assert.deepEqual(found[x].slice(0, 3), table[Math.round(255 * (0.5 + (0.5 * s) / top))]);
+    }
+    await page.click('[data-test=mode-values]');
+    await hover(page, 7, 3);
+    let length = 0;
+    for (let d = 0; d < dim; ++d) length += v.data[3 * dim + d] ** 2;
+    await page.waitForFunction(
+      (expected) => Math.abs(document.querySelector('[data-test=other]')?.dataset.value - expected) < 1e-4,
+      weights.data[7 * n + 3] * Math.sqrt(length),
+    );
+  },
+
+  async 'A28 two texts: a border, and parts of the map'() {
+    const page = await open({ at: `m=bert&t=${encodeURIComponent('the cat sat')}&h=1.0`, acceptDownloads: true });
+    await page.click('[data-test=pair]');
+    await page.fill('#second', 'it was too tired');
+    await page.press('#second', 'Enter');
+    await page.waitForSelector('[data-test=block-AB]');
+    const args = ['the cat sat', '--second', 'it was too tired', '--model', 'bert'];
+    const map = JSON.parse(program('show', ...args, '--head', '1.0', '--json', '-')).maps[0];
+    const border = map.keys.indexOf('[SEP]') + 1,
+      count = map.keys.length;
+    assert.deepEqual(
+      await page.locator('.strip-row').evaluateAll((list) => list.map((e) => e.querySelectorAll('.chip').length)),
+      [border, count - border],
+    );
+    const size = () =>
+      page
+        .locator('[data-test=grid]')
+        .evaluate((e) => [Number(e.getAttribute('aria-rowcount')), Number(e.getAttribute('aria-colcount'))]);
+    assert.deepEqual(await size(), [count, count]);
+    for (const [name, top, left, rows, columns] of [
+      ['AB', 0, border, border, count - border],
+      ['BA', border, 0, count - border, border],
+      ['BB', border, border, count - border, count - border],
+      ['AA', 0, 0, border, border],
+    ]) {
+      await page.click(`[data-test=block-${name}]`);
+      assert.deepEqual(await size(), [rows, columns], name);
+      assert.equal(await field(page, 'x'), name);
+      await hover(page, 1, 2);
+      assert.ok(Math.abs((await value(page)) - map.weights[top + 1][left + 2]) < 1e-6, name);
+      const sum = map.weights[top + 1].slice(border).reduce((a, b) => a + b, 0);
+      assert.match(await page.textContent('[data-test=to-second]'), new RegExp(`to B ${sum.toFixed(3)}`));
+      await page.mouse.move(2, 2);
+    }
+    await page.click('[data-test=block-AB]');
+    // Share writes the same part.
+    await page.click('[data-test=share]');
+    const command = await page.textContent('[data-test=command]');
+    assert.match(command, new RegExp(`--second 'it was too tired'.*--from 0:${border} --to ${border}:${count}`));
+    await page.keyboard.press('Escape');
+    const file = join(folder(), 'part.png');
+    program('show', ...args, '--head', '1.0', '--from', `0:${border}`, '--to', `${border}:${count}`, '--png', file);
+    await page.click('[data-test=export]');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-test=export-png]')]);
+    assert.ok(readFileSync(file).equals(readFileSync(await download.path())));
+    await page.keyboard.press('Escape');
+    const link = page.url(),
+      other = await page.context().newPage();
+    await other.goto(link);
+    await other.waitForSelector('html[data-state=ready]');
+    assert.equal(await other.inputValue('#second'), 'it was too tired');
+    assert.equal(other.url(), link);
+    await page.click('[data-test=pair]');
+    await page.waitForSelector('[data-test=block-AB]', { state: 'detached' });
   },
 
   async 'A22 lines are the links that hold most of the weight'() {

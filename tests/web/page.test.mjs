@@ -5,7 +5,6 @@ import {
   cellPoint,
   colors,
   field,
-  hash,
   hover,
   main,
   open,
@@ -33,11 +32,31 @@ const nonUniform = (page) =>
 
 export default {
   async 'A1 first view: the sentence computed, a word pinned, a finding in words'() {
-    const times = [];
+    const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
+    const painted = (p) =>
+      p.evaluate(
+        () =>
+          new Promise((done) => {
+            const look = () => {
+              const found = performance.getEntriesByName('first-contentful-paint')[0];
+              if (found) done(found.startTime);
+              else setTimeout(look, 10);
+            };
+            look();
+          }),
+      );
+    const fresh = [],
+      again = [],
+      bare = []; // the smallest document of the same server, opened the same way: what the browser itself takes
     let page;
     for (let i = 0; i < 5; ++i) {
       page = await open();
-      times.push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
+      fresh.push(await painted(page));
+      await page.reload();
+      await page.waitForSelector('html[data-state=ready]');
+      again.push(await painted(page));
+      const other = await open({ url: `${main().origin}/api/v1/health`, wait: '' });
+      bare.push(await painted(other));
     }
     assert.equal(await page.textContent('h1'), 'Headlight');
     assert.match(await page.title(), /Headlight/);
@@ -51,9 +70,8 @@ export default {
     const cookies = await page.context().cookies();
     assert.equal(cookies.length, 1);
     assert.ok(cookies[0].httpOnly && cookies[0].sameSite === 'Strict');
-    times.sort((a, b) => a - b);
-    assert.ok(times[2] < 1500);
-    return `first paint after ${times[2].toFixed(0)} ms, median of 5`;
+    assert.ok(median(fresh) < 1500);
+    return `first paint, median of 5: ${median(fresh).toFixed(0)} ms in a new browser window, ${median(again).toFixed(0)} ms when loaded again; an empty document in a new window takes ${median(bare).toFixed(0)} ms`;
   },
 
   async 'A2 one small document, then the API'() {
@@ -124,32 +142,40 @@ export default {
     assert.ok((await page.evaluate(() => window.shift)) < 0.03);
   },
 
-  async 'A9 hover speed (reported)'() {
-    const long = Array.from({ length: 190 }, (_, i) => ['the', 'cat', 'sat', 'on', 'mat'][i % 5]).join(' ');
-    const page = await open({ at: `m=bert&t=${encodeURIComponent(long)}` });
+  async 'A9 hover speed at 1,024 tokens (reported)'() {
+    const long = Array.from({ length: 1022 }, (_, i) => ['the', 'cat', 'sat', 'on', 'mat'][(i * i) % 5]).join(' ');
+    const page = await open({ at: `m=long&t=${encodeURIComponent(long)}` });
+    await page.waitForSelector('[data-test=grid][aria-rowcount="1024"]');
     const { x, y } = await cellPoint(page, 0, 0),
-      end = await cellPoint(page, 150, 150);
-    await page.evaluate(() => {
-      window.gaps = [];
-      let last = performance.now();
-      const step = (now) => {
-        window.gaps.push(now - last);
-        last = now;
-        if (!window.stop) requestAnimationFrame(step);
-      };
-      requestAnimationFrame(step);
-    });
+      end = await cellPoint(page, 1000, 1000);
+    const measure = () =>
+      page.evaluate(() => {
+        window.gaps = [];
+        window.long = [];
+        new PerformanceObserver((list) => window.long.push(...list.getEntries().map((e) => e.duration))).observe({
+          type: 'longtask',
+        });
+        let last = performance.now();
+        const step = (now) => {
+          window.gaps.push(now - last);
+          last = now;
+          if (!window.halted) requestAnimationFrame(step);
+        };
+        requestAnimationFrame(step);
+      });
+    await page.waitForSelector('[data-test=steps]');
+    await page.waitForTimeout(500); // the first picture is not what is measured
+    await measure();
     for (let i = 0; i < 120; ++i)
       await page.mouse.move(x + ((end.x - x) * i) / 120, y + ((end.y - y) * ((i * 37) % 120)) / 120);
-    const gaps = (
-      await page.evaluate(() => {
-        window.stop = true;
-        return window.gaps;
-      })
-    ).sort((a, b) => a - b);
-    const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+    const { gaps, tasks, nodes } = await page.evaluate(() => {
+      window.halted = true;
+      return { gaps: window.gaps, tasks: window.long, nodes: document.querySelectorAll('*').length };
+    });
+    gaps.sort((a, b) => a - b);
     assert.ok(nodes <= 3000, `${nodes} nodes`); // A10
-    return `${gaps.length} frames, p50 ${gaps[gaps.length >> 1].toFixed(1)} ms, p95 ${gaps[Math.floor(gaps.length * 0.95)].toFixed(1)} ms, ${nodes} nodes at 192 tokens`;
+    const ms = (share) => gaps[Math.floor(gaps.length * share)].toFixed(1);
+    return `120 moves, p50 ${ms(0.5)} ms, p95 ${ms(0.95)} ms, ${tasks.length} tasks above 50 ms (longest ${Math.max(0, ...tasks).toFixed(0)} ms), ${nodes} nodes`;
   },
 
   async 'A10 144 heads at once'() {
@@ -163,7 +189,7 @@ export default {
       () =>
         new Promise((done) => {
           const from = performance.now();
-          document.querySelectorAll('.tools .segments button')[1].click();
+          document.querySelectorAll('.scales button')[1].click();
           requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - from)));
         }),
     );
@@ -338,6 +364,103 @@ export default {
         sign = Math.sign(all[255] - all[0]);
       for (let i = 1; i < 256; ++i) assert.ok(sign * (all[i] - all[i - 1]) > 0, `${name} ${i}`);
     }
+    // The two ends of signed numbers are far apart, for everybody (CIE 1976 distance).
+    const lab = ([r, g, b]) => {
+      const f = (v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+      const [R, G, B] = [f(r), f(g), f(b)],
+        h = (t) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
+      const X = h((0.4124 * R + 0.3576 * G + 0.1805 * B) / 0.9505),
+        Y = h(0.2126 * R + 0.7152 * G + 0.0722 * B),
+        Z = h((0.0193 * R + 0.1192 * G + 0.9505 * B) / 1.089);
+      return [116 * Y - 16, 500 * (X - Y), 200 * (Y - Z)];
+    };
+    await page.click('[data-test=mode-scores]');
+    for (const type of ['deuteranopia', 'protanopia', 'tritanopia', 'none']) {
+      await cdp.send('Emulation.setEmulatedVisionDeficiency', { type });
+      const image = PNG.sync.read(await page.locator('.ramp canvas').screenshot()),
+        row = 4 * (image.height >> 1) * image.width,
+        end = (x) => lab(image.data.subarray(row + 4 * x, row + 4 * x + 3));
+      const [a, b] = [end(6), end(image.width - 7)];
+      assert.ok(Math.hypot(...a.map((v, i) => v - b[i])) >= 40, type);
+    }
+  },
+
+  async 'Touch: a tap looks, a second one pins, a long press has a menu'() {
+    const page = await open({
+      at: at('bert', '&h=0.0&q='),
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await page.locator('[data-test=map]').scrollIntoViewIfNeeded();
+    const tap = async (i, j) => {
+      const { x, y } = await cellPoint(page, i, j);
+      await page.touchscreen.tap(x, y);
+    };
+    await tap(3, 5);
+    await page.waitForSelector('[data-test=value]');
+    assert.match(await page.textContent('[data-test=live]'), /^from sat to the,/);
+    assert.equal(await field(page, 'q'), '');
+    await tap(3, 5);
+    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['3', '5']);
+    const cdp = await page.context().newCDPSession(page),
+      { x, y } = await cellPoint(page, 2, 2);
+    await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
+    await page.waitForSelector('[data-test=menu]', { timeout: 3000 });
+    await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['3', '5']);
+    await page.tap('[data-test=menu] >> text=Why this weight');
+    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['2', '2']);
+    await page.waitForSelector('#view-why [data-test=steps]');
+    assert.ok(await page.isVisible('#view-why'));
+    // Words: the same.
+    await page.locator('.strip [data-token="4"]').tap();
+    assert.equal(await field(page, 'q'), '2');
+    assert.ok((await chip(page, 4).getAttribute('class')).includes('query'));
+    await page.locator('.strip [data-token="4"]').tap();
+    assert.equal(await field(page, 'q'), '4');
+    // Heads: the same.
+    await page.tap('#tab-heads');
+    const atlas = await page.locator('[data-test=atlas]').boundingBox();
+    await page.touchscreen.tap(atlas.x + atlas.width - 14, atlas.y + atlas.height - 14);
+    assert.equal(await field(page, 'h'), '0.0');
+    await page.touchscreen.tap(atlas.x + atlas.width - 14, atlas.y + atlas.height - 14);
+    assert.equal(await field(page, 'h'), '1.1');
+  },
+
+  async 'Menu: right button and keyboard'() {
+    const page = await open({ at: at('bert', '&h=0.0&q=') });
+    const { x, y } = await cellPoint(page, 4, 6);
+    await page.mouse.click(x, y, { button: 'right' });
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['4', null]);
+    await page.focus('[data-test=grid]');
+    await page.keyboard.press('Shift+F10');
+    await page.waitForSelector('[data-test=menu] button:focus');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('[data-test=menu]', { state: 'detached' });
+    await page.waitForSelector('[data-test=grid]:focus');
+    // Dragging along the words pins them all.
+    const label = (i) => page.locator('.label.row').nth(i);
+    await label(2).hover();
+    await page.mouse.down();
+    await label(3).hover();
+    await label(4).hover();
+    await page.mouse.up();
+    assert.equal(await field(page, 'q'), '2,3,4');
+  },
+
+  async 'Depth hides numbers and changes none'() {
+    const page = await open({ at: at('bert', '&h=0.0&q=3&k=5') });
+    const number = await page.textContent('[data-test=value]');
+    assert.ok(await page.isVisible('.statistics'));
+    await page.selectOption('[data-test=depth]', 'learner');
+    assert.ok(!(await page.isVisible('.statistics')));
+    assert.equal(await page.textContent('[data-test=value]'), number);
+    assert.equal(await field(page, 'n'), 'learner');
+    await page.selectOption('[data-test=depth]', 'researcher');
+    await page.waitForSelector('.vector[open] .numbers');
   },
 
   async 'A24 text is text'() {
@@ -373,12 +496,10 @@ export default {
     assert.equal(await page.inputValue('#text'), mixed);
     await page.keyboard.press('Escape');
     await page.keyboard.press('w');
-    const words = JSON.parse(
-      await (
-        await page.context().request.get(`${main().origin}/api/v1/run/${await runId(page)}/next?position=0`)
-      ).text(),
-    );
-    assert.equal(words.position, 0);
+    // Words joined again are the text, byte for byte, but for the spaces between them.
+    const words = await page.locator('.strip .chip:not(.added)').evaluateAll((list) => list.map((e) => e.title));
+    const pieces = words.map((title) => JSON.parse(/^"(?:[^"\\]|\\.)*"/.exec(title)[0]));
+    assert.equal(pieces.join(''), mixed.replaceAll(' ', ''));
   },
 
   async 'A33 troubles are told, and the picture stays'() {
@@ -436,11 +557,3 @@ export default {
     assert.match(await page.textContent('[data-test=tour]'), /Most of it/);
   },
 };
-
-async function runId(page) {
-  return page.requests
-    .map((r) => /run\/([0-9a-f]{16})/.exec(r.url())?.[1])
-    .filter(Boolean)
-    .at(-1);
-}
-void hash;

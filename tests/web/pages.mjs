@@ -49,7 +49,7 @@ export async function launch() {
   return browser;
 }
 export async function start() {
-  const names = ['en', 'bert', 'en-fr', 'many'];
+  const names = ['en', 'bert', 'en-fr', 'many', 'long'];
   served = await serve([...names.flatMap((name) => ['--model', name]), '--threads', '2']);
   await launch();
 }
@@ -66,7 +66,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
   contexts.push(context);
   const page = await context.newPage();
   page.requests = [];
-  const own = url ? null : server.origin;
+  const own = url ? new URL(url).origin : server.origin;
   page.on('console', (message) => {
     if (!errors && ['error', 'warning'].includes(message.type()) && !message.text().includes('willReadFrequently'))
       complaints.push(`console: ${message.text()}`);
@@ -93,7 +93,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
     );
   }
   await page.goto(url ?? server.link + (at ? '&' + at : ''));
-  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 20000 });
+  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 60000 });
   return page;
 }
 export async function finish() {

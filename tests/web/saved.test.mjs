@@ -63,8 +63,13 @@ export default {
     const p = await cellPoint(page, 6, 2);
     await page.mouse.click(p.x, p.y);
     assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['6', '2']);
-    await page.waitForSelector('[data-test=steps]');
+    await page.waitForSelector('[data-test=output]');
     assert.equal(await page.locator('.cross-mark').count(), 0);
+    await page.keyboard.press('['); // the same layer has its matrices too, the one before has not
+    await page.waitForSelector('.why header :text("1.0")');
+    await page.waitForSelector('[data-test=output]');
+    await page.keyboard.press('[');
+    await page.waitForSelector('.why :text("matrices of one layer only")');
     const second = await open({ url: page.url(), offline: true });
     assert.deepEqual([await field(second, 'q'), await field(second, 'k')], ['6', '2']);
     await second.waitForSelector('[data-test=next]');

@@ -17,9 +17,12 @@ int main(int argc, char** argv) {
     std::filesystem::create_directories(folder);
     headlight::testing::write_small_model(folder.string(), kind, {.context = 200});
   }
-  const std::filesystem::path many = std::filesystem::path(argv[1]) / "many";  // heads
-  std::filesystem::create_directories(many);
-  headlight::testing::write_small_model(many.string(), SmallKind::encoder,
-                                        {.context = 200, .layers = 12, .heads = 12});
+  const auto write = [&](const char* name, const headlight::testing::SmallShape& shape) {
+    const std::filesystem::path folder = std::filesystem::path(argv[1]) / name;
+    std::filesystem::create_directories(folder);
+    headlight::testing::write_small_model(folder.string(), SmallKind::encoder, shape);
+  };
+  write("many", {.context = 200, .layers = 12, .heads = 12});  // heads
+  write("long", {.context = 1024});                            // texts
   return 0;
 }

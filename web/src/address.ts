@@ -1,9 +1,10 @@
 // A view as text behind the # of the address: what Share copies and --at takes.
-import type { PartName, Scale, Theme } from './types';
+import type { Block, Depth, Mode, PartName, Scale, Theme } from './types';
 
 export interface Address {
   model?: string;
   text?: string;
+  second?: string;
   target?: string;
   more?: number[];
   temperature?: number;
@@ -13,6 +14,9 @@ export interface Address {
   place?: { layer: number; head: number };
   queries?: number[];
   keys?: number[];
+  block?: Block;
+  mode?: Mode;
+  depth?: Depth;
   scale?: Scale;
   theme?: Theme;
   muted?: boolean;
@@ -33,6 +37,7 @@ export function writeAddress(a: Address): string {
   };
   add('m', a.model);
   add('t', a.text);
+  add('b', a.second);
   add('u', a.target);
   add('g', a.more?.join(','));
   add('te', a.temperature);
@@ -42,6 +47,9 @@ export function writeAddress(a: Address): string {
   if (a.place) add('h', `${a.place.layer}.${a.place.head}`);
   out.push(`q=${a.queries?.join(',') ?? ''}`);
   add('k', a.keys?.join(','));
+  add('x', a.block);
+  if (a.mode !== 'weights') add('d', a.mode);
+  if (a.depth !== 'engineer') add('n', a.depth);
   if (a.scale !== 'sqrt') add('s', a.scale);
   add('th', a.theme);
   const flags = [a.muted && 'first', a.words && 'words', a.linkMap && 'link', a.solo && 'solo', a.lines && 'lines']
@@ -85,6 +93,7 @@ export function parseAddress(hash: string): Address {
   return {
     model: get('m'),
     text: get('t'),
+    second: get('b'),
     target: get('u'),
     more: counts(get('g')),
     temperature: size(get('te')),
@@ -94,6 +103,9 @@ export function parseAddress(hash: string): Address {
     place: head ? { layer: Number(head[1]), head: Number(head[2]) } : undefined,
     queries: counts(get('q')),
     keys: counts(get('k')),
+    block: oneOf(get('x'), ['AA', 'AB', 'BA', 'BB'] as const),
+    mode: oneOf(get('d'), ['weights', 'scores', 'values'] as const),
+    depth: oneOf(get('n'), ['learner', 'engineer', 'researcher'] as const),
     scale: oneOf(get('s'), ['linear', 'sqrt', 'log'] as const),
     theme: oneOf(get('th'), ['light', 'dark'] as const),
     muted: flags.has('first'),

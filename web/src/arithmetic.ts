@@ -1,14 +1,15 @@
 // The arithmetic of one link in float64, from the model's own q, k and v: what the steps panel shows.
-import type { Head } from './types';
+import type { Head, Matrices, Matrix } from './types';
 
-export interface Product {
+export interface Term {
   at: number;
-  q: number;
-  k: number;
+  a: number;
+  b: number;
   product: number;
 }
 export interface RowEntry {
   key: number;
+  dot: number;
   score: number;
   shifted: number;
   exp: number;
@@ -18,7 +19,7 @@ export interface RowEntry {
 export interface Steps {
   q: number[];
   k: number[];
-  products: Product[];
+  products: Term[];
   dot: number;
   scaled: number;
   capped: number;
@@ -40,7 +41,7 @@ export interface Steps {
   contributions: { key: number; weight: number; size: number }[];
 }
 
-function scoreOf(
+export function scoreOf(
   h: Head,
   query: number,
   key: number,
@@ -59,16 +60,16 @@ export function stepsOf(h: Head, query: number, key: number): Steps {
   const { dim, columns, value_dim, sink } = h.info;
   const q = Array.from(h.q.subarray(query * dim, (query + 1) * dim)),
     k = Array.from(h.k.subarray(key * dim, (key + 1) * dim));
-  const products = q.map((x, at) => ({ at, q: x, k: k[at], product: x * k[at] }));
+  const products = q.map((x, at) => ({ at, a: x, b: k[at], product: x * k[at] }));
   const own = scoreOf(h, query, key);
   const row: RowEntry[] = [];
   let max = sink ?? -Infinity;
   for (let j = 0; j < columns; ++j) {
     const kernel = h.weights[query * columns + j];
     if (Number.isNaN(kernel)) continue;
-    const score = scoreOf(h, query, j).score;
+    const { dot, score } = scoreOf(h, query, j);
     max = Math.max(max, score);
-    row.push({ key: j, score, shifted: 0, exp: 0, weight: 0, kernel });
+    row.push({ key: j, dot, score, shifted: 0, exp: 0, weight: 0, kernel });
   }
   const sinkExp = sink === null ? 0 : Math.exp(sink - max);
   let sum = sinkExp;
@@ -132,4 +133,44 @@ export function unturned(x: number[], position: number, rope: NonNullable<Head['
     out[b] = x[b] * c - x[a] * s;
   }
   return out;
+}
+
+// A row of a matrix against a vector: terms, and the bias they are added to.
+export function termsOf(m: Matrix, row: number, x: ArrayLike<number>): Term[] {
+  return Array.from({ length: m.columns }, (_, at) => {
+    const a = m.weights[row * m.columns + at];
+    return { at, a, b: x[at], product: a * x[at] };
+  });
+}
+export function applied(m: Matrix, x: ArrayLike<number>): number[] {
+  const out = new Array<number>(m.bias.length).fill(0);
+  for (let row = 0, at = 0; row < out.length; ++row)
+    for (let c = 0; c < m.columns; ++c, ++at) out[row] += m.weights[at] * x[c];
+  return out;
+}
+export const largest = (list: ArrayLike<number>) =>
+  Array.from(list).reduce((best, x, i, all) => (Math.abs(x) > Math.abs(all[best]) ? i : best), 0);
+const size = (x: ArrayLike<number>) => Math.sqrt(Array.from(x).reduce((sum, v) => sum + v * v, 0));
+
+// What one head adds to its layer's output for one query.
+export interface HeadOutput {
+  share: number[]; // W_O · z, without the bias
+  size: number;
+  all: number; // size of what the layer returns
+  along: number; // how much of that is this head's: all heads and the bias sum to one
+  difference: number; // to what the model's own matrix returned
+}
+export function outputOf(m: Matrices, z: number[], query: number): HeadOutput {
+  const row = (x: Float32Array) => x.subarray(query * m.info.width, (query + 1) * m.info.width);
+  const share = applied(m.out, z),
+    own = row(m.own),
+    all = row(m.all),
+    square = size(all) ** 2;
+  return {
+    share,
+    size: size(share),
+    all: size(all),
+    along: square > 0 ? share.reduce((sum, x, i) => sum + x * all[i], 0) / square : 0,
+    difference: share.reduce((most, x, i) => Math.max(most, Math.abs(x + m.out.bias[i] - own[i])), 0),
+  };
 }

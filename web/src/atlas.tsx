@@ -1,9 +1,11 @@
 // All heads at once, as small maps on one canvas; or the pinned link in every head.
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { computed, useSignal } from '@preact/signals';
-import { atlas, rowIn, shownMap } from './numbers';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { atlasPicture, links, shownStatistics, undecided } from './atlas_data';
+import { openMenu } from './menu';
+import { atlas } from './numbers';
 import {
-  activeQueries,
+  depth,
   guessing,
   hoverPlace,
   keyReading,
@@ -19,95 +21,14 @@ import {
   theme,
   type Place,
 } from './state';
-import { css, entry, hatch, ink, table } from './color';
+import { css, entry, ink, table } from './color';
 import { nameOf } from './finding';
 import { plural, weight } from './format';
-import type { Atlas as AtlasData, PartInfo, Scale, Theme } from './types';
+import { byTouch, LongPress } from './touch';
 
-const gap = 5,
+const gap = 6,
   numbers = 22,
   top = 18;
-
-// One pixel per cell of every head, in one picture.
-function picture(a: AtlasData, p: PartInfo, s: Scale, t: Theme): HTMLCanvasElement {
-  const canvas = document.createElement('canvas');
-  canvas.width = p.heads * a.columns;
-  canvas.height = p.layers * a.rows;
-  const context = canvas.getContext('2d')!,
-    image = context.createImageData(canvas.width, canvas.height);
-  const colors = table(t),
-    size = a.rows * a.columns,
-    pixels = new Uint32Array(image.data.buffer);
-  const packed = new Uint32Array(256);
-  for (let i = 0; i < 256; ++i)
-    packed[i] = ((255 << 24) | (colors[3 * i + 2] << 16) | (colors[3 * i + 1] << 8) | colors[3 * i]) >>> 0;
-  const h = parseInt(hatch[t].slice(1), 16),
-    masked = ((110 << 24) | ((h & 255) << 16) | (h & 0xff00) | (h >> 16)) >>> 0;
-  for (let layer = 0; layer < p.layers; ++layer) {
-    for (let head = 0; head < p.heads; ++head) {
-      const first = (layer * p.heads + head) * size;
-      for (let i = 0; i < a.rows; ++i) {
-        const to = (layer * a.rows + i) * canvas.width + head * a.columns;
-        for (let j = 0; j < a.columns; ++j) {
-          const w = a.values[first + i * a.columns + j];
-          pixels[to + j] = Number.isNaN(w) ? masked : packed[entry(w, s)];
-        }
-      }
-    }
-  }
-  context.putImageData(image, 0, 0);
-  return canvas;
-}
-
-// The pinned link in every head.
-const links = computed<Float32Array | null>(() => {
-  const p = partInfo.value,
-    from = queries.value,
-    to = keys.value;
-  if (!p || from.length === 0 || to.length === 0) return null;
-  const out = new Float32Array(p.layers * p.heads);
-  for (let layer = 0; layer < p.layers; ++layer)
-    for (let head = 0; head < p.heads; ++head) {
-      const row = rowIn({ layer, head }, from);
-      if (!row) return null;
-      out[layer * p.heads + head] = to.reduce((sum, j) => sum + (row[j] || 0), 0);
-    }
-  return out;
-});
-
-export interface HeadStatistics {
-  entropy: number;
-  first: number;
-  distance: number;
-  top: number;
-}
-export function statistics(map: Float32Array, rows: number, columns: number): HeadStatistics {
-  let entropy = 0,
-    first = 0,
-    distance = 0,
-    top = 0,
-    counted = 0;
-  for (let i = 0; i < rows; ++i) {
-    let h = 0,
-      d = 0,
-      seen = 0;
-    for (let j = 0; j < columns; ++j) {
-      const w = map[i * columns + j];
-      if (Number.isNaN(w)) continue;
-      ++seen;
-      if (w > 0) h -= w * Math.log2(w);
-      d += w * Math.abs(i - j);
-      if (w > top) top = w;
-    }
-    if (seen < 2) continue;
-    ++counted;
-    entropy += h;
-    distance += d;
-    first += map[i * columns] || 0;
-  }
-  const n = Math.max(1, counted);
-  return { entropy: entropy / n, first: first / n, distance: distance / n, top };
-}
 
 export function Atlas() {
   const canvas = useRef<HTMLCanvasElement>(null),
@@ -146,11 +67,12 @@ export function Atlas() {
     context.clearRect(0, 0, totalWidth, totalHeight);
     const key = [a, p, s, t];
     if (!asLinks && (!cached.current || cached.current.key.some((x, i) => x !== key[i])))
-      cached.current = { key, picture: picture(a, p, s, t) };
+      cached.current = { key, picture: atlasPicture(a, p, s, t) };
     context.imageSmoothingEnabled = a.columns > thumb * ratio;
     context.font = '10px system-ui, sans-serif';
     context.textAlign = 'center';
     context.textBaseline = 'middle';
+    const bars = depth.value === 'learner' || guessing.value ? null : undecided.value;
     const group = p.heads / p.kv_heads,
       colors = table(t);
     for (let layer = 0; layer < p.layers; ++layer) {
@@ -191,6 +113,10 @@ export function Atlas() {
         context.strokeStyle = style.getPropertyValue('--line');
         context.lineWidth = 1;
         context.strokeRect(x - 0.5, y - 0.5, thumb + 1, thumb + 1);
+        if (bars) {
+          context.fillStyle = style.getPropertyValue('--bar');
+          context.fillRect(x, y + thumb + 2, Math.max(1, thumb * bars[layer * p.heads + head]), 2);
+        }
       }
       // Query heads that share a key and value head have a frame in common.
       if (group > 1)
@@ -217,14 +143,25 @@ export function Atlas() {
     };
     frame(at, style.getPropertyValue('--accent'), 3);
     if (hovered) frame(hovered, style.getPropertyValue('--ring'), 2);
-  }, [p, a, t, s, at, hovered, asLinks, links.value, totalWidth, totalHeight, solo.value, guessing.value]);
+  }, [p, a, t, s, at, hovered, asLinks, links.value, totalWidth, totalHeight, solo.value, guessing.value, undecided.value, depth.value]);
 
-  const placeAt = (event: MouseEvent): Place | null => {
+  const headAt = (x: number, y: number): Place | null => {
     const b = canvas.current!.getBoundingClientRect();
-    const head = Math.floor((event.clientX - b.left - numbers) / (thumb + gap)),
-      layer = Math.floor((event.clientY - b.top - top) / (thumb + gap));
+    const head = Math.floor((x - b.left - numbers) / (thumb + gap)),
+      layer = Math.floor((y - b.top - top) / (thumb + gap));
     return p && head >= 0 && layer >= 0 && head < p.heads && layer < p.layers ? { layer, head } : null;
   };
+  const placeAt = (event: MouseEvent) => headAt(event.clientX, event.clientY);
+  const finder = useRef(headAt);
+  finder.current = headAt;
+  const press = useMemo(
+    () =>
+      new LongPress((x, y) => {
+        const head = finder.current(x, y);
+        if (head) openMenu({ x, y, head });
+      }),
+    [],
+  );
   const keysPressed = (event: KeyboardEvent) => {
     if (!p) return;
     const moves: Record<string, [number, number]> = {
@@ -253,9 +190,8 @@ export function Atlas() {
       head: clamp(place.value.head + delta[1], p.heads),
     };
   };
-  const map = shownMap.value,
-    where = shownPlace.value;
-  const numbersOf = p && map ? statistics(map, p.rows, p.columns) : null;
+  const where = shownPlace.value,
+    numbersOf = shownStatistics.value;
   const linkName =
     queries.value.length && keys.value.length
       ? `${nameOf(queryReading.value, queries.value)} → ${nameOf(keyReading.value, keys.value)}`
@@ -307,25 +243,43 @@ export function Atlas() {
           data-test="atlas"
           aria-label={`heads, layers below each other. Chosen: layer ${place.value.layer} head ${place.value.head}. Arrows move.`}
           onPointerMove={(event) => {
+            press.move(event);
+            if (event.pointerType === 'touch') return;
             const next = placeAt(event),
               old = hoverPlace.value;
             if (next?.layer !== old?.layer || next?.head !== old?.head) hoverPlace.value = next;
           }}
-          onPointerLeave={() => {
-            hoverPlace.value = null;
+          onPointerLeave={(event) => {
+            press.cancel();
+            if (event.pointerType !== 'touch') hoverPlace.value = null;
           }}
+          onPointerDown={(event) => press.down(event)}
+          onPointerUp={() => press.cancel()}
+          onPointerCancel={() => press.cancel()}
+          onContextMenu={(event) => press.menu(event)}
           onClick={(event) => {
-            const next = placeAt(event);
-            if (next) place.value = next;
+            const next = placeAt(event),
+              old = hoverPlace.value;
+            if (!next || press.fired) return;
+            if (byTouch() && (next.layer !== old?.layer || next.head !== old.head)) hoverPlace.value = next;
+            else {
+              if (byTouch()) hoverPlace.value = null;
+              place.value = next;
+            }
           }}
           onDblClick={(event) => {
-            if (placeAt(event)) solo.value = !solo.value;
+            if (placeAt(event) && !byTouch()) solo.value = !solo.value;
           }}
           onKeyDown={keysPressed}
         />
       </div>
+      {undecided.value && !guessing.value && (
+        <p class="bar-key for-engineer">
+          <span aria-hidden="true" /> how spread out the head is: from one key to all
+        </p>
+      )}
       {numbersOf && !guessing.value && (
-        <dl class="statistics">
+        <dl class="statistics for-engineer">
           <div>
             <dt>Head</dt>
             <dd>
@@ -350,7 +304,7 @@ export function Atlas() {
           </div>
         </dl>
       )}
-      {activeQueries.value.length === 0 && <p class="hint">Pin a word below to see where it looks.</p>}
+      {queries.value.length === 0 && <p class="hint">Pin a word above to see where it looks.</p>}
     </section>
   );
 }

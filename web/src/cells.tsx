@@ -1,7 +1,10 @@
 // The map's cells: weights below, pins and cross-hair above, and what the mouse does.
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { openMenu } from './menu';
+import { paint } from './modes';
 import { picture, hatched, sized } from './paint';
-import { guessing, hoverCell, keys, muted, pin, queries, scale, theme, type Cell } from './state';
+import { guessing, hoverCell, hoverQuery, keys, muted, pin, queries, theme, type Cell } from './state';
+import { byTouch, LongPress } from './touch';
 import { drawn, view, fitted, cellSize, frame, moveTo, zoom } from './view';
 import { type Joined } from './words';
 
@@ -14,17 +17,17 @@ export function Cells() {
     v = view.value,
     cell = cellSize.value,
     t = theme.value,
-    s = scale.value;
+    p = paint.value;
   const hide = guessing.value;
 
   useLayoutEffect(() => {
     if (!d || !base.current) return;
     const context = sized(base.current, f.width, f.height);
-    const key = [d, s, t, muted.value, cell < 1 ? f.width : 0];
+    const key = [d, p, muted.value, cell < 1 ? f.width : 0];
     if (!cached.current || cached.current.key.some((x, i) => x !== key[i]))
       cached.current = {
         key,
-        picture: picture(d, cell < 1 ? f.width : Infinity, cell < 1 ? f.height : Infinity, s, t, muted.value),
+        picture: picture(d, cell < 1 ? f.width : Infinity, cell < 1 ? f.height : Infinity, p, muted.value),
       };
     const from = cached.current.picture,
       ratio = cell < 1 ? 1 : cell;
@@ -33,13 +36,19 @@ export function Cells() {
     context.fillRect(0, 0, f.width, f.height);
     if (hide) return;
     context.drawImage(from, v.x / ratio, v.y / ratio, f.width / ratio, f.height / ratio, 0, 0, f.width, f.height);
-    if (cell < 9) return;
-    context.fillStyle = getComputedStyle(base.current).getPropertyValue('--card');
-    for (let i = Math.ceil(v.x / cell); i * cell - v.x < f.width; ++i)
-      context.fillRect(i * cell - v.x - 0.5, 0, 1, f.height);
-    for (let i = Math.ceil(v.y / cell); i * cell - v.y < f.height; ++i)
-      context.fillRect(0, i * cell - v.y - 0.5, f.width, 1);
-  }, [d, f, v, cell, t, s, muted.value, hide]);
+    const style = getComputedStyle(base.current);
+    context.fillStyle = style.getPropertyValue('--card');
+    if (cell >= 9) {
+      for (let i = Math.ceil(v.x / cell); i * cell - v.x < f.width; ++i)
+        context.fillRect(i * cell - v.x - 0.5, 0, 1, f.height);
+      for (let i = Math.ceil(v.y / cell); i * cell - v.y < f.height; ++i)
+        context.fillRect(0, i * cell - v.y - 0.5, f.width, 1);
+    }
+    // Where the second of two texts begins.
+    context.fillStyle = style.getPropertyValue('--ink');
+    if (d.columnBorder > 0) context.fillRect(Math.round(d.columnBorder * cell - v.x) - 1, 0, 2, f.height);
+    if (d.rowBorder > 0) context.fillRect(0, Math.round(d.rowBorder * cell - v.y) - 1, f.width, 2);
+  }, [d, f, v, cell, t, p, muted.value, hide]);
 
   const at = hoverCell.value,
     pinnedQ = queries.value,
@@ -51,8 +60,8 @@ export function Cells() {
     const style = getComputedStyle(over.current),
       accent = style.getPropertyValue('--accent'),
       ring = style.getPropertyValue('--ring');
-    const rows = [...new Set(pinnedQ.map((i) => d.rowOf[i]))],
-      columns = [...new Set(pinnedK.map((j) => d.columnOf[j]))];
+    const rows = [...new Set(pinnedQ.map((i) => d.rowOf[i]))].filter((i) => i >= 0),
+      columns = [...new Set(pinnedK.map((j) => d.columnOf[j]))].filter((j) => j >= 0);
     context.strokeStyle = accent;
     context.lineWidth = 2;
     for (const i of rows) context.strokeRect(-4, i * cell - v.y, f.width + 8, cell);
@@ -69,6 +78,7 @@ export function Cells() {
     if (!at) return;
     const i = d.rowOf[at.query],
       j = d.columnOf[at.key];
+    if (i < 0 || j < 0) return;
     context.fillStyle = style.getPropertyValue('--cross');
     context.fillRect(0, i * cell - v.y, f.width, cell);
     context.fillRect(j * cell - v.x, 0, cell, f.height);
@@ -77,31 +87,82 @@ export function Cells() {
     context.strokeRect(j * cell - v.x + 1, i * cell - v.y + 1, Math.max(2, cell - 2), Math.max(2, cell - 2));
   }, [d, f, v, cell, at, pinnedQ, pinnedK, t]);
 
-  const drag = useRef<{ x: number; y: number; moved: boolean; view: typeof v } | null>(null);
+  const drag = useRef<{ x: number; y: number; moved: boolean; view: typeof v } | null>(null),
+    fingers = useRef(new Map<number, PointerEvent>()),
+    spread = useRef(0);
+  const where = useRef<(x: number, y: number) => Cell | null>(() => null);
+  const press = useMemo(
+    () =>
+      new LongPress((x, y) => {
+        const cell = where.current(x, y);
+        if (cell) openMenu({ x, y, cell });
+      }),
+    [],
+  );
   if (!d) return null;
-  const cellAt = (event: MouseEvent): Cell | null => {
+  where.current = (x, y) => {
     const box = over.current!.getBoundingClientRect();
-    const j = Math.floor((event.clientX - box.left + v.x) / cell),
-      i = Math.floor((event.clientY - box.top + v.y) / cell);
+    const j = Math.floor((x - box.left + v.x) / cell),
+      i = Math.floor((y - box.top + v.y) / cell);
     return i >= 0 && j >= 0 && i < d.rows && j < d.columns
       ? { query: d.rowTokens[i][0], key: d.columnTokens[j][0] }
       : null;
   };
+  const cellAt = (event: MouseEvent) => where.current(event.clientX, event.clientY);
+  const same = (a: Cell | null, b: Cell | null) => a?.query === b?.query && a?.key === b?.key;
+  const pinch = (): boolean => {
+    const [a, b] = [...fingers.current.values()];
+    if (!a || !b) return false;
+    const distance = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY),
+      box = over.current!.getBoundingClientRect();
+    if (spread.current > 0)
+      zoom(
+        distance / spread.current,
+        (a.clientX + b.clientX) / 2 - box.left,
+        (a.clientY + b.clientY) / 2 - box.top,
+      );
+    spread.current = distance;
+    if (drag.current) drag.current.moved = true;
+    press.cancel();
+    return true;
+  };
   const move = (event: PointerEvent) => {
+    press.move(event);
+    if (fingers.current.has(event.pointerId)) fingers.current.set(event.pointerId, event);
+    if (pinch()) return;
     const from = drag.current;
     if (from && event.buttons === 1 && (from.moved || Math.hypot(event.clientX - from.x, event.clientY - from.y) > 4)) {
       from.moved = true;
       moveTo(from.view.x + from.x - event.clientX, from.view.y + from.y - event.clientY, view.value.cell);
       return;
     }
-    const next = cellAt(event),
-      old = hoverCell.value;
-    if (next?.query !== old?.query || next?.key !== old?.key) hoverCell.value = next;
+    if (event.pointerType === 'touch') return;
+    const next = cellAt(event);
+    if (!same(next, hoverCell.value)) hoverCell.value = next;
+  };
+  const down = (event: PointerEvent) => {
+    press.down(event);
+    if (event.pointerType === 'touch') {
+      fingers.current.set(event.pointerId, event);
+      spread.current = 0;
+    }
+    if (event.isPrimary) drag.current = { x: event.clientX, y: event.clientY, moved: false, view: view.value };
+  };
+  const up = (event: PointerEvent) => {
+    press.cancel();
+    fingers.current.delete(event.pointerId);
   };
   const click = (event: MouseEvent) => {
-    if (drag.current?.moved) return;
+    if (drag.current?.moved || press.fired) return;
     const next = cellAt(event);
-    if (next) pinCell(d, next, event.shiftKey);
+    if (!next) return;
+    if (byTouch() && !same(next, hoverCell.value)) {
+      hoverQuery.value = null;
+      hoverCell.value = next;
+      return;
+    }
+    if (byTouch()) hoverCell.value = null;
+    pinCell(d, next, event.shiftKey);
   };
   return (
     <div class="cells" style={{ width: `${f.width}px`, height: `${f.height}px` }}>
@@ -112,12 +173,15 @@ export function Cells() {
         aria-hidden="true"
         onPointerMove={move}
         onClick={click}
-        onPointerLeave={() => {
-          hoverCell.value = null;
+        onPointerLeave={(event) => {
+          up(event);
+          if (event.pointerType !== 'touch') hoverCell.value = null;
         }}
-        onPointerDown={(event) => {
-          drag.current = { x: event.clientX, y: event.clientY, moved: false, view: view.value };
-        }}
+        onPointerDown={down}
+        onPointerUp={up}
+        onPointerCancel={up}
+        onContextMenu={(event) => press.menu(event)}
+        style={{ touchAction: view.value.cell > 0 ? 'none' : 'pan-x pan-y' }}
         onWheel={(event) => {
           if (event.ctrlKey || event.metaKey) {
             event.preventDefault();

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { addressText } from './runs';
-import { offline, part, place, run, scale, theme, theSource, report } from './state';
+import { block, mode, offline, part, partInfo, place, queryReading, run, scale, theme, theSource, report } from './state';
 import { figureSvg } from './figure';
 
 export const dialog = signal<'share' | 'export' | 'keys' | 'tour' | 'table' | null>(null);
@@ -37,11 +37,24 @@ const quoted = (text: string) =>
 // The address without the token: that is in the cookie, and stays there.
 export const linkText = () => location.href.split('#')[0] + '#' + addressText.value;
 
+// Of two texts, the part of the map that is shown, as the command takes it.
+function cropRanges(): { from: string; to: string } | null {
+  const p = partInfo.value,
+    name = block.value,
+    border = queryReading.value.second;
+  if (!p || !name || border === 0) return null;
+  const range = (side: string, end: number) => (side === 'A' ? `0:${border}` : `${border}:${end}`);
+  return { from: range(name[0], p.rows), to: range(name[1], p.columns) };
+}
+
 export function figureCommand(file: string): string {
   const info = run.value!;
   const words = ['headlight', 'show', quoted(info.text), '--model', quoted(info.model.name)];
+  if (info.second) words.push('--second', quoted(info.second));
   if (info.target) words.push('--target', quoted(info.target));
   words.push('--part', part.value, '--head', `${place.value.layer}.${place.value.head}`);
+  const crop = cropRanges();
+  if (crop) words.push('--from', crop.from, '--to', crop.to);
   if (scale.value !== 'sqrt') words.push('--color-scale', scale.value);
   if (theme.value !== 'light') words.push('--theme', theme.value);
   return words.concat(`--${file.split('.').pop()}`, file).join(' ');
@@ -49,6 +62,7 @@ export function figureCommand(file: string): string {
 export function explainCommand(query: number, key: number): string {
   const info = run.value!,
     words = ['headlight', 'explain', quoted(info.text), '--model', quoted(info.model.name)];
+  if (info.second) words.push('--second', quoted(info.second));
   if (info.target) words.push('--target', quoted(info.target));
   return words
     .concat(
@@ -163,7 +177,8 @@ async function saveFigure(format: string): Promise<void> {
     return;
   }
   try {
-    const query = `part=${part.value}&layer=${place.value.layer}&head=${place.value.head}&format=${format}&theme=${theme.value}&scale=${scale.value}`;
+    const crop = cropRanges();
+    const query = `part=${part.value}&layer=${place.value.layer}&head=${place.value.head}&format=${format}&theme=${theme.value}&scale=${scale.value}${crop ? `&from=${crop.from}&to=${crop.to}` : ''}`;
     save(name, new Blob([await theSource().bytes(info, `figure?${query}`)]));
   } catch (error) {
     report(error);
@@ -200,7 +215,8 @@ export function Export() {
       </ul>
       {!offline.value && (
         <p class="quiet">
-          Drawn by the program: the same bytes as <code>headlight show</code> writes. For a whole page in one file:{' '}
+          Drawn by the program: the same bytes as <code>headlight show</code> writes
+          {mode.value === 'weights' ? '' : ', of the weights'}. For a whole page in one file:{' '}
           <code>headlight show … --html page.html</code>
         </p>
       )}
@@ -213,6 +229,9 @@ const keyList: [string, string][] = [
   ['Enter', 'pin the cell, or solo the head'],
   ['Shift-click', 'add words; the margin shows their mean'],
   ['Ctrl-click', 'on a chip: pin it as key'],
+  ['drag', 'along the map’s words: pin all of them'],
+  ['right button', 'menu of a cell, a word or a head'],
+  ['tap', 'look; tap again: pin; hold: menu'],
   ['Esc', 'one step back'],
   ['[  ]', 'head before, after'],
   ['PgUp PgDn', 'layer before, after (in the atlas)'],
@@ -221,10 +240,11 @@ const keyList: [string, string][] = [
   ['m', 'mute the first token'],
   ['w', 'whole words'],
   ['n', 'map or lines'],
+  ['d', 'map of weights, scores, weighted values'],
   ['v', 'atlas: patterns or the pinned link'],
   ['g', 'write one token'],
   ['0', 'fit the map'],
-  ['Ctrl-wheel', 'zoom the map'],
+  ['Ctrl-wheel', 'zoom the map; two fingers do too'],
   ['/', 'edit the text'],
   ['e', 'export'],
   ['l', 'copy the link'],

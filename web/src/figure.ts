@@ -1,18 +1,21 @@
 // The offline page's own figure: an SVG with real text and a shape for each cell.
 import { drawn } from './view';
-import { css, entry, hatch, table } from './color';
-import { clipped, shown } from './format';
-import { part, place, run, scale, theme } from './state';
+import { css, hatch } from './color';
+import { colorsOf, entryOf, paint } from './modes';
+import { clipped, digits, shown } from './format';
+import { mode, part, place, run, scale, theme } from './state';
 
 const escaped = (text: string) =>
   text
     .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
 
+const modeCaptions = { weights: '', scores: 'scores before the softmax, ', values: 'length of weight · v,' };
 export function figureSvg(): string {
   const d = drawn.value!,
     info = run.value!,
-    colors = table(theme.value),
+    p = paint.value,
+    colors = colorsOf(p),
     light = theme.value === 'light';
   const cell = Math.max(4, Math.min(24, 640 / d.columns)),
     left = 110,
@@ -41,12 +44,12 @@ export function figureSvg(): string {
     );
     for (let j = 0; j < d.columns; ++j) {
       const w = d.values[i * d.columns + j];
-      const fill = Number.isNaN(w) ? 'url(#hatch)' : css(colors, entry(w, scale.value));
+      const fill = Number.isNaN(w) ? 'url(#hatch)' : css(colors, entryOf(p, w));
       out.push(`<rect x="${left + j * cell}" y="${y}" width="${cell - 0.5}" height="${cell - 0.5}" fill="${fill}"/>`);
     }
   }
   out.push(
-    `<text x="12" y="${height - 34}" fill="${quiet}">rows: query (from), columns: key (to); scale ${scale.value}, 0 to 1</text>`,
+    `<text x="12" y="${height - 34}" fill="${quiet}">rows: query (from), columns: key (to); ${modeCaptions[mode.value]}${p.signed ? '' : ` scale ${scale.value},`} ${p.signed ? `±` : '0 to '}${digits(p.limit, 3)}</text>`,
     `<text x="12" y="${height - 16}" fill="${quiet}">“${escaped(clipped(info.text, 100))}” Model ${escaped(info.model.name)}.</text></svg>`,
   );
   return out.join('\n');

@@ -1,10 +1,11 @@
 // The bar at the top: model, text, tools.
 import { useEffect, useRef } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
 import { dialog } from './dialogs';
-
 import { compute, computeText } from './runs';
-import { busy, model, models, offline, run, sentence, text, theme, themeChoice } from './state';
+import { busy, depth, model, models, offline, run, second, sentence, text, theme, themeChoice } from './state';
 import { endTour, startTour, touring } from './tour';
+import type { Depth } from './types';
 
 function Mark() {
   return (
@@ -18,18 +19,20 @@ function Mark() {
 function Input() {
   const field = useRef<HTMLInputElement>(null),
     timer = useRef(0);
+  const wanted = useSignal(false); // a place for the second text
   useEffect(() => {
-    field.current?.focus({ preventScroll: true });
+    if (!matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true });
   }, []);
-  const started = (value: string) => {
-    text.value = value;
+  const started = () => {
     clearTimeout(timer.current);
     // Short texts are computed while they are typed; long ones wait for Enter.
-    if (value.trim() !== '' && value.length < 600)
+    if (text.value.trim() !== '' && text.value.length + second.value.length < 600)
       timer.current = window.setTimeout(() => {
-        if (value !== run.value?.text) computeText(value);
-      }, 350);
+        if (text.value !== run.value?.text || second.value !== run.value?.second) computeText(text.value);
+      }, 250);
   };
+  const pairs = models.value.find((m) => m.name === model.value)?.kind === 'encoder',
+    shows = pairs && (wanted.value || second.value !== '');
   return (
     <form
       class="ask"
@@ -45,8 +48,10 @@ function Input() {
           value={model.value}
           disabled={offline.value}
           onChange={(event) => {
+            const chosen = models.value.find((m) => m.name === event.currentTarget.value);
             model.value = event.currentTarget.value;
-            void compute({ model: event.currentTarget.value, text: text.value || sentence.value });
+            const pair = chosen?.kind === 'encoder' && second.value.trim() ? { second: second.value } : {};
+            void compute({ model: event.currentTarget.value, text: text.value || sentence.value, ...pair });
           }}
         >
           {models.value.map((m) => (
@@ -60,18 +65,58 @@ function Input() {
           {model.value}
         </span>
       )}
-      <input
-        ref={field}
-        id="text"
-        aria-label="Text"
-        dir="auto"
-        autocomplete="off"
-        spellcheck={false}
-        value={text.value}
-        readOnly={offline.value}
-        placeholder="Write a sentence"
-        onInput={(event) => started(event.currentTarget.value)}
-      />
+      <div class="texts">
+        <input
+          ref={field}
+          id="text"
+          aria-label={shows ? 'Text A' : 'Text'}
+          dir="auto"
+          autocomplete="off"
+          spellcheck={false}
+          value={text.value}
+          readOnly={offline.value}
+          placeholder="Write a sentence"
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+            started();
+          }}
+        />
+        {shows && (
+          <input
+            id="second"
+            aria-label="Text B"
+            dir="auto"
+            autocomplete="off"
+            spellcheck={false}
+            value={second.value}
+            readOnly={offline.value}
+            placeholder="A second text, read together with the first"
+            onInput={(event) => {
+              second.value = event.currentTarget.value;
+              started();
+            }}
+          />
+        )}
+      </div>
+      {pairs && !offline.value && (
+        <button
+          type="button"
+          class="icon"
+          aria-pressed={shows}
+          data-test="pair"
+          title={shows ? 'One text alone' : 'Add a second text'}
+          aria-label={shows ? 'One text alone' : 'Add a second text'}
+          onClick={() => {
+            wanted.value = !shows;
+            if (!shows) return;
+            const had = second.value !== '';
+            second.value = '';
+            if (had) computeText(text.value);
+          }}
+        >
+          {shows ? '−B' : '+B'}
+        </button>
+      )}
       {!offline.value && (
         <button type="submit" class="primary" data-test="run">
           {busy.value ? 'Running…' : 'Run'}
@@ -90,6 +135,19 @@ export function Header() {
       </h1>
       <Input />
       <nav aria-label="Tools">
+        <select
+          aria-label="Depth"
+          title="How many numbers are shown; they are the same ones"
+          data-test="depth"
+          value={depth.value}
+          onChange={(event) => {
+            depth.value = event.currentTarget.value as Depth;
+          }}
+        >
+          <option value="learner">Learner</option>
+          <option value="engineer">Engineer</option>
+          <option value="researcher">Researcher</option>
+        </select>
         <button type="button" onClick={() => (touring.value ? endTour() : startTour())} aria-pressed={touring.value}>
           Tour
         </button>

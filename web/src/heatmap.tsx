@@ -6,6 +6,7 @@ import { css, entry, table } from './color';
 import { seen } from './finding';
 import { shown } from './format';
 import { Labels } from './labels';
+import { openMenu } from './menu';
 import { activeRow, shownMap } from './numbers';
 import { sized } from './paint';
 import {
@@ -63,28 +64,35 @@ export function HeatMap() {
     () => spoken.value || 'heat map of attention weights: arrows move from cell to cell, Enter pins',
   );
   const d = drawn.value;
-  const rows = partInfo.value?.rows ?? 0,
-    columns = partInfo.value?.columns ?? 0;
   const step = (event: KeyboardEvent) => {
-    const info = partInfo.value;
-    if (!info || !d) return;
+    if (!d) return;
     const at = hoverCell.value ?? { query: queries.value[0] ?? 0, key: keys.value[0] ?? 0 };
     const moves: Record<string, [number, number]> = {
       ArrowUp: [-1, 0],
       ArrowDown: [1, 0],
       ArrowLeft: [0, -1],
       ArrowRight: [0, 1],
-      Home: [0, -columns],
-      End: [0, columns],
+      Home: [0, -d.columns],
+      End: [0, d.columns],
     };
-    const delta = moves[event.key];
+    const delta = moves[event.key],
+      row = Math.max(0, d.rowOf[at.query] ?? 0),
+      column = Math.max(0, d.columnOf[at.key] ?? 0);
+    const cell = (i: number, j: number) => {
+      const clamp = (x: number, most: number) => Math.max(0, Math.min(most - 1, x));
+      return { query: d.rowTokens[clamp(i, d.rows)][0], key: d.columnTokens[clamp(j, d.columns)][0] };
+    };
     if (delta) {
       event.preventDefault();
-      const clamp = (x: number, most: number) => Math.max(0, Math.min(most - 1, x));
-      hoverCell.value = { query: clamp(at.query + delta[0], rows), key: clamp(at.key + delta[1], columns) };
+      hoverCell.value = cell(row + delta[0], column + delta[1]);
     } else if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
-      pinCell(d, at, event.shiftKey);
+      pinCell(d, cell(row, column), event.shiftKey);
+    } else if (event.key === 'ContextMenu' || (event.shiftKey && event.key === 'F10')) {
+      event.preventDefault();
+      const box = event.currentTarget as HTMLElement,
+        from = box.getBoundingClientRect();
+      openMenu({ x: from.left + from.width / 2, y: from.top + 80, cell: cell(row, column) });
     }
   };
   return (
@@ -94,8 +102,8 @@ export function HeatMap() {
       role="grid"
       tabIndex={0}
       aria-label="attention weights, rows are queries, columns are keys"
-      aria-rowcount={rows}
-      aria-colcount={columns}
+      aria-rowcount={d?.rows ?? 0}
+      aria-colcount={d?.columns ?? 0}
       aria-activedescendant="map-cell"
       onKeyDown={step}
       data-test="grid"
@@ -151,7 +159,7 @@ function Margin() {
     context.clearRect(0, 0, f.width, height);
     const sums = new Float64Array(d.columns);
     row.forEach((w, j) => {
-      if (!Number.isNaN(w)) sums[d.columnOf[j]] += w;
+      if (!Number.isNaN(w) && d.columnOf[j] >= 0) sums[d.columnOf[j]] += w;
     });
     for (let j = 0; j < d.columns; ++j) {
       const h = Math.max(sums[j] > 0 ? 1 : 0, sums[j] * height);

@@ -1,9 +1,9 @@
 // Keys that work everywhere but in a field.
 import { signal } from '@preact/signals';
 import { dialog, linkText, copy } from './dialogs';
-import { scales } from './pattern';
+import { modes, scales } from './tools';
 import { writeOne } from './runs';
-import { clearOne, lines, linkMap, muted, partInfo, place, run, scale, words } from './state';
+import { clearOne, lines, linkMap, mode, muted, partInfo, place, run, scale, words } from './state';
 import { endTour, startTour, touring } from './tour';
 import { fit } from './view';
 
@@ -15,6 +15,19 @@ function stepHead(delta: number): void {
   if (!p) return;
   const at = Math.max(0, Math.min(p.layers * p.heads - 1, place.value.layer * p.heads + place.value.head + delta));
   place.value = { layer: Math.floor(at / p.heads), head: at % p.heads };
+}
+
+export function showStep(number: number): void {
+  tab.value = 'why';
+  requestAnimationFrame(() => {
+    const step = document.getElementById(`step-${number}`);
+    const panel = step?.closest('.why');
+    if (!step || !panel) return;
+    if (panel.scrollHeight > panel.clientHeight + 1)
+      panel.scrollTop += step.getBoundingClientRect().top - panel.getBoundingClientRect().top - 48;
+    else step.scrollIntoView({ block: 'start' });
+    step.focus({ preventScroll: true });
+  });
 }
 
 addEventListener('keydown', (event) => {
@@ -40,6 +53,9 @@ addEventListener('keydown', (event) => {
     n: () => {
       lines.value = !lines.value;
     },
+    d: () => {
+      mode.value = modes[(modes.indexOf(mode.value) + 1) % modes.length];
+    },
     v: () => {
       linkMap.value = !linkMap.value;
     },
@@ -60,12 +76,7 @@ addEventListener('keydown', (event) => {
     '/': () => document.getElementById('text')?.focus(),
   };
   if (/^[1-9]$/.test(event.key)) {
-    tab.value = 'why';
-    requestAnimationFrame(() => {
-      const step = document.getElementById(`step-${event.key}`);
-      step?.scrollIntoView({ block: 'nearest' });
-      step?.focus({ preventScroll: true });
-    });
+    showStep(Number(event.key));
     return;
   }
   const act = acts[event.key];

@@ -1,4 +1,5 @@
-// Words along the map: every one where they fit, else every so many.
+// Words along the map: every one where they fit, else every so many. A click pins one, dragging pins several.
+import { useRef } from 'preact/hooks';
 import { clipped, shown } from './format';
 import { hoverCell, keys, pin, queries } from './state';
 import { drawn, view, rooms, cellSize, frame } from './view';
@@ -7,6 +8,7 @@ interface LabelProps {
   axis: 'row' | 'column';
 }
 export function Labels({ axis }: LabelProps) {
+  const from = useRef(-1);
   const d = drawn.value,
     cell = cellSize.value,
     v = view.value,
@@ -18,7 +20,9 @@ export function Labels({ axis }: LabelProps) {
     length = isRow ? f.height : f.width;
   const step = Math.max(1, Math.ceil((isRow ? 14 : 15) / cell));
   const hovered = hoverCell.value ? (isRow ? d.rowOf[hoverCell.value.query] : d.columnOf[hoverCell.value.key]) : -1;
-  const pinned = new Set((isRow ? queries.value : keys.value).map((i) => (isRow ? d.rowOf[i] : d.columnOf[i])));
+  const pinned = new Set(
+    (isRow ? queries.value : keys.value).map((i) => (isRow ? d.rowOf[i] : d.columnOf[i])).filter((i) => i >= 0),
+  );
   const names = isRow ? d.rowNames : d.columnNames,
     tokens = isRow ? d.rowTokens : d.columnTokens;
   const items = [];
@@ -67,6 +71,16 @@ export function Labels({ axis }: LabelProps) {
         title={names[i]}
         style={isRow ? { top: `${at}px` } : { left: `${at}px` }}
         onClick={toggle}
+        onPointerDown={() => {
+          from.current = i;
+        }}
+        onPointerEnter={(event) => {
+          if (event.buttons !== 1 || from.current < 0) return;
+          // Dragged along the words: all of them.
+          const range = tokens.slice(Math.min(i, from.current), Math.max(i, from.current) + 1).flat();
+          if (isRow) pin(range, keys.value);
+          else pin(queries.value, range);
+        }}
       >
         {clipped(shown(names[i]), isRow ? 14 : 13)}
       </span>,

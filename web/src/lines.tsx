@@ -22,7 +22,8 @@ export const links = computed<Link[]>(() => {
   if (!d) return out;
   for (let i = 0; i < d.rows; ++i) {
     const row: Link[] = [];
-    for (let j = muted.value ? 1 : 0; j < d.columns; ++j) {
+    for (let j = 0; j < d.columns; ++j) {
+      if (muted.value && d.columnTokens[j][0] === 0) continue;
       const w = d.values[i * d.columns + j];
       if (w > 0) row.push({ row: i, column: j, weight: w });
     }
@@ -65,7 +66,7 @@ export function Lines() {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width.value, height);
     if (guessing.value) return;
-    const rows = new Set(active.map((i) => d.rowOf[i])),
+    const rows = new Set(active.map((i) => d.rowOf[i]).filter((i) => i >= 0)),
       lone = rows.size > 0;
     context.strokeStyle = style.getPropertyValue(lone ? '--accent' : '--bar');
     for (const link of [...links.value].reverse()) {
@@ -122,11 +123,11 @@ export function Lines() {
                     [],
                   )
                 }
-                onPointerEnter={() => {
-                  hoverQuery.value = d.rowTokens[i][0];
+                onPointerEnter={(event) => {
+                  if (event.pointerType !== 'touch') hoverQuery.value = d.rowTokens[i][0];
                 }}
-                onPointerLeave={() => {
-                  hoverQuery.value = null;
+                onPointerLeave={(event) => {
+                  if (event.pointerType !== 'touch') hoverQuery.value = null;
                 }}
               >
                 {clipped(shown(name), 16)}

@@ -7,14 +7,16 @@ import { clipped } from './format';
 import { Header } from './header';
 import { spoken } from './heatmap';
 import { tab, type Tab } from './keyboard';
+import { Menu } from './menu';
 import { Next } from './next';
 import { atlas } from './numbers';
-import { Pattern, RowTable, scaleNames, partNames } from './pattern';
+import { Pattern, RowTable, partNames } from './pattern';
 import { again, open } from './runs';
 import { Finding } from './says';
-import { busy, offline, part, partInfo, place, run, scale, shownPlace, theme, trouble, version, words } from './state';
+import { block, busy, depth, offline, part, partInfo, place, run, scale, shownPlace, theme, trouble, version, words } from './state';
 import { Why } from './steps';
 import { Strip } from './strip';
+import { scaleNames } from './tools';
 import { Tour } from './tour';
 import { fit } from './view';
 
@@ -101,7 +103,7 @@ function App() {
         </div>
         <p class="caption">
           {info &&
-            `Model ${info.model.name}. “${clipped(info.text, 200)}” ${partNames[part.value]} head ${place.value.layer}.${place.value.head}, scale ${scaleNames[scale.value]}. Headlight ${version.value}, ${new Date().toISOString().slice(0, 10)}.`}
+            `Model ${info.model.name}. “${clipped(info.text, 200)}” ${info.second ? `“${clipped(info.second, 200)}” ` : ''}${partNames[part.value]} head ${place.value.layer}.${place.value.head}, scale ${scaleNames[scale.value]}. Headlight ${version.value}, ${new Date().toISOString().slice(0, 10)}.`}
         </p>
       </main>
       <footer class="bottom">
@@ -112,6 +114,7 @@ function App() {
         </span>
       </footer>
       <Tour />
+      <Menu />
       {dialog.value === 'share' && <Share />}
       {dialog.value === 'export' && <Export />}
       {dialog.value === 'keys' && <Keys />}
@@ -128,6 +131,7 @@ function App() {
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
+  document.documentElement.dataset.depth = depth.value;
   document
     .querySelector('meta[name=theme-color]')
     ?.setAttribute('content', theme.value === 'dark' ? '#101217' : '#ffffff');
@@ -140,7 +144,7 @@ effect(() => {
 let shape = '';
 effect(() => {
   const p = partInfo.value,
-    now = p ? `${p.part} ${p.rows} ${p.columns} ${words.value}` : '';
+    now = p ? `${p.part} ${p.rows} ${p.columns} ${words.value} ${block.value}` : '';
   if (now !== shape) {
     shape = now;
     fit();
@@ -152,5 +156,15 @@ effect(() => {
     trouble.value && !run.value ? 'trouble' : busy.value || !run.value || !atlas.value ? 'busy' : 'ready';
 });
 
-render(<App />, document.getElementById('page')!);
+// The page's head is in the document already and is painted first; questions are on their way meanwhile.
+let rendered = false;
+function start(): void {
+  if (rendered) return;
+  rendered = true;
+  const place = document.getElementById('page')!;
+  place.replaceChildren();
+  render(<App />, place);
+}
 void open();
+requestAnimationFrame(() => setTimeout(start));
+setTimeout(start, document.hidden ? 0 : 400); // where nothing is painted, as in a tab behind others

@@ -1,8 +1,8 @@
 // The numbers of the part that is shown: all weights where they fit, else heads and rows as they are asked for.
 import { batch, computed, signal } from '@preact/signals';
-import { readAtlas, readHead, Trouble } from './source';
-import { type Place, offline, run, part, theSource, partInfo, shownPlace, activeQueries, report } from './state';
-import type { Atlas, Head, PartName, RunInfo } from './types';
+import { readAtlas, readHead, readMatrices, Trouble } from './source';
+import { type Place, offline, run, part, theSource, partInfo, shownPlace, activeQueries, restingQueries, report } from './state';
+import type { Atlas, Head, Matrices, PartName, RunInfo } from './types';
 
 export const weights = signal<Float32Array | null>(null); // of all heads of the part, where they fit
 export const atlas = signal<Atlas | null>(null);
@@ -27,6 +27,27 @@ export function headOf(at: Place): Head | null {
       if (next.size > 200) next.delete(next.keys().next().value as string);
       heads.value = next.set(key, head);
     }, report)
+    .finally(() => wanted.delete(key));
+  return null;
+}
+
+// The parameters around a head, asked for when they are not here yet; 'none' where a saved page has left them out.
+const matrices = signal<ReadonlyMap<string, Matrices | 'none'>>(new Map());
+export function matricesOf(at: Place): Matrices | 'none' | null {
+  const key = headKey(at) + '.matrices',
+    known = matrices.value.get(key);
+  if (known) return known;
+  const info = run.value,
+    head = headOf(at);
+  if (!info || !head || wanted.has(key)) return null;
+  wanted.add(key);
+  const keep = (found: Matrices | 'none') => {
+    const next = new Map(matrices.value);
+    if (next.size >= 12) next.delete(next.keys().next().value as string); // they may be megabytes each
+    matrices.value = next.set(key, found);
+  };
+  readMatrices(theSource(), info, part.value, head)
+    .then(keep, (error) => (theSource().offline ? keep('none') : report(error)))
     .finally(() => wanted.delete(key));
   return null;
 }
@@ -79,12 +100,14 @@ export async function loadRow(query: number): Promise<void> {
   const values = new Float32Array(await theSource().bytes(info, `${name}/row/${query}.f32`));
   if (run.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
 }
-export const activeRow = computed(() => {
+function meanRow(given: number[]): Float32Array | null {
   const map = shownMap.value,
     info = partInfo.value;
-  const list = activeQueries.value.filter((i) => info && i < info.rows);
+  const list = given.filter((i) => info && i < info.rows);
   return map && info && list.length > 0 ? rowOf(map, list, info.columns) : null;
-});
+}
+export const activeRow = computed(() => meanRow(activeQueries.value));
+export const restingRow = computed(() => meanRow(restingQueries.value));
 
 export async function loadNumbers(info: RunInfo, name: PartName): Promise<void> {
   const p = info.parts.find((item) => item.part === name)!;

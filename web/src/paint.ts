@@ -1,17 +1,11 @@
 // Weights to pixels.
-import { entry, hatch, table } from './color';
-import { type Scale, type Theme } from './types';
+import { hatch } from './color';
+import { colorsOf, entryOf, type Paint } from './modes';
+import { type Theme } from './types';
 import { type Joined } from './words';
 
-// One pixel per cell, transparent where nothing is visible. Several cells on one pixel show their largest weight.
-export function picture(
-  d: Joined,
-  width: number,
-  height: number,
-  s: Scale,
-  t: Theme,
-  mute: boolean,
-): HTMLCanvasElement {
+// One pixel per cell, transparent where nothing is visible. Several cells on one pixel show the largest of them.
+export function picture(d: Joined, width: number, height: number, paint: Paint, mute: boolean): HTMLCanvasElement {
   const columns = Math.min(d.columns, width),
     rows = Math.min(d.rows, height);
   const canvas = document.createElement('canvas');
@@ -19,7 +13,7 @@ export function picture(
   canvas.height = rows;
   const context = canvas.getContext('2d')!,
     image = context.createImageData(columns, rows);
-  const colors = table(t),
+  const colors = colorsOf(paint),
     pixels = image.data;
   for (let i = 0; i < rows; ++i) {
     const i0 = Math.floor((i * d.rows) / rows),
@@ -31,15 +25,15 @@ export function picture(
       for (let a = i0; a < i1; ++a)
         for (let b = j0; b < j1; ++b) {
           const w = d.values[a * d.columns + b];
-          if (!(w <= top) && !Number.isNaN(w)) top = w;
+          if (!(Math.abs(w) <= Math.abs(top)) && !Number.isNaN(w)) top = w;
         }
       if (Number.isNaN(top)) continue;
       const at = 4 * (i * columns + j),
-        from = 3 * entry(top, s);
+        from = 3 * entryOf(paint, top);
       pixels[at] = colors[from];
       pixels[at + 1] = colors[from + 1];
       pixels[at + 2] = colors[from + 2];
-      pixels[at + 3] = mute && j0 === 0 ? 60 : 255;
+      pixels[at + 3] = mute && d.columnTokens[j0][0] === 0 ? 60 : 255;
     }
   }
   context.putImageData(image, 0, 0);

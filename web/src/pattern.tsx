@@ -1,5 +1,5 @@
 // One head: its map or lines, the scale, and the number under the cursor.
-import { Dialog, dialog } from './dialogs';
+import { Dialog } from './dialogs';
 import { nameOf } from './finding';
 import { clipped, digits, shown, weight } from './format';
 import { HeatMap } from './heatmap';
@@ -13,21 +13,19 @@ import {
   keyReading,
   keys,
   lines,
-  muted,
+  mode,
   part,
   partInfo,
   place,
   queries,
   queryReading,
   run,
-  scale,
   shownPlace,
 } from './state';
-import { type PartName, type Scale } from './types';
-import { cellSize, drawn, fit, view } from './view';
-
-export const scales: Scale[] = ['sqrt', 'log', 'linear'];
-export const scaleNames = { sqrt: '√', log: 'log', linear: 'linear' };
+import { modeMap } from './modes';
+import { Tools } from './tools';
+import { type PartName } from './types';
+import { cellSize, drawn } from './view';
 
 export const partNames: Record<PartName, string> = { encoder: 'Encoder', decoder: 'Decoder', cross: 'Cross' };
 export function Pattern() {
@@ -44,6 +42,15 @@ export function Pattern() {
     rowSum = 0;
     for (let j = 0; j < p.columns; ++j) rowSum += map[cell.query * p.columns + j] || 0;
   }
+  const m = mode.value === 'weights' ? null : modeMap.value,
+    other = m && p && cell ? m[cell.query * p.columns + cell.key] : NaN;
+  const derived =
+    mode.value !== 'weights' ? 'by this page, from q, k and v' : drawn.value?.derived ? 'tokens joined into words' : '';
+  // Of two texts, what the query gives to each.
+  const border = keyReading.value.second;
+  let toSecond = 0;
+  if (map && p && cell && border > 0)
+    for (let j = border; j < p.columns; ++j) toSecond += map[cell.query * p.columns + j] || 0;
   return (
     <section class="card pattern" aria-labelledby="pattern-title">
       <header>
@@ -68,83 +75,19 @@ export function Pattern() {
           </div>
         )}
         <span
-          class={`badge ${drawn.value?.derived ? 'derived' : 'exact'}`}
-          title={
-            drawn.value?.derived
-              ? 'Computed from the model’s numbers: tokens joined into words'
-              : 'The model’s own numbers'
-          }
+          class={`badge for-engineer ${derived ? 'derived' : 'exact'}`}
+          title={derived ? `Computed from the model’s numbers: ${derived}` : 'The model’s own numbers'}
         >
-          {drawn.value?.derived ? 'derived' : 'exact'}
+          {derived ? 'derived' : 'exact'}
         </span>
       </header>
-      <div class="tools">
-        <div class="segments" role="group" aria-label="As map or lines">
-          <button
-            type="button"
-            aria-pressed={!lines.value}
-            onClick={() => {
-              lines.value = false;
-            }}
-          >
-            Map
-          </button>
-          <button
-            type="button"
-            aria-pressed={lines.value}
-            data-test="as-lines"
-            onClick={() => {
-              lines.value = true;
-            }}
-          >
-            Lines
-          </button>
-        </div>
-        <div class="segments" role="group" aria-label="Colour scale">
-          {scales.map((s) => (
-            <button
-              type="button"
-              key={s}
-              aria-pressed={scale.value === s}
-              onClick={() => {
-                scale.value = s;
-              }}
-            >
-              {scaleNames[s]}
-            </button>
-          ))}
-        </div>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={muted.value}
-            onChange={(event) => {
-              muted.value = event.currentTarget.checked;
-            }}
-          />{' '}
-          mute first token
-        </label>
-        {view.value.cell > 0 && (
-          <button type="button" onClick={fit}>
-            Fit
-          </button>
-        )}
-        <button
-          type="button"
-          disabled={!run.value}
-          onClick={() => {
-            dialog.value = 'table';
-          }}
-        >
-          As table
-        </button>
-      </div>
+      <Tools />
       {lines.value ? (
         <Lines />
       ) : (
         <>
           <HeatMap />
-          <Legend value={w} />
+          <Legend value={mode.value === 'weights' ? w : other} />
         </>
       )}
       <p class="readout" data-test="readout" key={cell ? `${cell.query} ${cell.key}` : ''}>
@@ -159,7 +102,17 @@ export function Pattern() {
                 {weight(w)}
               </b>
             )}{' '}
-            <span class="quiet">
+            {!Number.isNaN(other) && (
+              <span data-test="other" data-value={other}>
+                {mode.value === 'scores' ? 'score' : '‖a·v‖'} {digits(other)}{' '}
+              </span>
+            )}
+            {border > 0 && (
+              <span class="quiet" data-test="to-second">
+                to A {weight(rowSum - toSecond)}, to B {weight(toSecond)}{' '}
+              </span>
+            )}
+            <span class="quiet for-engineer">
               row sum <span data-test="margin">{rowSum.toFixed(4)}</span>
               {Number.isNaN(w) ? '' : `, float32 ${w.toPrecision(9)}`}
             </span>

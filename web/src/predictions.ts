@@ -1,7 +1,7 @@
 // What the model says next at the pinned place, and the numbers that follow the pins.
 import { computed, effect, signal } from '@preact/signals';
 import { atlas, loadRow } from './numbers';
-import { run, part, queries, theSource, activeQueries, report } from './state';
+import { run, part, queries, theSource, restingQueries, report } from './state';
 import type { Prediction } from './types';
 
 const predictions = new Map<string, Prediction>();
@@ -11,7 +11,7 @@ export const predictionAt = computed<number | null>(() => {
   const info = run.value;
   if (!info || info.predictions === 0) return null;
   if (info.written !== null && part.value === 'encoder') return info.predictions - 1;
-  const last = activeQueries.value.at(-1);
+  const last = restingQueries.value.at(-1);
   return last === undefined ? info.predictions - 1 : Math.min(last, info.predictions - 1);
 });
 export function followQueries(): void {

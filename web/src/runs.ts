@@ -13,6 +13,7 @@ import {
   run,
   model,
   text,
+  second,
   target,
   busy,
   trouble,
@@ -22,6 +23,9 @@ import {
   queries,
   keys,
   scale,
+  mode,
+  block,
+  depth,
   themeChoice,
   muted,
   words,
@@ -76,6 +80,8 @@ async function show(info: RunInfo, address: Address | null): Promise<void> {
     run.value = info;
     model.value = info.model.name;
     text.value = info.text;
+    second.value = info.second;
+    if (info.source.second === 0) block.value = null;
     target.value = info.target;
     part.value = name;
     models.value = models.value.map((m) => (m.name === info.model.name ? info.model : m));
@@ -92,7 +98,10 @@ async function show(info: RunInfo, address: Address | null): Promise<void> {
     await loadRow((address?.queries ?? firstLook(kept ?? [])?.queries ?? [])[0] ?? 0);
   batch(() => {
     const p = partInfo.value!;
-    if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) place.value = address.place;
+    if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) {
+      place.value = address.place;
+      proposed ??= { layer: -1, head: -1 }; // somebody chose this head; it stays with the next text
+    }
     const inside = (list: number[] | undefined, most: number) => (list ?? []).filter((i) => i < most);
     if (address?.queries) {
       queries.value = inside(address.queries, p.rows);
@@ -150,8 +159,9 @@ export function computeText(value: string): void {
     trouble.value = { message: 'The text is empty; write a few words.', again: false };
     return;
   }
-  void compute({ model: model.value, text: value, ...drawn() });
+  void compute({ model: model.value, text: value, ...pairOf(second.value), ...drawn() });
 }
+const pairOf = (value: string | undefined) => (value?.trim() ? { second: value } : {});
 function drawn(): Partial<RunRequest> {
   const kind = models.value.find((m) => m.name === model.value)?.kind;
   return kind === 'encoder_decoder' && sampling.value.temperature > 0 ? sampling.value : {};
@@ -186,6 +196,7 @@ function address(): Address {
   return {
     model: model.value,
     text: info?.text ?? text.value,
+    second: info?.second || undefined,
     target: info?.target || undefined,
     more: info && info.more.length > 0 ? info.more : undefined,
     temperature: info && info.temperature > 0 ? info.temperature : undefined,
@@ -195,6 +206,9 @@ function address(): Address {
     place: place.value,
     queries: queries.value,
     keys: keys.value,
+    block: block.value ?? undefined,
+    mode: mode.value,
+    depth: depth.value,
     scale: scale.value,
     theme: themeChoice.value ?? undefined,
     muted: muted.value,
@@ -227,6 +241,9 @@ function followAddress(): void {
 function applyLooks(a: Address): void {
   batch(() => {
     if (a.scale) scale.value = a.scale;
+    mode.value = a.mode ?? 'weights';
+    depth.value = a.depth ?? depth.value;
+    block.value = a.block ?? null;
     themeChoice.value = a.theme ?? themeChoice.value;
     muted.value = a.muted ?? false;
     words.value = a.words ?? false;
@@ -243,6 +260,7 @@ function applyAddress(a: Address): void {
     {
       model: a.model ?? models.value[0].name,
       text: a.text || sentence.value,
+      ...pairOf(a.second),
       target: a.target,
       more: a.more,
       temperature: a.temperature,
@@ -286,6 +304,7 @@ export async function open(): Promise<void> {
       {
         model: a.model ?? start.models[0].name,
         text: a.text || start.sentence,
+        ...pairOf(a.second),
         target: a.target,
         more: a.more,
         temperature: a.temperature,

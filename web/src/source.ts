@@ -1,5 +1,5 @@
 // Where numbers come from: the program that serves the page, or the data inside a saved file.
-import type { Atlas, Head, HeadInfo, Prediction, PartInfo, PartName, RunInfo, RunRequest, Start } from './types';
+import type { Atlas, Head, HeadInfo, Matrices, Prediction, PartInfo, PartName, RunInfo, RunRequest, Start } from './types';
 
 export class Trouble extends Error {
   // `again`: asking once more may help.
@@ -177,6 +177,28 @@ export async function readHead(
     lse: take(rows),
     bias: info.has_bias ? take(rows * columns) : null,
   };
+}
+
+export async function readMatrices(source: Source, run: RunInfo, name: PartName, head: Head): Promise<Matrices> {
+  const data = await source.bytes(run, `${name}/${head.info.layer}/${head.info.head}.matrices`);
+  const length = new DataView(data).getUint32(0, true);
+  const info = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length))) as Matrices['info'];
+  let at = 4 + length;
+  const take = (count: number) => {
+    const list = new Float32Array(data, at, count);
+    at += 4 * count;
+    return list;
+  };
+  const matrix = (rows: number, columns: number) => ({ columns, weights: take(rows * columns), bias: take(rows) });
+  const { rows, columns, dim, value_dim } = head.info,
+    { width } = info;
+  const out = matrix(width, value_dim),
+    own = take(rows * width),
+    all = take(rows * width);
+  const q = matrix(dim, width),
+    k = matrix(dim, width),
+    x = take(rows * width);
+  return { info, out, own, all, q, k, x, memory: info.has_memory ? take(columns * width) : x };
 }
 
 export async function readAtlas(source: Source, run: RunInfo, info: PartInfo): Promise<Atlas> {

@@ -1,7 +1,7 @@
 // One selection that all views share: (part, layer, head, queries, keys), and what is hovered on top of it.
-import { batch, computed, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { Trouble, type Source } from './source';
-import type { ModelInfo, PartInfo, PartName, Reading, RunInfo, Scale, Theme } from './types';
+import type { Block, Depth, ModelInfo, Mode, PartInfo, PartName, Reading, RunInfo, Scale, Theme } from './types';
 
 export interface Place {
   layer: number;
@@ -19,6 +19,7 @@ export const offline = signal(false);
 export const run = signal<RunInfo | null>(null);
 export const model = signal('');
 export const text = signal('');
+export const second = signal(''); // for encoders that read two texts
 export const target = signal('');
 export const busy = signal(false);
 export const trouble = signal<{ message: string; again: boolean } | null>(null);
@@ -33,6 +34,9 @@ export const muted = signal(false); // the first key greyed
 export const words = signal(false); // tokens joined into words
 export const linkMap = signal(false); // atlas: the pinned link in all heads
 export const lines = signal(false); // the pattern as lines
+export const mode = signal<Mode>('weights'); // what the map shows
+export const block = signal<Block | null>(null); // of two texts, one part of the map
+export const depth = signal<Depth>('engineer'); // how many numbers are shown, never which
 export const solo = signal(false); // the atlas shows the pinned head alone
 export const guessing = signal(false); // weights are hidden until revealed
 
@@ -71,13 +75,32 @@ function readings(info: RunInfo, name: PartName): [Reading, Reading] {
   if (info.written === null || name === 'encoder') return [info.source, info.source];
   return name === 'cross' ? [info.written, info.source] : [info.decoder_input!, info.decoder_input!];
 }
-const none: Reading = { text: '', tokens: [], words: [] };
+const none: Reading = { text: '', second: 0, tokens: [], words: [] };
 export const queryReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[0] : none));
 export const keyReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[1] : none));
 
 // The query that is looked at now: hovered, else pinned.
 export const activeQueries = computed<number[]>(() =>
   hoverCell.value ? [hoverCell.value.query] : hoverQuery.value !== null ? [hoverQuery.value] : queries.value,
+);
+
+// The hovered cell; of a long text only once the mouse rests on it. For what takes long to draw: the chips, the steps.
+export const restingCell = signal<Cell | null>(null);
+const longText = 300,
+  rest = 70; // tokens, milliseconds
+let resting = 0;
+effect(() => {
+  const at = hoverCell.value,
+    p = partInfo.peek();
+  clearTimeout(resting);
+  if (!at || !p || Math.max(p.rows, p.columns) <= longText) restingCell.value = at;
+  else
+    resting = window.setTimeout(() => {
+      restingCell.value = at;
+    }, rest);
+});
+export const restingQueries = computed<number[]>(() =>
+  restingCell.value ? [restingCell.value.query] : hoverQuery.value !== null ? [hoverQuery.value] : queries.value,
 );
 
 export function report(error: unknown): void {
@@ -97,7 +120,8 @@ export function clearOne(): void {
   if (hoverCell.value || hoverPlace.value) {
     hoverCell.value = null;
     hoverPlace.value = null;
-  } else if (solo.value) solo.value = false;
+  } else if (hoverQuery.value !== null) hoverQuery.value = null;
+  else if (solo.value) solo.value = false;
   else if (keys.value.length > 0) keys.value = [];
   else if (queries.value.length > 0) queries.value = [];
 }

@@ -13,6 +13,7 @@ export interface Word {
 }
 export interface Reading {
   text: string;
+  second: number; // the first token of the second text; 0: there is one
   tokens: Token[];
   words: Word[];
 }
@@ -39,6 +40,7 @@ export interface RunInfo {
   id: string;
   model: ModelInfo;
   text: string;
+  second: string;
   target: string;
   more: number[];
   temperature: number;
@@ -54,6 +56,7 @@ export interface RunInfo {
 export interface RunRequest {
   model: string;
   text: string;
+  second?: string;
   target?: string;
   more?: number[];
   temperature?: number;
@@ -115,6 +118,22 @@ export interface Head {
   lse: Float32Array;
   bias: Float32Array | null;
 }
+export interface Matrix {
+  columns: number;
+  weights: Float32Array;
+  bias: Float32Array;
+}
+// The parameters around one head, and what they made of this run.
+export interface Matrices {
+  info: { width: number; heads: number; has_bias: boolean; has_out_bias: boolean; has_memory: boolean };
+  out: Matrix; // [width, value_dim]
+  own: Float32Array; // what the layer returns with this head alone, and with all, [rows, width]
+  all: Float32Array;
+  q: Matrix; // [dim, width]
+  k: Matrix;
+  x: Float32Array; // what queries are made of, [rows, width]
+  memory: Float32Array; // what keys are made of, [columns, width]
+}
 // Small maps of all heads: exact when `exact`, else rounded to 8 bits and pooled.
 export interface Atlas {
   rows: number;
@@ -123,5 +142,10 @@ export interface Atlas {
   values: Float32Array;
 }
 
+// What the map shows of a head.
+export type Mode = 'weights' | 'scores' | 'values';
+// A part of a map of two texts: from the first to the second is AB.
+export type Block = 'AA' | 'AB' | 'BA' | 'BB';
+export type Depth = 'learner' | 'engineer' | 'researcher';
 export type Scale = 'linear' | 'sqrt' | 'log';
 export type Theme = 'light' | 'dark';

@@ -1,15 +1,17 @@
 // What part of the map is seen, and how large its cells are.
 import { computed, signal } from '@preact/signals';
+import { modeMap } from './modes';
 import { shownMap } from './numbers';
-import { keyReading, partInfo, queryReading, words } from './state';
-import { joined, type Joined } from './words';
+import { block, keyReading, lines, mode, partInfo, queryReading, words } from './state';
+import { cropped, joined, type Joined } from './words';
 
-// What is drawn: the head's own map, or its words.
+// What is drawn: the head's own map or its words, whole or in part. Scores of words have no meaning.
 export const drawn = computed<Joined | null>(() => {
-  const map = shownMap.value,
+  const map = lines.value ? shownMap.value : modeMap.value, // lines are weights
     info = partInfo.value;
   if (!map || !info) return null;
-  return joined(map, queryReading.value, keyReading.value, words.value);
+  const byWords = words.value && mode.value !== 'scores';
+  return cropped(joined(map, queryReading.value, keyReading.value, byWords), block.value);
 });
 
 export const view = signal({ x: 0, y: 0, cell: 0 }); // offset in pixels; a cell of 0 fits the map to its place

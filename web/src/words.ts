@@ -1,5 +1,6 @@
-// Words in place of tokens: rows are averaged, columns summed, so that rows still sum to one.
-import type { Reading } from './types';
+// Words in place of tokens: rows are averaged, columns summed, so that rows still sum to one. And parts of a map of two
+// texts, which keep their values.
+import type { Block, Reading } from './types';
 
 export interface Joined {
   rows: number;
@@ -7,7 +8,9 @@ export interface Joined {
   values: Float32Array;
   derived: boolean;
   rowOf: number[];
-  columnOf: number[]; // of each token, its row and column
+  columnOf: number[]; // of each token, its row and column; -1: it is in another part of the map
+  rowBorder: number;
+  columnBorder: number; // where the second text begins; 0: there is one, or one is shown
   rowTokens: number[][];
   columnTokens: number[][];
   rowNames: string[];
@@ -59,6 +62,8 @@ export function joined(map: Float32Array, queryReading: Reading, keyReading: Rea
     columnTokens: c.tokens,
     rowNames: r.names,
     columnNames: c.names,
+    rowBorder: queryReading.second > 0 ? r.of[queryReading.second] : 0,
+    columnBorder: keyReading.second > 0 ? c.of[keyReading.second] : 0,
   };
   if (!byWords || (rows === queryReading.tokens.length && columns === width))
     return { ...base, values: map, derived: false };
@@ -79,4 +84,32 @@ export function joined(map: Float32Array, queryReading: Reading, keyReading: Rea
     }),
   );
   return { ...base, values, derived: true };
+}
+
+// From one of two texts to one of them.
+export function cropped(d: Joined, block: Block | null): Joined {
+  if (!block || d.rowBorder === 0 || d.columnBorder === 0) return d;
+  const [top, bottom] = block[0] === 'A' ? [0, d.rowBorder] : [d.rowBorder, d.rows],
+    [left, right] = block[1] === 'A' ? [0, d.columnBorder] : [d.columnBorder, d.columns];
+  const rows = bottom - top,
+    columns = right - left,
+    values = new Float32Array(rows * columns);
+  for (let i = 0; i < rows; ++i)
+    values.set(d.values.subarray((top + i) * d.columns + left, (top + i) * d.columns + right), i * columns);
+  const within = (list: number[], first: number, end: number) =>
+    list.map((at) => (at >= first && at < end ? at - first : -1));
+  return {
+    ...d,
+    rows,
+    columns,
+    values,
+    rowOf: within(d.rowOf, top, bottom),
+    columnOf: within(d.columnOf, left, right),
+    rowBorder: 0,
+    columnBorder: 0,
+    rowTokens: d.rowTokens.slice(top, bottom),
+    columnTokens: d.columnTokens.slice(left, right),
+    rowNames: d.rowNames.slice(top, bottom),
+    columnNames: d.columnNames.slice(left, right),
+  };
 }

@@ -1,0 +1,31 @@
+// A table of words and numbers in columns that are as wide as what is in them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/page.h"
+
+namespace headlight::cli {
+
+class TextTable {
+ public:
+  enum class Side : std::uint8_t { left, right };
+  struct Column {
+    std::string name;
+    Side side = Side::right;
+    int most = 1000;  // columns on the screen; what is wider is shortened
+  };
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // As many cells as columns.
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  void print(Page& page) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace headlight::cli

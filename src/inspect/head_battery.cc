@@ -1,0 +1,154 @@
+#include "inspect/head_battery.h"
+
+#include <algorithm>
+
+#include "core/dice.h"
+
+namespace headlight::inspect {
+namespace {
+
+// Everyday words that come again, names, pronouns, commas and quotations: what patterns need in order to show.
+constexpr const char* kProse[] = {
+    "The old boat lay on the beach, and nobody knew who had left the boat there.",
+    "Every morning a small boy came to the beach to look at the boat.",
+    "He asked his mother, \"Who owns the boat?\", but his mother did not know.",
+    "One day the boat was gone, and the boy sat down on the beach and cried.",
+    "Anna gave the red book to her brother because she had read it twice.",
+    "Her brother read the first page, then the second page, and then he fell asleep.",
+    "When he woke up, the red book was not on the table, and Anna was not in the house.",
+    "She had taken the book with her, because it was not a good book for him.",
+    "The king had three dogs: a big dog, a small dog and a dog that never slept.",
+    "The big dog slept in the kitchen, and the small dog slept in the garden.",
+    "The third dog walked through the house all night, from door to door to door.",
+    "If a thief came to the house, the third dog would wake the big dog and the small dog.",
+    "It rained on Monday, it rained on Tuesday, and on Wednesday the river came over the road.",
+    "The teacher told the children that the road to the school was closed.",
+    "Some of the children were happy, but some of them wanted to go to school.",
+    "They built a boat out of an old door, and with the boat they went to school."};
+constexpr std::size_t kInPassage = 4;  // sentences
+
+constexpr Index kPeriods[] = {12, 17, 23, 31};  // tokens that come twice
+constexpr std::uint64_t kSeed = 20170612;
+constexpr std::uint32_t kRandomTokens = 101, kOrder = 102;
+
+// The special tokens that the tokenizer puts before and after a text.
+struct Frame {
+  std::vector<ReadToken> before, after;
+};
+Frame frame_of(const Subject& subject) {
+  Frame frame;
+  if (!subject.tokenizer) return frame;
+  const Reading reading = read_text(*subject.tokenizer, "a");
+  bool inside = false;
+  for (const ReadToken& token : reading.tokens) {
+    if (!token.added) inside = true;
+    else (inside ? frame.after : frame.before).push_back(token);
+  }
+  return frame;
+}
+
+// Tokens that stand for something.
+std::vector<TokenId> ordinary_tokens(const Subject& subject) {
+  const models::TransformerConfig& config = subject.model->config();
+  std::vector<TokenId> ids;
+  const Index size =
+      subject.tokenizer ? std::min<Index>(subject.tokenizer->size(), config.vocabulary) : config.vocabulary;
+  for (TokenId id = 0; id < size; ++id) {
+    const bool special = id == config.bos || id == config.eos || id == config.pad ||
+                         id == config.decoder_start ||
+                         (subject.tokenizer && subject.tokenizer->is_special(id));
+    if (!special) ids.push_back(id);
+  }
+  return ids;
+}
+
+// Random tokens, so many times one after the other.
+struct RandomText {
+  Index tokens = 0, times = 1;
+  std::uint32_t item = 0;
+};
+Reading random_tokens(const Subject& subject, const std::vector<TokenId>& ordinary, const RandomText& text) {
+  Dice dice(kSeed, kRandomTokens, static_cast<std::uint64_t>(text.tokens), text.item);
+  std::vector<TokenId> once, all;
+  for (Index i = 0; i < text.tokens; ++i)
+    once.push_back(ordinary[static_cast<std::size_t>(dice.below(static_cast<Index>(ordinary.size())))]);
+  for (Index i = 0; i < text.times; ++i) all.insert(all.end(), once.begin(), once.end());
+  Reading reading =
+      read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, all, subject.model->config().vocabulary);
+  const Frame frame = frame_of(subject);
+  reading.tokens.insert(reading.tokens.begin(), frame.before.begin(), frame.before.end());
+  reading.tokens.insert(reading.tokens.end(), frame.after.begin(), frame.after.end());
+  return reading;
+}
+
+Reading in_another_order(const Reading& reading, std::uint64_t seed, std::uint32_t item) {
+  Reading out = reading;
+  out.text.clear();
+  std::vector<ReadToken> inner;
+  for (const ReadToken& token : reading.tokens)
+    if (!token.added) inner.push_back(token);
+  Dice(seed, kOrder, 0, item).shuffle(inner);
+  auto next = inner.begin();
+  for (ReadToken& token : out.tokens)
+    if (!token.added) token = *next++;
+  return out;
+}
+
+}  // namespace
+
+Question shuffled(const Question& question, std::uint64_t seed) {
+  return {.source = in_another_order(question.source, seed, 0),
+          .written = in_another_order(question.written, seed, 1),
+          .types = question.types};
+}
+
+bool cut_to_fit(const Subject& subject, Reading& reading) {
+  const Index most = subject.model->config().max_positions;
+  if (most <= 0 || reading.size() <= most) return false;
+  std::vector<ReadToken>& tokens = reading.tokens;
+  std::size_t tail = 0;
+  while (tail < tokens.size() && tokens[tokens.size() - 1 - tail].added) ++tail;
+  const auto keep = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(most) -
+                                                std::min<std::size_t>(tail, static_cast<std::size_t>(most)));
+  tokens.erase(tokens.begin() + keep, tokens.end() - static_cast<std::ptrdiff_t>(tail));
+  tokens.resize(std::min(tokens.size(), static_cast<std::size_t>(most)));
+  return true;
+}
+
+Battery make_battery(Context& ctx, const Subject& subject, const Progress& progress) {
+  Battery battery;
+  const bool translates = subject.has(Part::cross);
+  const auto add_prose = [&](Question question) {
+    battery.shuffled.push_back(shuffled(question, kSeed + battery.prose.size()));
+    battery.prose.push_back(std::move(question));
+  };
+  const std::size_t count = std::size(kProse), step = translates ? 1 : kInPassage;
+  for (std::size_t first = 0; subject.tokenizer && first < count; first += step) {
+    std::string text;
+    for (std::size_t i = first; i < std::min(count, first + step); ++i)
+      text.append(text.empty() ? "" : " ").append(kProse[i]);
+    Question question{.source = read_text(*subject.tokenizer, text)};
+    cut_to_fit(subject, question.source);
+    if (translates) {
+      question.written = translate(ctx, subject, question.source);
+      cut_to_fit(subject, question.written);
+    }
+    add_prose(std::move(question));
+    if (progress) progress(static_cast<double>(first + step) / static_cast<double>(count));
+  }
+  const std::vector<TokenId> ordinary = ordinary_tokens(subject);
+  const Index most = subject.model->config().max_positions;
+  const auto add_random = [&](Index tokens, Index times, const auto& add) {
+    if (ordinary.empty() || (most > 0 && tokens * times + 4 > most)) return;
+    Question question{.source = random_tokens(subject, ordinary, {tokens, times, 0})};
+    if (translates) question.written = random_tokens(subject, ordinary, {tokens, times, 1});
+    add(std::move(question));
+  };
+  for (const Index period : kPeriods) {
+    if (!subject.tokenizer) add_random(period, 1, add_prose);
+    add_random(period, 2, [&](Question question) { battery.repeated.push_back(std::move(question)); });
+  }
+  return battery;
+}
+
+}  // namespace headlight::inspect

@@ -1,0 +1,78 @@
+#include "inspect/head_labels.h"
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+
+namespace headlight::inspect {
+namespace {
+
+void measure(Context& ctx, const Subject& subject, const Question& question, ModelSums& sums) {
+  HeadMeter meter(subject, question, sums);
+  (void)watch(ctx, subject, question, meter);
+}
+
+HeadFigures figures(Part part, const SelfSums& sums) {
+  return part == Part::cross ? figures_of_cross(sums.text) : figures_of_self(sums);
+}
+
+}  // namespace
+
+void add_text(Context& ctx, const Subject& subject, const Question& question, TextSums& sums) {
+  measure(ctx, subject, question, sums.text);
+  if (sums.texts < kMostShuffled) measure(ctx, subject, shuffled(question, sums.texts + 1), sums.shuffled);
+  ++sums.texts;
+}
+
+BatterySums measure_battery(Context& ctx, const Subject& subject, const Battery& battery,
+                            const Progress& progress) {
+  BatterySums sums(subject);
+  std::size_t done = 0;
+  const std::size_t all = battery.prose.size() + battery.shuffled.size() + battery.repeated.size();
+  const auto run = [&](const std::vector<Question>& questions, ModelSums& to) {
+    for (const Question& question : questions) {
+      measure(ctx, subject, question, to);
+      if (progress) progress(static_cast<double>(++done) / static_cast<double>(all));
+    }
+  };
+  run(battery.prose, sums.prose);
+  run(battery.shuffled, sums.shuffled);
+  run(battery.repeated, sums.repeated);
+  return sums;
+}
+
+std::vector<LabelledHead> labelled_heads(const Subject& subject, const TextSums& text,
+                                         const BatterySums& battery) {
+  std::vector<LabelledHead> heads;
+  for (const Part part : {Part::encoder, Part::decoder, Part::cross}) {
+    const Index in_layer = subject.has(part) ? subject.heads(part) : 1;
+    for (std::size_t i = 0; i < text.text.of(part).size(); ++i) {
+      const auto number = static_cast<Index>(i);
+      heads.push_back(
+          {part,
+           {static_cast<int>(number / in_layer), static_cast<int>(number % in_layer)},
+           figures(part, {text.text.of(part)[i], text.shuffled.of(part)[i], text.text.of(part)[i]}),
+           figures(part,
+                   {battery.prose.of(part)[i], battery.shuffled.of(part)[i], battery.repeated.of(part)[i]})});
+    }
+  }
+  return heads;
+}
+
+std::vector<LabelledHead> label_heads(Context& ctx, const Subject& subject,
+                                      std::span<const std::string> texts) {
+  if (!subject.tokenizer) {
+    throw Error(ErrorKind::usage, "heads.tokenizer",
+                concat("\"", escaped(subject.name), "\" has no tokenizer, so a text cannot be read"));
+  }
+  TextSums sums(subject);
+  for (const std::string& text : texts) {
+    Question question{.source = read_text(*subject.tokenizer, text)};
+    cut_to_fit(subject, question.source);
+    if (subject.has(Part::cross)) question.written = translate(ctx, subject, question.source);
+    add_text(ctx, subject, question, sums);
+  }
+  return labelled_heads(subject, sums, measure_battery(ctx, subject, make_battery(ctx, subject)));
+}
+
+}  // namespace headlight::inspect

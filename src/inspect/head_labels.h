@@ -1,0 +1,45 @@
+// Labels of all heads of a model: (model, texts) -> what each head does there, and on the fixed battery.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "inspect/head_battery.h"
+#include "inspect/head_meter.h"
+
+namespace headlight::inspect {
+
+struct LabelledHead {
+  Part part = Part::decoder;
+  HeadPlace place;
+  HeadFigures text, battery;
+};
+
+// Sums of some texts, as they are and shuffled. Of many texts the first ones alone are shuffled: that is enough to tell
+// an offset from a habit of the text.
+inline constexpr std::size_t kMostShuffled = 32;
+struct TextSums {
+  explicit TextSums(const Subject& subject) : text(subject), shuffled(subject) {}
+  ModelSums text, shuffled;
+  std::size_t texts = 0;
+};
+void add_text(Context& ctx, const Subject& subject, const Question& question, TextSums& sums);
+
+struct BatterySums {
+  explicit BatterySums(const Subject& subject) : prose(subject), shuffled(subject), repeated(subject) {}
+  ModelSums prose, shuffled, repeated;
+};
+[[nodiscard]] BatterySums measure_battery(Context& ctx, const Subject& subject, const Battery& battery,
+                                          const Progress& progress = {});
+
+// By part, layer and head. Parts that were not run have no rows and no labels.
+[[nodiscard]] std::vector<LabelledHead> labelled_heads(const Subject& subject, const TextSums& text,
+                                                       const BatterySums& battery);
+
+// Everything in one call, for those who have texts. An encoder-decoder translates each of them.
+[[nodiscard]] std::vector<LabelledHead> label_heads(Context& ctx, const Subject& subject,
+                                                    std::span<const std::string> texts);
+
+}  // namespace headlight::inspect

@@ -1,0 +1,32 @@
+// The parameters of one head: the rows that make its queries, keys and values, and the columns that take what it
+// returns into the stream. In float64, whichever way round they are stored.
+#pragma once
+
+#include <vector>
+
+#include "inspect/subject.h"
+
+namespace headlight::inspect {
+
+using Numbers = std::vector<double>;
+
+[[nodiscard]] double dot(const Numbers& a, const Numbers& b);
+
+struct MatrixRows {
+  std::vector<Numbers> weights;
+  Numbers bias;  // zeros where the layer has none
+
+  [[nodiscard]] Numbers apply(const Numbers& x) const;  // W·x + b
+};
+
+struct HeadMatrices {
+  MatrixRows q, k, v;  // [head_dim, width]
+  MatrixRows out;      // [width, head_dim]: this head's part of W_O, and the bias that all heads share
+  Index kv_head = 0;
+};
+
+// The attention layer of a part; both must exist.
+[[nodiscard]] const nn::MultiHeadAttention& attention_layer(const Subject& subject, Part part, Index layer);
+[[nodiscard]] HeadMatrices head_matrices(const nn::MultiHeadAttention& layer, Index head);
+
+}  // namespace headlight::inspect

@@ -1,0 +1,81 @@
+#include "inspect/head_meter.h"
+
+#include <algorithm>
+
+namespace headlight::inspect {
+namespace {
+
+constexpr Index kRows = 64;  // weights are recomputed so many rows at a time
+constexpr Part kParts[] = {Part::encoder, Part::decoder, Part::cross};
+
+}  // namespace
+
+void for_each_row(const AttentionEvent& event, Index head, Range rows, const VisitRow& visit) {
+  const Index queries = event.queries(0), keys = event.keys(0);
+  std::vector<float> row(static_cast<std::size_t>(keys));
+  for (Index first = rows.begin; first < rows.end; first += kRows) {
+    const Range block{first, std::min(rows.end, first + kRows)};
+    const Tensor weights = event.weights(0, head, block);
+    for (Index i = block.begin; i < block.end; ++i) {
+      std::span<const float> values(row);
+      if (weights.dtype() == DType::f32) {
+        values = {weights.as<float>() + (i - block.begin) * keys, static_cast<std::size_t>(keys)};
+      } else {
+        for (Index j = 0; j < keys; ++j)
+          row[static_cast<std::size_t>(j)] = static_cast<float>(weights.at(i - block.begin, j));
+      }
+      visit({.query = i,
+             .position = event.options.visible.position(i, queries, keys),
+             .keys = event.options.visible.keys_for(i, queries, keys),
+             .weights = values});
+    }
+  }
+}
+
+void for_each_row(const AttentionEvent& event, Index head, const VisitRow& visit) {
+  for_each_row(event, head, {0, event.queries(0)}, visit);
+}
+
+PatternTokens pattern_tokens(const Reading& reading, const Subject& subject) {
+  PatternTokens tokens;
+  for (const ReadToken& token : reading.tokens) {
+    const bool special = token.added || (subject.tokenizer && subject.tokenizer->is_special(token.id));
+    tokens.ids.push_back(token.id);
+    tokens.is_delimiter.push_back(special || is_punctuation(token.label) ? 1 : 0);
+  }
+  return tokens;
+}
+
+ModelSums::ModelSums(const Subject& subject) {
+  for (const Part part : kParts)
+    if (subject.has(part))
+      of(part).resize(static_cast<std::size_t>(subject.layers(part) * subject.heads(part)));
+}
+
+HeadMeter::HeadMeter(const Subject& subject, const Question& question, ModelSums& sums) : sums_(sums) {
+  for (const Part part : kParts) {
+    const bool runs = part == subject.usual_part() || !question.written.tokens.empty();
+    if (!subject.has(part) || !runs) continue;
+    const Sides sides = readings_of(subject, question, part);
+    tokens_[static_cast<std::size_t>(part)] = {pattern_tokens(sides.queries, subject),
+                                               pattern_tokens(sides.keys, subject)};
+  }
+}
+
+void HeadMeter::on_attention(const AttentionEvent& event) {
+  const SideTokens& tokens = tokens_[static_cast<std::size_t>(event.part)];
+  const Index heads = event.q.dim(1);
+  for (Index head = 0; head < heads; ++head) {
+    HeadSums& sums = sums_.of(event.part)[static_cast<std::size_t>(event.layer * heads + head)];
+    if (event.part != Part::cross) {
+      for_each_row(event, head, [&](const PatternRow& row) { sums.add_self(row, tokens.keys); });
+      continue;
+    }
+    PlaceCorrelation places;
+    for_each_row(event, head,
+                 [&](const PatternRow& row) { sums.add_cross(row, tokens.queries, tokens.keys, places); });
+    sums.add_places(places);
+  }
+}
+
+}  // namespace headlight::inspect

@@ -1,0 +1,49 @@
+// An observer that measures what every head of a run does, a few rows of exact weights at a time.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "inspect/head_patterns.h"
+#include "inspect/recorder.h"
+#include "inspect/sides.h"
+
+namespace headlight::inspect {
+
+// Special tokens are those that were added, and those that the tokenizer calls so.
+[[nodiscard]] PatternTokens pattern_tokens(const Reading& reading, const Subject& subject);
+
+// Sums of all heads of a model, part by part; parts that it does not have are empty.
+struct ModelSums {
+  explicit ModelSums(const Subject& subject);
+  [[nodiscard]] std::vector<HeadSums>& of(Part part) { return parts_[static_cast<std::size_t>(part)]; }
+  [[nodiscard]] const std::vector<HeadSums>& of(Part part) const {
+    return parts_[static_cast<std::size_t>(part)];
+  }
+
+ private:
+  std::array<std::vector<HeadSums>, 3> parts_;  // layer after layer
+};
+
+// Adds one run to sums that go on from run to run.
+class HeadMeter : public Observer {
+ public:
+  HeadMeter(const Subject& subject, const Question& question, ModelSums& sums);
+  void on_attention(const AttentionEvent& event) override;
+
+ private:
+  struct SideTokens {
+    PatternTokens queries, keys;
+  };
+  std::array<SideTokens, 3> tokens_;  // of each part
+  ModelSums& sums_;
+};
+
+// Calls `visit` with some rows of one head of the first sequence, first to last; what it is given is valid in the call
+// only. Memory is a few rows, however long the text.
+using VisitRow = std::function<void(const PatternRow&)>;
+void for_each_row(const AttentionEvent& event, Index head, Range rows, const VisitRow& visit);
+void for_each_row(const AttentionEvent& event, Index head, const VisitRow& visit);  // all rows
+
+}  // namespace headlight::inspect

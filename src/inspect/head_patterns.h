@@ -1,0 +1,155 @@
+// What a head does, as names with numbers: which pattern its weights follow, how far, and how much more than attention
+// that is spread evenly. Sums over rows, so that any amount of text is measured in the memory of a few rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/attention.h"
+#include "headlight/tokenizer.h"
+
+namespace headlight::inspect {
+
+// In the order in which tables list them. The last two and `none` are those of cross-attention.
+enum class Label : std::uint8_t {
+  previous,
+  current,
+  next,
+  offset,
+  first,
+  delimiter,
+  duplicate,
+  induction,
+  local,
+  broad,
+  aligned,
+  end,
+  none
+};
+inline constexpr std::size_t kLabels = 13;
+[[nodiscard]] std::string_view name_of(Label label) noexcept;
+// Throws Error{usage} that lists the names and says which is nearest.
+[[nodiscard]] Label parse_label(std::string_view name);
+
+// The whole rule book: a head gets a label when its score is at least this.
+struct LabelRule {
+  Label label;
+  double least;            // score
+  bool needs_lift;         // and twice what even attention would have
+  std::string_view score;  // what it is, for documents and tables
+};
+inline constexpr double kLeastLift = 2;
+inline constexpr Index kLeastKeys = 4;        // rows that see fewer are not counted: they have no choice
+inline constexpr Index kLeastRows = 4;        // a label needs so many rows that can show its pattern
+inline constexpr Index kLeastOffsetRows = 8;  // and an offset so many, and half of all
+inline constexpr Index kMostOffset = 64;
+inline constexpr Index kWidestLocal = 8;       // keys
+inline constexpr double kLocalMass = 0.8;      // in so many of the nearest keys
+inline constexpr double kSameProfile = 0.95;   // cosine between offsets on the text and on it shuffled
+inline constexpr double kLeastMonotone = 0.7;  // correlation of places, for aligned
+[[nodiscard]] std::span<const LabelRule> label_rules() noexcept;
+
+// Tokens as patterns see them.
+struct PatternTokens {
+  std::vector<TokenId> ids;
+  std::vector<std::uint8_t> is_delimiter;  // special or punctuation
+};
+
+// One row of weights: what query `query`, standing at `position` among the keys, gives to keys.begin … keys.end-1.
+struct PatternRow {
+  Index query = 0, position = 0;
+  Range keys;
+  std::span<const float> weights;  // of all keys; those outside are not read
+};
+
+struct Tally {
+  double mass = 0,
+         even = 0;  // sums over rows of the weight on the pattern, and of what even attention has there
+  Index rows = 0;
+  void add(double weight, double share) {
+    mass += weight;
+    even += share;
+    ++rows;
+  }
+  [[nodiscard]] double mean() const { return rows > 0 ? mass / static_cast<double>(rows) : 0; }
+  [[nodiscard]] double lift() const { return even > 0 ? mass / even : 0; }
+};
+
+// Correlation of two places, row by row.
+class PlaceCorrelation {
+ public:
+  void add(double x, double y) {
+    ++n_;
+    x_ += x, y_ += y, xx_ += x * x, yy_ += y * y, xy_ += x * y;
+  }
+  [[nodiscard]] Index rows() const { return n_; }
+  [[nodiscard]] double value() const;  // 0 when one of them never moves
+
+ private:
+  Index n_ = 0;
+  double x_ = 0, y_ = 0, xx_ = 0, yy_ = 0, xy_ = 0;
+};
+
+// Everything about one head that labels are made of.
+struct HeadSums {
+  static constexpr std::size_t kOffsets = 2 * kMostOffset + 1;  // key = position - (index - kMostOffset)
+
+  Index rows = 0;
+  double entropy = 0, evenness = 0, distance = 0, keys = 0;  // nats; H / ln(keys); |position - key|
+  double largest = 0;
+  bool looks_ahead = false;
+  Tally first, delimiter, duplicate, induction, end, aligned;
+  std::array<Tally, kOffsets> offsets;
+  double monotone = 0;  // Σ rows · correlation
+  Index monotone_rows = 0;
+
+  void add_self(const PatternRow& row, const PatternTokens& tokens);
+  // A row of cross-attention. `places` is of one text, and added when all its rows have been.
+  void add_cross(const PatternRow& row, const PatternTokens& queries, const PatternTokens& keys,
+                 PlaceCorrelation& places);
+  void add_places(const PlaceCorrelation& places);
+
+ private:
+  void add_spread(const PatternRow& row);
+};
+
+struct PatternScore {
+  Label label = Label::none;
+  std::optional<double> score = std::nullopt;  // none: no row could show it
+  std::optional<double> lift = std::nullopt;   // none where even attention has no share to compare with
+  Index rows = 0;
+  Index detail = 0;    // offset: how far back the key lies; local: keys that hold 80 % of the weight
+  bool given = false;  // it is one of the head's labels
+};
+
+struct HeadFigures {
+  std::vector<PatternScore> patterns;  // all that this attention can have, in the order of label_rules()
+  std::vector<Label> labels;           // best first; {none} when nothing fits
+  Index rows = 0;
+  double entropy = 0;         // nats, mean over rows
+  double effective_keys = 0;  // exp(entropy): 2^bits
+  double mean_distance = 0;   // tokens; of self-attention
+  double sink_share = 0;      // on the first token; of cross-attention on the last
+  double largest_weight = 0;
+
+  [[nodiscard]] const PatternScore* find(Label label) const;
+  [[nodiscard]] bool has(Label label) const;
+  // The best label's, or null: its score and lift are shown beside it.
+  [[nodiscard]] const PatternScore* best() const { return find(labels.empty() ? Label::none : labels[0]); }
+  [[nodiscard]] std::string label_text() const;  // "induction, first", "offset 3"
+};
+
+// Labels of self-attention. `shuffled`: the same text with its tokens in another order, which shows whether an offset is
+// one of places; without rows in it no offset is given. `repeated`: where duplicates and induction are measured.
+struct SelfSums {
+  const HeadSums &text, &shuffled, &repeated;
+};
+[[nodiscard]] HeadFigures figures_of_self(const SelfSums& sums);
+[[nodiscard]] HeadFigures figures_of_cross(const HeadSums& sums);
+
+}  // namespace headlight::inspect

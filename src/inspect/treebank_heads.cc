@@ -1,0 +1,176 @@
+#include "inspect/treebank_heads.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "inspect/word_choices.h"
+
+namespace headlight::inspect {
+namespace {
+
+constexpr std::size_t kOffsets = 2 * kMostWordOffset + 1;
+
+// One word that could make a link of a relation, and where it should look.
+struct Asked {
+  std::string relation;
+  Direction direction = Direction::to_head;
+  Index query = 0;
+  std::vector<Index> right = {};
+};
+
+// How often each head and each offset was right, half by half.
+struct Counts {
+  Index all[kHalves] = {};
+  std::vector<Index> heads[kHalves];
+  Index offsets[kHalves][kOffsets] = {};
+};
+using Key = std::pair<std::string, Direction>;
+
+bool is_relation(const text::TreeWord& word) { return word.head >= 0 && word.relation != "punct"; }
+
+// Can the query see the key, and do they not share tokens?
+bool can_choose(Range query, Range key, bool causal) {
+  if (query.size() == 0 || key.size() == 0) return false;
+  if (key.begin < query.end && query.begin < key.end) return false;
+  return !causal || key.begin < query.end;
+}
+
+std::vector<Asked> links_of(const text::Tree& tree, std::span<const Range> tokens, bool causal) {
+  std::vector<Asked> links;
+  std::map<std::pair<Index, std::string>, Asked> downwards;  // dependents of one relation belong together
+  for (std::size_t w = 0; w < tree.words.size(); ++w) {
+    const text::TreeWord& word = tree.words[w];
+    if (!is_relation(word)) continue;
+    const Range own = tokens[w], head = tokens[static_cast<std::size_t>(word.head)];
+    const auto number = static_cast<Index>(w);
+    if (can_choose(own, head, causal))
+      links.push_back({word.relation, Direction::to_head, number, {word.head}});
+    if (can_choose(head, own, causal)) {
+      Asked& down = downwards[{word.head, word.relation}];
+      down.relation = word.relation;
+      down.direction = Direction::to_dependent;
+      down.query = word.head;
+      down.right.push_back(number);
+    }
+  }
+  for (auto& [key, asked] : downwards) links.push_back(std::move(asked));
+  return links;
+}
+
+bool is_right(const Asked& link, Index word) {
+  return std::find(link.right.begin(), link.right.end(), word) != link.right.end();
+}
+
+class Scorer {
+ public:
+  Scorer(const Subject& subject, Part part)
+      : part_(part), heads_(subject.heads(part)), all_heads_(subject.layers(part) * heads_) {}
+
+  void add(Context& ctx, const Subject& subject, const text::Tree& tree, const Reading& reading, Half half) {
+    const std::vector<Range> tokens = word_tokens(reading, tree);
+    const std::vector<Asked> links = links_of(tree, tokens, part_ == Part::decoder);
+    if (links.empty()) return;
+    const auto h = static_cast<std::size_t>(half);
+    for (const Asked& link : links) {
+      Counts& counts = counts_of(link);
+      ++counts.all[h];
+      for (Index k = -kMostWordOffset; k <= kMostWordOffset; ++k)
+        if (is_right(link, link.query + k))
+          ++counts.offsets[h][static_cast<std::size_t>(k + kMostWordOffset)];
+    }
+    WordChoices choices(part_, {.queries = tokens, .keys = tokens},
+                        [&](const HeadPlace& place, std::span<const Index> chosen) {
+                          const auto head = static_cast<std::size_t>(place.layer * heads_ + place.head);
+                          for (const Asked& link : links)
+                            if (is_right(link, chosen[static_cast<std::size_t>(link.query)]))
+                              ++counts_of(link).heads[h][head];
+                        });
+    (void)watch(ctx, subject, {.source = reading}, choices);
+  }
+
+  [[nodiscard]] std::vector<RelationScore> scores() const {
+    std::map<std::string, RelationScore> best;
+    for (const auto& [key, counts] : counts_) {
+      if (std::min(counts.all[0], counts.all[1]) < kLeastLinks) continue;
+      RelationScore score = score_of(key, counts);
+      const auto found = best.find(key.first);
+      if (found == best.end() || score.choosing.value() > found->second.choosing.value())
+        best.insert_or_assign(key.first, std::move(score));
+    }
+    std::vector<RelationScore> list;
+    for (auto& [relation, score] : best) list.push_back(std::move(score));
+    std::stable_sort(list.begin(), list.end(),
+                     [](const RelationScore& a, const RelationScore& b) { return a.gain() > b.gain(); });
+    return list;
+  }
+
+ private:
+  Counts& counts_of(const Asked& link) {
+    Counts& counts = counts_[{link.relation, link.direction}];
+    for (std::vector<Index>& heads : counts.heads) heads.resize(static_cast<std::size_t>(all_heads_));
+    return counts;
+  }
+
+  [[nodiscard]] RelationScore score_of(const Key& key, const Counts& counts) const {
+    constexpr auto a = static_cast<std::size_t>(Half::choosing), b = static_cast<std::size_t>(Half::scoring);
+    const auto largest = [](auto begin, auto end) {
+      return static_cast<std::size_t>(std::max_element(begin, end) - begin);
+    };
+    const std::size_t head = largest(counts.heads[a].begin(), counts.heads[a].end());
+    const std::size_t offset = largest(std::begin(counts.offsets[a]), std::end(counts.offsets[a]));
+    const auto number = static_cast<Index>(head);
+    return {.relation = key.first,
+            .direction = key.second,
+            .head = {static_cast<int>(number / heads_), static_cast<int>(number % heads_)},
+            .choosing = {counts.heads[a][head], counts.all[a]},
+            .scoring = {counts.heads[b][head], counts.all[b]},
+            .offset = static_cast<Index>(offset) - kMostWordOffset,
+            .baseline = {counts.offsets[b][offset], counts.all[b]}};
+  }
+
+  Part part_;
+  Index heads_, all_heads_;
+  std::map<Key, Counts> counts_;
+};
+
+}  // namespace
+
+std::string_view name_of(Direction direction) noexcept {
+  return direction == Direction::to_head ? "dependent -> head" : "head -> dependent";
+}
+
+std::vector<Range> word_tokens(const Reading& reading, const text::Tree& tree) {
+  std::vector<Range> tokens;
+  for (const text::TreeWord& word : tree.words) tokens.push_back(tokens_at(reading, word.begin, word.end));
+  return tokens;
+}
+
+bool fits(const Subject& subject, const Reading& reading) {
+  const Index most = subject.model->config().max_positions;
+  return most <= 0 || reading.size() <= most;
+}
+
+TreebankReport score_treebank(Context& ctx, const Subject& subject, std::span<const text::Tree> trees,
+                              const Progress& progress) {
+  if (!subject.tokenizer) {
+    throw Error(ErrorKind::usage, "heads.tokenizer",
+                concat("\"", escaped(subject.name), "\" has no tokenizer, so trees cannot be read"));
+  }
+  const Part part = subject.usual_part();
+  Scorer scorer(subject, part);
+  TreebankReport report;
+  report.heads = subject.layers(part) * subject.heads(part);
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const Reading reading = read_text(*subject.tokenizer, trees[i].text);
+    if (fits(subject, reading)) scorer.add(ctx, subject, trees[i], reading, half_of(report.sentences++));
+    else ++report.too_long;
+    if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(trees.size()));
+  }
+  report.relations = scorer.scores();
+  return report;
+}
+
+}  // namespace headlight::inspect

@@ -1,0 +1,17 @@
+// The parameters around one head, and what they make of this run: how x becomes q and k, and what the head adds to the
+// stream.
+#pragma once
+
+#include <string>
+
+#include "serve/run.h"
+
+namespace headlight::serve {
+
+// A 32-bit length, JSON of that length, then floats: W_O [width, value_dim] and its bias [width]; what the layer
+// returns [rows, width] with this head alone, and with all heads; W_q [dim, width] and its bias [dim]; W_k and its bias;
+// what the queries were made of, x [rows, width], and for cross-attention what the keys were, [columns, width].
+[[nodiscard]] std::string head_matrices(Context& ctx, const Run& run, Part part, Index layer, Index head);
+[[nodiscard]] std::size_t head_matrices_size(const Run& run, Part part, Index layer);  // bytes, about
+
+}  // namespace headlight::serve

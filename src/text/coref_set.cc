@@ -1,0 +1,171 @@
+#include "text/coref_set.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "text/lines.h"
+#include "text/unicode.h"
+
+namespace headlight::text {
+namespace {
+
+constexpr std::string_view kCode = "coref.line";
+constexpr std::string_view kGapHeader =
+    "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL";
+constexpr std::string_view kWinogenderHeader = "sentid\tsentence";
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool in_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x80 || (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
+}
+
+bool stands_at(std::string_view text, std::size_t at, std::string_view words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (lower(text[at + i]) != lower(words[i])) return false;
+  const std::size_t end = at + words.size();
+  const bool starts = at == 0 || !in_word(text[at - 1]) || !in_word(words.front());
+  return starts && (end == text.size() || !in_word(text[end]) || !in_word(words.back()));
+}
+
+// A place in characters as one in bytes.
+std::optional<std::size_t> byte_of(std::string_view text, std::size_t character) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < character; ++i) {
+    if (at >= text.size()) return std::nullopt;
+    at += length_from(text[at]);
+  }
+  return at;
+}
+
+class GapLine {
+ public:
+  GapLine(std::string_view line, const FilePlace& place) : place_(place), columns_(split(line, '\t')) {
+    if (columns_.size() != 11)
+      refuse(place_, kCode, concat("a line of GAP has 11 columns; this one has ", columns_.size()));
+    check_utf8(place_, kCode, line);
+  }
+  [[nodiscard]] std::string column(std::size_t i) const { return std::string(columns_[i]); }
+  // The words of one column where the next one says they are.
+  [[nodiscard]] ByteSpan span(std::size_t column) const {
+    const std::string_view words = columns_[column], offset = columns_[column + 1], text = columns_[1];
+    std::size_t characters = 0;
+    const auto [end, problem] = std::from_chars(offset.data(), offset.data() + offset.size(), characters);
+    if (problem != std::errc() || end != offset.data() + offset.size())
+      refuse(place_, kCode, concat("offset \"", escaped(offset, 20), "\" is not a number"));
+    const auto at = characters <= text.size() ? byte_of(text, characters) : std::nullopt;
+    if (words.empty() || !at || !text.substr(*at).starts_with(words))
+      refuse(place_, kCode,
+             concat("\"", escaped(words, 40), "\" does not stand at character ", characters, " of its text"));
+    return {*at, *at + words.size()};
+  }
+  [[nodiscard]] bool truth(std::size_t column) const {
+    if (columns_[column] == "TRUE") return true;
+    if (columns_[column] == "FALSE") return false;
+    refuse(place_, kCode, concat("\"", escaped(columns_[column], 20), "\" is neither TRUE nor FALSE"));
+  }
+
+ private:
+  FilePlace place_;
+  std::vector<std::string_view> columns_;
+};
+
+// "he", "him" or "his" of a sentence that has one of them once.
+std::optional<ByteSpan> only_pronoun(std::string_view text) {
+  constexpr std::string_view kPronouns[] = {"he",   "him",  "his",  "she",   "her",
+                                            "hers", "they", "them", "their", "theirs"};
+  std::optional<ByteSpan> found;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (const std::string_view pronoun : kPronouns) {
+      if (at + pronoun.size() > text.size() || !stands_at(text, at, pronoun)) continue;
+      if (found) return std::nullopt;
+      found = ByteSpan{at, at + pronoun.size()};
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+ByteSpan find_words(std::string_view text, std::string_view words, std::size_t near) {
+  ByteSpan found;
+  for (std::size_t at = 0; !words.empty() && at + words.size() <= text.size(); ++at) {
+    if (!stands_at(text, at, words)) continue;
+    const ByteSpan here{at, at + words.size()};
+    if (here.end <= near) found = here;
+    else if (at >= near) return found == ByteSpan{} ? here : found;
+  }
+  return found;
+}
+
+CorefSet parse_winogender(std::string_view bytes, const std::string& name) {
+  CorefSet set{.kind = "Winogender", .items = {}};
+  const std::vector<std::string_view> lines = lines_of(bytes);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const FilePlace place{name, i + 1};
+    if (lines[i].empty()) continue;
+    const std::vector<std::string_view> columns = split(lines[i], '\t');
+    if (columns.size() != 2)
+      refuse(place, kCode, concat("a line of Winogender has 2 columns; this one has ", columns.size()));
+    check_utf8(place, kCode, lines[i]);
+    // "technician.customer.1.male.txt": whose job, who else, and which of them is meant.
+    const std::vector<std::string_view> parts = split(columns[0], '.');
+    if (parts.size() != 5 || (parts[2] != "0" && parts[2] != "1"))
+      refuse(place, kCode,
+             concat("\"", escaped(columns[0], 60), "\" is not JOB.OTHER.0.WHO.txt or JOB.OTHER.1.WHO.txt"));
+    CorefItem item{.id = std::string(columns[0]),
+                   .text = std::string(columns[1]),
+                   .group = concat(parts[0], "."),
+                   .candidates = {},
+                   .right = parts[2] == "1" ? std::size_t{1} : 0};
+    const auto pronoun = only_pronoun(item.text);
+    for (const std::string_view who : {parts[0], parts[1]})
+      if (pronoun) item.candidates.push_back(find_words(item.text, who, pronoun->begin));
+    if (!pronoun ||
+        std::find(item.candidates.begin(), item.candidates.end(), ByteSpan{}) != item.candidates.end()) {
+      ++set.left_out;
+      continue;
+    }
+    item.pronoun = *pronoun;
+    set.items.push_back(std::move(item));
+  }
+  return set;
+}
+
+CorefSet parse_gap(std::string_view bytes, const std::string& name) {
+  CorefSet set{.kind = "GAP", .items = {}};
+  const std::vector<std::string_view> lines = lines_of(bytes);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].empty()) continue;
+    const GapLine line(lines[i], {name, i + 1});
+    CorefItem item{.id = line.column(0),
+                   .text = line.column(1),
+                   .group = line.column(0),
+                   .pronoun = line.span(2),
+                   .candidates = {line.span(4), line.span(7)}};
+    const bool a = line.truth(6), b = line.truth(9);
+    if (a == b) {  // neither is meant, or both are
+      ++set.left_out;
+      continue;
+    }
+    item.right = b ? 1 : 0;
+    set.items.push_back(std::move(item));
+  }
+  return set;
+}
+
+CorefSet parse_coref(std::string_view bytes, const std::string& name) {
+  const std::string_view start = trimmed(bytes.substr(0, bytes.find('\n')));
+  if (start == kGapHeader) return parse_gap(bytes, name);
+  if (start == kWinogenderHeader) return parse_winogender(bytes, name);
+  if (trimmed(bytes).starts_with('<')) return parse_winograd(bytes, name);
+  refuse({name, 1}, kCode,
+         "is neither Winograd's collection (XML) nor Winogender's sentences nor GAP: its first line is not "
+         "theirs");
+}
+
+}  // namespace headlight::text

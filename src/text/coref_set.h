@@ -1,0 +1,43 @@
+// Sentences with a pronoun and the names it may stand for, of which one is known to be meant.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::text {
+
+// Bytes of a text.
+struct ByteSpan {
+  std::size_t begin = 0, end = 0;
+  bool operator==(const ByteSpan&) const = default;
+};
+
+struct CorefItem {
+  std::string id, text;
+  std::string group;  // items of one group were written as variants of each other
+  ByteSpan pronoun = {};
+  std::vector<ByteSpan> candidates = {};
+  std::size_t right = 0;  // which of the candidates is meant
+};
+
+struct CorefSet {
+  std::string kind;  // "Winograd schemas"
+  std::vector<CorefItem> items = {};
+  std::size_t left_out = 0;  // items that cannot be asked: no candidate is right, or one is not in the text
+};
+
+// Winograd's collection (XML), Winogender's sentences or GAP (both with tabs): the first line says which. Throws
+// Error{input} that names the line.
+[[nodiscard]] CorefSet parse_coref(std::string_view bytes, const std::string& name);
+
+// The readers that it chooses from.
+[[nodiscard]] CorefSet parse_winograd(std::string_view bytes, const std::string& name);
+[[nodiscard]] CorefSet parse_winogender(std::string_view bytes, const std::string& name);
+[[nodiscard]] CorefSet parse_gap(std::string_view bytes, const std::string& name);
+
+// Where whole words stand in a text, capital letters or not (of A to Z). The place nearest before `near`, else the
+// first one after it; an empty span when there is none.
+[[nodiscard]] ByteSpan find_words(std::string_view text, std::string_view words, std::size_t near);
+
+}  // namespace headlight::text
