@@ -219,6 +219,8 @@ std::shared_ptr<CLI::App> make_program() {
   app->set_version_flag("--version", concat("headlight ", kVersion));
   app->set_help_flag("-h,--help", "Print this help and stop");
   add_commands(*app);
+  // One command; a word after it is its argument, whatever commands there are: "lab heads", "show train".
+  app->require_subcommand(0, 1);
   app->footer("headlight COMMAND --help shows a command's options and examples.");
   return app;
 }
