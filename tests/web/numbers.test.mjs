@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   cellPoint,
+  closeDialog,
   colors,
   field,
   folder,
@@ -232,13 +233,13 @@ export default {
     await page.click('[data-test=share]');
     const command = await page.textContent('[data-test=command]');
     assert.match(command, new RegExp(`--second 'it was too tired'.*--from 0:${border} --to ${border}:${count}`));
-    await page.keyboard.press('Escape');
+    await closeDialog(page);
     const file = join(folder(), 'part.png');
     program('show', ...args, '--head', '1.0', '--from', `0:${border}`, '--to', `${border}:${count}`, '--png', file);
     await page.click('[data-test=export]');
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-test=export-png]')]);
     assert.ok(readFileSync(file).equals(readFileSync(await download.path())));
-    await page.keyboard.press('Escape');
+    await closeDialog(page);
     const link = page.url(),
       other = await page.context().newPage();
     await other.goto(link);
@@ -322,7 +323,7 @@ export default {
     const saved = async (format) => {
       await page.click('[data-test=export]');
       const [download] = await Promise.all([page.waitForEvent('download'), page.click(`[data-test=export-${format}]`)]);
-      await page.keyboard.press('Escape');
+      await closeDialog(page);
       return readFileSync(await download.path());
     };
     for (const format of ['png', 'svg', 'pdf']) {

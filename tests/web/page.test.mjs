@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import {
   cellPoint,
+  closeDialog,
   colors,
   field,
   hover,
@@ -288,9 +289,7 @@ export default {
     await page.keyboard.press('3');
     await page.waitForSelector('#step-3:focus', { timeout: 2000 });
     await page.keyboard.press('e');
-    await page.waitForSelector('[data-test=export-png]');
-    await page.keyboard.press('Escape');
-    await page.waitForSelector('dialog', { state: 'detached', timeout: 2000 });
+    await closeDialog(page);
     await page.keyboard.press('?');
     await page.waitForSelector('dl.keys');
   },

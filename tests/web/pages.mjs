@@ -149,6 +149,12 @@ export function reference(args, part, layer, { causal }) {
   };
 }
 
+// A dialog hears keys only once it is open, and gives the page back only once it is gone.
+export async function closeDialog(page) {
+  await page.waitForSelector('dialog[open]');
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('dialog', { state: 'detached' });
+}
 export const hash = (page) => page.evaluate(() => location.hash.slice(1));
 export const field = async (page, name) => new URLSearchParams(await hash(page)).get(name);
 
