@@ -1,9 +1,5 @@
 #include "measure/limits.h"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -62,20 +58,17 @@ void ReadBandwidth::Free::operator()(std::byte* p) const noexcept { std::free(p)
 
 ReadBandwidth::ReadBandwidth(std::size_t wanted) {
   // A quarter of what is free at most: measuring must not push anybody into swap.
-  constexpr std::size_t kLeast = std::size_t{2} << 20;  // a large page
+  constexpr std::size_t kLeast = std::size_t{1} << 20;
   const std::size_t free = available_memory();
   std::size_t bytes = wanted;
   while (bytes > kLeast && free > 0 && bytes > free / 4) bytes /= 2;
   for (; bytes >= kLeast; bytes /= 2) {
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(kLeast, bytes)));
+    // Ordinary pages, as a program that asks for nothing gets them: what asks for large ones may exceed this.
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
     if (data_) break;
   }
   if (!data_) return;
   bytes_ = bytes;
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  (void)::madvise(data_.get(), bytes,
-                  MADV_HUGEPAGE);  // as tensors do: the limit is what the machine can give
-#endif
   auto* words = reinterpret_cast<std::uint64_t*>(data_.get());
   for (std::size_t i = 0; i < bytes / 8; ++i) words[i] = i;  // untouched pages would all be one zero page
 }
