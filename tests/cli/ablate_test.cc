@@ -1,69 +1,26 @@
 // headlight ablate, as users run it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <simdjson.h>
-
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
-#include "support/small_models.h"
-#include "support/subprocess.h"
+#include "support/small_command.h"
 
 namespace headlight::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Arguments = std::vector<std::string>;
 
-class Ablate : public ::testing::Test {
+class Ablate : public SmallCommand {
  protected:
-  static void SetUpTestSuite() {
-    models_ = new TempFolder;
-    for (const auto& [name, kind] : {std::pair{"en", SmallKind::decoder},
-                                     {"bert", SmallKind::encoder},
-                                     {"headlight-en-fr", SmallKind::translator}}) {
-      std::filesystem::create_directory(models_->root() / name);
-      write_small_model(models_->path(name), kind);
-    }
-  }
-  static void TearDownTestSuite() { delete models_; }
-
-  static Finished ablate(Arguments arguments) {
-    arguments.insert(arguments.begin(), "ablate");
-    Launch launch{.arguments = std::move(arguments)};
-    launch.environment.push_back("HEADLIGHT_MODELS=" + models_->root().string());
-    return run_program(launch);
-  }
-  static simdjson::dom::element json(simdjson::dom::parser& parser, Arguments arguments) {
-    arguments.insert(arguments.end(), {"--json", "-"});
-    const Finished done = ablate(std::move(arguments));
-    EXPECT_EQ(done.code, 0) << done.err;
-    simdjson::dom::element root;
-    EXPECT_EQ(parser.parse(done.out).get(root), simdjson::SUCCESS) << done.out;
-    return root;
-  }
-  static void refused(Arguments arguments, const std::string& words, int code = 2) {
-    const Finished done = ablate(std::move(arguments));
-    EXPECT_EQ(done.code, code) << done.err;
-    EXPECT_THAT(done.err, HasSubstr(words));
-    EXPECT_EQ(done.out, "");
-  }
-  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_.path(name)) << text;
-    return folder_.path(name);
-  }
-  static TempFolder* models_;
-  TempFolder folder_;
+  Ablate() : SmallCommand("ablate") {}
 };
-TempFolder* Ablate::models_ = nullptr;
 
 TEST_F(Ablate, AHeadOfEveryKindOfModel) {
   for (const Arguments& model : {Arguments{"--model", "en"}, {"--model", "bert"}, {}, {"--part", "cross"}}) {
     Arguments arguments = {"the cat sat on the mat", "--head", "1.0"};
     arguments.insert(arguments.end(), model.begin(), model.end());
-    const Finished done = ablate(arguments);
+    const Finished done = run(arguments);
     EXPECT_EQ(done.code, 0) << done.err;
     EXPECT_THAT(done.out, HasSubstr("head 1.0 zeroed"));
     EXPECT_THAT(done.out, HasSubstr("KL divergence, nats: "));
@@ -141,11 +98,11 @@ TEST_F(Ablate, SweepAndPictures) {
   std::ifstream file(svg);
   const std::string drawn(std::istreambuf_iterator<char>(file), {});
   EXPECT_THAT(drawn, HasSubstr("KL divergence, nats"));
-  const Finished shown = ablate({"the cat sat", "--model", "en", "--sweep", "--by", "token", "--top", "2"});
+  const Finished shown = run({"the cat sat", "--model", "en", "--sweep", "--by", "token", "--top", "2"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("each of 4 heads zeroed, one at a time"));
   EXPECT_THAT(shown.out, HasSubstr("… and 2 more with less; --top 4 lists all"));
-  EXPECT_EQ(ablate({"the cat sat", "--sweep", "--png", png}).code, 4);  // it exists
+  EXPECT_EQ(run({"the cat sat", "--sweep", "--png", png}).code, 4);  // it exists
 }
 
 TEST_F(Ablate, SharesOfALogitAddUp) {
@@ -155,7 +112,7 @@ TEST_F(Ablate, SharesOfALogitAddUp) {
   double sum = double(root["embedding"]) + double(root["feed_forward"]) + double(root["biases"]);
   for (const simdjson::dom::element head : root["heads"].get_array()) sum += double(head["logit"]);
   EXPECT_NEAR(sum, double(root["logit"]), 1e-3);
-  const Finished shown = ablate({"the cat sat", "--attribute", "--png", folder_.path("a.png")});
+  const Finished shown = run({"the cat sat", "--attribute", "--png", folder_.path("a.png")});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("frozen statistics"));
   refused({"the cat sat", "--model", "bert", "--attribute"},

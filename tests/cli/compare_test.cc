@@ -1,60 +1,21 @@
 // headlight compare, as users run it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <simdjson.h>
-
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "support/small_models.h"
-#include "support/subprocess.h"
+#include "support/small_command.h"
 
 namespace headlight::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Arguments = std::vector<std::string>;
 
-class Compare : public ::testing::Test {
+class Compare : public SmallCommand {
  protected:
-  static void SetUpTestSuite() {
-    models_ = new TempFolder;
-    for (const auto& [name, kind] : {std::pair{"en", SmallKind::decoder},
-                                     {"bert", SmallKind::encoder},
-                                     {"headlight-en-fr", SmallKind::translator}}) {
-      std::filesystem::create_directory(models_->root() / name);
-      write_small_model(models_->path(name), kind);
-    }
-  }
-  static void TearDownTestSuite() { delete models_; }
-
-  static Finished compare(Arguments arguments) {
-    arguments.insert(arguments.begin(), "compare");
-    Launch launch{.arguments = std::move(arguments)};
-    launch.environment.push_back("HEADLIGHT_MODELS=" + models_->root().string());
-    return run_program(launch);
-  }
-  static simdjson::dom::element json(simdjson::dom::parser& parser, Arguments arguments) {
-    arguments.insert(arguments.end(), {"--json", "-"});
-    const Finished done = compare(std::move(arguments));
-    EXPECT_EQ(done.code, 0) << done.err;
-    simdjson::dom::element root;
-    EXPECT_EQ(parser.parse(done.out).get(root), simdjson::SUCCESS) << done.out;
-    return root;
-  }
-  static void refused(Arguments arguments, const std::string& words, int code = 2) {
-    const Finished done = compare(std::move(arguments));
-    EXPECT_EQ(done.code, code) << done.err;
-    EXPECT_THAT(done.err, HasSubstr(words));
-    EXPECT_EQ(done.out, "");
-  }
-  static TempFolder* models_;
-  TempFolder folder_;
+  Compare() : SmallCommand("compare") {}
 };
-TempFolder* Compare::models_ = nullptr;
 
 TEST_F(Compare, TheSameTextDiffersNowhere) {
   simdjson::dom::parser parser;
@@ -81,24 +42,24 @@ TEST_F(Compare, DifferenceIsBMinusAWordForWord) {
 
 TEST_F(Compare, OneQueryAsBars) {
   const Finished done =
-      compare({"the cat sat on the mat", "the animal sat on the mat", "--query", "sat", "--head", "0.0"});
+      run({"the cat sat on the mat", "the animal sat on the mat", "--query", "sat", "--head", "0.0"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("B-A"));
   EXPECT_THAT(done.out, HasSubstr("cat → animal"));
   const Finished opposite =
-      compare({"the cat sat", "the animal sat", "--query", "cat", "--head", "0.0", "--color", "ascii"});
+      run({"the cat sat", "the animal sat", "--query", "cat", "--head", "0.0", "--color", "ascii"});
   EXPECT_THAT(opposite.out, HasSubstr("cat"));
   EXPECT_THAT(opposite.out, HasSubstr("exact"));
-  EXPECT_THAT(compare({"the cat sat", "the animal sat", "--query", "cat"}).err,
+  EXPECT_THAT(run({"the cat sat", "the animal sat", "--query", "cat"}).err,
               HasSubstr("where the two differ most of 4 heads; --head L.H shows another one"));
 }
 
 TEST_F(Compare, MapsAndTheirDifference) {
-  const Finished done = compare({"the cat sat", "the animal sat", "--head", "0.0", "--color", "ascii"});
+  const Finished done = run({"the cat sat", "the animal sat", "--head", "0.0", "--color", "ascii"});
   EXPECT_THAT(done.out, HasSubstr("A: headlight-en-fr, encoder layer 0, head 0"));
   EXPECT_THAT(done.out, HasSubstr("B - A"));
   EXPECT_THAT(done.out, HasSubstr("derived: B minus A"));
-  const Finished full = compare({"the cat sat", "the animal sat", "--head", "0.0", "--color", "256"});
+  const Finished full = run({"the cat sat", "the animal sat", "--head", "0.0", "--color", "256"});
   EXPECT_THAT(full.out, HasSubstr("\x1b[38;5;"));
 }
 
@@ -117,9 +78,8 @@ TEST_F(Compare, TwoModels) {
 }
 
 TEST_F(Compare, CrossAttentionOfTwoTranslations) {
-  const Finished done =
-      compare({"the cat sat", "--with-model", "en-fr", "--part", "cross", "--target", "on the mat",
-               "--with-target", "the mat", "--head", "0.0", "--color", "ascii"});
+  const Finished done = run({"the cat sat", "--with-model", "en-fr", "--part", "cross", "--target",
+                             "on the mat", "--with-target", "the mat", "--head", "0.0", "--color", "ascii"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("query (writing)"));
   EXPECT_THAT(done.out, HasSubstr("- on"));
@@ -129,7 +89,7 @@ TEST_F(Compare, Figures) {
   const std::string svg = folder_.path("a.svg"), png = folder_.path("a.png"), pdf = folder_.path("a.pdf");
   const Arguments line = {"the cat sat", "the animal sat", "--head", "0.0",   "--svg",
                           svg,           "--png",          png,      "--pdf", pdf};
-  const Finished done = compare(line);
+  const Finished done = run(line);
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out, "");
   std::ostringstream text;
@@ -139,7 +99,7 @@ TEST_F(Compare, Figures) {
   EXPECT_THAT(text.str(), HasSubstr("A: “the cat sat” B: “the animal sat”"));
   EXPECT_GT(std::filesystem::file_size(png), 1000U);
   EXPECT_GT(std::filesystem::file_size(pdf), 1000U);
-  EXPECT_EQ(compare(line).code, 4);  // never over what is there
+  EXPECT_EQ(run(line).code, 4);  // never over what is there
 }
 
 TEST_F(Compare, WhatANewcomerDoesWrong) {

@@ -1,21 +1,15 @@
 // headlight heads, as users run it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <simdjson.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "support/small_models.h"
-#include "support/subprocess.h"
+#include "support/small_command.h"
 
 namespace headlight::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Arguments = std::vector<std::string>;
 
 const char* const kTree =
     "# text = the cat sat on the mat\n"
@@ -24,56 +18,19 @@ const char* const kTree =
     "4\ton\t_\tADP\t_\t_\t6\tcase\t_\t_\n5\tthe\t_\tDET\t_\t_\t6\tdet\t_\t_\n6\tmat\t_\tNOUN\t_\t_\t3\tobl\t_"
     "\t_\n\n";
 
-class Heads : public ::testing::Test {
+class Heads : public SmallCommand {
  protected:
-  static void SetUpTestSuite() {
-    models_ = new TempFolder;
-    for (const auto& [name, kind] : {std::pair{"en", SmallKind::decoder},
-                                     {"bert", SmallKind::encoder},
-                                     {"headlight-en-fr", SmallKind::translator}}) {
-      std::filesystem::create_directory(models_->root() / name);
-      write_small_model(models_->path(name), kind, {.context = 64});
-    }
-  }
-  static void TearDownTestSuite() { delete models_; }
-
-  static Finished heads(Arguments arguments) {
-    arguments.insert(arguments.begin(), "heads");
-    Launch launch{.arguments = std::move(arguments)};
-    launch.environment.push_back("HEADLIGHT_MODELS=" + models_->root().string());
-    return run_program(launch);
-  }
-  static simdjson::dom::element json(simdjson::dom::parser& parser, Arguments arguments) {
-    arguments.insert(arguments.end(), {"--json", "-"});
-    const Finished done = heads(std::move(arguments));
-    EXPECT_EQ(done.code, 0) << done.err;
-    simdjson::dom::element root;
-    EXPECT_EQ(parser.parse(done.out).get(root), simdjson::SUCCESS) << done.out;
-    return root;
-  }
-  static void refused(Arguments arguments, const std::string& words, int code = 2) {
-    const Finished done = heads(std::move(arguments));
-    EXPECT_EQ(done.code, code) << done.err;
-    EXPECT_THAT(done.err, HasSubstr(words));
-    EXPECT_EQ(done.out, "");
-  }
-  std::string file(const std::string& name, const std::string& text) {
-    std::ofstream(folder_.path(name)) << text;
-    return folder_.path(name);
-  }
-  static TempFolder* models_;
-  TempFolder folder_;
+  Heads() : SmallCommand("heads", {.context = 64}) {}
 };
-TempFolder* Heads::models_ = nullptr;
 
 TEST_F(Heads, TableOfAllParts) {
-  const Finished done = heads({"the cat sat on the mat because it was too tired"});
+  const Finished done = run({"the cat sat on the mat because it was too tired"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("on the battery: "));
   for (const char* name : {"encoder\nhead", "\ndecoder\n", "\ncross\n", "\n1.1 "})
     EXPECT_THAT(done.out, HasSubstr(name));
   EXPECT_THAT(done.out, HasSubstr("12 heads, on this text: "));
-  const Finished one = heads({"the cat sat on the mat because it was too tired", "--part", "encoder"});
+  const Finished one = run({"the cat sat on the mat because it was too tired", "--part", "encoder"});
   EXPECT_THAT(one.out, HasSubstr("4 heads, on this text: "));
   EXPECT_THAT(one.out, Not(HasSubstr("cross")));
 }
@@ -112,9 +69,9 @@ TEST_F(Heads, FindAndDetails) {
     }
   }
   EXPECT_GT(found, 0);
-  const Finished nobody = heads({"the cat sat on the mat", "--model", "en", "--find", "next"});
+  const Finished nobody = run({"the cat sat on the mat", "--model", "en", "--find", "next"});
   EXPECT_THAT(nobody.out, HasSubstr("None of 4 heads is next."));
-  const Finished one = heads({"the cat sat on the mat", "--model", "bert", "--head", "1.0"});
+  const Finished one = run({"the cat sat on the mat", "--model", "bert", "--head", "1.0"});
   EXPECT_EQ(one.code, 0) << one.err;
   EXPECT_THAT(one.out, HasSubstr("encoder layer 1, head 0: "));
   EXPECT_THAT(one.out, HasSubstr("weight on the token before"));
@@ -123,7 +80,7 @@ TEST_F(Heads, FindAndDetails) {
 
 TEST_F(Heads, CorpusIsReadLineByLine) {
   const std::string corpus =
-      file("c.txt", "the cat sat on the mat\n\n<|endoftext|>\nit was too tired , it lives here\n");
+      write("c.txt", "the cat sat on the mat\n\n<|endoftext|>\nit was too tired , it lives here\n");
   simdjson::dom::parser parser;
   const auto root = json(parser, {"--corpus", corpus, "--model", "en"});
   EXPECT_THAT(std::string(std::string_view(root["read"])), HasSubstr("2 texts of "));
@@ -132,18 +89,18 @@ TEST_F(Heads, CorpusIsReadLineByLine) {
   for (const char* text : {"the cat sat on the mat", "it was too tired , it lives here"})
     sum += std::int64_t(json(parser, {text, "--model", "en"}).at_pointer("/heads/0/text/rows"));
   EXPECT_EQ(rows, sum);
-  EXPECT_THAT(heads({"--corpus", corpus, "--model", "en", "--limit", "1"}).out, HasSubstr("1 text of "));
+  EXPECT_THAT(run({"--corpus", corpus, "--model", "en", "--limit", "1"}).out, HasSubstr("1 text of "));
   std::string words;
   for (int i = 0; i < 90; ++i) words += "cat ";
-  EXPECT_THAT(heads({"--corpus", file("l.txt", words), "--model", "en"}).err,
+  EXPECT_THAT(run({"--corpus", write("l.txt", words), "--model", "en"}).err,
               HasSubstr("1 of 1 texts are longer than the model reads (64 tokens) and were cut there"));
-  const std::string pairs = file("p.tsv", "the cat sat on the mat\tit was too tired\n");
-  EXPECT_THAT(heads({"--corpus", pairs}).out, HasSubstr("cross\nhead"));
+  const std::string pairs = write("p.tsv", "the cat sat on the mat\tit was too tired\n");
+  EXPECT_THAT(run({"--corpus", pairs}).out, HasSubstr("cross\nhead"));
 }
 
 TEST_F(Heads, LinksAreRanked) {
   const Finished done =
-      heads({"the animal didn't cross the street because it was tired", "--link", "it->animal"});
+      run({"the animal didn't cross the street because it was tired", "--link", "it->animal"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("the most of 4 heads (encoder attention)"));
   EXPECT_THAT(done.out, HasSubstr("even"));
@@ -165,20 +122,20 @@ TEST_F(Heads, PairsHaveIntervals) {
     lines += i % 2 == 0 ? "the cat sat because it was tired\tit\tcat\n"
                         : "it was the cat that sat on the mat\tit\tcat\n";
   simdjson::dom::parser parser;
-  const std::string path = file("pairs.tsv", lines);
+  const std::string path = write("pairs.tsv", lines);
   const auto root = json(parser, {"--pairs", path});
   EXPECT_EQ(std::int64_t(root["pairs"]), 10);
   EXPECT_LE(double(root.at_pointer("/heads/0/low")), double(root.at_pointer("/heads/0/weight")));
   EXPECT_GE(double(root.at_pointer("/heads/0/high")), double(root.at_pointer("/heads/0/weight")));
   EXPECT_FALSE(root["chosen"].is_null());
-  EXPECT_THAT(heads({"--pairs", path}).out, HasSubstr("Chosen on one half of the links"));
-  EXPECT_THAT(heads({"--pairs", path, "--limit", "4"}).out, HasSubstr("Too few links"));
-  refused({"--pairs", file("bad.tsv", "one column\n")}, "has 1 column (line 1)", 3);
+  EXPECT_THAT(run({"--pairs", path}).out, HasSubstr("Chosen on one half of the links"));
+  EXPECT_THAT(run({"--pairs", path, "--limit", "4"}).out, HasSubstr("Too few links"));
+  refused({"--pairs", write("bad.tsv", "one column\n")}, "has 1 column (line 1)", 3);
   refused({"--pairs", folder_.path("absent.tsv")}, "absent.tsv", 4);
 }
 
 TEST_F(Heads, SimilarHeads) {
-  const Finished done = heads({"--like", "0.1", "--model", "en"});
+  const Finished done = run({"--like", "0.1", "--model", "en"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("Heads like 0.1"));
   simdjson::dom::parser parser;
@@ -189,34 +146,34 @@ TEST_F(Heads, SimilarHeads) {
 TEST_F(Heads, TreesAndPronouns) {
   std::string trees;
   for (int i = 0; i < 50; ++i) trees += kTree;
-  const std::string path = file("t.conllu", trees);
+  const std::string path = write("t.conllu", trees);
   simdjson::dom::parser parser;
   const auto root = json(parser, {"--treebank", path, "--model", "bert"});
   EXPECT_EQ(std::int64_t(root["sentences"]), 50);
   EXPECT_EQ(root["relations"].get_array().size(), 4U);
-  EXPECT_THAT(heads({"--treebank", path, "--model", "bert"}).out,
+  EXPECT_THAT(run({"--treebank", path, "--model", "bert"}).out,
               HasSubstr("chosen on one half of the sentences"));
-  const Finished both = heads({"--treebank", path, "--parallel", path});
+  const Finished both = run({"--treebank", path, "--parallel", path});
   EXPECT_EQ(both.code, 0) << both.err;
   EXPECT_THAT(both.out, HasSubstr("The links are derived from the two trees, not made by hand"));
   std::string gender = "sentid\tsentence\n";
   for (int i = 0; i < 8; ++i)
     gender += std::string("cat") + (i < 4 ? "" : "s") + ".mat.0.x.txt\tthe " + (i < 4 ? "cat" : "cats") +
               " sat on the mat because he was tired .\n";
-  const Finished coref = heads({"--coref", file("g.tsv", gender), "--model", "en"});
+  const Finished coref = run({"--coref", write("g.tsv", gender), "--model", "en"});
   EXPECT_EQ(coref.code, 0) << coref.err;
   EXPECT_THAT(coref.out, HasSubstr("Pronouns, Winogender: 8 items, 4 heads searched"));
   EXPECT_THAT(coref.out, HasSubstr("the nearest candidate is right in 0.0 %"));
-  refused({"--treebank", file("bad.conllu", "1\ta\n")}, "this line has 2 (line 1)", 3);
-  refused({"--treebank", file("none.conllu", "")}, "has no sentences", 3);
-  refused({"--coref", file("x.csv", "a,b\n")}, "is neither Winograd's collection", 3);
+  refused({"--treebank", write("bad.conllu", "1\ta\n")}, "this line has 2 (line 1)", 3);
+  refused({"--treebank", write("none.conllu", "")}, "has no sentences", 3);
+  refused({"--coref", write("x.csv", "a,b\n")}, "is neither Winograd's collection", 3);
   refused({"--treebank", path, "--parallel", path, "--model", "en"}, "takes an encoder-decoder");
 }
 
 TEST_F(Heads, FiguresHaveLabelsBelowTheMaps) {
   const std::string svg = folder_.path("a.svg"), png = folder_.path("a.png");
   const Arguments line = {"the cat sat on the mat", "--model", "bert", "--svg", svg, "--png", png};
-  const Finished done = heads(line);
+  const Finished done = run(line);
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out, "");
   std::ostringstream text;
@@ -227,15 +184,15 @@ TEST_F(Heads, FiguresHaveLabelsBelowTheMaps) {
   EXPECT_THAT(text.str(),
               HasSubstr(std::string(std::string_view(root.at_pointer("/heads/0/text/labels/0")))));
   EXPECT_GT(std::filesystem::file_size(png), 1000U);
-  EXPECT_EQ(heads(line).code, 4);  // never over what is there
+  EXPECT_EQ(run(line).code, 4);  // never over what is there
 }
 
 TEST_F(Heads, WhatANewcomerDoesWrong) {
   refused({"--find", "inductoin"}, "did you mean \"induction\"?");
   refused({"the cat", "--corpus", "x.txt"}, "TEXT and --corpus are two ways");
   refused({"--corpus", folder_.path("absent.txt")}, "absent.txt", 4);
-  refused({"--corpus", file("empty.txt", "\n\n")}, "has no text; need one in each line", 3);
-  refused({"--corpus", file("raw.txt", "\xff\xfe\n")}, "is not UTF-8 (line 1)", 3);
+  refused({"--corpus", write("empty.txt", "\n\n")}, "has no text; need one in each line", 3);
+  refused({"--corpus", write("raw.txt", "\xff\xfe\n")}, "is not UTF-8 (line 1)", 3);
   refused({"--link", "a->b", "--like", "0.0"}, "are five questions; ask one");
   refused({"--parallel", "x"}, "is the translation of --treebank FILE; give both");
   refused({"--like", "0.0", "--find", "first"}, "are about labels");
