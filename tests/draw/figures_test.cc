@@ -339,5 +339,18 @@ TEST(Typesetter, FitsAndWraps) {
   EXPECT_TRUE(typesetter.wrapped("", look, 80).empty());
 }
 
+// Panels side by side are narrower than their titles: these go on in a second line, whole.
+TEST(Figures, TitlesOfPanelsAreNotCut) {
+  WeightMap a = street_map(false), b = street_map(false, 2);
+  a.title = b.title = "headlight-en-fr, encoder layer 2, head 5";
+  for (const double width : {85.0, 120.0, 160.0, 200.0}) {
+    const FigureStyle style{.width_mm = width, .font_size = 10};
+    std::string words;
+    for (const TextItem& text : items<TextItem>(comparison_figure(a, b, style))) words += text.text + " ";
+    EXPECT_THAT(words, HasSubstr(concat("A: ", a.title))) << width << " mm";
+    EXPECT_THAT(words, HasSubstr(concat("B: ", b.title))) << width << " mm";
+  }
+}
+
 }  // namespace
 }  // namespace headlight::draw::testing
