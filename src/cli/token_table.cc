@@ -60,7 +60,8 @@ std::string painted_text(std::string_view text, const std::vector<TokenPiece>& p
 std::size_t CharacterCounter::at(std::size_t byte) {
   if (byte < byte_) byte_ = characters_ = 0;
   while (byte_ < byte) {
-    byte_ += std::max<std::size_t>(1, utf8_length(text_.substr(byte_)));
+    const bool ascii = static_cast<unsigned char>(text_[byte_]) < 0x80;
+    byte_ += ascii ? 1 : std::max<std::size_t>(1, utf8_length(text_.substr(byte_)));
     ++characters_;
   }
   return characters_;
@@ -100,12 +101,20 @@ std::string tokens_json(std::string_view text, const std::vector<TokenPiece>& pi
                         const Tokenizer& tokenizer) {
   std::string ids, tokens, offsets;
   std::vector<TokenId> list;
+  list.reserve(pieces.size());
+  // A file has millions of them: numbers are appended, not formatted.
+  const auto put = [](std::string& to, std::string_view before, auto number) {
+    const fmt::format_int digits(number);
+    to.append(before).append(digits.data(), digits.size());
+  };
   CharacterCounter begins(text), ends(text);
   for (const TokenPiece& piece : pieces) {
-    const char* comma = list.empty() ? "" : ", ";
-    ids += fmt::format("{}{}", comma, piece.id);
-    tokens += fmt::format("{}{}", comma, io::json_quoted(piece.text));
-    offsets += fmt::format("{}[{}, {}]", comma, begins.at(piece.begin), ends.at(piece.end));
+    const std::string_view comma = list.empty() ? "" : ", ";
+    put(ids, comma, piece.id);
+    tokens.append(comma).append(io::json_quoted(piece.text));
+    put(offsets.append(comma), "[", begins.at(piece.begin));
+    put(offsets, ", ", ends.at(piece.end));
+    offsets += ']';
     list.push_back(piece.id);
   }
   return fmt::format(R"({{"ids": [{}], "tokens": [{}], "offsets": [{}], "decoded": {}}})", ids, tokens,

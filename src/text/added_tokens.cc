@@ -34,22 +34,34 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
                   concat("tokenizer: added token ", token.id, " is ", content.size(),
                          " bytes long; the limit is ", kLongestToken));
     Search& search = token.normalized ? normalized_ : original_;
-    search.starts[static_cast<unsigned char>(content[0])] = true;
+    search.add_start(content[0]);
     (token.normalized ? normalized : original).emplace_back(std::move(content), value);
   }
   original_.trie = ByteTrie(std::move(original));
   normalized_.trie = ByteTrie(std::move(normalized));
 }
 
+void AddedTokens::Search::add_start(char byte) {
+  bool& start = starts[static_cast<unsigned char>(byte)];
+  different += start ? 0 : 1;
+  start = true;
+  last_start = byte;
+}
+
+std::uint32_t AddedTokens::Search::next_start(std::string_view text, std::uint32_t at) const noexcept {
+  const auto size = static_cast<std::uint32_t>(text.size());
+  if (different == 0) return size;
+  if (different == 1)
+    return static_cast<std::uint32_t>(std::min<std::size_t>(text.find(last_start, at), size));
+  while (at < size && !starts[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
+}
+
 void AddedTokens::find(std::string_view text, Stage stage, std::vector<Part>& parts) const {
   const Search& search = stage == Stage::original ? original_ : normalized_;
   const auto size = static_cast<std::uint32_t>(text.size());
   std::uint32_t done = 0;
-  for (std::uint32_t at = 0; at < size;) {
-    if (!search.starts[static_cast<unsigned char>(text[at])]) {
-      ++at;
-      continue;
-    }
+  for (std::uint32_t at = 0; (at = search.next_start(text, at)) < size;) {
     std::int32_t found = ByteTrie::kNoValue;
     std::uint32_t end = at;
     ByteTrie::Node node = ByteTrie::kRoot;

@@ -33,8 +33,14 @@ class AddedTokens {
 
  private:
   struct Search {
+    void add_start(char byte);
+    // The next byte that a token may start with, or the end.
+    [[nodiscard]] std::uint32_t next_start(std::string_view text, std::uint32_t at) const noexcept;
+
     ByteTrie trie;
     std::array<bool, 256> starts{};
+    int different = 0;    // of them
+    char last_start = 0;  // the only one, mostly
   };
   void add_match(std::string_view text, Range match, const AddedToken& token, std::uint32_t& done,
                  std::vector<Part>& parts) const;

@@ -49,23 +49,26 @@ void Rewriter::keep(Range range) {
                         from_.origins_.begin() + range.end);
     return;
   }
+  std::size_t next = to_.origins_.size();
+  to_.origins_.resize(next + range.size());
   for (std::uint32_t at = range.begin; at < range.end;) {
     const auto length = static_cast<std::uint32_t>(length_from(from_.view_[at]));
-    if (length == 1) {
-      to_.origins_.push_back({from_.base_ + at, from_.base_ + at + 1});
-      ++at;
-      continue;
-    }
-    to_.origins_.insert(to_.origins_.end(), length, {from_.base_ + at, from_.base_ + at + length});
+    for (std::uint32_t i = 0; i < length; ++i)
+      to_.origins_[next++] = {from_.base_ + at, from_.base_ + at + length};
     at += length;
   }
 }
 
-void Rewriter::map(Range range, const std::array<char, 128>& table) {
+std::uint32_t Rewriter::map(Range range, const std::array<char, 256>& table) {
+  const auto mapped = [&](char c) { return table[static_cast<unsigned char>(c)]; };
+  const std::string_view text = from_.text();
+  std::uint32_t end = range.begin;
+  while (end < range.end && mapped(text[end]) != 0) ++end;
   const std::size_t begin = to_.own_.size();
-  keep(range);
-  for (std::size_t i = begin; i < to_.own_.size(); ++i)
-    to_.own_[i] = table[static_cast<unsigned char>(to_.own_[i])];
+  keep({range.begin, end});
+  char* const written = to_.own_.data();
+  for (std::size_t i = begin, size = to_.own_.size(); i < size; ++i) written[i] = mapped(written[i]);
+  return end;
 }
 
 void Rewriter::put(std::string_view text, Range origin) {

@@ -62,8 +62,9 @@ class Rewriter {
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(to_.own_.size()); }
   // The bytes of `range` as they are.
   void keep(Range range);
-  // The bytes of `range`, all of them ASCII, each as `table` has it.
-  void map(Range range, const std::array<char, 128>& table);
+  // The bytes of `range`, each as `table` has it, up to one that has nothing there (0): its place is returned.
+  // The table has nothing for bytes beyond ASCII.
+  [[nodiscard]] std::uint32_t map(Range range, const std::array<char, 256>& table);
   // New text that stands for the original bytes `origin`.
   void put(std::string_view text, Range origin);
   void put(char32_t code, Range origin);

@@ -21,6 +21,14 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   text = out.append(text, at);
 }
 
+// All of the rules below start with a space and one of these; few tokens do.
+bool may_need_rules(std::string_view text) {
+  constexpr std::string_view kSecond = ".?!,'nd";
+  for (std::size_t at = text.find(' '); at != std::string_view::npos; at = text.find(' ', at + 1))
+    if (at + 1 < text.size() && kSecond.find(text[at + 1]) != std::string_view::npos) return true;
+  return false;
+}
+
 // English written with spaces around signs, as BERT leaves it.
 void clean_up(std::string& text) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {
@@ -35,6 +43,7 @@ void clean_up(std::string& text) {
        {" 's", "'s"},
        {" 've", "'ve"},
        {" 're", "'re"}}};
+  if (!may_need_rules(text)) return;
   for (const auto& [from, to] : kRules) replace_all(text, from, to);
 }
 

@@ -5,105 +5,25 @@
 
 #include "headlight/error.h"
 #include "text/byte_characters.h"
+#include "text/rewriting.h"
 
 namespace headlight::text {
-namespace {
 
-// The text again, each character as `change` wants it: change(rewriter, range of the character, code).
-template <class Change>
-void each_character(AlignedText& text, const Change& change) {
+void lowercase(AlignedText& text) {
+  static constexpr std::array<char, 256> kLower = ascii_table({.lowercase = true});
   Rewriter to(text);
-  for (std::uint32_t at = 0; at < text.size();) {
+  std::string lower;
+  for (std::uint32_t at = 0; (at = to.map({at, text.size()}, kLower)) < text.size();) {
     const Character c = character_at(text.text(), at);
-    change(to, Range{at, at + c.length}, c.code);
+    lower.clear();
+    append_lowercase(lower, c.code);
+    to.put(lower, text.origin(at));
     at += c.length;
   }
   text = to.finish();
 }
 
-template <class Keep>
-void filter(AlignedText& text, const Keep& keep) {
-  each_character(text, [&](Rewriter& to, Range range, char32_t code) {
-    if (keep(code)) to.keep(range);
-  });
-}
-
-constexpr std::array<char, 128> ascii_table(bool lower, bool spaces) {
-  std::array<char, 128> table{};
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const char c = static_cast<char>(i);
-    table[i] = lower && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    if (spaces && (c == '\t' || c == '\n' || c == '\r')) table[i] = ' ';
-  }
-  return table;
-}
-
-void map_ascii(AlignedText& text, const std::array<char, 128>& table) {
-  Rewriter to(text);
-  to.map({0, text.size()}, table);
-  text = to.finish();
-}
-
-void lowercase(AlignedText& text) {
-  static constexpr std::array<char, 128> kLower = ascii_table(true, false);
-  if (is_ascii(text.text())) return map_ascii(text, kLower);
-  std::string lower;
-  each_character(text, [&](Rewriter& to, Range range, char32_t code) {
-    lower.clear();
-    append_lowercase(lower, code);
-    to.put(lower, text.origin(range.begin));
-  });
-}
-
-bool is_chinese(char32_t c) noexcept {
-  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
-         (c >= 0x2A700 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0xF900 && c <= 0xFAFF) ||
-         (c >= 0x2F800 && c <= 0x2FA1F);
-}
-
-// Controls and formats. Of the private characters, the reference drops only the first and last of each
-// range: its table was made from a list that names no others.
-bool is_bert_control(char32_t c) noexcept {
-  if (c == 0xE000 || c == 0xF8FF || c == 0xF0000 || c == 0xFFFFD || c == 0x100000 || c == 0x10FFFD)
-    return true;
-  return c != '\t' && c != '\n' && c != '\r' && is_one_of(c, kControl);
-}
-
-// Plain English needs no look at Unicode: spaces and small letters are all there is to do.
-bool bert_clean_ascii(const BertCleaning& step, AlignedText& text) {
-  static constexpr std::array<char, 128> kSpaces = ascii_table(false, true), kBoth = ascii_table(true, true);
-  const auto control = [](char c) { return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7F; };
-  const std::string_view from = text.text();
-  if (!step.clean_text || !is_ascii(from) || std::any_of(from.begin(), from.end(), control)) return false;
-  map_ascii(text, step.lowercase ? kBoth : kSpaces);
-  return true;
-}
-
-void bert_clean(const BertCleaning& step, AlignedText& text) {
-  if (bert_clean_ascii(step, text)) return;
-  if (step.clean_text) {
-    each_character(text, [&](Rewriter& to, Range range, char32_t code) {
-      if (code == 0 || code == kReplacement || is_bert_control(code)) return;
-      if (is_one_of(code, kSpace)) to.put(" ", text.origin(range.begin));
-      else to.keep(range);
-    });
-  }
-  if (step.chinese && !is_ascii(text.text())) {
-    each_character(text, [&](Rewriter& to, Range range, char32_t code) {
-      if (!is_chinese(code)) return to.keep(range);
-      // The space before belongs to the character before: at the start, to nothing.
-      const std::uint32_t base = text.base();
-      to.put(" ", range.begin == 0 ? Range{base, base} : text.origin(range.begin - 1));
-      to.keep(range);
-      to.put(" ", text.origin(range.begin));
-    });
-  }
-  if (step.strip_accents.value_or(step.lowercase) && !is_ascii(text.text())) {
-    apply_form(UnicodeForm::nfd, text);
-    filter(text, [](char32_t c) { return !is_one_of(c, kNonspacing); });
-  }
-  if (step.lowercase) lowercase(text);
-}
+namespace {
 
 void nmt_clean(AlignedText& text) {
   each_character(text, [&](Rewriter& to, Range range, char32_t c) {
@@ -205,9 +125,9 @@ void Normalizer::apply(AlignedText& text, std::size_t& allowance) const {
       } else if constexpr (std::is_same_v<T, Lowercase>) {
         lowercase(text);
       } else if constexpr (std::is_same_v<T, StripAccents>) {
-        filter(text, [](char32_t c) { return !is_one_of(c, kMark); });
+        keep_characters(text, [](char32_t c) { return !is_one_of(c, kMark); });
       } else if constexpr (std::is_same_v<T, BertCleaning>) {
-        bert_clean(s, text);
+        clean_for_bert(s, text);
       } else if constexpr (std::is_same_v<T, Replace>) {
         replace(s, *step.finder, text, allowance);
       } else if constexpr (std::is_same_v<T, Prepend>) {

@@ -52,8 +52,14 @@ class Transformer {
   std::uint32_t at_;
 };
 
+void lowercase(AlignedText& text);
+// All that BERT does to a text.
+void clean_for_bert(const BertCleaning& step, AlignedText& text);
 // One of Unicode's four forms.
 void apply_form(UnicodeForm form, AlignedText& text);
+// What is left of a character in NFD without nonspacing marks. False, and nothing appended, for characters
+// with a mark that stays and whose place depends on the characters around it.
+[[nodiscard]] bool append_bare(char32_t code, std::vector<char32_t>& parts);
 // SentencePiece's table, grapheme by grapheme. Stops, with too much text, above `limit` bytes.
 void apply_charsmap(const CharsmapTable& table, AlignedText& text, std::size_t limit);
 // Throws Error{input}: the text has grown too much.

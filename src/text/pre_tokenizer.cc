@@ -1,6 +1,7 @@
 #include "text/pre_tokenizer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "text/byte_characters.h"
 #include "text/split.h"
@@ -65,20 +66,33 @@ void apply_metaspace(const Metaspace& step, Words& words) {
   words.ranges = std::move(ranges);
 }
 
+enum class Kind : std::uint8_t { letter, space, alone };
+
+template <bool (*kAlone)(char32_t)>
+Kind kind_of(char32_t code) {
+  return is_one_of(code, kSpace) ? Kind::space : kAlone(code) ? Kind::alone : Kind::letter;
+}
+
 // Cuts at white space, and around characters that are words of their own.
-template <class Alone>
-void cut_words(Words& words, const Alone& alone) {
+template <bool (*kAlone)(char32_t)>
+void cut_words(Words& words) {
+  static const std::array<Kind, 128> kAscii = [] {
+    std::array<Kind, 128> kinds{};
+    for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = kind_of<kAlone>(static_cast<char32_t>(i));
+    return kinds;
+  }();
   std::vector<Range> ranges;
   ranges.reserve(words.text.size() / 4);
   const std::string_view text = words.text.text();
   for (const Range range : words.ranges) {
     std::uint32_t begin = range.begin;
     for (std::uint32_t at = range.begin; at < range.end;) {
-      const Character c = character_at(text, at);
-      const bool space = is_one_of(c.code, kSpace);
-      if (space || alone(c.code)) {
+      const auto byte = static_cast<unsigned char>(text[at]);
+      const Character c = byte < 0x80 ? Character{byte, 1} : character_at(text, at);
+      const Kind kind = byte < 0x80 ? kAscii[byte] : kind_of<kAlone>(c.code);
+      if (kind != Kind::letter) {
         if (at > begin) ranges.push_back({begin, at});
-        if (!space) ranges.push_back({at, at + c.length});
+        if (kind == Kind::alone) ranges.push_back({at, at + c.length});
         begin = at + c.length;
       }
       at += c.length;
@@ -87,6 +101,8 @@ void cut_words(Words& words, const Alone& alone) {
   }
   words.ranges = std::move(ranges);
 }
+
+bool never(char32_t) { return false; }
 
 void bytes_to_characters(Words& words) {
   rewrite(words, [&](Rewriter& to, Range range) {
@@ -133,13 +149,13 @@ void PreTokenizer::apply_one(const Step& step, Words& words, bool last) const {
     if constexpr (std::is_same_v<T, ByteLevel>) {
       apply_byte_level(s, step.finder, words, last);
     } else if constexpr (std::is_same_v<T, WordsAndSigns>) {
-      cut_words(words, [](char32_t) { return false; });
+      cut_words<never>(words);
       split_at(
           words, [](char32_t c) { return !is_word_character(c); }, SplitBehavior::contiguous);
     } else if constexpr (std::is_same_v<T, WhitespaceSplit>) {
-      cut_words(words, [](char32_t) { return false; });
+      cut_words<never>(words);
     } else if constexpr (std::is_same_v<T, BertWords>) {
-      cut_words(words, is_bert_punctuation);
+      cut_words<is_bert_punctuation>(words);
     } else if constexpr (std::is_same_v<T, Metaspace>) {
       apply_metaspace(s, words);
     } else if constexpr (std::is_same_v<T, Split>) {

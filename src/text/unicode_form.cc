@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <span>
 
 #include "text/normalizer.h"
 
@@ -39,20 +40,29 @@ char32_t composed(char32_t a, char32_t b) {
   return utf8proc_normalize_utf32(pair.data(), 2, options) == 1 ? static_cast<char32_t>(pair[0]) : 0;
 }
 
-void decompose(char32_t code, bool compatible, std::vector<Mark>& out) {
-  std::array<utf8proc_int32_t, 32> parts{};
+using Parts = std::array<utf8proc_int32_t, 32>;
+
+// What a character is taken into; itself when it is one. Valid as long as `parts`.
+std::span<const utf8proc_int32_t> decomposed(char32_t code, bool compatible, Parts& parts) {
   int bounds = 0;
   const auto options =
       static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0));
-  const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), parts.data(),
-                                                         parts.size(), options, &bounds);
+  utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), parts.data(),
+                                                   parts.size(), options, &bounds);
   if (count <= 0 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
-    out.push_back({code, 0, combining_class(code)});
-    return;
+    parts[0] = static_cast<utf8proc_int32_t>(code);
+    count = 1;
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const auto part = static_cast<char32_t>(parts[i]);
-    out.push_back({part, i > 0 ? 1 : 0, combining_class(part)});
+  return std::span(parts).first(static_cast<std::size_t>(count));
+}
+
+void decompose(char32_t code, bool compatible, std::vector<Mark>& out) {
+  Parts parts{};
+  int change = 0;
+  for (const utf8proc_int32_t one : decomposed(code, compatible, parts)) {
+    const auto part = static_cast<char32_t>(one);
+    out.push_back({part, change, combining_class(part)});
+    change = 1;
   }
 }
 
@@ -96,6 +106,18 @@ void compose(std::vector<Mark>& marks) {
 }
 
 }  // namespace
+
+bool append_bare(char32_t code, std::vector<char32_t>& parts) {
+  Parts all{};
+  const std::size_t first = parts.size();
+  for (const utf8proc_int32_t one : decomposed(code, false, all)) {
+    const auto part = static_cast<char32_t>(one);
+    if (is_one_of(part, kNonspacing)) continue;
+    if (combining_class(part) != 0) return parts.resize(first), false;
+    parts.push_back(part);
+  }
+  return true;
+}
 
 void apply_form(UnicodeForm form, AlignedText& text) {
   if (is_ascii(text.text())) return;

@@ -1,11 +1,13 @@
 // Any bytes as text for tokenizers that are known to be good: byte-level ones give the text back, places
-// cover it from left to right, and the hand-written scanners cut as their expressions do.
+// cover it from left to right, the hand-written scanners cut as their expressions do, and BERT's normalizer does
+// in one pass what its steps do one by one.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "text/normalizer.h"
 #include "text/pattern.h"
 #include "text/train.h"
 #include "text/unicode.h"
@@ -45,6 +47,16 @@ void check_scanner(std::string_view pattern, std::string_view text) {
   if (cut(scanner, text) != cut(expression, text)) std::abort();
 }
 
+void check_bert(std::string_view text) {
+  const BertCleaning nothing{
+      .clean_text = false, .chinese = false, .lowercase = false, .strip_accents = false};
+  BertCleaning clean = nothing, chinese = nothing, strip = nothing, lower = nothing;
+  clean.clean_text = chinese.chinese = lower.lowercase = true;
+  strip.strip_accents = true;
+  const Normalizer whole({BertCleaning{}}), steps({clean, chinese, strip, lower});
+  if (whole.apply(text) != steps.apply(text)) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -67,5 +79,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const std::string_view pattern : {gpt2_pattern(), llama3_pattern(), qwen2_pattern()})
     check_scanner(pattern, clean);
+  check_bert(clean);
   return 0;
 }
