@@ -183,7 +183,7 @@ void SentencePiece::add(const Normalized& text, Range range, TokenId id, Origins
   out.tokens.push_back(token);
 }
 
-std::string SentencePiece::decode(std::span<const TokenId> ids) const {
+std::string SentencePiece::decode(std::span<const TokenId> ids, SpecialTokens special) const {
   std::string text, bytes;
   bool at_start = true, start_seen = false;
   for (const TokenId id : ids) {
@@ -198,7 +198,10 @@ std::string SentencePiece::decode(std::span<const TokenId> ids) const {
     bytes.clear();
     if (start_seen || !text.empty()) at_start = false;
     start_seen = false;
-    if (type == Type::control) continue;
+    if (type == Type::control) {
+      if (special == SpecialTokens::add) text += piece;
+      continue;
+    }
     if (type == Type::unknown) {
       text += parts_.unknown_surface;
       continue;

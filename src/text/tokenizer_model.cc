@@ -125,7 +125,7 @@ void TokenizerModel::encode_word(const Words& words, Range range, WordCache& cac
 }
 
 std::string TokenizerModel::decode(std::span<const TokenId> ids, SpecialTokens special) const {
-  if (sentence_piece_) return sentence_piece_->decode(ids);
+  if (sentence_piece_) return sentence_piece_->decode(ids, special);
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
   for (const TokenId id : ids) {

@@ -60,8 +60,12 @@ TEST(GgufTokenizer, TheSameAsTheFolderBesideIt) {
   const std::filesystem::path folder = *shared / "data/models/stories260K";
   const Tokenizer json = models::load_tokenizer(folder.string());
   const Tokenizer gguf = models::load_tokenizer((folder / "stories260K-f32.gguf").string());
-  for (const char* text : {"Once upon a time", "  two  spaces\n", "é😀"})
-    EXPECT_EQ(gguf.encode(text), json.encode(text)) << text;
+  for (const char* text : {"Once upon a time", "  two  spaces\n", "é😀"}) {
+    const std::vector<TokenId> ids = json.encode(text);
+    EXPECT_EQ(gguf.encode(text), ids) << text;
+    for (const SpecialTokens special : {SpecialTokens::add, SpecialTokens::leave_out})
+      EXPECT_EQ(gguf.decode(ids, special), json.decode(ids, special)) << text;
+  }
 }
 
 GgufWriter small_vocabulary() {

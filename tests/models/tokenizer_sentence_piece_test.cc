@@ -53,6 +53,8 @@ TEST(SentencePieceFile, UnigramWithUserSymbolsAndUnusedPieces) {
   EXPECT_EQ(tokens(tokenizer, "xyb"), "▁ xy b");  // a run of unknown characters is one
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("a b")), "a b");
   EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{1, 2, 0, 3}), "a \u2047 b");
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{1, 2, 1}, SpecialTokens::leave_out), "a");
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{1, 2, 1}, SpecialTokens::add), "<s> a<s>");
   EXPECT_TRUE(tokenizer.is_special(1));
   EXPECT_EQ(tokens(tokenizer, "<s>"), "▁ <s>");  // control symbols are not recognised in text: unknown
   EXPECT_EQ(tokenizer.encode("<s>")[1], 0);
