@@ -82,7 +82,11 @@ Gguf::Gguf(Gguf&&) noexcept = default;
 Gguf& Gguf::operator=(Gguf&&) noexcept = default;
 Gguf::~Gguf() = default;
 
-Gguf Gguf::open(const std::string& path) { return open(std::make_unique<const File>(path)); }
+Gguf Gguf::open(const std::string& path) {
+  Gguf file = open(std::make_unique<const File>(path));
+  file.join_parts();
+  return file;
+}
 Gguf Gguf::open(std::unique_ptr<const File> file) { return Gguf(std::make_unique<Source>(std::move(file))); }
 Gguf Gguf::parse(std::vector<std::byte> bytes, const std::string& name) {
   return Gguf(std::make_unique<Source>(std::move(bytes), name));
@@ -181,30 +185,37 @@ std::optional<std::vector<float>> Gguf::reals(std::string_view key) const {
 }
 
 std::span<const std::byte> Gguf::bytes(const GgufTensor& tensor) const {
-  return source_->mapped(data_begin_ + tensor.begin, tensor.bytes);
+  const Gguf& file = holder(tensor);
+  return file.source_->mapped(file.data_begin_ + tensor.begin, tensor.bytes);
+}
+
+std::shared_ptr<const void> Gguf::owner(const GgufTensor& tensor) const noexcept {
+  return holder(tensor).source_;
 }
 
 void Gguf::read(const GgufTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const {
-  source_->read(data_begin_ + tensor.begin + offset, to);
+  const Gguf& file = holder(tensor);
+  file.source_->read(file.data_begin_ + tensor.begin + offset, to);
 }
 
 void Gguf::load(const GgufTensor& tensor, std::uint64_t first, std::span<float> to) const {
+  const Gguf& file = holder(tensor);
   const BlockType& type = *tensor.type;
   if (!type.loads()) {
     throw Error(ErrorKind::input, "gguf.unsupported",
-                concat(escaped(name()), ": tensor \"", escaped(tensor.name, 80), "\" is ", type.name,
+                concat(escaped(file.name()), ": tensor \"", escaped(tensor.name, 80), "\" is ", type.name,
                        ", which is not supported\nSupported are F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, "
                        "Q8_0, Q2_K to Q6_K, Q8_K, IQ4_NL and IQ4_XS."));
   }
-  std::uint64_t from = data_begin_ + tensor.begin + first / type.elements * type.bytes;
-  if (type.name == "F32") return source_->read(from, std::as_writable_bytes(to));
+  std::uint64_t from = file.data_begin_ + tensor.begin + first / type.elements * type.bytes;
+  if (type.name == "F32") return file.source_->read(from, std::as_writable_bytes(to));
   constexpr std::size_t kAtOnce = std::size_t{1} << 18;  // bytes
   const std::size_t at_once = kAtOnce / type.bytes;      // blocks
   std::vector<std::byte> buffer(std::min(at_once, to.size() / type.elements) * type.bytes);
   while (!to.empty()) {
     const std::size_t blocks = std::min(at_once, to.size() / type.elements);
     const auto part = std::span(buffer).first(blocks * type.bytes);
-    source_->read(from, part);
+    file.source_->read(from, part);
     dequantize(type, part, to.data());
     to = to.subspan(blocks * type.elements);
     from += part.size();

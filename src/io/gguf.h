@@ -44,12 +44,15 @@ struct GgufTensor {
   Shape shape;  // outermost axis first, as everywhere here; a scalar has none
   std::uint64_t elements = 0;
   std::uint64_t begin = 0, bytes = 0;  // in the data section
+  std::uint32_t part = 0;              // of the files of a split model; 0 is the first
 };
 
 class Gguf {
  public:
   // Throws Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
+  // The first of several files of a split model (NAME-00001-of-00003.gguf) opens them all, as one.
   [[nodiscard]] static Gguf open(const std::string& path);
+  // One file for itself.
   [[nodiscard]] static Gguf open(std::unique_ptr<const File> file);
   // The same from memory; `name` is what messages call it.
   [[nodiscard]] static Gguf parse(std::vector<std::byte> bytes, const std::string& name);
@@ -62,8 +65,9 @@ class Gguf {
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
   [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] std::uint64_t file_bytes() const noexcept;
+  [[nodiscard]] std::size_t files() const noexcept { return 1 + parts_.size(); }
 
-  // In the order of the file; find: null when absent.
+  // In the order of the file, of further files behind it; find: null when absent.
   [[nodiscard]] std::span<const GgufValue> values() const noexcept { return values_; }
   [[nodiscard]] std::span<const GgufTensor> tensors() const noexcept { return tensors_; }
   [[nodiscard]] const GgufValue* find_value(std::string_view key) const noexcept;
@@ -83,7 +87,7 @@ class Gguf {
   // shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const GgufTensor& tensor) const;
   // What keeps those bytes where they are, for whoever outlives this object.
-  [[nodiscard]] std::shared_ptr<const void> owner() const noexcept { return source_; }
+  [[nodiscard]] std::shared_ptr<const void> owner(const GgufTensor& tensor) const noexcept;
   // Some of it, copied; the range must be inside of the tensor's.
   void read(const GgufTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const;
   // Elements [first, first + count) as floats, both multiples of the block's: read, not mapped, so that a
@@ -95,6 +99,11 @@ class Gguf {
  private:
   friend class GgufParser;  // src/io/gguf_parser.cc
   explicit Gguf(std::unique_ptr<Source> source);
+  void join_parts();  // src/io/gguf_split.cc
+  // The file that has the tensor.
+  [[nodiscard]] const Gguf& holder(const GgufTensor& tensor) const noexcept {
+    return tensor.part == 0 ? *this : parts_[tensor.part - 1];
+  }
   [[noreturn]] void refuse_kind(const GgufValue& value, std::string_view wanted) const;
 
   std::shared_ptr<Source> source_;
@@ -104,6 +113,7 @@ class Gguf {
   std::vector<GgufValue> values_;
   std::vector<GgufTensor> tensors_;
   std::vector<std::uint32_t> values_by_key_, tensors_by_name_;
+  std::vector<Gguf> parts_;  // the further files of a split model
 };
 
 }  // namespace headlight::io

@@ -37,16 +37,6 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// The places of `list` sorted by name.
-template <class List, class Name>
-std::vector<std::uint32_t> sorted_by(const List& list, const Name& name) {
-  std::vector<std::uint32_t> order(list.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return name(list[a]) < name(list[b]); });
-  return order;
-}
-
 }  // namespace
 
 void GgufParser::refuse(const char* code, const std::string& what) const {

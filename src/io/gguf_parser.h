@@ -2,7 +2,9 @@
 // time stay proportional to the header, whatever it says.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +13,16 @@
 #include "io/source.h"
 
 namespace headlight::io {
+
+// The places of `list` sorted by name.
+template <class List, class Name>
+std::vector<std::uint32_t> sorted_by(const List& list, const Name& name) {
+  std::vector<std::uint32_t> order(list.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return name(list[a]) < name(list[b]); });
+  return order;
+}
 
 class GgufParser {
  public:

@@ -1,4 +1,4 @@
-// GGUF's own names, the same for all architectures. Its numbers come from gguf_config.cc, not from config.json.
+// GGUF's own names, the same for all architectures but T5's two halves. Its numbers come from gguf_config.cc, not from config.json.
 #include "models/family_tools.h"
 
 namespace headlight::models {
@@ -42,6 +42,40 @@ constexpr NameRow kNames[] = {
     {"encoder.{n}.feed_forward_norm", "blk.{n}.layer_output_norm"},
 };
 
+constexpr NameRow kT5Names[] = {
+    {"embedding", "token_embd"},
+    {"encoder.relative", "enc.blk.0.attn_rel_b"},
+    {"encoder.{n}.attention_norm", "enc.blk.{n}.attn_norm"},
+    {"encoder.{n}.attention.query", "enc.blk.{n}.attn_q"},
+    {"encoder.{n}.attention.key", "enc.blk.{n}.attn_k"},
+    {"encoder.{n}.attention.value", "enc.blk.{n}.attn_v"},
+    {"encoder.{n}.attention.out", "enc.blk.{n}.attn_o"},
+    {"encoder.{n}.feed_forward_norm", "enc.blk.{n}.ffn_norm"},
+    {"encoder.{n}.feed_forward.gate", "enc.blk.{n}.ffn_gate"},
+    {"encoder.{n}.feed_forward.gated_up", "enc.blk.{n}.ffn_up"},
+    {"encoder.{n}.feed_forward.up", "enc.blk.{n}.ffn_up"},
+    {"encoder.{n}.feed_forward.down", "enc.blk.{n}.ffn_down"},
+    {"encoder.final_norm", "enc.output_norm"},
+    {"decoder.relative", "dec.blk.0.attn_rel_b"},
+    {"decoder.{n}.attention_norm", "dec.blk.{n}.attn_norm"},
+    {"decoder.{n}.attention.query", "dec.blk.{n}.attn_q"},
+    {"decoder.{n}.attention.key", "dec.blk.{n}.attn_k"},
+    {"decoder.{n}.attention.value", "dec.blk.{n}.attn_v"},
+    {"decoder.{n}.attention.out", "dec.blk.{n}.attn_o"},
+    {"decoder.{n}.cross_norm", "dec.blk.{n}.cross_attn_norm"},
+    {"decoder.{n}.cross.query", "dec.blk.{n}.cross_attn_q"},
+    {"decoder.{n}.cross.key", "dec.blk.{n}.cross_attn_k"},
+    {"decoder.{n}.cross.value", "dec.blk.{n}.cross_attn_v"},
+    {"decoder.{n}.cross.out", "dec.blk.{n}.cross_attn_o"},
+    {"decoder.{n}.feed_forward_norm", "dec.blk.{n}.ffn_norm"},
+    {"decoder.{n}.feed_forward.gate", "dec.blk.{n}.ffn_gate"},
+    {"decoder.{n}.feed_forward.gated_up", "dec.blk.{n}.ffn_up"},
+    {"decoder.{n}.feed_forward.up", "dec.blk.{n}.ffn_up"},
+    {"decoder.{n}.feed_forward.down", "dec.blk.{n}.ffn_down"},
+    {"decoder.final_norm", "dec.output_norm"},
+    {"head.projection", "output"},
+};
+
 TransformerConfig read(const io::Json& json) {
   refuse_unless(false, json, "model_type", "\"gguf\" is the name of a file format, not of a model");
   return {};
@@ -49,7 +83,8 @@ TransformerConfig read(const io::Json& json) {
 
 }  // namespace
 
-extern const Family kGguf;
+extern const Family kGguf, kGgufT5;
 const Family kGguf{"gguf", kNames, read};
+const Family kGgufT5{"gguf-t5", kT5Names, read};
 
 }  // namespace headlight::models

@@ -80,7 +80,9 @@ class Describer {
 
   void gguf() {
     const io::Gguf file = io::Gguf::open(info_.path);
-    info_.format = fmt::format("GGUF file, version {}", file.version());
+    info_.format = file.files() > 1
+                       ? fmt::format("GGUF in {} files, version {}", file.files(), file.version())
+                       : fmt::format("GGUF file, version {}", file.version());
     tensors(GgufWeights(file));
     info_.architecture = file.text("general.architecture").value_or("");
     if (file.find_tensor("token_embd.weight") != nullptr) {

@@ -136,6 +136,28 @@ void bert(const GgufMetadata& m, TransformerConfig& c) {
     c.token_types = types->shape.rank == 2 ? types->shape[0] : 0;
 }
 
+// The distance from which on all keys are in the last bucket is in no key: all models have the same.
+void t5(const GgufMetadata& m, TransformerConfig& c) {
+  rms_norms(m, c);
+  c.family = "gguf-t5";
+  c.kind = ModelKind::encoder_decoder;
+  c.encoder_layers = c.layers;
+  if (m.has("decoder_block_count")) c.layers = m.count("decoder_block_count", "layers", kMostLayers);
+  c.gated = m.file().find_tensor("dec.blk.0.ffn_gate.weight") != nullptr;
+  c.activation = c.gated ? nn::Activation::gelu_tanh : nn::Activation::relu;
+  c.attention_scale = 1;
+  c.positions = PositionKind::relative;
+  c.relative_buckets = m.count("attention.relative_buckets_count", "buckets", 1 << 20);
+  c.relative_distance = 128;
+  // A model that has no table of its own for logits makes them from scaled values.
+  if (m.file().find_tensor("output.weight") == nullptr)
+    c.head_scale = 1 / std::sqrt(static_cast<double>(c.width));
+  c.decoder_start = c.pad;
+  if (m.has("decoder_start_token_id"))
+    c.decoder_start =
+        static_cast<std::int32_t>(m.count("decoder_start_token_id", "token_id", c.vocabulary - 1, 0));
+}
+
 struct Architecture {
   std::string_view name;
   void (*set)(const GgufMetadata& m, TransformerConfig& c);
@@ -143,7 +165,7 @@ struct Architecture {
 constexpr Architecture kArchitectures[] = {
     {"llama", llama},   {"qwen2", qwen}, {"qwen3", qwen}, {"gemma", gemma},   {"gemma2", gemma2},
     {"gemma3", gemma3}, {"phi2", phi2},  {"phi3", phi3},  {"falcon", falcon}, {"gptneox", neox},
-    {"bloom", bloom},   {"gpt2", gpt2},  {"bert", bert}};
+    {"bloom", bloom},   {"gpt2", gpt2},  {"bert", bert},  {"t5", t5}};
 
 const Architecture& architecture_of(const io::Gguf& file) {
   const auto name = file.text("general.architecture");
@@ -217,6 +239,7 @@ void read_presence(const io::Gguf& file, TransformerConfig& c) {
 void read_context(const GgufMetadata& m, DescribedTransformer& described) {
   TransformerConfig& c = described.config;
   c.max_positions = m.count("context_length", "context", std::numeric_limits<Index>::max());
+  if (c.positions == PositionKind::relative) c.max_positions = 0;  // what it was trained with limits nothing
   if (c.positions == PositionKind::learned || c.max_positions <= kMostPositions) return;
   described.notices.push_back(fmt::format("{}: a context of {} tokens is not believed; {} is used",
                                           escaped(m.file().name()), c.max_positions, kMostPositions));
@@ -230,8 +253,8 @@ DescribedTransformer describe_gguf(const io::Gguf& file) {
   const GgufMetadata m(file, architecture.name);
   DescribedTransformer described;
   TransformerConfig& c = described.config;
-  if (file.integer("split.count").value_or(1) > 1)
-    m.refuse("split", "is one of several files of a model, which is not supported; join them into one");
+  if (file.integer("split.count").value_or(1) > 1 && file.files() == 1)
+    m.refuse("split", "is one of several files of a model; open the first of them");
   read_sizes(m, c);
   read_embedding(m, c);
   architecture.set(m, c);
@@ -248,8 +271,9 @@ DescribedTransformer describe_gguf(const io::Gguf& file) {
 
 void check_gguf_unused(const io::Gguf& file, std::span<const std::string> unused) {
   for (const std::string& name : unused) {
-    // Read with the metadata; and what some encoders have behind their last layer.
-    if (name == kRopeFactors || name.starts_with("cls.") || name == "cls.weight") continue;
+    // Read with the metadata; what some encoders have behind their last layer; and what T5 never uses.
+    if (name == kRopeFactors || name.starts_with("cls.") || name == "dec.blk.0.cross_attn_rel_b.weight")
+      continue;
     throw Error(
         ErrorKind::input, "gguf.unused",
         fmt::format("{}: tensor \"{}\" has no place in a model of this architecture as it is known here",

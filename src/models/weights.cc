@@ -140,7 +140,9 @@ std::span<const std::byte> GgufWeights::bytes(std::string_view name) const {
   return file_.bytes(*file_.find_tensor(name));
 }
 
-std::shared_ptr<const void> GgufWeights::owner(std::string_view) const { return file_.owner(); }
+std::shared_ptr<const void> GgufWeights::owner(std::string_view name) const {
+  return file_.owner(*file_.find_tensor(name));
+}
 
 void GgufWeights::read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const {
   file_.read(*file_.find_tensor(name), offset, to);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -50,6 +51,13 @@ struct Golden {
     return 0;
   }
 };
+
+inline void expect_same_bits(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  EXPECT_EQ(std::memcmp(a.as<float>(), b.as<float>(),
+                        static_cast<std::size_t>(a.shape().elements()) * sizeof(float)),
+            0);
+}
 
 // The batch on which the golden loss and gradients were computed.
 inline Batch golden_batch(const Golden& golden, const TransformerConfig& config) {

@@ -32,6 +32,7 @@ constexpr io::GgufType gguf_type() {
   if constexpr (std::is_same_v<T, bool>) return GgufType::boolean;
   else if constexpr (std::is_same_v<T, std::uint8_t>) return GgufType::u8;
   else if constexpr (std::is_same_v<T, std::int8_t>) return GgufType::i8;
+  else if constexpr (std::is_same_v<T, std::uint16_t>) return GgufType::u16;
   else if constexpr (std::is_same_v<T, std::int32_t>) return GgufType::i32;
   else if constexpr (std::is_same_v<T, std::uint32_t>) return GgufType::u32;
   else if constexpr (std::is_same_v<T, std::int64_t>) return GgufType::i64;
@@ -75,6 +76,24 @@ class GgufWriter {
     return this->tensor(
         name, dims, 0,
         {tensor.as<char>(), static_cast<std::size_t>(tensor.shape().elements()) * sizeof(float)});
+  }
+
+  // Of another file, as it has them.
+  GgufWriter& value(const io::GgufValue& from) {
+    const std::string_view bytes(reinterpret_cast<const char*>(from.bytes.data()), from.bytes.size());
+    const auto type = static_cast<std::uint32_t>(from.type);
+    if (from.type == io::GgufType::text) return value_bytes(from.key, type, raw_text(bytes));
+    if (from.type != io::GgufType::list) return value_bytes(from.key, type, bytes);
+    return value_bytes(from.key, type,
+                       raw(static_cast<std::uint32_t>(from.item)) + raw(from.count) + std::string(bytes));
+  }
+  GgufWriter& tensor(const io::Gguf& file, const io::GgufTensor& from) {
+    std::vector<std::uint64_t> dims;
+    for (int axis = from.shape.rank; axis-- > 0;)
+      dims.push_back(static_cast<std::uint64_t>(from.shape[axis]));
+    const std::span<const std::byte> bytes = file.bytes(from);
+    return tensor(from.name, dims, from.type->id,
+                  {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 
   // What a value or a tensor's entry is made of, right or wrong.
