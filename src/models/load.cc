@@ -13,6 +13,7 @@
 #include "io/json.h"
 #include "models/families.h"
 #include "models/gguf_config.h"
+#include "models/grouped_rows.h"
 #include "models/int8_rows.h"
 #include "models/stored_weights.h"
 
@@ -73,7 +74,9 @@ void check_amount(const TransformerConfig& config, const WeightSource& weights) 
 LoadedTransformer load(const TransformerConfig& config, const WeightSource& weights) {
   LoadedTransformer loaded;
   loaded.model = make_transformer(config, weights);
-  loaded.unused = load_parameters(weights, *loaded.model);
+  loaded.unused = has_grouped_rows(loaded.model->config())
+                      ? load_parameters(GroupedRows(weights, loaded.model->config()), *loaded.model)
+                      : load_parameters(weights, *loaded.model);
   if (config.headless)
     loaded.notices.push_back(fmt::format("{}: was stored without its head, so it attends but has no logits",
                                          escaped(weights.name())));
@@ -163,7 +166,8 @@ DescribedTransformer describe_folder(const io::Folder& folder, const WeightSourc
   DescribedTransformer described;
   const std::string text = folder.read(kConfig, kLargestConfig);
   described.config = read_config(io::Json::parse(text, folder.path_of(kConfig)));
-  described.config.source = text;
+  // A model whose rows are put in another order is not written back: its file would be another model's.
+  if (!has_grouped_rows(described.config)) described.config.source = text;
   drop_missing_head(described.config, weights);
   return described;
 }
