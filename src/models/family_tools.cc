@@ -61,6 +61,40 @@ void refuse_unless(bool supported, const io::Json& json, std::string_view key, s
     throw Error(ErrorKind::input, "model.config", fmt::format("{}: {}: {}", json.file(), key, why));
 }
 
+namespace {
+
+// One factor for each pair.
+std::vector<double> rope_factors(const io::Json& entry, const io::Json& json, std::string_view key) {
+  std::vector<double> factors;
+  for (const io::Json& item : entry.list(key).items()) {
+    factors.push_back(item.real());
+    refuse_unless(factors.back() > 0 && std::isfinite(factors.back()), json, key,
+                  fmt::format("rotations cannot be divided by {}", factors.back()));
+  }
+  return factors;
+}
+
+// Phi 3's way: each pair has a factor for texts up to the original context and another one beyond. Those up to
+// it are supported; read_config() makes the rest of the model fit to that.
+void read_longrope(const io::Json& entry, const io::Json& json, nn::RopeConfig& rope) {
+  rope.factors = rope_factors(entry, json, "short_factor");
+  const std::size_t beyond = rope_factors(entry, json, "long_factor").size();
+  refuse_unless(beyond == rope.factors.size(), json, "long_factor",
+                fmt::format("{} factors; short_factor has {}", beyond, rope.factors.size()));
+  const Index positions = json.integer("max_position_embeddings");
+  const Index original = entry.integer_or("original_max_position_embeddings",
+                                          json.integer_or("original_max_position_embeddings", positions));
+  refuse_unless(original > 1, json, "original_max_position_embeddings",
+                fmt::format("a context of {} tokens", original));
+  rope.scaling.original_positions = original;
+  const double stretch = static_cast<double>(positions) / static_cast<double>(original);
+  rope.scaling.attention_factor = entry.real_or(
+      "attention_factor",
+      stretch > 1 ? std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original))) : 1);
+}
+
+}  // namespace
+
 nn::RopeConfig rope_entry(const io::Json& entry, const io::Json& json, double theta) {
   using Kind = nn::RopeScaling::Kind;
   nn::RopeConfig rope;
@@ -72,10 +106,11 @@ nn::RopeConfig rope_entry(const io::Json& entry, const io::Json& json, double th
   else if (type == "dynamic") s.kind = Kind::dynamic;
   else if (type == "yarn") s.kind = Kind::yarn;
   else if (type == "llama3") s.kind = Kind::llama3;
+  else if (type == "longrope" || type == "su") return read_longrope(entry, json, rope), rope;
   else
     refuse_unless(false, json, "rope_type",
                   fmt::format("\"{}\" is not known here; known are default, linear, "
-                              "dynamic, yarn and llama3",
+                              "dynamic, yarn, llama3 and longrope",
                               type));
   s.factor = entry.real("factor");
   s.original_positions = entry.integer_or(

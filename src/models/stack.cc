@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::uint64_t kEmbeddingPlace = 1U << 20;  // beyond any layer's
 
+[[noreturn]] void refuse_length(Index tokens, Index positions) {
+  throw Error(ErrorKind::input, "model.context",
+              concat("transformer: a sequence has ", tokens, " tokens or more; this model has positions for ",
+                     positions));
+}
+
 nn::BlockConfig block_config(const TransformerConfig& c, Part part, Index layer) {
   const bool encoder = part == Part::encoder, causal = c.kind != ModelKind::encoder && !encoder;
   nn::MultiHeadAttentionConfig a;
@@ -107,6 +113,11 @@ struct Stack::Shared {
     if (c.positions != PositionKind::rope || positions.empty()) return;
     const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
     const Index head_dim = c.head_dim > 0 ? c.head_dim : c.width / c.heads;
+    // Factors without a rule for what lies beyond the context that they were made for.
+    const nn::RopeScaling& scaling = c.rope.scaling;
+    if (scaling.kind == nn::RopeScaling::Kind::none && scaling.original_positions > 0 &&
+        *high >= scaling.original_positions)
+      refuse_length(*high + 1, scaling.original_positions);
     rope = nn::RopeTable(c.rope, head_dim, *low, *high + 1, c.dtype);
     if (c.window_rope) window_rope = nn::RopeTable(*c.window_rope, head_dim, *low, *high + 1, c.dtype);
   }
@@ -167,11 +178,7 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
   if (!positions.empty() || !sinusoids_.empty()) {
     s.position_ids.clear();
     for (const Index p : shared.positions) {
-      if (p >= c.max_positions) {
-        throw Error(ErrorKind::input, "model.context",
-                    concat("transformer: a sequence has ", p + 1,
-                           " tokens or more; this model has positions for ", c.max_positions));
-      }
+      if (p >= c.max_positions) refuse_length(p + 1, c.max_positions);
       s.position_ids.push_back(static_cast<std::int32_t>(p + c.position_offset));
     }
   }

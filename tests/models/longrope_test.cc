@@ -1,0 +1,143 @@
+// Phi 3's long rotations up to the original context: the golden model with factors of our own, its first layer's
+// weights against a computation by hand in float64 from queries and keys that were turned in the plain way.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "models/golden.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+namespace headlight::models {
+namespace {
+
+using headlight::testing::expect_error;
+using headlight::testing::TempFolder;
+
+constexpr Index kDim = 16, kOriginal = 8,
+                kTokens = 8;  // the golden model has 4 heads of 16, 2 of them for keys
+constexpr double kFactors[] = {1, 1.5, 0.75, 2, 3, 1.25, 5, 8};
+
+std::string factors(double times = 1, std::size_t count = std::size(kFactors)) {
+  std::string list;
+  for (std::size_t i = 0; i < count; ++i) list += (i > 0 ? ", " : "") + std::to_string(kFactors[i] * times);
+  return "[" + list + "]";
+}
+
+// The golden folder with this for its rotations; "" for its own.
+struct Folder {
+  explicit Folder(const std::string& rope) {
+    const std::filesystem::path path = *headlight::testing::shared_data() / "golden/phi3";
+    std::filesystem::copy_file(path / "model.safetensors", temp.path("model.safetensors"));
+    std::ifstream in(path / "config.json");
+    std::string config{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    if (!rope.empty()) {
+      const std::size_t begin = config.find("\"rope_parameters\""), end = config.find('}', begin) + 1;
+      config.replace(begin, end - begin, rope);
+      const std::string original = "\"original_max_position_embeddings\": 64";
+      config.replace(config.find(original), original.size(), "\"original_max_position_embeddings\": 8");
+    }
+    std::ofstream(temp.path("config.json")) << config;
+  }
+  [[nodiscard]] LoadedTransformer load() const { return load_transformer(temp.root().string()); }
+  TempFolder temp;
+};
+
+class FirstLayer : public Observer {
+ public:
+  void on_attention(const AttentionEvent& event) override {
+    if (event.layer != 0) return;
+    for (Index h = 0; h < event.q.dim(1); ++h) weights.push_back(event.weights(0, h));
+    q.assign(static_cast<std::size_t>(event.q.dim(1)), {});
+    k.assign(static_cast<std::size_t>(event.k.dim(1)), {});
+    for (Index t = 0; t < kTokens; ++t)
+      for (Index d = 0; d < kDim; ++d) {
+        for (std::size_t h = 0; h < q.size(); ++h) q[h].push_back(event.q.at(0, static_cast<Index>(h), t, d));
+        for (std::size_t h = 0; h < k.size(); ++h) k[h].push_back(event.k.at(0, static_cast<Index>(h), t, d));
+      }
+  }
+  std::vector<Tensor> weights;
+  std::vector<std::vector<double>> q, k;  // of each head: tokens times dimensions
+};
+
+FirstLayer run(const Transformer& model) {
+  Tokens tokens;
+  tokens.append(std::vector<std::int32_t>{5, 17, 301, 44, 5, 90, 211, 7});
+  FirstLayer seen;
+  Context ctx({.threads = 2});
+  (void)model.logits(ctx, tokens, {.observer = &seen});
+  return seen;
+}
+
+// Turned back from the plain angle of token t to none, and on to the long one.
+std::vector<double> turned_anew(const std::vector<double>& head, double factor) {
+  std::vector<double> result(head.size());
+  for (std::size_t t = 0; t < static_cast<std::size_t>(kTokens); ++t)
+    for (std::size_t j = 0; j < kDim / 2; ++j) {
+      const double plain = std::pow(10000.0, -2.0 * static_cast<double>(j) / kDim);
+      const double angle = static_cast<double>(t) * (plain / kFactors[j] - plain);
+      const double a = head[t * kDim + j], b = head[t * kDim + j + kDim / 2];
+      result[t * kDim + j] = factor * (a * std::cos(angle) - b * std::sin(angle));
+      result[t * kDim + j + kDim / 2] = factor * (a * std::sin(angle) + b * std::cos(angle));
+    }
+  return result;
+}
+
+TEST(LongRope, ShortFactorsAsByHand) {
+  if (!headlight::testing::shared_data()) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+  const FirstLayer plain = run(*Folder("").load().model);
+  const double factor = std::sqrt(1 + std::log(64.0 / 8) / std::log(8.0));  // of 64 positions from 8
+  for (const char* type : {"\"rope_type\": \"longrope\"", "\"type\": \"su\""}) {
+    const Folder folder("\"rope_parameters\": {" + std::string(type) + ", \"short_factor\": " + factors() +
+                        ", \"long_factor\": " + factors(7) + "}");
+    const LoadedTransformer loaded = folder.load();
+    EXPECT_EQ(loaded.model->config().max_positions, kOriginal);
+    const FirstLayer found = run(*loaded.model);
+    ASSERT_EQ(found.weights.size(), plain.q.size());
+    for (std::size_t h = 0; h < plain.q.size(); ++h) {
+      const std::vector<double> q = turned_anew(plain.q[h], factor),
+                                k = turned_anew(plain.k[h / (plain.q.size() / plain.k.size())], factor);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(kTokens); ++i) {
+        std::vector<double> weights;
+        double sum = 0;
+        for (std::size_t j = 0; j <= i; ++j) {
+          double score = 0;
+          for (std::size_t d = 0; d < kDim; ++d) score += q[i * kDim + d] * k[j * kDim + d];
+          weights.push_back(std::exp(score / std::sqrt(static_cast<double>(kDim))));
+          sum += weights.back();
+        }
+        for (std::size_t j = 0; j <= i; ++j)
+          EXPECT_NEAR(found.weights[h].at(static_cast<Index>(i), static_cast<Index>(j)), weights[j] / sum,
+                      2e-5)
+              << "head " << h << ", query " << i << ", key " << j;
+      }
+    }
+  }
+}
+
+TEST(LongRope, LongerTextsAndOddFactorsAreRefused) {
+  if (!headlight::testing::shared_data()) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+  const auto with = [](const std::string& small, const std::string& large, const std::string& more = "") {
+    return Folder("\"rope_parameters\": {\"rope_type\": \"longrope\", \"short_factor\": " + small +
+                  ", \"long_factor\": " + large + more + "}");
+  };
+  const Folder good = with(factors(), factors(7));
+  const LoadedTransformer loaded = good.load();
+  Tokens tokens;
+  tokens.append(std::vector<std::int32_t>(kOriginal + 1, 3));
+  Context ctx({.threads = 1});
+  expect_error([&] { (void)loaded.model->logits(ctx, tokens); }, ErrorKind::input, "model.context",
+               "a sequence has 9 tokens or more; this model has positions for 8");
+  const auto refused = [](const Folder& folder, const char* words) {
+    expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.config", words);
+  };
+  refused(with(factors(1, 7), factors(7, 7)), "7 factors for 8 pairs");
+  refused(with(factors(), factors(7, 5)), "5 factors; short_factor has 8");
+  refused(with(factors(-1), factors()), "cannot be divided by -1");
+  refused(with(factors(), factors(), ", \"attention_factor\": -2"), "an attention_factor of -2");
+  refused(with(factors(), factors(), ", \"partial_rotary_factor\": 0.5"), "of a part of each head");
+}
+
+}  // namespace
+}  // namespace headlight::models
