@@ -82,6 +82,14 @@ void LanguageTask::add_repeated(const TokenId* piece, Dice& dice, models::Batch&
   const Index longest = std::max<Index>(1, (config_.context - 1) / 2);
   const Index shortest = std::max<Index>(1, longest / 4);
   const Index size = shortest + dice.below(longest - shortest + 1);
+  // Text can be guessed; tokens drawn one by one can only be looked up. Every other piece is made of these.
+  std::vector<TokenId> drawn;
+  if (dice.uniform() < 0.5) {
+    const auto tokens = static_cast<Index>(corpus_.train.size());
+    for (Index i = 0; i < size; ++i)
+      drawn.push_back(corpus_.train[static_cast<std::size_t>(dice.below(tokens))]);
+    piece = drawn.data();
+  }
   std::vector<TokenId> window;
   for (Index i = 0; i <= config_.context; ++i) {
     const Index at = i % (size + 1);
