@@ -76,15 +76,15 @@ class ColumnTasks {
 
 // ---- Few rows -----------------------------------------------------------------------------------------
 
-// x as multiply_few() wants it beside bf16, and beside the other types.
+// x as multiply_few() wants it beside bf16, beside q8_0, and beside the other types.
 class Arranged {
  public:
   Arranged(Context& ctx, const kernels::StoredKernels& kernels, const ConstTensorView& x,
            std::span<const StoredFactor> factors)
       : stride_(kernels.arranged_size(x.dim(1))), size_(x.dim(0) * stride_) {
     data_ = reinterpret_cast<float*>(
-        ctx.scratch(Context::kShared, 2 * sizeof(float) * static_cast<std::size_t>(size_)));
-    for (const StoredType type : {StoredType::bf16, StoredType::f32}) {
+        ctx.scratch(Context::kShared, kOrders * sizeof(float) * static_cast<std::size_t>(size_)));
+    for (const StoredType type : {StoredType::bf16, StoredType::q8_0, StoredType::f32}) {
       const bool wanted = std::any_of(factors.begin(), factors.end(), [&](const StoredFactor& f) {
         return place_of(f.w.type()) == place_of(type);
       });
@@ -97,7 +97,10 @@ class Arranged {
   [[nodiscard]] Index stride() const { return stride_; }
 
  private:
-  [[nodiscard]] Index place_of(StoredType type) const { return type == StoredType::bf16 ? 0 : size_; }
+  static constexpr std::size_t kOrders = 3;
+  [[nodiscard]] Index place_of(StoredType type) const {
+    return type == StoredType::bf16 ? 0 : type == StoredType::q8_0 ? size_ : 2 * size_;
+  }
   Index stride_, size_;
   float* data_;
 };
