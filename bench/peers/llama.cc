@@ -54,9 +54,11 @@ class Llama {
     find<void(const char*)>(base, "ggml_backend_load_all_from_path")(folder.c_str());
     void* library = open_library(folder, "libllama.");
     find<void()>(library, "llama_backend_init")();
-    find<void(void (*)(int, const char*, void*), void*)>(library, "llama_log_set")([](int, const char*, void*) {}, nullptr);
+    find<void(void (*)(int, const char*, void*), void*)>(library, "llama_log_set")(
+        [](int, const char*, void*) {}, nullptr);
     const Opaque model_settings = find<Opaque()>(library, "llama_model_default_params")();
-    model_ = find<Model*(const char*, Opaque)>(library, "llama_model_load_from_file")(file.c_str(), model_settings);
+    model_ = find<Model*(const char*, Opaque)>(library, "llama_model_load_from_file")(file.c_str(),
+                                                                                      model_settings);
     if (model_ == nullptr) fail("cannot load " + file);
     Opaque settings = find<Opaque()>(library, "llama_context_default_params")();
     if (settings.words[0] != 512 || settings.words[1] != 2048) fail("its settings have another order");
@@ -74,7 +76,8 @@ class Llama {
 
   void clear() { clear_(memory_, true); }
   void read(std::vector<std::int32_t> tokens) {
-    if (decode_(session_, batch_(tokens.data(), static_cast<std::int32_t>(tokens.size()))) != 0) fail("decoding failed");
+    if (decode_(session_, batch_(tokens.data(), static_cast<std::int32_t>(tokens.size()))) != 0)
+      fail("decoding failed");
     if (logits_(session_) == nullptr) fail("no logits");  // waits for them, too
   }
   [[nodiscard]] int longest() const { return longest_; }

@@ -108,7 +108,7 @@ TEST(LanguageTask, SomeWindowsRepeatThemselves) {
       ++repeated;
       text += window[1] == window[0] + 1 && window[2] == window[0] + 2;  // the others are drawn one by one
       const Index period = separator - window + 1;
-      EXPECT_GE(period, 4);
+      EXPECT_GE(period, 7);
       EXPECT_LE(period, 16);
       for (Index j = period; j < 32; ++j) ASSERT_EQ(window[j], window[j - period]);
       // What comes after the window is asked for as well.
