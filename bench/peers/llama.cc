@@ -111,7 +111,7 @@ double seconds(const Work& work) {
 int main(int argc, char** argv) {
   if (argc != 4) fail("usage: peer_llama FOLDER FILE.gguf THREADS");
   Llama llama(argv[1], argv[2], std::atoi(argv[3]));
-  const int prompt = std::min(512, llama.longest() - 64), count = std::min(96, llama.longest() - 64);
+  const int prompt = std::min(512, llama.longest()), count = std::min(96, llama.longest() - 64);
   double prefill = std::numeric_limits<double>::infinity(), decode = prefill;
   for (int repeat = 0; repeat < 3; ++repeat) {
     llama.clear();
