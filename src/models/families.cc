@@ -13,7 +13,7 @@ namespace headlight::models {
 
 extern const Family kGpt2, kGptNeo, kGptNeox, kLlama, kMistral, kQwen2, kQwen3, kGemma, kGemma2, kGemma3,
     kPhi, kPhi3, kBloom, kFalcon, kOpt, kBert, kRoberta, kDistilbert, kMarian, kBart, kT5, kGguf, kGgufT5,
-    kFalconTwoNorms;
+    kGgufFalcon, kFalconTwoNorms;
 
 namespace {
 
@@ -47,7 +47,8 @@ const NameRow* find_row(const Family& family, std::string_view ours) {
 const Family* family_named(std::string_view name) {
   for (const Family* family : kFamilies)
     if (family->name == name) return family;
-  for (const Family* family : {&kGguf, &kGgufT5, &kFalconTwoNorms})  // names of tensors, and no config.json
+  for (const Family* family :
+       {&kGguf, &kGgufT5, &kGgufFalcon, &kFalconTwoNorms})  // names of tensors, and no config.json
     if (family->name == name) return family;
   return nullptr;
 }

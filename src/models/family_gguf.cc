@@ -1,4 +1,4 @@
-// GGUF's own names, the same for all architectures but T5's two halves. Its numbers come from gguf_config.cc, not from config.json.
+// GGUF's own names, the same for nearly all architectures. Its numbers come from gguf_config.cc, not from config.json.
 #include "models/family_tools.h"
 
 namespace headlight::models {
@@ -42,6 +42,19 @@ constexpr NameRow kNames[] = {
     {"encoder.{n}.feed_forward_norm", "blk.{n}.layer_output_norm"},
 };
 
+// Falcon with two norms: the second one named is the attention's.
+constexpr NameRow kFalconNames[] = {
+    {"embedding", "token_embd"},
+    {"decoder.{n}.attention_norm", "blk.{n}.attn_norm_2"},
+    {"decoder.{n}.attention.qkv", "blk.{n}.attn_qkv"},
+    {"decoder.{n}.attention.out", "blk.{n}.attn_output"},
+    {"decoder.{n}.feed_forward_norm", "blk.{n}.attn_norm"},
+    {"decoder.{n}.feed_forward.up", "blk.{n}.ffn_up"},
+    {"decoder.{n}.feed_forward.down", "blk.{n}.ffn_down"},
+    {"decoder.final_norm", "output_norm"},
+    {"head.projection", "output"},
+};
+
 constexpr NameRow kT5Names[] = {
     {"embedding", "token_embd"},
     {"encoder.relative", "enc.blk.0.attn_rel_b"},
@@ -83,7 +96,8 @@ TransformerConfig read(const io::Json& json) {
 
 }  // namespace
 
-extern const Family kGguf, kGgufT5;
+extern const Family kGguf, kGgufT5, kGgufFalcon;
+const Family kGgufFalcon{"gguf-falcon", kFalconNames, read};
 const Family kGguf{"gguf", kNames, read};
 const Family kGgufT5{"gguf-t5", kT5Names, read};
 

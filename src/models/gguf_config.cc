@@ -100,6 +100,9 @@ void falcon(const GgufMetadata& m, TransformerConfig& c) {
   c.projections = nn::Projections::packed;
   c.block_shape = nn::BlockShape::parallel_one_norm;
   c.positions = PositionKind::rope;
+  if (m.file().find_tensor("blk.0.attn_norm_2.weight") == nullptr) return;
+  c.block_shape = nn::BlockShape::parallel;  // 40B and 180B
+  c.family = "gguf-falcon";
 }
 
 void neox(const GgufMetadata& m, TransformerConfig& c) {

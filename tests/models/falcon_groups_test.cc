@@ -2,7 +2,9 @@
 // a small one is computed here by hand in float64, straight from the rows as the file has them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -10,6 +12,7 @@
 #include "models/load.h"
 #include "models/verify.h"
 #include "support/errors.h"
+#include "support/gguf_writer.h"
 #include "support/temp_folder.h"
 
 namespace headlight::models {
@@ -67,6 +70,49 @@ class FalconGroups : public ::testing::TestWithParam<int> {
     outputs.reserve(temp_.path("config.json"));
     outputs.write(temp_.path("config.json"), std::as_bytes(std::span(config)));
     outputs.commit();
+  }
+
+  // The same as GGUF's converters write it: all queries, all keys, all values; the second norm first.
+  void write_gguf() const {
+    headlight::testing::GgufWriter w;
+    w.text("general.architecture", "falcon");
+    const std::pair<const char*, Index> counts[] = {
+        {"context_length", 64},   {"embedding_length", kWidth},     {"feed_forward_length", kInner},
+        {"block_count", kLayers}, {"attention.head_count", kHeads}, {"attention.head_count_kv", kGroups}};
+    for (const auto& [key, value] : counts)
+      w.number(std::string("falcon.") + key, static_cast<std::uint32_t>(value));
+    w.number("falcon.attention.layer_norm_epsilon", static_cast<float>(kEps));
+    const std::pair<std::string, const char*> names[] = {{"word_embeddings", "token_embd"},
+                                                         {"ln_f", "output_norm"},
+                                                         {"self_attention.query_key_value", "attn_qkv"},
+                                                         {"self_attention.dense", "attn_output"},
+                                                         {"mlp.dense_h_to_4h", "ffn_up"},
+                                                         {"mlp.dense_4h_to_h", "ffn_down"},
+                                                         {"input_layernorm", "attn_norm"},
+                                                         {"ln_mlp", "attn_norm"},
+                                                         {"ln_attn", "attn_norm_2"},
+                                                         {"h.", "blk."}};
+    for (const auto& [hub, tensor] : weights_) {
+      std::string own = hub;
+      for (const auto& [from, to] : names)
+        if (const std::size_t at = own.find(from); at != std::string::npos) own.replace(at, from.size(), to);
+      w.tensor(own, hub.find("query_key_value") == std::string::npos ? tensor.clone() : ungrouped(tensor));
+    }
+    std::ofstream(temp_.path("m.gguf"), std::ios::binary) << w.text();
+  }
+  static Tensor ungrouped(const Tensor& rows) {
+    Tensor result(rows.shape());
+    const Index columns = rows.shape().elements() / rows.dim(0);
+    Index to = 0;
+    const auto append = [&](Index group, Index member) {
+      const Index from = (group * (kEach + 2) + member) * kDim * columns, count = kDim * columns;
+      std::copy_n(rows.as<float>() + from, count, result.as<float>() + to);
+      to += count;
+    };
+    for (Index head = 0; head < kHeads; ++head) append(head / kEach, head % kEach);
+    for (const Index member : {kEach, kEach + 1})
+      for (Index group = 0; group < kGroups; ++group) append(group, member);
+    return result;
   }
 
   // ---- By hand -----------------------------------------------------------------------------------------
@@ -157,29 +203,38 @@ class FalconGroups : public ::testing::TestWithParam<int> {
     return result;
   }
 
+  void expect_by_hand(const LoadedTransformer& loaded) const {
+    EXPECT_TRUE(loaded.unused.empty());
+    const std::vector<std::int32_t> ids = {3, 8, 0, 3, 5};
+    const std::vector<Vector> expected = logits(ids);
+    Tokens tokens;
+    tokens.append(ids);
+    Context ctx({.threads = 2});
+    const Tensor found = loaded.model->logits(ctx, tokens);
+    for (std::size_t t = 0; t < ids.size(); ++t)
+      for (std::size_t v = 0; v < static_cast<std::size_t>(kVocabulary); ++v)
+        EXPECT_NEAR(found.at(static_cast<Index>(t), static_cast<Index>(v)), expected[t][v], 2e-5);
+  }
+
   headlight::testing::TempFolder temp_;
   std::map<std::string, Tensor> weights_;
   std::mt19937 random_{11};
 };
 
 TEST_P(FalconGroups, AsByHand) {
-  const std::vector<std::int32_t> ids = {3, 8, 0, 3, 5};
-  const std::vector<Vector> expected = logits(ids);
-  Tokens tokens;
-  tokens.append(ids);
-  Context ctx({.threads = 2});
   for (const nn::Weights where : {nn::Weights::own, nn::Weights::stored}) {
     const LoadedTransformer loaded = load_transformer(temp_.root().string(), DType::f32, where);
-    EXPECT_TRUE(loaded.unused.empty());
-    const Tensor found = loaded.model->logits(ctx, tokens);
-    for (std::size_t t = 0; t < ids.size(); ++t)
-      for (std::size_t v = 0; v < static_cast<std::size_t>(kVocabulary); ++v)
-        EXPECT_NEAR(found.at(static_cast<Index>(t), static_cast<Index>(v)), expected[t][v], 2e-5);
+    expect_by_hand(loaded);
     // Its rows are not in the file's order any more: nothing may be written with the file's own config.
     headlight::testing::expect_error([&] { (void)loaded.model->config_json(); }, ErrorKind::usage,
                                      "model.family", "read, not made");
   }
   EXPECT_FALSE(verify(temp_.root().string()).refusal.has_value());
+}
+
+TEST_P(FalconGroups, InGguf) {
+  write_gguf();
+  expect_by_hand(load_transformer(temp_.path("m.gguf")));
 }
 
 TEST_P(FalconGroups, RefusesWhatIsNotKnown) {
