@@ -16,9 +16,14 @@ enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
 [[nodiscard]] SimdTarget parse_simd_target(std::string_view name);   // throws Error
 [[nodiscard]] std::vector<SimdTarget> supported_targets();           // on this CPU, best first
 
+// What meets weights that are stored in blocks of 8 bits. Rounded: to 16 bits, with a factor for each block of 32, which
+// is faster and off by 2^-16 of the block's largest number, 256 times less than the weights themselves.
+enum class Activations { exact, rounded };
+
 struct ContextOptions {
   int threads = 0;                            // 0: one per core that this process may use
   SimdTarget target = SimdTarget::automatic;  // automatic: the best this CPU has
+  Activations activations = Activations::exact;
 };
 
 class ThreadPool;  // src/core/thread_pool.h
@@ -32,6 +37,7 @@ class Context {
 
   [[nodiscard]] int threads() const noexcept { return threads_; }
   [[nodiscard]] SimdTarget target() const noexcept { return target_; }
+  [[nodiscard]] Activations activations() const noexcept { return activations_; }
 
   // For the library's own drivers.
   [[nodiscard]] ThreadPool& pool() const noexcept { return *pool_; }
@@ -48,6 +54,7 @@ class Context {
   struct Slot;
   int threads_;
   SimdTarget target_;
+  Activations activations_ = Activations::exact;
   std::shared_ptr<ThreadPool> pool_;
   std::vector<Slot> slots_;
 };

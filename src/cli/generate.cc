@@ -172,7 +172,9 @@ class RowsOfStory {
 class Generation {
  public:
   explicit Generation(const Settings& s)
-      : s_(s), subject_(open_writer(s.model)), ctx_({.threads = static_cast<int>(s.threads)}) {}
+      : s_(s),
+        subject_(open_writer(s.model)),
+        ctx_({.threads = static_cast<int>(s.threads), .activations = Activations::rounded}) {}
 
   void run(const std::vector<std::string>& prompts) {
     models::Tokens tokens;

@@ -95,7 +95,8 @@ struct Context::Slot {
   std::size_t bytes = 0;
 };
 
-Context::Context(const ContextOptions& options) : threads_(options.threads), target_(options.target) {
+Context::Context(const ContextOptions& options)
+    : threads_(options.threads), target_(options.target), activations_(options.activations) {
   if (threads_ < 0 || threads_ > kMaxThreads) {
     throw Error(
         ErrorKind::usage, "context.threads",

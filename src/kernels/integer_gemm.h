@@ -28,7 +28,7 @@ struct IntegerBlock {
 
 struct IntegerKernels {
   static constexpr int kStrip = 6, kPanel = 32, kPairs = 16;
-  // Up to kStrip rows of x, each as StoredKernels::arrange() leaves it for q8_0.
+  // Up to kStrip rows of x, each as StoredKernels::arrange() rounds it.
   void (*pack_left)(const float* arranged, Index stride, int rows, Index depth, std::int32_t* left,
                     float* factors);
   // `columns` rows of w, `blocks` blocks from block `first` on.

@@ -26,6 +26,10 @@ inline constexpr int kFewRows = 8;
 // Steps of depth between two visits of y, in packed products and in products with few rows [in, out].
 inline constexpr Index kStoredDepth = 384;
 
+// The orders in which multiply_few() reads x: even and odd elements apart beside bf16, rounded to 16 bits beside
+// q8_0 where that is allowed, as they are beside all others.
+enum class ArrangedFor { bf16, rounding, others };
+
 struct FewRows {
   StoredRows w;
   Index columns = 0, depth = 0;
@@ -35,13 +39,13 @@ struct FewRows {
   float* y = nullptr;
   Index y_stride = 0;
   const float* bias = nullptr;  // [columns] or null
+  bool rounded = false;         // x was arranged for rounding; only beside q8_0
 };
 
 struct StoredKernels {
-  // A row of x in the order in which multiply_few() reads it beside this type, for q8_0 rounded to 16 bits:
-  // arranged_size(depth) floats.
+  // A row of x in one of its orders: arranged_size(depth) floats.
   Index (*arranged_size)(Index depth);
-  void (*arrange)(StoredType type, const float* x, Index depth, float* to);
+  void (*arrange)(ArrangedFor how, const float* x, Index depth, float* to);
   // y = x·wᵀ + bias with w [columns, depth] and arranged x. Every element is a sum of partial sums, some per lane,
   // whose order depends on the type, the depth and the SIMD target alone: not on rows, columns or neighbours.
   void (*multiply_few)(const FewRows& job);

@@ -21,8 +21,8 @@ class Bench {
  public:
   explicit Bench(const BenchOptions& options) : options_(options), blas_(Cblas::load()) {
     for (const int threads : options.threads) {
-      contexts_[threads] =
-          std::make_unique<Context>(ContextOptions{.threads = threads, .target = options.target});
+      contexts_[threads] = std::make_unique<Context>(
+          ContextOptions{.threads = threads, .target = options.target, .activations = Activations::rounded});
     }
     if (blas_) report_.cblas = blas_->name();
   }

@@ -34,7 +34,8 @@ class RoundedLeft {
       auto* some = reinterpret_cast<float*>(ctx.scratch(worker, bytes));
       const Index row = strip * kStrip, n = std::min(kStrip, rows_ - row);
       for (Index r = 0; r < n; ++r)
-        stored.arrange(StoredType::q8_0, x.as<float>() + (row + r) * x.stride(0), depth, some + r * stride);
+        stored.arrange(kernels::ArrangedFor::rounding, x.as<float>() + (row + r) * x.stride(0), depth,
+                       some + r * stride);
       kernels.pack_left(some, stride, static_cast<int>(n), depth,
                         numbers_ + strip * blocks_ * kNumbers * kStrip, factors_ + strip * blocks_ * kStrip);
     });

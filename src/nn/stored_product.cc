@@ -1,6 +1,7 @@
 #include "nn/stored_product.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "core/concat.h"
@@ -44,38 +45,47 @@ void check(const ConstTensorView& x, const StoredFactor& f) {
 
 // ---- Few rows -----------------------------------------------------------------------------------------
 
-// x as multiply_few() wants it beside bf16, beside q8_0, and beside the other types.
+bool rounds(const Context& ctx, const StoredFactor& f) {
+  return f.w.type() == StoredType::q8_0 && ctx.activations() == Activations::rounded;
+}
+
+kernels::ArrangedFor order_of(const Context& ctx, const StoredFactor& f) {
+  if (f.w.type() == StoredType::bf16) return kernels::ArrangedFor::bf16;
+  return rounds(ctx, f) ? kernels::ArrangedFor::rounding : kernels::ArrangedFor::others;
+}
+
+// x in the orders that multiply_few() wants it in.
 class Arranged {
  public:
   Arranged(Context& ctx, const kernels::StoredKernels& kernels, const ConstTensorView& x,
            std::span<const StoredFactor> factors)
       : stride_(kernels.arranged_size(x.dim(1))), size_(x.dim(0) * stride_) {
     data_ = reinterpret_cast<float*>(
-        ctx.scratch(Context::kShared, kOrders * sizeof(float) * static_cast<std::size_t>(size_)));
-    for (const StoredType type : {StoredType::bf16, StoredType::q8_0, StoredType::f32}) {
-      const bool wanted = std::any_of(factors.begin(), factors.end(), [&](const StoredFactor& f) {
-        return place_of(f.w.type()) == place_of(type);
-      });
+        ctx.scratch(Context::kShared, kOrders.size() * sizeof(float) * static_cast<std::size_t>(size_)));
+    for (const kernels::ArrangedFor order : kOrders) {
+      const bool wanted = std::any_of(factors.begin(), factors.end(),
+                                      [&](const StoredFactor& f) { return order_of(ctx, f) == order; });
       for (Index r = 0; wanted && r < x.dim(0); ++r)
-        kernels.arrange(type, x.as<float>() + r * x.stride(0), x.dim(1),
-                        data_ + place_of(type) + r * stride_);
+        kernels.arrange(order, x.as<float>() + r * x.stride(0), x.dim(1),
+                        data_ + static_cast<Index>(order) * size_ + r * stride_);
     }
   }
-  [[nodiscard]] const float* rows(StoredType type) const { return data_ + place_of(type); }
+  [[nodiscard]] const float* rows(kernels::ArrangedFor order) const {
+    return data_ + static_cast<Index>(order) * size_;
+  }
   [[nodiscard]] Index stride() const { return stride_; }
 
  private:
-  static constexpr std::size_t kOrders = 3;
-  [[nodiscard]] Index place_of(StoredType type) const {
-    return type == StoredType::bf16 ? 0 : type == StoredType::q8_0 ? size_ : 2 * size_;
-  }
+  static constexpr std::array kOrders = {kernels::ArrangedFor::bf16, kernels::ArrangedFor::rounding,
+                                         kernels::ArrangedFor::others};
   Index stride_, size_;
   float* data_;
 };
 
 kernels::FewRows few_rows(const ConstTensorView& x, const StoredFactor& f) {
-  return {rows_of(f.w),    f.w.rows(),    x.dim(1), static_cast<int>(x.dim(0)), x.as<float>(), x.stride(0),
-          f.y.as<float>(), f.y.stride(0), nullptr};
+  return {rows_of(f.w),  f.w.rows(),  x.dim(1),        static_cast<int>(x.dim(0)),
+          x.as<float>(), x.stride(0), f.y.as<float>(), f.y.stride(0),
+          nullptr,       false};
 }
 
 // Threads that are worth waking for these matrices.
@@ -98,7 +108,8 @@ void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const Stored
     kernels::FewRows job = few_rows(x, *f);
     job.w = job.w.from(columns.begin);
     job.columns = columns.size();
-    job.x = arranged.rows(f->w.type());
+    job.x = arranged.rows(order_of(ctx, *f));
+    job.rounded = rounds(ctx, *f);
     job.x_stride = arranged.stride();
     job.y += columns.begin;
     if (!f->bias.empty()) job.bias = f->bias.as<float>() + columns.begin;
@@ -213,7 +224,7 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Store
 void multiply_by_type(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
   if (kernels::integer_kernels_for(ctx.target()) == nullptr) return multiply_many(ctx, x, factors);
   std::vector<StoredFactor> integers, others;
-  for (const StoredFactor& f : factors) (f.w.type() == StoredType::q8_0 ? integers : others).push_back(f);
+  for (const StoredFactor& f : factors) (rounds(ctx, f) ? integers : others).push_back(f);
   if (!integers.empty()) multiply_integers(ctx, x, integers);
   if (!others.empty()) multiply_many(ctx, x, others);
 }

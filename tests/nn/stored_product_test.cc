@@ -47,9 +47,9 @@ struct Problem {
   [[nodiscard]] double weight(Index k, Index column) const {
     return layout == WeightLayout::out_in ? w.at(column, k) : w.at(k, column);
   }
-  // Few rows of x are rounded to 16 bits beside q8_0, block by block; many too where the CPU has products for it.
+  // Where it may be, x is rounded to 16 bits beside q8_0, block by block; many rows where the CPU has products for it.
   [[nodiscard]] double rounding(const Context& ctx, Index row, Index column) const {
-    if (type != StoredType::q8_0) return 0;
+    if (type != StoredType::q8_0 || ctx.activations() == Activations::exact) return 0;
     if (rows > 8 && kernels::integer_kernels_for(ctx.target()) == nullptr) return 0;
     double sum = 0;
     for (Index k = 0; k < depth; k += 32) {
@@ -90,10 +90,12 @@ TEST(StoredProduct, EverySizeTypeAndTarget) {
                {5, 33, 416}, {8, 12, 800}, {9, 33, 416}, {12, 32, 32}, {25, 65, 385}, {200, 40, 64}};
   for (const SimdTarget target : supported_targets()) {
     Context ctx({.threads = 2, .target = target});
+    Context rounded({.threads = 2, .target = target, .activations = Activations::rounded});
     for (const auto& size : sizes) {
       for (const StoredType type : kTypes) {
         const Index depth = type == StoredType::q8_0 ? (size.depth + 31) / 32 * 32 : size.depth;
         Problem{size.rows, size.columns, depth, type}.expect_right(ctx);
+        if (type == StoredType::q8_0) Problem{size.rows, size.columns, depth, type}.expect_right(rounded);
         if (type != StoredType::q8_0)
           Problem{size.rows, size.columns, size.depth, type, WeightLayout::in_out}.expect_right(ctx);
       }
@@ -105,6 +107,8 @@ TEST(StoredProduct, ManyTasksAndRows) {
   Context ctx({.threads = 2});
   Problem{3, 900, 64, StoredType::bf16}.expect_right(ctx);
   Problem{800, 600, 32, StoredType::q8_0}.expect_right(ctx);
+  Context rounded({.threads = 2, .activations = Activations::rounded});
+  Problem{800, 600, 320, StoredType::q8_0}.expect_right(rounded);
 }
 
 bool same_rows(const Tensor& a, Index a_row, const Tensor& b, Index b_row, Index columns) {
@@ -124,7 +128,9 @@ TEST(StoredProduct, SameBitsForAnyThreadsAndNeighbours) {
     for (const StoredType type : kTypes) {
       for (const Index rows : {8, 60}) {
         const Problem problem{rows, 150, 416, type};
-        Context one({.threads = 1, .target = target}), three({.threads = 3, .target = target});
+        constexpr Activations kHow = Activations::rounded;  // the others never differ
+        Context one({.threads = 1, .target = target, .activations = kHow}),
+            three({.threads = 3, .target = target, .activations = kHow});
         const Tensor whole = problem.run(one, problem.x), again = problem.run(three, problem.x);
         for (Index r = 0; r < rows; ++r) ASSERT_TRUE(same_rows(whole, r, again, r, 150));
         const Index least = rows == 8 ? 1 : 9;
@@ -162,7 +168,7 @@ TEST(StoredProduct, HasTheBitsOfTheProductInF32) {
 
 // Numbers of every size, and some that are none.
 TEST(StoredProduct, RoundsRowsOfAnySize) {
-  Context ctx({.threads = 1});
+  Context ctx({.threads = 1, .activations = Activations::rounded});
   for (const float factor : {0.0F, 1e-42F, 1e-33F, 1e-20F, 1e30F, 3e37F}) {
     Problem problem{2, 20, 96, StoredType::q8_0};
     for (Index i = 0; i < 192; ++i) problem.x.as<float>()[i] *= factor;
