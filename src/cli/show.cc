@@ -45,17 +45,20 @@ void check_combinations(const ShowSettings& s) {
   if (s.mean != MeanOver::none && s.rollout)
     refuse("--mean and --rollout are two ways to join heads; give one");
   const bool part = s.from.size() > 0 || s.to.size() > 0;
-  if (part &&
-      (s.words || s.mean != MeanOver::none || s.rollout || leaves_out(s) || s.renormalize || !s.query.empty()))
+  if (part && (s.words || s.mean != MeanOver::none || s.rollout || leaves_out(s) || s.renormalize ||
+               !s.query.empty()))
     refuse(
         "--from and --to show a part as it is; leave out --words, --mean, --rollout, --exclude-self, "
         "--mute-first, --mute-special and --query");
   if (s.renormalize && !leaves_out(s))
-    refuse("--renormalize is for rows with something left out: add --mute-first, --mute-special or "
-           "--exclude-self");
+    refuse(
+        "--renormalize is for rows with something left out: add --mute-first, --mute-special or "
+        "--exclude-self");
   if (s.of != inspect::MapOf::weights &&
       (s.mean != MeanOver::none || s.rollout || !s.query.empty() || s.renormalize))
-    refuse("--of scores and --of values are maps of heads; leave out --mean, --rollout, --query and --renormalize");
+    refuse(
+        "--of scores and --of values are maps of heads; leave out --mean, --rollout, --query and "
+        "--renormalize");
   if (s.of == inspect::MapOf::scores && s.words)
     refuse("scores of words have no meaning; leave out --words, or --of scores");
   if (s.by_head && !s.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");

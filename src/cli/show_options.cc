@@ -82,14 +82,16 @@ void add_selection(CLI::App& command, ShowSettings& s) {
   add_switch(command, "--words", s.words, "Join the tokens of a word");
   add_switch(command, "--exclude-self", s.exclude_self, "Leave out what tokens give to themselves");
   add_switch(command, "--mute-first", s.mute_first, "Leave out what goes to the first token");
-  add_switch(command, "--mute-special", s.mute_special, "Leave out what goes to tokens of the tokenizer's own");
+  add_switch(command, "--mute-special", s.mute_special,
+             "Leave out what goes to tokens of the tokenizer's own");
   add_switch(command, "--renormalize", s.renormalize, "Let what is left of each row sum to 1 again");
-  add_choice<inspect::MapOf>(command, "--of", s.of,
-                             {{"weights", inspect::MapOf::weights},
-                              {"scores", inspect::MapOf::scores},
-                              {"values", inspect::MapOf::values}},
-                             "Maps of weights, of scores before the softmax, or of weights times the length of "
-                             "their values (default: weights)");
+  add_choice<inspect::MapOf>(
+      command, "--of", s.of,
+      {{"weights", inspect::MapOf::weights},
+       {"scores", inspect::MapOf::scores},
+       {"values", inspect::MapOf::values}},
+      "Maps of weights, of scores before the softmax, or of weights times the length of "
+      "their values (default: weights)");
 }
 
 void add_files(CLI::App& command, ShowSettings& s) {

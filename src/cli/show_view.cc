@@ -176,8 +176,8 @@ class ViewMaker {
             first_row = static_cast<Index>(i);
       }
     }
-    inspect::leave_out(
-        map, {.self = s_.exclude_self, .first = s_.mute_first, .columns = special_columns()}, first_row);
+    inspect::leave_out(map, {.self = s_.exclude_self, .first = s_.mute_first, .columns = special_columns()},
+                       first_row);
     if (s_.renormalize) inspect::renormalize(map);
     view_.maps.push_back(drawn(map, queries, keys));
     view_.numbers.push_back(std::move(map));

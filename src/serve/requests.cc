@@ -146,7 +146,8 @@ namespace {
 
 template <typename T, std::size_t N>
 T named(const std::array<T, N>& all, std::string_view name, const char* otherwise) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](T item) { return draw::name_of(item) == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](T item) { return draw::name_of(item) == name; });
   if (found == all.end()) refuse(otherwise);
   return *found;
 }
@@ -191,7 +192,8 @@ FigureRequest parse_figure(std::string_view query) {
   if (theme != "light" && theme != "dark") refuse("the theme is not known");
   request.theme = theme == "light" ? draw::Theme::light : draw::Theme::dark;
   using draw::Transfer;
-  constexpr std::array<Transfer, 3> transfers = {Transfer::linear, Transfer::square_root, Transfer::logarithm};
+  constexpr std::array<Transfer, 3> transfers = {Transfer::linear, Transfer::square_root,
+                                                 Transfer::logarithm};
   request.transfer = named(transfers, fields.text("scale", "sqrt"), "the scale is not known");
   request.palette = named(draw::kPalettes, fields.text("palette", "cividis"), "the palette is not known");
   const std::string range = fields.text("range", "fixed"), of = fields.text("of", "weights");

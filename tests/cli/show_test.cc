@@ -291,8 +291,7 @@ TEST_F(Show, PalettesAndTheirRange) {
   double top = 0;
   for (const double x : numbers_of(show({"the cat sat", "--head", "1.0", "--mute-first", "--json", "-"}).out))
     top = std::isnan(x) ? top : std::max(top, x);
-  EXPECT_THAT(svg({"--mute-first", "--color-range", "auto"}),
-              HasSubstr(fmt::format(">{:.3g}</text>", top)));
+  EXPECT_THAT(svg({"--mute-first", "--color-range", "auto"}), HasSubstr(fmt::format(">{:.3g}</text>", top)));
   refused({"the cat", "--palette", "rainbow"}, 2, "one of cividis|viridis|magma|grey");
   refused({"the cat", "--color-range", "2"}, 2, "one of fixed|auto");
 }

@@ -94,7 +94,8 @@ TEST(AttentionMaps, WhatIsLeftSumsToOneAgain) {
   map.weights = {0.5F, 0.125F, 0.375F, 1, 0, 0};
   leave_out(map, {.columns = {0}});
   renormalize(map);
-  EXPECT_EQ(map.weights, (std::vector<float>{0.5F, 0.25F, 0.75F, 1, 0, 0}));  // the second row has nothing left
+  EXPECT_EQ(map.weights,
+            (std::vector<float>{0.5F, 0.25F, 0.75F, 1, 0, 0}));  // the second row has nothing left
   EXPECT_FALSE(map.sees(0, 0));
   EXPECT_TRUE(map.sees(1, 2));
   EXPECT_EQ(map.derivation, "renormalized");

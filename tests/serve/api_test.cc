@@ -331,9 +331,9 @@ TEST_F(ServeApi, FiguresOfAPart) {
   EXPECT_TRUE(drawn.words && drawn.mute_special && !drawn.mute_first && !drawn.auto_range);
   EXPECT_EQ(figure("&mute=first&renormalize=1&range=auto"), 200);
   EXPECT_TRUE(drawn.renormalize && drawn.mute_first && drawn.auto_range);
-  for (const char* look :
-       {"&of=keys", "&palette=rainbow", "&range=2", "&words=yes", "&mute=all", "&renormalize=1",
-        "&renormalize=1&mute=first&of=values", "&of=scores&words=1", "&from=0:2&words=1", "&to=0:2&mute=first"})
+  for (const char* look : {"&of=keys", "&palette=rainbow", "&range=2", "&words=yes", "&mute=all",
+                           "&renormalize=1", "&renormalize=1&mute=first&of=values", "&of=scores&words=1",
+                           "&from=0:2&words=1", "&to=0:2&mute=first"})
     EXPECT_EQ(figure(look), 400) << look;
 }
 
