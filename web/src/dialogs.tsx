@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { figureCommand, figureProblem, figureQuery, linkText, serveCommand } from './commands';
-import { mode, offline, place, report, run, theSource } from './state';
+import { mode, muted, offline, place, report, run, theSource } from './state';
 import { figureSvg } from './figure';
 
 export const dialog = signal<'share' | 'export' | 'keys' | 'tour' | 'table' | null>(null);
@@ -172,7 +172,7 @@ export function Export() {
       {!offline.value && (
         <p class="quiet">
           The map of {what} as it is shown, drawn by the program: the same bytes as <code>headlight show</code> writes.
-          For a whole page in one file:{' '}
+          {muted.value !== 'none' && ' Muted columns are hatched there.'} For a whole page in one file:{' '}
           <code>headlight show … --html page.html</code>
         </p>
       )}

@@ -157,15 +157,7 @@ effect(() => {
     trouble.value && !run.value ? 'trouble' : busy.value || !run.value || !atlas.value ? 'busy' : 'ready';
 });
 
-// The page's head is in the document already and is painted first; questions are on their way meanwhile.
-let rendered = false;
-function start(): void {
-  if (rendered) return;
-  rendered = true;
-  const place = document.getElementById('page')!;
-  place.replaceChildren();
-  render(<App />, place);
-}
+const page = document.getElementById('page')!;
 void open();
-requestAnimationFrame(() => setTimeout(start));
-setTimeout(start, document.hidden ? 0 : 400); // where nothing is painted, as in a tab behind others
+page.replaceChildren();
+render(<App />, page);
