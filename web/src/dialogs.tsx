@@ -67,7 +67,9 @@ function Copied({ label, text, test }: { label: string; text: string; test: stri
     <div class="copied">
       <h3>{label}</h3>
       <div>
-        <code data-test={test}>{text}</code>
+        <code data-test={test} tabIndex={0}>
+          {text}
+        </code>
         <button
           type="button"
           onClick={() => {
