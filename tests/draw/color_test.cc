@@ -36,7 +36,7 @@ double luminance(const Linear& c) { return 0.2126 * c.r + 0.7152 * c.g + 0.0722 
 
 class Palettes : public ::testing::TestWithParam<Palette> {};
 INSTANTIATE_TEST_SUITE_P(All, Palettes, ::testing::ValuesIn(kPalettes),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& made) { return std::string(name_of(made.param)); });
 
 TEST_P(Palettes, LightnessOnlyRisesOrOnlyFalls) {
   for (const Theme theme : {Theme::light, Theme::dark}) {
