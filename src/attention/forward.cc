@@ -237,6 +237,19 @@ class Forward {
     std::memset(state.acc, 0, sizeof(T) * static_cast<std::size_t>(state.acc_stride * rows));
   }
 
+  // Where the weights of a tile go: they are read for the first time when they are written, after the scores.
+  [[nodiscard]] kernels::FetchAhead places(const Block<T>& block, T* const* rows,
+                                           const kernels::Tile<T>& tile) const {
+    kernels::FetchAhead ahead;
+    if (problem_.group > 1) return ahead;  // rows of several heads
+    const Index keys = tile.end[block.rows - 1], stride = outputs_.weights.stride(2);
+    if (keys > 0)
+      ahead.regions[ahead.size++] = {reinterpret_cast<const char*>(rows[0]),
+                                     stride * static_cast<Index>(sizeof(T)), block.rows,
+                                     static_cast<int>(keys * static_cast<Index>(sizeof(T)) / 64)};
+    return ahead;
+  }
+
   void absorb_range(const Block<T>& block, Range range, const KeySource<T>& source, const Workspace<T>& space,
                     const kernels::SoftmaxState<T>& state, T* const* keep, bool careful) const {
     kernels::AbsorbOptions<T> how{.fresh = true, .careful = careful};
@@ -245,8 +258,13 @@ class Forward {
       if (keep != nullptr) {
         for (int r = 0; r < block.rows; ++r) rows[r] = keep[r] + tile.first_key;
         how.keep = rows;
+        kernels::FetchAhead ahead = places(block, rows, tile);
+        kernels::Tile<T> fetching = tile;
+        if (tile.ahead == nullptr) fetching.ahead = &ahead;
+        kernels_.absorb(fetching, state, how);
+      } else {
+        kernels_.absorb(tile, state, how);
       }
-      kernels_.absorb(tile, state, how);
       how.fresh = false;
     });
     if (how.fresh) reset(state, block.rows);  // no tile at all

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "kernels/stored_rows.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/stored_integer-inl.h"
 #include "kernels/stored_load-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -105,62 +106,50 @@ HWY_NOINLINE HWY_ATTR void dot_group(const FewRows& job, Index column, Index apa
   dots.store(job, sum);
 }
 
-// Block by block: the numbers of a block are multiplied and added first, its factor comes once.
+// Block by block: exact sums in integers, then the factors of both sides at once.
 template <int kRows, int kGroup, int kBlocks>
-HWY_INLINE void add_blocks(const Dots<StoredType::q8_0, kRows, kGroup>& dots, Index k, Index at,
-                           WideVec<StoredType::q8_0> (&sum)[kRows][kGroup]) {
-  constexpr StoredType kType = StoredType::q8_0;
-  using Vec = WideVec<kType>;
-  const Wide<kType> d;
-  const Index lanes = static_cast<Index>(hn::Lanes(d));
-  HWY_ALIGN float factors[kGroup][kFactors];
-  for (int g = 0; g < kGroup; ++g) block_factors<kBlocks>(dots.w[g] + at, factors[g]);
-  for (int b = 0; b < kBlocks; ++b, k += kQ8Columns, at += kQ8Bytes) {
-    Vec part[kRows][kGroup];
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-      for (int g = 0; g < kGroup; ++g) part[r][g] = hn::Zero(d);
-    }
+HWY_INLINE void add_blocks(const Dots<StoredType::q8_0, kRows, kGroup>& dots, const RoundedRow* x,
+                           Index block, SumVec (&sum)[kRows][kGroup]) {
+  const hn::ScalableTag<float> d;
+  HWY_ALIGN float factors[kGroup][kFactors], both[kRows][kGroup][kFactors];
+  for (int g = 0; g < kGroup; ++g) {
+    block_factors<kBlocks>(dots.w[g] + block * kQ8Bytes, factors[g]);
+    for (int r = 0; r < kRows; ++r) multiply_factors<kBlocks>(factors[g], x[r].factors + block, both[r][g]);
+  }
+  asm volatile(
+      ""
+      : "+m"(both));  // kept in memory: a load reaches all lanes, a register needs two shuffles for that
 #pragma GCC unroll 8
-    for (Index i = 0; i < kQ8Columns; i += lanes) {
-      Vec w[kGroup];
-#pragma GCC unroll 4
-      for (int g = 0; g < kGroup; ++g) {
-        if (i == 0) dots.ask(g, at);
-        w[g] = load_vector<kType>(dots.w[g] + at + 2 + i);
-      }
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
-        const Vec x = hn::LoadU(d, dots.x[r] + k + i);
-#pragma GCC unroll 4
-        for (int g = 0; g < kGroup; ++g) part[r][g] = hn::MulAdd(w[g], x, part[r][g]);
-      }
-    }
+  for (int b = 0; b < kBlocks; ++b) {
 #pragma GCC unroll 4
     for (int g = 0; g < kGroup; ++g) {
-      const Vec factor = hn::Set(d, factors[g][b]);
+      const std::byte* w = dots.w[g] + (block + b) * kQ8Bytes;
+      dots.ask(g, (block + b) * kQ8Bytes);
 #pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) sum[r][g] = hn::MulAdd(factor, part[r][g], sum[r][g]);
+      for (int r = 0; r < kRows; ++r) {
+        const SumVec part = block_products(w + 2, x[r].numbers + (block + b) * kQ8Columns);
+        sum[r][g] = hn::MulAdd(hn::Set(d, both[r][g][b]), part, sum[r][g]);
+      }
     }
   }
 }
 
 template <int kRows, int kGroup>
 HWY_NOINLINE HWY_ATTR void dot_blocks(const FewRows& job, Index column, Index apart, int row) {
-  constexpr StoredType kType = StoredType::q8_0;
-  const Dots<kType, kRows, kGroup> dots(job, column, apart, row);
-  WideVec<kType> sum[kRows][kGroup];
+  const Dots<StoredType::q8_0, kRows, kGroup> dots(job, column, apart, row);
+  RoundedRow x[kRows];
+  for (int r = 0; r < kRows; ++r) x[r] = RoundedRow(dots.x[r], job.depth);
+  SumVec sum[kRows][kGroup];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int g = 0; g < kGroup; ++g) sum[r][g] = hn::Zero(Wide<kType>());
+    for (int g = 0; g < kGroup; ++g) sum[r][g] = hn::Zero(hn::ScalableTag<float>());
   }
-  Index k = 0, at = 0;
-  constexpr Index kStep = kFactors * kQ8Columns;
-  for (; k + kStep <= job.depth; k += kStep, at += kFactors * kQ8Bytes)
-    add_blocks<kRows, kGroup, kFactors>(dots, k, at, sum);
-  for (; k < job.depth; k += kQ8Columns, at += kQ8Bytes) add_blocks<kRows, kGroup, 1>(dots, k, at, sum);
+  const Index blocks = job.depth / kQ8Columns;
+  Index block = 0;
+  for (; block + kFactors <= blocks; block += kFactors)
+    add_blocks<kRows, kGroup, kFactors>(dots, x, block, sum);
+  for (; block < blocks; ++block) add_blocks<kRows, kGroup, 1>(dots, x, block, sum);
   dots.store(job, sum);
 }
 
@@ -201,14 +190,15 @@ HWY_ATTR void multiply_few(const FewRows& job) {
 }
 
 Index arranged_size(Index depth) {
-  const auto pair = 2 * static_cast<Index>(hn::Lanes(hn::ScalableTag<float>()));
-  return (depth + pair - 1) / pair * pair;
+  constexpr Index kUnit = HWY_MAX(kQ8Columns, Index{2 * HWY_MAX_BYTES / sizeof(float)});
+  return (depth + kUnit - 1) / kUnit * kUnit;
 }
 
-// The order of load_pair().
+// The order of load_pair(), and what block_products() takes.
 HWY_ATTR void arrange(StoredType type, const float* x, Index depth, float* to) {
   const auto lanes = static_cast<Index>(hn::Lanes(hn::ScalableTag<float>()));
   const Index size = arranged_size(depth);
+  if (type == StoredType::q8_0) return round_row(x, depth, to);
   if (type != StoredType::bf16) {
     std::memcpy(to, x, sizeof(float) * static_cast<std::size_t>(depth));
     std::memset(to + depth, 0, sizeof(float) * static_cast<std::size_t>(size - depth));

@@ -38,7 +38,8 @@ struct FewRows {
 };
 
 struct StoredKernels {
-  // A row of x in the order in which multiply_few() reads it beside this type: arranged_size(depth) floats.
+  // A row of x in the order in which multiply_few() reads it beside this type, for q8_0 rounded to 16 bits:
+  // arranged_size(depth) floats.
   Index (*arranged_size)(Index depth);
   void (*arrange)(StoredType type, const float* x, Index depth, float* to);
   // y = x·wᵀ + bias with w [columns, depth] and arranged x. Every element is a sum of partial sums, some per lane,

@@ -8,29 +8,18 @@
 #include "core/thread_pool.h"
 #include "headlight/error.h"
 #include "kernels/gemm.h"
+#include "kernels/integer_gemm.h"
 #include "kernels/stored_rows.h"
-#include "nn/cuts.h"
+#include "nn/stored_tasks.h"
 
 namespace headlight::nn {
 namespace {
 
 using kernels::kStoredDepth;
 
-constexpr Index kBlockRows = 192;    // rows of x that a packed block of w meets at a time
-constexpr Index kMostRows = 768;     // rows of x that are packed at a time: a few MB
-constexpr Index kTaskColumns = 256;  // packed columns of w stay in the second cache
+constexpr Index kBlockRows = 192;  // rows of x that a packed block of w meets at a time
+constexpr Index kMostRows = 768;   // rows of x that are packed at a time: a few MB
 constexpr std::size_t kSerialBytes = std::size_t{1} << 15;  // less is not worth waking a thread for
-
-kernels::StoredRows rows_of(const StoredMatrix& w) {
-  return {w.type(), w.data(), row_bytes(w.type(), w.columns()), w.scales()};
-}
-
-Index columns_of(const StoredFactor& f) {
-  return f.layout == WeightLayout::out_in ? f.w.rows() : f.w.columns();
-}
-Index depth_of(const StoredFactor& f) {
-  return f.layout == WeightLayout::out_in ? f.w.columns() : f.w.rows();
-}
 
 void check(const ConstTensorView& x, const StoredFactor& f) {
   const auto refuse = [&](std::string_view what) {
@@ -53,38 +42,17 @@ void check(const ConstTensorView& x, const StoredFactor& f) {
     refuse(concat("bias must have one f32 per column; it is ", f.bias.shape().text()));
 }
 
-// Columns of all factors, cut into tasks.
-class ColumnTasks {
- public:
-  template <class PartsOf>
-  ColumnTasks(std::span<const StoredFactor> factors, Index unit, const PartsOf& parts_of) {
-    for (const StoredFactor& f : factors) {
-      const Cuts cuts(columns_of(f), unit, parts_of(f));
-      for (Index n = 0; n < cuts.parts; ++n) tasks_.push_back({&f, cuts.part(n)});
-    }
-  }
-  struct Task {
-    const StoredFactor* factor;
-    Range columns;
-  };
-  [[nodiscard]] Index size() const { return static_cast<Index>(tasks_.size()); }
-  [[nodiscard]] const Task& operator[](Index n) const { return tasks_[static_cast<std::size_t>(n)]; }
-
- private:
-  std::vector<Task> tasks_;
-};
-
 // ---- Few rows -----------------------------------------------------------------------------------------
 
-// x as multiply_few() wants it beside bf16, and beside the other types.
+// x as multiply_few() wants it beside bf16, beside q8_0, and beside the other types.
 class Arranged {
  public:
   Arranged(Context& ctx, const kernels::StoredKernels& kernels, const ConstTensorView& x,
            std::span<const StoredFactor> factors)
       : stride_(kernels.arranged_size(x.dim(1))), size_(x.dim(0) * stride_) {
     data_ = reinterpret_cast<float*>(
-        ctx.scratch(Context::kShared, 2 * sizeof(float) * static_cast<std::size_t>(size_)));
-    for (const StoredType type : {StoredType::bf16, StoredType::f32}) {
+        ctx.scratch(Context::kShared, kOrders * sizeof(float) * static_cast<std::size_t>(size_)));
+    for (const StoredType type : {StoredType::bf16, StoredType::q8_0, StoredType::f32}) {
       const bool wanted = std::any_of(factors.begin(), factors.end(), [&](const StoredFactor& f) {
         return place_of(f.w.type()) == place_of(type);
       });
@@ -97,7 +65,10 @@ class Arranged {
   [[nodiscard]] Index stride() const { return stride_; }
 
  private:
-  [[nodiscard]] Index place_of(StoredType type) const { return type == StoredType::bf16 ? 0 : size_; }
+  static constexpr std::size_t kOrders = 3;
+  [[nodiscard]] Index place_of(StoredType type) const {
+    return type == StoredType::bf16 ? 0 : type == StoredType::q8_0 ? size_ : 2 * size_;
+  }
   Index stride_, size_;
   float* data_;
 };
@@ -238,6 +209,15 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Store
   }
 }
 
+// A matrix takes the same way whatever others are multiplied beside it.
+void multiply_by_type(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
+  if (kernels::integer_kernels_for(ctx.target()) == nullptr) return multiply_many(ctx, x, factors);
+  std::vector<StoredFactor> integers, others;
+  for (const StoredFactor& f : factors) (f.w.type() == StoredType::q8_0 ? integers : others).push_back(f);
+  if (!integers.empty()) multiply_integers(ctx, x, integers);
+  if (!others.empty()) multiply_many(ctx, x, others);
+}
+
 }  // namespace
 
 void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFactor> factors) {
@@ -253,7 +233,7 @@ void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFact
   if (few && factors.front().layout == WeightLayout::out_in) multiply_few(ctx, x, factors);
   else if (few)
     for (const StoredFactor& f : factors) multiply_few_in_out(ctx, x, f);
-  else multiply_many(ctx, x, factors);
+  else multiply_by_type(ctx, x, factors);
 }
 
 void read_row(const Context& ctx, const StoredMatrix& matrix, Index row, float* to) {

@@ -1,7 +1,8 @@
 // Products with stored matrices: what inference does instead of multiply().
 //
 // Up to eight rows (decoding) stream the matrix once, where it lies. More rows go through the packed product of
-// matmul.h, and have its bits for the same numbers in f32. In both a row of y has the same bits whatever its
+// matmul.h, and have its bits for the same numbers in f32; beside q8_0 x is rounded to 16 bits for the former, and for
+// the latter where the CPU multiplies such numbers faster. In both a row of y has the same bits whatever its
 // neighbours and however many threads there are; between the two the order of additions differs, unless the
 // matrix is stored [in, out]. Decision 0011 has the reasons.
 #pragma once

@@ -42,9 +42,9 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 struct CheckpointParts {
   models::Trainable* model = nullptr;
   AdamW* adam = nullptr;
-  std::string tokenizer_json;  // empty: none
-  Facts recipe;                // every setting as text
-  std::vector<DataFile> data;
+  std::string tokenizer_json = {};  // empty: none
+  Facts recipe = {};                // every setting as text
+  std::vector<DataFile> data = {};
 };
 
 // Appears under `parent`/`name` whole or not at all. Throws Error{file}.

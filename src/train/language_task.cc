@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/concat.h"
 #include "headlight/error.h"
@@ -79,9 +80,18 @@ const CorpusPart& LanguageTask::draw_part(Dice& dice) const {
 }
 
 void LanguageTask::add_repeated(const TokenId* piece, Dice& dice, models::Batch& batch) const {
-  const Index longest = std::max<Index>(1, (config_.context - 1) / 2);
-  const Index shortest = std::max<Index>(1, longest / 4);
-  const Index size = shortest + dice.below(longest - shortest + 1);
+  // As many short pieces as long ones, on the scale of logarithms: short ones come back often and are learnt first.
+  const double longest = static_cast<double>(std::max<Index>(1, (config_.context - 1) / 2));
+  const double shortest = std::min(longest, 6.0);
+  const auto size = static_cast<Index>(shortest * std::pow((longest + 1) / shortest, dice.uniform()));
+  // Text can be guessed; tokens drawn one by one can only be looked up. Every other piece is made of these.
+  std::vector<TokenId> drawn;
+  if (dice.uniform() < 0.5) {
+    const auto tokens = static_cast<Index>(corpus_.train.size());
+    for (Index i = 0; i < size; ++i)
+      drawn.push_back(corpus_.train[static_cast<std::size_t>(dice.below(tokens))]);
+    piece = drawn.data();
+  }
   std::vector<TokenId> window;
   for (Index i = 0; i <= config_.context; ++i) {
     const Index at = i % (size + 1);

@@ -58,11 +58,13 @@ class Preparer {
     if (options_.progress) options_.progress(doing);
   }
 
-  // The one of the run that is continued, the one of a file, or a new one from the training texts.
+  // The one of the run that is continued, of the model to begin with, of a file, or a new one from the texts.
   void take_tokenizer(const text::TextSource& texts) {
     if (!options_.tokenizer_json.empty()) {
       result_.tokenizer = models::tokenizer_from_json(
           io::Json::parse(options_.tokenizer_json, "the checkpoint's tokenizer.json"));
+    } else if (!recipe_.model.start.empty()) {
+      result_.tokenizer = models::load_tokenizer(recipe_.model.start);
     } else if (!recipe_.tokenizer.file.empty()) {
       result_.tokenizer = models::load_tokenizer(recipe_.tokenizer.file);
     } else {

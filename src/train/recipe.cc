@@ -11,6 +11,7 @@ ModelRecipe read_model(Settings& s) {
       "model.kind",
       {"decoder", "llama", "encoder", "encoder-decoder", "gru", "lstm", "gru-seq2seq", "lstm-seq2seq"}, true);
   m.preset = s.text("model.preset", "");
+  m.start = s.text("model.start", "");
   const auto size = [&](const char* key) -> std::optional<Index> {
     return s.maybe_whole(std::string("model.") + key, WholeRange{1, 1 << 20});
   };
@@ -40,6 +41,9 @@ TokenizerRecipe read_tokenizer(Settings& s) {
   t.file = s.text("tokenizer.file", "");
   t.kind = s.choice("tokenizer.kind", {"bpe", "characters", "bytes", "unigram", "wordpiece"});
   t.vocabulary = s.whole("tokenizer.vocabulary", 8000, {16, 1 << 20});
+  if (s.has("model.start") &&
+      (s.has("tokenizer.file") || s.has("tokenizer.kind") || s.has("tokenizer.vocabulary")))
+    s.refuse("tokenizer", "model.start is given: that model brings its tokenizer");
   if (!t.file.empty() && s.has("tokenizer.kind"))
     s.refuse("tokenizer.kind", "tokenizer.file is given: it has its own kind");
   return t;
@@ -154,7 +158,7 @@ std::vector<std::string> free_settings() {
   return {"train.steps",        "output.save_every", "output.keep",       "output.watch",
           "output.watch_every", "output.folder",     "data.train",        "data.valid",
           "data.train_source",  "data.train_target", "data.valid_source", "data.valid_target",
-          "tokenizer.file"};
+          "tokenizer.file",     "model.start"};
 }
 
 }  // namespace headlight::train

@@ -26,6 +26,8 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
                        .source = task.longest_source() > 0,
                        .special = prepared_.special},
                       recipe_.trainer.seed);
+  const bool from_checkpoint = options.resume && !folder_.checkpoints().empty();
+  if (!recipe_.model.start.empty() && !from_checkpoint) take_weights(recipe_.model.start, *model_);
   adam_.emplace(model_->parameters(), recipe_.adam);
   make_trainer(ctx, listener);
   if (!options.resume) return;

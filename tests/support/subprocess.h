@@ -17,7 +17,7 @@ struct Launch {
   std::vector<std::string> arguments;
   std::vector<std::string> environment = {"PATH=/usr/bin:/bin"};
   std::function<void()> in_child = {};  // after its streams are set up, before the program starts
-  int seconds = 60;
+  int seconds = 300;                    // a hang, not a slow machine
 };
 
 // Runs the program at a path.

@@ -6,6 +6,7 @@
 #include "models/recurrent.h"
 #include "models/transformer.h"
 #include "support/errors.h"
+#include "support/temp_folder.h"
 
 namespace headlight::train {
 namespace {
@@ -16,13 +17,14 @@ Recipe recipe_of(const std::string& model) {
   return read_recipe(Settings::parse("[model]\n" + model + "\n[data]\ntask = \"copy\"\n", "r.toml"));
 }
 
-std::unique_ptr<models::Trainable> make(const std::string& model, bool source = false) {
+std::unique_ptr<models::Trainable> make(const std::string& model, bool source = false,
+                                        std::uint64_t seed = 3) {
   return make_model(recipe_of(model).model,
                     {.vocabulary = 50,
                      .context = 16,
                      .source = source,
                      .special = {.begin = 1, .end = 2, .pad = 0, .mask = {}}},
-                    3);
+                    seed);
 }
 
 const models::TransformerConfig& config_of(const models::Trainable& model) {
@@ -53,6 +55,31 @@ TEST(ModelFactory, MatricesDecayAndNothingElse) {
   const auto model = make("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 2");
   for (const Parameter* parameter : model->parameters())
     EXPECT_EQ(parameter->decays, parameter->value.rank() == 2) << parameter->name;
+}
+
+TEST(ModelFactory, WeightsToBeginWith) {
+  const std::string sizes = "width = 16\nheads = 2\nlayers = ";
+  const auto first = make("kind = \"llama\"\n" + sizes + "1", false, 3);
+  const testing::TempFolder folder;
+  save_checkpoint(folder.root().string(), "first", {.model = first.get()}, {});
+  const auto second = make("kind = \"llama\"\n" + sizes + "1", false, 4);
+  const auto numbers = [](const Parameter& p) {
+    return std::vector<float>(p.value.as<float>(), p.value.as<float>() + p.value.shape().elements());
+  };
+  EXPECT_NE(numbers(*second->parameters().front()), numbers(*first->parameters().front()));
+  take_weights(folder.path("first"), *second);
+  for (std::size_t i = 0; i < first->parameters().size(); ++i)
+    EXPECT_EQ(numbers(*second->parameters()[i]), numbers(*first->parameters()[i]));
+
+  const auto deeper = make("kind = \"llama\"\n" + sizes + "2");
+  expect_error([&] { take_weights(folder.path("first"), *deeper); }, ErrorKind::input, "model.missing",
+               "model.layers.1.");
+  save_checkpoint(folder.root().string(), "deeper", {.model = deeper.get()}, {});
+  expect_error([&] { take_weights(folder.path("deeper"), *second); }, ErrorKind::input, "recipe.start",
+               "which the model of the recipe lacks");
+  const auto gru = make("kind = \"gru\"\nwidth = 16\nlayers = 1");
+  expect_error([&] { take_weights(folder.path("first"), *gru); }, ErrorKind::usage, "recipe.model",
+               "is for transformers");
 }
 
 TEST(ModelFactory, RefusesWhatMakesNoModel) {

@@ -107,6 +107,14 @@ TEST(Recipe, ChecksThatTheDataFitsTheTask) {
   refused("task = \"language\"\ntrain = \"a\"\nrepeat_share = 0.5", "needs data.separator");
 }
 
+TEST(Recipe, AModelToBeginWithBringsItsTokenizer) {
+  const std::string start = "[model]\nkind = \"decoder\"\nstart = \"m\"\n[data]\ntask = \"copy\"\n";
+  EXPECT_EQ(read(start).model.start, "m");
+  for (const char* more : {"kind = \"bpe\"", "file = \"t.json\"", "vocabulary = 500"})
+    expect_error([&] { (void)read(start + "[tokenizer]\n" + more); }, ErrorKind::input, "recipe.value",
+                 "that model brings its tokenizer");
+}
+
 TEST(Recipe, FilesHaveWeights) {
   const Recipe recipe = read(
       "[model]\nkind = \"decoder\"\n[data]\ntask = \"language\"\ntrain = [\"a\", \"b\"]\nweights = [3, 0.5]\n"

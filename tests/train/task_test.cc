@@ -94,7 +94,7 @@ TEST(LanguageTask, SomeWindowsRepeatThemselves) {
       numbers(1000, 0),
       {.context = 32, .rows = 4, .vocabulary = 1001, .seed = 3, .repeat_share = 0.5, .separator = 1000});
   Batch batch;
-  int repeated = 0;
+  int repeated = 0, text = 0;
   for (std::int64_t i = 0; i < 250; ++i) {
     task.training_batch(i, batch);
     expect_whole(batch);
@@ -106,8 +106,9 @@ TEST(LanguageTask, SomeWindowsRepeatThemselves) {
         continue;
       }
       ++repeated;
+      text += window[1] == window[0] + 1 && window[2] == window[0] + 2;  // the others are drawn one by one
       const Index period = separator - window + 1;
-      EXPECT_GE(period, 4);
+      EXPECT_GE(period, 7);
       EXPECT_LE(period, 16);
       for (Index j = period; j < 32; ++j) ASSERT_EQ(window[j], window[j - period]);
       // What comes after the window is asked for as well.
@@ -115,6 +116,7 @@ TEST(LanguageTask, SomeWindowsRepeatThemselves) {
     }
   }
   EXPECT_NEAR(repeated, 500, 70);
+  EXPECT_NEAR(text, repeated / 2, 50);
 }
 
 TEST(LanguageTask, WindowsAndTheirTargets) {

@@ -1,0 +1,159 @@
+// See integer_gemm.h for the legend. One target only, so no table: what it needs beyond AVX-512 is asked of the CPU.
+#include "kernels/integer_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of what its own header leaves undefined on purpose
+#endif
+#include <immintrin.h>
+
+// For compilers that are not told to use these instructions everywhere.
+#define HEADLIGHT_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")))
+
+namespace headlight::kernels {
+namespace {
+
+constexpr int kStrip = IntegerKernels::kStrip, kPanel = IntegerKernels::kPanel,
+              kPairs = IntegerKernels::kPairs;
+
+void pack_left(const float* arranged, Index stride, int rows, Index depth, std::int32_t* left,
+               float* factors) {
+  const Index blocks = depth / kQ8Columns;
+  if (rows < kStrip) {
+    std::fill_n(left, blocks * kPairs * kStrip, 0);
+    std::fill_n(factors, blocks * kStrip, 0.0F);
+  }
+  for (int r = 0; r < rows; ++r) {
+    const auto* pairs = reinterpret_cast<const std::byte*>(arranged + r * stride);
+    for (Index p = 0; p < blocks * kPairs; ++p)
+      std::memcpy(left + p * kStrip + r, pairs + p * Index{sizeof *left}, sizeof *left);
+    for (Index b = 0; b < blocks; ++b)
+      std::memcpy(factors + b * kStrip + r, pairs + 2 * depth + b * Index{sizeof(float)}, sizeof(float));
+  }
+}
+
+// Sixteen rows of sixteen 32-bit numbers; out[i][j] = in[j][i].
+HEADLIGHT_VNNI void transpose(const __m512i (&in)[16], std::int32_t* out, Index step) {
+  __m512i a[16], b[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    a[i] = _mm512_unpacklo_epi32(in[i], in[i + 1]);
+    a[i + 1] = _mm512_unpackhi_epi32(in[i], in[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    b[i] = _mm512_unpacklo_epi64(a[i], a[i + 2]);
+    b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 2]);
+    b[i + 2] = _mm512_unpacklo_epi64(a[i + 1], a[i + 3]);
+    b[i + 3] = _mm512_unpackhi_epi64(a[i + 1], a[i + 3]);
+  }
+  // b[4g + i] has, in its quarters, rows 4g … 4g+3 of columns i, i+4, i+8, i+12.
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m512i low = _mm512_shuffle_i32x4(b[i], b[4 + i], 0x88),
+                  high = _mm512_shuffle_i32x4(b[8 + i], b[12 + i], 0x88);
+    const __m512i low2 = _mm512_shuffle_i32x4(b[i], b[4 + i], 0xDD),
+                  high2 = _mm512_shuffle_i32x4(b[8 + i], b[12 + i], 0xDD);
+    _mm512_storeu_si512(out + i * step, _mm512_shuffle_i32x4(low, high, 0x88));
+    _mm512_storeu_si512(out + (4 + i) * step, _mm512_shuffle_i32x4(low2, high2, 0x88));
+    _mm512_storeu_si512(out + (8 + i) * step, _mm512_shuffle_i32x4(low, high, 0xDD));
+    _mm512_storeu_si512(out + (12 + i) * step, _mm512_shuffle_i32x4(low2, high2, 0xDD));
+  }
+}
+
+HEADLIGHT_VNNI void pack_right(const StoredRows& w, Index first, int columns, int blocks, std::int32_t* right,
+                               float* factors) {
+  for (int column = 0; column < columns; column += kPanel) {
+    for (int b = 0; b < blocks; ++b, right += kPairs * kPanel, factors += kPanel) {
+      for (int half = 0; half < kPanel; half += 16) {
+        __m512i rows[16];
+        for (int j = 0; j < 16; ++j) {
+          rows[j] = _mm512_setzero_si512();
+          factors[half + j] = 0;
+          if (column + half + j >= columns) continue;
+          const std::byte* block = w.data + (column + half + j) * w.step + (first + b) * kQ8Bytes;
+          // The next blocks of the row, which nothing else has asked for yet.
+          __builtin_prefetch(block + 4 * kQ8Bytes);
+          std::uint16_t bits = 0;
+          std::memcpy(&bits, block, sizeof bits);
+          factors[half + j] = _cvtsh_ss(bits);
+          rows[j] = _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 2)));
+        }
+        transpose(rows, right + half, kPanel);
+      }
+    }
+  }
+}
+
+// One register tile: a strip times a panel.
+HEADLIGHT_VNNI void multiply_tile(const IntegerBlock& job, int row, int column) {
+  const std::int32_t* left = job.left + row / kStrip * job.left_blocks * kPairs * kStrip;
+  const float* left_factors = job.left_factors + row / kStrip * job.left_blocks * kStrip;
+  const std::int32_t* right = job.right + Index{column} * job.blocks * kPairs;
+  const float* right_factors = job.right_factors + Index{column} * job.blocks;
+  __m512 sum[kStrip][2];
+#pragma GCC unroll 6
+  for (int r = 0; r < kStrip; ++r) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
+  for (int b = 0; b < job.blocks; ++b) {
+    __m512i part[kStrip][2];
+#pragma GCC unroll 6
+    for (int r = 0; r < kStrip; ++r) part[r][0] = part[r][1] = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int p = 0; p < kPairs; ++p, left += kStrip, right += kPanel) {
+      const __m512i w0 = _mm512_loadu_si512(right), w1 = _mm512_loadu_si512(right + 16);
+#pragma GCC unroll 6
+      for (int r = 0; r < kStrip; ++r) {
+        const __m512i x = _mm512_set1_epi32(left[r]);
+        part[r][0] = _mm512_dpwssd_epi32(part[r][0], w0, x);
+        part[r][1] = _mm512_dpwssd_epi32(part[r][1], w1, x);
+      }
+    }
+    const __m512 f0 = _mm512_loadu_ps(right_factors), f1 = _mm512_loadu_ps(right_factors + 16);
+#pragma GCC unroll 6
+    for (int r = 0; r < kStrip; ++r) {
+      const __m512 factor = _mm512_set1_ps(left_factors[r]);
+      sum[r][0] = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(part[r][0]), f0), factor, sum[r][0]);
+      sum[r][1] = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(part[r][1]), f1), factor, sum[r][1]);
+    }
+    left_factors += kStrip;
+    right_factors += kPanel;
+  }
+  for (int v = 0; v < 2; ++v) {
+    const int n = std::clamp(job.columns - column - 16 * v, 0, 16);
+    const auto mask = static_cast<__mmask16>((1U << n) - 1);
+    const __m512 bias =
+        job.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, job.bias + column + 16 * v);
+    for (int r = 0; r < std::min(kStrip, job.rows - row); ++r) {
+      float* to = job.c + (row + r) * job.c_stride + column + 16 * v;
+      const __m512 before = job.accumulate ? _mm512_maskz_loadu_ps(mask, to) : bias;
+      _mm512_mask_storeu_ps(to, mask, _mm512_add_ps(before, sum[r][v]));
+    }
+  }
+}
+
+void multiply(const IntegerBlock& job) {
+  for (int column = 0; column < job.columns; column += kPanel) {
+    for (int row = 0; row < job.rows; row += kStrip) multiply_tile(job, row, column);
+  }
+}
+
+}  // namespace
+
+const IntegerKernels* integer_kernels_for(SimdTarget target) {
+  static const bool here = __builtin_cpu_supports("avx512vnni") != 0;
+  static constexpr IntegerKernels kKernels = {pack_left, pack_right, multiply};
+  return here && target == SimdTarget::avx512 ? &kKernels : nullptr;
+}
+
+}  // namespace headlight::kernels
+
+#else
+
+namespace headlight::kernels {
+const IntegerKernels* integer_kernels_for(SimdTarget /*target*/) { return nullptr; }
+}  // namespace headlight::kernels
+
+#endif
