@@ -41,10 +41,14 @@ const js = clean(script.outputFiles[0].text),
   css = style.outputFiles[0].text.trim();
 // Before anything is painted: light or dark.
 const early = "document.documentElement.dataset.theme=matchMedia('(prefers-color-scheme:dark)').matches?'dark':'light'";
+// The page's head is in the document already and is painted first; then the program starts. Where nothing is painted, as in
+// a tab behind others, it does not wait.
+const start =
+  "{let on=0;const go=()=>{if(on++)return;const s=document.createElement('script');s.textContent=document.getElementById('program').textContent;document.body.append(s)};requestAnimationFrame(()=>setTimeout(go));setTimeout(go,document.hidden?0:400)}";
 const hash = (text) => `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`;
 const policy = [
   "default-src 'none'",
-  `script-src ${hash(early)} ${hash(js)}`,
+  `script-src ${hash(early)} ${hash(start)} ${hash(js)}`,
   `style-src ${hash(css)}`,
   "connect-src 'self'",
   'img-src data: blob:',
@@ -52,7 +56,7 @@ const policy = [
   "form-action 'none'",
 ].join('; ');
 
-const parts = { '@POLICY@': policy, '@EARLY@': early, '@STYLE@': css, '@SCRIPT@': js };
+const parts = { '@POLICY@': policy, '@EARLY@': early, '@STYLE@': css, '@START@': start, '@SCRIPT@': js };
 const page = readFileSync(join(here, 'page.template.html'), 'utf8').replace(/@[A-Z]+@/g, (name) => parts[name] ?? name);
 writeFileSync(output, page);
 const size = gzipSync(page, { level: 9 }).length;

@@ -19,7 +19,8 @@ namespace headlight::cli {
 namespace {
 
 std::string text_of(const View& view, const ShowSettings& s) {
-  const draw::TerminalStyle style = terminal_style(s);
+  draw::TerminalStyle style = terminal_style(s);
+  style.top = scale_top(view, s);
   if (view.kind == ViewKind::atlas) return draw::atlas_text(view.maps, view.in_row, style);
   if (view.kind == ViewKind::tops) return draw::top_keys_text(view.maps, s.top > 0 ? s.top : 3, style);
   std::string out;
@@ -44,12 +45,22 @@ void check_combinations(const ShowSettings& s) {
   if (s.mean != MeanOver::none && s.rollout)
     refuse("--mean and --rollout are two ways to join heads; give one");
   const bool part = s.from.size() > 0 || s.to.size() > 0;
-  if (part && (s.words || s.mean != MeanOver::none || s.rollout || s.exclude_self || s.mute_first ||
+  if (part && (s.words || s.mean != MeanOver::none || s.rollout || leaves_out(s) || s.renormalize ||
                !s.query.empty()))
     refuse(
         "--from and --to show a part as it is; leave out --words, --mean, --rollout, --exclude-self, "
-        "--mute-first and "
-        "--query");
+        "--mute-first, --mute-special and --query");
+  if (s.renormalize && !leaves_out(s))
+    refuse(
+        "--renormalize is for rows with something left out: add --mute-first, --mute-special or "
+        "--exclude-self");
+  if (s.of != inspect::MapOf::weights &&
+      (s.mean != MeanOver::none || s.rollout || !s.query.empty() || s.renormalize))
+    refuse(
+        "--of scores and --of values are maps of heads; leave out --mean, --rollout, --query and "
+        "--renormalize");
+  if (s.of == inspect::MapOf::scores && s.words)
+    refuse("scores of words have no meaning; leave out --words, or --of scores");
   if (s.by_head && !s.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
 }
 
@@ -86,6 +97,7 @@ draw::TerminalStyle terminal_style(const ShowSettings& s) {
   draw::TerminalStyle style;
   style.theme = s.theme.value_or(draw::Theme::dark);
   style.transfer = s.transfer;
+  style.palette = s.palette;
   style.numbers = s.numbers;
   style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
   style.width = terminal_width();

@@ -47,6 +47,7 @@ draw::FigureStyle style_of(const ShowSettings& s) {
   draw::FigureStyle style = s.figure;
   style.theme = s.theme.value_or(draw::Theme::light);
   style.transfer = s.transfer;
+  style.palette = s.palette;
   style.numbers = s.numbers;
   style.caption = s.caption.value_or("");
   return style;
@@ -77,6 +78,7 @@ std::string map_json(const draw::WeightMap& map, const inspect::AttentionMap& nu
                                 name_of(numbers.part));
   if (numbers.layer >= 0) out += fmt::format("\"layer\": {}, ", numbers.layer);
   if (numbers.head >= 0) out += fmt::format("\"head\": {}, ", numbers.head);
+  if (!map.quantity.empty()) out += fmt::format("\"quantity\": {}, ", io::json_quoted(map.quantity));
   out += fmt::format("\"origin\": \"{}\", ", draw::name_of(map.origin));
   if (!map.derivation.empty()) out += fmt::format("\"derivation\": {}, ", io::json_quoted(map.derivation));
   out += fmt::format(
@@ -105,6 +107,7 @@ void write_drawing(io::Outputs& outputs, const ShowSettings& s,
 std::string figure_bytes(const View& view, const inspect::Subject& subject, const inspect::Question& question,
                          const ShowSettings& s, draw::PictureFormat format) {
   draw::FigureStyle style = style_of(s);
+  style.top = scale_top(view, s);
   if (!s.caption) style.caption = caption_of(subject, question);
   return draw::encoded(figure_of(view, style, s.top), format, style.dpi);
 }
@@ -113,6 +116,7 @@ void write_figures(io::Outputs& outputs, const View& view, const inspect::Subjec
                    const inspect::Question& question, const ShowSettings& s) {
   ShowSettings looks = s;
   if (!looks.caption) looks.caption = caption_of(subject, question);
+  looks.figure.top = scale_top(view, s);
   write_drawing(outputs, looks,
                 [&](const draw::FigureStyle& style) { return figure_of(view, style, s.top); });
 }

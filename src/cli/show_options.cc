@@ -82,6 +82,16 @@ void add_selection(CLI::App& command, ShowSettings& s) {
   add_switch(command, "--words", s.words, "Join the tokens of a word");
   add_switch(command, "--exclude-self", s.exclude_self, "Leave out what tokens give to themselves");
   add_switch(command, "--mute-first", s.mute_first, "Leave out what goes to the first token");
+  add_switch(command, "--mute-special", s.mute_special,
+             "Leave out what goes to tokens of the tokenizer's own");
+  add_switch(command, "--renormalize", s.renormalize, "Let what is left of each row sum to 1 again");
+  add_choice<inspect::MapOf>(
+      command, "--of", s.of,
+      {{"weights", inspect::MapOf::weights},
+       {"scores", inspect::MapOf::scores},
+       {"values", inspect::MapOf::values}},
+      "Maps of weights, of scores before the softmax, or of weights times the length of "
+      "their values (default: weights)");
 }
 
 void add_files(CLI::App& command, ShowSettings& s) {
@@ -117,6 +127,10 @@ void add_looks(CLI::App& command, ShowSettings& s) {
                               {"sqrt", draw::Transfer::square_root},
                               {"log", draw::Transfer::logarithm}},
                              "How weights become colours (default: sqrt)");
+  std::vector<std::pair<std::string, draw::Palette>> palettes;
+  for (const draw::Palette palette : draw::kPalettes) palettes.emplace_back(draw::name_of(palette), palette);
+  add_choice<draw::Palette>(command, "--palette", s.palette, palettes,
+                            "Colours of weights; grey is for print (default: cividis)");
   add_choice<std::optional<draw::Theme>>(
       command, "--theme", s.theme, {{"light", draw::Theme::light}, {"dark", draw::Theme::dark}},
       "Colours for a light or a dark page (default: dark terminal, light figure)");
@@ -153,6 +167,7 @@ void add_show(CLI::App& program) {
            "  headlight show \"…\" --head 2.5 --svg figure.svg --width 85mm --font-size 7pt\n"
            "  headlight show \"The cat sat\" --html cat.html\n"
            "  headlight show \"…\" --head 2.5 --from 900:960 --to 0:80     a part of a long text, exact\n"
+           "  headlight show \"…\" --head 2.5 --mute-first --color-range auto     beside a sink\n"
            "  headlight show \"…\" --npy arrays --what weights,scores,residual\n\n"
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"
            "  exact: the model's own numbers; derived: computed from them, and it says how.\n"});
@@ -162,6 +177,8 @@ void add_show(CLI::App& program) {
   add_choice_of_heads(*command, *s);
   add_selection(*command, *s);
   add_looks(*command, *s);
+  add_choice<bool>(*command, "--color-range", s->auto_range, {{"fixed", false}, {"auto", true}},
+                   "Colours of weights from 0 to 1, or to the largest one shown (default: fixed)");
   add_files(*command, *s);
   keep_alive(*command, s);
   on_run(*command, [s] { run_show(*s); });

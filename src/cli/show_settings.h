@@ -32,10 +32,13 @@ struct ShowSettings : ModelInput, FigureFiles {
   std::string query, key;
   bool by_head = false;
   Index top = 0;
-  bool exclude_self = false, mute_first = false, words = false;
+  bool exclude_self = false, mute_first = false, mute_special = false, renormalize = false, words = false;
+  inspect::MapOf of = inspect::MapOf::weights;
 
   MapColor color = MapColor::automatic;
   draw::Transfer transfer = draw::Transfer::square_root;
+  draw::Palette palette = draw::Palette::cividis;
+  bool auto_range = false;           // the scale ends at the largest number shown, not at 1
   std::optional<draw::Theme> theme;  // dark on the terminal and light in figures unless given
   bool numbers = false;
 
@@ -48,6 +51,11 @@ struct ShowSettings : ModelInput, FigureFiles {
   inspect::ArrayRequest what;
   Index threads = 0;
 };
+
+// Whether some keys or links are not shown.
+[[nodiscard]] inline bool leaves_out(const ShowSettings& s) {
+  return s.exclude_self || s.mute_first || s.mute_special;
+}
 
 // Options of colours, and of figures: other commands draw the same way.
 void add_looks(CLI::App& command, ShowSettings& settings);

@@ -82,8 +82,12 @@ class ViewMaker {
     check_map_memory(static_cast<Index>(heads.size()),
                      side(rows.size() > 0 ? rows.size() : sides_.queries.size()),
                      side(s_.to.size() > 0 ? s_.to.size() : sides_.keys.size()));
-    inspect::MapRecorder recorder(
-        {.part = part_, .heads = std::move(heads), .rows = rows, .columns = s_.to, .most_cells = most_cells});
+    inspect::MapRecorder recorder({.part = part_,
+                                   .heads = std::move(heads),
+                                   .rows = rows,
+                                   .columns = s_.to,
+                                   .most_cells = most_cells,
+                                   .of = s_.of});
     (void)inspect::watch(ctx_, subject_, question_, recorder);
     return std::move(recorder.maps());
   }
@@ -125,7 +129,27 @@ class ViewMaker {
     out.weights = map.weights;
     out.visible = map.visible;
     out.row_axis = sides_.row_axis;
-    if (s_.exclude_self || s_.mute_first) out.masked_words = "not visible or left out";
+    if (leaves_out(s_)) out.masked_words = "not visible or left out";
+    out.is_signed = s_.of == inspect::MapOf::scores;
+    if (s_.of == inspect::MapOf::scores) out.quantity = "score before the softmax";
+    if (s_.of == inspect::MapOf::values) out.quantity = "‖weight · v‖";
+    return out;
+  }
+
+  // Columns whose tokens the tokenizer has put there, every one.
+  [[nodiscard]] std::vector<Index> special_columns() const {
+    std::vector<Index> out;
+    if (!s_.mute_special) return out;
+    const auto& tokens = sides_.keys.tokens;
+    std::vector<Range> columns;
+    if (s_.words)
+      for (const Word& word : inspect::words_of(sides_.keys)) columns.push_back(word.tokens);
+    else
+      for (Index i = 0; i < sides_.keys.size(); ++i) columns.push_back({i, i + 1});
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      if (std::all_of(tokens.begin() + columns[j].begin, tokens.begin() + columns[j].end,
+                      [](const inspect::ReadToken& token) { return token.added; }))
+        out.push_back(static_cast<Index>(j));
     return out;
   }
 
@@ -152,7 +176,9 @@ class ViewMaker {
             first_row = static_cast<Index>(i);
       }
     }
-    inspect::leave_out(map, {.self = s_.exclude_self, .first = s_.mute_first}, first_row);
+    inspect::leave_out(map, {.self = s_.exclude_self, .first = s_.mute_first, .columns = special_columns()},
+                       first_row);
+    if (s_.renormalize) inspect::renormalize(map);
     view_.maps.push_back(drawn(map, queries, keys));
     view_.numbers.push_back(std::move(map));
   }
@@ -180,7 +206,7 @@ class ViewMaker {
 
   void make_maps() {
     const bool derives = s_.rollout || s_.mean != MeanOver::none;
-    const bool exact = derives || s_.words || s_.exclude_self || s_.mute_first || !s_.json.path.empty();
+    const bool exact = derives || s_.words || leaves_out(s_) || !s_.json.path.empty();
     const bool chooses = s_.heads.empty() && !s_.layer && !s_.all && !derives;
     const bool many = s_.all || (s_.layer && s_.heads.empty());
     std::vector<AttentionMap> maps = record(wanted(), s_.from,
@@ -317,6 +343,13 @@ void check_map_memory(Index maps, Index rows, Index columns) {
       fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1\nAsk for fewer heads, "
                   "or for one --query.",
                   maps, rows, columns, needed / kMostWeights));
+}
+
+double scale_top(const View& view, const ShowSettings& s) {
+  if (s.of == inspect::MapOf::weights && !s.auto_range) return 1;
+  double top = 0;
+  for (const draw::WeightMap& map : view.maps) top = std::max(top, draw::largest(map));
+  return top > 0 ? top : 1;
 }
 
 View make_view(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,

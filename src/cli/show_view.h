@@ -30,6 +30,9 @@ struct View {
 // Refuses more than 1 GiB of weights.
 void check_map_memory(Index maps, Index rows, Index columns);
 
+// Where the colours end: 1 for weights, or the largest number shown.
+[[nodiscard]] double scale_top(const View& view, const ShowSettings& settings);
+
 // Runs the model and makes the view.
 [[nodiscard]] View make_view(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,
                              const ShowSettings& settings);

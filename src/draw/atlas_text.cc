@@ -131,8 +131,10 @@ std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const Term
     }
   }
   if (style.legend) {
-    out += legend_text(style,
-                       {.is_signed = any_signed, .has_masked = masked, .masked_words = maps[0].masked_words});
+    out += legend_text(style, {.is_signed = any_signed,
+                               .has_masked = masked,
+                               .masked_words = maps[0].masked_words,
+                               .quantity = maps[0].quantity});
     out += concat("rows: ", maps[0].row_axis, ", columns: ", maps[0].column_axis, "\n");
   }
   if (columns > layout.width) out += "Pooled to fit: each cell is the largest weight of its block.\n";

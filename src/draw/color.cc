@@ -25,13 +25,34 @@ double luminance(Rgb c) {
 // The scales in xterm's 256 colours, picked by hand: the nearest ones would jump in hue.
 constexpr std::array<int, 10> kXtermLight = {230, 222, 186, 144, 246, 243, 60, 24, 18, 17};
 constexpr std::array<int, 10> kXtermDark = {233, 17, 18, 60, 242, 102, 144, 185, 221, 228};
+constexpr std::array<int, 9> kXtermViridisLight = {230, 185, 149, 71, 36, 30, 24, 54, 17};
+constexpr std::array<int, 9> kXtermViridisDark = {234, 53, 60, 31, 37, 72, 113, 149, 228};
+constexpr std::array<int, 10> kXtermMagmaLight = {230, 223, 216, 210, 168, 132, 90, 54, 53, 17};
+constexpr std::array<int, 10> kXtermMagmaDark = {234, 53, 54, 90, 132, 168, 210, 216, 223, 230};
+constexpr std::array<int, 10> kXtermGreyLight = {255, 252, 250, 247, 244, 242, 240, 237, 235, 233};
+constexpr std::array<int, 10> kXtermGreyDark = {234, 236, 238, 241, 243, 245, 247, 250, 252, 255};
 constexpr std::array<int, 9> kXtermSignedLight = {25, 68, 110, 153, 231, 223, 215, 172, 130};
 constexpr std::array<int, 9> kXtermSignedDark = {153, 75, 32, 24, 234, 94, 172, 215, 223};
 
-std::span<const int> xterm_ramp(Theme theme, bool is_signed) {
-  const bool light = theme == Theme::light;
-  if (is_signed) return light ? std::span<const int>(kXtermSignedLight) : kXtermSignedDark;
-  return light ? std::span<const int>(kXtermLight) : kXtermDark;
+// One palette as numbers and in xterm's colours, for both pages.
+struct PaletteTables {
+  const PackedTable *light, *dark;
+  std::span<const int> xterm_light, xterm_dark;
+};
+
+PaletteTables tables_of(Palette palette) {
+  switch (palette) {
+    case Palette::cividis: break;
+    case Palette::viridis: return {&kViridisLight, &kViridisDark, kXtermViridisLight, kXtermViridisDark};
+    case Palette::magma: return {&kMagmaLight, &kMagmaDark, kXtermMagmaLight, kXtermMagmaDark};
+    case Palette::grey: return {&kGreyLight, &kGreyDark, kXtermGreyLight, kXtermGreyDark};
+  }
+  return {&kWeightLight, &kWeightDark, kXtermLight, kXtermDark};
+}
+
+PaletteTables tables_of(const ColorScale& scale) {
+  if (scale.is_signed) return {&kSignedLight, &kSignedDark, kXtermSignedLight, kXtermSignedDark};
+  return tables_of(scale.palette);
 }
 
 int step_of(std::span<const int> ramp, double place) {
@@ -44,6 +65,11 @@ int step_of(std::span<const int> ramp, double place) {
 std::string_view name_of(Transfer transfer) noexcept {
   constexpr std::array<std::string_view, 3> names = {"linear", "sqrt", "log"};
   return names[static_cast<std::size_t>(transfer)];
+}
+
+std::string_view name_of(Palette palette) noexcept {
+  constexpr std::array<std::string_view, kPalettes.size()> names = {"cividis", "viridis", "magma", "grey"};
+  return names[static_cast<std::size_t>(palette)];
 }
 
 double transferred(double x, Transfer transfer) {
@@ -74,15 +100,15 @@ std::size_t ColorScale::entry(double value) const {
 }
 
 Rgb ColorScale::color_at(std::size_t entry) const {
-  const bool light = theme == Theme::light;
-  if (is_signed) return unpacked(light ? kSignedLight[entry] : kSignedDark[entry]);
-  return unpacked(light ? kWeightLight[entry] : kWeightDark[entry]);
+  const PaletteTables tables = tables_of(*this);
+  return unpacked((theme == Theme::light ? *tables.light : *tables.dark)[entry]);
 }
 
 Rgb ColorScale::color(double value) const { return color_at(entry(value)); }
 
 int ColorScale::xterm_color(double value) const {
-  return step_of(xterm_ramp(theme, is_signed), place(value));
+  const PaletteTables tables = tables_of(*this);
+  return step_of(theme == Theme::light ? tables.xterm_light : tables.xterm_dark, place(value));
 }
 
 PageColors page_colors(Theme theme) {

@@ -21,6 +21,12 @@ enum class Transfer : std::uint8_t { linear, square_root, logarithm };
 [[nodiscard]] std::string_view name_of(Transfer transfer) noexcept;  // "linear", "sqrt", "log"
 inline constexpr double kLogFloor = 1e-4;  // the logarithmic scale's zero: smaller weights look like it
 
+// The colours of weights. Each has its zero next to the page, and grows only lighter or only darker to all eyes.
+enum class Palette : std::uint8_t { cividis, viridis, magma, grey };
+inline constexpr std::array<Palette, 4> kPalettes = {Palette::cividis, Palette::viridis, Palette::magma,
+                                                     Palette::grey};
+[[nodiscard]] std::string_view name_of(Palette palette) noexcept;
+
 // x in 0 … 1 to 0 … 1, or -1 … 1 to -1 … 1 with the sign kept. Values outside are clamped, NaN is 0.
 [[nodiscard]] double transferred(double x, Transfer transfer);
 // The other way: which x lands on place y. The logarithm's 0 is kLogFloor.
@@ -32,6 +38,7 @@ struct ColorScale {
   Transfer transfer = Transfer::square_root;
   bool is_signed = false;
   double top = 1;
+  Palette palette = Palette::cividis;  // of weights; signed numbers are blue and orange
 
   [[nodiscard]] double place(double value) const;  // 0 … 1 along the table; zero of a signed one is 0.5
   [[nodiscard]] std::size_t entry(double value) const;  // 0 … 255

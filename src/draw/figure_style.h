@@ -15,12 +15,15 @@ struct FigureStyle {
   double dpi = 300;       // of a PNG; also how fine a map of many tokens can be
   Theme theme = Theme::light;
   Transfer transfer = Transfer::square_root;
+  Palette palette = Palette::cividis;
   double top = 1;            // the value at the scale's end
   bool numbers = false;      // in the cells, where they fit
   std::string title = {};    // above everything, none unless given
   std::string caption = {};  // below everything
 
-  [[nodiscard]] ColorScale scale(bool is_signed) const noexcept { return {theme, transfer, is_signed, top}; }
+  [[nodiscard]] ColorScale scale(bool is_signed) const noexcept {
+    return {theme, transfer, is_signed, top, palette};
+  }
   [[nodiscard]] double width() const noexcept { return width_mm * kPointsPerMillimetre; }
 };
 

@@ -172,9 +172,10 @@ std::string heat_map_text(const WeightMap& original, const TerminalStyle& asked)
     out += line.finish();
   }
   if (style.legend) {
-    out.append("\n").append(legend_text(
-        style,
-        {.is_signed = map.is_signed, .has_masked = map.has_masked(), .masked_words = map.masked_words}));
+    out.append("\n").append(legend_text(style, {.is_signed = map.is_signed,
+                                                .has_masked = map.has_masked(),
+                                                .masked_words = map.masked_words,
+                                                .quantity = map.quantity}));
   }
   if (layout.columns.form == LabelForm::numbered) out += key_of_numbers(map, style);
   return in_glyphs(out + note, style);

@@ -19,12 +19,16 @@ std::string masked_item(const TerminalStyle& style, const LegendParts& parts) {
   return concat(masked_glyph(style), masked_glyph(style), " ", parts.masked_words);
 }
 
+std::string words_of(const LegendParts& parts) {
+  return parts.quantity.empty() ? std::string(quantity(parts.is_signed)) : parts.quantity;
+}
+
 std::string scale_words(const TerminalStyle& style) {
   return style.transfer == Transfer::linear ? "" : concat(" (", name_of(style.transfer), " scale)");
 }
 
 std::string color_bar(const TerminalStyle& style, const LegendParts& parts) {
-  const std::string name = concat(quantity(parts.is_signed), "  ");
+  const std::string name = concat(words_of(parts), "  ");
   const int start = parts.indent + display_width(name);
   const int cells = std::max(16, std::min(kBarColumns, style.width - start - 16));
   const ColorScale scale = style.scale(parts.is_signed);
@@ -69,7 +73,7 @@ std::string shade_list(const TerminalStyle& style, const LegendParts& parts) {
     items.push_back(concat(glyph, " ", bound(level), style.pick("–", "-"), bound(level + 1)));
   }
   if (parts.has_masked) items.push_back(masked_item(style, parts));
-  const std::string name = concat(quantity(parts.is_signed), "  ");
+  const std::string name = concat(words_of(parts), "  ");
   return concat(std::string(static_cast<std::size_t>(parts.indent), ' '), name,
                 flowed(items, style.width, parts.indent + display_width(name)), "\n");
 }

@@ -11,6 +11,7 @@ struct LegendParts {
   bool is_signed = false;
   bool has_masked = false;  // say how a cell looks that the query cannot see
   std::string masked_words = "not visible";
+  std::string quantity = {};  // none: the usual one
   int indent = 0;
 };
 [[nodiscard]] std::string legend_text(const TerminalStyle& style, const LegendParts& parts);

@@ -22,6 +22,7 @@ struct TerminalStyle {
   Glyphs glyphs = Glyphs::unicode;
   Theme theme = Theme::dark;
   Transfer transfer = Transfer::square_root;
+  Palette palette = Palette::cividis;
   double top = 1;        // the value at the scale's end
   int width = 80;        // columns; of a table 0 means any number
   bool numbers = false;  // in the cells, where they fit
@@ -31,7 +32,9 @@ struct TerminalStyle {
   [[nodiscard]] bool unicode() const noexcept { return glyphs == Glyphs::unicode && look != Look::ascii; }
   // Half blocks put two rows of cells on a line; numbers need a line each.
   [[nodiscard]] int rows_on_line() const noexcept { return colored() && unicode() && !numbers ? 2 : 1; }
-  [[nodiscard]] ColorScale scale(bool is_signed) const noexcept { return {theme, transfer, is_signed, top}; }
+  [[nodiscard]] ColorScale scale(bool is_signed) const noexcept {
+    return {theme, transfer, is_signed, top, palette};
+  }
   [[nodiscard]] std::string_view pick(std::string_view unicode_text, std::string_view ascii_text) const {
     return unicode() ? unicode_text : ascii_text;
   }

@@ -127,14 +127,28 @@ AttentionMap by_words(const AttentionMap& map, std::span<const Word> queries, st
 }
 
 void leave_out(AttentionMap& map, const LeaveOut& what, Index first_row) {
-  if (!what.self && !what.first) return;
+  if (!what.self && !what.first && what.columns.empty()) return;
   if (map.visible.empty()) map.visible.assign(map.weights.size(), 1);
   for (Index i = 0; i < map.rows; ++i) {
     const Index self = i + first_row;
     if (what.first && map.columns > 0) map.visible[static_cast<std::size_t>(i * map.columns)] = 0;
     if (what.self && map.part != Part::cross && self < map.columns)
       map.visible[static_cast<std::size_t>(i * map.columns + self)] = 0;
+    for (const Index j : what.columns) map.visible[static_cast<std::size_t>(i * map.columns + j)] = 0;
   }
+}
+
+void renormalize(AttentionMap& map) {
+  for (Index i = 0; i < map.rows; ++i) {
+    double sum = 0;
+    for (Index j = 0; j < map.columns; ++j) sum += map.sees(i, j) ? double{map.at(i, j)} : 0.0;
+    if (sum <= 0) continue;
+    for (Index j = 0; j < map.columns; ++j) {
+      float& weight = map.weights[static_cast<std::size_t>(i * map.columns + j)];
+      if (map.sees(i, j)) weight = static_cast<float>(weight / sum);
+    }
+  }
+  map.derivation += map.derivation.empty() ? "renormalized" : ", renormalized";
 }
 
 double focus_of(const AttentionMap& map) {

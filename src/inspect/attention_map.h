@@ -44,11 +44,15 @@ struct AttentionMap {
 [[nodiscard]] AttentionMap by_words(const AttentionMap& map, std::span<const Word> queries,
                                     std::span<const Word> keys);
 
-// Some cells left out: what is left keeps its value. `self`: a token's weight on itself; `first`: on the first token.
+// Some cells left out: what is left keeps its value. `self`: a token's weight on itself; `first`: on the first token;
+// `columns`: keys, by their place.
 struct LeaveOut {
   bool self = false, first = false;
+  std::vector<Index> columns = {};
 };
 void leave_out(AttentionMap& map, const LeaveOut& what, Index first_row = 0);
+// What is left of each row, divided by its sum: rows sum to 1 again. Rows of zeros stay.
+void renormalize(AttentionMap& map);
 
 // How much a head makes choices: the mean over rows of their largest weight, on itself and on the first key not
 // counted. Rows that see fewer than three keys have no choice.

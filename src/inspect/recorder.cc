@@ -20,6 +20,47 @@ bool sees(const AttentionEvent& event, Index head, Index query, Index key) {
          0;
 }
 
+// The length of each key's value.
+std::vector<double> value_lengths(const AttentionEvent& event, Index head) {
+  const Index kv = head / (event.q.dim(1) / event.v.dim(1)), first = event.options.k_starts[0];
+  std::vector<double> lengths;
+  for (Index j = 0; j < event.keys(0); ++j) {
+    double sum = 0;
+    for (Index d = 0; d < event.v.dim(3); ++d) {
+      const double x = event.v.at(0, kv, first + j, d);
+      sum += x * x;
+    }
+    lengths.push_back(std::sqrt(sum));
+  }
+  return lengths;
+}
+
+// Rows of what a map is made of, [rows, keys].
+class MapRows {
+ public:
+  MapRows(const AttentionEvent& event, Index head, MapOf of) : event_(event), head_(head), of_(of) {
+    if (of == MapOf::scores) scores_ = scores_of(event, 0, head);
+    if (of == MapOf::values) lengths_ = value_lengths(event, head);
+  }
+  void read(Range rows) {
+    first_ = rows.begin;
+    if (of_ != MapOf::scores) weights_ = event_.weights(0, head_, rows);
+  }
+  [[nodiscard]] float at(Index row, Index key) const {
+    if (of_ == MapOf::scores) return static_cast<float>(scores_.view().at(row, key));
+    const double weight = weights_.at(row - first_, key);
+    return static_cast<float>(of_ == MapOf::values ? weight * lengths_[static_cast<std::size_t>(key)]
+                                                   : weight);
+  }
+
+ private:
+  const AttentionEvent& event_;
+  Index head_, first_ = 0;
+  MapOf of_;
+  Tensor weights_, scores_;
+  std::vector<double> lengths_;
+};
+
 // [heads, tokens, dim] of a view [1, heads, tokens, dim], the first sequence's tokens only.
 Tensor first_sequence(ConstTensorView x, Index tokens) {
   Tensor out({x.dim(1), tokens, x.dim(3)}, DType::f32);
@@ -57,15 +98,19 @@ AttentionMap MapRecorder::record(const AttentionEvent& event, Index head) const 
   map.rows_in_cell = map.columns_in_cell = by;
   map.weights.assign(static_cast<std::size_t>(map.rows * map.columns), 0);
   map.visible.assign(map.weights.size(), 0);
+  if (request_.of == MapOf::scores) map.derivation = "from q and k";
+  if (request_.of == MapOf::values) map.derivation = "weight times the length of v";
+  MapRows numbers(event, head, request_.of);
   for (Index first = rows.begin; first < rows.end; first += kRows) {
     const Range block{first, std::min(rows.end, first + kRows)};
-    const Tensor weights = event.weights(0, head, block);
+    numbers.read(block);
     for (Index i = block.begin; i < block.end; ++i) {
       for (Index j = columns.begin; j < columns.end; ++j) {
         if (!sees(event, head, i, j)) continue;
         const auto cell =
             static_cast<std::size_t>((i - rows.begin) / by * map.columns + (j - columns.begin) / by);
-        map.weights[cell] = std::max(map.weights[cell], static_cast<float>(weights.at(i - block.begin, j)));
+        const float x = numbers.at(i, j);
+        if (map.visible[cell] == 0 || std::abs(x) > std::abs(map.weights[cell])) map.weights[cell] = x;
         map.visible[cell] = 1;
       }
     }

@@ -1,6 +1,7 @@
 // Observers that keep what somebody wants to see of one run, and nothing else.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ struct HeadPlace {
   bool operator==(const HeadPlace&) const = default;
 };
 
+// What a map is made of: the weights, the scores before the softmax, or each weight times the length of its value,
+// which is what goes on from there.
+enum class MapOf : std::uint8_t { weights, scores, values };
+
 // What to keep. Memory is what the maps take, plus a few rows.
 struct MapRequest {
   Part part = Part::decoder;
@@ -21,9 +26,10 @@ struct MapRequest {
   Range rows = {0, 0};                // these queries only; none: all
   Range columns = {0, 0};             // these keys only; none: all
   Index most_cells = 0;               // pool maps to at most so many rows and columns; 0: every weight
+  MapOf of = MapOf::weights;
 };
 
-// Weights of the first sequence.
+// Weights of the first sequence, or what else is asked for.
 class MapRecorder : public Observer {
  public:
   explicit MapRecorder(MapRequest request) : request_(std::move(request)) {}

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "draw/color.h"
+#include "inspect/recorder.h"
 #include "serve/answer.h"
 #include "serve/desk.h"
 #include "serve/run_cache.h"
@@ -21,6 +22,10 @@ struct FigureRequest {
   std::string format = "png";  // png, svg, pdf, json
   draw::Theme theme = draw::Theme::light;
   draw::Transfer transfer = draw::Transfer::square_root;
+  draw::Palette palette = draw::Palette::cividis;
+  bool auto_range = false;  // the scale ends at the largest number, not at 1
+  inspect::MapOf of = inspect::MapOf::weights;
+  bool words = false, mute_first = false, mute_special = false, renormalize = false;
 };
 using Drawer = std::function<std::string(Context& ctx, const Run& run, const FigureRequest& request)>;
 

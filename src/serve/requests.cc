@@ -142,6 +142,38 @@ models::SamplingOptions parse_sampling(std::string_view body) {
   return options;
 }
 
+namespace {
+
+template <typename T, std::size_t N>
+T named(const std::array<T, N>& all, std::string_view name, const char* otherwise) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](T item) { return draw::name_of(item) == name; });
+  if (found == all.end()) refuse(otherwise);
+  return *found;
+}
+
+// What becomes of tokens: joined into words, muted, and rows made whole again.
+void parse_joins(const Fields& fields, FigureRequest& request) {
+  const auto is_on = [&](std::string_view name) {
+    const std::string value = fields.text(name, "0");
+    if (value != "0" && value != "1") refuse("a switch is not 0 or 1");
+    return value == "1";
+  };
+  request.words = is_on("words");
+  request.renormalize = is_on("renormalize");
+  const std::string mute = fields.text("mute", "none");
+  if (mute != "none" && mute != "first" && mute != "special") refuse("what is to be muted is not known");
+  request.mute_first = mute == "first";
+  request.mute_special = mute == "special";
+  const bool weights = request.of == inspect::MapOf::weights, is_muted = mute != "none";
+  if (request.renormalize && (!weights || !is_muted)) refuse("rows are made whole where weights are muted");
+  if (request.words && request.of == inspect::MapOf::scores) refuse("scores of words have no meaning");
+  if ((request.words || is_muted) && (request.from.size() > 0 || request.to.size() > 0))
+    refuse("a part is shown as it is");
+}
+
+}  // namespace
+
 FigureRequest parse_figure(std::string_view query) {
   const Fields fields(query);
   FigureRequest request;
@@ -156,15 +188,22 @@ FigureRequest parse_figure(std::string_view query) {
   constexpr std::array<std::string_view, 5> formats = {"png", "svg", "pdf", "json", "npy"};
   if (std::find(formats.begin(), formats.end(), request.format) == formats.end())
     refuse("the format is not known");
-  const std::string theme = fields.text("theme", "light"), scale = fields.text("scale", "sqrt");
+  const std::string theme = fields.text("theme", "light");
   if (theme != "light" && theme != "dark") refuse("the theme is not known");
   request.theme = theme == "light" ? draw::Theme::light : draw::Theme::dark;
   using draw::Transfer;
-  const std::array<Transfer, 3> all = {Transfer::linear, Transfer::square_root, Transfer::logarithm};
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](Transfer t) { return draw::name_of(t) == scale; });
-  if (found == all.end()) refuse("the scale is not known");
-  request.transfer = *found;
+  constexpr std::array<Transfer, 3> transfers = {Transfer::linear, Transfer::square_root,
+                                                 Transfer::logarithm};
+  request.transfer = named(transfers, fields.text("scale", "sqrt"), "the scale is not known");
+  request.palette = named(draw::kPalettes, fields.text("palette", "cividis"), "the palette is not known");
+  const std::string range = fields.text("range", "fixed"), of = fields.text("of", "weights");
+  if (range != "fixed" && range != "auto") refuse("the range is not known");
+  request.auto_range = range == "auto";
+  if (of != "weights" && of != "scores" && of != "values") refuse("these numbers are not known");
+  request.of = of == "weights"  ? inspect::MapOf::weights
+               : of == "scores" ? inspect::MapOf::scores
+                                : inspect::MapOf::values;
+  parse_joins(fields, request);
   return request;
 }
 

@@ -1,11 +1,13 @@
 // headlight show, as users run it: what it prints, draws and writes, and what it says to a newcomer's mistakes.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -208,6 +210,91 @@ TEST_F(Show, Arrays) {
   EXPECT_EQ(show({"the cat", "--model", "en-fr", "--target", "it was", "--npy", both}).code, 0);
   EXPECT_EQ(io::read_npy(both + "/cross_0.npy").shape, (Shape{2, 4, 4}));
   EXPECT_EQ(io::read_npy(both + "/encoder_1.npy").shape, (Shape{2, 4, 4}));
+}
+
+// The first map's numbers of a line; nan where nothing is shown.
+std::vector<double> numbers_of(const std::string& json) {
+  simdjson::dom::parser parser;
+  const simdjson::dom::element root = parser.parse(json);
+  std::vector<double> out;
+  for (const simdjson::dom::element row : root.at_pointer("/maps/0/weights").get_array())
+    for (const simdjson::dom::element x : row.get_array()) out.push_back(x.is_null() ? NAN : double(x));
+  return out;
+}
+
+TEST_F(Show, ScoresAndWeightedValues) {
+  const std::string folder = folder_.path("of");
+  ASSERT_EQ(show({"the cat sat", "--npy", folder, "--what", "weights,scores,v"}).code, 0);
+  const Tensor scores = io::read_npy(folder + "/decoder_1_scores.npy").tensor,
+               weights = io::read_npy(folder + "/decoder_1.npy").tensor,
+               v = io::read_npy(folder + "/decoder_1_v.npy").tensor;
+  const auto numbers = [&](const char* of) {
+    const Finished done = show({"the cat sat", "--head", "1.1", "--of", of, "--json", "-"});
+    EXPECT_THAT(done.out, HasSubstr("\"origin\": \"derived\""));
+    return numbers_of(done.out);
+  };
+  const std::vector<double> from_scores = numbers("scores"), from_values = numbers("values");
+  for (Index i = 0; i < 5; ++i) {
+    for (Index j = 0; j < 5; ++j) {
+      const auto at = static_cast<std::size_t>(5 * i + j);
+      if (j > i) {
+        EXPECT_TRUE(std::isnan(from_scores[at]) && std::isnan(from_values[at]));
+        continue;
+      }
+      EXPECT_EQ(static_cast<float>(from_scores[at]), static_cast<float>(scores.at(1, i, j)));
+      double length = 0;
+      for (Index d = 0; d < 8; ++d) length += v.at(1, j, d) * v.at(1, j, d);
+      EXPECT_NEAR(from_values[at], weights.at(1, i, j) * std::sqrt(length), 1e-6);
+    }
+  }
+  refused({"the cat", "--of", "scores", "--query", "cat"}, 2, "are maps of heads");
+  refused({"the cat", "--of", "scores", "--words"}, 2, "scores of words have no meaning");
+  refused({"the cat", "--of", "keys"}, 2, "one of weights|scores|values");
+}
+
+TEST_F(Show, MutedTokensAndRowsMadeWhole) {
+  const std::vector<double> all = numbers_of(show({"the cat sat", "--head", "0.1", "--json", "-"}).out);
+  const std::vector<double> some =
+      numbers_of(show({"the cat sat", "--head", "0.1", "--mute-special", "--json", "-"}).out);
+  const Finished done =
+      show({"the cat sat", "--head", "0.1", "--mute-special", "--renormalize", "--json", "-"});
+  const std::vector<double> whole = numbers_of(done.out);
+  EXPECT_THAT(done.out, HasSubstr("renormalized"));
+  for (std::size_t i = 1; i < 4; ++i) {
+    const std::size_t row = 5 * i;
+    EXPECT_TRUE(std::isnan(some[row]) && std::isnan(whole[row]));  // [CLS]
+    double sum = 0, rest = 0;
+    for (std::size_t j = 1; j <= i; ++j) rest += all[row + j];
+    for (std::size_t j = 1; j <= i; ++j) {
+      EXPECT_EQ(some[row + j], all[row + j]);
+      EXPECT_NEAR(whole[row + j], all[row + j] / rest, 1e-6);
+      sum += whole[row + j];
+    }
+    EXPECT_NEAR(sum, 1, 1e-6);
+  }
+  EXPECT_TRUE(std::isnan(some[24]));  // [SEP]
+  refused({"the cat", "--renormalize"}, 2, "add --mute-first");
+}
+
+TEST_F(Show, PalettesAndTheirRange) {
+  const auto svg = [&](std::vector<std::string> more) {
+    const std::string file = folder_.path("looks.svg");
+    more.insert(more.begin(), {"the cat sat", "--head", "1.0", "--force", "--svg", file});
+    const Finished done = show(more);
+    EXPECT_EQ(done.code, 0) << done.err;
+    return bytes_of(file);
+  };
+  const std::string usual = svg({});
+  EXPECT_EQ(svg({"--palette", "cividis", "--color-range", "fixed", "--of", "weights"}), usual);
+  EXPECT_NE(svg({"--palette", "grey"}), usual);
+  EXPECT_NE(svg({"--palette", "grey"}), svg({"--palette", "viridis"}));
+  // The largest weight is written at the scale's end.
+  double top = 0;
+  for (const double x : numbers_of(show({"the cat sat", "--head", "1.0", "--mute-first", "--json", "-"}).out))
+    top = std::isnan(x) ? top : std::max(top, x);
+  EXPECT_THAT(svg({"--mute-first", "--color-range", "auto"}), HasSubstr(fmt::format(">{:.3g}</text>", top)));
+  refused({"the cat", "--palette", "rainbow"}, 2, "one of cividis|viridis|magma|grey");
+  refused({"the cat", "--color-range", "2"}, 2, "one of fixed|auto");
 }
 
 TEST_F(Show, IdsInPlaceOfText) {

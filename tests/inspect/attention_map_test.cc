@@ -87,6 +87,20 @@ TEST(AttentionMaps, LeavingOutKeepsTheOthersAsTheyAre) {
   EXPECT_EQ(cross.visible, (std::vector<std::uint8_t>{1, 1}));
 }
 
+TEST(AttentionMaps, WhatIsLeftSumsToOneAgain) {
+  AttentionMap map;
+  map.rows = 2;
+  map.columns = 3;
+  map.weights = {0.5F, 0.125F, 0.375F, 1, 0, 0};
+  leave_out(map, {.columns = {0}});
+  renormalize(map);
+  EXPECT_EQ(map.weights,
+            (std::vector<float>{0.5F, 0.25F, 0.75F, 1, 0, 0}));  // the second row has nothing left
+  EXPECT_FALSE(map.sees(0, 0));
+  EXPECT_TRUE(map.sees(1, 2));
+  EXPECT_EQ(map.derivation, "renormalized");
+}
+
 TEST(AttentionMaps, FocusIsHighWhereAHeadChooses) {
   const AttentionMap sink = map_of({1, 0, 0, 1, 0, 0, 1, 0, 0}, 3),
                      even = map_of(std::vector<float>(9, 1.0F / 3), 3),

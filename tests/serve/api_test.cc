@@ -325,6 +325,16 @@ TEST_F(ServeApi, FiguresOfAPart) {
   for (const char* range : {"&from=2:2", "&from=3:1", "&from=-1:2", "&from=1", "&from=1:", "&from=:2",
                             "&from=0:5", "&to=0:5", "&to=0:99999999999", "&to=a:b"})
     EXPECT_EQ(figure(range), 400) << range;
+  EXPECT_EQ(figure("&of=values&palette=magma&words=1&mute=special&scale=log"), 200);
+  EXPECT_EQ(drawn.of, inspect::MapOf::values);
+  EXPECT_EQ(drawn.palette, draw::Palette::magma);
+  EXPECT_TRUE(drawn.words && drawn.mute_special && !drawn.mute_first && !drawn.auto_range);
+  EXPECT_EQ(figure("&mute=first&renormalize=1&range=auto"), 200);
+  EXPECT_TRUE(drawn.renormalize && drawn.mute_first && drawn.auto_range);
+  for (const char* look : {"&of=keys", "&palette=rainbow", "&range=2", "&words=yes", "&mute=all",
+                           "&renormalize=1", "&renormalize=1&mute=first&of=values", "&of=scores&words=1",
+                           "&from=0:2&words=1", "&to=0:2&mute=first"})
+    EXPECT_EQ(figure(look), 400) << look;
 }
 
 TEST_F(ServeApi, TextsOfEveryKind) {

@@ -261,7 +261,7 @@ export default {
   async 'A13 keyboard alone'() {
     const page = await open({ at: at('en', '&h=0.0&q=3&k=1') });
     const reached = new Set();
-    for (let i = 0; i < 60; ++i) {
+    for (let i = 0; i < 80; ++i) {
       await page.keyboard.press('Tab');
       const name = await page.evaluate(() => {
         const e = document.activeElement,
@@ -275,7 +275,8 @@ export default {
       reached.add(name);
       if (name === 'end') break;
     }
-    for (const name of ['run', 'share', 'export', 'theme', 'atlas', 'grid', 'Write one token'])
+    const controls = ['palette', 'scale-log', 'range-auto', 'mute', 'order'];
+    for (const name of ['run', 'share', 'export', 'theme', 'atlas', 'grid', 'Write one token', ...controls])
       assert.ok(reached.has(name), `${name} not in ${[...reached]}`);
     await page.focus('[data-test=grid]');
     await page.keyboard.press('ArrowDown');
@@ -302,7 +303,7 @@ export default {
       { viewport: { width: 680, height: 450 }, deviceScaleFactor: 2 },
       { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
     ]) {
-      const page = await open({ at: at('en-fr', '&h=1.1&q=3&k=1'), ...look });
+      const page = await open({ at: at('en-fr', '&h=1.1&q=3&k=1&c=magma&r=auto&o=focus&f=special,whole'), ...look });
       await page.waitForTimeout(150);
       await page.evaluate(source);
       for (const view of ['', 'tour', 'share']) {

@@ -178,6 +178,22 @@ export async function hover(page, row, column) {
 }
 export const value = async (page) => Number(await page.getAttribute('[data-test=value]', 'data-value'));
 
+// What Export saves, and what the command that Share shows writes.
+export async function saved(page, format) {
+  await page.click('[data-test=export]');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click(`[data-test=export-${format}]`)]);
+  await closeDialog(page);
+  return readFileSync(await download.path());
+}
+export async function shared(page) {
+  await page.click('[data-test=share]');
+  const command = await page.textContent('[data-test=command]'),
+    out = folder();
+  await closeDialog(page);
+  execFileSync('sh', ['-c', `headlight() { "${PROGRAM}" "$@"; }; ${command}`], { cwd: out, stdio: 'pipe' });
+  return { command, bytes: readFileSync(join(out, 'figure.png')) };
+}
+
 // The colour of the middles of cells, as the canvas has them.
 export const pixels = (page, cells) =>
   page.evaluate((list) => {
@@ -200,15 +216,19 @@ export const pixels = (page, cells) =>
 
 const tableText = readFileSync(join(SOURCE, 'web/src/tables.ts'), 'utf8');
 export function colors(name) {
-  const hex = new RegExp(`${name} =\\s*'([0-9a-f]+)'`).exec(tableText)[1];
-  return Array.from({ length: 256 }, (_, i) => [0, 2, 4].map((c) => parseInt(hex.slice(6 * i + c, 6 * i + c + 2), 16)));
+  const steps = new RegExp(`${name} =\\s*'([0-9a-z]+)'`).exec(tableText)[1],
+    list = [[0, 2, 4].map((c) => parseInt(steps.slice(c, c + 2), 16))];
+  for (let i = 1; i < 256; ++i)
+    list.push(list[i - 1].map((v, c) => v + steps.charCodeAt(5 + 255 * c + i) - 'm'.charCodeAt(0)));
+  return list;
 }
-export function place(w, scale) {
+export function place(w, scale, top = 1) {
+  w /= top;
   const y = scale === 'sqrt' ? Math.sqrt(w) : scale === 'log' ? (w <= 1e-4 ? 0 : 1 - Math.log10(w) / -4) : w;
   return Math.round(255 * Math.min(1, y));
 }
-const shared = process.env.HEADLIGHT_SHARED ?? join(SOURCE, '../shared');
+const sharedFolder = process.env.HEADLIGHT_SHARED ?? join(SOURCE, '../shared');
 export const sharedModel = (name) => {
-  const path = join(shared, 'data/models', name);
+  const path = join(sharedFolder, 'data/models', name);
   return existsSync(join(path, 'config.json')) ? path : null;
 };

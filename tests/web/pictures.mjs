@@ -6,8 +6,8 @@ const [folder, model] = process.argv.slice(2);
 const browser = await launch();
 const server = await serve(model ? ['--model', model] : []);
 const looks = {
-  light: { at: 'p=cross', viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
-  dark: { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
+  light: { at: 'p=cross', viewport: { width: 1440, height: 1040 }, colorScheme: 'light' },
+  dark: { viewport: { width: 1440, height: 1040 }, colorScheme: 'dark' },
   narrow: { at: 'p=cross', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
 };
 for (const [name, look] of Object.entries(looks)) {

@@ -1,5 +1,5 @@
 // A view as text behind the # of the address: what Share copies and --at takes.
-import type { Block, Depth, Mode, PartName, Scale, Theme } from './types';
+import type { Block, Depth, Mode, Mute, Order, Palette, PartName, Scale, Theme } from './types';
 
 export interface Address {
   model?: string;
@@ -19,7 +19,11 @@ export interface Address {
   depth?: Depth;
   scale?: Scale;
   theme?: Theme;
-  muted?: boolean;
+  palette?: Palette;
+  autoRange?: boolean;
+  order?: Order;
+  muted?: Mute;
+  renormalise?: boolean;
   words?: boolean;
   linkMap?: boolean;
   solo?: boolean;
@@ -51,8 +55,18 @@ export function writeAddress(a: Address): string {
   if (a.mode !== 'weights') add('d', a.mode);
   if (a.depth !== 'engineer') add('n', a.depth);
   if (a.scale !== 'sqrt') add('s', a.scale);
+  if (a.palette !== 'cividis') add('c', a.palette);
+  if (a.autoRange) add('r', 'auto');
+  if (a.order !== 'layer') add('o', a.order);
   add('th', a.theme);
-  const flags = [a.muted && 'first', a.words && 'words', a.linkMap && 'link', a.solo && 'solo', a.lines && 'lines']
+  const flags = [
+    a.muted !== 'none' && a.muted,
+    a.renormalise && 'whole',
+    a.words && 'words',
+    a.linkMap && 'link',
+    a.solo && 'solo',
+    a.lines && 'lines',
+  ]
     .filter(Boolean)
     .join(',');
   add('f', flags);
@@ -108,7 +122,11 @@ export function parseAddress(hash: string): Address {
     depth: oneOf(get('n'), ['learner', 'engineer', 'researcher'] as const),
     scale: oneOf(get('s'), ['linear', 'sqrt', 'log'] as const),
     theme: oneOf(get('th'), ['light', 'dark'] as const),
-    muted: flags.has('first'),
+    palette: oneOf(get('c'), ['cividis', 'viridis', 'magma', 'grey'] as const),
+    autoRange: get('r') === 'auto',
+    order: oneOf(get('o'), ['layer', 'link', 'focus', 'first'] as const),
+    muted: flags.has('special') ? 'special' : flags.has('first') ? 'first' : 'none',
+    renormalise: flags.has('whole'),
     words: flags.has('words'),
     linkMap: flags.has('link'),
     solo: flags.has('solo'),

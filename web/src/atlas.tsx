@@ -2,6 +2,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import { atlasPicture, links, shownStatistics, undecided } from './atlas_data';
+import { drawAtlas, headAt, layoutOf } from './atlas_drawing';
+import { sequence, shownOrder, sorts } from './atlas_order';
 import { openMenu } from './menu';
 import { atlas } from './numbers';
 import {
@@ -11,6 +13,8 @@ import {
   keyReading,
   keys,
   linkMap,
+  order,
+  palette,
   partInfo,
   place,
   queries,
@@ -21,14 +25,11 @@ import {
   theme,
   type Place,
 } from './state';
-import { css, entry, ink, table } from './color';
 import { nameOf } from './finding';
 import { plural, weight } from './format';
+import { Choice } from './tools';
 import { byTouch, LongPress } from './touch';
-
-const gap = 6,
-  numbers = 22,
-  top = 18;
+import type { Order } from './types';
 
 export function Atlas() {
   const canvas = useRef<HTMLCanvasElement>(null),
@@ -38,7 +39,8 @@ export function Atlas() {
   const p = partInfo.value,
     a = atlas.value,
     t = theme.value,
-    s = scale.value;
+    s = scale.value,
+    c = palette.value;
   useEffect(() => {
     const observer = new ResizeObserver(() => {
       width.value = box.current!.clientWidth;
@@ -46,114 +48,44 @@ export function Atlas() {
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
-  const asLinks = linkMap.value && links.value !== null;
-  const thumb = p ? Math.max(22, Math.min(64, Math.floor((width.value - numbers - 2) / p.heads) - gap)) : 48;
-  const totalWidth = p ? numbers + p.heads * (thumb + gap) : 0,
-    totalHeight = p ? top + p.layers * (thumb + gap) : 0;
+  const asLinks = linkMap.value && links.value !== null,
+    sorting = shownOrder.value,
+    heads = sequence.value;
+  const layout = layoutOf(p, width.value, sorting);
   const at = place.value,
-    hovered = hoverPlace.value;
+    hovered = hoverPlace.value,
+    hidden = guessing.value,
+    bars = depth.value === 'learner' || hidden ? null : undecided.value;
 
   useLayoutEffect(() => {
     if (!p || !a || !canvas.current) return;
-    const ratio = window.devicePixelRatio || 1,
-      c = canvas.current;
-    c.width = totalWidth * ratio;
-    c.height = totalHeight * ratio;
-    c.style.width = `${totalWidth}px`;
-    c.style.height = `${totalHeight}px`;
-    const context = c.getContext('2d')!,
-      style = getComputedStyle(c);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, totalWidth, totalHeight);
-    const key = [a, p, s, t];
+    const key = [a, p, s, t, c];
     if (!asLinks && (!cached.current || cached.current.key.some((x, i) => x !== key[i])))
-      cached.current = { key, picture: atlasPicture(a, p, s, t) };
-    context.imageSmoothingEnabled = a.columns > thumb * ratio;
-    context.font = '10px system-ui, sans-serif';
-    context.textAlign = 'center';
-    context.textBaseline = 'middle';
-    const bars = depth.value === 'learner' || guessing.value ? null : undecided.value;
-    const group = p.heads / p.kv_heads,
-      colors = table(t);
-    for (let layer = 0; layer < p.layers; ++layer) {
-      const y = top + layer * (thumb + gap);
-      context.fillStyle = style.getPropertyValue('--quiet');
-      context.fillText(String(layer), numbers / 2 - 2, y + thumb / 2);
-      for (let head = 0; head < p.heads; ++head) {
-        const x = numbers + head * (thumb + gap);
-        if (layer === 0) {
-          context.fillStyle = style.getPropertyValue('--quiet');
-          context.fillText(String(head), x + thumb / 2, top / 2);
-        }
-        const dim = solo.value && (layer !== at.layer || head !== at.head);
-        context.globalAlpha = dim ? 0.15 : 1;
-        if (asLinks) {
-          const w = links.value![layer * p.heads + head],
-            e = entry(w, s);
-          context.fillStyle = css(colors, e);
-          context.fillRect(x, y, thumb, thumb);
-          if (thumb >= 26) {
-            context.fillStyle = ink(colors, e);
-            context.fillText(w.toFixed(2).replace(/^0/, ''), x + thumb / 2, y + thumb / 2);
-          }
-        } else if (!guessing.value) {
-          context.drawImage(
-            cached.current!.picture,
-            head * a.columns,
-            layer * a.rows,
-            a.columns,
-            a.rows,
-            x,
-            y,
-            thumb,
-            thumb,
-          );
-        }
-        context.globalAlpha = 1;
-        context.strokeStyle = style.getPropertyValue('--line');
-        context.lineWidth = 1;
-        context.strokeRect(x - 0.5, y - 0.5, thumb + 1, thumb + 1);
-        if (bars) {
-          context.fillStyle = style.getPropertyValue('--bar');
-          context.fillRect(x, y + thumb + 2, Math.max(1, thumb * bars[layer * p.heads + head]), 2);
-        }
-      }
-      // Query heads that share a key and value head have a frame in common.
-      if (group > 1)
-        for (let kv = 0; kv < p.kv_heads; ++kv) {
-          context.strokeStyle = style.getPropertyValue('--quiet');
-          context.lineWidth = 1;
-          context.strokeRect(
-            numbers + kv * group * (thumb + gap) - 2.5,
-            y - 2.5,
-            group * (thumb + gap) - gap + 5,
-            thumb + 5,
-          );
-        }
-    }
-    const frame = (where: Place, color: string, w: number) => {
-      context.strokeStyle = color;
-      context.lineWidth = w;
-      context.strokeRect(
-        numbers + where.head * (thumb + gap) - 1.5,
-        top + where.layer * (thumb + gap) - 1.5,
-        thumb + 3,
-        thumb + 3,
-      );
-    };
-    frame(at, style.getPropertyValue('--accent'), 3);
-    if (hovered) frame(hovered, style.getPropertyValue('--ring'), 2);
-  }, [p, a, t, s, at, hovered, asLinks, links.value, totalWidth, totalHeight, solo.value, guessing.value, undecided.value, depth.value]);
+      cached.current = { key, picture: atlasPicture(a, p, s, t, c) };
+    drawAtlas(canvas.current, layout, {
+      atlas: a,
+      part: p,
+      scale: s,
+      theme: t,
+      palette: c,
+      order: sorting,
+      sequence: heads,
+      picture: hidden || asLinks ? null : cached.current!.picture,
+      asLinks,
+      bars,
+      alone: solo.value ? at : null,
+      chosen: at,
+      hovered,
+    });
+  }, [p, a, t, s, c, at, hovered, asLinks, links.value, heads, layout.width, layout.height, solo.value, hidden, bars]);
 
-  const headAt = (x: number, y: number): Place | null => {
+  const headUnder = (x: number, y: number): Place | null => {
     const b = canvas.current!.getBoundingClientRect();
-    const head = Math.floor((x - b.left - numbers) / (thumb + gap)),
-      layer = Math.floor((y - b.top - top) / (thumb + gap));
-    return p && head >= 0 && layer >= 0 && head < p.heads && layer < p.layers ? { layer, head } : null;
+    return p && headAt(p, layout, heads.heads, x - b.left, y - b.top);
   };
-  const placeAt = (event: MouseEvent) => headAt(event.clientX, event.clientY);
-  const finder = useRef(headAt);
-  finder.current = headAt;
+  const placeAt = (event: MouseEvent) => headUnder(event.clientX, event.clientY);
+  const finder = useRef(headUnder);
+  finder.current = headUnder;
   const press = useMemo(
     () =>
       new LongPress((x, y) => {
@@ -184,11 +116,12 @@ export function Atlas() {
     }
     event.preventDefault();
     const clamp = (x: number, most: number) => Math.max(0, Math.min(most - 1, x));
+    const now = heads.at(place.value);
     hoverPlace.value = null;
-    place.value = {
-      layer: clamp(place.value.layer + delta[0], p.layers),
-      head: clamp(place.value.head + delta[1], p.heads),
-    };
+    place.value =
+      heads.heads[
+        clamp(Math.floor(now / p.heads) + delta[0], p.layers) * p.heads + clamp((now % p.heads) + delta[1], p.heads)
+      ];
   };
   const where = shownPlace.value,
     numbersOf = shownStatistics.value;
@@ -212,7 +145,8 @@ export function Atlas() {
           </span>
         )}
       </header>
-      <div class="segments" role="group" aria-label="What the atlas shows">
+      <div class="tools">
+        <div class="segments" role="group" aria-label="What the atlas shows">
         <button
           type="button"
           aria-pressed={!asLinks}
@@ -233,6 +167,15 @@ export function Atlas() {
         >
           {linkName ? `Link ${linkName}` : 'Link: pin two words'}
         </button>
+        </div>
+        <Choice
+          label="sort by"
+          test="order"
+          title="Where numbers are missing (nothing pinned, or a long text), layers stay in order (o)"
+          value={sorting}
+          choices={(Object.keys(sorts) as Order[]).map((o) => [o, sorts[o].name, !sorts[o].ready()])}
+          choose={(o) => (order.value = o)}
+        />
       </div>
       <div class="atlas-box" ref={box}>
         <canvas
@@ -241,7 +184,7 @@ export function Atlas() {
           tabIndex={0}
           role="listbox"
           data-test="atlas"
-          aria-label={`heads, layers below each other. Chosen: layer ${place.value.layer} head ${place.value.head}. Arrows move.`}
+          aria-label={`heads, ${sorting === 'layer' ? 'layers below each other' : `sorted by ${sorts[sorting].name}`}. Chosen: layer ${place.value.layer} head ${place.value.head}. Arrows move.`}
           onPointerMove={(event) => {
             press.move(event);
             if (event.pointerType === 'touch') return;

@@ -3,16 +3,16 @@ import { computed } from '@preact/signals';
 import { entry, hatch, table } from './color';
 import { rowIn, shownMap, weights } from './numbers';
 import { keys, partInfo, queries } from './state';
-import type { Atlas, PartInfo, Scale, Theme } from './types';
+import type { Atlas, Palette, PartInfo, Scale, Theme } from './types';
 
 // One pixel per cell of every head, in one picture.
-export function atlasPicture(a: Atlas, p: PartInfo, s: Scale, t: Theme): HTMLCanvasElement {
+export function atlasPicture(a: Atlas, p: PartInfo, s: Scale, t: Theme, c: Palette): HTMLCanvasElement {
   const canvas = document.createElement('canvas');
   canvas.width = p.heads * a.columns;
   canvas.height = p.layers * a.rows;
   const context = canvas.getContext('2d')!,
     image = context.createImageData(canvas.width, canvas.height);
-  const colors = table(t),
+  const colors = table(t, c),
     size = a.rows * a.columns,
     pixels = new Uint32Array(image.data.buffer);
   const packed = new Uint32Array(256);
@@ -93,14 +93,19 @@ export const shownStatistics = computed<HeadStatistics | null>(() => {
   return p && map ? statistics(map, p.rows, p.columns) : null;
 });
 
-// How undecided each head is, from 0 (one key) to 1 (all alike): the bars below the thumbnails.
-export const undecided = computed<Float32Array | null>(() => {
+// Of every head, where all weights are here.
+export const headStatistics = computed<HeadStatistics[] | null>(() => {
   const p = partInfo.value,
     all = weights.value;
   if (!p || !all) return null;
-  const size = p.rows * p.columns,
-    most = Math.log2(Math.max(2, p.columns));
-  return Float32Array.from({ length: p.layers * p.heads }, (_, at) =>
-    Math.min(1, statistics(all.subarray(at * size, (at + 1) * size), p.rows, p.columns).entropy / most),
+  const size = p.rows * p.columns;
+  return Array.from({ length: p.layers * p.heads }, (_, at) =>
+    statistics(all.subarray(at * size, (at + 1) * size), p.rows, p.columns),
   );
+});
+
+// How undecided each head is, from 0 (one key) to 1 (all alike): the bars below the thumbnails.
+export const undecided = computed<Float32Array | null>(() => {
+  const most = Math.log2(Math.max(2, partInfo.value?.columns ?? 2));
+  return headStatistics.value && Float32Array.from(headStatistics.value, (s) => Math.min(1, s.entropy / most));
 });

@@ -1,11 +1,11 @@
 // The map's cells: weights below, pins and cross-hair above, and what the mouse does.
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { paint } from './color_scale';
 import { openMenu } from './menu';
-import { paint } from './modes';
 import { picture, hatched, sized } from './paint';
-import { guessing, hoverCell, hoverQuery, keys, muted, pin, queries, theme, type Cell } from './state';
+import { guessing, hoverCell, hoverQuery, keys, pin, queries, theme, type Cell } from './state';
 import { byTouch, LongPress } from './touch';
-import { drawn, view, fitted, cellSize, frame, moveTo, zoom } from './view';
+import { drawn, mutedColumns, view, fitted, cellSize, frame, moveTo, zoom } from './view';
 import { type Joined } from './words';
 
 export function Cells() {
@@ -17,17 +17,18 @@ export function Cells() {
     v = view.value,
     cell = cellSize.value,
     t = theme.value,
-    p = paint.value;
+    p = paint.value,
+    grey = mutedColumns.value;
   const hide = guessing.value;
 
   useLayoutEffect(() => {
     if (!d || !base.current) return;
     const context = sized(base.current, f.width, f.height);
-    const key = [d, p, muted.value, cell < 1 ? f.width : 0];
+    const key = [d, p, grey, cell < 1 ? f.width : 0];
     if (!cached.current || cached.current.key.some((x, i) => x !== key[i]))
       cached.current = {
         key,
-        picture: picture(d, cell < 1 ? f.width : Infinity, cell < 1 ? f.height : Infinity, p, muted.value),
+        picture: picture(d, cell < 1 ? f.width : Infinity, cell < 1 ? f.height : Infinity, p, grey),
       };
     const from = cached.current.picture,
       ratio = cell < 1 ? 1 : cell;
@@ -48,7 +49,7 @@ export function Cells() {
     context.fillStyle = style.getPropertyValue('--ink');
     if (d.columnBorder > 0) context.fillRect(Math.round(d.columnBorder * cell - v.x) - 1, 0, 2, f.height);
     if (d.rowBorder > 0) context.fillRect(0, Math.round(d.rowBorder * cell - v.y) - 1, f.width, 2);
-  }, [d, f, v, cell, t, p, muted.value, hide]);
+  }, [d, f, v, cell, t, p, grey, hide]);
 
   const at = hoverCell.value,
     pinnedQ = queries.value,

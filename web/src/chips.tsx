@@ -1,7 +1,8 @@
 // Tokens as chips: click pins a query, colours are what it gives to each key.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { css, entry, ink, table } from './color';
+import { css, ink } from './color';
+import { colorsOf, entryOf, weightPaint } from './color_scale';
 import { clipped, shown, small } from './format';
 import { openMenu } from './menu';
 import { restingRow } from './numbers';
@@ -15,8 +16,6 @@ import {
   restingCell,
   restingQueries,
   run,
-  scale,
-  theme,
   words,
 } from './state';
 import { byTouch, LongPress } from './touch';
@@ -133,7 +132,8 @@ function Run({ reading, asQueries, asKeys, tight, number, groups, follows, click
   const row = follows && asKeys && !guessing.value ? restingRow.value : null,
     active = follows ? restingQueries.value : queries.value,
     hoveredKey = follows ? restingCell.value?.key : undefined,
-    colors = table(theme.value);
+    paint = weightPaint.value,
+    colors = colorsOf(paint);
   const written = run.value && reading === run.value.source ? run.value.more.length : 0;
   return (
     <>
@@ -142,7 +142,7 @@ function Run({ reading, asQueries, asKeys, tight, number, groups, follows, click
         const first = tokens[0];
         const w = row ? list.reduce((sum, i) => (Number.isNaN(row[i]) ? sum : sum + row[i]), 0) : NaN;
         const seen = row ? list.some((i) => !Number.isNaN(row[i])) : false;
-        const e = seen ? entry(w, scale.value) : -1;
+        const e = seen ? entryOf(paint, w) : -1;
         const isQuery = asQueries && list.some((i) => active.includes(i));
         const isKey = asKeys && list.some((i) => keys.value.includes(i) || hoveredKey === i);
         const pinned = list.every((i) => (asQueries ? queries : keys).value.includes(i));

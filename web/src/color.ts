@@ -1,17 +1,24 @@
 // Weights to colours, as src/draw/color.cc does it: the same tables, the same rounding.
-import { signedDark, signedLight, weightDark, weightLight } from './tables';
-import type { Scale, Theme } from './types';
+import * as packed from './tables';
+import type { Palette, Scale, Theme } from './types';
 
-function unpack(hex: string): Uint8ClampedArray {
-  const out = new Uint8ClampedArray(hex.length / 2);
-  for (let i = 0; i < out.length; ++i) out[i] = parseInt(hex.slice(2 * i, 2 * i + 2), 16);
+// The first colour, then the steps of red, green and blue, a letter each.
+function unpack(text: string): Uint8ClampedArray {
+  const out = new Uint8ClampedArray(3 * 256);
+  for (let c = 0; c < 3; ++c) {
+    out[c] = parseInt(text.slice(2 * c, 2 * c + 2), 16);
+    for (let i = 1; i < 256; ++i) out[3 * i + c] = out[3 * i - 3 + c] + text.charCodeAt(5 + 255 * c + i) - 109;
+  }
   return out;
 }
-const tables = {
-  light: { weight: unpack(weightLight), signed: unpack(signedLight) },
-  dark: { weight: unpack(weightDark), signed: unpack(signedDark) },
-};
-export const table = (theme: Theme, signed = false) => tables[theme][signed ? 'signed' : 'weight'];
+type TableName = keyof typeof packed;
+const tables = new Map<TableName, Uint8ClampedArray>();
+export function table(theme: Theme, palette: Palette | 'signed'): Uint8ClampedArray {
+  const name = `${palette === 'cividis' ? 'weight' : palette}${theme === 'light' ? 'Light' : 'Dark'}` as TableName;
+  let found = tables.get(name);
+  if (!found) tables.set(name, (found = unpack(packed[name])));
+  return found;
+}
 
 const floor = 1e-4; // the logarithmic scale's zero
 export function transferred(x: number, scale: Scale): number {

@@ -2,8 +2,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { addressText } from './runs';
-import { block, mode, offline, part, partInfo, place, queryReading, run, scale, theme, theSource, report } from './state';
+import { figureCommand, figureProblem, figureQuery, linkText, serveCommand } from './commands';
+import { mode, muted, offline, place, report, run, theSource } from './state';
 import { figureSvg } from './figure';
 
 export const dialog = signal<'share' | 'export' | 'keys' | 'tour' | 'table' | null>(null);
@@ -25,60 +25,6 @@ export async function copy(text: string, words: string): Promise<void> {
     if (notice.value === words) notice.value = '';
   }, 2500);
 }
-
-// As one word for a shell; an apostrophe is easier to read between double quotes.
-const quoted = (text: string) =>
-  /^[\w./:=,@+~-]+$/.test(text)
-    ? text
-    : text.includes("'") && !/["$`\\!]/.test(text)
-      ? `"${text}"`
-      : `'${text.replace(/'/g, `'\\''`)}'`;
-
-// The address without the token: that is in the cookie, and stays there.
-export const linkText = () => location.href.split('#')[0] + '#' + addressText.value;
-
-// Of two texts, the part of the map that is shown, as the command takes it.
-function cropRanges(): { from: string; to: string } | null {
-  const p = partInfo.value,
-    name = block.value,
-    border = queryReading.value.second;
-  if (!p || !name || border === 0) return null;
-  const range = (side: string, end: number) => (side === 'A' ? `0:${border}` : `${border}:${end}`);
-  return { from: range(name[0], p.rows), to: range(name[1], p.columns) };
-}
-
-export function figureCommand(file: string): string {
-  const info = run.value!;
-  const words = ['headlight', 'show', quoted(info.text), '--model', quoted(info.model.name)];
-  if (info.second) words.push('--second', quoted(info.second));
-  if (info.target) words.push('--target', quoted(info.target));
-  words.push('--part', part.value, '--head', `${place.value.layer}.${place.value.head}`);
-  const crop = cropRanges();
-  if (crop) words.push('--from', crop.from, '--to', crop.to);
-  if (scale.value !== 'sqrt') words.push('--color-scale', scale.value);
-  if (theme.value !== 'light') words.push('--theme', theme.value);
-  return words.concat(`--${file.split('.').pop()}`, file).join(' ');
-}
-export function explainCommand(query: number, key: number): string {
-  const info = run.value!,
-    words = ['headlight', 'explain', quoted(info.text), '--model', quoted(info.model.name)];
-  if (info.second) words.push('--second', quoted(info.second));
-  if (info.target) words.push('--target', quoted(info.target));
-  return words
-    .concat(
-      '--part',
-      part.value,
-      '--head',
-      `${place.value.layer}.${place.value.head}`,
-      '--query',
-      `@${query}`,
-      '--key',
-      `@${key}`,
-    )
-    .join(' ');
-}
-export const serveCommand = () =>
-  `headlight serve --model ${quoted(run.value!.model.name)} --at ${quoted(addressText.value)}`;
 
 export function Dialog({ title, children, wide }: { title: string; children: ComponentChildren; wide?: boolean }) {
   const box = useRef<HTMLDialogElement>(null);
@@ -121,7 +67,9 @@ function Copied({ label, text, test }: { label: string; text: string; test: stri
     <div class="copied">
       <h3>{label}</h3>
       <div>
-        <code data-test={test}>{text}</code>
+        <code data-test={test} tabIndex={0}>
+          {text}
+        </code>
         <button
           type="button"
           onClick={() => {
@@ -151,8 +99,10 @@ export function Share() {
           It opens this view on this machine while headlight serve runs, for whoever has entered with the printed link.
         </p>
       )}
-      {drawn ? (
-        <p class="quiet">Text that the model has written on is not in the figure’s command.</p>
+      {drawn || figureProblem() ? (
+        <p class="quiet" data-test="no-command">
+          {drawn ? 'Text that the model has written on is not in the figure’s command.' : figureProblem()}
+        </p>
       ) : (
         <Copied label="The same figure from the command line" text={figureCommand('figure.png')} test="command" />
       )}
@@ -161,6 +111,7 @@ export function Share() {
   );
 }
 
+const numbersShown = { weights: 'weights', scores: 'scores', values: 'weights times lengths of values' };
 function save(name: string, data: Blob): void {
   const a = document.createElement('a');
   a.href = URL.createObjectURL(data);
@@ -177,46 +128,53 @@ async function saveFigure(format: string): Promise<void> {
     return;
   }
   try {
-    const crop = cropRanges();
-    const query = `part=${part.value}&layer=${place.value.layer}&head=${place.value.head}&format=${format}&theme=${theme.value}&scale=${scale.value}${crop ? `&from=${crop.from}&to=${crop.to}` : ''}`;
-    save(name, new Blob([await theSource().bytes(info, `figure?${query}`)]));
+    save(name, new Blob([await theSource().bytes(info, `figure?${figureQuery(format)}`)]));
   } catch (error) {
     report(error);
   }
 }
 
 export function Export() {
+  const problem = figureProblem(),
+    what = numbersShown[mode.value];
   const formats = offline.value
     ? [['svg', 'Figure for papers, drawn here']]
     : [
         ['png', 'Picture, 300 dpi'],
         ['svg', 'Figure with real text'],
         ['pdf', 'Figure for LaTeX'],
-        ['json', 'Tokens and weights'],
-        ['npy', 'Weights for NumPy, [query, key]'],
+        ['json', `Tokens and ${what}`],
+        ['npy', `${what[0].toUpperCase()}${what.slice(1)} for NumPy, [query, key]`],
       ];
   return (
     <Dialog title={`Export head ${place.value.layer}.${place.value.head}`}>
+      {problem && (
+        <p id="export-problem" data-test="export-problem">
+          {problem}
+        </p>
+      )}
       <ul class="formats">
-        {formats.map(([format, what]) => (
+        {formats.map(([format, name]) => (
           <li key={format}>
             <button
               type="button"
               data-test={`export-${format}`}
+              disabled={problem !== ''}
+              aria-describedby={problem ? 'export-problem' : undefined}
               onClick={() => {
                 void saveFigure(format);
               }}
             >
               <b>{format.toUpperCase()}</b>
-              <span>{what}</span>
+              <span>{name}</span>
             </button>
           </li>
         ))}
       </ul>
       {!offline.value && (
         <p class="quiet">
-          Drawn by the program: the same bytes as <code>headlight show</code> writes
-          {mode.value === 'weights' ? '' : ', of the weights'}. For a whole page in one file:{' '}
+          The map of {what} as it is shown, drawn by the program: the same bytes as <code>headlight show</code> writes.
+          {muted.value !== 'none' && ' Muted columns are hatched there.'} For a whole page in one file:{' '}
           <code>headlight show … --html page.html</code>
         </p>
       )}
@@ -237,7 +195,11 @@ const keyList: [string, string][] = [
   ['PgUp PgDn', 'layer before, after (in the atlas)'],
   ['1 … 9', 'go to a step of Why'],
   ['s', 'scale: √, log, linear'],
-  ['m', 'mute the first token'],
+  ['c', 'colours: cividis, viridis, magma, grey'],
+  ['a', 'colours up to 1, or to the largest weight of the map'],
+  ['m', 'mute the first token, special tokens, nothing'],
+  ['r', 'renormalise what is not muted'],
+  ['o', 'order of the atlas: layers, link, focused, on first'],
   ['w', 'whole words'],
   ['n', 'map or lines'],
   ['d', 'map of weights, scores, weighted values'],

@@ -1,9 +1,10 @@
 // The offline page's own figure: an SVG with real text and a shape for each cell.
-import { drawn } from './view';
 import { css, hatch } from './color';
-import { colorsOf, entryOf, paint } from './modes';
+import { colorsOf, entryOf, paint } from './color_scale';
 import { clipped, digits, shown } from './format';
-import { mode, part, place, run, scale, theme } from './state';
+import { faint } from './paint';
+import { mode, muted, mutedNames, part, place, run, scale, theme } from './state';
+import { drawn, isRenormalised, mutedColumns } from './view';
 
 const escaped = (text: string) =>
   text
@@ -16,6 +17,7 @@ export function figureSvg(): string {
     info = run.value!,
     p = paint.value,
     colors = colorsOf(p),
+    grey = mutedColumns.value,
     light = theme.value === 'light';
   const cell = Math.max(4, Math.min(24, 640 / d.columns)),
     left = 110,
@@ -45,11 +47,18 @@ export function figureSvg(): string {
     for (let j = 0; j < d.columns; ++j) {
       const w = d.values[i * d.columns + j];
       const fill = Number.isNaN(w) ? 'url(#hatch)' : css(colors, entryOf(p, w));
-      out.push(`<rect x="${left + j * cell}" y="${y}" width="${cell - 0.5}" height="${cell - 0.5}" fill="${fill}"/>`);
+      const opacity = grey[j] && !Number.isNaN(w) ? ` fill-opacity="${faint}"` : '';
+      out.push(
+        `<rect x="${left + j * cell}" y="${y}" width="${cell - 0.5}" height="${cell - 0.5}" fill="${fill}"${opacity}/>`,
+      );
     }
   }
+  const mutes =
+    muted.value === 'none'
+      ? ''
+      : `; ${mutedNames[muted.value]} muted${isRenormalised.value ? ', the rest renormalised (derived)' : ''}`;
   out.push(
-    `<text x="12" y="${height - 34}" fill="${quiet}">rows: query (from), columns: key (to); ${modeCaptions[mode.value]}${p.signed ? '' : ` scale ${scale.value},`} ${p.signed ? `±` : '0 to '}${digits(p.limit, 3)}</text>`,
+    `<text x="12" y="${height - 34}" fill="${quiet}">rows: query (from), columns: key (to); ${modeCaptions[mode.value]}${p.signed ? '' : ` scale ${scale.value},`} ${p.signed ? `±` : '0 to '}${digits(p.limit, 3)}${mutes}</text>`,
     `<text x="12" y="${height - 16}" fill="${quiet}">“${escaped(clipped(info.text, 100))}” Model ${escaped(info.model.name)}.</text></svg>`,
   );
   return out.join('\n');

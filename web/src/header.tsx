@@ -1,6 +1,6 @@
 // The bar at the top: model, text, tools.
 import { useEffect, useRef } from 'preact/hooks';
-import { useSignal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import { dialog } from './dialogs';
 import { compute, computeText } from './runs';
 import { busy, depth, model, models, offline, run, second, sentence, text, theme, themeChoice } from './state';
@@ -16,13 +16,41 @@ function Mark() {
   );
 }
 
-function Input() {
-  const field = useRef<HTMLInputElement>(null),
-    timer = useRef(0);
-  const wanted = useSignal(false); // a place for the second text
+interface TextFieldProps {
+  id: string;
+  label: string;
+  hint: string;
+  value: Signal<string>;
+  changed: () => void;
+  focused?: boolean; // from the start, where that does not open a keyboard
+}
+function TextField({ id, label, hint, value, changed, focused }: TextFieldProps) {
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (!matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true });
+    if (focused && !matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true });
   }, []);
+  return (
+    <input
+      ref={field}
+      id={id}
+      aria-label={label}
+      dir="auto"
+      autocomplete="off"
+      spellcheck={false}
+      value={value.value}
+      readOnly={offline.value}
+      placeholder={hint}
+      onInput={(event) => {
+        value.value = event.currentTarget.value;
+        changed();
+      }}
+    />
+  );
+}
+
+function Input() {
+  const timer = useRef(0);
+  const wanted = useSignal(false); // a place for the second text
   const started = () => {
     clearTimeout(timer.current);
     // Short texts are computed while they are typed; long ones wait for Enter.
@@ -66,35 +94,21 @@ function Input() {
         </span>
       )}
       <div class="texts">
-        <input
-          ref={field}
+        <TextField
           id="text"
-          aria-label={shows ? 'Text A' : 'Text'}
-          dir="auto"
-          autocomplete="off"
-          spellcheck={false}
-          value={text.value}
-          readOnly={offline.value}
-          placeholder="Write a sentence"
-          onInput={(event) => {
-            text.value = event.currentTarget.value;
-            started();
-          }}
+          label={shows ? 'Text A' : 'Text'}
+          hint="Write a sentence"
+          value={text}
+          changed={started}
+          focused
         />
         {shows && (
-          <input
+          <TextField
             id="second"
-            aria-label="Text B"
-            dir="auto"
-            autocomplete="off"
-            spellcheck={false}
-            value={second.value}
-            readOnly={offline.value}
-            placeholder="A second text, read together with the first"
-            onInput={(event) => {
-              second.value = event.currentTarget.value;
-              started();
-            }}
+            label="Text B"
+            hint="A second text, read together with the first"
+            value={second}
+            changed={started}
           />
         )}
       </div>

@@ -2,13 +2,14 @@
 import { computed, useComputed, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Cells, pinCell } from './cells';
-import { css, entry, table } from './color';
+import { css } from './color';
+import { colorsOf, entryOf, weightPaint } from './color_scale';
 import { seen } from './finding';
 import { shown } from './format';
 import { Labels } from './labels';
 import { openMenu } from './menu';
 import { activeRow, shownMap } from './numbers';
-import { sized } from './paint';
+import { faint, sized } from './paint';
 import {
   activeQueries,
   guessing,
@@ -20,11 +21,10 @@ import {
   queries,
   queryReading,
   run,
-  scale,
   shownPlace,
-  theme,
 } from './state';
-import { drawn, view, space, rooms, cellSize, frame } from './view';
+import { cellSize, drawn, frame, isRenormalised, mutedColumns, rooms, space, upperRoom, view } from './view';
+import { type Joined } from './words';
 
 // What a screen reader hears: the cell under the arrows or the mouse, with both words, weight, rank and head.
 export const spoken = computed(() => {
@@ -127,7 +127,11 @@ export function HeatMap() {
           </div>
           <div
             class="map-frame"
-            style={{ paddingLeft: `${rooms.value.left}px`, paddingRight: `${rooms.value.right}px` }}
+            style={{
+              paddingLeft: `${rooms.value.left}px`,
+              paddingRight: `${rooms.value.right}px`,
+              '--up': `${upperRoom.value}px`,
+            }}
           >
             <Labels axis="column" />
             <Labels axis="row" />
@@ -142,31 +146,45 @@ export function HeatMap() {
   );
 }
 
-// Below the columns: what the pinned (or hovered) queries give to each key.
+// What the pinned (or hovered) queries give to each column, as it is shown.
+function sumsOf(d: Joined, row: Float32Array): Float64Array {
+  const sums = new Float64Array(d.columns);
+  if (isRenormalised.value) {
+    const rows = activeQueries.value.map((i) => d.rowOf[i]).filter((i) => i >= 0);
+    for (const i of rows)
+      for (let j = 0; j < d.columns; ++j) sums[j] += (d.values[i * d.columns + j] || 0) / rows.length;
+  } else
+    row.forEach((w, j) => {
+      if (!Number.isNaN(w) && d.columnOf[j] >= 0) sums[d.columnOf[j]] += w;
+    });
+  return sums;
+}
+
+// Below the columns: those sums, as bars.
 function Margin() {
   const d = drawn.value,
     row = activeRow.value,
     f = frame.value,
     cell = cellSize.value,
-    v = view.value;
+    v = view.value,
+    paint = weightPaint.value,
+    grey = mutedColumns.value;
   const canvas = useRef<HTMLCanvasElement>(null);
   const show = Boolean(d && row && activeQueries.value.length > 0) && !guessing.value;
   useLayoutEffect(() => {
     if (!d || !row || !canvas.current || !show) return;
     const height = 44,
       context = sized(canvas.current, f.width, height),
-      colors = table(theme.value);
+      colors = colorsOf(paint),
+      sums = sumsOf(d, row);
     context.clearRect(0, 0, f.width, height);
-    const sums = new Float64Array(d.columns);
-    row.forEach((w, j) => {
-      if (!Number.isNaN(w) && d.columnOf[j] >= 0) sums[d.columnOf[j]] += w;
-    });
     for (let j = 0; j < d.columns; ++j) {
-      const h = Math.max(sums[j] > 0 ? 1 : 0, sums[j] * height);
-      context.fillStyle = css(colors, Math.max(70, entry(sums[j], scale.value)));
+      const h = Math.min(height, Math.max(sums[j] > 0 ? 1 : 0, (sums[j] / paint.limit) * height));
+      context.globalAlpha = grey[j] ? faint : 1;
+      context.fillStyle = css(colors, Math.max(70, entryOf(paint, sums[j])));
       context.fillRect(j * cell - v.x + (cell > 6 ? 1 : 0), 0, Math.max(1, cell - (cell > 6 ? 2 : 0)), h);
     }
-  }, [d, row, f, cell, v, theme.value, scale.value, show]);
+  }, [d, row, f, cell, v, paint, grey, show]);
   return (
     <div class="margin" style={{ marginLeft: `${rooms.value.left + 2}px`, width: `${f.width}px` }}>
       {show && <canvas ref={canvas} aria-hidden="true" />}

@@ -1,21 +1,41 @@
 // Keys that work everywhere but in a field.
 import { signal } from '@preact/signals';
-import { dialog, linkText, copy } from './dialogs';
-import { modes, scales } from './tools';
+import { sequence } from './atlas_order';
+import { linkText } from './commands';
+import { copy, dialog } from './dialogs';
+import { palettes, scales } from './legend';
 import { writeOne } from './runs';
-import { clearOne, lines, linkMap, mode, muted, partInfo, place, run, scale, words } from './state';
+import {
+  autoRange,
+  clearOne,
+  hasSpecial,
+  lines,
+  linkMap,
+  mode,
+  muted,
+  order,
+  palette,
+  place,
+  renormalise,
+  run,
+  scale,
+  words,
+} from './state';
+import { modes } from './tools';
 import { endTour, startTour, touring } from './tour';
+import type { Mute, Order } from './types';
 import { fit } from './view';
 
 export type Tab = 'heads' | 'pattern' | 'why' | 'next';
 export const tab = signal<Tab>('pattern');
 
 function stepHead(delta: number): void {
-  const p = partInfo.value;
-  if (!p) return;
-  const at = Math.max(0, Math.min(p.layers * p.heads - 1, place.value.layer * p.heads + place.value.head + delta));
-  place.value = { layer: Math.floor(at / p.heads), head: at % p.heads };
+  const { heads, at } = sequence.value;
+  if (heads.length === 0) return;
+  place.value = heads[Math.max(0, Math.min(heads.length - 1, at(place.value) + delta))];
 }
+
+const after = <T>(list: T[], value: T): T => list[(list.indexOf(value) + 1) % list.length];
 
 export function showStep(number: number): void {
   tab.value = 'why';
@@ -42,10 +62,22 @@ addEventListener('keydown', (event) => {
     '[': () => stepHead(-1),
     ']': () => stepHead(1),
     s: () => {
-      scale.value = scales[(scales.indexOf(scale.value) + 1) % scales.length];
+      scale.value = after(scales, scale.value);
+    },
+    c: () => {
+      palette.value = after(palettes, palette.value);
+    },
+    a: () => {
+      autoRange.value = !autoRange.value;
     },
     m: () => {
-      muted.value = !muted.value;
+      muted.value = after<Mute>(hasSpecial.value ? ['none', 'first', 'special'] : ['none', 'first'], muted.value);
+    },
+    r: () => {
+      renormalise.value = !renormalise.value;
+    },
+    o: () => {
+      order.value = after<Order>(['layer', 'link', 'focus', 'first'], order.value);
     },
     w: () => {
       words.value = !words.value;
@@ -54,7 +86,7 @@ addEventListener('keydown', (event) => {
       lines.value = !lines.value;
     },
     d: () => {
-      mode.value = modes[(modes.indexOf(mode.value) + 1) % modes.length];
+      mode.value = after(modes, mode.value);
     },
     v: () => {
       linkMap.value = !linkMap.value;

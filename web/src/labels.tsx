@@ -2,7 +2,7 @@
 import { useRef } from 'preact/hooks';
 import { clipped, shown } from './format';
 import { hoverCell, keys, pin, queries } from './state';
-import { drawn, view, rooms, cellSize, frame } from './view';
+import { cellSize, columnLetters, drawn, frame, mutedColumns, rooms, view } from './view';
 
 interface LabelProps {
   axis: 'row' | 'column';
@@ -12,7 +12,8 @@ export function Labels({ axis }: LabelProps) {
   const d = drawn.value,
     cell = cellSize.value,
     v = view.value,
-    f = frame.value;
+    f = frame.value,
+    grey = mutedColumns.value;
   if (!d) return null;
   const isRow = axis === 'row',
     count = isRow ? d.rows : d.columns,
@@ -66,7 +67,7 @@ export function Labels({ axis }: LabelProps) {
     items.push(
       <span
         key={i}
-        class={`label ${axis}${i === hovered ? ' hover' : ''}${pinned.has(i) ? ' pinned' : ''}`}
+        class={`label ${axis}${i === hovered ? ' hover' : ''}${pinned.has(i) ? ' pinned' : ''}${!isRow && grey[i] ? ' muted' : ''}`}
         dir="auto"
         title={names[i]}
         style={isRow ? { top: `${at}px` } : { left: `${at}px` }}
@@ -82,7 +83,7 @@ export function Labels({ axis }: LabelProps) {
           else pin(queries.value, range);
         }}
       >
-        {clipped(shown(names[i]), isRow ? 14 : 13)}
+        {clipped(shown(names[i]), isRow ? 14 : columnLetters)}
       </span>,
     );
   }

@@ -1,9 +1,15 @@
-// The colour scale with its numbers, and a mark at the value under the cursor.
+// The colour scale with its numbers, a mark at the value under the cursor, and what can be chosen about colours.
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { mode, scale } from './state';
 import { css, transferred } from './color';
+import { colorsOf, paint } from './color_scale';
 import { digits, weight } from './format';
-import { colorsOf, paint } from './modes';
+import { autoRange, lines, mode, muted, palette, scale } from './state';
+import { Choice, Segment, TableButton } from './tools';
+import type { Palette, Scale } from './types';
+
+export const scales: Scale[] = ['sqrt', 'log', 'linear'];
+export const scaleNames = { sqrt: '√', log: 'log', linear: 'linear' };
+export const palettes: Palette[] = ['cividis', 'viridis', 'magma', 'grey'];
 
 const ticks = {
   sqrt: [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1],
@@ -13,10 +19,16 @@ const ticks = {
 
 export function Legend({ value }: { value: number }) {
   const canvas = useRef<HTMLCanvasElement>(null),
-    p = paint.value;
+    p = paint.value,
+    fixed = mode.value === 'weights' && !autoRange.value;
   // Where a number stands on the ramp, 0 to 1.
   const at = (x: number) => (p.signed ? 0.5 + x / p.limit / 2 : transferred(x / p.limit, scale.value));
   const marks = p.signed ? [-1, -0.5, 0, 0.5, 1] : ticks[scale.value];
+  const name = (x: number) => {
+    if (x === 0) return '0';
+    if (x === 1 && !fixed) return `max ${digits(p.limit, 3)}`;
+    return fixed ? (x >= 0.01 ? String(x) : weight(x)) : digits(x * p.limit, 2);
+  };
   useLayoutEffect(() => {
     const c = canvas.current!,
       context = c.getContext('2d')!,
@@ -27,25 +39,84 @@ export function Legend({ value }: { value: number }) {
       context.fillStyle = css(colors, i);
       context.fillRect(i, 0, 1, 1);
     }
-  }, [p.theme, p.signed]);
+  }, [p.theme, p.signed, p.palette]);
   return (
-    <div class="legend" role="img" aria-label={`colour scale ${p.signed ? '' : scale.value}, from ${p.signed ? digits(-p.limit, 3) : 0} to ${digits(p.limit, 3)}`}>
-      <div class="ramp">
-        <canvas ref={canvas} />
-        {!Number.isNaN(value) && (
-          <span class="mark-value" style={{ transform: `translateX(${100 * at(value)}%)` }} />
+    <>
+      <div
+        class="legend"
+        role="img"
+        data-test="legend"
+        aria-label={`colour scale ${p.signed ? 'blue to orange' : `${p.palette}, ${scale.value}`}, from ${p.signed ? digits(-p.limit, 3) : 0} to ${digits(p.limit, 3)}${fixed ? '' : ', the largest shown'}`}
+      >
+        <div class="ramp">
+          <canvas ref={canvas} data-test="ramp" />
+          {!Number.isNaN(value) && (
+            <span class="mark-value" style={{ transform: `translateX(${100 * at(value)}%)` }} />
+          )}
+        </div>
+        <div class={`ticks${fixed ? '' : ' auto'}`}>
+          {marks.map((x) => (
+            <span key={x} style={{ left: `${100 * at(x * p.limit)}%` }}>
+              {name(x)}
+            </span>
+          ))}
+        </div>
+        <div class="hatch-key">
+          <span class="hatch-box" aria-hidden="true" /> not visible
+        </div>
+        {muted.value !== 'none' && (
+          <div class="hatch-key">
+            <span class="faint-box" aria-hidden="true" style={{ background: css(colorsOf(p), 120) }} /> muted
+          </div>
         )}
       </div>
-      <div class="ticks">
-        {marks.map((x) => (
-          <span key={x} style={{ left: `${100 * at(x * p.limit)}%` }}>
-            {x === 0 ? '0' : mode.value !== 'weights' ? digits(x * p.limit, 2) : x >= 0.01 ? String(x) : weight(x)}
-          </span>
-        ))}
-      </div>
-      <div class="hatch-key">
-        <span class="hatch-box" aria-hidden="true" /> not visible
-      </div>
+      <Colours />
+    </>
+  );
+}
+
+// Which colours, how numbers are spread over them, and where they end.
+function Colours() {
+  return (
+    <div class="colours for-engineer" role="group" aria-label="Colours">
+      <Choice
+        label="colours"
+        test="palette"
+        title="Grey is for print. Scores are always blue and orange"
+        value={palette.value}
+        choices={palettes.map((p) => [p, p])}
+        choose={(p) => (palette.value = p)}
+      />
+      {(mode.value !== 'scores' || lines.value) && (
+        <div class="segments scales" role="group" aria-label="Colour scale">
+          {scales.map((s) => (
+            <Segment key={s} pressed={scale.value === s} choose={() => (scale.value = s)} test={`scale-${s}`}>
+              {scaleNames[s]}
+            </Segment>
+          ))}
+        </div>
+      )}
+      {mode.value === 'weights' && (
+        <div class="segments" role="group" aria-label="Where the colours end">
+          <Segment
+            pressed={!autoRange.value}
+            choose={() => (autoRange.value = false)}
+            title="From 0 to 1: heads compare"
+            test="range-fixed"
+          >
+            0–1
+          </Segment>
+          <Segment
+            pressed={autoRange.value}
+            choose={() => (autoRange.value = true)}
+            title="To the largest weight of this map that is not muted. The atlas stays at 0 to 1"
+            test="range-auto"
+          >
+            0–max
+          </Segment>
+        </div>
+      )}
+      <TableButton />
     </div>
   );
 }

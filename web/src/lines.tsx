@@ -1,8 +1,8 @@
 // Links as lines from queries to keys: for each query the strongest, until they hold most of its weight.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { computed, signal, useSignal } from '@preact/signals';
-import { activeQueries, guessing, hoverCell, hoverQuery, keys, muted, pin, queries, theme } from './state';
-import { drawn } from './view';
+import { activeQueries, guessing, hoverCell, hoverQuery, keys, pin, queries, theme } from './state';
+import { drawn, mutedColumns } from './view';
 import { clipped, shown, small } from './format';
 
 const rowHeight = 23,
@@ -23,7 +23,7 @@ export const links = computed<Link[]>(() => {
   for (let i = 0; i < d.rows; ++i) {
     const row: Link[] = [];
     for (let j = 0; j < d.columns; ++j) {
-      if (muted.value && d.columnTokens[j][0] === 0) continue;
+      if (mutedColumns.value[j]) continue;
       const w = d.values[i * d.columns + j];
       if (w > 0) row.push({ row: i, column: j, weight: w });
     }

@@ -3,10 +3,12 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { Atlas } from './atlas';
 import { dialog, Export, Keys, notice, Share } from './dialogs';
-import { clipped } from './format';
+import { paint } from './color_scale';
+import { clipped, digits } from './format';
 import { Header } from './header';
 import { spoken } from './heatmap';
 import { tab, type Tab } from './keyboard';
+import { scaleNames } from './legend';
 import { Menu } from './menu';
 import { Next } from './next';
 import { atlas } from './numbers';
@@ -16,7 +18,6 @@ import { Finding } from './says';
 import { block, busy, depth, offline, part, partInfo, place, run, scale, shownPlace, theme, trouble, version, words } from './state';
 import { Why } from './steps';
 import { Strip } from './strip';
-import { scaleNames } from './tools';
 import { Tour } from './tour';
 import { fit } from './view';
 
@@ -103,7 +104,7 @@ function App() {
         </div>
         <p class="caption">
           {info &&
-            `Model ${info.model.name}. “${clipped(info.text, 200)}” ${info.second ? `“${clipped(info.second, 200)}” ` : ''}${partNames[part.value]} head ${place.value.layer}.${place.value.head}, scale ${scaleNames[scale.value]}. Headlight ${version.value}, ${new Date().toISOString().slice(0, 10)}.`}
+            `Model ${info.model.name}. “${clipped(info.text, 200)}” ${info.second ? `“${clipped(info.second, 200)}” ` : ''}${partNames[part.value]} head ${place.value.layer}.${place.value.head}, colours ${paint.value.signed ? `±${digits(paint.value.limit, 3)}` : `0 to ${digits(paint.value.limit, 3)}, ${scaleNames[scale.value]}`}. Headlight ${version.value}, ${new Date().toISOString().slice(0, 10)}.`}
         </p>
       </main>
       <footer class="bottom">
@@ -156,15 +157,7 @@ effect(() => {
     trouble.value && !run.value ? 'trouble' : busy.value || !run.value || !atlas.value ? 'busy' : 'ready';
 });
 
-// The page's head is in the document already and is painted first; questions are on their way meanwhile.
-let rendered = false;
-function start(): void {
-  if (rendered) return;
-  rendered = true;
-  const place = document.getElementById('page')!;
-  place.replaceChildren();
-  render(<App />, place);
-}
+const page = document.getElementById('page')!;
 void open();
-requestAnimationFrame(() => setTimeout(start));
-setTimeout(start, document.hidden ? 0 : 400); // where nothing is painted, as in a tab behind others
+page.replaceChildren();
+render(<App />, page);

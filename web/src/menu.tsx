@@ -1,7 +1,8 @@
 // The menu of a cell, a word or a head: what can be done with it, for fingers and for the right button.
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { copy, dialog, linkText } from './dialogs';
+import { linkText } from './commands';
+import { copy, dialog } from './dialogs';
 import { clipped, shown, weight } from './format';
 import { tab } from './keyboard';
 import { mapOf } from './numbers';

@@ -1,11 +1,12 @@
 // Weights to pixels.
 import { hatch } from './color';
-import { colorsOf, entryOf, type Paint } from './modes';
+import { colorsOf, entryOf, type Paint } from './color_scale';
 import { type Theme } from './types';
 import { type Joined } from './words';
 
+export const faint = 0.24;
 // One pixel per cell, transparent where nothing is visible. Several cells on one pixel show the largest of them.
-export function picture(d: Joined, width: number, height: number, paint: Paint, mute: boolean): HTMLCanvasElement {
+export function picture(d: Joined, width: number, height: number, paint: Paint, grey: boolean[]): HTMLCanvasElement {
   const columns = Math.min(d.columns, width),
     rows = Math.min(d.rows, height);
   const canvas = document.createElement('canvas');
@@ -14,6 +15,7 @@ export function picture(d: Joined, width: number, height: number, paint: Paint, 
   const context = canvas.getContext('2d')!,
     image = context.createImageData(columns, rows);
   const colors = colorsOf(paint),
+    zero = 3 * entryOf(paint, 0),
     pixels = image.data;
   for (let i = 0; i < rows; ++i) {
     const i0 = Math.floor((i * d.rows) / rows),
@@ -30,10 +32,10 @@ export function picture(d: Joined, width: number, height: number, paint: Paint, 
       if (Number.isNaN(top)) continue;
       const at = 4 * (i * columns + j),
         from = 3 * entryOf(paint, top);
-      pixels[at] = colors[from];
-      pixels[at + 1] = colors[from + 1];
-      pixels[at + 2] = colors[from + 2];
-      pixels[at + 3] = mute && d.columnTokens[j0][0] === 0 ? 60 : 255;
+      // Muted ones are faint: near zero's colour, which is the page's.
+      for (let c = 0; c < 3; ++c)
+        pixels[at + c] = grey[j0] ? colors[zero + c] + faint * (colors[from + c] - colors[zero + c]) : colors[from + c];
+      pixels[at + 3] = 255;
     }
   }
   context.putImageData(image, 0, 0);

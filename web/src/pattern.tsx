@@ -14,6 +14,9 @@ import {
   keys,
   lines,
   mode,
+  muted,
+  mutedKeys,
+  mutedNames,
   part,
   partInfo,
   place,
@@ -21,11 +24,23 @@ import {
   queryReading,
   run,
   shownPlace,
+  type Cell,
 } from './state';
 import { modeMap } from './modes';
 import { Tools } from './tools';
 import { type PartName } from './types';
-import { cellSize, drawn } from './view';
+import { cellSize, drawn, isRenormalised, mutedColumns } from './view';
+
+// Of rows that were made whole: the cell's number, and what all that is not muted sums to.
+function wholeRow(cell: Cell): { value: number; sum: number } | null {
+  const d = drawn.value,
+    i = d?.rowOf[cell.query] ?? -1,
+    j = d?.columnOf[cell.key] ?? -1;
+  if (!d || i < 0 || j < 0) return null;
+  let sum = 0;
+  mutedColumns.value.forEach((grey, c) => (sum += grey ? 0 : d.values[i * d.columns + c] || 0));
+  return { value: mutedColumns.value[j] ? NaN : d.values[i * d.columns + j], sum };
+}
 
 export const partNames: Record<PartName, string> = { encoder: 'Encoder', decoder: 'Decoder', cross: 'Cross' };
 export function Pattern() {
@@ -37,15 +52,27 @@ export function Pattern() {
       hoverCell.value ??
       (queries.value.length > 0 && keys.value.length > 0 ? { query: queries.value[0], key: keys.value[0] } : null);
   const w = map && p && cell ? map[cell.query * p.columns + cell.key] : NaN;
-  let rowSum = NaN;
+  let rowSum = NaN,
+    unmuted = 0;
   if (map && p && cell) {
     rowSum = 0;
-    for (let j = 0; j < p.columns; ++j) rowSum += map[cell.query * p.columns + j] || 0;
+    for (let j = 0; j < p.columns; ++j) {
+      const x = map[cell.query * p.columns + j] || 0;
+      rowSum += x;
+      if (!mutedKeys.value.has(j)) unmuted += x;
+    }
   }
+  const whole = isRenormalised.value && cell ? wholeRow(cell) : null;
   const m = mode.value === 'weights' ? null : modeMap.value,
     other = m && p && cell ? m[cell.query * p.columns + cell.key] : NaN;
   const derived =
-    mode.value !== 'weights' ? 'by this page, from q, k and v' : drawn.value?.derived ? 'tokens joined into words' : '';
+    mode.value !== 'weights' && !lines.value
+      ? 'by this page, from q, k and v'
+      : isRenormalised.value
+        ? `rows sum to 1 without ${mutedNames[muted.value]}`
+        : drawn.value?.derived
+          ? 'tokens joined into words'
+          : '';
   // Of two texts, what the query gives to each.
   const border = keyReading.value.second;
   let toSecond = 0;
@@ -75,7 +102,8 @@ export function Pattern() {
           </div>
         )}
         <span
-          class={`badge for-engineer ${derived ? 'derived' : 'exact'}`}
+          class={`badge ${isRenormalised.value ? '' : 'for-engineer '}${derived ? 'derived' : 'exact'}`}
+          data-test="origin"
           title={derived ? `Computed from the model’s numbers: ${derived}` : 'The model’s own numbers'}
         >
           {derived ? 'derived' : 'exact'}
@@ -87,7 +115,7 @@ export function Pattern() {
       ) : (
         <>
           <HeatMap />
-          <Legend value={mode.value === 'weights' ? w : other} />
+          <Legend value={whole ? whole.value : mode.value === 'weights' ? w : other} />
         </>
       )}
       <p class="readout" data-test="readout" key={cell ? `${cell.query} ${cell.key}` : ''}>
@@ -107,6 +135,11 @@ export function Pattern() {
                 {mode.value === 'scores' ? 'score' : '‖a·v‖'} {digits(other)}{' '}
               </span>
             )}
+            {whole && !Number.isNaN(whole.value) && (
+              <span data-test="whole" data-value={whole.value}>
+                renormalised {weight(whole.value)}{' '}
+              </span>
+            )}
             {border > 0 && (
               <span class="quiet" data-test="to-second">
                 to A {weight(rowSum - toSecond)}, to B {weight(toSecond)}{' '}
@@ -114,6 +147,12 @@ export function Pattern() {
             )}
             <span class="quiet for-engineer">
               row sum <span data-test="margin">{rowSum.toFixed(4)}</span>
+              {mutedKeys.value.size > 0 && (
+                <>
+                  {`, without ${mutedNames[muted.value]} `}
+                  <span data-test="unmuted">{(whole ? whole.sum : unmuted).toFixed(4)}</span>
+                </>
+              )}
               {Number.isNaN(w) ? '' : `, float32 ${w.toPrecision(9)}`}
             </span>
           </>

@@ -27,7 +27,11 @@ import {
   block,
   depth,
   themeChoice,
+  palette,
+  autoRange,
+  order,
   muted,
+  renormalise,
   words,
   linkMap,
   lines,
@@ -211,7 +215,11 @@ function address(): Address {
     depth: depth.value,
     scale: scale.value,
     theme: themeChoice.value ?? undefined,
+    palette: palette.value,
+    autoRange: autoRange.value,
+    order: order.value,
     muted: muted.value,
+    renormalise: renormalise.value,
     words: words.value,
     linkMap: linkMap.value,
     solo: solo.value,
@@ -240,12 +248,16 @@ function followAddress(): void {
 
 function applyLooks(a: Address): void {
   batch(() => {
-    if (a.scale) scale.value = a.scale;
+    scale.value = a.scale ?? 'sqrt';
     mode.value = a.mode ?? 'weights';
     depth.value = a.depth ?? depth.value;
     block.value = a.block ?? null;
     themeChoice.value = a.theme ?? themeChoice.value;
-    muted.value = a.muted ?? false;
+    palette.value = a.palette ?? 'cividis';
+    autoRange.value = a.autoRange ?? false;
+    order.value = a.order ?? 'layer';
+    muted.value = a.muted ?? 'none';
+    renormalise.value = a.renormalise ?? false;
     words.value = a.words ?? false;
     linkMap.value = a.linkMap ?? false;
     solo.value = a.solo ?? false;

@@ -1,7 +1,7 @@
 // One selection that all views share: (part, layer, head, queries, keys), and what is hovered on top of it.
 import { batch, computed, effect, signal } from '@preact/signals';
 import { Trouble, type Source } from './source';
-import type { Block, Depth, ModelInfo, Mode, PartInfo, PartName, Reading, RunInfo, Scale, Theme } from './types';
+import type { Block, Depth, ModelInfo, Mode, Mute, Order, Palette, PartInfo, PartName, Reading, RunInfo, Scale, Theme } from './types';
 
 export interface Place {
   layer: number;
@@ -30,7 +30,11 @@ export const queries = signal<number[]>([]);
 export const keys = signal<number[]>([]);
 export const scale = signal<Scale>('sqrt');
 export const themeChoice = signal<Theme | null>(null);
-export const muted = signal(false); // the first key greyed
+export const palette = signal<Palette>('cividis');
+export const autoRange = signal(false); // colours of the map end at its largest number, not at 1
+export const muted = signal<Mute>('none'); // keys that are greyed
+export const renormalise = signal(false); // what is not greyed sums to 1 again
+export const order = signal<Order>('layer'); // of the atlas
 export const words = signal(false); // tokens joined into words
 export const linkMap = signal(false); // atlas: the pinned link in all heads
 export const lines = signal(false); // the pattern as lines
@@ -78,6 +82,14 @@ function readings(info: RunInfo, name: PartName): [Reading, Reading] {
 const none: Reading = { text: '', second: 0, tokens: [], words: [] };
 export const queryReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[0] : none));
 export const keyReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[1] : none));
+
+export const hasSpecial = computed(() => keyReading.value.tokens.some((t) => t.added));
+export const mutedKeys = computed<ReadonlySet<number>>(() => {
+  if (muted.value === 'none') return new Set();
+  if (muted.value === 'first') return new Set([0]);
+  return new Set(keyReading.value.tokens.flatMap((t, i) => (t.added ? [i] : [])));
+});
+export const mutedNames = { none: '', first: 'the first token', special: 'special tokens' };
 
 // The query that is looked at now: hovered, else pinned.
 export const activeQueries = computed<number[]>(() =>

@@ -15,7 +15,7 @@ export function Vector({ values, name, top }: { values: number[]; name: string; 
     c.width = values.length;
     c.height = 1;
     const context = c.getContext('2d')!,
-      colors = table(theme.value, true);
+      colors = table(theme.value, 'signed');
     values.forEach((x, i) => {
       context.fillStyle = css(colors, signedEntry(x / most));
       context.fillRect(i, 0, 1, 1);

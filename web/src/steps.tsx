@@ -1,7 +1,8 @@
 // Why this weight: every number from the two vectors to what the head returns.
 import { computed } from '@preact/signals';
 import { stepsOf, unturned, type Steps } from './arithmetic';
-import { copy, explainCommand } from './dialogs';
+import { explainCommand } from './commands';
+import { copy } from './dialogs';
 import { clipped, digits, shown } from './format';
 import { showStep } from './keyboard';
 import { headOf, matricesOf } from './numbers';

@@ -1,12 +1,10 @@
-// What can be chosen above the map: how it is drawn, which numbers, which part of two texts.
+// What can be chosen above the map: how it is drawn, which numbers, which part of two texts, what is muted.
 import type { ComponentChildren } from 'preact';
 import { dialog } from './dialogs';
-import { block, keyReading, lines, mode, muted, queryReading, run, scale } from './state';
-import type { Block, Mode, Scale } from './types';
+import { block, hasSpecial, keyReading, lines, mode, muted, mutedKeys, queryReading, renormalise, run } from './state';
+import type { Block, Mode, Mute } from './types';
 import { fit, view } from './view';
 
-export const scales: Scale[] = ['sqrt', 'log', 'linear'];
-export const scaleNames = { sqrt: '√', log: 'log', linear: 'linear' };
 export const modes: Mode[] = ['weights', 'scores', 'values'];
 const modeNames: Record<Mode, [string, string]> = {
   weights: ['weights', 'What the softmax returns: each row sums to 1'],
@@ -28,10 +26,82 @@ interface SegmentProps {
   test?: string;
   children: ComponentChildren;
 }
-function Segment({ pressed, choose, title, test, children }: SegmentProps) {
+export function Segment({ pressed, choose, title, test, children }: SegmentProps) {
   return (
     <button type="button" aria-pressed={pressed} title={title} data-test={test} onClick={choose}>
       {children}
+    </button>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  label: string;
+  test: string;
+  title?: string;
+  value: T;
+  choices: [T, string, boolean?][]; // value, name, whether there is no such thing now
+  choose: (value: T) => void;
+}
+export function Choice<T extends string>({ label, test, title, value, choices, choose }: ChoiceProps<T>) {
+  return (
+    <label class="choice" title={title}>
+      {label}{' '}
+      <select value={value} data-test={test} onChange={(event) => choose(event.currentTarget.value as T)}>
+        {choices.map(([item, name, missing]) => (
+          <option key={item} value={item} disabled={missing}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Muting() {
+  const whole = mutedKeys.value.size > 0 && (lines.value || mode.value === 'weights');
+  return (
+    <>
+      <Choice<Mute>
+        label="mute"
+        test="mute"
+        title="Greys a column that takes most of the weight. No number changes (m)"
+        value={muted.value}
+        choices={[
+          ['none', 'nothing'],
+          ['first', 'first token'],
+          ['special', 'special tokens', !hasSpecial.value],
+        ]}
+        choose={(m) => (muted.value = m)}
+      />
+      {whole && (
+        <label class="check" title="Divides what is left of each row by its sum: derived numbers (r)">
+          <input
+            type="checkbox"
+            data-test="renormalise"
+            checked={renormalise.value}
+            onChange={(event) => {
+              renormalise.value = event.currentTarget.checked;
+            }}
+          />{' '}
+          renormalise
+        </label>
+      )}
+    </>
+  );
+}
+
+// The pinned row as a real table.
+export function TableButton() {
+  return (
+    <button
+      type="button"
+      class="as-table for-engineer"
+      disabled={!run.value}
+      onClick={() => {
+        dialog.value = 'table';
+      }}
+    >
+      As table
     </button>
   );
 }
@@ -77,40 +147,13 @@ export function Tools() {
           ))}
         </div>
       )}
-      {mode.value !== 'scores' && (
-        <div class="segments scales for-engineer" role="group" aria-label="Colour scale">
-          {scales.map((s) => (
-            <Segment key={s} pressed={scale.value === s} choose={() => (scale.value = s)}>
-              {scaleNames[s]}
-            </Segment>
-          ))}
-        </div>
-      )}
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={muted.value}
-          onChange={(event) => {
-            muted.value = event.currentTarget.checked;
-          }}
-        />{' '}
-        mute first token
-      </label>
+      <Muting />
       {view.value.cell > 0 && (
         <button type="button" onClick={fit}>
           Fit
         </button>
       )}
-      <button
-        type="button"
-        class="for-engineer"
-        disabled={!run.value}
-        onClick={() => {
-          dialog.value = 'table';
-        }}
-      >
-        As table
-      </button>
+      {lines.value && <TableButton />}
     </div>
   );
 }

@@ -32,7 +32,7 @@ const toyContext = computed(() =>
 );
 
 function Words({ values, hidden, pick }: { values?: number[]; hidden?: boolean; pick?: boolean }) {
-  const colors = table(theme.value),
+  const colors = table(theme.value, 'cividis'),
     most = values ? Math.max(...values.filter(Number.isFinite)) : 1;
   return (
     <div class="toy-words" role="group" aria-label="words of the toy">

@@ -149,3 +149,8 @@ export type Block = 'AA' | 'AB' | 'BA' | 'BB';
 export type Depth = 'learner' | 'engineer' | 'researcher';
 export type Scale = 'linear' | 'sqrt' | 'log';
 export type Theme = 'light' | 'dark';
+export type Palette = 'cividis' | 'viridis' | 'magma' | 'grey';
+// Keys that are greyed: sinks, and what the tokenizer put there.
+export type Mute = 'none' | 'first' | 'special';
+// How the atlas is sorted. Names of heads (3.5 is an induction head) get their place here.
+export type Order = 'layer' | 'link' | 'focus' | 'first';

@@ -1,24 +1,44 @@
 // What part of the map is seen, and how large its cells are.
 import { computed, signal } from '@preact/signals';
+import { clipped, shown } from './format';
 import { modeMap } from './modes';
 import { shownMap } from './numbers';
-import { block, keyReading, lines, mode, partInfo, queryReading, words } from './state';
-import { cropped, joined, type Joined } from './words';
+import { block, keyReading, lines, mode, mutedKeys, partInfo, queryReading, renormalise, words } from './state';
+import { columnsOf, cropped, joined, renormalised, type Joined } from './words';
+
+// Rows made whole again: of weights only, and only where something is muted.
+export const isRenormalised = computed(
+  () => renormalise.value && mutedKeys.value.size > 0 && (lines.value || mode.value === 'weights'),
+);
 
 // What is drawn: the head's own map or its words, whole or in part. Scores of words have no meaning.
 export const drawn = computed<Joined | null>(() => {
   const map = lines.value ? shownMap.value : modeMap.value, // lines are weights
     info = partInfo.value;
   if (!map || !info) return null;
-  const byWords = words.value && mode.value !== 'scores';
-  return cropped(joined(map, queryReading.value, keyReading.value, byWords), block.value);
+  const byWords = words.value && (lines.value || mode.value !== 'scores');
+  const all = joined(map, queryReading.value, keyReading.value, byWords);
+  return cropped(isRenormalised.value ? renormalised(all, mutedKeys.value) : all, block.value);
 });
+export const mutedColumns = computed(() => (drawn.value ? columnsOf(drawn.value, mutedKeys.value) : []));
 
 export const view = signal({ x: 0, y: 0, cell: 0 }); // offset in pixels; a cell of 0 fits the map to its place
 export const space = signal({ width: 600, height: 560 });
 const mostCell = 44;
+export const columnLetters = 13;
 // Room for the words on the left, and for slanted ones beyond the right end.
 export const rooms = computed(() => (space.value.width < 460 ? { left: 84, right: 40 } : { left: 112, right: 64 }));
+
+// And for slanted ones above, by the longest. Wide letters count twice.
+export const upperRoom = computed(() => {
+  let longest = 0;
+  for (const name of drawn.value?.columnNames ?? []) {
+    let length = 0;
+    for (const c of clipped(shown(name), columnLetters)) length += c.codePointAt(0)! > 0x2e7f ? 2 : 1;
+    longest = Math.max(longest, length);
+  }
+  return Math.max(56, Math.min(96, 26 + 6 * longest));
+});
 
 export const fitted = computed(() => {
   const d = drawn.value;

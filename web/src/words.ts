@@ -86,6 +86,22 @@ export function joined(map: Float32Array, queryReading: Reading, keyReading: Rea
   return { ...base, values, derived: true };
 }
 
+// Columns all of whose tokens are muted.
+export const columnsOf = (d: Joined, muted: ReadonlySet<number>): boolean[] =>
+  d.columnTokens.map((list) => muted.size > 0 && list.every((i) => muted.has(i)));
+
+// What is not muted of each row, divided by its sum. Muted columns keep their values, and rows of zeros too.
+export function renormalised(d: Joined, muted: ReadonlySet<number>): Joined {
+  const grey = columnsOf(d, muted),
+    values = d.values.slice();
+  for (let i = 0; i < d.rows; ++i) {
+    let sum = 0;
+    for (let j = 0; j < d.columns; ++j) if (!grey[j]) sum += values[i * d.columns + j] || 0;
+    if (sum > 0) for (let j = 0; j < d.columns; ++j) if (!grey[j]) values[i * d.columns + j] /= sum;
+  }
+  return { ...d, values, derived: true };
+}
+
 // From one of two texts to one of them.
 export function cropped(d: Joined, block: Block | null): Joined {
   if (!block || d.rowBorder === 0 || d.columnBorder === 0) return d;

@@ -1,0 +1,142 @@
+// The atlas as pixels: where each head stands, and what is drawn there.
+import { links } from './atlas_data';
+import { sorts, type Sequence } from './atlas_order';
+import { css, entry, ink, table } from './color';
+import type { Place } from './state';
+import type { Atlas, Order, Palette, PartInfo, Scale, Theme } from './types';
+
+const gap = 6,
+  words = 13; // below each head when they are sorted
+
+export interface Layout {
+  left: number;
+  top: number;
+  thumb: number;
+  across: number;
+  down: number; // from head to head
+  width: number;
+  height: number;
+}
+// Layers below each other with their numbers beside; sorted heads have theirs below.
+export function layoutOf(p: PartInfo | null, room: number, order: Order): Layout {
+  const sorted = order !== 'layer',
+    side = 22;
+  const thumb = p ? Math.max(22, Math.min(64, Math.floor((room - side - 2) / p.heads) - gap)) : 48,
+    across = thumb + gap,
+    down = across + (sorted ? words : 0),
+    left = sorted ? 3 : side,
+    top = sorted ? 3 : 18;
+  return {
+    left,
+    top,
+    thumb,
+    across,
+    down,
+    width: p ? left + p.heads * across : 0,
+    height: p ? top + p.layers * down : 0,
+  };
+}
+export function headAt(p: PartInfo, l: Layout, heads: Place[], x: number, y: number): Place | null {
+  const column = Math.floor((x - l.left) / l.across),
+    row = Math.floor((y - l.top) / l.down);
+  return column >= 0 && row >= 0 && column < p.heads ? (heads[row * p.heads + column] ?? null) : null;
+}
+
+export interface AtlasLook {
+  atlas: Atlas;
+  part: PartInfo;
+  scale: Scale;
+  theme: Theme;
+  palette: Palette;
+  order: Order;
+  sequence: Sequence;
+  picture: HTMLCanvasElement | null; // the heads' maps; none: hidden, or links are drawn
+  asLinks: boolean;
+  bars: Float32Array | null;
+  alone: Place | null;
+  chosen: Place;
+  hovered: Place | null;
+}
+
+export function drawAtlas(canvas: HTMLCanvasElement, l: Layout, look: AtlasLook): void {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = l.width * ratio;
+  canvas.height = l.height * ratio;
+  canvas.style.width = `${l.width}px`;
+  canvas.style.height = `${l.height}px`;
+  const c = canvas.getContext('2d')!,
+    style = getComputedStyle(canvas),
+    color = (name: string) => style.getPropertyValue(name);
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, l.width, l.height);
+  c.imageSmoothingEnabled = look.atlas.columns > l.thumb * ratio;
+  c.font = '10px system-ui, sans-serif';
+  c.textAlign = 'center';
+  c.textBaseline = 'middle';
+  const { heads } = look.part,
+    at = (n: number) => ({ x: l.left + (n % heads) * l.across, y: l.top + Math.floor(n / heads) * l.down });
+  look.sequence.heads.forEach((place, n) => {
+    const { x, y } = at(n);
+    drawHead(c, look, place, x, y, l.thumb);
+    c.strokeStyle = color('--line');
+    c.lineWidth = 1;
+    c.strokeRect(x - 0.5, y - 0.5, l.thumb + 1, l.thumb + 1);
+    const head = place.layer * heads + place.head;
+    if (look.bars) {
+      c.fillStyle = color('--bar');
+      c.fillRect(x, y + l.thumb + 2, Math.max(1, l.thumb * look.bars[head]), 2);
+    }
+    c.fillStyle = color('--quiet');
+    if (look.order !== 'layer') {
+      const name = `${place.layer}.${place.head}`,
+        both = `${name}  ${sorts[look.order].text(head)}`;
+      c.fillText(c.measureText(both).width <= l.thumb + 4 ? both : name, x + l.thumb / 2, y + l.thumb + 11);
+    } else {
+      if (place.head === 0) c.fillText(String(place.layer), l.left / 2 - 2, y + l.thumb / 2);
+      if (place.layer === 0) c.fillText(String(place.head), x + l.thumb / 2, l.top / 2);
+    }
+  });
+  if (look.order === 'layer') drawGroups(c, look.part, l, color('--quiet'));
+  const frame = (place: Place, stroke: string, width: number) => {
+    const { x, y } = at(look.sequence.at(place));
+    c.strokeStyle = stroke;
+    c.lineWidth = width;
+    c.strokeRect(x - 1.5, y - 1.5, l.thumb + 3, l.thumb + 3);
+  };
+  frame(look.chosen, color('--accent'), 3);
+  if (look.hovered) frame(look.hovered, color('--ring'), 2);
+}
+
+// One head's map, or the pinned link in it.
+function drawHead(c: CanvasRenderingContext2D, look: AtlasLook, place: Place, x: number, y: number, size: number): void {
+  const { rows, columns } = look.atlas,
+    away = look.alone && (place.layer !== look.alone.layer || place.head !== look.alone.head);
+  c.globalAlpha = away ? 0.15 : 1;
+  if (look.asLinks) {
+    const colors = table(look.theme, look.palette),
+      w = links.value![place.layer * look.part.heads + place.head],
+      e = entry(w, look.scale);
+    c.fillStyle = css(colors, e);
+    c.fillRect(x, y, size, size);
+    c.fillStyle = ink(colors, e);
+    if (size >= 26) c.fillText(w.toFixed(2).replace(/^0/, ''), x + size / 2, y + size / 2);
+  } else if (look.picture)
+    c.drawImage(look.picture, place.head * columns, place.layer * rows, columns, rows, x, y, size, size);
+  c.globalAlpha = 1;
+}
+
+// Query heads that share a key and value head have a frame in common.
+function drawGroups(c: CanvasRenderingContext2D, p: PartInfo, l: Layout, color: string): void {
+  const group = p.heads / p.kv_heads;
+  if (group <= 1) return;
+  c.strokeStyle = color;
+  c.lineWidth = 1;
+  for (let layer = 0; layer < p.layers; ++layer)
+    for (let kv = 0; kv < p.kv_heads; ++kv)
+      c.strokeRect(
+        l.left + kv * group * l.across - 2.5,
+        l.top + layer * l.down - 2.5,
+        group * l.across - gap + 5,
+        l.thumb + 5,
+      );
+}

@@ -1,0 +1,85 @@
+// What is shown, as an address, as a command line, and as a question to the server.
+import { addressText } from './runs';
+import { autoRange, block, lines, mode, muted, palette, part, partInfo, place, queryReading, run, scale, theme, words } from './state';
+import { isRenormalised } from './view';
+
+// As one word for a shell; an apostrophe is easier to read between double quotes.
+const quoted = (text: string) =>
+  /^[\w./:=,@+~-]+$/.test(text)
+    ? text
+    : text.includes("'") && !/["$`\\!]/.test(text)
+      ? `"${text}"`
+      : `'${text.replace(/'/g, `'\\''`)}'`;
+
+// The address without the token: that is in the cookie, and stays there.
+export const linkText = () => location.href.split('#')[0] + '#' + addressText.value;
+
+// Of two texts, the part of the map that is shown, as the command takes it.
+function cropRanges(): { from: string; to: string } | null {
+  const p = partInfo.value,
+    name = block.value,
+    border = queryReading.value.second;
+  if (!p || !name || border === 0) return null;
+  const range = (side: string, end: number) => (side === 'A' ? `0:${border}` : `${border}:${end}`);
+  return { from: range(name[0], p.rows), to: range(name[1], p.columns) };
+}
+
+// Why the program cannot draw what is shown, if it cannot.
+export function figureProblem(): string {
+  if (lines.value) return 'Lines are drawn by this page alone: choose Map for a figure.';
+  if (cropRanges() && (words.value || muted.value !== 'none'))
+    return 'A part of two texts is drawn in tokens with nothing muted: choose all of the map, or take whole words and muting back.';
+  return '';
+}
+
+// The view's looks as options of `headlight show`, and as fields of the server's figure: what differs from the usual.
+function looks(): [option: string, field: string, value: string][] {
+  const out: [string, string, string][] = [],
+    crop = cropRanges();
+  if (crop) out.push(['--from', 'from', crop.from], ['--to', 'to', crop.to]);
+  if (mode.value !== 'weights') out.push(['--of', 'of', mode.value]);
+  if (words.value && mode.value !== 'scores') out.push(['--words', 'words', '']);
+  if (muted.value !== 'none') out.push([`--mute-${muted.value}`, 'mute', '']);
+  if (isRenormalised.value) out.push(['--renormalize', 'renormalize', '']);
+  const transfer = mode.value === 'scores' ? 'linear' : scale.value; // signed colours are linear here
+  if (transfer !== 'sqrt') out.push(['--color-scale', 'scale', transfer]);
+  if (palette.value !== 'cividis') out.push(['--palette', 'palette', palette.value]);
+  if (autoRange.value && mode.value === 'weights') out.push(['--color-range', 'range', 'auto']);
+  if (theme.value !== 'light') out.push(['--theme', 'theme', theme.value]);
+  return out;
+}
+export const figureQuery = (format: string): string =>
+  [
+    `part=${part.value}&layer=${place.value.layer}&head=${place.value.head}&format=${format}`,
+    ...looks().map(([, field, value]) => `${field}=${value || (field === 'mute' ? muted.value : '1')}`),
+  ].join('&');
+
+export function figureCommand(file: string): string {
+  const info = run.value!;
+  const line = ['headlight', 'show', quoted(info.text), '--model', quoted(info.model.name)];
+  if (info.second) line.push('--second', quoted(info.second));
+  if (info.target) line.push('--target', quoted(info.target));
+  line.push('--part', part.value, '--head', `${place.value.layer}.${place.value.head}`);
+  for (const [option, , value] of looks()) line.push(option, ...(value ? [value] : []));
+  return line.concat(`--${file.split('.').pop()}`, file).join(' ');
+}
+export function explainCommand(query: number, key: number): string {
+  const info = run.value!,
+    words = ['headlight', 'explain', quoted(info.text), '--model', quoted(info.model.name)];
+  if (info.second) words.push('--second', quoted(info.second));
+  if (info.target) words.push('--target', quoted(info.target));
+  return words
+    .concat(
+      '--part',
+      part.value,
+      '--head',
+      `${place.value.layer}.${place.value.head}`,
+      '--query',
+      `@${query}`,
+      '--key',
+      `@${key}`,
+    )
+    .join(' ');
+}
+export const serveCommand = () =>
+  `headlight serve --model ${quoted(run.value!.model.name)} --at ${quoted(addressText.value)}`;
