@@ -84,12 +84,13 @@ void LanguageTask::add_repeated(const TokenId* piece, Dice& dice, models::Batch&
   const double longest = static_cast<double>(std::max<Index>(1, (config_.context - 1) / 2));
   const double shortest = std::min(longest, 6.0);
   const auto size = static_cast<Index>(shortest * std::pow((longest + 1) / shortest, dice.uniform()));
-  // Text can be guessed; tokens drawn one by one can only be looked up. Every other piece is made of these.
+  // Text can be guessed; tokens drawn one by one can only be looked up, rare ones too. Every other piece is made of these.
   std::vector<TokenId> drawn;
   if (dice.uniform() < 0.5) {
-    const auto tokens = static_cast<Index>(corpus_.train.size());
-    for (Index i = 0; i < size; ++i)
-      drawn.push_back(corpus_.train[static_cast<std::size_t>(dice.below(tokens))]);
+    for (Index i = 0; i < size; ++i) {
+      const auto token = static_cast<TokenId>(dice.below(config_.vocabulary - 1));
+      drawn.push_back(token < config_.separator ? token : token + 1);
+    }
     piece = drawn.data();
   }
   std::vector<TokenId> window;
