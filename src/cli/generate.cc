@@ -81,6 +81,7 @@ std::vector<std::int32_t> read_prompt(const inspect::Subject& subject, const std
   std::vector<TokenPiece> pieces = subject.tokenizer->encode_pieces(prompt);
   if (!pieces.empty() && pieces.back().added && pieces.back().id == config.eos) pieces.pop_back();
   std::vector<std::int32_t> ids;
+  ids.reserve(pieces.size());
   for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
   if (ids.empty()) {
     const std::int32_t start = config.bos >= 0 ? config.bos : config.eos;

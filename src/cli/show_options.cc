@@ -128,6 +128,7 @@ void add_looks(CLI::App& command, ShowSettings& s) {
                               {"log", draw::Transfer::logarithm}},
                              "How weights become colours (default: sqrt)");
   std::vector<std::pair<std::string, draw::Palette>> palettes;
+  palettes.reserve(std::size(draw::kPalettes));
   for (const draw::Palette palette : draw::kPalettes) palettes.emplace_back(draw::name_of(palette), palette);
   add_choice<draw::Palette>(command, "--palette", s.palette, palettes,
                             "Colours of weights; grey is for print (default: cividis)");

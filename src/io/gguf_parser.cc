@@ -249,7 +249,7 @@ void GgufParser::check_ranges() {
 // The private copy stays where it is from here on: names and values may look into it.
 void GgufParser::settle() {
   const auto check_twice = [&](const auto& list, const auto& name, const char* code, const char* what) {
-    const std::vector<std::uint32_t> order = sorted_by(list, name);
+    std::vector<std::uint32_t> order = sorted_by(list, name);
     for (std::size_t i = 1; i < order.size(); ++i)
       if (name(list[order[i]]) == name(list[order[i - 1]]))
         refuse(code, concat(what, "\"", escaped(name(list[order[i]]), kShown), "\" is there twice"));

@@ -96,11 +96,11 @@ HEADLIGHT_VNNI void multiply_tile(const IntegerBlock& job, int row, int column) 
   const float* right_factors = job.right_factors + Index{column} * job.blocks;
   __m512 sum[kStrip][2];
 #pragma GCC unroll 6
-  for (int r = 0; r < kStrip; ++r) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
+  for (auto& row_sum : sum) row_sum[0] = row_sum[1] = _mm512_setzero_ps();
   for (int b = 0; b < job.blocks; ++b) {
     __m512i part[kStrip][2];
 #pragma GCC unroll 6
-    for (int r = 0; r < kStrip; ++r) part[r][0] = part[r][1] = _mm512_setzero_si512();
+    for (auto& row_part : part) row_part[0] = row_part[1] = _mm512_setzero_si512();
 #pragma GCC unroll 4
     for (int p = 0; p < kPairs; ++p, left += kStrip, right += kPanel) {
       const __m512i w0 = _mm512_loadu_si512(right), w1 = _mm512_loadu_si512(right + 16);

@@ -148,6 +148,7 @@ HWY_ATTR void widen_stored(const StoredRows& w, Index first, Index n, float* to)
       widen_run<kType>(block + 2, hn::Set(Wide<kType>(), factor[0]), HWY_MIN(kQ8Columns, n - i), to + i);
     }
   } else {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): int8 always has them
     const auto scale = hn::Set(Wide<kType>(), kType == StoredType::int8 ? *w.scales : 1);
     widen_run<kType>(w.data + stored_bytes<kType>(first), scale, n, to);
   }

@@ -95,6 +95,7 @@ HWY_ATTR void add_steps(const FewRows& job, Index first, Index k) {
     for (int i = 0; i < kSteps; ++i) {
       const std::byte* from = w.data + i * w.step + stored_bytes<kType>(c);
       right[i] = n == lanes ? load_vector<kType>(from) : load_part<kType>(from, n);
+      // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): int8 always has them
       if constexpr (kType == StoredType::int8) right[i] = hn::Mul(right[i], hn::Set(d, w.scales[i]));
     }
     for (int r = 0; r < job.rows; ++r) {

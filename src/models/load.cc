@@ -35,6 +35,7 @@ bool same_shape(const StoredTensor& tensor, const Shape& shape) {
 [[noreturn]] void refuse_missing(const WeightSource& weights, const std::string& name) {
   const std::vector<StoredTensor> all = weights.tensors();
   std::vector<std::string_view> known;
+  known.reserve(all.size());
   for (const StoredTensor& tensor : all) known.push_back(tensor.name);
   const std::string_view near = nearest_name(name, known);
   throw Error(ErrorKind::input, "model.missing",

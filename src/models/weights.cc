@@ -105,22 +105,29 @@ std::optional<StoredTensor> SafetensorsWeights::find(std::string_view name) cons
   return stored(*found.entry);
 }
 
-std::span<const std::byte> SafetensorsWeights::bytes(std::string_view name) const {
+SafetensorsWeights::Place SafetensorsWeights::present(std::string_view name) const {
   const Place found = place(name);
+  if (found.entry != nullptr) return found;
+  throw Error(ErrorKind::usage, "weights.absent",
+              fmt::format("{}: has no tensor \"{}\"", escaped(name_), escaped(name, 80)));
+}
+
+std::span<const std::byte> SafetensorsWeights::bytes(std::string_view name) const {
+  const Place found = present(name);
   return found.file->bytes(*found.entry);
 }
 
 std::shared_ptr<const void> SafetensorsWeights::owner(std::string_view name) const {
-  return place(name).file->owner();
+  return present(name).file->owner();
 }
 
 void SafetensorsWeights::read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const {
-  const Place found = place(name);
+  const Place found = present(name);
   found.file->read(*found.entry, offset, to);
 }
 
 void SafetensorsWeights::load(std::string_view name, TensorView to) const {
-  const Place found = place(name);
+  const Place found = present(name);
   found.file->load(*found.entry, to);
 }
 

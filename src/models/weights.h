@@ -70,6 +70,7 @@ class SafetensorsWeights : public WeightSource {
     const io::SafetensorsEntry* entry = nullptr;
   };
   [[nodiscard]] Place place(std::string_view name) const;
+  [[nodiscard]] Place present(std::string_view name) const;
   void open_shards(const io::Folder& folder);
 
   std::string name_;

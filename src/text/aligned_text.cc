@@ -21,7 +21,7 @@ AlignedText AlignedText::part(Range range) const {
 }
 
 AlignedText well_formed(std::string_view bytes, Origins origins) {
-  const AlignedText from(bytes, 0, origins);
+  AlignedText from(bytes, 0, origins);
   if (is_well_formed(bytes)) return from;
   Rewriter to(from);
   for (std::uint32_t at = 0; at < bytes.size();) {
