@@ -13,6 +13,7 @@ import {
   program,
   require,
   serve,
+  settled,
   theBrowser,
 } from './pages.mjs';
 
@@ -421,10 +422,13 @@ export default {
     assert.equal(await field(page, 'q'), '4');
     // Heads: the same.
     await page.tap('#tab-heads');
-    const atlas = await page.locator('[data-test=atlas]').boundingBox();
-    await page.touchscreen.tap(atlas.x + atlas.width - 14, atlas.y + atlas.height - 14);
+    const tapLast = async () => {
+      const atlas = await settled(page.locator('[data-test=atlas]'));
+      await page.touchscreen.tap(atlas.x + atlas.width - 14, atlas.y + atlas.height - 14);
+    };
+    await tapLast();
     assert.equal(await field(page, 'h'), '0.0');
-    await page.touchscreen.tap(atlas.x + atlas.width - 14, atlas.y + atlas.height - 14);
+    await tapLast();
     assert.equal(await field(page, 'h'), '1.1');
   },
 

@@ -156,6 +156,17 @@ export async function closeDialog(page) {
   await page.waitForSelector('dialog', { state: 'detached' });
 }
 export const hash = (page) => page.evaluate(() => location.hash.slice(1));
+// Where something is, once it has stopped moving: a panel that was just opened is laid out, then drawn.
+export async function settled(locator) {
+  for (let last = ''; ; ) {
+    const box = await locator.boundingBox(),
+      now = JSON.stringify(box);
+    if (box && now === last) return box;
+    last = now;
+    await new Promise((done) => setTimeout(done, 150));
+  }
+}
+
 export const field = async (page, name) => new URLSearchParams(await hash(page)).get(name);
 
 // Where the middle of a cell is on the screen.
