@@ -258,17 +258,19 @@ Outcome run_distance(const LabOptions& options) {
   const auto faded = [&](std::size_t k) {
     return over(all[k], &Trial::gradient, at).mean / over(all[k], &Trial::gradient, 0).mean;
   };
+  // Nothing is left of it when a float cannot hold it.
+  const auto share = [&](std::size_t k) {
+    return faded(k) > 0 ? fmt::format("1/{:.3g}", 1 / faded(k)) : std::string("0");
+  };
   Outcome out;
   out.finding = fmt::format(
       "With {} tokens between fact and question, two layers of attention are right {:.0f} % of the time, a "
-      "GRU "
-      "{:.0f} %, an LSTM {:.0f} %; chance is {:.0f} %. From {} tokens to {} the gradient at the fact falls "
-      "to "
-      "1/{:.0f} in attention, to 1/{:.3g} in the GRU, to 1/{:.3g} in the LSTM.",
+      "GRU {:.0f} %, an LSTM {:.0f} %; chance is {:.0f} %. From {} tokens to {} the gradient at the fact "
+      "falls to {} in attention, to {} in the GRU, to {} in the LSTM.",
       plan.longest, 100 * over(all[0], &Trial::accuracy, at).mean,
       100 * over(all[1], &Trial::accuracy, at).mean, 100 * over(all[2], &Trial::accuracy, at).mean,
-      100.0 / static_cast<double>(plan.symbols), plan.distances.front(), plan.longest, 1 / faded(0),
-      1 / faded(1), 1 / faded(2));
+      100.0 / static_cast<double>(plan.symbols), plan.distances.front(), plan.longest, share(0), share(1),
+      share(2));
   out.text = tables(plan, all) +
              fmt::format("\n{} steps of {} sequences, noise of up to {} tokens, {} seed{}.\n", plan.steps,
                          plan.rows, plan.longest, plan.seeds, plan.seeds == 1 ? "" : "s");
