@@ -33,6 +33,24 @@ serve::ViewPlace place_of(const View& view, const Shown& shown) {
   return place;
 }
 
+// What is shown and in which colours, as the page's own links say it (web/src/address.ts).
+std::string looks_of(const ShowSettings& s) {
+  std::string looks;
+  if (s.of != inspect::MapOf::weights) looks += s.of == inspect::MapOf::scores ? "&d=scores" : "&d=values";
+  if (s.transfer != draw::Transfer::square_root) looks += concat("&s=", draw::name_of(s.transfer));
+  if (s.palette != draw::Palette::cividis) looks += concat("&c=", draw::name_of(s.palette));
+  if (s.auto_range) looks += "&r=auto";
+  std::string flags;
+  const auto add = [&](bool on, std::string_view name) {
+    if (on) flags += concat(flags.empty() ? "" : ",", name);
+  };
+  add(s.mute_special, "special");
+  add(s.mute_first && !s.mute_special, "first");
+  add(s.renormalize, "whole");
+  add(s.words, "words");
+  return flags.empty() ? looks : looks + "&f=" + flags;
+}
+
 }  // namespace
 
 void write_page(io::Outputs& outputs, Context& ctx, const View& view, const Shown& shown) {
@@ -46,7 +64,8 @@ void write_page(io::Outputs& outputs, Context& ctx, const View& view, const Show
   const auto run = serve::make_run(ctx, shown.subject, request, [] { return false; });
   serve::OfflineOptions options;
   options.at = serve::view_address(
-      {.part = place.part, .layer = place.layer, .head = place.head, .queries = place.queries});
+                   {.part = place.part, .layer = place.layer, .head = place.head, .queries = place.queries}) +
+               looks_of(s);
   options.part = place.part.value_or(shown.subject->usual_part());
   options.layer = std::max(0, place.layer);
   options.most_bytes = static_cast<std::size_t>(s.max_megabytes * 1e6);
@@ -58,7 +77,7 @@ void write_page(io::Outputs& outputs, Context& ctx, const View& view, const Show
 
 std::string serve_command(const View& view, const Shown& shown) {
   return concat("headlight serve --model ", serve::shell_quoted(shown.settings.model), " --at ",
-                serve::shell_quoted(serve::view_address(place_of(view, shown))));
+                serve::shell_quoted(serve::view_address(place_of(view, shown)) + looks_of(shown.settings)));
 }
 
 }  // namespace headlight::cli

@@ -226,11 +226,18 @@ TEST_F(Serve, ShowEndsWithTheViewOnATerminal) {
     while (::read(terminal, buffer.data(), buffer.size()) > 0) {}
   });
   const int keep = ::open(name.c_str(), O_RDWR | O_NOCTTY);
-  const Finished done =
-      run({"show", "the cat's mat", "--model", "en", "--head", "1.0", "--query", "cat"}, [&] {
-        const int fd = ::open(name.c_str(), O_RDWR | O_NOCTTY);
-        ::dup2(fd, STDOUT_FILENO);
-      });
+  const auto show = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"show", "the cat's mat", "--model", "en", "--head", "1.0"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words, [&] {
+      const int fd = ::open(name.c_str(), O_RDWR | O_NOCTTY);
+      ::dup2(fd, STDOUT_FILENO);
+    });
+  };
+  const Finished done = show({"--query", "cat"});
+  const Finished looks = show({"--palette", "grey", "--color-range", "auto", "--color-scale", "log",
+                               "--mute-special", "--renormalize", "--words"});
+  const Finished scores = show({"--of", "scores"});
   ::close(keep);
   drain.join();
   ::close(terminal);
@@ -239,6 +246,8 @@ TEST_F(Serve, ShowEndsWithTheViewOnATerminal) {
       done.err,
       HasSubstr(
           "In the browser: headlight serve --model en --at 't=the%20cat%27s%20mat&p=decoder&h=1.0&q=2'\n"));
+  EXPECT_THAT(looks.err, HasSubstr("&s=log&c=grey&r=auto&f=special,whole,words'\n"));
+  EXPECT_THAT(scores.err, HasSubstr("&d=scores'\n"));
 }
 
 }  // namespace
