@@ -89,7 +89,8 @@ std::string limits_line(const measure::BenchReport& report) {
                         report.dram_gbs.at(threads), threads, threads == 1 ? "thread" : "threads");
     comma = ", ";
   }
-  return text + fmt::format(" (FMA loop: {}; reading {} MB)\n", report.peak_loop, report.dram_bytes >> 20);
+  return text + fmt::format(" (FMA loop: {}; reading {} MB in ordinary pages)\n", report.peak_loop,
+                            report.dram_bytes >> 20);
 }
 
 // Where the time of a training step goes, on the largest number of threads that was asked for.

@@ -7,7 +7,7 @@
 
 namespace headlight::train {
 
-enum class Purpose : std::uint32_t { batches = 1, evaluation, masking, order, dropout, parameters };
+enum class Purpose : std::uint32_t { batches = 1, evaluation, masking, order, dropout, parameters, splits };
 
 class Dice : public headlight::Dice {
  public:

@@ -179,7 +179,10 @@ class Preparer {
     config.vocabulary = result_.tokenizer->size();
     config.seed = recipe_.trainer.seed;
     config.evaluation_pairs = recipe_.data.evaluation_size;
-    result_.task = std::make_unique<TranslationTask>(encoded(text.train), encoded(text.valid), config);
+    if (recipe_.data.split_share > 0)
+      config.splits = TokenSplits(*result_.tokenizer, recipe_.data.split_share);
+    result_.task =
+        std::make_unique<TranslationTask>(encoded(text.train), encoded(text.valid), std::move(config));
   }
 
   void prepare_synthetic() {

@@ -57,6 +57,7 @@ DataRecipe read_data(Settings& s) {
   d.valid = s.texts("data.valid");
   d.weights = s.reals("data.weights", {1e-6, 1e6});
   d.repeat_share = s.real("data.repeat_share", 0, {0, 1});
+  d.split_share = s.real("data.split_share", 0, {0, 0.9});
   d.train_source = s.texts("data.train_source");
   d.train_target = s.texts("data.train_target");
   d.valid_source = s.texts("data.valid_source");
@@ -90,6 +91,7 @@ void check_data(const Settings& s, const DataRecipe& d) {
   if (!d.valid.empty() && d.valid_share > 0) s.refuse("data.valid_share", "data.valid is given already");
   if (d.task != "language" && (!d.weights.empty() || d.repeat_share > 0))
     s.refuse(d.weights.empty() ? "data.repeat_share" : "data.weights", "is for the task \"language\"");
+  if (!pairs && d.split_share > 0) s.refuse("data.split_share", "is for the task \"translation\"");
   if (!d.weights.empty() && d.weights.size() != d.train.size())
     s.refuse("data.weights", "needs as many numbers as data.train has files");
   if (!d.weights.empty() && d.valid_share > 0)

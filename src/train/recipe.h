@@ -43,6 +43,7 @@ struct DataRecipe {
   std::vector<std::string> valid_source, valid_target;
   std::vector<double> weights;  // language: how often each file of `train` is read, against the others
   double repeat_share = 0;      // language: of the windows show a piece of text again and again
+  double split_share = 0;       // translation: of the tokens are taken apart, see token_splits.h
   double valid_share = 0;       // of the training text, from its end, when there is no file for it
   std::string separator;        // between documents: "<|endoftext|>"; empty: one text
   bool swap = false;            // translate from the second column to the first

@@ -15,8 +15,8 @@ constexpr Index kPoolBatches = 64;  // as many batches are sorted by length toge
 
 }  // namespace
 
-TranslationTask::TranslationTask(Pairs train, Pairs valid, const TranslationConfig& config)
-    : train_(std::move(train)), valid_(std::move(valid)), config_(config) {
+TranslationTask::TranslationTask(Pairs train, Pairs valid, TranslationConfig config)
+    : train_(std::move(train)), valid_(std::move(valid)), config_(std::move(config)) {
   for (std::size_t i = 0; i < train_.source.size(); ++i) {
     const std::size_t source = train_.source[i].size(), target = train_.target[i].size();
     if (source == 0 || target == 0 || static_cast<Index>(std::max(source, target)) + 1 > config_.longest)
@@ -80,25 +80,38 @@ void TranslationTask::prepare(std::int64_t epoch) const {
   epoch_.number = epoch;
 }
 
-void TranslationTask::add(const Pairs& pairs, std::size_t which, models::Batch& batch) const {
-  const auto put = [](models::Tokens& to, std::span<const TokenId> ids, TokenId extra, bool in_front) {
+void TranslationTask::add(Ids source, Ids target, models::Batch& batch) const {
+  const auto put = [](models::Tokens& to, Ids ids, TokenId extra, bool in_front) {
     if (in_front) to.ids.push_back(extra);
     to.ids.insert(to.ids.end(), ids.begin(), ids.end());
     if (!in_front) to.ids.push_back(extra);
     to.starts.push_back(to.size());
   };
-  put(batch.source, pairs.source[which], config_.end, false);
-  put(batch.input, pairs.target[which], config_.begin, true);
-  batch.targets.insert(batch.targets.end(), pairs.target[which].begin(), pairs.target[which].end());
+  put(batch.source, source, config_.end, false);
+  put(batch.input, target, config_.begin, true);
+  batch.targets.insert(batch.targets.end(), target.begin(), target.end());
   batch.targets.push_back(config_.end);
+}
+
+void TranslationTask::add_split(std::size_t which, headlight::Dice dice, models::Batch& batch) const {
+  std::vector<TokenId> source, target;
+  config_.splits.split(train_.source[which], dice, source);
+  config_.splits.split(train_.target[which], dice, target);
+  if (static_cast<Index>(std::max(source.size(), target.size())) < config_.longest)
+    add(source, target, batch);
+  else add(train_.source[which], train_.target[which], batch);
 }
 
 void TranslationTask::training_batch(std::int64_t number, models::Batch& batch) const {
   clear(batch);
   prepare(number / per_epoch_);
   const std::uint32_t which = epoch_.batches[static_cast<std::size_t>(number % per_epoch_)];
-  for (std::size_t i = epoch_.cuts[which]; i < epoch_.cuts[which + 1]; ++i)
-    add(train_, epoch_.order[i], batch);
+  for (std::size_t i = epoch_.cuts[which]; i < epoch_.cuts[which + 1]; ++i) {
+    const std::uint32_t pair = epoch_.order[i];
+    if (config_.splits.any())
+      add_split(pair, Dice(config_.seed, Purpose::splits, static_cast<std::uint64_t>(number), pair), batch);
+    else add(train_.source[pair], train_.target[pair], batch);
+  }
 }
 
 Index TranslationTask::evaluation_batches() const { return static_cast<Index>(valid_cuts_.size()) - 1; }
@@ -106,7 +119,8 @@ Index TranslationTask::evaluation_batches() const { return static_cast<Index>(va
 void TranslationTask::evaluation_batch(Index number, models::Batch& batch) const {
   clear(batch);
   const auto n = static_cast<std::size_t>(number);
-  for (std::size_t i = valid_cuts_[n]; i < valid_cuts_[n + 1]; ++i) add(valid_, i, batch);
+  for (std::size_t i = valid_cuts_[n]; i < valid_cuts_[n + 1]; ++i)
+    add(valid_.source[i], valid_.target[i], batch);
 }
 
 double TranslationTask::epochs(std::int64_t batches) const {

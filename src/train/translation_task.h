@@ -8,6 +8,7 @@
 
 #include "headlight/tokenizer.h"
 #include "train/task.h"
+#include "train/token_splits.h"
 
 namespace headlight::train {
 
@@ -41,6 +42,7 @@ struct TranslationConfig {
   Index vocabulary = 0;
   std::uint64_t seed = 0;
   Index evaluation_pairs = 0;  // at most; 0: all
+  TokenSplits splits = {};     // of training pairs
 };
 
 // Every pair once an epoch. An epoch is a random order, sorted by length within large pools, and cut into
@@ -48,7 +50,7 @@ struct TranslationConfig {
 // in random order. Pairs of one batch are of similar length.
 class TranslationTask : public Task {
  public:
-  TranslationTask(Pairs train, Pairs valid, const TranslationConfig& config);
+  TranslationTask(Pairs train, Pairs valid, TranslationConfig config);
 
   void training_batch(std::int64_t number, models::Batch& batch) const override;
   [[nodiscard]] Index evaluation_batches() const override;
@@ -68,7 +70,9 @@ class TranslationTask : public Task {
     std::vector<std::uint32_t> batches;
   };
   void prepare(std::int64_t epoch) const;
-  void add(const Pairs& pairs, std::size_t which, models::Batch& batch) const;
+  using Ids = std::span<const TokenId>;
+  void add(Ids source, Ids target, models::Batch& batch) const;
+  void add_split(std::size_t which, headlight::Dice dice, models::Batch& batch) const;
   [[nodiscard]] Index tokens(const Pairs& pairs, std::size_t which) const;
 
   Pairs train_, valid_;

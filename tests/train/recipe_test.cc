@@ -100,6 +100,7 @@ TEST(Recipe, ChecksThatTheDataFitsTheTask) {
   refused("task = \"language\"\ntrain = \"a\"\nvalid = \"b\"\nvalid_share = 0.1", "is given already");
   refused("task = \"copy\"\nweights = [1]", "is for the task \"language\"");
   refused("task = \"copy\"\nrepeat_share = 0.5", "is for the task \"language\"");
+  refused("task = \"copy\"\nsplit_share = 0.1", "is for the task \"translation\"");
   refused("task = \"language\"\ntrain = [\"a\", \"b\"]\nweights = [1]", "as many numbers");
   refused("task = \"language\"\ntrain = [\"a\"]\nweights = [0]", "0 is not between");
   refused("task = \"language\"\ntrain = [\"a\"]\nweights = [\"x\"]", "must be a list of numbers");

@@ -1,0 +1,32 @@
+// Words in more than one spelling: a token that was merged from two is now and then written as those two. What a
+// model knows of a word then reaches its rarer spellings: "animal" is one token behind a space and three behind "l'".
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/dice.h"
+#include "headlight/tokenizer.h"
+
+namespace headlight::train {
+
+class TokenSplits {
+ public:
+  TokenSplits() = default;  // leaves every token whole
+  // A share of the tokens is taken apart, and of what that gives the same share again. Error{input} for a tokenizer
+  // without merges.
+  TokenSplits(const Tokenizer& tokenizer, double share);
+
+  [[nodiscard]] bool any() const noexcept { return share_ > 0; }
+  // Writes `ids` over `out`.
+  void split(std::span<const TokenId> ids, headlight::Dice& dice, std::vector<TokenId>& out) const;
+
+ private:
+  struct Halves {
+    TokenId left = -1, right = -1;
+  };
+  std::vector<Halves> halves_;  // by id; -1: not merged from anything
+  double share_ = 0;
+};
+
+}  // namespace headlight::train
