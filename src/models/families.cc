@@ -8,6 +8,7 @@
 
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "models/family_tools.h"
 
 namespace headlight::models {
 
@@ -60,27 +61,6 @@ const Family* family_named(std::string_view name) {
   throw Error(ErrorKind::input, "model.family", fmt::format("{}; known are {}", what, known));
 }
 
-// Factors for texts up to the original context (see read_longrope in family_tools.cc): longer ones are refused. What
-// cos and sin are multiplied with, queries and keys both are, so it becomes a part of the scores' scale.
-void settle_longrope(TransformerConfig& c, const io::Json& json) {
-  const nn::RopeScaling& s = c.rope.scaling;
-  if (c.positions != PositionKind::rope || s.kind != nn::RopeScaling::Kind::none || c.rope.factors.empty())
-    return;
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::input, "model.config", fmt::format("{}: longrope: {}", json.file(), what));
-  };
-  if (c.rope.dims > 0 || c.window_rope)
-    refuse("rotations of a part of each head, or of some layers, are not supported");
-  const Index dim = c.head_dim > 0 ? c.head_dim : c.width / std::max<Index>(1, c.heads);
-  if (dim < 1 || static_cast<Index>(c.rope.factors.size()) != dim / 2)
-    refuse(fmt::format("{} factors for {} pairs", c.rope.factors.size(), dim / 2));
-  if (!(s.attention_factor > 0) || !std::isfinite(s.attention_factor))
-    refuse(fmt::format("an attention_factor of {}", s.attention_factor));
-  c.attention_scale = c.attention_scale.value_or(1 / std::sqrt(static_cast<double>(dim))) *
-                      s.attention_factor * s.attention_factor;
-  c.max_positions = std::min(c.max_positions, s.original_positions);
-}
-
 }  // namespace
 
 const Family& find_family(std::string_view name) {
@@ -119,7 +99,8 @@ TransformerConfig read_config(const io::Json& json) {
     refuse_family(fmt::format("{}: models of the family \"{}\" are not known here", file, escaped(type, 40)));
   TransformerConfig config = family->read(json);
   if (config.family == TransformerConfig().family) config.family = family->name;  // unless it chose itself
-  settle_longrope(config, json);
+  if (const std::string wrong = settle_longrope(config); !wrong.empty())
+    throw Error(ErrorKind::input, "model.config", fmt::format("{}: longrope: {}", json.file(), wrong));
   try {
     return completed(config);
   } catch (const Error& error) {  // what a caller may not ask for, a file may not say

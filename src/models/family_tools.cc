@@ -75,7 +75,7 @@ std::vector<double> rope_factors(const io::Json& entry, const io::Json& json, st
 }
 
 // Phi 3's way: each pair has a factor for texts up to the original context and another one beyond. Those up to
-// it are supported; read_config() makes the rest of the model fit to that.
+// it are supported; settle_longrope() makes the rest of the model fit to that.
 void read_longrope(const io::Json& entry, const io::Json& json, nn::RopeConfig& rope) {
   rope.factors = rope_factors(entry, json, "short_factor");
   const std::size_t beyond = rope_factors(entry, json, "long_factor").size();
@@ -94,6 +94,26 @@ void read_longrope(const io::Json& entry, const io::Json& json, nn::RopeConfig& 
 }
 
 }  // namespace
+
+// What cos and sin are multiplied with, queries and keys both are, so it becomes a part of the scores' scale.
+std::string settle_longrope(TransformerConfig& c) {
+  const nn::RopeScaling& s = c.rope.scaling;
+  const std::vector<double>& factors = c.rope.factors;
+  if (c.positions != PositionKind::rope || s.kind != nn::RopeScaling::Kind::none || factors.empty() ||
+      s.original_positions == 0)
+    return "";
+  if (c.rope.dims > 0 || c.window_rope)
+    return "rotations of a part of each head, or of some layers, are not supported";
+  const Index dim = c.head_dim > 0 ? c.head_dim : c.width / std::max<Index>(1, c.heads);
+  if (dim < 1 || static_cast<Index>(factors.size()) != dim / 2)
+    return fmt::format("{} factors for {} pairs", factors.size(), dim / 2);
+  if (!(s.attention_factor > 0) || !std::isfinite(s.attention_factor))
+    return fmt::format("an attention_factor of {}", s.attention_factor);
+  c.attention_scale = c.attention_scale.value_or(1 / std::sqrt(static_cast<double>(dim))) *
+                      s.attention_factor * s.attention_factor;
+  c.max_positions = std::min(c.max_positions, s.original_positions);
+  return "";
+}
 
 nn::RopeConfig rope_entry(const io::Json& entry, const io::Json& json, double theta) {
   using Kind = nn::RopeScaling::Kind;

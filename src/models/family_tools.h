@@ -30,6 +30,10 @@ void refuse_unless(bool supported, const io::Json& json, std::string_view key, s
 // One entry of rope_parameters, for families that have several.
 [[nodiscard]] nn::RopeConfig rope_entry(const io::Json& entry, const io::Json& json, double theta);
 
+// Phi 3's long rotations: factors for texts up to the original context; longer ones are refused. Makes the rest of the
+// model fit to them, if it has any; says what does not fit, or nothing.
+[[nodiscard]] std::string settle_longrope(TransformerConfig& c);
+
 // layer_types with sliding_window: how many keys each layer sees, 0 for all. Empty without layer_types.
 [[nodiscard]] std::vector<Index> windows_of(const io::Json& json, Index layers);
 

@@ -7,6 +7,7 @@
 
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "models/family_tools.h"
 #include "models/gguf_metadata.h"
 
 namespace headlight::models {
@@ -264,6 +265,7 @@ DescribedTransformer describe_gguf(const io::Gguf& file) {
   read_presence(file, c);
   if (c.positions == PositionKind::rope) m.read_rope(c);
   read_context(m, described);
+  if (const std::string wrong = settle_longrope(c); !wrong.empty()) m.refuse("rope", "longrope: " + wrong);
   try {
     c = completed(c);
   } catch (const Error& error) {
@@ -275,7 +277,8 @@ DescribedTransformer describe_gguf(const io::Gguf& file) {
 void check_gguf_unused(const io::Gguf& file, std::span<const std::string> unused) {
   for (const std::string& name : unused) {
     // Read with the metadata; what some encoders have behind their last layer; and what T5 never uses.
-    if (name == kRopeFactors || name.starts_with("cls.") || name == "dec.blk.0.cross_attn_rel_b.weight")
+    if (name == kRopeFactors || name == kShortFactors || name == kLongFactors || name.starts_with("cls.") ||
+        name == "dec.blk.0.cross_attn_rel_b.weight")
       continue;
     throw Error(
         ErrorKind::input, "gguf.unused",

@@ -75,8 +75,9 @@ void GgufMetadata::read_rope_scaling(nn::RopeConfig& rope, Index context) const 
   else if (type == "yarn") s.kind = Kind::yarn;
   else if (type != "none")
     refuse("rope",
-           fmt::format("rotations are stretched in the way \"{}\"; none, linear and yarn are supported",
-                       escaped(type, 40)));
+           fmt::format(
+               "rotations are stretched in the way \"{}\"; none, linear, yarn and longrope are supported",
+               escaped(type, 40)));
   if (s.kind == Kind::none) return;
   if (!(factor > 0)) refuse("rope", fmt::format("rotations are stretched by {}", factor));
   s.factor = factor;
@@ -88,19 +89,29 @@ void GgufMetadata::read_rope_scaling(nn::RopeConfig& rope, Index context) const 
     s.attention_factor = attention * (0.1 * std::log(std::max(1.0, factor)) + 1);
 }
 
-void GgufMetadata::read_rope_factors(nn::RopeConfig& rope, Index dims) const {
-  const io::GgufTensor* tensor = file_.find_tensor(kRopeFactors);
+void GgufMetadata::read_rope_factors(std::string_view name, nn::RopeConfig& rope, Index dims) const {
+  const io::GgufTensor* tensor = file_.find_tensor(name);
   if (tensor == nullptr) return;
   if (tensor->elements != static_cast<std::uint64_t>(dims / 2))
-    refuse("rope", fmt::format("tensor \"{}\" has {} numbers for {} pairs", kRopeFactors, tensor->elements,
-                               dims / 2));
+    refuse("rope",
+           fmt::format("tensor \"{}\" has {} numbers for {} pairs", name, tensor->elements, dims / 2));
   const Tensor factors = file_.load(*tensor);
   for (Index i = 0; i < dims / 2; ++i) {
     const auto factor = static_cast<double>(factors.as<float>()[i]);
     if (!(factor > 0) || !std::isfinite(factor))
-      refuse("rope", fmt::format("tensor \"{}\" has the factor {}", kRopeFactors, factor));
+      refuse("rope", fmt::format("tensor \"{}\" has the factor {}", name, factor));
     rope.factors.push_back(factor);
   }
+}
+
+// The factors up to the original context; the others are for texts that are refused.
+void GgufMetadata::read_longrope(nn::RopeConfig& rope, Index dims) const {
+  if (file_.find_tensor(kShortFactors) == nullptr)
+    refuse("rope", fmt::format("rotations are stretched in the way \"longrope\" without a tensor \"{}\"",
+                               kShortFactors));
+  read_rope_factors(kShortFactors, rope, dims);
+  rope.scaling.original_positions = count("rope.scaling.original_context_length", "rope");
+  rope.scaling.attention_factor = real("rope.scaling.attn_factor").value_or(1);
 }
 
 void GgufMetadata::read_rope(TransformerConfig& c) const {
@@ -115,10 +126,12 @@ void GgufMetadata::read_rope(TransformerConfig& c) const {
                                  dims, c.head_dim));
     rope.dims = dims == c.head_dim ? 0 : dims;
   }
+  if (file_.text(whole("rope.scaling.type")) == "longrope" || file_.find_tensor(kShortFactors) != nullptr)
+    return read_longrope(rope, dims);
   read_rope_scaling(rope, has("context_length")
                               ? count("context_length", "context", std::numeric_limits<Index>::max())
                               : 0);
-  read_rope_factors(rope, dims);
+  read_rope_factors(kRopeFactors, rope, dims);
   if (c.window_rope) c.window_rope->dims = rope.dims;
 }
 

@@ -14,6 +14,9 @@ namespace headlight::models {
 
 // A tensor of numbers that pairs' angles are divided by: Llama 3.
 inline constexpr std::string_view kRopeFactors = "rope_freqs.weight";
+// Phi 3's: up to the original context, and beyond.
+inline constexpr std::string_view kShortFactors = "rope_factors_short.weight",
+                                  kLongFactors = "rope_factors_long.weight";
 
 class GgufMetadata {
  public:
@@ -41,7 +44,8 @@ class GgufMetadata {
  private:
   [[nodiscard]] std::string whole(std::string_view key) const { return prefix_ + std::string(key); }
   void read_rope_scaling(nn::RopeConfig& rope, Index context) const;
-  void read_rope_factors(nn::RopeConfig& rope, Index dims) const;
+  void read_rope_factors(std::string_view name, nn::RopeConfig& rope, Index dims) const;
+  void read_longrope(nn::RopeConfig& rope, Index dims) const;
 
   const io::Gguf& file_;
   std::string prefix_;

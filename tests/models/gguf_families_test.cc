@@ -186,7 +186,23 @@ void write_metadata(GgufWriter& w, const TransformerConfig& c, const std::string
   w.list<bool>(a + ".attention.sliding_window_pattern", slides);
 }
 
+// The factors that are used, and others that are not.
+void write_longrope(GgufWriter& w, const TransformerConfig& c) {
+  const auto half = static_cast<Index>(c.rope.factors.size());
+  Tensor near({half}), far({half});
+  for (Index i = 0; i < half; ++i) {
+    near.as<float>()[i] = static_cast<float>(c.rope.factors[static_cast<std::size_t>(i)]);
+    far.as<float>()[i] = 9;
+  }
+  w.number("phi3.rope.scaling.original_context_length",
+           static_cast<std::uint32_t>(c.rope.scaling.original_positions));
+  w.number("phi3.rope.scaling.attn_factor", static_cast<float>(c.rope.scaling.attention_factor));
+  w.tensor("rope_factors_short.weight", near);
+  w.tensor("rope_factors_long.weight", far);
+}
+
 void write_rope_factors(GgufWriter& w, const TransformerConfig& c) {
+  if (!c.rope.factors.empty()) write_longrope(w, c);
   if (c.rope.scaling.kind != nn::RopeScaling::Kind::llama3) return;
   nn::RopeConfig plain = c.rope;
   plain.scaling = {};
@@ -237,18 +253,15 @@ double largest_difference(const Tensor& a, const Tensor& b) {
 class GgufFamily : public ::testing::TestWithParam<std::size_t> {};
 
 // The folder's own model is compared with the golden numbers elsewhere; here the file's with the folder's.
-TEST_P(GgufFamily, ComputesWhatTheFolderDoes) {
-  const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
-  const Row& row = rows()[GetParam()];
-  const std::filesystem::path path = *shared / "golden" / row.folder;
+void expect_equal_to_folder(const Row& row, const std::filesystem::path& golden,
+                            const std::filesystem::path& path) {
   const headlight::testing::TempFolder temp;
   std::ofstream(temp.path("m.gguf"), std::ios::binary) << gguf_of(path, row).text();
   const LoadedTransformer file = load_transformer(temp.path("m.gguf")),
                           folder = load_transformer(path.string());
   EXPECT_EQ(file.notices.empty(), !file.model->config().headless);
   Context ctx({.threads = 2});
-  const Batch batch = golden_batch(Golden(path), folder.model->config());
+  const Batch batch = golden_batch(Golden(golden), folder.model->config());
   Collector own, theirs;
   const auto run = [&](const Transformer& model, Collector& collector) {
     const RunOptions options{.observer = &collector, .types = batch.type_ids};
@@ -261,6 +274,33 @@ TEST_P(GgufFamily, ComputesWhatTheFolderDoes) {
   ASSERT_FALSE(own.weights.empty());
   for (std::size_t i = 0; i < own.weights.size(); ++i)
     EXPECT_LT(largest_difference(own.weights[i], theirs.weights[i]), 5e-6) << i;
+}
+
+TEST_P(GgufFamily, ComputesWhatTheFolderDoes) {
+  const auto shared = headlight::testing::shared_data();
+  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+  const Row& row = rows()[GetParam()];
+  const std::filesystem::path path = *shared / "golden" / row.folder;
+  expect_equal_to_folder(row, path, path);
+}
+
+TEST(GgufFamilies, LongRotationsAreThoseOfTheFolder) {
+  const auto shared = headlight::testing::shared_data();
+  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
+  const std::filesystem::path golden = *shared / "golden/phi3";
+  const headlight::testing::TempFolder temp;
+  std::filesystem::copy_file(golden / "model.safetensors", temp.path("model.safetensors"));
+  std::ifstream in(golden / "config.json");
+  std::string config{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::size_t begin = config.find("\"rope_parameters\""), end = config.find('}', begin) + 1;
+  config.replace(begin, end - begin,
+                 R"("rope_parameters": {"rope_type": "longrope", "original_max_position_embeddings": 32,
+                    "short_factor": [1, 1.5, 0.75, 2, 3, 1.25, 5, 8], "long_factor": [9, 9, 9, 9, 9, 9, 9, 9]})");
+  std::ofstream(temp.path("config.json")) << config;
+  const auto phi3 = std::find_if(rows().begin(), rows().end(),
+                                 [](const Row& row) { return std::string_view(row.folder) == "phi3"; });
+  ASSERT_NE(phi3, rows().end());
+  expect_equal_to_folder(*phi3, golden, temp.root());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GgufFamily, ::testing::Range(std::size_t{0}, std::size_t{10}),

@@ -197,7 +197,13 @@ TEST(GgufModel, G18Widths) {
       .refused("gguf.number", "is nan");
   Small()
       .text("llama.rope.scaling.type", "longrope")
-      .refused("gguf.rope", "none, linear and yarn are supported");
+      .refused("gguf.rope", "without a tensor \"rope_factors_short.weight\"");
+  Small().text("llama.rope.scaling.type", "su").refused("gguf.rope", "none, linear, yarn and longrope");
+  Small longrope;
+  longrope.tensors["rope_factors_short.weight"] = {3};
+  longrope.refused("gguf.rope", "3 numbers for 2 pairs");
+  longrope.tensors["rope_factors_short.weight"] = {2};
+  longrope.refused("gguf.rope", "\"rope_factors_short.weight\" has the factor 0");
   Small odd;
   odd.tensors["blk.0.attn_k.weight"] = {16, 8};
   odd.refused("model.shape", "weight \"blk.0.attn_k.weight\" is F32 [16, 8]; its metadata makes it [8, 8]");
