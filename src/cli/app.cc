@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/nearest.h"
 #include "headlight/error.h"
 #include "headlight/version.h"
 #include "io/outputs.h"
@@ -85,8 +86,30 @@ void check_arguments(int argc, const char* const* argv) {
   }
 }
 
+// "; did you mean --threads?" for an option, or a command, that almost is one. The first letter is seldom wrong.
+std::string almost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& asked = chosen.empty() ? app : *chosen.front();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : asked.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  if (chosen.empty())
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  for (const std::string& argument : app.remaining(true)) {
+    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
+    const std::size_t first = name.find_first_not_of('-');
+    const std::string_view close = nearest_name(name, known);
+    if (first < close.size() && close.substr(0, first + 1) == name.substr(0, first + 1))
+      return concat("; did you mean ", close, "?");
+  }
+  return "";
+}
+
 Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  return {kUsage, "", error_text(escaped(error.what(), kFirstLine)) + usage_of(app)};
+  std::string text = escaped(error.what(), kFirstLine);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) text += almost(app);
+  return {kUsage, "", error_text(text) + usage_of(app)};
 }
 
 // Lines of at most 90 columns: a description goes on below itself.

@@ -54,6 +54,19 @@ class Contract : public ::testing::Test {
   TempFolder folder_;
 };
 
+TEST_F(Contract, AnUnknownWordIsComparedWithTheKnownOnes) {
+  using List = std::vector<std::string>;
+  const auto said = [](const List& arguments) {
+    return run_program(Launch{.arguments = arguments}).first_error_line();
+  };
+  EXPECT_THAT(said({"bench", "--thread", "2"}), HasSubstr("did you mean --threads?"));
+  EXPECT_THAT(said({"translate", "--beam=3", "x"}), HasSubstr("--beam=3; did you mean --beams?"));
+  EXPECT_THAT(said({"trainn"}), HasSubstr("trainn; did you mean train?"));
+  for (const List& arguments :
+       {List{"bench", "--bogus"}, List{"bogus"}, List{"bench", "-"}, List{"bench", "--=x"}})
+    EXPECT_THAT(said(arguments), ::testing::Not(HasSubstr("did you mean"))) << arguments.back();
+}
+
 TEST_F(Contract, UsageErrorsShowTheUsage) {  // L1
   using List = std::vector<std::string>;
   for (const List& arguments : {List{},
