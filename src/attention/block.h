@@ -101,8 +101,9 @@ void pack(const Problem& problem, const TilePlan& plan, const kernels::Attention
 
 template <class T>
 template <class Use>
-void Block<T>::for_each_tile(Range range, const KeySource<T>& source, const Workspace<T>& workspace,
-                             const Use& use) const {
+[[gnu::always_inline]] inline void Block<T>::for_each_tile(Range range, const KeySource<T>& source,
+                                                           const Workspace<T>& workspace,
+                                                           const Use& use) const {
   const Index size = plan.tile_keys;
   const Index begin = std::max(range.begin, all_keys.begin), end = std::min(range.end, all_keys.end);
   std::int32_t from[kBlockRows], to[kBlockRows];

@@ -1,11 +1,8 @@
 // The forward driver: cuts a call into units, packs keys and values, hands blocks of rows to the
 // pool. What is computed for a row never depends on who computes it or what else is in the call.
 #include <atomic>
-#include <cstring>
 
-#include "attention/block.h"
-#include "attention/rows.h"
-#include "attention/statistics.h"
+#include "attention/forward_block.h"
 #include "core/float_mode.h"
 #include "core/thread_pool.h"
 #include "headlight/attention.h"
@@ -28,13 +25,14 @@ class Forward {
         outputs_(outputs),
         kernels_(kernels::kernels_for(ctx.target()).of<T>()),
         plan_(tile_plan(problem, kernels_)),
-        columns_((plan_.value_dim + kernels_.panel - 1) / kernels_.panel * kernels_.panel) {}
+        columns_((plan_.value_dim + kernels_.panel - 1) / kernels_.panel * kernels_.panel),
+        blocks_(problem, outputs, kernels_, plan_) {}
 
   void run() {
     const Index units = problem_.sequences * problem_.kv_heads;
     const Index rows = problem_.q_longest * problem_.group;
     if (units == 0 || rows == 0) {
-      if (!outputs_.received.empty()) attention_received(ctx_, problem_, scales_, outputs_.received);
+      if (!outputs_.received.empty()) attention_received(ctx_, problem_, blocks_.scales, outputs_.received);
       return;
     }
     const double work = static_cast<double>(units * rows) * static_cast<double>(problem_.k_longest) *
@@ -43,9 +41,9 @@ class Forward {
     const Index unit_bytes = packed_elements(problem_.k_longest) * static_cast<Index>(sizeof(T));
     const Index segments = (problem_.k_longest + plan_.segment_keys - 1) / plan_.segment_keys;
     if (!outputs_.weights.empty() && problem_.packed) clear_weights_padding();
-    if (!outputs_.received.empty()) scales_ = ScaleTable<T>::reserve(ctx_, problem_);
+    if (!outputs_.received.empty()) blocks_.scales = ScaleTable<T>::reserve(ctx_, problem_);
     compute(units, rows, segments, unit_bytes, workers);
-    if (!outputs_.received.empty()) attention_received(ctx_, problem_, scales_, outputs_.received);
+    if (!outputs_.received.empty()) attention_received(ctx_, problem_, blocks_.scales, outputs_.received);
   }
 
  private:
@@ -211,10 +209,11 @@ class Forward {
       const Block<T> block = block_of(unit, space);
       const Index begin = task % segments * plan_.segment_keys;
       const Range range{begin, std::min(begin + plan_.segment_keys, block.all_keys.end)};
-      if (range.size() <= 0 || range.end <= block.all_keys.begin) return reset(state_of(task), block.rows);
+      if (range.size() <= 0 || range.end <= block.all_keys.begin)
+        return blocks_.reset(state_of(task), block.rows);
       T* keep[kBlockRows];
-      absorb_range(block, range, packed(unit, range, space.packed), space, state_of(task),
-                   kept_rows(block, keep), false);
+      blocks_.absorb_range(block, range, packed(unit, range, space.packed), space, state_of(task),
+                           blocks_.kept_rows(block, keep), false);
     });
     std::atomic<bool> finite{true};
     ctx_.pool().run(units, workers, [&](int worker, Index number) {
@@ -226,121 +225,9 @@ class Forward {
         kernels_.merge(total, state_of(number * segments + s), block.rows, plan_.value_dim);
       }
       RowScale<T> scale[kBlockRows];
-      if (!finish(block, total, scale)) finite.store(false);
+      if (!blocks_.finish(block, total, scale)) finite.store(false);
     });
     return finite.load();
-  }
-
-  void reset(const kernels::SoftmaxState<T>& state, int rows) const {
-    for (int r = 0; r < kBlockRows; ++r) state.max[r] = -std::numeric_limits<T>::infinity();
-    std::memset(state.sum, 0, sizeof(T) * kBlockRows);
-    std::memset(state.acc, 0, sizeof(T) * static_cast<std::size_t>(state.acc_stride * rows));
-  }
-
-  // Where the weights of a tile go: they are read for the first time when they are written, after the scores.
-  [[nodiscard]] kernels::FetchAhead places(const Block<T>& block, T* const* rows,
-                                           const kernels::Tile<T>& tile) const {
-    kernels::FetchAhead ahead;
-    if (problem_.group > 1) return ahead;  // rows of several heads
-    const Index keys = tile.end[block.rows - 1], stride = outputs_.weights.stride(2);
-    if (keys > 0)
-      ahead.regions[ahead.size++] = {reinterpret_cast<const char*>(rows[0]),
-                                     stride * static_cast<Index>(sizeof(T)), block.rows,
-                                     static_cast<int>(keys * static_cast<Index>(sizeof(T)) / 64)};
-    return ahead;
-  }
-
-  void absorb_range(const Block<T>& block, Range range, const KeySource<T>& source, const Workspace<T>& space,
-                    const kernels::SoftmaxState<T>& state, T* const* keep, bool careful) const {
-    kernels::AbsorbOptions<T> how{.fresh = true, .careful = careful};
-    T* rows[kBlockRows];
-    block.for_each_tile(range, source, space, [&](const kernels::Tile<T>& tile) {
-      if (keep != nullptr) {
-        for (int r = 0; r < block.rows; ++r) rows[r] = keep[r] + tile.first_key;
-        how.keep = rows;
-        kernels::FetchAhead ahead = places(block, rows, tile);
-        kernels::Tile<T> fetching = tile;
-        if (tile.ahead == nullptr) fetching.ahead = &ahead;
-        kernels_.absorb(fetching, state, how);
-      } else {
-        kernels_.absorb(tile, state, how);
-      }
-      how.fresh = false;
-    });
-    if (how.fresh) reset(state, block.rows);  // no tile at all
-  }
-
-  template <class SourceFor>
-  void forward_block(const Unit& unit, Index first, const Workspace<T>& space, const SourceFor& source_for) {
-    const int rows = static_cast<int>(std::min<Index>(kBlockRows, unit_rows(unit) - first));
-    const Block<T> block(problem_, plan_, kernels_, unit, first, rows, space);
-    RowScale<T> scale[kBlockRows];
-    // Optimistic first: a NaN or Inf in a value that some rows do not see shows in the output. Only
-    // then is the block done again, row by row, touching nothing that is hidden.
-    if (!attend(block, space, source_for, false, scale)) (void)attend(block, space, source_for, true, scale);
-    if (wants_row_statistics(outputs_)) row_statistics(block, space, source_for, scale, outputs_);
-  }
-
-  template <class SourceFor>
-  [[nodiscard]] bool attend(const Block<T>& block, const Workspace<T>& space, const SourceFor& source_for,
-                            bool careful, RowScale<T>* scale) {
-    T* keep[kBlockRows];
-    T* const* kept = kept_rows(block, keep);
-    bool first = true;
-    for_each_segment(block, [&](Range range) {
-      const kernels::SoftmaxState<T>& state = first ? space.total : space.part;
-      absorb_range(block, range, source_for(range), space, state, kept, careful);
-      if (!first) kernels_.merge(space.total, space.part, block.rows, plan_.value_dim);
-      first = false;
-    });
-    if (first) reset(space.total, block.rows);  // rows that see no key
-    return finish(block, space.total, scale);
-  }
-
-  [[nodiscard]] T* const* kept_rows(const Block<T>& block, T** keep) const {
-    if (outputs_.weights.empty()) return nullptr;
-    for (int r = 0; r < block.rows; ++r) keep[r] = weights_row(block, r);
-    return keep;
-  }
-
-  [[nodiscard]] T* weights_row(const Block<T>& block, int r) const {
-    const TensorView& w = outputs_.weights;
-    return w.as<T>() + block.unit.sequence.item * w.stride(0) + block.head[r] * w.stride(1) +
-           block.query[r] * w.stride(2);
-  }
-
-  // Writes the rows' outputs; false when one is not finite.
-  [[nodiscard]] bool finish(const Block<T>& block, const kernels::SoftmaxState<T>& total,
-                            RowScale<T>* scale) {
-    bool finite = true;
-    const Sequence& sequence = block.unit.sequence;
-    const ConstTensorView& sinks = problem_.options->sinks;
-    for (int r = 0; r < block.rows; ++r) {
-      const bool real = block.query[r] < sequence.q_len;
-      const double sink =
-          sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
-      scale[r] = row_scale(total.max[r], total.sum[r], sink, !outputs_.lse.empty());
-      const TensorView& out = outputs_.out;
-      const Index at = statistic_offset(out, sequence, block.head[r], block.query[r]);
-      kernels_.store_row(
-          total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim), out_factor(scale[r]),
-          problem_.dtype,
-          static_cast<std::byte*>(out.data()) + at * static_cast<Index>(size_of(problem_.dtype)), &finite);
-      const auto put = [&](const TensorView& view, double x) {
-        if (!view.empty())
-          view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
-      };
-      put(outputs_.lse, scale[r].lse);
-      put(outputs_.max, scale[r].max);
-      put(outputs_.sink_weight, static_cast<double>(scale[r].sink_weight));
-      if (!outputs_.weights.empty()) finish_weights(block, r, scale[r]);
-      if (scales_.data != nullptr) {
-        T* at_row = scales_.at(sequence.item, block.head[r], block.query[r]);
-        at_row[0] = scale[r].shift;
-        at_row[1] = scale[r].factor;
-      }
-    }
-    return finite;
   }
 
   // Rows of the weights that no sequence of a packed batch has.
@@ -356,18 +243,11 @@ class Forward {
     }
   }
 
-  // Dropout scales what it leaves, in the output alone.
-  [[nodiscard]] T out_factor(const RowScale<T>& scale) const {
-    if (problem_.dropout.threshold == 0) return scale.factor;
-    return static_cast<T>(static_cast<double>(scale.factor) / (1 - problem_.options->dropout.rate));
-  }
-
-  void finish_weights(const Block<T>& block, int r, const RowScale<T>& scale) const {
-    T* row = weights_row(block, r);
-    const KeyRun keys = block.keys[r].size() > 0 ? block.keys[r] : KeyRun{0, 0};
-    std::fill(row, row + keys.begin, T{0});
-    std::fill(row + keys.end, row + problem_.k_longest, T{0});
-    kernels_.weigh_kept(row + keys.begin, keys.size(), scale.shift, scale.factor);
+  template <class SourceFor>
+  void forward_block(const Unit& unit, Index first, const Workspace<T>& space,
+                     const SourceFor& source_for) const {
+    const int rows = static_cast<int>(std::min<Index>(kBlockRows, unit_rows(unit) - first));
+    blocks_.run(Block<T>(problem_, plan_, kernels_, unit, first, rows, space), space, source_for);
   }
 
   Context& ctx_;
@@ -377,7 +257,7 @@ class Forward {
   const TilePlan plan_;
   const Index columns_;
   std::size_t bytes_ = 0;
-  ScaleTable<T> scales_;
+  ForwardBlock<T> blocks_;
 };
 
 }  // namespace

@@ -1,0 +1,158 @@
+// The forward pass of one block of rows: its keys tile by tile and segment by segment, then what the caller asked for.
+#pragma once
+
+#include <cstring>
+#include <limits>
+
+#include "attention/block.h"
+#include "attention/rows.h"
+#include "attention/statistics.h"
+
+namespace headlight {
+
+// What is always inlined here is what a call of six tokens would notice.
+template <class T>
+class ForwardBlock {
+ public:
+  ForwardBlock(const Problem& problem, const AttentionOutputs& outputs,
+               const kernels::AttentionKernels<T>& kernels, const TilePlan& plan)
+      : problem_(problem), outputs_(outputs), kernels_(kernels), plan_(plan) {}
+
+  template <class SourceFor>
+  [[gnu::always_inline]] void run(const Block<T>& block, const Workspace<T>& space,
+                                  const SourceFor& source_for) const {
+    RowScale<T> scale[kBlockRows];
+    // Optimistic first: a NaN or Inf in a value that some rows do not see shows in the output. Only
+    // then is the block done again, row by row, touching nothing that is hidden.
+    if (!attend(block, space, source_for, false, scale)) (void)attend(block, space, source_for, true, scale);
+    if (wants_row_statistics(outputs_)) row_statistics(block, space, source_for, scale, outputs_);
+  }
+
+  // The steps of run(), for who shares out the segments of a block. Rows of `state` become what they hold of the keys
+  // in `range`.
+  [[gnu::always_inline]] void absorb_range(const Block<T>& block, Range range, const KeySource<T>& source,
+                                           const Workspace<T>& space, const kernels::SoftmaxState<T>& state,
+                                           T* const* keep, bool careful) const {
+    kernels::AbsorbOptions<T> how{.fresh = true, .careful = careful};
+    T* rows[kBlockRows];
+    block.for_each_tile(range, source, space, [&](const kernels::Tile<T>& tile) {
+      if (keep != nullptr) {
+        for (int r = 0; r < block.rows; ++r) rows[r] = keep[r] + tile.first_key;
+        how.keep = rows;
+        kernels::FetchAhead ahead = places(block, rows, tile);
+        kernels::Tile<T> fetching = tile;
+        if (tile.ahead == nullptr) fetching.ahead = &ahead;
+        kernels_.absorb(fetching, state, how);
+      } else {
+        kernels_.absorb(tile, state, how);
+      }
+      how.fresh = false;
+    });
+    if (how.fresh) reset(state, block.rows);  // no tile at all
+  }
+
+  void reset(const kernels::SoftmaxState<T>& state, int rows) const {
+    for (int r = 0; r < kBlockRows; ++r) state.max[r] = -std::numeric_limits<T>::infinity();
+    std::memset(state.sum, 0, sizeof(T) * kBlockRows);
+    std::memset(state.acc, 0, sizeof(T) * static_cast<std::size_t>(state.acc_stride * rows));
+  }
+
+  [[nodiscard]] T* const* kept_rows(const Block<T>& block, T** keep) const {
+    if (outputs_.weights.empty()) return nullptr;
+    for (int r = 0; r < block.rows; ++r) keep[r] = weights_row(block, r);
+    return keep;
+  }
+
+  // Writes the rows' outputs; false when one is not finite.
+  [[nodiscard]] bool finish(const Block<T>& block, const kernels::SoftmaxState<T>& total,
+                            RowScale<T>* scale) const {
+    bool finite = true;
+    const Sequence& sequence = block.unit.sequence;
+    const ConstTensorView& sinks = problem_.options->sinks;
+    for (int r = 0; r < block.rows; ++r) {
+      const bool real = block.query[r] < sequence.q_len;
+      const double sink =
+          sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
+      scale[r] = row_scale(total.max[r], total.sum[r], sink, !outputs_.lse.empty());
+      const TensorView& out = outputs_.out;
+      const Index at = statistic_offset(out, sequence, block.head[r], block.query[r]);
+      kernels_.store_row(
+          total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim), out_factor(scale[r]),
+          problem_.dtype,
+          static_cast<std::byte*>(out.data()) + at * static_cast<Index>(size_of(problem_.dtype)), &finite);
+      const auto put = [&](const TensorView& view, double x) {
+        if (!view.empty())
+          view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
+      };
+      put(outputs_.lse, scale[r].lse);
+      put(outputs_.max, scale[r].max);
+      put(outputs_.sink_weight, static_cast<double>(scale[r].sink_weight));
+      if (!outputs_.weights.empty()) finish_weights(block, r, scale[r]);
+      if (scales.data != nullptr) {
+        T* at_row = scales.at(sequence.item, block.head[r], block.query[r]);
+        at_row[0] = scale[r].shift;
+        at_row[1] = scale[r].factor;
+      }
+    }
+    return finite;
+  }
+
+  ScaleTable<T> scales;  // filled by finish() when it has room
+
+ private:
+  template <class SourceFor>
+  [[nodiscard]] bool attend(const Block<T>& block, const Workspace<T>& space, const SourceFor& source_for,
+                            bool careful, RowScale<T>* scale) const {
+    T* keep[kBlockRows];
+    T* const* kept = kept_rows(block, keep);
+    bool first = true;
+    for_each_segment(block, [&](Range range) {
+      const kernels::SoftmaxState<T>& state = first ? space.total : space.part;
+      absorb_range(block, range, source_for(range), space, state, kept, careful);
+      if (!first) kernels_.merge(space.total, space.part, block.rows, plan_.value_dim);
+      first = false;
+    });
+    if (first) reset(space.total, block.rows);  // rows that see no key
+    return finish(block, space.total, scale);
+  }
+
+  // Where the weights of a tile go: they are read for the first time when they are written, after the scores.
+  [[nodiscard]] kernels::FetchAhead places(const Block<T>& block, T* const* rows,
+                                           const kernels::Tile<T>& tile) const {
+    kernels::FetchAhead ahead;
+    if (problem_.group > 1) return ahead;  // rows of several heads
+    const Index keys = tile.end[block.rows - 1], stride = outputs_.weights.stride(2);
+    if (keys > 0)
+      ahead.regions[ahead.size++] = {reinterpret_cast<const char*>(rows[0]),
+                                     stride * static_cast<Index>(sizeof(T)), block.rows,
+                                     static_cast<int>(keys * static_cast<Index>(sizeof(T)) / 64)};
+    return ahead;
+  }
+
+  [[nodiscard]] T* weights_row(const Block<T>& block, int r) const {
+    const TensorView& w = outputs_.weights;
+    return w.as<T>() + block.unit.sequence.item * w.stride(0) + block.head[r] * w.stride(1) +
+           block.query[r] * w.stride(2);
+  }
+
+  // Dropout scales what it leaves, in the output alone.
+  [[nodiscard]] T out_factor(const RowScale<T>& scale) const {
+    if (problem_.dropout.threshold == 0) return scale.factor;
+    return static_cast<T>(static_cast<double>(scale.factor) / (1 - problem_.options->dropout.rate));
+  }
+
+  void finish_weights(const Block<T>& block, int r, const RowScale<T>& scale) const {
+    T* row = weights_row(block, r);
+    const KeyRun keys = block.keys[r].size() > 0 ? block.keys[r] : KeyRun{0, 0};
+    std::fill(row, row + keys.begin, T{0});
+    std::fill(row + keys.end, row + problem_.k_longest, T{0});
+    kernels_.weigh_kept(row + keys.begin, keys.size(), scale.shift, scale.factor);
+  }
+
+  const Problem& problem_;
+  const AttentionOutputs& outputs_;
+  const kernels::AttentionKernels<T>& kernels_;
+  const TilePlan plan_;
+};
+
+}  // namespace headlight
