@@ -8,7 +8,10 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
+
+#include "support/sanitizers.h"
 
 namespace headlight::testing {
 namespace {
@@ -23,6 +26,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 [[noreturn]] void become(const std::string& program, const Launch& launch, int out, int err) {
   std::vector<std::string> arguments = launch.arguments, environment = launch.environment;
   arguments.insert(arguments.begin(), program);
+  // Leaks of libraries that we know of: see tests/CMakeLists.txt.
+  if (const char* known = std::getenv("LSAN_OPTIONS"))
+    environment.push_back(std::string("LSAN_OPTIONS=") + known);
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
@@ -61,7 +67,8 @@ Finished run_process(const std::string& program, const Launch& launch) {
   ::close(out.write_end);
   ::close(err.write_end);
   Finished finished;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(launch.seconds);
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::seconds(kSanitized ? 4 * launch.seconds : launch.seconds);
   bool late = false;
   std::array<pollfd, 2> streams = {{{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}}};
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
