@@ -28,7 +28,7 @@ struct Settings {
   std::optional<std::vector<std::string>> special;
   std::string around, out;
   std::vector<std::string> files;
-  bool lowercase = false, force = false;
+  bool lowercase = false, elisions = false, force = false;
 };
 
 bool is_table(std::string_view path) {
@@ -99,6 +99,7 @@ text::TokenizerTraining training_of(const Settings& s, ProgressBar& progress) {
   training.vocab = static_cast<std::int32_t>(s.vocab.value_or(symbols ? 1 << 20 : 8192));
   training.min_frequency = s.min_frequency.value_or(symbols ? 1 : 2);
   training.lowercase = s.lowercase;
+  training.elisions = s.elisions;
   training.around = s.around;
   training.progress = [&progress](std::string_view doing, double done) {
     if (done >= 0) progress.show(doing, done);
@@ -184,6 +185,7 @@ void add_tokenizer_train(CLI::App& tokenizer) {
   add_text(*command, "--around", s->around, "What is put around a text: \"<s> $A </s>\" (default: nothing)")
       ->type_name("TEXT");
   add_switch(*command, "--lowercase", s->lowercase, "All letters small");
+  add_switch(*command, "--elisions", s->elisions, "French, kind bpe: l'animal is cut into l' and animal");
   add_count(*command, "--min-frequency", s->min_frequency,
             "Leave out what is seen less often (default 2; characters: 1)", {1, Index{1} << 40});
   add_words(*command, "FILES", s->files, "Text: plain, .gz, .tsv or .tsv.gz")->required();

@@ -26,6 +26,14 @@ Replace single_spaces() {
   return step;
 }
 
+// Behind an elided article, pronoun or "que" stands a word like any other; a space in front makes it the same token. The
+// decoder takes the space away again.
+void part_elisions(TokenizerParts& parts) {
+  const std::string elided = R"((?<=\b[ldnsjtmcLDNSJTMC]|\b[qQ]u|squ)')";
+  parts.normalizer.emplace_back(Replace{{elided + R"((?=\p{L}))", true}, "' "});
+  parts.decoder.emplace_back(Replace{{elided + R"( (?=\p{L}))", true}, "'"});
+}
+
 // Everything but the model: what happens to a text before and after it.
 TokenizerParts frame(const TokenizerTraining& options) {
   TokenizerParts parts;
@@ -53,6 +61,7 @@ TokenizerParts frame(const TokenizerTraining& options) {
   }
   if (options.lowercase && options.kind != TokenizerKind::word_piece)
     parts.normalizer.emplace_back(Lowercase{});
+  if (options.elisions) part_elisions(parts);
   return parts;
 }
 
@@ -183,6 +192,8 @@ void check(const TokenizerTraining& options) {
     refuse(ErrorKind::usage,
            concat("a vocabulary of ", options.vocab, " has no room for ", options.special.size(),
                   " special tokens", bytes ? " and 256 bytes" : "", "; at least ", least));
+  if (options.elisions && options.kind != TokenizerKind::bpe)
+    refuse(ErrorKind::usage, "elisions are parted by the kind \"bpe\" alone");
   std::vector<std::string> sorted = options.special;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
@@ -203,6 +214,12 @@ void check(const TokenizerTraining& options) {
 std::vector<std::string> usual_special_tokens(TokenizerKind kind) {
   if (kind == TokenizerKind::word_piece) return {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   return {"<pad>", "<s>", "</s>", "<unk>", "<mask>"};
+}
+
+Tokenizer with_elisions(const Tokenizer& tokenizer) {
+  TokenizerParts parts = parts_of(tokenizer);
+  part_elisions(parts);
+  return make_tokenizer(std::move(parts));
 }
 
 Tokenizer train_tokenizer(const TextSource& texts, const TokenizerTraining& options) {

@@ -24,6 +24,8 @@ struct TokenizerTraining {
   std::vector<std::string> special = {"<pad>", "<s>", "</s>", "<unk>", "<mask>"};  // ids 0, 1, 2 …
   std::string around = {};  // what encode() puts around a text: "<s> $A </s>"; empty: nothing
   bool lowercase = false;
+  bool elisions =
+      false;  // bpe: what follows the apostrophe of a French elision is a word: "l'animal" is l' and animal
   std::int64_t min_frequency = 2;  // pairs, pieces and characters that are rarer are not learned
   // Called now and then: what is being done, and how much of it (0 … 1; below 0: nobody knows).
   std::function<void(std::string_view doing, double done)> progress = {};
@@ -34,6 +36,9 @@ struct TokenizerTraining {
 
 // Throws Error{usage} for options that cannot be met, Error{input} when the texts hold nothing.
 [[nodiscard]] Tokenizer train_tokenizer(const TextSource& texts, const TokenizerTraining& options);
+
+// The same tokens for texts whose elisions are parted: see TokenizerTraining.
+[[nodiscard]] Tokenizer with_elisions(const Tokenizer& tokenizer);
 
 // A text and how often it was seen.
 struct CountedWord {

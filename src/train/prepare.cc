@@ -65,6 +65,7 @@ class Preparer {
           io::Json::parse(options_.tokenizer_json, "the checkpoint's tokenizer.json"));
     } else if (!recipe_.model.start.empty()) {
       result_.tokenizer = models::load_tokenizer(recipe_.model.start);
+      if (recipe_.tokenizer.elisions) result_.tokenizer = text::with_elisions(*result_.tokenizer);
     } else if (!recipe_.tokenizer.file.empty()) {
       result_.tokenizer = models::load_tokenizer(recipe_.tokenizer.file);
     } else {
@@ -73,6 +74,7 @@ class Preparer {
       training.kind = kind_of(recipe_.tokenizer.kind);
       training.vocab = static_cast<std::int32_t>(recipe_.tokenizer.vocabulary);
       training.special = special_tokens(recipe_);
+      training.elisions = recipe_.tokenizer.elisions;
       if (training.kind == text::TokenizerKind::characters) training.min_frequency = 1;
       result_.tokenizer = text::train_tokenizer(texts, training);
     }

@@ -41,11 +41,13 @@ TokenizerRecipe read_tokenizer(Settings& s) {
   t.file = s.text("tokenizer.file", "");
   t.kind = s.choice("tokenizer.kind", {"bpe", "characters", "bytes", "unigram", "wordpiece"});
   t.vocabulary = s.whole("tokenizer.vocabulary", 8000, {16, 1 << 20});
+  t.elisions = s.boolean("tokenizer.elisions", false);
+  if (t.elisions && t.kind != "bpe") s.refuse("tokenizer.elisions", "is for the kind \"bpe\"");
   if (s.has("model.start") &&
       (s.has("tokenizer.file") || s.has("tokenizer.kind") || s.has("tokenizer.vocabulary")))
     s.refuse("tokenizer", "model.start is given: that model brings its tokenizer");
-  if (!t.file.empty() && s.has("tokenizer.kind"))
-    s.refuse("tokenizer.kind", "tokenizer.file is given: it has its own kind");
+  for (const char* key : {"tokenizer.kind", "tokenizer.elisions"})
+    if (!t.file.empty() && s.has(key)) s.refuse(key, "tokenizer.file is given: it has its own");
   return t;
 }
 

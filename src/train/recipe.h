@@ -34,6 +34,7 @@ struct TokenizerRecipe {
   std::string file;  // a tokenizer.json; empty: one is made from the training text
   std::string kind;  // "characters", "bytes", "bpe", "unigram", "wordpiece"
   Index vocabulary = 8000;
+  bool elisions = false;  // French: see text/train.h
 };
 
 struct DataRecipe {

@@ -58,6 +58,42 @@ TEST(TrainBpe, MergesOfAKnownExample) {
   EXPECT_EQ(parts.vocab.token(1), "!");  // bytes by the character that stands for them
 }
 
+TEST(TrainBpe, ElisionsPartWords) {
+  const std::vector<std::string> texts(
+      30,
+      "Un animal dort. L'animal qu'il aime, c'est l'autre animal; jusqu'ici aujourd'hui, \"l'\" et d'.\n");
+  TokenizerTraining options;
+  options.vocab = 400;
+  options.elisions = true;
+  const Tokenizer tokenizer = train_tokenizer(source_of(texts), options);
+  const auto tokens = [&](const char* text) {
+    std::string joined;
+    for (const TokenPiece& piece : tokenizer.encode_pieces(text, SpecialTokens::leave_out))
+      joined += piece.text + "|";
+    return joined;
+  };
+  EXPECT_EQ(tokens("L'animal dort"), "L|'|Ġanimal|Ġdort|");
+  EXPECT_EQ(tokens("un animal"), tokens("un") + "Ġanimal|");
+  const std::vector<TokenSpan> spans = tokenizer.encode_spans("L'animal", SpecialTokens::leave_out);
+  EXPECT_EQ(spans.back().begin, 1U);  // the space stands for the apostrophe, too
+  EXPECT_EQ(spans.back().end, 8U);
+  for (const char* text :
+       {texts[0].c_str(), "L'animal", "l'", "d'or", "didn't I'm it's o'clock rock'n'roll", "'l'animal'",
+        "Qu'est-ce que c'est", "dogs' tails", "puisqu'on s'aime", "l'' a", "éd'a", "'"})
+    EXPECT_EQ(tokenizer.decode(tokenizer.encode(text, SpecialTokens::leave_out)), text);
+  // What is lost: a space that was there before.
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("l' animal", SpecialTokens::leave_out)), "l'animal");
+  options.elisions = false;
+  const Tokenizer plain = train_tokenizer(source_of(texts), options), parted = with_elisions(plain);
+  EXPECT_NE(plain.encode("L'animal"), parted.encode("L'animal"));
+  EXPECT_EQ(parted.encode("L'animal").back(), *plain.find("Ġanimal"));
+  EXPECT_EQ(parted.decode(parted.encode("L'animal")), "L'animal");
+  options.elisions = true;
+  options.kind = TokenizerKind::unigram;
+  expect_error([&] { (void)train_tokenizer(source_of(texts), options); }, ErrorKind::usage,
+               "tokenizer.training", "by the kind \"bpe\" alone");
+}
+
 TEST(TrainBpe, RepeatedSymbolsAreCountedAsTheyMerge) {
   TokenizerTraining options;
   options.special = {};

@@ -111,6 +111,7 @@ TEST(Recipe, ChecksThatTheDataFitsTheTask) {
 TEST(Recipe, AModelToBeginWithBringsItsTokenizer) {
   const std::string start = "[model]\nkind = \"decoder\"\nstart = \"m\"\n[data]\ntask = \"copy\"\n";
   EXPECT_EQ(read(start).model.start, "m");
+  EXPECT_TRUE(read(start + "[tokenizer]\nelisions = true").tokenizer.elisions);
   for (const char* more : {"kind = \"bpe\"", "file = \"t.json\"", "vocabulary = 500"})
     expect_error([&] { (void)read(start + "[tokenizer]\n" + more); }, ErrorKind::input, "recipe.value",
                  "that model brings its tokenizer");
