@@ -140,13 +140,13 @@ class Ablating {
         BeforeAfter{before.mean, after.mean, inspect::error_of_difference(before, after), before.targets};
     if (s_.evaluate.empty()) return;
     const auto bleu = [&](Intervention* change, const char* doing) {
+      models::TransformerWriter writer(*subject_.model, {.intervention = change});
       models::TranslateOptions options;
-      options.intervention = change;
       const auto total = static_cast<double>(set_.sources.size());
       options.on_progress = [&](Index done) { bar_.show(doing, static_cast<double>(done) / total); };
       std::vector<std::string> texts;
       for (models::Translation& t :
-           models::translate(ctx_, *subject_.model, *subject_.tokenizer, set_.sources, options))
+           models::translate(ctx_, writer, *subject_.tokenizer, set_.sources, options))
         texts.push_back(std::move(t.text));
       return evaluate(set_, texts).bleu.score;
     };

@@ -41,7 +41,10 @@ std::string usage_of(const CLI::App& app) {
   const auto help = std::dynamic_pointer_cast<const Help>(app.get_formatter());
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) return usage_of(*chosen.front());
-  const std::string name = app.get_parent() == nullptr ? "headlight" : "headlight " + app.get_name();
+  std::string name;
+  for (const CLI::App* at = &app; at->get_parent() != nullptr; at = at->get_parent())
+    name = concat(" ", at->get_name(), name);
+  name = "headlight" + name;
   return concat("usage: ", help ? help->usage() : name, "\n       ", name, " --help\n");
 }
 
@@ -87,28 +90,30 @@ void check_arguments(int argc, const char* const* argv) {
 }
 
 // "; did you mean --threads?" for an option, or a command, that almost is one. The first letter is seldom wrong.
-std::string almost(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  const CLI::App& asked = chosen.empty() ? app : *chosen.front();
+std::string almost(const CLI::App& app, bool name_it) {
+  const CLI::App* asked = &app;
+  while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
   std::vector<std::string> names;
-  for (const CLI::Option* option : asked.get_options())
+  for (const CLI::Option* option : asked->get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  if (chosen.empty())
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : asked->get_subcommands({})) names.push_back(command->get_name());
   const std::vector<std::string_view> known(names.begin(), names.end());
   for (const std::string& argument : app.remaining(true)) {
     const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
     const std::size_t first = name.find_first_not_of('-');
     const std::string_view close = nearest_name(name, known);
     if (first < close.size() && close.substr(0, first + 1) == name.substr(0, first + 1))
-      return concat("; did you mean ", close, "?");
+      return concat(name_it ? concat(", and ", escaped(name), " is not known") : "", "; did you mean ", close,
+                    "?");
   }
   return "";
 }
 
 Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string text = escaped(error.what(), kFirstLine);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) text += almost(app);
+  // What is missing may be there, misspelt.
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (missing || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) text += almost(app, missing);
   return {kUsage, "", error_text(text) + usage_of(app)};
 }
 

@@ -21,6 +21,8 @@
 #include "headlight/error.h"
 #include "inspect/subject.h"
 #include "io/json.h"
+#include "models/recurrent.h"
+#include "models/tokenizer_file.h"
 #include "text/unicode.h"
 
 namespace headlight::cli {
@@ -35,8 +37,32 @@ struct Settings {
   JsonTarget json;
 };
 
-inspect::Subject open_translator(const std::string& name) {
-  inspect::Subject subject = inspect::open_subject(name, model_places());
+// A transformer, which can be looked into, or a recurrent model to compare it with.
+struct Model {
+  inspect::Subject subject;  // a recurrent one has no transformer
+  std::unique_ptr<models::RecurrentModel> recurrent = nullptr;
+  std::unique_ptr<models::Writer> writer = nullptr;
+};
+
+Model open_recurrent(const std::string& folder) {
+  Model model;
+  model.subject.folder = folder;
+  model.subject.name = folder;
+  model.recurrent = models::load_recurrent(folder);
+  if (!model.recurrent->config().encoder_decoder)
+    throw Error(ErrorKind::usage, "translate.kind",
+                concat("the model \"", escaped(folder), "\" does not translate: it has no encoder"));
+  if (models::has_tokenizer(folder)) {
+    model.subject.tokenizer = models::load_tokenizer(folder);
+    models::check_vocabulary(*model.subject.tokenizer, model.recurrent->config().vocabulary, folder);
+  }
+  model.writer = std::make_unique<models::RecurrentWriter>(*model.recurrent);
+  return model;
+}
+
+Model open_transformer(const std::string& name) {
+  Model model{.subject = inspect::open_subject(name, model_places())};
+  const inspect::Subject& subject = model.subject;
   if (subject.model->config().kind != models::ModelKind::encoder_decoder) {
     const bool writes = subject.model->config().kind == models::ModelKind::decoder;
     throw Error(ErrorKind::usage, "translate.kind",
@@ -45,25 +71,36 @@ inspect::Subject open_translator(const std::string& name) {
                               : "decoder\nTo see what it looks at: headlight show --model ",
                        escaped(name), " \"…\""));
   }
-  if (!subject.tokenizer) {
+  model.writer = std::make_unique<models::TransformerWriter>(*subject.model);
+  return model;
+}
+
+Model open_translator(const Settings& s) {
+  const std::string path = inspect::find_model(s.model, model_places());
+  Model model = models::is_recurrent(path) ? open_recurrent(path) : open_transformer(s.model);
+  if (model.recurrent && s.rows.show)
+    throw Error(ErrorKind::usage, "translate.show",
+                concat("the model \"", escaped(model.subject.name),
+                       "\" is recurrent: --show looks into the heads of transformers"));
+  if (!model.subject.tokenizer) {
     throw Error(
         ErrorKind::input, "translate.tokenizer",
-        concat("the model \"", escaped(subject.name),
+        concat("the model \"", escaped(model.subject.name),
                "\" has no tokenizer, so texts cannot be read\nPut its tokenizer.json beside config.json."));
   }
-  return subject;
+  return model;
 }
 
 // A model with its settings, ready for any number of texts.
 class Translator {
  public:
   explicit Translator(const Settings& s)
-      : subject_(open_translator(s.model)), ctx_({.threads = static_cast<int>(s.threads)}) {
+      : model_(open_translator(s)), ctx_({.threads = static_cast<int>(s.threads)}) {
     options_.beams = s.beams;
     options_.length_penalty = s.length_penalty.value_or(1);
     options_.most = s.most;
   }
-  [[nodiscard]] const inspect::Subject& subject() const { return subject_; }
+  [[nodiscard]] const inspect::Subject& subject() const { return model_.subject; }
 
   std::vector<models::Translation> translate(std::span<const std::string> texts) {
     ProgressBar bar;
@@ -73,7 +110,7 @@ class Translator {
       if (texts.size() > 1) bar.show(doing, static_cast<double>(done) / all);
     };
     options_.on_progress(0);
-    auto translations = models::translate(ctx_, *subject_.model, *subject_.tokenizer, texts, options_);
+    auto translations = models::translate(ctx_, *model_.writer, *subject().tokenizer, texts, options_);
     options_.first_number += static_cast<Index>(texts.size());
     return translations;
   }
@@ -83,22 +120,22 @@ class Translator {
   std::string rows(const std::string& text, const models::Translation& translation,
                    const RowSettings& settings) {
     if (translation.tokens.empty()) return {};
-    const inspect::RowChoice choice = chosen_row(subject_, Part::cross, settings);
-    const models::TransformerConfig& config = subject_.model->config();
+    const inspect::RowChoice choice = chosen_row(subject(), Part::cross, settings);
+    const models::TransformerConfig& config = subject().model->config();
     std::vector<std::int32_t> written = translation.tokens;
     const Index limit = models::context_of(config);
     const bool ended = limit == 0 || static_cast<Index>(written.size()) < limit;
     if (config.eos >= 0 && ended) written.push_back(config.eos);
     inspect::Question question;
-    question.source = inspect::read_text(*subject_.tokenizer, text);
-    question.written = inspect::read_ids(&*subject_.tokenizer, written, config.vocabulary);
+    question.source = inspect::read_text(*subject().tokenizer, text);
+    question.written = inspect::read_ids(&*subject().tokenizer, written, config.vocabulary);
     inspect::MapRequest request{.part = Part::cross};
-    for (int head = 0; head < static_cast<int>(subject_.heads(Part::cross)); ++head)
+    for (int head = 0; head < static_cast<int>(subject().heads(Part::cross)); ++head)
       if (!choice.head || *choice.head == head) request.heads.push_back({choice.layer, head});
     inspect::MapRecorder recorder(request);
-    (void)inspect::watch(ctx_, subject_, question, recorder);
+    (void)inspect::watch(ctx_, subject(), question, recorder);
     const inspect::AttentionMap map = inspect::mean_of(recorder.maps(), "");
-    const RowPrinter printer(subject_, choice);
+    const RowPrinter printer(subject(), choice);
     const std::vector<std::string> keys = question.source.labels(), queries = question.written.labels();
     std::string out = printer.heading();
     for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -109,7 +146,7 @@ class Translator {
   }
 
  private:
-  inspect::Subject subject_;
+  Model model_;
   Context ctx_;
   models::TranslateOptions options_;
 };

@@ -173,10 +173,10 @@ Reading translate(Context& ctx, const Subject& subject, const Reading& source, O
   check_length(subject, source, "the text");
   models::BeamOptions options;
   options.most = most_written(subject, source);
-  options.observer = observer;
-  options.intervention = intervention;
+  const models::RunOptions run{.observer = observer, .intervention = intervention};
   return written_reading(
-      subject, models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options)[0].at(0).tokens);
+      subject,
+      models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options, run)[0].at(0).tokens);
 }
 
 Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,

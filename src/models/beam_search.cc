@@ -51,13 +51,13 @@ Index top_tokens(const float* row, Index vocabulary, Index count, std::int32_t* 
 
 class Search {
  public:
-  Search(Context& ctx, const Transformer& model, const Tokens& source, const BeamOptions& options)
+  Search(Context& ctx, Writer& writer, const Tokens& source, const BeamOptions& options)
       : ctx_(ctx),
-        model_(model),
+        writer_(writer),
+        facts_(writer.facts()),
         options_(options),
-        sentences_(static_cast<std::size_t>(source.sequences())),
-        decoding_(options.memory != nullptr ? *options.memory : own_memory_) {
-    model.start(ctx, decoding_, source, {.observer = options.observer, .intervention = options.intervention});
+        sentences_(static_cast<std::size_t>(source.sequences())) {
+    writer.start(ctx, source);
     for (std::size_t s = 0; s < sentences_.size(); ++s) {
       sentences_[s].beams.push_back({0, static_cast<Index>(s)});
       sentences_[s].slots = {static_cast<Index>(s)};
@@ -65,13 +65,12 @@ class Search {
   }
 
   std::vector<std::vector<Hypothesis>> run() {
-    next_.assign(sentences_.size(), model_.config().decoder_start);
-    const Index limit = context_of(model_.config());
+    next_.assign(sentences_.size(), facts_.start);
+    const Index limit = facts_.context;
     for (Index step = 0; !all_done(); ++step) {
       Tokens tokens;
       for (const std::int32_t& token : next_) tokens.append(std::span(&token, 1));
-      Tensor logits = model_.next(ctx_, decoding_, tokens,
-                                  {.observer = options_.observer, .intervention = options_.intervention});
+      Tensor logits = writer_.next(ctx_, tokens);
       find_best_tokens(logits);
       if (step == 0) give_slots();
       for (std::size_t s = 0; s < sentences_.size(); ++s) {
@@ -107,8 +106,8 @@ class Search {
         for (const Beam& beam : sentence.beams) slots.push_back(beam.slot);
     const Index vocabulary = logits.dim(1);
     const auto& kernels = kernels::row_kernels_for(ctx_.target()).of<float>();
-    best_.resize(static_cast<std::size_t>(decoding_.items * choices()));
-    found_.assign(static_cast<std::size_t>(decoding_.items), 0);
+    best_.resize(static_cast<std::size_t>(writer_.places() * choices()));
+    found_.assign(static_cast<std::size_t>(writer_.places()), 0);
     ctx_.pool().run(static_cast<Index>(slots.size()), ctx_.threads(), [&](int /*worker*/, Index i) {
       const Index slot = slots[static_cast<std::size_t>(i)];
       float* row = logits.as<float>() + slot * vocabulary;
@@ -138,29 +137,29 @@ class Search {
 
   // The first step has one beam a sentence; from then on there is room for all.
   void give_slots() {
-    const Index count = decoding_.items;
-    decoding_.spread(options_.beams);
-    next_.resize(static_cast<std::size_t>(decoding_.items));
+    const Index count = writer_.places();
+    writer_.spread(options_.beams);
+    next_.resize(static_cast<std::size_t>(writer_.places()));
     for (Sentence& sentence : sentences_)
       for (Index c = 1; c < options_.beams; ++c) sentence.slots.push_back(sentence.slots.front() + c * count);
   }
 
   // Sentences that are done cost nothing more: the last slots move to where theirs were.
   void close_ranks() {
-    std::vector<Index*> users(static_cast<std::size_t>(decoding_.items), nullptr);
+    std::vector<Index*> users(static_cast<std::size_t>(writer_.places()), nullptr);
     Index used = 0;
     for (Sentence& sentence : sentences_) {
       if (sentence.done) continue;
       for (Index& slot : sentence.slots) users[static_cast<std::size_t>(slot)] = &slot;
       used += static_cast<Index>(sentence.slots.size());
     }
-    if (used == decoding_.items || used == 0) return;
+    if (used == writer_.places() || used == 0) return;
     std::vector<Index> moved(users.size());
     Index free = 0;
-    for (Index slot = used; slot < decoding_.items; ++slot) {
+    for (Index slot = used; slot < writer_.places(); ++slot) {
       if (users[static_cast<std::size_t>(slot)] == nullptr) continue;
       while (users[static_cast<std::size_t>(free)] != nullptr) ++free;
-      decoding_.copy(slot, free);
+      writer_.copy(slot, free);
       next_[static_cast<std::size_t>(free)] = next_[static_cast<std::size_t>(slot)];
       *users[static_cast<std::size_t>(slot)] = free;
       moved[static_cast<std::size_t>(slot)] = free++;
@@ -168,7 +167,7 @@ class Search {
     for (Sentence& sentence : sentences_)
       for (Beam& beam : sentence.beams)
         if (!sentence.done && beam.slot >= used) beam.slot = moved[static_cast<std::size_t>(beam.slot)];
-    decoding_.keep(used);
+    writer_.keep(used);
     next_.resize(static_cast<std::size_t>(used));
   }
 
@@ -177,7 +176,7 @@ class Search {
     std::vector<Candidate> going;
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
       const Candidate& c = candidates[rank];
-      const bool ends = c.token == model_.config().eos;
+      const bool ends = c.token == facts_.end;
       if ((ends || last) && static_cast<Index>(rank) < options_.beams) finish(sentence, c, ends);
       if (!ends && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
     }
@@ -209,8 +208,7 @@ class Search {
       if (slots[i] < 0) {
         slots[i] = free.front();
         free.erase(free.begin());
-        for (KvCache& cache : decoding_.caches.self)
-          cache.share_prefix(parent.slot, slots[i], cache.length(parent.slot));
+        writer_.branch(parent.slot, slots[i]);
       }
       beams.push_back({going[i].score, slots[i], parent.tokens});
       beams.back().tokens.push_back(going[i].token);
@@ -220,11 +218,10 @@ class Search {
   }
 
   Context& ctx_;
-  const Transformer& model_;
+  Writer& writer_;
+  Writer::Facts facts_;
   const BeamOptions& options_;
   std::vector<Sentence> sentences_;
-  Decoding own_memory_;
-  Decoding& decoding_;
   std::vector<std::int32_t> next_;  // by slot: the token that it reads next
   std::vector<std::int32_t> best_;  // [slot, choice]: tokens, best first
   std::vector<Index> found_;        // how many of them
@@ -232,7 +229,7 @@ class Search {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer& model, const Tokens& source,
+std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, Writer& writer, const Tokens& source,
                                                  const BeamOptions& options) {
   const auto least = std::min_element(options.most_each.begin(), options.most_each.end());
   const Index most = least == options.most_each.end() ? options.most : *least;
@@ -244,10 +241,16 @@ std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer
     throw Error(ErrorKind::usage, "model.beams",
                 concat(options.most_each.size(), " limits for ", source.sequences(), " sentences"));
   }
-  if (model.config().decoder_start < 0)
+  if (writer.facts().start < 0)
     throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");
   if (source.sequences() == 0) return {};
-  return Search(ctx, model, source, options).run();
+  return Search(ctx, writer, source, options).run();
+}
+
+std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer& model, const Tokens& source,
+                                                 const BeamOptions& options, const RunOptions& run) {
+  TransformerWriter writer(model, run);
+  return beam_search(ctx, writer, source, options);
 }
 
 }  // namespace headlight::models

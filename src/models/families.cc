@@ -9,6 +9,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "models/family_tools.h"
+#include "models/recurrent.h"
 
 namespace headlight::models {
 
@@ -94,6 +95,12 @@ TransformerConfig read_config(const io::Json& json) {
   const std::string file = escaped(json.file());
   if (json.find("model_type") == nullptr) refuse_family(fmt::format("{}: names no model_type", file));
   const std::string& type = json.text("model_type");
+  if (type == kRecurrentType) {
+    throw Error(ErrorKind::input, "model.family",
+                fmt::format("{}: is a recurrent model, which has no heads to look into\nIts translations: "
+                            "headlight translate --model FOLDER",
+                            file));
+  }
   const Family* family = family_named(type);
   if (family == nullptr || family->read == nullptr)
     refuse_family(fmt::format("{}: models of the family \"{}\" are not known here", file, escaped(type, 40)));

@@ -15,10 +15,10 @@ ConstTensorView row_of(const Tensor& logits, Index row) {
 
 // Writes behind all prompts at once. Slots are places in the decoding's memory; a text that has ended leaves
 // its slot to the last one.
-class Writer {
+class Continuing {
  public:
-  Writer(Context& ctx, const Transformer& model, Decoding decoding, const Tokens& prompts,
-         const SamplingOptions& options)
+  Continuing(Context& ctx, const Transformer& model, Decoding decoding, const Tokens& prompts,
+             const SamplingOptions& options)
       : ctx_(ctx), model_(model), decoding_(std::move(decoding)), options_(options) {
     check(options);
     for (Index i = 0; i < decoding_.items; ++i) {
@@ -133,7 +133,7 @@ Index context_of(const TransformerConfig& config) noexcept {
 std::vector<Continuation> continue_prompts(Context& ctx, const Transformer& model, const Tokens& prompts,
                                            const SamplingOptions& options) {
   const TensorRecycler recycler;
-  return Writer(ctx, model, model.start(ctx, prompts.sequences()), prompts, options).run(prompts);
+  return Continuing(ctx, model, model.start(ctx, prompts.sequences()), prompts, options).run(prompts);
 }
 
 std::vector<std::vector<std::int32_t>> generate(Context& ctx, const Transformer& model, const Tokens& prompts,
@@ -150,9 +150,10 @@ std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer
   for (Index s = 0; s < source.sequences(); ++s) prompts.append(std::span(&start, 1));
   const TensorRecycler recycler;
   return tokens_of(
-      Writer(ctx, model,
-             model.start(ctx, source, {.observer = options.observer, .intervention = options.intervention}),
-             prompts, options)
+      Continuing(
+          ctx, model,
+          model.start(ctx, source, {.observer = options.observer, .intervention = options.intervention}),
+          prompts, options)
           .run(prompts));
 }
 

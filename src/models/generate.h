@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/transformer.h"
+#include "models/writer.h"
 
 namespace headlight::models {
 
@@ -74,18 +75,19 @@ struct BeamOptions {
   Index most = 64;
   std::span<const Index> most_each = {};  // a limit for each sentence in place of `most`
   double length_penalty = 1;  // scores are log-probability / length^penalty, the end's token included
-  Observer* observer = nullptr;
-  Intervention* intervention = nullptr;
-  Decoding* memory = nullptr;  // where the caches of one search stay for the next
 };
 struct Hypothesis {
   std::vector<std::int32_t> tokens;  // without the start and the end
   double score = 0;
 };
 // Per source up to `beams` hypotheses, best first. A sentence is done when it has that many.
-[[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer& model,
+[[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, Writer& writer,
                                                                const Tokens& source,
                                                                const BeamOptions& options = {});
+[[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer& model,
+                                                               const Tokens& source,
+                                                               const BeamOptions& options = {},
+                                                               const RunOptions& run = {});
 
 // One token by the options' rules from a row of logits. `place` numbers the draw, `seen` are the tokens
 // before it. Throws Error{numeric} when no logit is a number.

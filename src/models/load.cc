@@ -45,11 +45,11 @@ bool same_shape(const StoredTensor& tensor, const Shape& shape) {
 }
 
 // What a parameter is called in the files: by its whole name, or by that of the bare model, without its head.
-std::optional<StoredTensor> find_parameter(const WeightSource& weights, const Family& family,
+std::optional<StoredTensor> find_parameter(const WeightSource& weights, std::string_view prefix,
                                            std::string_view name) {
   if (auto found = weights.find(name)) return found;
-  if (family.prefix.empty() || !name.starts_with(family.prefix)) return std::nullopt;
-  return weights.find(name.substr(family.prefix.size()));
+  if (prefix.empty() || !name.starts_with(prefix)) return std::nullopt;
+  return weights.find(name.substr(prefix.size()));
 }
 
 // Encoders are often stored without the head that they were trained with.
@@ -58,7 +58,7 @@ void drop_missing_head(TransformerConfig& config, const WeightSource& weights) {
   const Family& family = find_family(config.family);
   for (const char* part :
        {"head.transform.weight", "head.transform.bias", "head.norm.weight", "head.norm.bias"})
-    if (find_parameter(weights, family, parameter_name(family, part))) return;
+    if (find_parameter(weights, family.prefix, parameter_name(family, part))) return;
   config.masked_head = config.head_bias = false;
   config.headless = true;
 }
@@ -102,12 +102,16 @@ LoadedTransformer load_gguf(const std::string& path, DType dtype, nn::Weights we
 }  // namespace
 
 ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
-  const Family& family = find_family(model.config().family);
+  return plan_parameters(weights, model.parameters(), find_family(model.config().family).prefix);
+}
+
+ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& parameters,
+                              std::string_view prefix) {
   ParameterPlan plan;
   std::set<std::string_view> left;
   for (const StoredTensor& tensor : weights.tensors()) left.emplace(tensor.name);
-  for (Parameter* parameter : model.parameters()) {
-    const auto stored = find_parameter(weights, family, parameter->name);
+  for (Parameter* parameter : parameters) {
+    const auto stored = find_parameter(weights, prefix, parameter->name);
     if (!stored) {
       if (parameter->trained) refuse_missing(weights, parameter->name);
       plan.absent.push_back(parameter);
@@ -138,7 +142,10 @@ ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
 }
 
 std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model) {
-  ParameterPlan plan = plan_parameters(weights, model);
+  return load_parameters(weights, plan_parameters(weights, model));
+}
+
+std::vector<std::string> load_parameters(const WeightSource& weights, ParameterPlan plan) {
   for (const auto& [parameter, tensor] : plan.present) {
     if (!parameter->stored.empty()) give_matrix(weights, tensor, *parameter);
     else if (is_int8_matrix(tensor)) load_int8_matrix(weights, tensor, parameter->value);
@@ -163,9 +170,11 @@ std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config, c
   }
 }
 
+std::string read_config_text(const io::Folder& folder) { return folder.read(kConfig, kLargestConfig); }
+
 DescribedTransformer describe_folder(const io::Folder& folder, const WeightSource& weights) {
   DescribedTransformer described;
-  const std::string text = folder.read(kConfig, kLargestConfig);
+  const std::string text = read_config_text(folder);
   described.config = read_config(io::Json::parse(text, folder.path_of(kConfig)));
   // A model whose rows are put in another order is not written back: its file would be another model's.
   if (!has_grouped_rows(described.config)) described.config.source = text;

@@ -32,6 +32,9 @@ struct DescribedTransformer {
 };
 [[nodiscard]] DescribedTransformer describe_folder(const io::Folder& folder, const WeightSource& weights);
 
+// The text of a folder's config.json.
+[[nodiscard]] std::string read_config_text(const io::Folder& folder);
+
 // A model whose parameters have their shapes and hold nothing yet. Throws Error{input} when the files cannot
 // have that many numbers: memory is taken only for what they can fill.
 [[nodiscard]] std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config,
@@ -45,8 +48,12 @@ struct ParameterPlan {
   std::vector<std::string> unused;  // tensors that no parameter wants
 };
 [[nodiscard]] ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model);
+// Files may leave `prefix` out of all names.
+[[nodiscard]] ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& parameters,
+                                            std::string_view prefix);
 
 // Gives the tensors to the parameters; returns the names of those that were left over.
 std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model);
+std::vector<std::string> load_parameters(const WeightSource& weights, ParameterPlan plan);
 
 }  // namespace headlight::models

@@ -8,8 +8,6 @@
 namespace headlight::models {
 namespace {
 
-constexpr const char* kModelType = "headlight_recurrent";
-
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorKind::usage, "model.recurrent", concat("recurrent model: ", message));
 }
@@ -149,31 +147,41 @@ Loss RecurrentModel::learn(Context& ctx, const Batch& batch, const LearnOptions&
   return loss;
 }
 
+RecurrentMemory RecurrentModel::read(Context& ctx, const Tokens& source) const {
+  RecurrentMemory memory;
+  if (!config_.encoder_decoder) return memory;
+  Saved saved;
+  memory.source = run(ctx, encoder_, {.tokens = source}, saved, false);
+  memory.source_starts = source.starts;
+  memory.states = std::move(saved.last);
+  return memory;
+}
+
+Tensor RecurrentModel::advance(Context& ctx, RecurrentMemory& memory, const Tokens& tokens) const {
+  Saved saved;
+  Pass pass{.tokens = tokens};
+  if (!memory.states.empty()) pass.states = &memory.states;
+  if (config_.attention) pass.memory = memory.source, pass.memory_starts = memory.source_starts;
+  Tensor x = run(ctx, decoder_, pass, saved, false);
+  memory.states = std::move(saved.last);
+  return x;
+}
+
+Tensor RecurrentModel::next(Context& ctx, RecurrentMemory& memory, const Tokens& tokens) const {
+  return head_.logits(ctx, embedding_, advance(ctx, memory, tokens));
+}
+
 Loss RecurrentModel::evaluate(Context& ctx, const Batch& batch) const {
   check_batch(batch);
-  Saved encoder_saved, saved;
-  Tensor memory;
-  Pass pass{.tokens = batch.input};
-  if (config_.encoder_decoder) {
-    memory = run(ctx, encoder_, {.tokens = batch.source}, encoder_saved, false);
-    pass.states = &encoder_saved.last;
-    pass.memory = memory, pass.memory_starts = batch.source.starts;
-  }
-  return head_.evaluate(ctx, embedding_, run(ctx, decoder_, pass, saved, false), batch.targets);
+  RecurrentMemory memory = read(ctx, batch.source);
+  return head_.evaluate(ctx, embedding_, advance(ctx, memory, batch.input), batch.targets);
 }
 
 Tensor RecurrentModel::logits(Context& ctx, const Tokens& source, const Tokens& input) const {
-  Saved encoder_saved, saved;
-  Tensor memory;
-  Pass pass{.tokens = input};
-  if (config_.encoder_decoder) {
-    if (source.sequences() != input.sequences())
-      refuse(concat(source.sequences(), " source sequences for ", input.sequences(), " targets"));
-    memory = run(ctx, encoder_, {.tokens = source}, encoder_saved, false);
-    pass.states = &encoder_saved.last;
-    pass.memory = memory, pass.memory_starts = source.starts;
-  }
-  return head_.logits(ctx, embedding_, run(ctx, decoder_, pass, saved, false));
+  if (config_.encoder_decoder && source.sequences() != input.sequences())
+    refuse(concat(source.sequences(), " source sequences for ", input.sequences(), " targets"));
+  RecurrentMemory memory = read(ctx, source);
+  return next(ctx, memory, input);
 }
 
 // 6 per multiplied parameter and token; additive attention is 4 · width per pair of tokens.
@@ -203,7 +211,7 @@ double RecurrentModel::flops(const Batch& batch) const {
 std::string RecurrentModel::config_json() const {
   const RecurrentModelConfig& c = config_;
   return ConfigWriter()
-      .text("model_type", kModelType)
+      .text("model_type", kRecurrentType)
       .text("cell", c.cell == nn::CellKind::gru ? "gru" : "lstm")
       .boolean("is_encoder_decoder", c.encoder_decoder)
       .boolean("attention", c.attention)
@@ -220,7 +228,8 @@ std::string RecurrentModel::config_json() const {
 }
 
 RecurrentModelConfig read_recurrent_config(const io::Json& json) {
-  refuse_unless(json.text("model_type") == kModelType, json, "model_type", concat("need ", kModelType));
+  refuse_unless(json.text("model_type") == kRecurrentType, json, "model_type",
+                concat("need ", kRecurrentType));
   const std::string cell = json.text("cell");
   refuse_unless(cell == "gru" || cell == "lstm", json, "cell", "need gru or lstm");
   RecurrentModelConfig c;

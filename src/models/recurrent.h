@@ -2,7 +2,9 @@
 // additive attention.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/recurrent.h"
@@ -11,6 +13,8 @@
 #include "models/trainable.h"
 
 namespace headlight::models {
+
+inline constexpr std::string_view kRecurrentType = "headlight_recurrent";  // in config.json: model_type
 
 struct RecurrentModelConfig {
   nn::CellKind cell = nn::CellKind::gru;
@@ -27,6 +31,13 @@ struct RecurrentModelConfig {
 };
 [[nodiscard]] RecurrentModelConfig read_recurrent_config(const io::Json& json);
 
+// Where sequences are that are read or written step by step.
+struct RecurrentMemory {
+  std::vector<Tensor> states = {};  // of each layer, [sequence, state_width]; none: at zero
+  Tensor source = {};               // what attention looks at, [token, width]
+  std::vector<Index> source_starts = {0};
+};
+
 class RecurrentModel : public Trainable {
  public:
   explicit RecurrentModel(const RecurrentModelConfig& config);
@@ -41,11 +52,16 @@ class RecurrentModel : public Trainable {
 
   // [token, vocabulary]; encoder-decoders read `source` first, others are given none.
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& source, const Tokens& input) const;
+  // What the encoder makes of sources; nothing for a model that has none.
+  [[nodiscard]] RecurrentMemory read(Context& ctx, const Tokens& source) const;
+  // Goes on with as many tokens of each sequence, and returns their logits.
+  [[nodiscard]] Tensor next(Context& ctx, RecurrentMemory& memory, const Tokens& tokens) const;
 
  private:
   struct Pass;  // src/models/recurrent.cc: one run of a stack of layers
   struct Saved;
   void check_batch(const Batch& batch) const;
+  [[nodiscard]] Tensor advance(Context& ctx, RecurrentMemory& memory, const Tokens& tokens) const;
   [[nodiscard]] Tensor run(Context& ctx, const std::vector<nn::RecurrentLayer>& layers, const Pass& pass,
                            Saved& saved, bool keep) const;
   [[nodiscard]] std::vector<Tensor> back(Context& ctx, std::vector<nn::RecurrentLayer>& layers,
@@ -57,5 +73,9 @@ class RecurrentModel : public Trainable {
   std::vector<nn::RecurrentLayer> encoder_, decoder_;
   Head head_;
 };
+
+// From the folder that `headlight train` writes. Throws Error that names the file and the tensor.
+[[nodiscard]] bool is_recurrent(const std::string& folder);
+[[nodiscard]] std::unique_ptr<RecurrentModel> load_recurrent(const std::string& folder);
 
 }  // namespace headlight::models

@@ -17,9 +17,9 @@ struct Source {
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
-std::vector<Source> read_sources(const TransformerConfig& config, const Tokenizer& tokenizer,
+std::vector<Source> read_sources(const Writer::Facts& facts, const Tokenizer& tokenizer,
                                  std::span<const std::string> texts, Index first_number) {
-  const Index limit = context_of(config);
+  const Index limit = facts.context;
   std::vector<Source> sources;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (is_blank(texts[i])) continue;
@@ -33,9 +33,9 @@ std::vector<Source> read_sources(const TransformerConfig& config, const Tokenize
                  size, " tokens; the model reads at most ", limit, "\nCut it into sentences."));
     }
     for (const std::int32_t id : source.ids) {
-      if (id < 0 || id >= config.vocabulary) {
+      if (id < 0 || id >= facts.vocabulary) {
         throw Error(ErrorKind::input, "translate.vocabulary",
-                    concat("the tokenizer gives token ", id, "; the model has ", config.vocabulary,
+                    concat("the tokenizer gives token ", id, "; the model has ", facts.vocabulary,
                            ": they do not belong together"));
       }
     }
@@ -52,17 +52,15 @@ std::size_t batch_end(std::size_t begin, std::size_t size, const TranslateOption
 
 }  // namespace
 
-std::vector<Translation> translate(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
+std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer& tokenizer,
                                    std::span<const std::string> texts, const TranslateOptions& options) {
-  const TransformerConfig& config = model.config();
   std::vector<Translation> translations(texts.size());
-  std::vector<Source> sources = read_sources(config, tokenizer, texts, options.first_number);
+  std::vector<Source> sources = read_sources(writer.facts(), tokenizer, texts, options.first_number);
   // The longest first: what is left at the end goes quickly, and an estimate of time is never too good.
   std::stable_sort(sources.begin(), sources.end(),
                    [](const Source& a, const Source& b) { return a.ids.size() > b.ids.size(); });
   // Pages of caches and large tensors are taken from the system once, not for every batch and step.
   const TensorRecycler recycler;
-  Decoding memory;
   auto done = static_cast<Index>(texts.size() - sources.size());
   for (std::size_t begin = 0; begin < sources.size();) {
     const std::size_t end = batch_end(begin, sources.size(), options);
@@ -72,12 +70,9 @@ std::vector<Translation> translate(Context& ctx, const Transformer& model, const
       batch.append(sources[i].ids);
       most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(sources[i].ids.size()) + 16);
     }
-    const BeamOptions beams{.beams = options.beams,
-                            .most_each = most,
-                            .length_penalty = options.length_penalty,
-                            .intervention = options.intervention,
-                            .memory = &memory};
-    std::vector<std::vector<Hypothesis>> found = beam_search(ctx, model, batch, beams);
+    const BeamOptions beams{
+        .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty};
+    std::vector<std::vector<Hypothesis>> found = beam_search(ctx, writer, batch, beams);
     for (std::size_t i = begin; i < end; ++i) {
       Hypothesis& best = found[i - begin].front();
       Translation& translation = translations[sources[i].number];

@@ -17,7 +17,6 @@ struct TranslateOptions {
   Index most = 0;           // tokens of a translation; 0: twice its source's and 16
   Index batch_beams = 128;  // computed together, for all sentences of a batch
   Index first_number = 1;   // of the first text, for messages
-  Intervention* intervention = nullptr;
   // Told how many texts are done, after every batch.
   std::function<void(Index done)> on_progress = nullptr;
 };
@@ -30,8 +29,7 @@ struct Translation {
 
 // One translation for each text, in their order; a text of spaces alone becomes an empty one. Which texts
 // come together decides about speed alone. Throws Error{input} for a text that the model cannot read.
-[[nodiscard]] std::vector<Translation> translate(Context& ctx, const Transformer& model,
-                                                 const Tokenizer& tokenizer,
+[[nodiscard]] std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer& tokenizer,
                                                  std::span<const std::string> texts,
                                                  const TranslateOptions& options = {});
 

@@ -62,6 +62,8 @@ TEST_F(Contract, AnUnknownWordIsComparedWithTheKnownOnes) {
   EXPECT_THAT(said({"bench", "--thread", "2"}), HasSubstr("did you mean --threads?"));
   EXPECT_THAT(said({"translate", "--beam=3", "x"}), HasSubstr("--beam=3; did you mean --beams?"));
   EXPECT_THAT(said({"trainn"}), HasSubstr("trainn; did you mean train?"));
+  EXPECT_THAT(said({"tokenizer", "trian"}), HasSubstr("trian is not known; did you mean train?"));
+  EXPECT_THAT(said({"tokenizer", "train", "--lowercas"}), HasSubstr("did you mean --lowercase?"));
   for (const List& arguments :
        {List{"bench", "--bogus"}, List{"bogus"}, List{"bench", "-"}, List{"bench", "--=x"}})
     EXPECT_THAT(said(arguments), ::testing::Not(HasSubstr("did you mean"))) << arguments.back();

@@ -39,6 +39,7 @@ class Translate : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const auto& [name, kind] : {std::pair{"en-fr", SmallKind::translator},
+                                     {"gru", SmallKind::recurrent},
                                      {"bert", SmallKind::encoder},
                                      {"writer", SmallKind::decoder}}) {
       std::filesystem::create_directory(folder_.root() / name);
@@ -121,6 +122,28 @@ TEST_F(Translate, LinesStayInOrderWhateverTheirLengths) {
   EXPECT_EQ(translate(all).out, alone);
   all.insert(all.end(), {"--threads", "1"});
   EXPECT_EQ(translate(all).out, alone);
+}
+
+TEST_F(Translate, RecurrentModelsToCompareWith) {
+  const Finished two = translate({"--model", "gru", "the cat", "harry potter lives here", "--json"});
+  ASSERT_EQ(two.code, 0) << two.err;
+  const io::Json json = io::Json::parse(two.out, "output");
+  EXPECT_EQ(json.list("translations").items().size(), 2U);
+  const Finished one = translate({"--model", "gru", "harry potter lives here", "--json"});
+  EXPECT_EQ(io::Json::parse(one.out, "output").list("translations").items()[0].text("text"),
+            json.list("translations").items()[1].text("text"));
+  std::ofstream(folder_.path("test.tsv")) << "the cat\tle chat\n";
+  EXPECT_THAT(translate({"--model", "gru", "--evaluate", folder_.path("test.tsv")}).out, StartsWith("BLEU"));
+
+  refused({"--model", "gru", "the cat", "--show"}, 2, "is recurrent: --show looks into the heads");
+  const Finished show = run_program({"show", "--model", folder_.path("gru"), "the cat"});
+  EXPECT_EQ(show.code, 3) << show.err;
+  EXPECT_THAT(show.err, HasSubstr("is a recurrent model, which has no heads to look into"));
+
+  std::ofstream(folder_.path("gru/config.json"))
+      << R"({"model_type": "headlight_recurrent", "cell": "gru", "is_encoder_decoder": true,
+             "vocab_size": 4000000000, "hidden_size": 4000000, "num_hidden_layers": 2})";
+  refused({"--model", "gru", "the cat"}, 3, "its files have");
 }
 
 TEST_F(Translate, BeamsAndLengths) {

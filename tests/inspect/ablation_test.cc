@@ -262,7 +262,7 @@ TEST_F(AblationWriting, Beams) {
     const Transformer without = model_without("translator", part, {0, 1});
     Ablation ablation({.part = part, .heads = {{0, 1}}});
     const auto a =
-        models::beam_search(ctx_, model, kSource, {.beams = 3, .most = 9, .intervention = &ablation});
+        models::beam_search(ctx_, model, kSource, {.beams = 3, .most = 9}, {.intervention = &ablation});
     const auto b = models::beam_search(ctx_, without, kSource, {.beams = 3, .most = 9});
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(a[i][0].tokens, b[i][0].tokens) << name_of(part);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "models/generate.h"
 #include "support/central_difference.h"
 #include "support/errors.h"
 
@@ -119,7 +122,94 @@ TEST(Recurrent, ConfigIsWrittenAndRead) {
   EXPECT_EQ(read_recurrent_config(io::Json::parse(RecurrentModel(c).config_json(), "config.json")), c);
 }
 
+// Of several kinds: one sentence is done before the others, and lengths differ.
+class RecurrentTranslation : public ::testing::TestWithParam<Row> {
+ protected:
+  RecurrentTranslation()
+      : model_([] {
+          RecurrentModelConfig c = GetParam().config;
+          c.dtype = DType::f32;
+          c.eos = 0, c.decoder_start = 1;
+          return c;
+        }()) {
+    fill(model_.parameters(), 8, 1.5);
+    source_ = batch_for(model_.config()).source;
+  }
+  [[nodiscard]] std::vector<std::int32_t> greedy(const std::vector<std::int32_t>& sentence,
+                                                 std::size_t most) {
+    Tokens source;
+    source.append(sentence);
+    std::vector<std::int32_t> written = {model_.config().decoder_start};
+    while (written.size() <= most) {
+      Tokens input;
+      input.append(written);
+      const Tensor logits = model_.logits(ctx_, source, input);
+      const float* row = logits.as<float>() + (logits.dim(0) - 1) * logits.dim(1);
+      const auto best = static_cast<std::int32_t>(std::max_element(row, row + logits.dim(1)) - row);
+      if (best == model_.config().eos) break;
+      written.push_back(best);
+    }
+    return {written.begin() + 1, written.end()};
+  }
+  // The score of a translation by the whole model at once.
+  [[nodiscard]] double score(const Tokens& source, const std::vector<std::int32_t>& tokens, bool ended) {
+    Batch batch{.source = source};
+    std::vector<std::int32_t> input = tokens;
+    input.insert(input.begin(), model_.config().decoder_start);
+    batch.targets = tokens;
+    if (ended) batch.targets.push_back(model_.config().eos);
+    else input.pop_back();
+    batch.input.append(input);
+    return -model_.evaluate(ctx_, batch).plain / static_cast<double>(batch.targets.size());
+  }
+  RecurrentModel model_;
+  Tokens source_;
+  Context ctx_{{.threads = 2}};
+};
+
+TEST_P(RecurrentTranslation, OneBeamIsGreedy) {
+  RecurrentWriter writer(model_);
+  const auto found = beam_search(ctx_, writer, source_, {.beams = 1, .most = 6});
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    const std::vector<std::int32_t> sentence(source_.ids.begin() + source_.starts[s],
+                                             source_.ids.begin() + source_.starts[s + 1]);
+    EXPECT_EQ(found[s].at(0).tokens, greedy(sentence, 6)) << s;
+  }
+}
+
+TEST_P(RecurrentTranslation, BeamsOfEachSentenceAreItsOwn) {
+  RecurrentWriter writer(model_);
+  const std::vector<Index> most = {3, 9, 6};
+  const BeamOptions options{.beams = 4, .most_each = most};
+  const auto together = beam_search(ctx_, writer, source_, options);
+  for (std::size_t s = 0; s < together.size(); ++s) {
+    Tokens alone;
+    alone.append(std::span(source_.ids)
+                     .subspan(static_cast<std::size_t>(source_.starts[s]),
+                              static_cast<std::size_t>(source_.starts[s + 1] - source_.starts[s])));
+    const auto found = beam_search(ctx_, writer, alone, {.beams = 4, .most = most[s]}).at(0);
+    ASSERT_EQ(found.size(), together[s].size());
+    for (std::size_t n = 0; n < found.size(); ++n) {
+      EXPECT_EQ(found[n].tokens, together[s][n].tokens) << s << " " << n;
+      EXPECT_EQ(found[n].score, together[s][n].score) << s << " " << n;
+      const bool ended = static_cast<Index>(found[n].tokens.size()) < most[s];
+      if (!ended && std::abs(found[n].score - score(alone, found[n].tokens, false)) < 1e-4) continue;
+      EXPECT_NEAR(found[n].score, score(alone, found[n].tokens, true), 1e-4) << s << " " << n;
+    }
+  }
+}
+
+std::vector<Row> translators() {
+  std::vector<Row> list = rows();
+  std::erase_if(list, [](const Row& row) { return !row.config.encoder_decoder || row.config.dropout > 0; });
+  return list;
+}
+INSTANTIATE_TEST_SUITE_P(All, RecurrentTranslation, ::testing::ValuesIn(translators()),
+                         [](const auto& row) { return row.param.name; });
+
 TEST(Recurrent, RefusesWhatMakesNoSense) {
+  const RecurrentModel language({.vocabulary = 3, .width = 4});
+  expect_error([&] { RecurrentWriter writer(language); }, ErrorKind::usage, "model.recurrent", "no encoder");
   expect_error([] { RecurrentModel({.attention = true, .vocabulary = 3, .width = 4}); }, ErrorKind::usage,
                "model.recurrent", "attention needs an encoder");
   expect_error([] { RecurrentModel({.vocabulary = 3}); }, ErrorKind::usage, "model.recurrent", "width 0");

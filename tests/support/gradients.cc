@@ -169,7 +169,7 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
       for (std::size_t r = 0; r < keys.size(); ++r) {
         const double v = std::abs(row_of(v_, b, kv, s.k_start + keys[r])[d]);
         reach += terms[r].weight * terms[r].kept * v;
-        common_carried += std::abs(g[d]) * (flush * std::max(1.0, terms[r].kept) * v + least);
+        common_carried += std::abs(g[d]) * std::max(1.0, terms[r].kept) * (flush * v + least);
       }
     }
     common_size += std::abs(g[d]) * reach;
@@ -186,11 +186,12 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
       const double share = t.weight * t.kept;
       dv_.at(b, kv, key, d)
           .add(static_cast<long double>(share) * g[d], share * std::abs(g[d]), rounds,
-               flush * t.kept * std::abs(g[d]));
+               t.kept * (flush * std::abs(g[d]) + least));
     }
     // What products below the smallest number lose of one score's gradient.
-    const double carried =
-        flush * size + least * static_cast<double>(p.value_dim + 4) + t.weight * common_carried;
+    const double carried = flush * size +
+                           least * std::max(1.0, t.kept) * static_cast<double>(p.value_dim + 4) +
+                           t.weight * common_carried;
     const long double dscore = t.weight * (dweight - common);
     if (!dbias_.list.empty()) dbias_.at(s.item, h, i, keys[r]).add(dscore, t.weight * size, rounds, carried);
     const long double dmatch = p.scale * t.slope * dscore;

@@ -12,7 +12,7 @@ namespace headlight::testing {
 // Knows the street sentence and a little more, in lower case; "tired" is two tokens, "ti" and "##red".
 [[nodiscard]] Tokenizer small_tokenizer();
 
-enum class SmallKind { decoder, encoder, translator };
+enum class SmallKind { decoder, encoder, translator, recurrent };
 struct SmallShape {
   Index context = 40, layers = 2, heads = 2;  // of eight numbers each
 };

@@ -9,9 +9,6 @@
 #include "headlight/reference.h"
 
 namespace headlight::testing {
-namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity();
-}
 
 double kept_factor(const Dropout& dropout, const Sequence& s, Index h, Index i, Index j) {
   if (dropout.rate == 0) return 1;
@@ -145,7 +142,8 @@ class Truth::Judge {
         c_(truth.instance_.c),
         u_(accuracy::rounding_unit(c_.dtype)),
         flush_(accuracy::flushed_weight(c_.dtype)),
-        least_(c_.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149) {}
+        // Dropout's factor comes last, after products below the smallest normal number have been rounded.
+        least_((c_.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149) / (1 - c_.dropout.rate)) {}
 
   Verdict run() {
     if (!found_.gaps_intact()) complain("bytes outside the outputs were written");

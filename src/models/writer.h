@@ -1,0 +1,83 @@
+// What a search needs of a model, transformer or recurrent: sequences that are written token by token, each in
+// a place of its own.
+#pragma once
+
+#include "models/recurrent.h"
+#include "models/transformer.h"
+
+namespace headlight::models {
+
+class Writer {
+ public:
+  struct Facts {
+    Index vocabulary = 0;
+    Index context = 0;  // tokens that a sequence may have; 0: no limit is known
+    std::int32_t start = -1, end = -1;
+  };
+
+  virtual ~Writer() = default;
+  [[nodiscard]] virtual Facts facts() const = 0;
+  [[nodiscard]] virtual Index places() const = 0;
+
+  // Reads the sources anew: place i writes what source i becomes.
+  virtual void start(Context& ctx, const Tokens& source) = 0;
+  // One more token for each place. Returns the logits of what follows, [place, vocabulary].
+  [[nodiscard]] virtual Tensor next(Context& ctx, const Tokens& tokens) = 0;
+
+  // Each place so many times: copies of place i are i, i + places, i + 2·places …
+  virtual void spread(Index copies) = 0;
+  // Place `to` becomes what place `from` is.
+  virtual void copy(Index from, Index to) = 0;
+  // The same where both write of one source.
+  virtual void branch(Index from, Index to) { copy(from, to); }
+  // Forgets the places from number `count` on.
+  virtual void keep(Index count) = 0;
+};
+
+// Both keep a reference to the model. Memory of one start serves the next.
+class TransformerWriter : public Writer {
+ public:
+  explicit TransformerWriter(const Transformer& model, const RunOptions& options = {})
+      : model_(model), options_(options) {}
+
+  [[nodiscard]] Facts facts() const override;
+  [[nodiscard]] Index places() const override { return decoding_.items; }
+  void start(Context& ctx, const Tokens& source) override { model_.start(ctx, decoding_, source, options_); }
+  [[nodiscard]] Tensor next(Context& ctx, const Tokens& tokens) override {
+    return model_.next(ctx, decoding_, tokens, options_);
+  }
+  void spread(Index copies) override { decoding_.spread(copies); }
+  void copy(Index from, Index to) override { decoding_.copy(from, to); }
+  void branch(Index from, Index to) override;
+  void keep(Index count) override { decoding_.keep(count); }
+
+ private:
+  const Transformer& model_;
+  RunOptions options_;
+  Decoding decoding_;
+};
+
+class RecurrentWriter : public Writer {
+ public:
+  // Throws Error{usage} unless the model has an encoder.
+  explicit RecurrentWriter(const RecurrentModel& model);
+
+  [[nodiscard]] Facts facts() const override;
+  [[nodiscard]] Index places() const override { return static_cast<Index>(sources_.size()); }
+  void start(Context& ctx, const Tokens& source) override;
+  [[nodiscard]] Tensor next(Context& ctx, const Tokens& tokens) override;
+  void spread(Index copies) override;
+  void copy(Index from, Index to) override;
+  void keep(Index count) override;
+
+ private:
+  void lay_out();
+
+  const RecurrentModel& model_;
+  RecurrentMemory read_;        // of the sources, in their order
+  std::vector<Index> sources_;  // which source a place writes of
+  RecurrentMemory memory_;      // of the places
+  bool moved_ = false;          // places have other sources than memory_ has
+};
+
+}  // namespace headlight::models
