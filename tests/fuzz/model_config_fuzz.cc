@@ -7,12 +7,18 @@
 
 #include "headlight/error.h"
 #include "models/families.h"
+#include "models/recurrent.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headlight;
   try {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const models::TransformerConfig config = models::read_config(io::Json::parse(text, "config.json"));
+    const io::Json json = io::Json::parse(text, "config.json");
+    if (const io::Json* cell = json.find("cell"); cell != nullptr) {
+      (void)models::read_recurrent_config(json);
+      return 0;
+    }
+    const models::TransformerConfig config = models::read_config(json);
     const double parameters = models::least_parameters(config);
     if (!std::isfinite(parameters) || parameters < 1 || config.layers < 1 || config.width < 1) std::abort();
     if (models::completed(config) != config) std::abort();  // it is complete already

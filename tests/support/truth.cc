@@ -199,9 +199,12 @@ class Truth::Judge {
         near(what, b, h, i, found.view().at(b, h, i), wanted.view().at(b, h, i), within);
     };
     // 4 ULP for f64, where the truth is no better than that.
-    const double ulps = c_.dtype == DType::f64 ? 8 * u_ * std::abs(truth.lse.view().at(b, h, i)) : 0;
-    statistic("lse", found_.lse, truth.lse, limit + (std::isfinite(ulps) ? ulps : 0));
-    statistic("max", found_.max, truth.max, limit);
+    const auto ulps = [&](const GuardedTensor& wanted) {
+      const double size = c_.dtype == DType::f64 ? std::abs(wanted.view().at(b, h, i)) : 0;
+      return std::isfinite(size) ? 8 * u_ * size : 0;
+    };
+    statistic("lse", found_.lse, truth.lse, limit + ulps(truth.lse));
+    statistic("max", found_.max, truth.max, limit + ulps(truth.max));
     statistic("entropy", found_.entropy, truth.entropy, limit * (2 + 2 * entropy));
     const double sink = truth.sink_weight.view().at(b, h, i);
     statistic("sink_weight", found_.sink_weight, truth.sink_weight, sink * weight_limit(row) + flush_);
