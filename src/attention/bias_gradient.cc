@@ -155,7 +155,7 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
                    const ConstTensorView& dout, const TensorView& dsinks) {
   ctx.pool().run(problem.q_heads, ctx.threads(), [&](int, Index head) {
     const double sink = problem.options->sinks.at(head);
-    double sum = 0;
+    long double sum = 0;  // of so many terms that roundings to one side would show in f64
     for (Index s = 0; s < problem.sequences; ++s) {
       const Sequence sequence = problem.sequence(s);
       for (Index i = 0; i < sequence.q_len && !std::isnan(sum); ++i) {
@@ -170,10 +170,10 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
         // A row whose keys are all masked has no gradient, whatever dout says of it.
         if (!std::isfinite(delta) && reference::softmax_row(problem, sequence, head, i).keys.empty())
           continue;
-        sum -= std::exp(sink - lse) * delta;
+        sum -= static_cast<long double>(std::exp(sink - lse)) * delta;
       }
     }
-    dsinks.set(head, sum);
+    dsinks.set(head, static_cast<double>(sum));
   });
 }
 

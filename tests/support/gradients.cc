@@ -205,8 +205,9 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
     }
   }
   if (!dsinks_.list.empty()) {
-    dsinks_.at(0, 0, 0, h)
-        .add(-sink * common, sink * common_size, rounds, flush * common_size + sink * common_carried);
+    const double lost =
+        flush * common_size + sink * common_carried + sink * least * static_cast<double>(p.value_dim + 4);
+    dsinks_.at(0, 0, 0, h).add(-sink * common, sink * common_size, rounds, lost);
   }
 }
 
