@@ -10,6 +10,7 @@
 
 #include "models/small_folder.h"
 #include "support/gguf_writer.h"
+#include "support/sanitizers.h"
 #include "support/shared_data.h"
 
 namespace headlight::models {
@@ -23,7 +24,8 @@ void expect_rule(const std::string& path, std::string_view rule, const std::stri
   SCOPED_TRACE(std::string(rule) + " " + words);
   const auto start = std::chrono::steady_clock::now();
   const Verdict verdict = verify(path);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - start,
+            std::chrono::duration<double>(headlight::testing::kPatience));
   ASSERT_TRUE(verdict.refusal.has_value());
   EXPECT_EQ(verdict.refusal->kind(), ErrorKind::input) << verdict.refusal->what();
   ASSERT_NE(verdict.rule, nullptr) << verdict.refusal->code() << ": " << verdict.refusal->what();

@@ -20,5 +20,7 @@ inline constexpr bool kThreadSanitizer = false;
 #endif
 #undef HEADLIGHT_HAS_FEATURE
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
+// How much longer than a second may take what is linear, and would take minutes if it were not.
+inline constexpr double kPatience = kSanitized ? 10 : 1;
 
 }  // namespace headlight::testing

@@ -26,9 +26,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 [[noreturn]] void become(const std::string& program, const Launch& launch, int out, int err) {
   std::vector<std::string> arguments = launch.arguments, environment = launch.environment;
   arguments.insert(arguments.begin(), program);
-  // Leaks of libraries that we know of: see tests/CMakeLists.txt.
-  if (const char* known = std::getenv("LSAN_OPTIONS"))
-    environment.push_back(std::string("LSAN_OPTIONS=") + known);
+  // Leaks and races of libraries that we know of: see tests/CMakeLists.txt.
+  for (const std::string name : {"LSAN_OPTIONS", "TSAN_OPTIONS"})
+    if (const char* known = std::getenv(name.c_str())) environment.push_back(name + "=" + known);
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
