@@ -1,9 +1,9 @@
 // Generation reads every earlier token again and again. A cache keeps their keys and values in the layout
 // the kernels read, so that a step costs one pass over memory. Here: a prompt at once, then token by token,
 // with guesses that are taken back; the same bits as attention over everything at once.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include "headlight/headlight.h"
 
@@ -41,7 +41,7 @@ int main() {
       for (Index i = 0; i < n; ++i) {
         const float* row = out.as<float>() + (h * n + i) * kDim;
         const float* expected = whole.out.as<float>() + (h * kLength + begin + i) * kDim;
-        equal += std::memcmp(row, expected, kDim * sizeof(float)) == 0 ? 1 : 0;
+        equal += std::equal(row, row + kDim, expected) ? 1 : 0;
       }
     }
   };

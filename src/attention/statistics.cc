@@ -2,6 +2,7 @@
 // rows and keys, and pooled pictures. Nothing larger than a tile of weights is ever held.
 #include "attention/statistics.h"
 
+#include <type_traits>
 #include <vector>
 
 #include "core/concat.h"
@@ -11,6 +12,10 @@
 
 namespace headlight {
 namespace {
+
+// Numbers that have the room of one double.
+template <class T>
+constexpr Index kPerDouble = std::is_same_v<T, double> ? 1 : 2;
 
 template <class T>
 struct Sweep {
@@ -119,7 +124,7 @@ template <class T>
 void heat_map_of_slice(Context& ctx, const Problem& problem, const ConstTensorView& lse,
                        const WeightSlice& slice, Pool pool, const TensorView& map) {
   const Index map_rows = map.dim(0), map_columns = map.dim(1);
-  const Index doubles = map_columns * static_cast<Index>(sizeof(double) / sizeof(T));
+  const Index doubles = map_columns * kPerDouble<T>;
   Sweep<T> sweep(ctx, problem, doubles);
   const auto band = [](Range whole, Index parts, Index i) {
     return Range{whole.begin + whole.size() * i / parts, whole.begin + whole.size() * (i + 1) / parts};
@@ -189,7 +194,7 @@ template <class T>
 void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales,
                         const TensorView& received) {
   const Index width = TilePlan(tile_plan(problem, kernels::kernels_for(ctx.target()).of<T>())).tile_keys;
-  Sweep<T> sweep(ctx, problem, problem.group * width * static_cast<Index>(sizeof(double) / sizeof(T)));
+  Sweep<T> sweep(ctx, problem, problem.group * width * kPerDouble<T>);
   const Index tiles =
       std::max<Index>(1, sweep.plan.tiles(problem.packed ? problem.k_longest : problem.k_total));
   ctx.pool().run(problem.sequences * problem.kv_heads * tiles, ctx.threads(), [&](int worker, Index task) {

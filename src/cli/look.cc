@@ -1,6 +1,7 @@
 // headlight look: the first screen, computed by the default model.
 #include <filesystem>
 #include <memory>
+#include <ranges>
 
 #include "cli/commands.h"
 #include "cli/look_view.h"
@@ -35,6 +36,7 @@ struct Settings {
 
 std::vector<std::string> labels_of(const std::vector<Word>& words) {
   std::vector<std::string> labels;
+  labels.reserve(words.size());
   for (const Word& word : words) labels.push_back(word.label);
   return labels;
 }
@@ -99,9 +101,9 @@ std::string word_to_ask(const std::vector<Word>& words, const Reading& reading) 
   for (const char* pronoun : kPronouns)
     for (const Word& word : words)
       if (word.label == pronoun) return pronoun;
-  for (auto word = words.rbegin(); word != words.rend(); ++word) {
-    const auto& token = reading.tokens[static_cast<std::size_t>(word->tokens.begin)];
-    if (!token.added && word->label.size() > 1) return word->label;
+  for (const Word& word : std::views::reverse(words)) {
+    const auto& token = reading.tokens[static_cast<std::size_t>(word.tokens.begin)];
+    if (!token.added && word.label.size() > 1) return word.label;
   }
   return words.front().label;
 }

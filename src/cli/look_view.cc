@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/escape.h"
@@ -11,7 +12,7 @@
 namespace headlight::cli {
 namespace {
 
-using draw::left_aligned, draw::right_aligned, draw::display_width;
+using draw::left_aligned, draw::display_width;
 
 constexpr int kIndent = 3, kLongestRow = 16, kNarrowest = 3, kBar = 24;
 constexpr std::size_t kMostRows = 24;
@@ -81,9 +82,9 @@ void add_legend(Page& page) {
   std::string legend = margin();
   for (std::size_t i = 0; i < std::size(kShades); ++i) {
     const bool last = i + 1 == std::size(kShades);
-    legend += fmt::format("{} {}.{:02d}  ", page.glyph(kShades[i].unicode, kShades[i].ascii),
-                          last ? page.glyph("≥", ">=") : "<",
-                          static_cast<int>(kShades[last ? i - 1 : i].below * 100 + .5));
+    legend +=
+        fmt::format("{} {}.{:02d}  ", page.glyph(kShades[i].unicode, kShades[i].ascii),
+                    last ? page.glyph("≥", ">=") : "<", std::lround(kShades[last ? i - 1 : i].below * 100));
   }
   page.line(page.dim(legend));
 }

@@ -58,8 +58,8 @@ Option* Option::one_at_a_time() {
   return this;
 }
 
-Option add_reader(CLI::App& command, const std::string& names, std::function<void(const std::string&)> read,
-                  const std::string& description) {
+Option add_reader(CLI::App& command, const std::string& names,
+                  const std::function<void(const std::string&)>& read, const std::string& description) {
   return Option(command.add_option_function<std::string>(names, read, description));
 }
 Option add_words(CLI::App& command, const std::string& names, std::string& value,

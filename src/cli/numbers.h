@@ -36,8 +36,8 @@ class Option {
   CLI::Option* option_;
 };
 // The whole text goes to `read`, which refuses what it does not like.
-Option add_reader(CLI::App& command, const std::string& names, std::function<void(const std::string&)> read,
-                  const std::string& description);
+Option add_reader(CLI::App& command, const std::string& names,
+                  const std::function<void(const std::string&)>& read, const std::string& description);
 // Words as they are, one or many.
 Option add_words(CLI::App& command, const std::string& names, std::string& value,
                  const std::string& description);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/terminal.h"
 #include "draw/text.h"
@@ -11,7 +12,7 @@
 namespace headlight::cli {
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(std::clamp(seconds, 0.0, 1e12) + 0.5);
+  const auto whole = std::llround(std::clamp(seconds, 0.0, 1e12));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   if (whole < 48 * 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);

@@ -31,8 +31,8 @@ thread_local std::size_t system_allocations = 0;
 std::size_t shelf_size(std::size_t bytes) noexcept {
   constexpr std::size_t kSmallest = 4096;
   if (bytes <= kSmallest) return bytes;
-  const std::size_t grain = std::bit_floor(bytes - 1) / 8;
-  return (bytes + grain - 1) / grain * grain;
+  const int grain = std::bit_width(bytes - 1) - 4;  // as a power of two
+  return (((bytes - 1) >> grain) + 1) << grain;
 }
 
 }  // namespace

@@ -85,8 +85,9 @@ void FigurePage::cells(const WeightMap& map, const Box& box) {
   const ColorScale scale = style.scale(map.is_signed);
   const double pitch = box.width / static_cast<double>(map.columns());
   CellsItem item{.box = box, .rows = map.rows(), .columns = map.columns(), .gap = 0, .colors = {}};
-  item.bitmap = map.rows() > kMostShapes || map.columns() > kMostShapes;
-  if (pitch >= 6 && !item.bitmap) item.gap = std::clamp(0.05 * pitch, 0.4, 1.0);
+  const bool bitmap = map.rows() > kMostShapes || map.columns() > kMostShapes;
+  item.bitmap = bitmap;
+  if (pitch >= 6 && !bitmap) item.gap = std::clamp(0.05 * pitch, 0.4, 1.0);
   for (Index i = 0; i < map.rows(); ++i) {
     for (Index j = 0; j < map.columns(); ++j) {
       item.colors.push_back(map.sees(i, j) ? std::optional<Rgb>(scale.color(map.weight(i, j)))
@@ -105,7 +106,7 @@ void FigurePage::cells(const WeightMap& map, const Box& box) {
                        .color = colors.line,
                        .width = 0.5});
   const TextLook digits = ink(std::min(0.85, 0.36 * pitch / font()));
-  if (!style.numbers || digits.size < 0.6 * font() || item.bitmap) return;
+  if (!style.numbers || digits.size < 0.6 * font() || bitmap) return;
   for (Index i = 0; i < map.rows(); ++i) {
     for (Index j = 0; j < map.columns(); ++j) {
       if (!map.sees(i, j)) continue;
@@ -131,7 +132,7 @@ void FigurePage::legend(const Legend& parts) {
 
   const double bar = std::min(room() - (x - left()) - 0.5 * size, std::max(14 * size, 0.35 * room()));
   CellsItem item{.box = {x, y, bar, height}, .rows = 1, .columns = 64, .gap = 0, .colors = {}};
-  for (std::size_t i = 0; i < 64; ++i) item.colors.push_back(scale.color_at((i * 255 + 31) / 63));
+  for (std::size_t i = 0; i < 64; ++i) item.colors.emplace_back(scale.color_at((i * 255 + 31) / 63));
   drawing.add(std::move(item));
   drawing.add(LineItem{.points = {{x, y}, {x + bar, y}, {x + bar, y + height}, {x, y + height}, {x, y}},
                        .color = colors.line,

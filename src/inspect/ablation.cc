@@ -134,7 +134,9 @@ void Ablation::change_row(const AttentionEvent& event, Index head, Index token, 
       case Change::zero: z.set(token, head, d, 0); break;
       case Change::scale: z.set(token, head, d, plan_.factor * z.at(token, head, d)); break;
       case Change::mean:
-      case Change::patch: z.set(token, head, d, given->at(row, head, d)); break;
+      case Change::patch:
+        if (given != nullptr) z.set(token, head, d, given->at(row, head, d));
+        break;
       case Change::cut_mask:
       case Change::cut_weight: break;
     }

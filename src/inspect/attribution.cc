@@ -118,7 +118,7 @@ class Walk {
       Vector v = row_of(out, h);
       for (std::size_t d = 0; d < v.size(); ++d) v[d] -= bias[d];
       if (post) post->apply(v);
-      parts_.heads.push_back({{c.part, {c.layer, static_cast<int>(h)}, 0}, std::move(v)});
+      parts_.heads.emplace_back(HeadContribution{c.part, {c.layer, static_cast<int>(h)}, 0}, std::move(v));
     }
     if (post) {
       post->apply(bias);

@@ -179,6 +179,7 @@ HWY_NOINLINE HWY_ATTR void multiply_stored(const StoredArgs<S>& args) {
 template <class S, bool kAccumulate>
 HWY_INLINE void multiply_stored_strip(int rows, int halves, const StoredArgs<S>& args) {
   using Fn = void (*)(const StoredArgs<S>&);
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): vectors of one or of two widths
   constexpr int k1 = sizeof(hn::Vec<FloatTag>) / sizeof(hn::Vec<typename StoredTag<S>::type>), k2 = 2 * k1;
   // Accumulators that would not fit the registers are split over two calls.
   constexpr int kMost = k1 > 1 ? 6 : 8;

@@ -212,6 +212,7 @@ Outcome run_heads(const LabOptions& options) {
   std::vector<Story> all;
   double done = 0;
   const double total = plan.seeds * static_cast<double>(plan.steps);
+  all.reserve(static_cast<std::size_t>(plan.seeds));
   for (int i = 0; i < plan.seeds; ++i)
     all.push_back(run_one(ctx, plan, options.seed + static_cast<std::uint64_t>(i),
                           [&] { tell(options, ++done, total, "watching heads form"); }));

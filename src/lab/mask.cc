@@ -171,6 +171,7 @@ Trial run_one(Context& ctx, Mask mask, const Plan& plan, std::uint64_t seed,
 
 Spread over(const std::vector<Trial>& trials, double Trial::*number) {
   std::vector<double> numbers;
+  numbers.reserve(trials.size());
   for (const Trial& trial : trials) numbers.push_back(trial.*number);
   return spread_of(numbers);
 }

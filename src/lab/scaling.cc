@@ -49,6 +49,7 @@ Softness softness_of(const std::vector<double>& scores, double scale) {
   double top = -INFINITY, sum = 0;
   for (const double s : scores) top = std::max(top, s * scale);
   std::vector<double> p;
+  p.reserve(scores.size());
   for (const double s : scores) p.push_back(std::exp(s * scale - top));
   for (const double x : p) sum += x;
   Softness result;

@@ -1,6 +1,7 @@
 // Rows that claim a law: tried on small random inputs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -127,7 +128,7 @@ Found rows_at_once() {
   for (Index i = 0; i < 6; ++i) {
     Tensor one({1, 1, 1, 4});
     attention_forward(ctx, ConstTensorView(q.as<float>() + 4 * i, {1, 1, 1, 4}), k.view(), v.view(), {}, one);
-    same = same && std::memcmp(one.as<float>(), all.as<float>() + 4 * i, 4 * sizeof(float)) == 0;
+    same = same && std::equal(one.as<float>(), one.as<float>() + 4, all.as<float>() + 4 * i);
   }
   return {same, "six rows at once have the bits of six rows one by one"};
 }
@@ -142,7 +143,7 @@ Found heads_apart() {
     const auto head = [&](const Tensor& x) { return ConstTensorView(x.as<float>() + 20 * h, {1, 1, 5, 4}); };
     Tensor one({1, 1, 5, 4});
     attention_forward(ctx, head(q), head(k), head(v), {}, one);
-    same = same && std::memcmp(one.as<float>(), all.as<float>() + 20 * h, 20 * sizeof(float)) == 0;
+    same = same && std::equal(one.as<float>(), one.as<float>() + 20, all.as<float>() + 20 * h);
   }
   const Trace t = trace(journey(), {.parameters = Parameters::per_head, .heads = 2, .causal = true});
   return {same && std::abs(t.context.at(0, 2) - 0.477196) < 5.1e-7,
