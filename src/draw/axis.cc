@@ -53,8 +53,8 @@ std::vector<double> ticks(double low, double high, int count) {
     }
   }
   const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
-  const auto count = static_cast<int>(last - first) + 1;
-  for (int i = 0; i < count; ++i) result.push_back((first + i) * step + 0.0);
+  const auto ticks_there = static_cast<int>(last - first) + 1;
+  for (int i = 0; i < ticks_there; ++i) result.push_back((first + i) * step + 0.0);
   return result;
 }
 

@@ -117,6 +117,7 @@ class Continuing {
 
 std::vector<std::vector<std::int32_t>> tokens_of(std::vector<Continuation> continuations) {
   std::vector<std::vector<std::int32_t>> out;
+  out.reserve(continuations.size());
   for (Continuation& text : continuations) out.push_back(std::move(text.tokens));
   return out;
 }
