@@ -153,6 +153,7 @@ std::int64_t write_random_model(const std::string& folder, const TransformerConf
   writer.end();
   writer.begin("model.safetensors");
   std::vector<io::SafetensorsEntry> entries;
+  entries.reserve(pieces.size());
   for (const Piece& piece : pieces) entries.push_back(piece.entry);
   writer.write(io::safetensors_header(entries, {{"format", "pt"}}));
   for (const Piece& piece : pieces) writer.write(piece.bytes);

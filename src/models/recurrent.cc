@@ -230,7 +230,7 @@ std::string RecurrentModel::config_json() const {
 RecurrentModelConfig read_recurrent_config(const io::Json& json) {
   refuse_unless(json.text("model_type") == kRecurrentType, json, "model_type",
                 concat("need ", kRecurrentType));
-  const std::string cell = json.text("cell");
+  const std::string& cell = json.text("cell");
   refuse_unless(cell == "gru" || cell == "lstm", json, "cell", "need gru or lstm");
   RecurrentModelConfig c;
   c.cell = cell == "gru" ? nn::CellKind::gru : nn::CellKind::lstm;

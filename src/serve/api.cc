@@ -138,7 +138,7 @@ Answer Api::start_run(const Ask& ask) { return run_of(ask, parse_run(ask.body, s
 Answer Api::run_of(const Ask& ask, const RunRequest& request) {
   if (const auto known = runs_.find(request.id())) return json(run_json(*known));
   const auto run = desk_.at_turn(ask.left, [&](Context& ctx) {
-    if (const auto known = runs_.find(request.id())) return known;  // somebody else asked for it meanwhile
+    if (auto known = runs_.find(request.id())) return known;  // somebody else asked for it meanwhile
     auto made = make_run(ctx, subject_of(request.model), request, ask.left);
     runs_.keep(made);
     return made;

@@ -82,8 +82,8 @@ HttpHead with_body(HttpHead head) {
   const std::size_t lengths = head.count("content-length");
   if (head.count("transfer-encoding") > 0) {
     if (lengths > 0) return refused(std::move(head), 400, "a length and chunks together");
-    return refused(std::move(head), lower(*head.header("transfer-encoding")) == "chunked" ? 413 : 400,
-                   "send the body with its length");
+    const bool chunked = lower(*head.header("transfer-encoding")) == "chunked";
+    return refused(std::move(head), chunked ? 413 : 400, "send the body with its length");
   }
   if (lengths > 1) return refused(std::move(head), 400, "two lengths");
   if (lengths == 1) {

@@ -210,9 +210,9 @@ class HttpServer::Strict : public httplib::Server {
     const Answer answer = handler_(ask);
     exchange.connection->allow_write();
     response.status = answer.status;
-    for (const auto& [name, value] : options_.headers) response.set_header(name.c_str(), value);
-    for (const auto& [name, value] : answer.headers) response.set_header(name.c_str(), value);
-    response.set_content(answer.body, answer.type.c_str());
+    for (const auto& [name, value] : options_.headers) response.set_header(name, value);
+    for (const auto& [name, value] : answer.headers) response.set_header(name, value);
+    response.set_content(answer.body, answer.type);
     log(&head, answer.status, answer.body.size());
   }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include <utf8proc.h>
 #include "headlight/error.h"
 #include "text/normalizer.h"
 

@@ -42,6 +42,7 @@ class Assembly {
   }
   // Each text once: its tokens are moved.
   void add_text(bool first, std::int32_t type_id) {
+    if (!first && second_ == nullptr) return;
     Encoded& from = first ? first_ : *second_;
     const auto shift = static_cast<std::int32_t>(out_.surfaces.size());
     if (type_id != 0 || shift != 0) {

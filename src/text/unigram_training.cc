@@ -27,7 +27,10 @@ std::string_view start_of(std::string_view word) {
 
 double digamma(double x) {
   double result = 0;
-  for (; x < 7; ++x) result -= 1 / x;
+  while (x < 7) {
+    result -= 1 / x;
+    x += 1;
+  }
   x -= 0.5;
   const double xx = 1 / (x * x);
   return result + std::log(x) + xx * (1.0 / 24 - xx * (7.0 / 960 - xx * (31.0 / 8064)));
@@ -74,6 +77,7 @@ class UnigramTrainer {
       }
     }
     std::vector<std::pair<std::int64_t, char32_t>> sorted;
+    sorted.reserve(counts.size());
     for (const auto& [code, count] : counts) sorted.emplace_back(-count, code);
     std::sort(sorted.begin(), sorted.end());
     // A text in many scripts must leave room for words.

@@ -92,6 +92,7 @@ std::vector<std::string> RunFolder::checkpoints() const {
   if (problem) io::fail_file(path_, "read", problem.value());
   std::sort(found.rbegin(), found.rend());
   std::vector<std::string> names;
+  names.reserve(found.size());
   for (auto& [step, name] : found) names.push_back(std::move(name));
   return names;
 }

@@ -194,7 +194,7 @@ std::string Settings::choice(const std::string& key, const std::vector<std::stri
     known_.push_back(key);
     refuse(key, "is missing; it is one of " + list_text(choices));
   }
-  const std::string chosen = text(key, choices.front());
+  std::string chosen = text(key, choices.front());
   if (std::find(choices.begin(), choices.end(), chosen) != choices.end()) return chosen;
   const std::vector<std::string_view> names(choices.begin(), choices.end());
   const std::string_view close = nearest_name(chosen, names);
