@@ -138,10 +138,9 @@ void SyntheticTask::add_induction(Dice& dice, models::Batch& batch) const {
               shortest = std::max<Index>(2, longest / 2);
   const Index period = shortest + dice.below(longest - shortest + 1);
   const std::vector<std::int32_t> piece = choose(dice, config_.symbols, period);
-  for (Index i = 0; i < config_.length; ++i) {
-    batch.input.ids.push_back(kFirst + piece[static_cast<std::size_t>(i % period)]);
-    batch.targets.push_back(i < period ? models::kIgnored
-                                       : kFirst + piece[static_cast<std::size_t>((i + 1) % period)]);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(config_.length); ++i) {
+    batch.input.ids.push_back(kFirst + piece[i % piece.size()]);
+    batch.targets.push_back(i < piece.size() ? models::kIgnored : kFirst + piece[(i + 1) % piece.size()]);
   }
   batch.input.starts.push_back(batch.input.size());
 }
