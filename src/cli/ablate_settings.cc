@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <ranges>
 #include <sstream>
 
 #include "cli/numbers.h"
@@ -111,9 +110,9 @@ void AblateCase::find_row() {
 Index AblateCase::usual_row() const {
   if (row_) return *row_;
   const std::vector<inspect::Word> words = inspect::words_of(predicted());
-  for (const inspect::Word& word : std::views::reverse(words))
-    if (!predicted().tokens[static_cast<std::size_t>(word.tokens.begin)].added && word.label.size() > 1)
-      return word.tokens.begin;
+  for (auto word = words.rbegin(); word != words.rend(); ++word)
+    if (!predicted().tokens[static_cast<std::size_t>(word->tokens.begin)].added && word->label.size() > 1)
+      return word->tokens.begin;
   return 0;
 }
 

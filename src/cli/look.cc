@@ -1,7 +1,6 @@
 // headlight look: the first screen, computed by the default model.
 #include <filesystem>
 #include <memory>
-#include <ranges>
 
 #include "cli/commands.h"
 #include "cli/look_view.h"
@@ -101,9 +100,9 @@ std::string word_to_ask(const std::vector<Word>& words, const Reading& reading) 
   for (const char* pronoun : kPronouns)
     for (const Word& word : words)
       if (word.label == pronoun) return pronoun;
-  for (const Word& word : std::views::reverse(words)) {
-    const auto& token = reading.tokens[static_cast<std::size_t>(word.tokens.begin)];
-    if (!token.added && word.label.size() > 1) return word.label;
+  for (auto word = words.rbegin(); word != words.rend(); ++word) {
+    const auto& token = reading.tokens[static_cast<std::size_t>(word->tokens.begin)];
+    if (!token.added && word->label.size() > 1) return word->label;
   }
   return words.front().label;
 }

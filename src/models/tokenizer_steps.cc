@@ -1,7 +1,6 @@
 #include "models/tokenizer_steps.h"
 
 #include <array>
-#include <ranges>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -45,7 +44,7 @@ std::vector<Step> flatten(const Json* section, std::string_view list_name, const
       continue;
     }
     const std::span<const Json> items = next->list(list_name).items();
-    for (const Json& item : std::views::reverse(items)) todo.push_back(&item);
+    for (auto item = items.rbegin(); item != items.rend(); ++item) todo.push_back(&*item);
   }
   return steps;
 }

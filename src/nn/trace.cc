@@ -1,7 +1,5 @@
 #include "headlight/trace.h"
 
-#include <ranges>
-
 #include "core/concat.h"
 #include "headlight/error.h"
 
@@ -51,8 +49,8 @@ void AttentionRecorder::on_attention(const AttentionEvent& event) {
 }
 
 const Tensor& AttentionRecorder::weights(Part part, int layer, Index head) const {
-  for (const auto& entry : std::views::reverse(entries_))
-    if (entry.part == part && entry.layer == layer && entry.head == head) return entry.weights;
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+    if (entry->part == part && entry->layer == layer && entry->head == head) return entry->weights;
   throw Error(
       ErrorKind::usage, "trace.absent",
       concat("recorder: nothing was recorded of head ", head, " in ", name_of(part), " layer ", layer));

@@ -1,7 +1,6 @@
 #include "text/split.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace headlight::text {
 namespace {
@@ -18,10 +17,10 @@ void merge_with_previous(const std::vector<Found>& found, std::vector<Range>& ou
 
 void merge_with_next(const std::vector<Found>& found, std::vector<Range>& out, std::size_t first) {
   bool next = false;
-  for (const Found& part : std::views::reverse(found)) {
-    if (part.match && !next && out.size() > first) out.back().begin = part.range.begin;
-    else out.push_back(part.range);
-    next = part.match;
+  for (auto it = found.rbegin(); it != found.rend(); ++it) {
+    if (it->match && !next && out.size() > first) out.back().begin = it->range.begin;
+    else out.push_back(it->range);
+    next = it->match;
   }
   std::reverse(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
 }

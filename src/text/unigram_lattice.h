@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,8 +53,9 @@ class Lattice {
     before_[0] = behind_[size_] = 0;
     for (const Edge& e : edges_)
       if (before_[e.begin] > kNever) before_[e.end] = log_add(before_[e.end], before_[e.begin] + score(e));
-    for (const Edge& e : std::views::reverse(edges_))
-      if (behind_[e.end] > kNever) behind_[e.begin] = log_add(behind_[e.begin], behind_[e.end] + score(e));
+    for (auto e = edges_.rbegin(); e != edges_.rend(); ++e)
+      if (behind_[e->end] > kNever)
+        behind_[e->begin] = log_add(behind_[e->begin], behind_[e->end] + score(*e));
     const double total = before_[size_];
     if (total <= kNever) return 0;  // characters that are not covered
     for (const Edge& e : edges_) {

@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "support/arrangements.h"
 #include "support/gradients.h"
+#include "support/sanitizers.h"
 #include "support/targets.h"
 
 namespace headlight::testing {
@@ -91,8 +92,8 @@ TEST_P(BackwardDeterminism, AgainAndAgain) {
     c.q_len = std::min<Index>(c.q_len, 200), c.k_len = std::min<Index>(c.k_len, 400);
     const Done done(three, c);
     const Gradients first = done.backward(three);
-    const int repeats = c.dtype == DType::f32 ? 100 : 20;
-    for (int n = 0; n < repeats; ++n) ASSERT_TRUE(first.same_bits(done.backward(three))) << describe(c);
+    const int times = repeats(c.dtype == DType::f32 ? 100 : 20);
+    for (int n = 0; n < times; ++n) ASSERT_TRUE(first.same_bits(done.backward(three))) << describe(c);
   }
 }
 
@@ -105,7 +106,7 @@ TEST_P(BackwardDeterminism, AThousandTimes) {
     c.dropout = {.rate = 0.1, .seed = 2};
     const Done first(three, c);
     const Gradients gradients = first.backward(three);
-    for (int n = 0; n < 500; ++n) {
+    for (int n = 0; n < repeats(500); ++n) {
       const Done again(three, c);
       ASSERT_EQ(first.in.out.bits(), again.in.out.bits()) << describe(c);
       ASSERT_EQ(first.in.lse.bits(), again.in.lse.bits()) << describe(c);

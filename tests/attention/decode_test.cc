@@ -13,6 +13,7 @@
 #include "headlight/reference.h"
 #include "support/page_edge.h"
 #include "support/random.h"
+#include "support/sanitizers.h"
 #include "support/slices.h"
 #include "support/targets.h"
 #include "support/truth.h"
@@ -69,7 +70,7 @@ KvType type_of(DType dtype) {
 TEST_P(Decode, RandomCallsHaveTheBitsOfForward) {
   Random random(1);
   int run = 0;
-  for (std::uint64_t seed = 90'000; run < 300; ++seed) {
+  for (std::uint64_t seed = 90'000; run < repeats(300); ++seed) {
     const Case c = random_case(seed);
     if (c.ragged == Ragged::packed || c.dtype == DType::f64) continue;
     ++run;
@@ -107,7 +108,7 @@ TEST_P(Decode, ChunkByChunkIsTheFullForward) {
   Random random(2);
   for (const Shapes& s :
        {Shapes{4, 2, 64, 64}, Shapes{3, 1, 20, 7}, Shapes{2, 2, 128, 128}, Shapes{8, 2, 160, 144}}) {
-    constexpr Index kLength = 2300;
+    constexpr Index kLength = kSanitized ? 1100 : 2300;
     const Tensor q = normal({1, s.heads, kLength, s.dim}, 3), k = normal({1, s.kv_heads, kLength, s.dim}, 4),
                  v = normal({1, s.kv_heads, kLength, s.value_dim}, 5), sinks = normal({s.heads}, 6),
                  slopes = normal({s.heads}, 7);

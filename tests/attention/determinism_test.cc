@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "support/arrangements.h"
+#include "support/sanitizers.h"
 #include "support/targets.h"
 
 namespace headlight::testing {
@@ -66,7 +67,7 @@ TEST_P(Determinism, AgainAndAgain) {
   for (const Case& c : long_cases()) {
     const Instance x(c);
     const Results first = run(two, x, true);
-    for (int n = 0; n < 20; ++n) ASSERT_TRUE(first.same_bits(run(two, x, true))) << describe(c);
+    for (int n = 0; n < repeats(20); ++n) ASSERT_TRUE(first.same_bits(run(two, x, true))) << describe(c);
   }
 }
 

@@ -2,9 +2,12 @@
 
 #include <cstdlib>
 
+#include "support/sanitizers.h"
+
 namespace headlight::testing {
 
-std::uint64_t shapes(std::uint64_t least) {
+std::uint64_t shapes(std::uint64_t in_release) {
+  const auto least = static_cast<std::uint64_t>(repeats(static_cast<int>(in_release)));
   const char* given = std::getenv("HEADLIGHT_CASES");
   return given != nullptr ? std::max(least, static_cast<std::uint64_t>(std::atoi(given)) / 10) : least;
 }

@@ -6,8 +6,8 @@
 
 namespace headlight::testing {
 
-// How many shapes a test tries: HEADLIGHT_CASES / 10, at least `least`.
-[[nodiscard]] std::uint64_t shapes(std::uint64_t least);
+// How many shapes a test tries: HEADLIGHT_CASES / 10, at least `in_release` (a tenth of it under a sanitizer).
+[[nodiscard]] std::uint64_t shapes(std::uint64_t in_release);
 
 // Dense, and from there to other strides and another alignment.
 [[nodiscard]] Case dense(Case c);
