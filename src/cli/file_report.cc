@@ -76,6 +76,14 @@ std::string sizes_text(const models::TransformerConfig& c) {
   return text;
 }
 
+std::string recurrent_text(const models::RecurrentModelConfig& c) {
+  const std::string_view cell = c.cell == nn::CellKind::gru ? "GRU" : "LSTM";
+  return fmt::format("recurrent {} ({}{}): {} layers, width {}, vocabulary {}",
+                     c.encoder_decoder ? "encoder-decoder" : "decoder", cell,
+                     c.attention ? " with additive attention" : "", c.layers, c.width,
+                     grouped(static_cast<double>(c.vocabulary)));
+}
+
 void row(std::string& out, std::string_view name, const std::string& text) {
   out += fmt::format("  {:<13} {}\n", name, text);
 }
@@ -83,6 +91,7 @@ void row(std::string& out, std::string_view name, const std::string& text) {
 void add_model(std::string& out, const FileInfo& info) {
   if (!info.architecture.empty()) row(out, "architecture", escaped(info.architecture, 60));
   if (info.config) row(out, "model", sizes_text(*info.config));
+  if (info.recurrent) row(out, "model", recurrent_text(*info.recurrent));
   if (!info.unsupported.empty()) row(out, "not supported", escaped(info.unsupported, 240));
 }
 
@@ -106,10 +115,10 @@ void add_use(std::string& out, const FileInfo& info) {
                     grouped(static_cast<double>(info.tokenizer->tokens))));
   } else if (!info.tokenizer_refused.empty()) {
     row(out, "tokenizer", fmt::format("refused: {}", escaped(info.tokenizer_refused, 240)));
-  } else if (info.config) {
+  } else if (info.config || info.recurrent) {
     row(out, "tokenizer", "none");
   }
-  if (!info.config) return;
+  if (!info.config && !info.recurrent) return;
   const double token = info.memory_per_token();
   row(out, "memory",
       fmt::format("{} for weights{}", size_text(info.memory_for_weights()),
@@ -128,6 +137,20 @@ std::string config_json(const models::TransformerConfig& c) {
       "\"head_dim\": {}, \"inner\": {}, \"vocabulary\": {}, \"context\": {}}}",
       kind_text(c.kind), c.layers, c.encoder_layers, c.width, c.heads, c.kv_heads, c.head_dim, c.inner,
       c.vocabulary, c.max_positions);
+}
+
+// `heads` is what tells it from a transformer.
+std::string recurrent_json(const models::RecurrentModelConfig& c) {
+  return fmt::format(
+      "{{\"kind\": \"recurrent {}\", \"cell\": \"{}\", \"attention\": {}, \"layers\": {}, "
+      "\"encoder_layers\": {}, \"width\": {}, \"heads\": 0, \"vocabulary\": {}}}",
+      c.encoder_decoder ? "encoder-decoder" : "decoder", c.cell == nn::CellKind::gru ? "gru" : "lstm",
+      c.attention, c.layers, c.encoder_decoder ? c.layers : 0, c.width, c.vocabulary);
+}
+
+std::string model_json(const FileInfo& info) {
+  if (info.config) return config_json(*info.config);
+  return info.recurrent ? recurrent_json(*info.recurrent) : "null";
 }
 
 std::string list_json(const std::vector<std::string>& texts) {
@@ -187,7 +210,7 @@ std::string info_json(const FileInfo& info) {
       "  \"tokenizer_refused\": {},\n  \"memory\": {{\"weights\": {:.0f}, \"per_token\": {:.0f}}},\n"
       "  \"notices\": {},\n  \"tensors\": [{}]\n}}\n",
       json_quoted(info.path), json_quoted(info.format), info.bytes, or_null(info.architecture),
-      info.config ? config_json(*info.config) : "null", or_null(info.unsupported), info.elements(), types,
+      model_json(info), or_null(info.unsupported), info.elements(), types,
       info.nan ? fmt::format("{}", *info.nan) : "null", tokenizer, or_null(info.tokenizer_refused),
       info.memory_for_weights(), info.memory_per_token(), list_json(info.notices), tensors);
 }

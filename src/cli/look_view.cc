@@ -66,8 +66,9 @@ void add_map(Page& page, const WordMap& map) {
     };
     for (std::size_t j = 0; j < widths.size(); ++j) {
       if (weight(j) > weight(best)) best = j;
-      const std::string cell = page.style().color == ColorDepth::none ? " " + shade_of(page, weight(j)) + " "
-                                                                      : page.shaded("   ", weight(j));
+      const std::string cell = page.style().color == ColorDepth::none
+                                   ? fmt::format(" {} ", shade_of(page, weight(j)))
+                                   : page.shaded("   ", weight(j));
       line += cell + std::string(static_cast<std::size_t>(widths[j] - 3), ' ');
     }
     line += fmt::format("{:.2f} {}", weight(best), draw::shortened(map.columns[best], strongest));

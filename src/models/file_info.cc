@@ -73,7 +73,10 @@ class Describer {
       const io::Json json =
           io::Json::parse(folder.read("config.json", std::uint64_t{64} << 20), folder.path_of("config.json"));
       info_.architecture = json.text_or("model_type", "");
-      understood([&] { info_.config = describe_folder(folder, weights).config; });
+      understood([&] {
+        if (info_.architecture == kRecurrentType) info_.recurrent = read_recurrent_config(json);
+        else info_.config = describe_folder(folder, weights).config;
+      });
     }
     if (has_tokenizer_files(info_.path)) tokenizer([&] { set(load_tokenizer(info_.path)); });
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/tensor.h"
+#include "models/recurrent.h"
 #include "models/transformer_config.h"
 
 namespace headlight::models {
@@ -28,7 +29,8 @@ struct FileInfo {
   std::uint64_t bytes = 0;   // of tensors
   std::string architecture;  // empty: not named
   std::optional<TransformerConfig> config = std::nullopt;
-  std::string unsupported;  // why there is an architecture but no config
+  std::optional<RecurrentModelConfig> recurrent = std::nullopt;  // instead of a config
+  std::string unsupported;                                       // why there is an architecture but no config
   std::vector<TensorInfo> tensors;
   std::optional<TokenizerInfo> tokenizer = std::nullopt;
   std::string tokenizer_refused;                    // why there is none

@@ -24,6 +24,24 @@ void check_amount(const RecurrentModelConfig& c, const WeightSource& weights) {
                      " parameters or more; its files have ", weights.elements(), " numbers"));
 }
 
+enum class Numbers { load, skip };
+
+std::unique_ptr<RecurrentModel> open(const std::string& path, Numbers numbers) {
+  const io::Folder folder(path);
+  const SafetensorsWeights weights(folder);
+  const RecurrentModelConfig config = read_recurrent_config(read_json(folder));
+  check_amount(config, weights);
+  try {
+    auto model = std::make_unique<RecurrentModel>(config);
+    const ParameterPlan plan = plan_parameters(weights, model->parameters(), "");
+    if (numbers == Numbers::load) (void)load_parameters(weights, plan);
+    return model;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    throw Error(ErrorKind::input, error.code(), concat(escaped(weights.name()), ": ", error.what()));
+  }
+}
+
 }  // namespace
 
 bool is_recurrent(const std::string& path) {
@@ -35,19 +53,8 @@ bool is_recurrent(const std::string& path) {
   return type != nullptr && type->is(io::Json::Kind::text) && type->text() == kRecurrentType;
 }
 
-std::unique_ptr<RecurrentModel> load_recurrent(const std::string& path) {
-  const io::Folder folder(path);
-  const SafetensorsWeights weights(folder);
-  const RecurrentModelConfig config = read_recurrent_config(read_json(folder));
-  check_amount(config, weights);
-  try {
-    auto model = std::make_unique<RecurrentModel>(config);
-    (void)load_parameters(weights, plan_parameters(weights, model->parameters(), ""));
-    return model;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::usage) throw;
-    throw Error(ErrorKind::input, error.code(), concat(escaped(weights.name()), ": ", error.what()));
-  }
-}
+std::unique_ptr<RecurrentModel> load_recurrent(const std::string& path) { return open(path, Numbers::load); }
+
+RecurrentModelConfig check_recurrent(const std::string& path) { return open(path, Numbers::skip)->config(); }
 
 }  // namespace headlight::models

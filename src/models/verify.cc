@@ -9,6 +9,7 @@
 #include "models/file_format.h"
 #include "models/gguf_config.h"
 #include "models/load.h"
+#include "models/recurrent.h"
 #include "models/tokenizer_file.h"
 #include "models/tokenizer_gguf.h"
 
@@ -47,13 +48,17 @@ class Verifier {
     if (rows > 0) check_vocabulary(tokenizer, rows, path);
   }
 
+  void found_model(const WeightSource& weights) {
+    found(fmt::format("a model of {} parameters in {} tensors", static_cast<std::int64_t>(weights.elements()),
+                      weights.tensors().size()));
+  }
+
   void model(const TransformerConfig& config, const WeightSource& weights, std::vector<std::string>* unused) {
     TransformerConfig shapes = config;
     shapes.weights = nn::Weights::stored;  // its matrices take no memory
     const std::unique_ptr<Transformer> model = make_transformer(shapes, weights);
     ParameterPlan plan = plan_parameters(weights, *model);
-    found(fmt::format("a model of {} parameters in {} tensors", static_cast<std::int64_t>(weights.elements()),
-                      weights.tensors().size()));
+    found_model(weights);
     if (unused != nullptr) *unused = std::move(plan.unused);
   }
 
@@ -68,10 +73,22 @@ class Verifier {
     const SafetensorsWeights weights(folder);
     verdict_.notices.assign(weights.notices().begin(), weights.notices().end());
     stage_ = Stage::config;
+    const Index rows = is_recurrent(verdict_.path) ? recurrent(weights) : transformer(folder, weights);
+    if (has_tokenizer_files(verdict_.path)) tokenizer(verdict_.path, rows);
+  }
+
+  Index transformer(const io::Folder& folder, const WeightSource& weights) {
     const TransformerConfig config = describe_folder(folder, weights).config;
     found(fmt::format("a config of the family {}", config.family));
     model(config, weights, nullptr);
-    if (has_tokenizer_files(verdict_.path)) tokenizer(verdict_.path, config.vocabulary);
+    return config.vocabulary;
+  }
+
+  Index recurrent(const WeightSource& weights) {
+    const RecurrentModelConfig config = check_recurrent(verdict_.path);
+    found("a config of a recurrent model");
+    found_model(weights);
+    return config.vocabulary;
   }
 
   void gguf() {

@@ -11,6 +11,7 @@
 #include "support/gguf_writer.h"
 #include "support/npy_files.h"
 #include "support/shared_data.h"
+#include "support/small_models.h"
 #include "support/subprocess.h"
 #include "support/temp_folder.h"
 
@@ -36,6 +37,30 @@ class ModelFiles : public ::testing::Test {
   std::string folder_, file_;
   TempFolder temp_;
 };
+
+TEST(RecurrentFiles, InfoAndVerify) {
+  const TempFolder temp;
+  write_small_model(temp.root().string(), SmallKind::recurrent);
+  const Finished info = run_program({"info", temp.root().string()});
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_THAT(info.out,
+              HasSubstr("  model         recurrent encoder-decoder (GRU with additive attention): "));
+  EXPECT_THAT(info.out, HasSubstr(" for weights\n"));
+  EXPECT_THAT(info.out, Not(HasSubstr("not supported")));
+  const io::Json json = json_of(run_program({"info", temp.root().string(), "--json"}));
+  EXPECT_EQ(json.find("model")->text("cell"), "gru");
+  EXPECT_EQ(json.find("model")->integer("heads"), 0);
+  const Finished verify = run_program({"verify", temp.root().string()});
+  EXPECT_EQ(verify.code, 0) << verify.err;
+  EXPECT_THAT(verify.out, HasSubstr("a config of a recurrent model"));
+
+  std::filesystem::remove(temp.path("model.safetensors"));
+  std::filesystem::copy(std::filesystem::path(HEADLIGHT_SOURCE) / "models/headlight-en/model.safetensors",
+                        temp.root());
+  const Finished others = run_program({"verify", temp.root().string()});
+  EXPECT_EQ(others.code, 3);
+  EXPECT_THAT(others.err, HasSubstr("embedding"));
+}
 
 TEST_F(ModelFiles, InfoOfAGgufFile) {
   const Finished text = run_program({"info", file_});

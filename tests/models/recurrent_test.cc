@@ -153,7 +153,8 @@ class RecurrentTranslation : public ::testing::TestWithParam<Row> {
   }
   // The score of a translation by the whole model at once.
   [[nodiscard]] double score(const Tokens& source, const std::vector<std::int32_t>& tokens, bool ended) {
-    Batch batch{.source = source};
+    Batch batch;
+    batch.source = source;
     std::vector<std::int32_t> input = tokens;
     input.insert(input.begin(), model_.config().decoder_start);
     batch.targets = tokens;
