@@ -99,6 +99,8 @@ std::string almost(const CLI::App& app, bool name_it) {
   for (const CLI::App* command : asked->get_subcommands({})) names.push_back(command->get_name());
   const std::vector<std::string_view> known(names.begin(), names.end());
   for (const std::string& argument : app.remaining(true)) {
+    if (asked == &app && argument.find(' ') != std::string::npos)
+      return "\nA sentence to look into: headlight look SENTENCE";
     const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
     const std::size_t first = name.find_first_not_of('-');
     const std::string_view close = nearest_name(name, known);
