@@ -69,17 +69,30 @@ HWY_NOINLINE HWY_ATTR void multiply_tile(int depth, const T* left, const T* righ
   for (int r = 0; r < kGemmStrip; ++r) {
     sum[r][0] = hn::Zero(d);
     sum[r][1] = hn::Zero(d);
-    if constexpr (kFinish == Finish::accumulate) __builtin_prefetch(c + r * c_stride, 1);
   }
+  const auto add = [&](int steps) HWY_ATTR {
 #pragma GCC unroll 4
-  for (int k = 0; k < depth; ++k, left += kGemmStrip, right += 2 * lanes) {
-    const V p0 = hn::LoadU(d, right), p1 = hn::LoadU(d, right + lanes);
+    for (int k = 0; k < steps; ++k, left += kGemmStrip, right += 2 * lanes) {
+      const V p0 = hn::LoadU(d, right), p1 = hn::LoadU(d, right + lanes);
 #pragma GCC unroll 16
-    for (int r = 0; r < kGemmStrip; ++r) {
-      const V x = hn::Set(d, left[r]);
-      sum[r][0] = hn::MulAdd(x, p0, sum[r][0]);
-      sum[r][1] = hn::MulAdd(x, p1, sum[r][1]);
+      for (int r = 0; r < kGemmStrip; ++r) {
+        const V x = hn::Set(d, left[r]);
+        sum[r][0] = hn::MulAdd(x, p0, sum[r][0]);
+        sum[r][1] = hn::MulAdd(x, p1, sum[r][1]);
+      }
     }
+  };
+  if constexpr (kFinish == Finish::accumulate) {
+    // Asked for any earlier, rows of c that are a power of two apart would drive each other out of the first cache.
+    const int last = HWY_MIN(depth, 24);
+    add(depth - last);
+    for (int r = 0; r < kGemmStrip; ++r) {
+      __builtin_prefetch(c + r * c_stride, 1);
+      __builtin_prefetch(c + r * c_stride + 2 * lanes - 1, 1);
+    }
+    add(last);
+  } else {
+    add(depth);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kGemmStrip; ++r) {

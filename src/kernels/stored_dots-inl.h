@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <StoredType kType, int kRows, int kGroup>
 struct Dots {
   using Vec = WideVec<kType>;
-  static constexpr Index kAhead = 2048;  // bytes: helps where a long x takes the first cache for itself
+  static constexpr Index kAhead = 1024;  // bytes: helps where a long x takes the first cache for itself
   const std::byte* w[kGroup];
   const float* x[kRows];
   Index column, apart;

@@ -52,9 +52,13 @@ HWY_ATTR void multiply_few(const FewRows& job) {
         }
       }
     };
-    constexpr Index kStream = 16;  // rows of each of the four streams, before they move on
+    // Four streams, each about so long before they all move on; shorter ones stop and start at the cost of a fifth.
+    constexpr Index kStreamBytes = 128 << 10;
+    const Index stream = HWY_MAX(16, kStreamBytes / HWY_MAX(1, job.w.step));
+    const Index turns = HWY_MAX(1, (job.columns + 2 * stream) / (4 * stream));
+    const Index rows = HWY_MAX(1, job.columns / (4 * turns));
     for (Index column = 0; column < job.columns;) {
-      const Index apart = HWY_MIN(kStream, (job.columns - column) / 4);
+      const Index apart = HWY_MIN(rows, (job.columns - column) / 4);
       for (Index i = 0; i < HWY_MAX(apart, 1); ++i) all_rows(column + i, apart);
       column += apart == 0 ? 1 : 4 * apart;
     }
