@@ -39,19 +39,14 @@ class TransformerRun : public ModelRun {
 
   double prefill(Context& ctx) override {
     const models::Tokens prompt = made_up_tokens(length_, model_->config().vocabulary);
-    models::Decoding decoding = model_->start(ctx, 1);
+    back_to(ctx, 0);
     const double begin = now_seconds();
-    finish(model_->next(ctx, decoding, prompt));
+    finish(model_->next(ctx, decoding_, prompt));
     return now_seconds() - begin;
   }
   double decode(Context& ctx, std::int64_t context) override {
     const Index vocabulary = model_->config().vocabulary;
-    if (decoding_.items == 0 || target_ != ctx.target()) {
-      decoding_ = model_->start(ctx, 1);
-      target_ = ctx.target();
-    }
-    if (decoding_.length(0) > context)
-      for (KvCache& cache : decoding_.caches.self) cache.truncate(0, context);
+    back_to(ctx, context);
     if (decoding_.length(0) < context)
       finish(model_->next(ctx, decoding_, made_up_tokens(context - decoding_.length(0), vocabulary)));
     const models::Tokens token = made_up_tokens(1, vocabulary);
@@ -74,6 +69,15 @@ class TransformerRun : public ModelRun {
 
  private:
   static constexpr Index kPrompt = 512;
+  // At most `context` tokens in the cache, whose memory is kept: the system's is not what is measured.
+  void back_to(Context& ctx, std::int64_t context) {
+    if (decoding_.items == 0 || target_ != ctx.target()) {
+      decoding_ = model_->start(ctx, 1);
+      target_ = ctx.target();
+    }
+    if (decoding_.length(0) > context)
+      for (KvCache& cache : decoding_.caches.self) cache.truncate(0, context);
+  }
   static void finish(const Tensor& logits) {
     const float first = logits.as<float>()[0];
     if (!(first - first == 0))
