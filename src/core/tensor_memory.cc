@@ -31,7 +31,7 @@ thread_local std::size_t system_allocations = 0;
 std::size_t shelf_size(std::size_t bytes) noexcept {
   constexpr std::size_t kSmallest = 4096;
   if (bytes <= kSmallest) return bytes;
-  const int grain = std::bit_width(bytes - 1) - 4;  // as a power of two
+  const auto grain = std::bit_width(bytes - 1) - 4;  // as a power of two
   return (((bytes - 1) >> grain) + 1) << grain;
 }
 
@@ -61,7 +61,7 @@ namespace {
 std::byte* take_pages(std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr std::size_t kLargePage = std::size_t{2} << 20;
-  if (bytes >= 4 * kLargePage && bytes <= SIZE_MAX / 2) {
+  if (bytes >= kLargePage && bytes <= SIZE_MAX / 2) {
     void* memory = std::aligned_alloc(kLargePage, (bytes + kLargePage - 1) / kLargePage * kLargePage);
     if (memory != nullptr) (void)::madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
     return static_cast<std::byte*>(memory);
