@@ -66,10 +66,7 @@ HWY_NOINLINE HWY_ATTR void multiply_tile(int depth, const T* left, const T* righ
   const int lanes = static_cast<int>(hn::Lanes(d));
   V sum[kGemmStrip][2];
 #pragma GCC unroll 16
-  for (int r = 0; r < kGemmStrip; ++r) {
-    sum[r][0] = hn::Zero(d);
-    sum[r][1] = hn::Zero(d);
-  }
+  for (V(&row)[2] : sum) row[0] = row[1] = hn::Zero(d);
   const auto add = [&](int steps) HWY_ATTR {
 #pragma GCC unroll 4
     for (int k = 0; k < steps; ++k, left += kGemmStrip, right += 2 * lanes) {

@@ -2,6 +2,9 @@
 // second on norms before and after each step, softcaps, and layers that see a window in turn with others.
 #include <cmath>
 
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
 #include "models/family_llama.h"
 #include "models/family_tools.h"
 
@@ -56,6 +59,10 @@ TransformerConfig read_gemma(const io::Json& json) {
 void alternate(TransformerConfig& c, const io::Json& json, Index every) {
   if (json.find("layer_types") != nullptr) return;
   const Index window = json.integer_or("sliding_window", 0);
+  if (every < 1) {
+    throw Error(ErrorKind::input, "model.config",
+                concat(escaped(json.file()), ": sliding_window_pattern is ", every, "; need 1 or more"));
+  }
   for (Index n = 0; window > 0 && n < c.layers; ++n) c.windows.push_back((n + 1) % every == 0 ? 0 : window);
 }
 
