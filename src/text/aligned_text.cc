@@ -1,5 +1,7 @@
 #include "text/aligned_text.h"
 
+#include <algorithm>
+
 namespace headlight::text {
 
 Range AlignedText::origin(std::uint32_t at) const noexcept {
@@ -10,13 +12,13 @@ Range AlignedText::origin(std::uint32_t at) const noexcept {
 }
 
 AlignedText AlignedText::part(Range range) const {
-  AlignedText part(text(range), untouched_ ? base_ + range.begin : origin(range.begin).begin,
-                   tracked_ ? Origins::track : Origins::forget);
+  std::uint32_t base = base_ + range.begin;
+  if (!untouched_) base = tracked_ ? origins_[range.begin].begin : std::max(base_, range.begin);
+  AlignedText part(text(range), base, tracked_ ? Origins::track : Origins::forget);
   if (untouched_) return part;
   part.untouched_ = false;
   part.own_ = part.view_;
   if (tracked_) part.origins_.assign(origins_.begin() + range.begin, origins_.begin() + range.end);
-  else if (range.begin > 0) part.base_ = 1;  // all that is asked of it: not the start
   return part;
 }
 

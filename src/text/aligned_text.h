@@ -33,6 +33,7 @@ class AlignedText {
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(text().size()); }
   [[nodiscard]] bool tracked() const noexcept { return tracked_; }
+  // Where it stands in the original; of changed text that is not tracked, only: 0 at the start, more elsewhere.
   [[nodiscard]] std::uint32_t base() const noexcept { return base_; }
 
   // The original bytes that the byte at `at` belongs to: whole characters, always. Unknown when not tracked.

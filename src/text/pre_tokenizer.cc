@@ -139,6 +139,13 @@ PreTokenizer::PreTokenizer(const std::vector<PreTokenizerStep>& steps) {
   ends_in_bytes_ = !steps.empty() && std::holds_alternative<ByteLevel>(steps.back());
 }
 
+bool PreTokenizer::asks_for_start() const noexcept {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    const auto* metaspace = std::get_if<Metaspace>(&step.settings);
+    return metaspace != nullptr && metaspace->scheme == PrependScheme::first;
+  });
+}
+
 void PreTokenizer::apply(Words& words) const {
   for (std::size_t i = 0; i < steps_.size(); ++i) apply_one(steps_[i], words, i + 1 == steps_.size());
 }

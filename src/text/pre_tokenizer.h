@@ -23,6 +23,8 @@ class PreTokenizer {
   void apply(Words& words) const;
   // The last step turns bytes into characters. It is left to the model, which sees the bytes instead.
   [[nodiscard]] bool ends_in_bytes() const noexcept { return ends_in_bytes_; }
+  // A step treats the start of the original text as no other place.
+  [[nodiscard]] bool asks_for_start() const noexcept;
 
  private:
   struct Step {

@@ -55,6 +55,8 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
     sentence_piece_->encode(text, origins, *cache, out);
     return out;
   }
+  // Where a normalizer makes several characters of the first, only their origins tell that each is the start.
+  if (!parts_.normalizer.empty() && pre_tokenizer_.asks_for_start()) origins = Origins::track;
   const AlignedText whole = well_formed(text, origins);
   std::size_t allowance = Normalizer::allowance(whole.size());
   each_part(whole, AddedTokens::Stage::original, out, [&](AlignedText part) {

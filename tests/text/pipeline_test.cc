@@ -80,6 +80,30 @@ TEST(PreTokenizer, Metaspace) {
             (Strings{"▁a@0-1", "b@2-3"}));
 }
 
+// What is the start of a text does not depend on whether origins are asked for: not behind an added token in text
+// that was changed, and not within the parts of its first character.
+TEST(PreTokenizer, TheStartIsTheSameWithAndWithoutOrigins) {
+  for (const std::vector<NormalizerStep>& normalizer :
+       {std::vector<NormalizerStep>{}, std::vector<NormalizerStep>{UnicodeForm::nfkc}}) {
+    TokenizerParts parts;
+    parts.normalizer = normalizer;
+    parts.pre_tokenizer = {Metaspace{.scheme = PrependScheme::first}};
+    parts.added = {{.id = 4, .content = "<s>"}, {.id = 5, .content = "f", .normalized = true}};
+    WordLevelParts words;
+    for (const char* word : {"?", "a", "▁a", "i"}) words.vocab.add(word, words.vocab.size());
+    words.unknown = "?";
+    parts.model = std::move(words);
+    const Tokenizer tokenizer = make_tokenizer(std::move(parts));
+    for (const std::string_view text : {"a<s>afa", "\xFF<s>afa", "<s>ﬁafa", "ﬁ", "a"}) {
+      std::vector<TokenId> ids;
+      for (const TokenSpan& span : tokenizer.encode_spans(text)) ids.push_back(span.id);
+      EXPECT_EQ(tokenizer.encode(text), ids) << text;
+    }
+    EXPECT_EQ(tokenizer.encode("a<s>afa"), (std::vector<TokenId>{2, 4, 1, 5, 1}));
+    EXPECT_EQ(tokenizer.encode("\xFF<s>afa"), (std::vector<TokenId>{0, 4, 1, 5, 1}));
+  }
+}
+
 TEST(PreTokenizer, BytesAreLeftToTheModelOnlyAtTheEnd) {
   const ByteLevel bytes{.add_prefix_space = true};
   EXPECT_EQ(words({bytes}, "été là"), (Strings{" été@0-5", " là@5-9"}));
