@@ -16,14 +16,19 @@ enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
 [[nodiscard]] SimdTarget parse_simd_target(std::string_view name);   // throws Error
 [[nodiscard]] std::vector<SimdTarget> supported_targets();           // on this CPU, best first
 
-// What meets weights that are stored in blocks of 8 bits. Rounded: to 16 bits, with a factor for each block of 32, which
-// is faster and off by 2^-16 of the block's largest number, 256 times less than the weights themselves.
+// What meets weights that are stored in fewer than 32 bits. Rounded: where the CPU has a matrix unit, many rows are
+// multiplied there, with 16 bits of significand in place of 24; else rows beside blocks of 8 bits are rounded to 16 bits,
+// with a factor for each block of 32, off by 2^-16 of the block's largest number. Both are faster, and finer than the weights.
 enum class Activations { exact, rounded };
+// Dense products of f32, which are most of a training step. Rounded: where the CPU has a matrix unit, both sides have 16
+// bits of significand in place of 24.
+enum class Products { exact, rounded };
 
 struct ContextOptions {
   int threads = 0;                            // 0: one per core that this process may use
   SimdTarget target = SimdTarget::automatic;  // automatic: the best this CPU has
   Activations activations = Activations::exact;
+  Products products = Products::exact;
 };
 
 class ThreadPool;  // src/core/thread_pool.h
@@ -38,6 +43,7 @@ class Context {
   [[nodiscard]] int threads() const noexcept { return threads_; }
   [[nodiscard]] SimdTarget target() const noexcept { return target_; }
   [[nodiscard]] Activations activations() const noexcept { return activations_; }
+  [[nodiscard]] Products products() const noexcept { return products_; }
 
   // For the library's own drivers.
   [[nodiscard]] ThreadPool& pool() const noexcept { return *pool_; }
@@ -55,6 +61,7 @@ class Context {
   int threads_;
   SimdTarget target_;
   Activations activations_ = Activations::exact;
+  Products products_ = Products::exact;
   std::shared_ptr<ThreadPool> pool_;
   std::vector<Slot> slots_;
 };

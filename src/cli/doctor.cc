@@ -8,6 +8,7 @@
 #include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "headlight/version.h"
+#include "kernels/matrix_unit.h"
 #include "measure/check.h"
 #include "measure/limits.h"
 #include "measure/machine.h"
@@ -24,6 +25,7 @@ struct Limits {
 struct Findings {
   measure::Machine machine;
   SimdTarget target = SimdTarget::automatic;
+  bool matrix_unit = false;
   std::vector<Limits> limits;
   std::size_t read_bytes = 0;
   std::vector<measure::CheckResult> checks;
@@ -54,6 +56,9 @@ std::string machine_text(const Findings& f) {
                       gigabytes(f.machine.memory), gigabytes(f.machine.available), f.machine.page_size);
   text += fmt::format("SIMD targets   compiled: {}; on this CPU: {}; in use: {}\n",
                       listed(measure::compiled_targets()), listed(supported_targets()), name_of(f.target));
+  text += fmt::format(
+      "matrix unit    {}\n",
+      f.matrix_unit ? "AMX: prompts of models in 16 and 8 bits, and train.products = \"rounded\"" : "none");
   for (const Limits& limit : f.limits) {
     text += fmt::format("{:<14} {:.1f} GFLOP/s f32 multiply-add ({} loop), {:.1f} GB/s memory read ({} MB)\n",
                         limit.threads == 1 ? "1 thread" : fmt::format("{} threads", limit.threads),
@@ -88,9 +93,10 @@ std::string to_json(const Findings& f) {
   std::string text = fmt::format(
       "{{\n  \"version\": \"{}\",\n  \"cores\": {},\n  \"page_size\": {},\n  \"memory\": {},\n  "
       "\"targets_compiled\": [{}],\n"
-      "  \"targets_supported\": [{}],\n  \"target\": \"{}\",\n",
+      "  \"targets_supported\": [{}],\n  \"target\": \"{}\",\n  \"matrix_unit\": {},\n",
       kVersion, f.machine.cores, f.machine.page_size, f.machine.memory,
-      listed(measure::compiled_targets(), "\""), listed(supported_targets(), "\""), name_of(f.target));
+      listed(measure::compiled_targets(), "\""), listed(supported_targets(), "\""), name_of(f.target),
+      f.matrix_unit);
   std::string peaks, bandwidths, checks;
   for (const Limits& limit : f.limits) {
     peaks +=
@@ -115,6 +121,7 @@ void run(const JsonTarget& target) {
   Findings f;
   f.machine = measure::describe_machine();
   f.target = Context({.threads = 1}).target();
+  f.matrix_unit = kernels::matrix_kernels_for(f.target) != nullptr;
   f.limits = measure_limits(f.machine, f.read_bytes);
   if (!target.to_stdout()) print(machine_text(f));
   f.checks = measure::check_kernels(supported_targets());

@@ -96,7 +96,10 @@ struct Context::Slot {
 };
 
 Context::Context(const ContextOptions& options)
-    : threads_(options.threads), target_(options.target), activations_(options.activations) {
+    : threads_(options.threads),
+      target_(options.target),
+      activations_(options.activations),
+      products_(options.products) {
   if (threads_ < 0 || threads_ > kMaxThreads) {
     throw Error(
         ErrorKind::usage, "context.threads",

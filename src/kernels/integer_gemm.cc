@@ -10,6 +10,8 @@
 #endif
 #include <immintrin.h>
 
+#include "kernels/transpose_words-inl.h"
+
 // For compilers that are not told to use these instructions everywhere.
 #define HEADLIGHT_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")))
 
@@ -35,35 +37,6 @@ void pack_left(const float* arranged, Index stride, int rows, Index depth, std::
   }
 }
 
-// Sixteen rows of sixteen 32-bit numbers; out[i][j] = in[j][i].
-HEADLIGHT_VNNI void transpose(const __m512i (&in)[16], std::int32_t* out, Index step) {
-  __m512i a[16], b[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    a[i] = _mm512_unpacklo_epi32(in[i], in[i + 1]);
-    a[i + 1] = _mm512_unpackhi_epi32(in[i], in[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {
-    b[i] = _mm512_unpacklo_epi64(a[i], a[i + 2]);
-    b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 2]);
-    b[i + 2] = _mm512_unpacklo_epi64(a[i + 1], a[i + 3]);
-    b[i + 3] = _mm512_unpackhi_epi64(a[i + 1], a[i + 3]);
-  }
-  // b[4g + i] has, in its quarters, rows 4g … 4g+3 of columns i, i+4, i+8, i+12.
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    const __m512i low = _mm512_shuffle_i32x4(b[i], b[4 + i], 0x88),
-                  high = _mm512_shuffle_i32x4(b[8 + i], b[12 + i], 0x88);
-    const __m512i low2 = _mm512_shuffle_i32x4(b[i], b[4 + i], 0xDD),
-                  high2 = _mm512_shuffle_i32x4(b[8 + i], b[12 + i], 0xDD);
-    _mm512_storeu_si512(out + i * step, _mm512_shuffle_i32x4(low, high, 0x88));
-    _mm512_storeu_si512(out + (4 + i) * step, _mm512_shuffle_i32x4(low2, high2, 0x88));
-    _mm512_storeu_si512(out + (8 + i) * step, _mm512_shuffle_i32x4(low, high, 0xDD));
-    _mm512_storeu_si512(out + (12 + i) * step, _mm512_shuffle_i32x4(low2, high2, 0xDD));
-  }
-}
-
 HEADLIGHT_VNNI void pack_right(const StoredRows& w, Index first, int columns, int blocks, std::int32_t* right,
                                float* factors) {
   for (int column = 0; column < columns; column += kPanel) {
@@ -82,7 +55,7 @@ HEADLIGHT_VNNI void pack_right(const StoredRows& w, Index first, int columns, in
           factors[half + j] = _cvtsh_ss(bits);
           rows[j] = _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 2)));
         }
-        transpose(rows, right + half, kPanel);
+        transpose_words(rows, right + half, kPanel);
       }
     }
   }

@@ -7,7 +7,9 @@
 #include "headlight/attention.h"
 #include "headlight/error.h"
 #include "kernels/gemm.h"
+#include "kernels/matrix_unit.h"
 #include "nn/cuts.h"
+#include "nn/unit_product.h"
 
 namespace headlight::nn {
 namespace {
@@ -109,6 +111,18 @@ void multiply_as(Context& ctx, const Product& product) {
   });
 }
 
+bool may_round(const Context& ctx) {
+  return ctx.products() == Products::rounded && kernels::matrix_kernels_for(ctx.target()) != nullptr;
+}
+
+void multiply_rounded(Context& ctx, const Product& p) {
+  const kernels::StoredRows b{StoredType::f32, p.b.as<std::byte>(),
+                              p.b.stride(0) * static_cast<Index>(sizeof(float))};
+  const UnitFactor factor{b, p.b_side == Side::plain ? WeightLayout::in_out : WeightLayout::out_in, p.c,
+                          p.bias, p.accumulate};
+  multiply_on_unit(ctx, p.a, p.a_side, {&factor, 1});
+}
+
 // A product over no depth is zero; c still gets what is added to it.
 template <class T>
 void multiply_nothing(const Product& p) {
@@ -152,6 +166,7 @@ void multiply(Context& ctx, const Product& p) {
   if (p.a.dim(p.a_side == Side::plain ? 1 : 0) == 0)
     return wide ? multiply_nothing<double>(p) : multiply_nothing<float>(p);
   if (wide) multiply_as<double>(ctx, p);
+  else if (may_round(ctx)) multiply_rounded(ctx, p);
   else multiply_as<float>(ctx, p);
 }
 

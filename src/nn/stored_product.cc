@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "core/concat.h"
@@ -10,8 +12,10 @@
 #include "headlight/error.h"
 #include "kernels/gemm.h"
 #include "kernels/integer_gemm.h"
+#include "kernels/matrix_unit.h"
 #include "kernels/stored_rows.h"
 #include "nn/stored_tasks.h"
+#include "nn/unit_product.h"
 
 namespace headlight::nn {
 namespace {
@@ -220,13 +224,31 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Store
   }
 }
 
-// A matrix takes the same way whatever others are multiplied beside it.
+void multiply_some_on_unit(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
+  std::vector<UnitFactor> some;
+  for (const StoredFactor& f : factors) some.push_back({rows_of(f.w), f.layout, f.y, f.bias});
+  multiply_on_unit(ctx, x, Side::plain, some);
+}
+
+// The way of many rows with a matrix, whatever others are multiplied beside it.
+enum class Way { in_f32, in_integers, on_unit };
+Way way_of(const Context& ctx, const StoredFactor& f) {
+  if (ctx.activations() == Activations::exact || f.w.type() == StoredType::f32) return Way::in_f32;
+  if (kernels::matrix_kernels_for(ctx.target()) != nullptr) return Way::on_unit;
+  return rounds(ctx, f) && kernels::integer_kernels_for(ctx.target()) != nullptr ? Way::in_integers
+                                                                                 : Way::in_f32;
+}
+
 void multiply_by_type(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
-  if (kernels::integer_kernels_for(ctx.target()) == nullptr) return multiply_many(ctx, x, factors);
-  std::vector<StoredFactor> integers, others;
-  for (const StoredFactor& f : factors) (rounds(ctx, f) ? integers : others).push_back(f);
-  if (!integers.empty()) multiply_integers(ctx, x, integers);
-  if (!others.empty()) multiply_many(ctx, x, others);
+  constexpr std::pair<Way, decltype(&multiply_many)> kWays[] = {{Way::in_f32, multiply_many},
+                                                                {Way::in_integers, multiply_integers},
+                                                                {Way::on_unit, multiply_some_on_unit}};
+  for (const auto& [way, multiply] : kWays) {
+    std::vector<StoredFactor> some;
+    std::copy_if(factors.begin(), factors.end(), std::back_inserter(some),
+                 [&](const StoredFactor& f) { return way_of(ctx, f) == way; });
+    if (!some.empty()) multiply(ctx, x, some);
+  }
 }
 
 }  // namespace

@@ -1,10 +1,7 @@
 #include "train/model_factory.h"
 
 #include "core/concat.h"
-#include "core/escape.h"
 #include "headlight/error.h"
-#include "io/folder.h"
-#include "models/load.h"
 #include "models/recurrent.h"
 #include "models/transformer.h"
 
@@ -122,18 +119,6 @@ std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe, const M
   for (Parameter* parameter : model->parameters()) parameter->decays = parameter->value.rank() > 1;
   (void)model->config_json();  // what no file can say is refused now, not at the first checkpoint
   return model;
-}
-
-void take_weights(const std::string& path, models::Trainable& model) {
-  auto* transformer = dynamic_cast<models::Transformer*>(&model);
-  if (transformer == nullptr) refuse("model.start is for transformers");
-  const io::Folder folder(path);
-  const models::SafetensorsWeights weights(folder);
-  const std::vector<std::string> unused = models::load_parameters(weights, *transformer);
-  if (unused.empty()) return;
-  throw Error(ErrorKind::input, "recipe.start",
-              concat(escaped(path), ": has a tensor \"", escaped(unused.front(), 80),
-                     "\", which the model of the recipe lacks\n  The sizes and the form must be the same."));
 }
 
 }  // namespace headlight::train

@@ -20,8 +20,4 @@ struct ModelNeeds {
 [[nodiscard]] std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe,
                                                             const ModelNeeds& needs, std::uint64_t seed);
 
-// The numbers of a model folder in place of random ones; the sizes must be the same. Throws Error that names the file
-// and the tensor.
-void take_weights(const std::string& path, models::Trainable& model);
-
 }  // namespace headlight::train

@@ -111,6 +111,7 @@ void read_training(Settings& s, Recipe& r) {
   t.accumulate = s.whole("train.accumulate", 1, {1, 4096});
   t.clip = s.real("train.clip", 1);
   t.label_smoothing = s.real("train.label_smoothing", 0, {0, 0.9});
+  r.rounded_products = s.choice("train.products", {"exact", "rounded"}) == "rounded";
   const std::string schedule = s.choice("optimizer.schedule", {"cosine", "constant", "inverse-sqrt"});
   for (const ScheduleKind kind :
        {ScheduleKind::cosine, ScheduleKind::constant, ScheduleKind::inverse_square_root})
@@ -159,10 +160,10 @@ Recipe read_recipe(Settings s) {
 std::vector<std::string> free_settings() {
   // Files are compared by their content, not by their name. Metrics are part of the result, so
   // output.log_every and evaluation.every are not here.
-  return {"train.steps",        "output.save_every", "output.keep",       "output.watch",
-          "output.watch_every", "output.folder",     "data.train",        "data.valid",
-          "data.train_source",  "data.train_target", "data.valid_source", "data.valid_target",
-          "tokenizer.file",     "model.start"};
+  return {"train.steps",       "train.products",     "output.save_every", "output.keep",
+          "output.watch",      "output.watch_every", "output.folder",     "data.train",
+          "data.valid",        "data.train_source",  "data.train_target", "data.valid_source",
+          "data.valid_target", "tokenizer.file",     "model.start"};
 }
 
 }  // namespace headlight::train

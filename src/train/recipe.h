@@ -61,6 +61,7 @@ struct Recipe {
   DataRecipe data;
   AdamWConfig adam;
   TrainerConfig trainer;
+  bool rounded_products = false;       // Products::rounded: for the Context that the run is given
   std::vector<std::string> watch;      // sentences whose attention is written down
   std::string out;                     // the run's folder; empty: runs/NAME
   Facts facts;                         // every setting, for checkpoints

@@ -5,6 +5,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "train/start_weights.h"
 
 namespace headlight::train {
 

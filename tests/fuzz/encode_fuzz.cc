@@ -34,17 +34,35 @@ Tokenizer make(TokenizerKind kind) {
       options);
 }
 
-std::vector<Range> cut(const Finder& finder, std::string_view text) {
+std::vector<Range> matches(const Finder& finder, std::string_view text) {
   std::vector<Found> found;
   finder.find(text, {0, static_cast<std::uint32_t>(text.size())}, found);
   std::vector<Range> ranges;
-  for (const Found& f : found) ranges.push_back(f.range);
+  for (const Found& f : found)
+    if (f.match) ranges.push_back(f.range);
   return ranges;
+}
+
+// Scanners and expressions have their tables of characters from two libraries: a letter that only the newer
+// Unicode of one of them knows is no finding.
+bool classes_agree(std::string_view text) {
+  static const std::pair<CharacterClass, Finder> classes[] = {{kLetter, Finder({"\\p{L}", true})},
+                                                              {kNumber, Finder({"\\p{N}", true})}};
+  for (const auto& [known, finder] : classes) {
+    std::vector<Range> expected;
+    for (std::uint32_t at = 0; at < text.size();) {
+      const Character c = character_at(text, at);
+      if (is_one_of(c.code, known)) expected.push_back({at, at + c.length});
+      at += c.length;
+    }
+    if (matches(finder, text) != expected) return false;
+  }
+  return true;
 }
 
 void check_scanner(std::string_view pattern, std::string_view text) {
   const Finder scanner({std::string(pattern), true}), expression({"(?:" + std::string(pattern) + ")", true});
-  if (cut(scanner, text) != cut(expression, text)) std::abort();
+  if (matches(scanner, text) != matches(expression, text) && classes_agree(text)) std::abort();
 }
 
 void check_bert(std::string_view text) {

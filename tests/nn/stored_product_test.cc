@@ -8,6 +8,7 @@
 #include <random>
 
 #include "kernels/integer_gemm.h"
+#include "kernels/matrix_unit.h"
 #include "nn/matmul.h"
 #include "support/errors.h"
 #include "support/sanitizers.h"
@@ -48,9 +49,14 @@ struct Problem {
   [[nodiscard]] double weight(Index k, Index column) const {
     return layout == WeightLayout::out_in ? w.at(column, k) : w.at(k, column);
   }
-  // Where it may be, x is rounded to 16 bits beside q8_0, block by block; many rows where the CPU has products for it.
-  [[nodiscard]] double rounding(const Context& ctx, Index row, Index column) const {
-    if (type != StoredType::q8_0 || ctx.activations() == Activations::exact) return 0;
+  // Where it may be, x is rounded. On the matrix unit numbers are two bf16 each, 16 bits of 24 (a weight of bf16 is one),
+  // and there are up to three products for one. Else beside q8_0 to 16 bits, block by block; many rows where the CPU has
+  // products for it.
+  [[nodiscard]] double rounding(const Context& ctx, Index row, Index column, double size) const {
+    if (type == StoredType::f32 || ctx.activations() == Activations::exact) return 0;
+    if (rows > 8 && kernels::matrix_kernels_for(ctx.target()) != nullptr)
+      return ((type == StoredType::bf16 ? 1 : 3) * 0x1p-18 + 2 * static_cast<double>(depth) * 0x1p-24) * size;
+    if (type != StoredType::q8_0) return 0;
     if (rows > 8 && kernels::integer_kernels_for(ctx.target()) == nullptr) return 0;
     double sum = 0;
     for (Index k = 0; k < depth; k += 32) {
@@ -77,7 +83,8 @@ struct Problem {
           sum += x.at(i, k) * weight(k, j);
           size += std::abs(x.at(i, k) * weight(k, j));
         }
-        ASSERT_NEAR(y.at(i, j), sum, static_cast<double>(depth + 4) * 0x1p-24 * size + rounding(ctx, i, j))
+        ASSERT_NEAR(y.at(i, j), sum,
+                    static_cast<double>(depth + 4) * 0x1p-24 * size + rounding(ctx, i, j, size))
             << name_of(ctx.target()) << ' ' << name_of(type) << ' ' << rows << 'x' << columns << 'x' << depth
             << " at " << i << ',' << j;
       }
@@ -96,10 +103,11 @@ TEST(StoredProduct, EverySizeTypeAndTarget) {
     for (const auto& size : sizes) {
       for (const StoredType type : kTypes) {
         const Index depth = type == StoredType::q8_0 ? (size.depth + 31) / 32 * 32 : size.depth;
-        Problem{size.rows, size.columns, depth, type}.expect_right(ctx);
-        if (type == StoredType::q8_0) Problem{size.rows, size.columns, depth, type}.expect_right(rounded);
-        if (type != StoredType::q8_0)
-          Problem{size.rows, size.columns, size.depth, type, WeightLayout::in_out}.expect_right(ctx);
+        for (Context* how : {&ctx, &rounded}) {
+          Problem{size.rows, size.columns, depth, type}.expect_right(*how);
+          if (type != StoredType::q8_0)
+            Problem{size.rows, size.columns, size.depth, type, WeightLayout::in_out}.expect_right(*how);
+        }
       }
     }
   }
@@ -111,6 +119,7 @@ TEST(StoredProduct, ManyTasksAndRows) {
   Problem{800, 600, 32, StoredType::q8_0}.expect_right(ctx);
   Context rounded({.threads = 2, .activations = Activations::rounded});
   Problem{800, 600, 320, StoredType::q8_0}.expect_right(rounded);
+  Problem{800, 600, 416, StoredType::bf16}.expect_right(rounded);
 }
 
 bool same_rows(const Tensor& a, Index a_row, const Tensor& b, Index b_row, Index columns) {
@@ -171,18 +180,24 @@ TEST(StoredProduct, HasTheBitsOfTheProductInF32) {
 // Numbers of every size, and some that are none.
 TEST(StoredProduct, RoundsRowsOfAnySize) {
   Context ctx({.threads = 1, .activations = Activations::rounded});
-  for (const float factor : {0.0F, 1e-42F, 1e-33F, 1e-20F, 1e30F, 3e37F}) {
-    Problem problem{2, 20, 96, StoredType::q8_0};
-    for (Index i = 0; i < 192; ++i) problem.x.as<float>()[i] *= factor;
-    problem.expect_right(ctx);
+  for (const float factor : {0.0F, 1e-42F, 1e-33F, 1e-20F, 1e30F, 2e37F}) {
+    for (const Index rows : {2, 20}) {
+      // The matrix unit takes what is smaller than the smallest normal number for zero.
+      if (rows > 8 && factor > 0 && factor < 1e-30F) continue;
+      Problem problem{rows, 20, 96, StoredType::q8_0};
+      for (Index i = 0; i < rows * 96; ++i) problem.x.as<float>()[i] *= factor;
+      problem.expect_right(ctx);
+    }
   }
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
-    Problem problem{2, 20, 96, StoredType::q8_0};
-    problem.x.as<float>()[40] = bad;
-    const Tensor y = problem.run(ctx, problem.x);
-    for (Index j = 0; j < 20; ++j) {
-      EXPECT_FALSE(std::isfinite(y.at(0, j)));
-      EXPECT_TRUE(std::isfinite(y.at(1, j)));
+    for (const Index rows : {2, 20}) {
+      Problem problem{rows, 20, 96, StoredType::q8_0};
+      problem.x.as<float>()[40] = bad;
+      const Tensor y = problem.run(ctx, problem.x);
+      for (Index j = 0; j < 20; ++j) {
+        EXPECT_FALSE(std::isfinite(y.at(0, j)));
+        EXPECT_TRUE(std::isfinite(y.at(1, j)));
+      }
     }
   }
 }

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "headlight/error.h"
 #include "models/recurrent.h"
 #include "models/transformer.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
+#include "train/start_weights.h"
 
 namespace headlight::train {
 namespace {
@@ -80,6 +83,42 @@ TEST(ModelFactory, WeightsToBeginWith) {
   const auto gru = make("kind = \"gru\"\nwidth = 16\nlayers = 1");
   expect_error([&] { take_weights(folder.path("first"), *gru); }, ErrorKind::usage, "recipe.model",
                "is for transformers");
+}
+
+// The same function at first; then both sides of what is new have a gradient.
+TEST(ModelFactory, FeedForwardLayersMayGrow) {
+  for (const std::string kind : {"llama", "decoder", "encoder-decoder"}) {
+    const bool source = kind == "encoder-decoder";
+    const std::string sizes = "kind = \"" + kind + "\"\nwidth = 16\nheads = 2\nlayers = 2\ninner = ";
+    const auto narrow = make(sizes + "24", source, 3), wide = make(sizes + "40", source, 4);
+    const testing::TempFolder folder;
+    save_checkpoint(folder.root().string(), "narrow", {.model = narrow.get()}, {});
+    models::Batch batch;
+    batch.input.append(std::vector<std::int32_t>{1, 7, 9, 30, 12});
+    if (source) batch.source.append(std::vector<std::int32_t>{8, 3, 2});
+    batch.targets = {7, 9, 30, 12, 2};
+    Context ctx({.threads = 1});
+    const double before = narrow->evaluate(ctx, batch).plain;
+    EXPECT_GT(std::abs(wide->evaluate(ctx, batch).plain - before), 1e-3) << kind;
+    take_weights(folder.path("narrow"), *wide);
+    EXPECT_NEAR(wide->evaluate(ctx, batch).plain, before, 1e-5) << kind;
+    (void)wide->learn(ctx, batch, {});
+    int grown = 0;
+    for (std::size_t i = 0; i < wide->parameters().size(); ++i) {
+      const Parameter &a = *narrow->parameters()[i], &b = *wide->parameters()[i];
+      if (a.shape() == b.shape() || b.value.rank() == 1) continue;
+      ++grown;
+      double alive = 0;
+      for (Index r = 0; r < b.value.dim(0); ++r)
+        for (Index c = 0; c < b.value.dim(1); ++c)
+          if (r >= a.value.dim(0) || c >= a.value.dim(1))
+            alive += std::abs(b.value.at(r, c)) + std::abs(b.grad.at(r, c));
+      EXPECT_GT(alive, 0) << b.name;
+    }
+    EXPECT_GE(grown, 4) << kind;
+    expect_error([&] { take_weights(folder.path("narrow"), *make(sizes + "8", source)); }, ErrorKind::input,
+                 "model.shape", "");
+  }
 }
 
 TEST(ModelFactory, RefusesWhatMakesNoModel) {

@@ -1,0 +1,69 @@
+#include "train/start_weights.h"
+
+#include <cstring>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "io/folder.h"
+#include "models/load.h"
+#include "models/transformer.h"
+
+namespace headlight::train {
+namespace {
+
+using models::Transformer;
+using models::TransformerConfig;
+
+// Of a matrix that has grown on one side, what is new: zeros, where the inner width is what is summed over.
+enum class New { stays, becomes_zero };
+New what_is_new(const TransformerConfig& config, const Parameter& from, const Parameter& to) {
+  if (to.value.rank() == 1) return New::becomes_zero;  // a bias
+  const bool more_rows = to.value.dim(0) > from.value.dim(0);
+  return more_rows == (config.layout == nn::WeightLayout::out_in) ? New::stays : New::becomes_zero;
+}
+
+void copy_into(const TransformerConfig& config, const Parameter& from, Parameter& to) {
+  const bool matrix = from.value.rank() == 2;
+  const Index rows = matrix ? from.value.dim(0) : 1, columns = from.value.dim(from.value.rank() - 1);
+  const Index wide = to.value.dim(to.value.rank() - 1);
+  float* numbers = to.value.as<float>();
+  if (from.shape() != to.shape() && what_is_new(config, from, to) == New::becomes_zero)
+    std::fill_n(numbers, to.value.shape().elements(), 0.0F);
+  for (Index r = 0; r < rows; ++r)
+    std::memcpy(numbers + r * wide, from.value.as<float>() + r * columns,
+                sizeof(float) * static_cast<std::size_t>(columns));
+}
+
+void load_all(const std::string& path, const models::WeightSource& weights, Transformer& model) {
+  const std::vector<std::string> unused = models::load_parameters(weights, model);
+  if (unused.empty()) return;
+  throw Error(
+      ErrorKind::input, "recipe.start",
+      concat(escaped(path), ": has a tensor \"", escaped(unused.front(), 80),
+             "\", which the model of the recipe lacks\n  The sizes and the form must be the same; only "
+             "model.inner may be larger."));
+}
+
+}  // namespace
+
+void take_weights(const std::string& path, models::Trainable& model) {
+  auto* transformer = dynamic_cast<Transformer*>(&model);
+  if (transformer == nullptr)
+    throw Error(ErrorKind::usage, "recipe.model", "model: model.start is for transformers");
+  const io::Folder folder(path);
+  const models::SafetensorsWeights weights(folder);
+  const TransformerConfig before = models::describe_folder(folder, weights).config;
+  TransformerConfig config = transformer->config();
+  if (before.inner >= config.inner || before.gated != config.gated)
+    return load_all(path, weights, *transformer);
+
+  config.inner = before.inner;
+  config.encoder_inner = before.encoder_inner;
+  Transformer narrow(config);
+  load_all(path, weights, narrow);
+  const Parameters from = narrow.parameters(), to = transformer->parameters();
+  for (std::size_t i = 0; i < from.size(); ++i) copy_into(config, *from[i], *to[i]);
+}
+
+}  // namespace headlight::train
