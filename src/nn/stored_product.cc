@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <utility>
 #include <vector>
 
 #include "core/concat.h"
@@ -240,15 +238,15 @@ Way way_of(const Context& ctx, const StoredFactor& f) {
 }
 
 void multiply_by_type(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
-  constexpr std::pair<Way, decltype(&multiply_many)> kWays[] = {{Way::in_f32, multiply_many},
-                                                                {Way::in_integers, multiply_integers},
-                                                                {Way::on_unit, multiply_some_on_unit}};
-  for (const auto& [way, multiply] : kWays) {
+  const auto multiply = [&](Way way, auto&& how) {
     std::vector<StoredFactor> some;
-    std::copy_if(factors.begin(), factors.end(), std::back_inserter(some),
-                 [&](const StoredFactor& f) { return way_of(ctx, f) == way; });
-    if (!some.empty()) multiply(ctx, x, some);
-  }
+    for (const StoredFactor& f : factors)
+      if (way_of(ctx, f) == way) some.push_back(f);
+    if (!some.empty()) how(ctx, x, some);
+  };
+  multiply(Way::in_f32, multiply_many);
+  multiply(Way::in_integers, multiply_integers);
+  multiply(Way::on_unit, multiply_some_on_unit);
 }
 
 }  // namespace
