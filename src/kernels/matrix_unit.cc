@@ -163,12 +163,17 @@ HEADLIGHT_MATRIX void pack_right_in_out(const StoredRows& w, Index first, int co
   for (int k = 0; k < steps * kStep; k += 2) {
     for (int column = 0; column < columns; column += kPanel) {
       const int n = std::min(kPanel, columns - column);
-      std::memset(pair, 0, sizeof pair);
-      for (int i = 0; i < 2 && k + i < depth; ++i) stored.widen(w.from(k + i), first + column, n, pair[i]);
+      const float *even = pair[0], *odd = pair[1];
+      if (w.type == StoredType::f32 && n == kPanel && k + 1 < depth) {  // as they lie
+        even = reinterpret_cast<const float*>(w.from(k).data) + first + column;
+        odd = reinterpret_cast<const float*>(w.from(k + 1).data) + first + column;
+      } else {
+        std::memset(pair, 0, sizeof pair);
+        for (int i = 0; i < 2 && k + i < depth; ++i) stored.widen(w.from(k + i), first + column, n, pair[i]);
+      }
       std::byte* tiles = tiles_at(right, column, steps, k / kStep, parts) + k % kStep / 2 * kTileRow;
       for (int half = 0; half < 2; ++half, tiles += kTileBytes) {
-        const Parts both =
-            split_pairs(_mm512_load_ps(pair[0] + 16 * half), _mm512_load_ps(pair[1] + 16 * half));
+        const Parts both = split_pairs(_mm512_loadu_ps(even + 16 * half), _mm512_loadu_ps(odd + 16 * half));
         _mm512_storeu_si512(tiles, both.high);
         if (parts == 2) _mm512_storeu_si512(tiles + 2 * kTileBytes, both.low);
       }
