@@ -21,8 +21,9 @@ enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
 // with a factor for each block of 32, off by 2^-16 of the block's largest number. Both are faster, and finer than the weights.
 enum class Activations { exact, rounded };
 // Dense products of f32, which are most of a training step. Rounded: where the CPU has a matrix unit, both sides have 16
-// bits of significand in place of 24.
-enum class Products { exact, rounded };
+// bits of significand in place of 24. bf16: where the CPU multiplies bf16, both sides are rounded to it, 8 bits; sums are
+// f32. On a CPU that has neither they are exact.
+enum class Products { exact, rounded, bf16 };
 
 struct ContextOptions {
   int threads = 0;                            // 0: one per core that this process may use

@@ -25,7 +25,7 @@ struct Limits {
 struct Findings {
   measure::Machine machine;
   SimdTarget target = SimdTarget::automatic;
-  bool matrix_unit = false;
+  bool matrix_unit = false, bf16_products = false;
   std::vector<Limits> limits;
   std::size_t read_bytes = 0;
   std::vector<measure::CheckResult> checks;
@@ -59,6 +59,9 @@ std::string machine_text(const Findings& f) {
   text += fmt::format(
       "matrix unit    {}\n",
       f.matrix_unit ? "AMX: prompts of models in 16 and 8 bits, and train.products = \"rounded\"" : "none");
+  text += fmt::format("bf16 products  {}\n", !f.bf16_products ? "none"
+                                             : f.matrix_unit ? "on the matrix unit: train.products = \"bf16\""
+                                                             : "AVX-512: train.products = \"bf16\"");
   for (const Limits& limit : f.limits) {
     text += fmt::format("{:<14} {:.1f} GFLOP/s f32 multiply-add ({} loop), {:.1f} GB/s memory read ({} MB)\n",
                         limit.threads == 1 ? "1 thread" : fmt::format("{} threads", limit.threads),
@@ -93,10 +96,11 @@ std::string to_json(const Findings& f) {
   std::string text = fmt::format(
       "{{\n  \"version\": \"{}\",\n  \"cores\": {},\n  \"page_size\": {},\n  \"memory\": {},\n  "
       "\"targets_compiled\": [{}],\n"
-      "  \"targets_supported\": [{}],\n  \"target\": \"{}\",\n  \"matrix_unit\": {},\n",
+      "  \"targets_supported\": [{}],\n  \"target\": \"{}\",\n  \"matrix_unit\": {},\n"
+      "  \"bf16_products\": {},\n",
       kVersion, f.machine.cores, f.machine.page_size, f.machine.memory,
       listed(measure::compiled_targets(), "\""), listed(supported_targets(), "\""), name_of(f.target),
-      f.matrix_unit);
+      f.matrix_unit, f.bf16_products);
   std::string peaks, bandwidths, checks;
   for (const Limits& limit : f.limits) {
     peaks +=
@@ -122,6 +126,7 @@ void run(const JsonTarget& target) {
   f.machine = measure::describe_machine();
   f.target = Context({.threads = 1}).target();
   f.matrix_unit = kernels::matrix_kernels_for(f.target) != nullptr;
+  f.bf16_products = kernels::bf16_kernels_for(f.target) != nullptr;
   f.limits = measure_limits(f.machine, f.read_bytes);
   if (!target.to_stdout()) print(machine_text(f));
   f.checks = measure::check_kernels(supported_targets());

@@ -78,8 +78,7 @@ void run(const Settings& s) {
   options.folder = !s.out.empty() ? s.out : recipe.out;
   if (options.folder.empty()) options.folder = "runs/" + std::filesystem::path(s.recipe).stem().string();
 
-  Context ctx({.threads = static_cast<int>(s.threads),
-               .products = recipe.rounded_products ? Products::rounded : Products::exact});
+  Context ctx({.threads = static_cast<int>(s.threads), .products = recipe.products});
   const double peak = measure::fma_peak(ctx.threads(), 3, 0.02).gflops * 1e9;
   TrainDisplay display(style_of(s.color), peak, recipe.trainer.log_every);
   options.progress = [&display](std::string_view what) { display.doing(what); };

@@ -111,16 +111,20 @@ void multiply_as(Context& ctx, const Product& product) {
   });
 }
 
-bool may_round(const Context& ctx) {
-  return ctx.products() == Products::rounded && kernels::matrix_kernels_for(ctx.target()) != nullptr;
+// How many bf16 stand for a number; 0: none, it is multiplied as it is.
+int parts_of(const Context& ctx) {
+  if (ctx.products() == Products::rounded)
+    return kernels::matrix_kernels_for(ctx.target()) != nullptr ? 2 : 0;
+  if (ctx.products() == Products::bf16) return kernels::bf16_kernels_for(ctx.target()) != nullptr ? 1 : 0;
+  return 0;
 }
 
-void multiply_rounded(Context& ctx, const Product& p) {
+void multiply_rounded(Context& ctx, int parts, const Product& p) {
   const kernels::StoredRows b{StoredType::f32, p.b.as<std::byte>(),
                               p.b.stride(0) * static_cast<Index>(sizeof(float))};
   const UnitFactor factor{b, p.b_side == Side::plain ? WeightLayout::in_out : WeightLayout::out_in, p.c,
                           p.bias, p.accumulate};
-  multiply_on_unit(ctx, p.a, p.a_side, {&factor, 1});
+  multiply_in_parts(ctx, parts, p.a, p.a_side, {&factor, 1});
 }
 
 // A product over no depth is zero; c still gets what is added to it.
@@ -166,7 +170,7 @@ void multiply(Context& ctx, const Product& p) {
   if (p.a.dim(p.a_side == Side::plain ? 1 : 0) == 0)
     return wide ? multiply_nothing<double>(p) : multiply_nothing<float>(p);
   if (wide) multiply_as<double>(ctx, p);
-  else if (may_round(ctx)) multiply_rounded(ctx, p);
+  else if (const int parts = parts_of(ctx); parts > 0) multiply_rounded(ctx, parts, p);
   else multiply_as<float>(ctx, p);
 }
 

@@ -225,7 +225,7 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Store
 void multiply_some_on_unit(Context& ctx, const ConstTensorView& x, std::span<const StoredFactor> factors) {
   std::vector<UnitFactor> some;
   for (const StoredFactor& f : factors) some.push_back({rows_of(f.w), f.layout, f.y, f.bias});
-  multiply_on_unit(ctx, x, Side::plain, some);
+  multiply_in_parts(ctx, 2, x, Side::plain, some);
 }
 
 // The way of many rows with a matrix, whatever others are multiplied beside it.

@@ -111,7 +111,10 @@ void read_training(Settings& s, Recipe& r) {
   t.accumulate = s.whole("train.accumulate", 1, {1, 4096});
   t.clip = s.real("train.clip", 1);
   t.label_smoothing = s.real("train.label_smoothing", 0, {0, 0.9});
-  r.rounded_products = s.choice("train.products", {"exact", "rounded"}) == "rounded";
+  const std::string products = s.choice("train.products", {"exact", "rounded", "bf16"});
+  r.products = products == "rounded" ? Products::rounded
+               : products == "bf16"  ? Products::bf16
+                                     : Products::exact;
   const std::string schedule = s.choice("optimizer.schedule", {"cosine", "constant", "inverse-sqrt"});
   for (const ScheduleKind kind :
        {ScheduleKind::cosine, ScheduleKind::constant, ScheduleKind::inverse_square_root})

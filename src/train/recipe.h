@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/context.h"
 #include "train/adamw.h"
 #include "train/settings.h"
 #include "train/trainer.h"
@@ -61,11 +62,11 @@ struct Recipe {
   DataRecipe data;
   AdamWConfig adam;
   TrainerConfig trainer;
-  bool rounded_products = false;       // Products::rounded: for the Context that the run is given
-  std::vector<std::string> watch;      // sentences whose attention is written down
-  std::string out;                     // the run's folder; empty: runs/NAME
-  Facts facts;                         // every setting, for checkpoints
-  std::vector<std::string> defaulted;  // those of them that the recipe leaves open
+  Products products = Products::exact;  // for the Context that the run is given
+  std::vector<std::string> watch;       // sentences whose attention is written down
+  std::string out;                      // the run's folder; empty: runs/NAME
+  Facts facts;                          // every setting, for checkpoints
+  std::vector<std::string> defaulted;   // those of them that the recipe leaves open
 };
 
 // Reads all settings and refuses unknown ones.

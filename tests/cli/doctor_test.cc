@@ -22,8 +22,8 @@ TEST(Doctor, ListsTheTargetsAndPassesOnThisMachine) {
   for (const SimdTarget target : supported_targets()) {
     EXPECT_THAT(done.out, HasSubstr(concat("\n", name_of(target), " "))) << name_of(target);
   }
-  for (const char* text :
-       {"in use: ", "matrix unit ", "GFLOP/s", "GB/s", "pages of", "f32", "f64", "bf16", "f16", "✓"}) {
+  for (const char* text : {"in use: ", "matrix unit ", "bf16 products ", "GFLOP/s", "GB/s", "pages of", "f32",
+                           "f64", "bf16", "f16", "✓"}) {
     EXPECT_THAT(done.out, HasSubstr(text));
   }
   EXPECT_THAT(done.out, Not(HasSubstr("✗")));
@@ -37,6 +37,7 @@ TEST(Doctor, JsonSaysTheSame) {
   EXPECT_EQ(std::string_view(found["target"]), name_of(Context().target()));
   EXPECT_EQ(simdjson::dom::array(found["targets_supported"]).size(), supported_targets().size());
   EXPECT_EQ(bool(found["matrix_unit"]), kernels::matrix_kernels_for(Context().target()) != nullptr);
+  EXPECT_EQ(bool(found["bf16_products"]), kernels::bf16_kernels_for(Context().target()) != nullptr);
   const simdjson::dom::array checks = found["checks"];
   EXPECT_EQ(checks.size(), 4 * supported_targets().size());
   for (const simdjson::dom::element check : checks) {

@@ -63,7 +63,12 @@ void expect_right(const Case& c, DType dtype, SimdTarget target, Products produc
   // three products for one.
   const bool rounded =
       dtype == DType::f32 && products == Products::rounded && kernels::matrix_kernels_for(target) != nullptr;
-  const double rounding = rounded ? 3 * 0x1p-18 + 2 * static_cast<double>(c.depth) * unit : 0;
+  // One bf16 a number: both sides are rounded to 8 bits.
+  const bool narrow =
+      dtype == DType::f32 && products == Products::bf16 && kernels::bf16_kernels_for(target) != nullptr;
+  const double rounding = rounded  ? 3 * 0x1p-18 + 2 * static_cast<double>(c.depth) * unit
+                          : narrow ? 0x1p-8 + 0x1p-18
+                                   : 0;
   for (Index i = 0; i < c.rows; ++i) {
     for (Index j = 0; j < c.columns; ++j) {
       double sum = 0, size = 1;
@@ -100,7 +105,7 @@ TEST(Matmul, EverySizeSideAndTarget) {
                                                      {25, 65, 385},
                                                      {5, 16, 384},
                                                      {6, 17, 770}}) {
-            for (const Products how : {Products::exact, Products::rounded}) {
+            for (const Products how : {Products::exact, Products::rounded, Products::bf16}) {
               expect_right({rows, columns, depth, a, b}, dtype, target, how);
               expect_right({rows, columns, depth, a, b, true}, dtype, target, how);
               expect_right({rows, columns, depth, a, b, false, true}, dtype, target, how);
@@ -115,12 +120,13 @@ TEST(Matmul, EverySizeSideAndTarget) {
 TEST(Matmul, ManyTasks) {
   expect_right({401, 1100, 40, Side::plain, Side::transposed, true}, DType::f32, SimdTarget::automatic);
   expect_right({3, 2100, 20, Side::plain, Side::transposed, true}, DType::f32, SimdTarget::automatic);
-  expect_right({801, 1100, 40, Side::transposed, Side::plain}, DType::f32, supported_targets().front(),
-               Products::rounded);
+  for (const Products how : {Products::rounded, Products::bf16})
+    expect_right({801, 1100, 40, Side::transposed, Side::plain}, DType::f32, supported_targets().front(),
+                 how);
 }
 
 TEST(Matmul, SameBitsForAnyThreadsAndNeighbours) {
-  for (const Products how : {Products::exact, Products::rounded}) {
+  for (const Products how : {Products::exact, Products::rounded, Products::bf16}) {
     const Case whole{97, 300, 500, Side::plain, Side::transposed, true};
     Problem one(whole, DType::f32, 3);
     Context single({.threads = 1, .products = how});
@@ -142,6 +148,30 @@ TEST(Matmul, SameBitsForAnyThreadsAndNeighbours) {
         std::memcmp(row.as<float>(), one.c.view.as<float>() + 41 * one.c.view.stride(0), sizeof(float) * 300),
         0);
   }
+}
+
+// Numbers that bf16 has are multiplied and added without an error; others are rounded first, on both sides.
+TEST(Matmul, Bf16IsExactForItsOwnNumbers) {
+  constexpr Index kRows = 35, kColumns = 70, kDepth = 451;
+  Context ctx({.threads = 2, .products = Products::bf16});
+  Tensor a({kRows, kDepth}), b({kDepth, kColumns}), c({kRows, kColumns});
+  for (Index k = 0; k < kDepth; ++k) {
+    for (Index i = 0; i < kRows; ++i) a.view().set(i, k, static_cast<double>((7 * i + 3 * k) % 129 - 64));
+    for (Index j = 0; j < kColumns; ++j) b.view().set(k, j, static_cast<double>((5 * j + 11 * k) % 65 - 32));
+  }
+  multiply(ctx, {a.view(), b.view(), c.view()});
+  for (Index i = 0; i < kRows; ++i) {
+    for (Index j = 0; j < kColumns; ++j) {
+      double sum = 0;
+      for (Index k = 0; k < kDepth; ++k) sum += a.at(i, k) * b.at(k, j);
+      ASSERT_EQ(c.at(i, j), sum) << i << ',' << j;
+    }
+  }
+  const Tensor x = Tensor::from(std::vector<double>{1 + 0x1p-10}, {1, 1});
+  Tensor y({1, 1});
+  multiply(ctx, {x.view(), x.view(), y.view()});
+  const bool rounds = kernels::bf16_kernels_for(ctx.target()) != nullptr;
+  EXPECT_EQ(y.at(0, 0), rounds ? 1.0 : 1 + 0x1p-9 + 0x1p-20);
 }
 
 TEST(Matmul, NoDepthNoRows) {

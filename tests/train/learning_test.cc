@@ -8,16 +8,17 @@ namespace headlight::train {
 namespace {
 
 // The accuracy on unseen sequences after training.
-double accuracy(const std::string& recipe, int threads = 2) {
+double accuracy(const std::string& text, int threads = 2) {
   struct Notes : Listener {
     void on_evaluation(const Evaluation& e) override { last = e.accuracy; }
     double last = 0;
   } notes;
   const testing::TempFolder folder;
-  Context ctx({.threads = threads});
+  Recipe recipe = read_recipe(Settings::parse(text, "test.toml"));
+  Context ctx({.threads = threads, .products = recipe.products});
   RunOptions options;
   options.folder = folder.path("run");
-  Run run(ctx, read_recipe(Settings::parse(recipe, "test.toml")), options, notes);
+  Run run(ctx, std::move(recipe), options, notes);
   const std::atomic<int> stop{0};
   (void)run.go(stop);
   return notes.last;
@@ -34,6 +35,13 @@ TEST(Learning, ADecoderCopies) {
   EXPECT_GT(accuracy(recipe("decoder", "width = 32\nlayers = 2\nheads = 2",
                             "task = \"copy\"\nsymbols = 6\nlength = 4\nbatch = 24", 250)),
             0.9);
+}
+
+TEST(Learning, ADecoderCopiesInBf16) {
+  std::string text = recipe("decoder", "width = 32\nlayers = 2\nheads = 2",
+                            "task = \"copy\"\nsymbols = 6\nlength = 4\nbatch = 24", 250);
+  text.replace(text.find("[train]"), 7, "[train]\nproducts = \"bf16\"");
+  EXPECT_GT(accuracy(text), 0.9);
 }
 
 TEST(Learning, AnEncoderDecoderReverses) {

@@ -48,6 +48,7 @@ TEST(Recipe, SetOverrides) {
   settings.set("optimizer.learning_rate=3e-4");
   settings.set("data.swap=true");
   settings.set("model.heads=");
+  settings.set("train.products=bf16");
   const Recipe recipe = read_recipe(std::move(settings));
   EXPECT_EQ(*recipe.model.width, 256);
   EXPECT_EQ(recipe.model.kind, "llama");
@@ -55,6 +56,9 @@ TEST(Recipe, SetOverrides) {
   EXPECT_EQ(recipe.trainer.schedule.peak, 3e-4);
   EXPECT_TRUE(recipe.data.swap);
   EXPECT_FALSE(recipe.model.heads.has_value());
+  EXPECT_EQ(recipe.products, Products::bf16);
+  EXPECT_EQ(read(kSmall).products, Products::exact);
+  EXPECT_EQ(read(kSmall + "[train]\nproducts = \"rounded\"").products, Products::rounded);
   Settings bad = Settings::parse(kSmall, "r.toml");
   for (const char* text : {"", "=", "=1", "width", "model width=1", "Model=1"})
     expect_error([&] { bad.set(text); }, ErrorKind::usage, "recipe.set", "is not KEY=VALUE");
@@ -75,6 +79,7 @@ TEST(Recipe, RefusesWhatItDoesNotKnow) {
   refused("[train]\nclip = nan", "is not a number of 0 or more");
   refused("[train]\nclip = inf", "is not a number of 0 or more");
   refused("[train]\nlabel_smoothing = 1", "1 is not between 0 and 0.9");
+  refused("[train]\nproducts = \"bf15\"", "did you mean \"bf16\"?");
   refused("schedule = \"cosin\"", "did you mean \"cosine\"?");
   refused("min_learning_rate = 2", "is above optimizer.learning_rate");
   refused("[output]\nwatch = [1, 2]", "must be a text or a list of texts");
