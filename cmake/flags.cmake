@@ -34,9 +34,11 @@ endif()
 
 # A second build of the same file is a cache hit, in another checkout too: ccache is told to see paths
 # inside the checkout as relative ones. It asks the compiler what a file includes and preprocesses nothing itself,
-# which saves a first build a twelfth. A machine without ccache just compiles.
+# which saves a first build a twelfth. The sloppiness is what it wants for precompiled headers: macros that these do not
+# depend on may differ, and no source of ours looks at the time. A machine without ccache just compiles.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 ${CCACHE_PROGRAM})
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
