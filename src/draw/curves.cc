@@ -71,8 +71,7 @@ class Chart {
       for (const Curve& curve : curves_)
         if (curve.strong == strong) draw_curve(curve);
     }
-    for (const Curve& curve : curves_)
-      if (curve.strong && chart_.name_best) name_best(curve);
+    if (chart_.name_best) name_bests();
     return std::move(drawing_);
   }
 
@@ -207,28 +206,49 @@ class Chart {
     for (const double y : {low, high}) line({x - 3.5, y}, {x + 3.5, y}, color, 1.2);
   }
 
-  void name_best(const Curve& curve) {
-    if (curve.points.empty()) return;
+  // The best point of each strong curve, with its number.
+  void name_bests() {
     const auto better = [&](const Point& a, const Point& b) {
       return chart_.higher_is_better ? a.y > b.y : a.y < b.y;
     };
-    const Point best = *std::min_element(curve.points.begin(), curve.points.end(), better);
-    const Point at{x_of(best.x), y_of(best.y)};
-    dot(at, 4.6, kPaper);
-    dot(at, 3.6, curve.color);
-    const std::string words = fmt::format("{:.3f}", best.y);
-    const TextLook look{.size = 11, .color = curve.color, .bold = true};
-    const double half = typesetter_.width(words, look) / 2;
-    const double x = std::clamp(at.x, left_ + half, left_ + width() + right_ - half - 4);
-    // Where a curve comes from is above its lowest point and below its highest one, but further left: beside it is room.
-    double y = at.y + (chart_.higher_is_better ? 13 : -13);
-    const auto taken = [&](const Point& p) {
-      return std::abs(p.y - y) < 13 && std::abs(p.x - x) < 2 * half + 6;
+    std::vector<Name> names;
+    for (const Curve& curve : curves_) {
+      if (!curve.strong || curve.points.empty()) continue;
+      const Point best = *std::min_element(curve.points.begin(), curve.points.end(), better);
+      const Point at{x_of(best.x), y_of(best.y)};
+      names.push_back({at, fmt::format("{:.3f}", best.y), curve.color});
+      dot(at, 4.6, kPaper);
+      dot(at, 3.6, curve.color);
+    }
+    std::vector<Point> taken;
+    for (const Name& name : names) taken.push_back(name.point);
+    for (const Name& name : names) write(name, taken);
+  }
+
+  struct Name {
+    Point point;
+    std::string words;
+    Rgb color;
+  };
+  // Where a curve comes from is above its lowest point and below its highest one, but further left: beside it is room. If
+  // another point or number is there, on the other side, or further away.
+  void write(const Name& name, std::vector<Point>& taken) {
+    const TextLook look{.size = 11, .color = name.color, .bold = true};
+    const double half = typesetter_.width(name.words, look) / 2;
+    const double x = std::clamp(name.point.x, left_ + half, left_ + width() + right_ - half - 4);
+    double step = chart_.higher_is_better ? 13 : -13, y = name.point.y + step;
+    const auto covers = [&](const Point& p) {
+      return std::abs(p.y - y) < 12.5 && std::abs(p.x - x) < 2 * half + 6;
     };
-    while (std::any_of(names_.begin(), names_.end(), taken)) y += chart_.higher_is_better ? 13 : -13;
-    names_.push_back({x, y});
+    const auto outside = [&] { return chart_.higher_is_better ? y < top_ + 7 : y > top_ + height() - 7; };
+    while (outside() || std::any_of(taken.begin(), taken.end(), covers)) {
+      step = -step;
+      if ((step > 0) == chart_.higher_is_better) step += std::copysign(13, step);
+      y = name.point.y + step;
+    }
+    taken.push_back({x, y});
     drawing_.add(RectangleItem{{x - half - 2, y - 7, 2 * half + 4, 14}, kPaper});
-    text({x, y}, words, look, Anchor::middle);
+    text({x, y}, name.words, look, Anchor::middle);
   }
 
   // Below the title, in as many rows as it takes.
@@ -256,7 +276,6 @@ class Chart {
   Drawing drawing_;
   Typesetter typesetter_;
   Axis x_, y_;
-  std::vector<Point> names_;
   double left_ = 64, right_ = 24, top_ = 66, bottom_ = 46;
 };
 

@@ -58,6 +58,27 @@ TEST(Curves, LinesCanBeSeen) {
   EXPECT_GT(lines, 10);
 }
 
+TEST(Curves, NumbersOfBestPointsCoverNoOther) {
+  CurveChart c = chart(200);
+  c.curves.clear();
+  for (const double low : {1.18, 1.4, 1.5})
+    c.curves.push_back({"run", {{0, 5}, {100, low}}, curve_color(0), true});
+  std::vector<Box> numbers;
+  std::vector<Point> best;
+  for (const DrawingItem& item : draw_curves(c).items) {
+    if (const auto* box = std::get_if<RectangleItem>(&item); box != nullptr && box->box.height == 14)
+      numbers.push_back(box->box);
+    if (const auto* ring = std::get_if<LineItem>(&item); ring != nullptr && ring->width == 3.6)
+      best.push_back({ring->points[0].x - 1.8, ring->points[0].y});
+  }
+  ASSERT_EQ(numbers.size(), 3U);
+  ASSERT_EQ(best.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const Point& p : best) EXPECT_FALSE(numbers[i].y - 3 < p.y && p.y < numbers[i].bottom() + 3);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_GE(std::abs(numbers[i].y - numbers[j].y), 12.5);
+  }
+}
+
 TEST(Curves, NothingIsDrawnAboveTheFrame) {
   CurveChart c = chart(200);
   c.curves[0].points[0].y = 1e6;  // a loss that begins far above where it soon is
