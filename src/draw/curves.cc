@@ -221,6 +221,7 @@ class Chart {
       dot(at, 3.6, curve.color);
     }
     std::vector<Point> taken;
+    taken.reserve(2 * names.size());
     for (const Name& name : names) taken.push_back(name.point);
     for (const Name& name : names) write(name, taken);
   }
