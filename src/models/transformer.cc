@@ -105,18 +105,31 @@ Loss Transformer::evaluate(Context& ctx, const Batch& batch, const RunOptions& o
 }
 
 Tensor Transformer::logits(Context& ctx, const Tokens& input, const RunOptions& options) const {
-  check_tokens("input", input);
   check_head();
-  if (config_.kind == ModelKind::encoder_decoder)
-    refuse("an encoder-decoder needs a source beside its input");
-  StackCall call = stack_call(input, options);
-  call.types = options.types;
-  const Tensor x = main().forward(ctx, embedding_, call);
-  return head_.logits(ctx, embedding_, x);
+  return logits_of(ctx, hidden_states(ctx, input, options));
 }
 
 Tensor Transformer::logits(Context& ctx, const Tokens& source, const Tokens& input,
                            const RunOptions& options) const {
+  return logits_of(ctx, hidden_states(ctx, source, input, options));
+}
+
+Tensor Transformer::logits_of(Context& ctx, ConstTensorView hidden) const {
+  check_head();
+  return head_.logits(ctx, embedding_, hidden);
+}
+
+Tensor Transformer::hidden_states(Context& ctx, const Tokens& input, const RunOptions& options) const {
+  check_tokens("input", input);
+  if (config_.kind == ModelKind::encoder_decoder)
+    refuse("an encoder-decoder needs a source beside its input");
+  StackCall call = stack_call(input, options);
+  call.types = options.types;
+  return main().forward(ctx, embedding_, call);
+}
+
+Tensor Transformer::hidden_states(Context& ctx, const Tokens& source, const Tokens& input,
+                                  const RunOptions& options) const {
   check_tokens("source", source);
   check_tokens("input", input);
   if (config_.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder reads a source");
@@ -125,8 +138,7 @@ Tensor Transformer::logits(Context& ctx, const Tokens& source, const Tokens& inp
   const Tensor memory = encoder_.forward(ctx, embedding_, stack_call(source, options));
   StackCall call = stack_call(input, options);
   call.memory = {memory, source.starts};
-  const Tensor x = decoder_.forward(ctx, embedding_, call);
-  return head_.logits(ctx, embedding_, x);
+  return decoder_.forward(ctx, embedding_, call);
 }
 
 Tensor Transformer::encode(Context& ctx, const Tokens& tokens, const RunOptions& options) const {

@@ -59,6 +59,12 @@ class Transformer : public Trainable {
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& input, const RunOptions& options = {}) const;
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& source, const Tokens& input,
                               const RunOptions& options = {}) const;
+  // What logits() reads: the hidden states behind the last block and its norm, [token, width]. With logits_of() the logits
+  // of a few rows cost no more than those rows, and have the same bits.
+  [[nodiscard]] Tensor hidden_states(Context& ctx, const Tokens& input, const RunOptions& options = {}) const;
+  [[nodiscard]] Tensor hidden_states(Context& ctx, const Tokens& source, const Tokens& input,
+                                     const RunOptions& options = {}) const;
+  [[nodiscard]] Tensor logits_of(Context& ctx, ConstTensorView hidden) const;  // [row, vocabulary]
   // What the encoder makes of its tokens, [token, width]; for encoders and encoder-decoders.
   [[nodiscard]] Tensor encode(Context& ctx, const Tokens& tokens, const RunOptions& options = {}) const;
 

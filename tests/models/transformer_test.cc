@@ -116,6 +116,23 @@ TEST_P(Transformers, ASequenceAloneHasTheBitsItHasInABatch) {
   }
 }
 
+TEST_P(Transformers, LogitsOfAFewRowsHaveTheBitsOfAllRows) {
+  Transformer model(GetParam().config);
+  model.initialize(5);
+  Context ctx;
+  const Batch batch = random_batch(model.config());
+  const bool both = model.config().kind == ModelKind::encoder_decoder;
+  const Tensor all = both ? model.logits(ctx, batch.source, batch.input) : model.logits(ctx, batch.input);
+  const Tensor hidden =
+      both ? model.hidden_states(ctx, batch.source, batch.input) : model.hidden_states(ctx, batch.input);
+  ASSERT_EQ(hidden.shape(), (Shape{batch.input.size(), model.config().width}));
+  for (const Index row : {Index{0}, Index{7}, batch.input.size() - 1}) {
+    const ConstTensorView one(hidden.as<float>() + row * hidden.dim(1), {1, hidden.dim(1)});
+    const Tensor logits = model.logits_of(ctx, one);
+    for (Index v = 0; v < all.dim(1); ++v) ASSERT_EQ(logits.at(0, v), all.at(row, v)) << row;
+  }
+}
+
 TEST_P(Transformers, TokenByTokenAgreesWithTheWhole) {
   Transformer model(GetParam().config);
   if (model.config().kind == ModelKind::encoder) return;  // an encoder sees everything at once
