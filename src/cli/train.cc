@@ -85,7 +85,8 @@ void run(const Settings& s) {
   train::Run run(ctx, std::move(recipe), options, display);
   introduce(display, run, ctx, peak);
   // The first signal lets the step finish and a checkpoint be saved.
-  const std::atomic<int>& stop = catch_stop_signals();
+  std::atomic<int>& stop = catch_stop_signals();
+  display.never_fail(stop);
   const auto begin = std::chrono::steady_clock::now();
   const train::Ending ending = run.go(stop);
   conclude(display, run, ending,

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 
 #include "cli/progress_bar.h"
 #include "core/escape.h"
 #include "draw/text.h"
+#include "headlight/error.h"
 
 namespace headlight::cli {
 namespace {
@@ -81,8 +83,22 @@ TrainDisplay::~TrainDisplay() {
   if (shown_) print_error("\r\x1b[K");
 }
 
+void TrainDisplay::write(std::string_view text) {
+  if (silent_) return;
+  try {
+    print(text);
+  } catch (const BrokenPipe&) {
+    if (stop_ == nullptr) throw;
+    silent_ = true;
+    int none = 0;
+    stop_->compare_exchange_strong(none, SIGPIPE);
+  } catch (const Error&) {  // standard output is a file on a full disk
+    if (stop_ == nullptr) throw;
+  }
+}
+
 void TrainDisplay::clear() {
-  if (shown_) print("\r\x1b[K");
+  if (shown_) write("\r\x1b[K");
   shown_ = false;
 }
 
@@ -100,8 +116,8 @@ void TrainDisplay::on_step(const train::StepReport& report) {
   const double steps =
       (1 - std::pow(kFade, static_cast<double>(report.step))) / (1 - kFade);  // weight of the sums
   pace.seconds_left = seconds_ / steps * static_cast<double>(report.steps - report.step);
-  if (!style_.moving) return print(fmt::format("{}\n", plain_line(report, pace)));
-  print(fmt::format("\r{}\x1b[K", moving_line(report, pace, style_)));
+  if (!style_.moving) return write(fmt::format("{}\n", plain_line(report, pace)));
+  write(fmt::format("\r{}\x1b[K", moving_line(report, pace, style_)));
   shown_ = true;
   shown_at_ = now();
 }
@@ -118,12 +134,12 @@ void TrainDisplay::on_notice(const std::string& text) {
 
 void TrainDisplay::say(const std::string& line) {
   clear();
-  print(fmt::format("{}\n", line));
+  write(fmt::format("{}\n", line));
 }
 
 void TrainDisplay::doing(std::string_view what) {
   if (!style_.moving) return;
-  print(fmt::format("\r{}{}\x1b[K", what, style_.unicode ? "…" : "..."));
+  write(fmt::format("\r{}{}\x1b[K", what, style_.unicode ? "…" : "..."));
   shown_ = true;
 }
 

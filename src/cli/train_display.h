@@ -1,6 +1,7 @@
 // What a person sees of a training run: a bar that moves on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "cli/terminal.h"
@@ -41,9 +42,13 @@ class TrainDisplay : public train::Listener {
   void say(const std::string& line);
   // What is being done before the first step; written over.
   void doing(std::string_view what);
+  // From now on a failed write to standard output throws nothing: the display falls silent, and a reader that went
+  // away sets `stop` to SIGPIPE. Hours of training must not depend on who looks at them.
+  void never_fail(std::atomic<int>& stop) { stop_ = &stop; }
 
  private:
   void clear();
+  void write(std::string_view text);
 
   DisplayStyle style_;
   double peak_;
@@ -51,6 +56,8 @@ class TrainDisplay : public train::Listener {
   double tokens_ = 0, flops_ = 0, seconds_ = 0;  // fading sums over the last steps
   double shown_at_ = -1;
   bool shown_ = false;
+  std::atomic<int>* stop_ = nullptr;
+  bool silent_ = false;
 };
 
 }  // namespace headlight::cli

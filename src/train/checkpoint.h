@@ -32,6 +32,7 @@ struct Progress {
   double best_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = 0;
   std::int64_t stale = 0;           // evaluations since the best one
+  std::int64_t evaluated_step = 0;  // of the newest evaluation; a checkpoint is saved before its own
   std::uint64_t metrics_bytes = 0;  // length and checksum of metrics.jsonl at that moment
   std::string metrics_hash;
 };

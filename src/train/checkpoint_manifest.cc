@@ -28,9 +28,10 @@ std::string object(const Facts& facts, std::string_view indent) {
 }
 
 std::string progress_text(const Progress& p) {
-  std::string text =
-      fmt::format("{{\"step\": {}, \"tokens\": {}, \"smoothed\": {:.17g}, \"best_step\": {}, \"stale\": {}",
-                  p.step, p.tokens, p.smoothed, p.best_step, p.stale);
+  std::string text = fmt::format(
+      "{{\"step\": {}, \"tokens\": {}, \"smoothed\": {:.17g}, \"best_step\": {}, \"stale\": {}, "
+      "\"evaluated_step\": {}",
+      p.step, p.tokens, p.smoothed, p.best_step, p.stale, p.evaluated_step);
   if (std::isfinite(p.best_loss)) text += fmt::format(", \"best_loss\": {:.17g}", p.best_loss);
   return text + fmt::format(", \"metrics_bytes\": {}, \"metrics_hash\": {}}}", p.metrics_bytes,
                             io::json_quoted(p.metrics_hash));
@@ -68,6 +69,8 @@ Progress read_progress(const io::Json& json) {
   p.smoothed = finite(json, "smoothed");
   p.best_step = count(json, "best_step");
   p.stale = count(json, "stale");
+  // Checkpoints of earlier versions were saved after the evaluation of their step.
+  p.evaluated_step = json.find("evaluated_step") != nullptr ? count(json, "evaluated_step") : p.step;
   if (json.find("best_loss") != nullptr) p.best_loss = finite(json, "best_loss");
   p.metrics_bytes = static_cast<std::uint64_t>(count(json, "metrics_bytes"));
   p.metrics_hash = json.text("metrics_hash");

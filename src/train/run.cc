@@ -22,13 +22,12 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
   if (options.progress) options.progress("making the model");
   const Task& task = *prepared_.task;
   model_ = make_model(recipe_.model,
-                      {.vocabulary = task.vocabulary(),
+                      {.vocabulary = vocabulary(options),
                        .context = std::max(task.longest_source(), task.longest_input()),
                        .source = task.longest_source() > 0,
                        .special = prepared_.special},
                       recipe_.trainer.seed);
-  const bool from_checkpoint = options.resume && !folder_.checkpoints().empty();
-  if (!recipe_.model.start.empty() && !from_checkpoint) take_weights(recipe_.model.start, *model_);
+  if (!recipe_.model.start.empty() && !goes_on(options)) take_weights(recipe_.model.start, *model_);
   adam_.emplace(model_->parameters(), recipe_.adam);
   make_trainer(ctx, listener);
   if (!options.resume) return;
@@ -38,6 +37,25 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
   if (!resumed_)
     listener.on_notice(
         concat(escaped(folder_.path()), ": has no checkpoint yet; starting from the beginning"));
+}
+
+bool Run::goes_on(const RunOptions& options) const {
+  return options.resume && !folder_.checkpoints().empty();
+}
+
+// Rows for tokens. A model to begin with may have more than its tokenizer has tokens; they are kept, so that the run
+// begins as the same function and its files have the same shapes.
+Index Run::vocabulary(const RunOptions& options) const {
+  const Index tokens = prepared_.task->vocabulary();
+  if (recipe_.model.start.empty()) return tokens;
+  if (!goes_on(options)) return std::max(tokens, stored_vocabulary(recipe_.model.start));
+  for (const std::string& name : folder_.checkpoints()) {
+    try {
+      return std::max(tokens, stored_vocabulary(folder_.file(name)));
+    } catch (const Error&) {  // resuming will tell what is wrong with it
+    }
+  }
+  return tokens;
 }
 
 // Of the newest checkpoint that still has a whole one.

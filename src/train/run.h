@@ -37,6 +37,8 @@ class Run {
 
  private:
   [[nodiscard]] std::string saved_tokenizer() const;
+  [[nodiscard]] bool goes_on(const RunOptions& options) const;
+  [[nodiscard]] Index vocabulary(const RunOptions& options) const;
   void make_trainer(Context& ctx, Listener& listener);
 
   Recipe recipe_;

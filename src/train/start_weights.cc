@@ -6,7 +6,11 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/folder.h"
+#include "io/json.h"
+#include "models/buffers.h"
+#include "models/families.h"
 #include "models/load.h"
+#include "models/recurrent.h"
 #include "models/transformer.h"
 
 namespace headlight::train {
@@ -36,16 +40,24 @@ void copy_into(const TransformerConfig& config, const Parameter& from, Parameter
 }
 
 void load_all(const std::string& path, const models::WeightSource& weights, Transformer& model) {
-  const std::vector<std::string> unused = models::load_parameters(weights, model);
-  if (unused.empty()) return;
-  throw Error(
-      ErrorKind::input, "recipe.start",
-      concat(escaped(path), ": has a tensor \"", escaped(unused.front(), 80),
-             "\", which the model of the recipe lacks\n  The sizes and the form must be the same; only "
-             "model.inner may be larger."));
+  for (const std::string& name : models::load_parameters(weights, model)) {
+    if (models::is_buffer(name)) continue;
+    throw Error(
+        ErrorKind::input, "recipe.start",
+        concat(escaped(path), ": has a tensor \"", escaped(name, 80),
+               "\", which the model of the recipe lacks\n  The sizes and the form must be the same; only "
+               "model.inner may be larger."));
+  }
 }
 
 }  // namespace
+
+Index stored_vocabulary(const std::string& path) {
+  if (models::is_recurrent(path)) return 0;
+  const io::Folder folder(path);
+  return models::read_config(io::Json::parse(models::read_config_text(folder), folder.path_of("config.json")))
+      .vocabulary;
+}
 
 void take_weights(const std::string& path, models::Trainable& model) {
   auto* transformer = dynamic_cast<Transformer*>(&model);

@@ -70,6 +70,10 @@ bool Trainer::due(std::int64_t every) const {
   return progress_.step == config_.steps || (every > 0 && progress_.step % every == 0);
 }
 bool Trainer::stale() const { return config_.patience > 0 && progress_.stale >= config_.patience; }
+bool Trainer::evaluation_due() const {
+  return progress_.step > progress_.evaluated_step && due(config_.evaluate_every) &&
+         parts_.task.evaluation_batches() > 0;
+}
 
 Ending Trainer::run(const std::atomic<int>& stop) {
   // Lines of steps that will be done again go; so the log of a run in pieces is that of a run in one go.
@@ -82,13 +86,19 @@ Ending Trainer::run(const std::atomic<int>& stop) {
   const auto bytes = std::filesystem::file_size(timing, absent);
   timing_ = std::make_unique<JsonLines>(timing, absent ? 0 : bytes);
   const TensorRecycler recycler;
+  // The run ended between a checkpoint and the evaluation of its step.
+  if (evaluation_due()) {
+    evaluate();
+    if (progress_.step >= config_.steps || stale()) save(Save::last);
+  }
   while (progress_.step < config_.steps && !stale()) {
     learn_step();
-    if (due(config_.evaluate_every)) evaluate();
+    // Saved first: whatever happens in an evaluation, the steps before it are kept.
+    if (evaluation_due() || (due(config_.save_every) && progress_.step < config_.steps)) save(Save::middle);
+    if (evaluation_due()) evaluate();
     if (parts_.watch && due(config_.watch_every > 0 ? config_.watch_every : config_.evaluate_every))
       parts_.watch(progress_.step);
-    const bool last = progress_.step == config_.steps || stale() || stop != 0;
-    if (last || due(config_.save_every)) save(last);
+    if (progress_.step == config_.steps || stale() || stop != 0) save(Save::last);
     if (stop != 0) return Ending::signal;
   }
   return stale() && progress_.step < config_.steps ? Ending::early : Ending::finished;
@@ -150,11 +160,9 @@ void Trainer::learn_step() {
 }
 
 void Trainer::evaluate() {
-  const Index count = parts_.task.evaluation_batches();
-  if (count == 0) return;
   parts_.adam.swap_average();
   models::Loss total;
-  for (Index i = 0; i < count; ++i) {
+  for (Index i = 0; i < parts_.task.evaluation_batches(); ++i) {
     models::Batch& batch = batches_.front();
     parts_.task.evaluation_batch(i, batch);
     const models::Loss loss = parts_.model.evaluate(parts_.ctx, batch);
@@ -166,6 +174,7 @@ void Trainer::evaluate() {
   Evaluation evaluation{.step = progress_.step, .loss = total.mean(), .targets = total.targets};
   if (total.targets > 0)
     evaluation.accuracy = static_cast<double>(total.correct) / static_cast<double>(total.targets);
+  progress_.evaluated_step = progress_.step;
   evaluation.best = evaluation.loss < progress_.best_loss;
   if (evaluation.best) {
     progress_.best_loss = evaluation.loss;
@@ -191,7 +200,7 @@ void Trainer::evaluate() {
 }
 
 // A full disk in the middle is told and tried again at the next save; at the end it is an error.
-void Trainer::save(bool last) {
+void Trainer::save(Save which) {
   const std::string name = RunFolder::checkpoint_name(progress_.step);
   try {
     metrics_->flush();
@@ -199,7 +208,7 @@ void Trainer::save(bool last) {
     progress_.metrics_hash = metrics_->hash();
     save_checkpoint(parts_.folder.path(), name, parts_.checkpoint, progress_);
   } catch (const Error& error) {
-    if (last || error.kind() != ErrorKind::file) throw;
+    if (which == Save::last || error.kind() != ErrorKind::file) throw;
     parts_.listener.on_notice(concat(error.what(), "; this checkpoint was not saved, training goes on"));
     return;
   }

@@ -28,7 +28,7 @@ struct TrainerConfig {
   std::int64_t evaluate_every = 100;  // 0: only at the end
   std::int64_t patience = 0;          // evaluations without a better one before stopping; 0: never stop early
   std::int64_t log_every = 10;
-  std::int64_t save_every = 500;  // 0: only at the end
+  std::int64_t save_every = 500;  // 0: only before evaluations and at the end
   std::size_t keep = 2;           // checkpoints
   std::int64_t watch_every = 0;   // 0: only at evaluations
 };
@@ -89,11 +89,13 @@ class Trainer {
  private:
   void learn_step();
   void evaluate();
-  void save(bool last);
+  enum class Save { middle, last };
+  void save(Save which);
   void write_metrics(const std::string& line);
   void write_timing(const StepReport& report);
   [[nodiscard]] bool due(std::int64_t every) const;
   [[nodiscard]] bool stale() const;
+  [[nodiscard]] bool evaluation_due() const;
 
   TrainerParts parts_;
   TrainerConfig config_;

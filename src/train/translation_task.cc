@@ -17,26 +17,39 @@ constexpr Index kPoolBatches = 64;  // as many batches are sorted by length toge
 
 TranslationTask::TranslationTask(Pairs train, Pairs valid, TranslationConfig config)
     : train_(std::move(train)), valid_(std::move(valid)), config_(std::move(config)) {
-  for (std::size_t i = 0; i < train_.source.size(); ++i) {
-    const std::size_t source = train_.source[i].size(), target = train_.target[i].size();
-    if (source == 0 || target == 0 || static_cast<Index>(std::max(source, target)) + 1 > config_.longest)
-      continue;
-    usable_.push_back(static_cast<std::uint32_t>(i));
-    total_tokens_ += tokens(train_, i);
-  }
+  usable_ = usable(train_);
+  for (const std::uint32_t i : usable_) total_tokens_ += tokens(train_, i);
   if (usable_.empty()) {
     throw Error(ErrorKind::input, "data.short",
                 fmt::format("data: none of {} training pairs can be used (empty, or longer than {} tokens)",
                             train_.source.size(), config_.longest));
   }
   per_epoch_ = std::max<Index>(1, (total_tokens_ + config_.batch_tokens / 2) / config_.batch_tokens);
+  cut_evaluation();
+}
+
+// Pairs with words on both sides that fit into the model, end token included.
+std::vector<std::uint32_t> TranslationTask::usable(const Pairs& pairs) const {
+  std::vector<std::uint32_t> list;
+  for (std::size_t i = 0; i < pairs.source.size(); ++i) {
+    const std::size_t source = pairs.source[i].size(), target = pairs.target[i].size();
+    if (source == 0 || target == 0 || static_cast<Index>(std::max(source, target)) + 1 > config_.longest)
+      continue;
+    list.push_back(static_cast<std::uint32_t>(i));
+  }
+  return list;
+}
+
+void TranslationTask::cut_evaluation() {
+  valid_usable_ = usable(valid_);
+  valid_left_out_ = valid_.source.size() - valid_usable_.size();
+  if (config_.evaluation_pairs > 0)
+    valid_usable_.resize(std::min(valid_usable_.size(), static_cast<std::size_t>(config_.evaluation_pairs)));
   valid_cuts_.push_back(0);
-  const std::size_t wanted = config_.evaluation_pairs > 0 ? static_cast<std::size_t>(config_.evaluation_pairs)
-                                                          : valid_.source.size();
   Index filled = 0;
-  for (std::size_t i = 0; i < std::min(wanted, valid_.source.size()); ++i) {
-    filled += tokens(valid_, i);
-    if (filled < config_.batch_tokens && i + 1 < std::min(wanted, valid_.source.size())) continue;
+  for (std::size_t i = 0; i < valid_usable_.size(); ++i) {
+    filled += tokens(valid_, valid_usable_[i]);
+    if (filled < config_.batch_tokens && i + 1 < valid_usable_.size()) continue;
     valid_cuts_.push_back(i + 1);
     filled = 0;
   }
@@ -119,8 +132,10 @@ Index TranslationTask::evaluation_batches() const { return static_cast<Index>(va
 void TranslationTask::evaluation_batch(Index number, models::Batch& batch) const {
   clear(batch);
   const auto n = static_cast<std::size_t>(number);
-  for (std::size_t i = valid_cuts_[n]; i < valid_cuts_[n + 1]; ++i)
-    add(valid_.source[i], valid_.target[i], batch);
+  for (std::size_t i = valid_cuts_[n]; i < valid_cuts_[n + 1]; ++i) {
+    const std::uint32_t pair = valid_usable_[i];
+    add(valid_.source[pair], valid_.target[pair], batch);
+  }
 }
 
 double TranslationTask::epochs(std::int64_t batches) const {
@@ -132,9 +147,10 @@ std::string TranslationTask::describe() const {
   std::string text =
       fmt::format("{} training pairs, {} for evaluation; {} batches of about {} tokens an epoch",
                   usable_.size(), valid_cuts_.back(), per_epoch_, total_tokens_ / per_epoch_);
-  if (left_out > 0)
-    text +=
-        fmt::format("\n{} pairs were left out: empty or longer than {} tokens", left_out, config_.longest);
+  if (left_out + valid_left_out_ > 0)
+    text += fmt::format(
+        "\n{} training pairs and {} evaluation pairs were left out: empty, or longer than {} tokens",
+        left_out, valid_left_out_, config_.longest);
   return text;
 }
 

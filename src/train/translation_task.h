@@ -35,9 +35,9 @@ struct Pairs {
 };
 
 struct TranslationConfig {
-  TokenId begin = 0;       // what the target starts from
-  TokenId end = 0;         // closes source and target
-  Index longest = 0;       // pairs with a longer side, end token included, are left out of training
+  TokenId begin = 0;  // what the target starts from
+  TokenId end = 0;    // closes source and target
+  Index longest = 0;  // pairs with a longer side, end token included, are left out of training and evaluation
   Index batch_tokens = 0;  // of source and target together, about
   Index vocabulary = 0;
   std::uint64_t seed = 0;
@@ -74,11 +74,14 @@ class TranslationTask : public Task {
   void add(Ids source, Ids target, models::Batch& batch) const;
   void add_split(std::size_t which, headlight::Dice dice, models::Batch& batch) const;
   [[nodiscard]] Index tokens(const Pairs& pairs, std::size_t which) const;
+  [[nodiscard]] std::vector<std::uint32_t> usable(const Pairs& pairs) const;
+  void cut_evaluation();
 
   Pairs train_, valid_;
   TranslationConfig config_;
-  std::vector<std::uint32_t> usable_;  // pairs that are short enough
-  std::vector<std::size_t> valid_cuts_;
+  std::vector<std::uint32_t> usable_, valid_usable_;  // pairs that are short enough
+  std::vector<std::size_t> valid_cuts_;               // batch b is valid_usable_[cuts[b]] … [cuts[b+1]-1]
+  std::size_t valid_left_out_ = 0;
   Index total_tokens_ = 0, per_epoch_ = 0;
   mutable Epoch epoch_;  // the one in use: remembered, never needed
 };

@@ -1,4 +1,5 @@
 // headlight train and headlight plot as a user runs them.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <fstream>
 
 #include "cli/train_display.h"
+#include "headlight/error.h"
 #include "io/gzip.h"
 #include "io/hash.h"
 #include "support/random.h"
@@ -228,6 +230,45 @@ TEST_F(Train, TrainsItsOwnTokenizerAndKeepsIt) {
   EXPECT_THAT(changed.err, HasSubstr("has changed since the checkpoint"));
   more.emplace_back("--allow-data-change");
   EXPECT_EQ(train("text", more).code, 0);
+}
+
+// A reader that has seen enough stops the run in good order, as a signal does.
+TEST_F(Train, AClosedPipeLeavesACheckpoint) {
+  Launch launch;
+  launch.arguments = {"-c", "\"$0\" \"$@\" | head -n 5; exit ${PIPESTATUS[0]}", HEADLIGHT_PROGRAM};
+  for (const std::string& argument : arguments(
+           "piped",
+           {"--set", "train.steps=1000000", "--set", "evaluation.every=0", "--set", "output.save_every=0"}))
+    launch.arguments.push_back(argument);
+  const Finished done = run_process("/bin/bash", launch);
+  EXPECT_EQ(done.code, 128 + SIGPIPE) << done.err;
+  EXPECT_EQ(done.err, "");
+  EXPECT_THAT(done.out, HasSubstr("step 5/1000000"));
+  std::string step;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path("piped")))
+    if (entry.path().filename().string().starts_with("step-"))
+      step = entry.path().filename().string().substr(5);
+  ASSERT_NE(step, "");
+  const int next = std::stoi(step) + 1;
+  const Finished rest = train("piped", {"--resume", "--set", "train.steps=" + std::to_string(next), "--set",
+                                        "evaluation.every=0", "--set", "output.save_every=0"});
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.out, HasSubstr("going on from step " + std::to_string(next - 1)));
+}
+
+// The device whose disk is always full: what nobody can read is no reason to stop.
+TEST(TrainDisplay, AFullStandardOutputStopsNothing) {
+  cli::TrainDisplay display({}, 0, 1);
+  std::atomic<int> stop{0};
+  const int before = ::dup(STDOUT_FILENO), full = ::open("/dev/full", O_WRONLY);
+  ::dup2(full, STDOUT_FILENO);
+  EXPECT_THROW(display.say("nothing has been done yet"), Error);
+  display.never_fail(stop);
+  EXPECT_NO_THROW(display.on_step({.step = 1, .steps = 2}));
+  ::dup2(before, STDOUT_FILENO);
+  EXPECT_EQ(stop, 0);
+  ::close(before);
+  ::close(full);
 }
 
 TEST_F(Train, PlotDrawsEveryFormat) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "headlight/error.h"
 #include "models/trainable.h"
 #include "train/dice.h"
 
@@ -32,6 +33,7 @@ class Bigram : public models::Trainable {
   }
   models::Loss evaluate(Context& ctx, const models::Batch& batch) const override {
     (void)ctx;
+    if (evaluation_fails) throw Error(ErrorKind::input, "model.length", "an evaluation that fails");
     return pass(batch, 0, nullptr, nullptr);
   }
   double flops(const models::Batch& batch) const override {
@@ -45,6 +47,7 @@ class Bigram : public models::Trainable {
   }
 
   std::vector<std::uint64_t> dropout_seeds;
+  bool evaluation_fails = false;
   double break_after = 0;  // learn() calls until the loss becomes NaN; 0: never
 
  private:

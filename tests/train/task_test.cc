@@ -258,7 +258,36 @@ TEST(TranslationTask, EveryPairOncePerEpochInBatchesOfOneSize) {
     task->evaluation_batch(i, batch);
     evaluated += batch.input.sequences();
   }
-  EXPECT_EQ(evaluated, 100);
+  EXPECT_EQ(evaluated, 76);  // the other 24 of 100 do not fit
+}
+
+// What the model has no positions for is left out, of the evaluation too, and counted.
+TEST(TranslationTask, EvaluationPairsFitTheModel) {
+  const TranslationConfig config{
+      .begin = 0, .end = 1, .longest = 26, .batch_tokens = 400, .vocabulary = 5000, .seed = 9};
+  const Pairs valid = random_pairs(100, 2);
+  Index fitting = 0;
+  for (std::size_t i = 0; i < 100; ++i)
+    fitting += std::max(valid.source[i].size(), valid.target[i].size()) + 1 <= 26 ? 1 : 0;
+  const TranslationTask task(random_pairs(300, 1), random_pairs(100, 2), config);
+  Batch batch;
+  Index evaluated = 0;
+  for (Index b = 0; b < task.evaluation_batches(); ++b) {
+    task.evaluation_batch(b, batch);
+    evaluated += batch.input.sequences();
+    for (const models::Tokens* side : {&batch.source, &batch.input})
+      for (std::size_t s = 0; s + 1 < side->starts.size(); ++s)
+        EXPECT_LE(side->starts[s + 1] - side->starts[s], 26);
+  }
+  EXPECT_EQ(evaluated, fitting);
+  EXPECT_NE(task.describe().find(" and " + std::to_string(100 - fitting) + " evaluation pairs were left out"),
+            std::string::npos)
+      << task.describe();
+  TranslationConfig few = config;
+  few.evaluation_pairs = 10;  // of those that fit
+  const TranslationTask short_task(random_pairs(300, 1), random_pairs(100, 2), few);
+  short_task.evaluation_batch(0, batch);
+  EXPECT_EQ(batch.input.sequences(), 10);
 }
 
 TEST(TranslationTask, RefusesNothingToLearn) {

@@ -111,6 +111,35 @@ TEST(Trainer, ARunThatDiedGoesOnFromItsLastCheckpoint) {
   EXPECT_TRUE(rest.notes.notices.empty());
 }
 
+// The checkpoint is on the disk before its evaluation; who goes on from it evaluates first.
+TEST(Trainer, AnEvaluationThatFailsLosesNoStep) {
+  const TempFolder folder;
+  TrainerConfig config = small_config();
+  config.save_every = 0;
+  {
+    Workbench whole(folder.path("whole"), config);
+    (void)whole.go();
+    Workbench failing(folder.path("failing"), config);
+    failing.model.evaluation_fails = true;
+    expect_error([&] { (void)failing.go(); }, ErrorKind::input, "model.length", "an evaluation that fails");
+    EXPECT_EQ(failing.run.checkpoints(), std::vector<std::string>{"step-00000020"});
+  }
+  {
+    Workbench again(folder.path("failing"), config);
+    EXPECT_TRUE(again.trainer.resume({}));
+    EXPECT_EQ(again.trainer.progress().step, 20);
+    again.notes.stop_at = 40;
+    (void)again.go();
+    EXPECT_EQ(again.notes.evaluations.front().step, 20);
+    EXPECT_EQ(again.notes.evaluations.size(), 2U);
+  }
+  Workbench rest(folder.path("failing"), config);
+  EXPECT_TRUE(rest.trainer.resume({}));
+  EXPECT_EQ(rest.go(), Ending::finished);
+  ASSERT_EQ(rest.notes.evaluations.size(), 1U);  // that of step 40 was done before the signal's checkpoint
+  EXPECT_EQ(fingerprint(folder.path("failing"), kLast), fingerprint(folder.path("whole"), kLast));
+}
+
 TEST(Trainer, AverageIsWhatIsEvaluatedAndSaved) {
   const TempFolder folder;
   const AdamWConfig average{.average = 0.95};
