@@ -111,7 +111,7 @@ ConstTensorView Ablation::mask(const AttentionPlace& place) {
   std::fill_n(cells, sequences * place.heads * q_len * k_len, std::uint8_t{1});
   for_queries(place.q_starts, [&](Index token, Index sequence) {
     const Index row = token - place.q_starts[static_cast<std::size_t>(sequence)];
-    for (const Link& link : plan_.links) {
+    for (const CutLink& link : plan_.links) {
       if (!holds(link.queries, place.positions[static_cast<std::size_t>(token)])) continue;
       for (const Index head : heads) {
         auto* keys = cells + ((sequence * place.heads + head) * q_len + row) * k_len;
@@ -148,7 +148,7 @@ void Ablation::cut_weights(const AttentionEvent& event, Index head, TensorView z
   const Index kv = head / (event.q.dim(1) / event.v.dim(1));
   for_queries(event.options.q_starts, [&](Index token, Index sequence) {
     const Index row = token - event.options.q_starts[static_cast<std::size_t>(sequence)];
-    for (const Link& link : plan_.links) {
+    for (const CutLink& link : plan_.links) {
       if (!holds(link.queries, event.positions[static_cast<std::size_t>(token)])) continue;
       const Tensor weights = event.weights(sequence, head, {row, row + 1});
       const Index first = event.options.k_starts[static_cast<std::size_t>(sequence)];
