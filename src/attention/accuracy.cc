@@ -14,6 +14,30 @@ const double* row_of(const ConstTensorView& x, Index batch, Index head, Index to
   return x.as<double>() + batch * x.stride(0) + head * x.stride(1) + token * x.stride(2);
 }
 
+// What a score is made of: its bias, and the magnitudes of the rest.
+struct KeySize {
+  double bias = 0, rest = 0;
+};
+
+// Hardness and lift of a row from the keys that can have any weight.
+void measure_keys(const std::vector<KeySize>& sizes, double sink, RowBound& row) {
+  double top = sink, lead = 0;  // the largest score is at least `top`
+  for (const KeySize& size : sizes) top = std::max(top, size.bias - size.rest);
+  bool swamped = false, alike = true;
+  for (const KeySize& size : sizes) {
+    // exp(-750) is 0 in f64 too; the rest of the margin is what rounding may do to the two scores.
+    const double margin = 750 + 0x1p-16 * (std::abs(size.bias) + std::abs(top));
+    if (std::abs(size.bias) > 1e6 && size.bias + size.rest < top - margin) continue;
+    row.hardness = std::max(row.hardness, size.rest + std::abs(size.bias));
+    alike &= (!swamped || size.bias == lead) && size.rest <= 0x1p-60 * std::abs(size.bias);
+    lead = size.bias;
+    swamped = true;
+  }
+  if (!swamped || !alike) return;
+  row.lift = std::abs(lead);
+  row.hardness = 0;
+}
+
 }  // namespace
 
 Tensor exact_copy(const ConstTensorView& x) {
@@ -58,17 +82,19 @@ RowBound row_bound(const Problem& p, const Sequence& s, Index h, Index i, std::s
   const AttentionOptions& o = *p.options;
   const double* q = row_of(p.q, s.batch, h, s.q_start + i);
   RowBound row{.keys = static_cast<Index>(keys.size())};
+  std::vector<KeySize> sizes;
   for (const Index j : keys) {
     const double* k = row_of(p.k, s.batch, h / p.group, s.k_start + j);
-    double size = 0;
-    for (Index d = 0; d < p.dim; ++d) size += std::abs(q[d]) * std::abs(k[d]);
-    size *= std::abs(p.scale);
+    KeySize size;
+    for (Index d = 0; d < p.dim; ++d) size.rest += std::abs(q[d]) * std::abs(k[d]);
+    size.rest *= std::abs(p.scale);
     if (!o.alibi_slopes.empty())
-      size += std::abs(o.alibi_slopes.at(h)) * std::abs(static_cast<double>(i + s.offset - j));
-    if (p.bias.data != nullptr) size += std::abs(broadcast_at(p.bias, s.item, h, i, j));
-    row.hardness = std::max(row.hardness, size);
+      size.rest += std::abs(o.alibi_slopes.at(h)) * std::abs(static_cast<double>(i + s.offset - j));
+    if (p.bias.data != nullptr) size.bias = broadcast_at(p.bias, s.item, h, i, j);
+    sizes.push_back(size);
   }
-  if (!o.sinks.empty()) row.hardness += std::abs(o.sinks.at(h));
+  measure_keys(sizes, o.sinks.empty() ? -kInfinity : o.sinks.at(h), row);
+  if (!o.sinks.empty() && row.lift == 0) row.hardness += std::abs(o.sinks.at(h));
   return row;
 }
 

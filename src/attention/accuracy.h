@@ -3,7 +3,8 @@
 //   E = (|out - exact| - 2^-125·Σ|v|) / (u · (1 + K' + √n) · Σ p|v|)
 //
 // u is the rounding unit of the arithmetic, n the keys a row sees, p the exact weights and K' how
-// large its scores can get: K' = max_j(|scale|·Σ|q||k| + |bias| + slope·|i-j|) + |sink|.
+// large its scores can get: K' = max_j(|scale|·Σ|q||k| + |bias| + slope·|i-j|) + |sink|. A key that a bias
+// of 1e38 leaves without any weight does not count.
 // `headlight doctor` and the tests judge with the same pieces.
 #pragma once
 
@@ -33,6 +34,9 @@ namespace headlight::accuracy {
 struct RowBound {
   Index keys = 0;       // n, the keys it may see
   double hardness = 0;  // K', the largest sum of magnitudes behind one of its scores
+  // A bias that all keys of any weight share, and that is too large for the rest of their scores to show:
+  // it moves lse and the largest score, and no weight. Not part of K'.
+  double lift = 0;
 };
 // Of a problem in f64, with contiguous rows.
 [[nodiscard]] RowBound row_bound(const Problem& p, const Sequence& s, Index h, Index i,

@@ -73,6 +73,7 @@ class Backward {
     rows.dq += first * rows.q_stride;
     rows.dout += first * rows.dout_stride;
     rows.shift += first;
+    rows.factor += first;
     rows.delta += first;
     return rows;
   }
@@ -92,7 +93,7 @@ class Backward {
     std::memset(rows.dq, 0, sizeof(T) * n);
     std::memset(rows.q, 0, sizeof(T) * n);
     const Block<T> block = block_of(unit, first, rows.q);
-    load_grad_rows(block, backward_, saved_, dout_, rows, space(worker).row);
+    load_grad_rows(block, backward_, saved_, dout_, rows, space(worker));
   }
 
   // Key tile number `tile` against all rows of the unit. wait(block) returns when it may add to dq of
@@ -131,7 +132,7 @@ class Backward {
     return store_tile(unit, begin, padded, space);
   }
 
-  // Columns of q hold scale·log2(e), or scale/cap under a softcap: dk takes the other factor here.
+  // Columns of q hold scale·log2(e)/unit, or scale/cap under a softcap: dk takes the other factor here.
   [[nodiscard]] bool store_tile(const Unit& unit, Index begin, Index keys, const GradTiles<T>& space) const {
     bool finite = true;
     const Sequence& s = unit.sequence;
@@ -139,7 +140,7 @@ class Backward {
     for (Index j = 0; j < keys; ++j) {
       const Index token = s.k_start + begin + j;
       store(grads_.dk, s.batch, unit.kv_head, token, space.dk + j * space.dk_stride,
-            static_cast<T>(cap > 0 ? cap : kLn2), &finite);
+            static_cast<T>(cap > 0 ? cap : kLn2 * problem_.logit_unit()), &finite);
       store(grads_.dv, s.batch, unit.kv_head, token, space.dv + j * space.dv_stride, T{1}, &finite);
     }
     return finite;

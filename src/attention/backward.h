@@ -25,12 +25,13 @@ struct GradRows {
   T* dout = nullptr;
   T* dq = nullptr;
   T* shift = nullptr;  // per row
+  T* factor = nullptr;
   T* delta = nullptr;
   Index q_stride = 0, dout_stride = 0;
 
   [[nodiscard]] static Index stride(Index columns) { return (columns + 15) / 16 * 16 + 16; }
   [[nodiscard]] static Index elements(const Problem& problem, Index rows) {
-    return rows * (2 * stride(problem.dim) + stride(problem.value_dim) + 2) + 64;
+    return rows * (2 * stride(problem.dim) + stride(problem.value_dim) + 3) + 64;
   }
   GradRows(T* memory, const Problem& problem, Index rows)
       : q_stride(stride(problem.dim)), dout_stride(stride(problem.value_dim)) {
@@ -38,7 +39,8 @@ struct GradRows {
     dq = q + rows * q_stride;
     dout = dq + rows * q_stride;
     shift = dout + rows * dout_stride;
-    delta = shift + rows;
+    factor = shift + rows;
+    delta = factor + rows;
   }
 };
 
@@ -87,34 +89,6 @@ struct GradTiles {
              static_cast<Index>(size_of(view.dtype()));
 }
 
-// dout, lse and delta of the block's rows, at `rows` (already moved to the block's first row).
-template <class T>
-void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& backward,
-                    const AttentionSaved& saved, const ConstTensorView& dout, const GradRows<T>& rows,
-                    T* scratch) {
-  const Problem& problem = block.problem;
-  const Sequence& sequence = block.unit.sequence;
-  const int n = static_cast<int>(problem.value_dim);
-  for (int r = 0; r < block.rows; ++r) {
-    T* to = rows.dout + r * rows.dout_stride;
-    const Index token = sequence.q_start + block.query[r];
-    std::memset(to, 0, sizeof(T) * static_cast<std::size_t>(rows.dout_stride));
-    const double lse = static_cast<double>(
-        saved.lse.as<T>()[statistic_offset(saved.lse, sequence, block.head[r], block.query[r])]);
-    rows.shift[r] = static_cast<T>(lse * kLog2E);
-    rows.delta[r] = 0;
-    // A row that sees no key has no gradient, whatever dout says of it.
-    if (block.keys[r].size() == 0 || lse == -std::numeric_limits<double>::infinity()) {
-      rows.shift[r] = -std::numeric_limits<T>::infinity();
-      continue;
-    }
-    block.kernels.load_row(token_row(dout, sequence.batch, block.head[r], token), problem.dtype, n, T{1}, to);
-    block.kernels.load_row(token_row(saved.out, sequence.batch, block.head[r], token), problem.dtype, n, T{1},
-                           scratch);
-    rows.delta[r] = backward.dot(to, scratch, n);
-  }
-}
-
 // Packs a tile of the unit's keys and values in the three forms that the gradients need.
 template <class T>
 void pack_tile(const Problem& problem, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
@@ -128,6 +102,72 @@ void pack_tile(const Problem& problem, const kernels::AttentionKernels<T>& kerne
                     space.value_keys);
   kernels.pack_values(k, problem.dtype, problem.k.stride(2), n, static_cast<int>(problem.dim),
                       space.key_rows);
+}
+
+// A bias so large that lse says nothing of a row's weights: its keys are summed again.
+template <class T>
+void sum_coarse_rows(const Block<T>& block, const AttentionSaved& saved, const GradRows<T>& rows,
+                     const GradTiles<T>& space) {
+  const Problem& problem = block.problem;
+  const ConstTensorView& sinks = problem.options->sinks;
+  Workspace<T> tile;
+  tile.q = rows.q;
+  tile.q_stride = rows.q_stride;
+  tile.scores = space.scores;
+  tile.scores_stride = space.scores_stride;
+  alignas(64) T max[kBlockRows], sum[kBlockRows];
+  sum_rows(
+      block, tile, block.plan.tile_keys,
+      [&](Range range) {
+        const Sequence& s = block.unit.sequence;
+        block.kernels.pack_keys(token_row(problem.k, s.batch, block.unit.kv_head, s.k_start + range.begin),
+                                problem.dtype, problem.k.stride(2), static_cast<int>(range.size()),
+                                static_cast<int>(problem.dim), space.keys);
+        return KeySource<T>{.keys = space.keys, .first_key = range.begin, .end_key = range.end};
+      },
+      kernels::SoftmaxState<T>{max, sum, sum, 0});
+  for (int r = 0; r < block.rows; ++r) {
+    const double lse = static_cast<double>(
+        saved.lse.as<T>()[statistic_offset(saved.lse, block.unit.sequence, block.head[r], block.query[r])]);
+    if (!lse_is_coarse<T>(lse) || block.keys[r].size() == 0) continue;
+    const double sink = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
+    const RowScale<T> scale = row_scale_within(row_scale(max[r], sum[r], block.rules.unit, sink, true), lse);
+    rows.shift[r] = scale.shift;
+    rows.factor[r] = scale.factor;
+  }
+}
+
+// dout, lse and delta of the block's rows, at `rows` (already moved to the block's first row). May pack keys
+// into `space`: pack a tile after this.
+template <class T>
+void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& backward,
+                    const AttentionSaved& saved, const ConstTensorView& dout, const GradRows<T>& rows,
+                    const GradTiles<T>& space) {
+  const Problem& problem = block.problem;
+  const Sequence& sequence = block.unit.sequence;
+  const int n = static_cast<int>(problem.value_dim);
+  bool coarse = false;
+  for (int r = 0; r < block.rows; ++r) {
+    T* to = rows.dout + r * rows.dout_stride;
+    const Index token = sequence.q_start + block.query[r];
+    std::memset(to, 0, sizeof(T) * static_cast<std::size_t>(rows.dout_stride));
+    const double lse = static_cast<double>(
+        saved.lse.as<T>()[statistic_offset(saved.lse, sequence, block.head[r], block.query[r])]);
+    rows.shift[r] = static_cast<T>(lse * kLog2E / problem.logit_unit());
+    rows.factor[r] = 1;
+    rows.delta[r] = 0;
+    // A row that sees no key has no gradient, whatever dout says of it.
+    if (block.keys[r].size() == 0 || lse == -std::numeric_limits<double>::infinity()) {
+      rows.shift[r] = -std::numeric_limits<T>::infinity();
+      continue;
+    }
+    block.kernels.load_row(token_row(dout, sequence.batch, block.head[r], token), problem.dtype, n, T{1}, to);
+    block.kernels.load_row(token_row(saved.out, sequence.batch, block.head[r], token), problem.dtype, n, T{1},
+                           space.row);
+    rows.delta[r] = backward.dot(to, space.row, n);
+    coarse |= problem.bias.data != nullptr && lse_is_coarse<T>(lse);
+  }
+  if (coarse) sum_coarse_rows(block, saved, rows, space);
 }
 
 // The tile as the kernels take it: `tile` from Block::for_each_tile, rows at `rows`.
@@ -148,6 +188,7 @@ template <class T>
   b.dout = rows.dout;
   b.dout_stride = rows.dout_stride;
   b.shift = rows.shift;
+  b.factor = rows.factor;
   b.delta = rows.delta;
   b.dp = space.dp;
   b.careful = careful;

@@ -88,7 +88,6 @@ class BiasGradient {
 
   void add_head(const Unit& unit, Index item, Index head, Range range, const GradTiles<T>& space,
                 const GradRows<T>& rows, double* sums) const {
-    pack_tile(problem_, kernels_, unit, range, space);
     KeySource<T> source;
     source.keys = space.keys;
     source.first_key = range.begin;
@@ -100,7 +99,8 @@ class BiasGradient {
       const Block<T> block(problem_, plan_, kernels_, unit, first,
                            static_cast<int>(std::min<Index>(kBlockRows, unit.sequence.q_rows - first)),
                            queries);
-      load_grad_rows(block, backward_, saved_, dout_, rows, space.row);
+      load_grad_rows(block, backward_, saved_, dout_, rows, space);
+      pack_tile(problem_, kernels_, unit, range, space);
       block.for_each_tile(range, source, queries, [&](const kernels::Tile<T>& tile) {
         kernels::BackwardTile<T> b = backward_tile(tile, block, range, rows, space, false);
         b.of_scores = true;  // the bias is added after the cap
@@ -170,7 +170,10 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
         // A row whose keys are all masked has no gradient, whatever dout says of it.
         if (!std::isfinite(delta) && reference::softmax_row(problem, sequence, head, i).keys.empty())
           continue;
-        sum -= static_cast<long double>(std::exp(sink - lse)) * delta;
+        const double weight = problem.bias.data != nullptr && lse_is_coarse<T>(lse)
+                                  ? reference::softmax_row(problem, sequence, head, i).sink_weight
+                                  : std::exp(sink - lse);
+        sum -= static_cast<long double>(weight) * delta;
       }
     }
     dsinks.set(head, static_cast<double>(sum));

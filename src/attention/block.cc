@@ -62,7 +62,9 @@ Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan,
                 int row_count, const Workspace<T>& workspace)
     : problem(the_problem), plan(the_plan), kernels(the_kernels), unit(the_unit), rows(row_count) {
   const double cap = problem.options->softcap;
-  const T factor = static_cast<T>(cap > 0 ? problem.scale / cap : problem.scale * kLog2e);
+  rules.unit = static_cast<T>(problem.logit_unit());
+  const T factor =
+      static_cast<T>(cap > 0 ? problem.scale / cap : problem.scale * kLog2e / problem.logit_unit());
   const Sequence& sequence = unit.sequence;
   all_keys = {sequence.k_len, 0};
   for (int r = 0; r < rows; ++r) {
@@ -93,7 +95,8 @@ void Block<T>::prepare_rules() {
   const Broadcast& mask = problem.mask;
   const bool alibi = !options.alibi_slopes.empty();
   if (options.softcap <= 0 && !alibi && bias.data == nullptr && mask.data == nullptr) return;
-  rules.cap = static_cast<T>(options.softcap > 0 ? options.softcap * kLog2e : 0);
+  const double log2e = kLog2e / problem.logit_unit();
+  rules.cap = static_cast<T>(options.softcap > 0 ? options.softcap * log2e : 0);
   rules.alibi = alibi;
   rules.bias_type = bias.dtype;
   rules.bias_stride = bias.stride[3];
@@ -101,7 +104,7 @@ void Block<T>::prepare_rules() {
   rules.rows = rule;
   for (int r = 0; r < rows; ++r) {
     rule[r].position = query[r] + unit.sequence.offset;
-    rule[r].slope = alibi ? static_cast<T>(options.alibi_slopes.at(head[r]) * kLog2e) : T{0};
+    rule[r].slope = alibi ? static_cast<T>(options.alibi_slopes.at(head[r]) * log2e) : T{0};
     const auto row_of = [&](const Broadcast& b) {
       return static_cast<const std::byte*>(b.data) +
              (unit.sequence.item * b.stride[0] + head[r] * b.stride[1] + query[r] * b.stride[2]) *

@@ -123,7 +123,7 @@ class Decode {
       if (segments == 0) reset(space.total, rows.rows);
       const kernels::SoftmaxState<float> total = segments == 0 ? space.total : state(memory, first);
       for (Index s = 1; s < segments; ++s)
-        kernels_.merge(total, state(memory, first + s), rows.rows, plan_.value_dim);
+        kernels_.merge(total, state(memory, first + s), rows.rules.unit, rows.rows, plan_.value_dim);
       if (!finish(rows, total)) finite.store(false);
     });
     return finite.load();
@@ -147,7 +147,7 @@ class Decode {
     for_each_segment(rows, [&](Range range) {
       absorb_segment(rows, range.begin / plan_.segment_keys, space, first ? space.total : space.part,
                      careful);
-      if (!first) kernels_.merge(space.total, space.part, rows.rows, plan_.value_dim);
+      if (!first) kernels_.merge(space.total, space.part, rows.rules.unit, rows.rows, plan_.value_dim);
       first = false;
     });
     if (first) reset(space.total, rows.rows);
@@ -217,7 +217,8 @@ class Decode {
       const bool real = rows.query[r] < sequence.q_len;
       const double sink =
           sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(rows.head[r]);
-      const RowScale<float> scale = row_scale(total.max[r], total.sum[r], sink, !lse.empty());
+      const RowScale<float> scale =
+          row_scale(total.max[r], total.sum[r], rows.rules.unit, sink, !lse.empty());
       const Index at = statistic_offset(out, sequence, rows.head[r], rows.query[r]);
       kernels_.store_row(
           total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim), scale.factor,

@@ -222,7 +222,7 @@ class Forward {
       const Block<T> block = block_of(unit, space);
       const kernels::SoftmaxState<T> total = state_of(number * segments);
       for (Index s = 1; s < segments; ++s) {
-        kernels_.merge(total, state_of(number * segments + s), block.rows, plan_.value_dim);
+        kernels_.merge(total, state_of(number * segments + s), block.rules.unit, block.rows, plan_.value_dim);
       }
       RowScale<T> scale[kBlockRows];
       if (!blocks_.finish(block, total, scale)) finite.store(false);

@@ -6,6 +6,7 @@
 
 #include "core/random.h"
 #include "headlight/attention.h"
+#include "kernels/attention_tile.h"
 
 namespace headlight {
 
@@ -51,6 +52,8 @@ struct Problem {
   Problem(const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v,
           const AttentionOptions& options);
   [[nodiscard]] Sequence sequence(Index s) const;
+  // Bits of a logit's unit in the kernels.
+  [[nodiscard]] double logit_unit() const { return bias.data != nullptr ? kernels::kBiasUnit : 1; }
   // The run of keys that query `row` of the sequence sees; empty for a padding row.
   [[nodiscard]] Range keys_for(const Sequence& s, Index row) const {
     if (row >= s.q_len) return {};

@@ -77,10 +77,15 @@ void attention_backward(const AttentionSaved& saved, ConstTensorView dout, const
         for (Index d = 0; d < p.value_dim; ++d)
           common += dout.at(b, h, query, d) * saved.out.at(b, h, query, d);
 
+        // Weights are exp(score - lse): the keys may be a part of those that lse counts. Only an lse that is
+        // too large to have digits for that, as under a bias of -1e38, leaves the row's own weights.
         const double lse = saved.lse.at(b, h, query);
+        const double unit = saved.lse.dtype() == DType::f64 ? 0x1p-53 : 0x1p-24;
+        const bool own =
+            std::abs(lse) * unit > 0x1p-14 && std::abs(row.lse - lse) < 16 * unit * std::abs(lse);
         for (const Seen& seen : row.keys) {
           const Index key = s.k_start + seen.key;
-          const double weight = std::exp(seen.score - lse);
+          const double weight = own ? seen.weight : std::exp(seen.score - lse);
 
           // 2. out = Σ weight·kept·v, so the value gets its share of dout, and the weight what v says of it.
           double dweight = 0;
@@ -100,7 +105,9 @@ void attention_backward(const AttentionSaved& saved, ConstTensorView dout, const
           }
         }
         // 4. The sink has a weight and no value.
-        if (!options.sinks.empty()) dsinks.at(0, 0, 0, h) -= std::exp(options.sinks.at(h) - lse) * common;
+        if (options.sinks.empty()) continue;
+        const double weight = own ? row.sink_weight : std::exp(options.sinks.at(h) - lse);
+        dsinks.at(0, 0, 0, h) -= weight * common;
       }
     }
   }

@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// A finished row: weight of key j = exp2(logit_j - shift) · factor, in base-2 logits.
+// A finished row: weight of key j = exp2((logit_j - shift)·unit)·factor.
 template <class T>
 struct RowScale {
   T shift, factor;
@@ -27,10 +27,10 @@ inline constexpr double kLog2E = 1.4426950408889634074;
 
 // `sink` in nats; -inf is none. The logarithm is only taken when somebody wants it. A row that saw nothing has sum 0: it stays the identity of merge().
 template <class T>
-[[nodiscard]] RowScale<T> row_scale(T max, T sum, double sink, bool with_lse) {
+[[nodiscard]] RowScale<T> row_scale(T max, T sum, T unit, double sink, bool with_lse) {
   RowScale<T> scale = RowScale<T>::empty();
   const bool empty = sum == 0;
-  const double m = max, l = sum;
+  const double m = static_cast<double>(max) * static_cast<double>(unit), l = sum;
   if (!with_lse && sum > 0 && sink == -std::numeric_limits<double>::infinity()) {  // most rows of most calls
     scale.shift = max;
     scale.factor = static_cast<T>(1 / l);
@@ -57,11 +57,45 @@ template <class T>
   return scale;
 }
 
+// Has an lse stored as T lost the digits that tell a weight? exp(score - lse) is off by |lse|·u.
+template <class T>
+[[nodiscard]] bool lse_is_coarse(double lse) {
+  constexpr double kMost = sizeof(T) == 4 ? 0x1p10 : 0x1p39;
+  return std::abs(lse) > kMost && std::isfinite(lse);
+}
+
+// A row whose lse is coarse, from the sum over its own keys. An lse that is as good as that of these keys
+// adds nothing; a larger one is of more keys than these, which share the row.
+template <class T>
+[[nodiscard]] RowScale<T> row_scale_within(RowScale<T> own, double lse) {
+  constexpr double kAlike = sizeof(T) == 4 ? 0x1p-20 : 0x1p-48;
+  if (std::abs(own.lse - lse) > kAlike * std::abs(lse))
+    own.factor = static_cast<T>(static_cast<double>(own.factor) * std::exp(own.lse - lse));
+  own.lse = lse;
+  return own;
+}
+
 // Element [batch, head, token] of a statistic, or of lse.
 [[nodiscard]] inline Index statistic_offset(ConstTensorView view, const Sequence& sequence, Index head,
                                             Index query) {
   return sequence.batch * view.stride(0) + head * view.stride(1) +
          (sequence.q_start + query) * view.stride(2);
+}
+
+// The rows' own softmax sums over all keys they see, without values: state.max and state.sum.
+// source_for(range) gives the packed keys of `step` keys at a time.
+template <class T, class SourceFor>
+void sum_rows(const Block<T>& block, const Workspace<T>& space, Index step, const SourceFor& source_for,
+              const kernels::SoftmaxState<T>& state) {
+  kernels::AbsorbOptions<T> how{.fresh = true};
+  for (Index begin = block.all_keys.begin / step * step; begin < block.all_keys.end; begin += step) {
+    const Range range{begin, std::min(begin + step, block.all_keys.end)};
+    block.for_each_tile(range, source_for(range), space, [&](kernels::Tile<T> tile) {
+      tile.value_dim = 0;
+      block.kernels.absorb(tile, state, how);
+      how.fresh = false;
+    });
+  }
 }
 
 }  // namespace headlight

@@ -51,20 +51,42 @@ struct Sweep {
   }
 };
 
-// A row's scale from its log-sum-exp: w = exp2(logit - lse). No key, no weight.
+// A row's scale from its log-sum-exp: w = exp(score - lse). No key, no weight.
 template <class T>
-RowScale<T> scale_from_lse(const Problem& problem, const ConstTensorView& lse, const Block<T>& block, int r) {
+RowScale<T> scale_from_lse(const Problem& problem, double x, Index head) {
   RowScale<T> scale = RowScale<T>::empty();
-  const double x = static_cast<double>(
-      lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
   scale.lse = x;
-  scale.shift = static_cast<T>(x * kLog2E);
+  scale.shift = static_cast<T>(x * kLog2E / problem.logit_unit());
   // x - x is 0, or NaN for a row of NaN, whose factor says so.
   scale.factor = x == -std::numeric_limits<double>::infinity() ? T{0} : static_cast<T>(x - x + 1);
   const ConstTensorView& sinks = problem.options->sinks;
-  if (!sinks.empty() && scale.factor != 0)
-    scale.sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));
+  if (!sinks.empty() && scale.factor != 0) scale.sink_weight = static_cast<T>(std::exp(sinks.at(head) - x));
   return scale;
+}
+
+// The same for all rows of a block. Rows with a bias so large that lse says nothing are summed again.
+template <class T>
+void scales_from_lse(const Sweep<T>& sweep, const ConstTensorView& lse, const Block<T>& block,
+                     const Workspace<T>& space, RowScale<T>* scale) {
+  const Problem& problem = sweep.problem;
+  bool coarse = false;
+  for (int r = 0; r < block.rows; ++r) {
+    const double x = static_cast<double>(
+        lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
+    scale[r] = scale_from_lse<T>(problem, x, block.head[r]);
+    coarse |= problem.bias.data != nullptr && lse_is_coarse<T>(x) && block.keys[r].size() > 0;
+  }
+  if (!coarse) return;
+  const ConstTensorView& sinks = problem.options->sinks;
+  sum_rows(
+      block, space, sweep.plan.segment_keys,
+      [&](Range range) { return sweep.packed(block.unit, range, space); }, space.total);
+  for (int r = 0; r < block.rows; ++r) {
+    if (!lse_is_coarse<T>(scale[r].lse) || block.keys[r].size() <= 0) continue;
+    const double sink = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
+    const RowScale<T> own = row_scale(space.total.max[r], space.total.sum[r], block.rules.unit, sink, true);
+    scale[r] = row_scale_within(own, scale[r].lse);
+  }
 }
 
 // Weights of the slice's rows `queries` tile by tile: use(row, query, first_key, begin, end, weights).
@@ -77,10 +99,11 @@ void sweep_slice(Sweep<T>& sweep, const ConstTensorView& lse, const WeightSlice&
     const int rows = static_cast<int>(std::min<Index>(kBlockRows, queries.end - first));
     Block<T> block(problem, sweep.plan, sweep.kernels, unit, first, rows, space);
     T shift[kBlockRows], factor[kBlockRows];
+    RowScale<T> scale[kBlockRows];
+    scales_from_lse(sweep, lse, block, space, scale);
     for (int r = 0; r < rows; ++r) {
-      const RowScale<T> scale = scale_from_lse(problem, lse, block, r);
-      shift[r] = scale.shift;
-      factor[r] = scale.factor;
+      shift[r] = scale[r].shift;
+      factor[r] = scale[r].factor;
       block.keys[r] = {std::max(block.keys[r].begin, slice.keys.begin),
                        std::min(block.keys[r].end, slice.keys.end)};
     }
@@ -168,8 +191,8 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
     const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first,
                          static_cast<int>(std::min<Index>(kBlockRows, all - first)), space);
     RowScale<T> scale[kBlockRows];
+    scales_from_lse(sweep, lse, block, space, scale);
     for (int r = 0; r < block.rows; ++r) {
-      scale[r] = scale_from_lse(problem, lse, block, r);
       if (scales.data != nullptr) {
         T* row = scales.at(unit.sequence.item, block.head[r], block.query[r]);
         row[0] = scale[r].shift;

@@ -78,7 +78,7 @@ HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const Ab
                   sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
     }
   }
-  raise_max(tile.rows, top, state.max, shift, alpha);
+  raise_max(tile.rows, tile.rules.unit, top, state.max, shift, alpha);
   for (int r = 0; r < tile.rows; ++r) {
     const StripRange range = plan.range[r / kStrip];
     if (range.begin >= range.end) continue;
@@ -88,7 +88,7 @@ HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const Ab
     if (options.careful) {
       for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<T>;
     }
-    const T sum = exponentiate(row, wide, shift[r]);
+    const T sum = exponentiate(row, wide, shift[r], tile.rules.unit);
     state.sum[r] = state.sum[r] * alpha[r] + sum;
     if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
       drop(tile, r, tile.begin[r], tile.end[r], row);
@@ -110,11 +110,11 @@ HWY_ATTR void weigh(const Tile<T>& tile, const T* shift, const T* factor, T* mom
     T* row = tile.scores + r * tile.scores_stride;
     const StripRange wide = computed<T>(range);
     (void)finish_scores(tile, r, wide, row);
-    const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]);
+    const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]), unit = hn::Set(d, tile.rules.unit);
     const bool empty = shift[r] == kHidden<T>;
     auto sum = hn::Zero(d);
     for (int j = wide.begin; j < wide.end; j += lanes) {
-      const auto s = hn::Load(d, row + j), x = hn::Sub(s, top);
+      const auto s = hn::Load(d, row + j), x = hn::Mul(hn::Sub(s, top), unit);
       const auto hidden = hn::Eq(s, hn::Set(d, kHidden<T>));
       const auto w = hn::Mul(exp2(d, x), scale);
       sum = hn::Add(sum, hn::IfThenZeroElse(hn::Or(hidden, hn::Eq(w, hn::Zero(d))), hn::Mul(w, x)));
@@ -125,33 +125,35 @@ HWY_ATTR void weigh(const Tile<T>& tile, const T* shift, const T* factor, T* mom
 }
 
 template <class T>
-HWY_ATTR void weigh_kept(T* logits, Index n, T shift, T factor) {
+HWY_ATTR void weigh_kept(T* logits, Index n, T unit, T shift, T factor) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const auto top = hn::Set(d, shift), scale = hn::Set(d, factor);
+  const auto top = hn::Set(d, shift), bits = hn::Set(d, unit), scale = hn::Set(d, factor);
   Index j = 0;
   for (; j + lanes <= n; j += lanes) {
     const auto s = hn::LoadU(d, logits + j);
-    const auto w = hn::Mul(exp2(d, hn::Sub(s, top)), scale);
+    const auto w = hn::Mul(exp2(d, hn::Mul(hn::Sub(s, top), bits)), scale);
     hn::StoreU(hn::IfThenZeroElse(hn::Eq(s, hn::Set(d, kHidden<T>)), w), d, logits + j);
   }
   const hn::CappedTag<T, 1> one;
   for (; j < n; ++j) {
-    const auto w =
-        hn::Mul(exp2(one, hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift))), hn::Set(one, factor));
+    const auto x = hn::Mul(hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift)), hn::Set(one, unit));
+    const auto w = hn::Mul(exp2(one, x), hn::Set(one, factor));
     if (logits[j] == kHidden<T>) logits[j] = 0;  // also in a row of NaN
     else hn::StoreU(w, one, logits + j);
   }
 }
 
 template <class T>
-HWY_ATTR void merge(const SoftmaxState<T>& state, const SoftmaxState<T>& other, int rows, int value_dim) {
+HWY_ATTR void merge(const SoftmaxState<T>& state, const SoftmaxState<T>& other, T unit, int rows,
+                    int value_dim) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   HWY_ALIGN T shift[kMaxRows], mine[kMaxRows], theirs[kMaxRows];
-  raise_max(rows, other.max, state.max, shift, mine);
+  raise_max(rows, unit, other.max, state.max, shift, mine);
   for (int r = 0; r < rows; r += lanes) {
-    hn::Store(exp2(d, hn::Sub(hn::Load(d, other.max + r), hn::Load(d, shift + r))), d, theirs + r);
+    const auto below = hn::Sub(hn::Load(d, other.max + r), hn::Load(d, shift + r));
+    hn::Store(exp2(d, hn::Mul(below, hn::Set(d, unit))), d, theirs + r);
   }
   for (int r = 0; r < rows; ++r) {
     state.sum[r] = state.sum[r] * mine[r] + other.sum[r] * theirs[r];

@@ -3,7 +3,8 @@
 //
 // Legend.  q [rows, dim]   k [keys, dim]   s = q·kᵀ   p = exp2(s - max)   acc [rows, value_dim]
 // Rows and keys count inside a tile. Scores are kept in base 2: log2(e) is folded into q's scale, so
-// that the softmax needs exp2 and nothing else. T is float or double.
+// that the softmax needs exp2 and nothing else. T is float or double. With a bias, logits are besides
+// kept in units of four bits: the largest finite bias times log2(e) would not fit T.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,19 @@ namespace headlight::kernels {
 // block has room for many rows, and clearing what a small call does not use would cost it dearly.
 template <class T>
 struct RowRule {
-  T slope;           // ALiBi, times log2(e)
+  T slope;           // ALiBi, times log2(e)/unit
   Index position;    // the query's place among the keys, for ALiBi
   const void* bias;  // element of key 0 of the sequence
   const std::uint8_t* mask;
 };
 
+// A power of two, so that dividing by it rounds nothing, and more than log2(e).
+inline constexpr int kBiasUnit = 4;
+
 template <class T>
 struct ScoreRules {
-  T cap = 0;  // > 0: s = cap · tanh(s); cap holds log2(e) already
+  T unit = 1;  // bits of a logit's unit: 1, or kBiasUnit when there is a bias
+  T cap = 0;   // > 0: s = cap · tanh(s); cap holds log2(e)/unit already
   bool alibi = false;
   DType bias_type = DType::f32;
   Index bias_stride = 0, mask_stride = 0;  // from key to key, in elements
@@ -125,14 +130,14 @@ struct AttentionKernels {
 
   void (*absorb)(const Tile<T>& tile, const SoftmaxState<T>& state, const AbsorbOptions<T>& options);
 
-  // The weights themselves, in tile.scores: exp2(s - shift)·factor, and -1 where the row sees no
-  // key. Adds sum w·(s - shift) to `moment` unless it is null.
+  // The weights themselves, in tile.scores: w = exp2((s - shift)·unit)·factor, and -1 where the row sees
+  // no key. Adds sum w·(s - shift)·unit to `moment` unless it is null.
   void (*weigh)(const Tile<T>& tile, const T* shift, const T* factor, T* moment);
   // The same for logits that were kept: n of them, in place; hidden ones become 0.
-  void (*weigh_kept)(T* logits, Index n, T shift, T factor);
+  void (*weigh_kept)(T* logits, Index n, T unit, T shift, T factor);
 
   // state += other, as merging two runs of keys. Rows with no keys are the identity.
-  void (*merge)(const SoftmaxState<T>& state, const SoftmaxState<T>& other, int rows, int value_dim);
+  void (*merge)(const SoftmaxState<T>& state, const SoftmaxState<T>& other, T unit, int rows, int value_dim);
 
   void (*exp2)(const T* x, Index n, T* y);  // the exponential the softmax calls, for its own tests
   void (*tanh)(const T* x, Index n, T* y);

@@ -1,6 +1,6 @@
 // The gradient of attention on one tile: a block of query rows against a run of keys.
 //
-// Legend.  p = exp2(s - lse)   dp = dout·vᵀ   ds = p·(dp - delta)   delta_i = dout_i·out_i
+// Legend.  p = exp2((s - shift)·unit)·factor   dp = dout·vᵀ   ds = p·(dp - delta)   delta_i = dout_i·out_i
 //          dv += pᵀ·dout       dk += dsᵀ·q     dq += ds·k
 // Softmax's gradient needs sum_j p_ij·dp_ij for every row. As out_i = sum_j p_ij·v_j, that sum is
 // dot(dout_i, out_i): one dot product instead of another pass over all keys.
@@ -18,12 +18,13 @@ struct BackwardTile {
   Index key_rows_panel_stride = 0;
   const T* dout = nullptr;  // [rows][dout_stride]
   Index dout_stride = 0;
-  const T* shift = nullptr;  // per row: lse in base 2; -inf for a row that sees nothing
-  const T* delta = nullptr;  // per row
-  T* dp = nullptr;           // scratch like tile.scores
-  bool careful = false;      // as in AbsorbOptions
-  bool of_scores = false;    // ds stays that of the score itself: not yet through the softcap
-  bool* seen = nullptr;      // scratch of the careful way: kMaxRows · kMaxTileKeys
+  const T* shift = nullptr;   // per row: lse as a logit; -inf for a row that sees nothing
+  const T* factor = nullptr;  // per row: 1, unless lse is too large to have the digits that count
+  const T* delta = nullptr;   // per row
+  T* dp = nullptr;            // scratch like tile.scores
+  bool careful = false;       // as in AbsorbOptions
+  bool of_scores = false;     // ds stays that of the score itself: not yet through the softcap
+  bool* seen = nullptr;       // scratch of the careful way: kMaxRows · kMaxTileKeys
 };
 
 // Where a tile's gradients are added: dk and dv per key, dq per row. Columns in whole panels.

@@ -158,7 +158,7 @@ HWY_ATTR void absorb_cached(const CacheTile& cache, const SoftmaxState<float>& s
     if constexpr (kScaled<S>) multiply_row(row, wide, cache.key_scales, kInt8Unit, 1.0F);
     top[r] = finish_scores(tile, r, wide, row);
   }
-  raise_max(tile.rows, top, state.max, shift, alpha);
+  raise_max(tile.rows, tile.rules.unit, top, state.max, shift, alpha);
   for (int r = 0; r < tile.rows; ++r) {
     const StripRange range = plan.range[r / kStrip];
     if (range.begin >= range.end) continue;
@@ -168,7 +168,7 @@ HWY_ATTR void absorb_cached(const CacheTile& cache, const SoftmaxState<float>& s
     if (careful) {
       for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<float>;
     }
-    state.sum[r] = state.sum[r] * alpha[r] + exponentiate(row, wide, shift[r]);
+    state.sum[r] = state.sum[r] * alpha[r] + exponentiate(row, wide, shift[r], tile.rules.unit);
     if constexpr (kScaled<S>) multiply_row(row, wide, cache.value_scales, 1.0F, kInt8Unit);
     if (careful) careful_stored<S>(cache, r, stream, hidden, alpha[r], state.acc + r * state.acc_stride);
   }

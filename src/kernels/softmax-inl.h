@@ -17,34 +17,44 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// row = exp2(row - shift); returns its sum. Even and odd vectors are summed apart, in order: vectors
+// row = exp2((row - shift)·unit); returns its sum. Even and odd vectors are summed apart, in order: vectors
 // that a lonelier row would not have computed hold zeros and change nothing.
-template <class T>
-HWY_INLINE T exponentiate(T* row, StripRange wide, T shift) {
+template <bool kUnits, class T>
+HWY_INLINE T exponentiate_in(T* row, StripRange wide, T shift, T unit) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto top = hn::Set(d, shift);
   auto even = hn::Zero(d), odd = even;
+  const auto weight = [&](int at) HWY_ATTR {
+    const auto x = hn::Sub(hn::Load(d, row + at), top);
+    if constexpr (kUnits) return exp2(d, hn::Mul(x, hn::Set(d, unit)));
+    else return exp2(d, x);
+  };
   int j = wide.begin;
   for (; j + 2 * lanes <= wide.end; j += 2 * lanes) {
-    const auto p = exp2(d, hn::Sub(hn::Load(d, row + j), top));
-    const auto q = exp2(d, hn::Sub(hn::Load(d, row + j + lanes), top));
+    const auto p = weight(j), q = weight(j + lanes);
     even = hn::Add(even, p);
     odd = hn::Add(odd, q);
     hn::Store(p, d, row + j);
     hn::Store(q, d, row + j + lanes);
   }
   if (j < wide.end) {
-    const auto p = exp2(d, hn::Sub(hn::Load(d, row + j), top));
+    const auto p = weight(j);
     even = hn::Add(even, p);
     hn::Store(p, d, row + j);
   }
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
 }
 
+template <class T>
+HWY_INLINE T exponentiate(T* row, StripRange wide, T shift, T unit) {
+  return unit == 1 ? exponentiate_in<false>(row, wide, shift, unit)
+                   : exponentiate_in<true>(row, wide, shift, unit);
+}
+
 // Raises the rows' maxima to `top`; shift is what to subtract, alpha what the past shrinks by.
 template <class T>
-HWY_INLINE void raise_max(int rows, const T* top, T* max, T* shift, T* alpha) {
+HWY_INLINE void raise_max(int rows, T unit, const T* top, T* max, T* shift, T* alpha) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int r = 0; r < rows; r += lanes) {
@@ -53,7 +63,7 @@ HWY_INLINE void raise_max(int rows, const T* top, T* max, T* shift, T* alpha) {
     const auto safe = hn::IfThenZeroElse(hn::Eq(now, hn::Set(d, kHidden<T>)), now);
     hn::Store(now, d, max + r);
     hn::Store(safe, d, shift + r);
-    hn::Store(exp2(d, hn::Sub(old, safe)), d, alpha + r);
+    hn::Store(exp2(d, hn::Mul(hn::Sub(old, safe), hn::Set(d, unit))), d, alpha + r);
   }
 }
 

@@ -173,7 +173,7 @@ struct Tiles {
     tile.end = end[t].data() + row;
     if (sizes.cap || sizes.alibi || sizes.bias || sizes.mask) {
       tile.rules = {
-          cap, sizes.alibi, sizes.bias_type, sizes.bias_stride, sizes.mask_stride, rule.data() + row};
+          T{1}, cap, sizes.alibi, sizes.bias_type, sizes.bias_stride, sizes.mask_stride, rule.data() + row};
     }
     tile.first_key = first_key(t);
     tile.scores = scores.data();

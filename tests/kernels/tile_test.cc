@@ -299,7 +299,7 @@ void check_weights(const kernels::AttentionKernels<T>& kernels) {
         }
         const T* weights = tile.scores + r * tile.scores_stride;
         const int begin = tile.begin[r], end = std::max(begin, tile.end[r]);
-        kernels.weigh_kept(logits + begin, end - begin, shift[at], factor[at]);
+        kernels.weigh_kept(logits + begin, end - begin, T{1}, shift[at], factor[at]);
         for (int j = begin; j < end; ++j) {
           const double logit = tiles.logit(r, t, j);
           if (logit == kNothing) {
@@ -329,7 +329,7 @@ TEST_P(TileKernels, WeighKeptOfAnyLength) {
   for (Index n = 0; n <= 70; ++n) {
     std::vector<float> x(static_cast<std::size_t>(n + 1), kHidden);
     for (Index i = 0; i < n; i += 2) x[static_cast<std::size_t>(i)] = static_cast<float>(-i);
-    of<float>().weigh_kept(x.data(), n, 1.0f, 4.0f);
+    of<float>().weigh_kept(x.data(), n, 1.0f, 1.0f, 4.0f);
     for (Index i = 0; i < n; ++i) {
       ASSERT_EQ(x[static_cast<std::size_t>(i)], i % 2 == 0 ? std::ldexp(1.0f, static_cast<int>(1 - i)) : 0.0f)
           << i << " of " << n;
@@ -337,7 +337,7 @@ TEST_P(TileKernels, WeighKeptOfAnyLength) {
     ASSERT_EQ(x.back(), kHidden);
     // In a row of NaN a hidden key still has weight zero.
     std::vector<float> y(static_cast<std::size_t>(n), kHidden);
-    of<float>().weigh_kept(y.data(), n, NAN, NAN);
+    of<float>().weigh_kept(y.data(), n, 1.0f, NAN, NAN);
     for (const float w : y) ASSERT_EQ(w, 0.0f);
   }
 }
@@ -372,14 +372,14 @@ void check_merge(const kernels::AttentionKernels<T>& kernels) {
         }
       }
     };
-    kernels.merge(first.view(), empty.view(), sizes.rows, tiles.columns);
+    kernels.merge(first.view(), empty.view(), T{1}, sizes.rows, tiles.columns);
     expect_first(first, "nothing added");
     State<T> taken(tiles.columns);
     taken.clear();
-    kernels.merge(taken.view(), first.view(), sizes.rows, tiles.columns);
+    kernels.merge(taken.view(), first.view(), T{1}, sizes.rows, tiles.columns);
     expect_first(taken, "added to nothing");
 
-    kernels.merge(first.view(), second.view(), sizes.rows, tiles.columns);
+    kernels.merge(first.view(), second.view(), T{1}, sizes.rows, tiles.columns);
     check_state(tiles, first, "merged, case " + std::to_string(n));
     if (::testing::Test::HasFatalFailure()) return;
   }
@@ -387,7 +387,7 @@ void check_merge(const kernels::AttentionKernels<T>& kernels) {
   State<T> a(16), b(16);
   a.clear();
   b.clear();
-  kernels.merge(a.view(), b.view(), kMaxRows, 16);
+  kernels.merge(a.view(), b.view(), T{1}, kMaxRows, 16);
   for (int r = 0; r < kMaxRows; ++r) {
     ASSERT_EQ(a.max[r], -std::numeric_limits<T>::infinity());
     ASSERT_EQ(a.sum[r], 0);

@@ -66,7 +66,7 @@ void shrink(Case& c, Index budget) {
 
 const char* const kDataNames[] = {"normal",       "constant",   "one hot key", "scores 1e4", "scores 1e38",
                                   "all -inf",     "mixed inf",  "NaN visible", "NaN hidden", "denormal",
-                                  "tiny weights", "cancelling", "minus zero"};
+                                  "tiny weights", "cancelling", "minus zero",  "large bias"};
 const char* const kLayoutNames[] = {"dense",        "token major",    "padded",
                                     "shared heads", "reversed batch", "reversed tokens"};
 const char* const kSpreadNames[] = {"none", "[K]", "[Q,K]", "[H,Q,K]", "[B,1,1,K]", "[B,1,Q,1]", "[B,H,Q,K]"};
@@ -129,7 +129,7 @@ Case draw_case(const std::function<Index(Index n)>& below, Index most) {
   }
   c.statistics = below(2) == 0;
   c.top = 1 + below(below(8) == 0 ? 32 : 5);
-  if (c.data == Data::all_minus_inf || c.data == Data::mixed_inf) {
+  if (c.data == Data::all_minus_inf || c.data == Data::mixed_inf || c.data == Data::large_bias) {
     if (c.bias == Spread::none) c.bias = Spread::queries_keys;
   }
   if (c.data == Data::nan_hidden && c.mask == Spread::none) c.mask = Spread::keys;

@@ -27,6 +27,7 @@ enum class Data {
   tiny_weights,
   cancelling,
   minus_zero,
+  large_bias,
   count
 };
 

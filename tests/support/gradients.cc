@@ -130,7 +130,9 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
     double raw = 0, slope = 1, weight = 0, kept = 1;
   };
   std::vector<Term> terms;
-  double hardness = accuracy::row_bound(p, s, h, i, keys).hardness, sink = 0;
+  const accuracy::RowBound bound = accuracy::row_bound(p, s, h, i, keys);
+  double hardness = bound.hardness, sink = 0;
+  std::vector<long double> scores;
   for (const Index j : keys) {
     const double* k = row_of(k_, b, kv, s.k_start + j);
     Term t;
@@ -148,10 +150,19 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
     }
     if (p.bias.data != nullptr) x += broadcast_at(p.bias, s.item, h, i, j);
     t.weight = static_cast<double>(std::exp(x - lse));
+    scores.push_back(x);
     t.kept = kept_factor(o.dropout, s, h, i, j);
     terms.push_back(t);
   }
   if (!o.sinks.empty()) sink = std::exp(o.sinks.at(h) - lse);
+  if (bound.lift > 0) {  // lse has no digits left for the weights
+    const long double top = *std::max_element(scores.begin(), scores.end());
+    long double total = o.sinks.empty() ? 0 : std::exp(o.sinks.at(h) - top);
+    for (const long double x : scores) total += std::exp(x - top);
+    for (std::size_t r = 0; r < terms.size(); ++r)
+      terms[r].weight = static_cast<double>(std::exp(scores[r] - top) / total);
+    sink = o.sinks.empty() ? 0 : static_cast<double>(std::exp(o.sinks.at(h) - top) / total);
+  }
   // Terms of one sign round the same way: a dot product is then off by up to dim/4 of its K', not √dim/4.
   if (c_.data == Data::constant || c_.data == Data::one_hot) hardness *= 1 + static_cast<double>(p.dim) / 64;
   // A weight is exp(score - lse), and lse as a number of its own has the rounding of |score|: where that

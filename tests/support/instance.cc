@@ -199,8 +199,26 @@ void poison_padding(Random& random, const TensorView& x, const std::vector<Index
       for (Index t = lengths[b]; t < x.dim(2); ++t) poison_row(random, x, static_cast<Index>(b), h, t);
 }
 
+// Masks written as biases, and numbers near the end of the range: one flavour for each case.
+double large_bias_number(const Case& c, Random& random) {
+  constexpr double kF16Most = 65504, kBf16Most = 0x1.FEp127, kF32Most = std::numeric_limits<float>::max();
+  const double most = c.bias_dtype == DType::f16    ? kF16Most
+                      : c.bias_dtype == DType::bf16 ? kBf16Most
+                                                    : kF32Most;
+  const double kLows[] = {-most, std::max(-most, -1e38), std::max(-most, -1e9)};
+  const double low = kLows[c.seed % 3];
+  const Index kind = random.below(100);
+  switch (c.seed / 3 % 4) {
+    case 0: return kind < 50 ? low : 0;  // a mask
+    case 1: return low;                  // a mask that hides everything
+    case 2: return kind < 95 ? low : std::min(most, 2.5e38);
+    default: return kind < 30 ? low : kind < 32 ? most : random.normal();
+  }
+}
+
 double bias_number(const Case& c, Random& random) {
   if (c.data == Data::all_minus_inf) return -kInf;
+  if (c.data == Data::large_bias) return large_bias_number(c, random);
   if (c.data == Data::mixed_inf) {
     const Index kind = random.below(100);
     if (kind < 30) return -kInf;

@@ -203,8 +203,9 @@ class Truth::Judge {
       const double size = c_.dtype == DType::f64 ? std::abs(wanted.view().at(b, h, i)) : 0;
       return std::isfinite(size) ? 8 * u_ * size : 0;
     };
-    statistic("lse", found_.lse, truth.lse, limit + ulps(truth.lse));
-    statistic("max", found_.max, truth.max, limit + ulps(truth.max));
+    const double lifted = limit + 4 * u_ * row.lift;
+    statistic("lse", found_.lse, truth.lse, lifted + ulps(truth.lse));
+    statistic("max", found_.max, truth.max, lifted + ulps(truth.max));
     statistic("entropy", found_.entropy, truth.entropy, limit * (2 + 2 * entropy));
     const double sink = truth.sink_weight.view().at(b, h, i);
     statistic("sink_weight", found_.sink_weight, truth.sink_weight, sink * weight_limit(row) + flush_);
