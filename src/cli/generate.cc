@@ -79,12 +79,12 @@ std::vector<std::int32_t> read_prompt(const inspect::Subject& subject, const std
                                       std::size_t number) {
   const models::TransformerConfig& config = subject.model->config();
   std::vector<TokenPiece> pieces = subject.tokenizer->encode_pieces(prompt);
-  if (!pieces.empty() && pieces.back().added && pieces.back().id == config.eos) pieces.pop_back();
+  if (!pieces.empty() && pieces.back().added && config.is_end(pieces.back().id)) pieces.pop_back();
   std::vector<std::int32_t> ids;
   ids.reserve(pieces.size());
   for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
   if (ids.empty()) {
-    const std::int32_t start = config.bos >= 0 ? config.bos : config.eos;
+    const std::int32_t start = config.bos >= 0 ? config.bos : config.end();
     if (start < 0) throw Error(ErrorKind::input, "generate.prompt", "the prompt is empty; give a few words");
     ids.push_back(start);
   }

@@ -39,53 +39,40 @@ struct Settings {
 
 // A transformer, which can be looked into, or a recurrent model to compare it with.
 struct Model {
-  inspect::Subject subject;  // a recurrent one has no transformer
-  std::unique_ptr<models::RecurrentModel> recurrent = nullptr;
+  inspect::Subject subject;
   std::unique_ptr<models::Writer> writer = nullptr;
 };
 
-Model open_recurrent(const std::string& folder) {
-  Model model;
-  model.subject.folder = folder;
-  model.subject.name = folder;
-  model.recurrent = models::load_recurrent(folder);
-  if (!model.recurrent->config().encoder_decoder)
-    throw Error(ErrorKind::usage, "translate.kind",
-                concat("the model \"", escaped(folder), "\" does not translate: it has no encoder"));
-  if (models::has_tokenizer(folder)) {
-    model.subject.tokenizer = models::load_tokenizer(folder);
-    models::check_vocabulary(*model.subject.tokenizer, model.recurrent->config().vocabulary, folder);
-  }
-  model.writer = std::make_unique<models::RecurrentWriter>(*model.recurrent);
-  return model;
-}
-
-Model open_transformer(const std::string& name) {
-  Model model{.subject = inspect::open_subject(name, model_places())};
-  const inspect::Subject& subject = model.subject;
-  if (subject.model->config().kind != models::ModelKind::encoder_decoder) {
-    const bool writes = subject.model->config().kind == models::ModelKind::decoder;
-    throw Error(ErrorKind::usage, "translate.kind",
-                concat("the model \"", escaped(subject.name), "\" does not translate: it has no ",
-                       writes ? "encoder\nTo let it continue a text: headlight generate --model "
-                              : "decoder\nTo see what it looks at: headlight show --model ",
-                       escaped(name), " \"…\""));
-  }
-  model.writer = std::make_unique<models::TransformerWriter>(*subject.model);
-  return model;
+void check_translates(const inspect::Subject& subject, const std::string& name) {
+  const bool recurrent = subject.recurrent != nullptr;
+  if (recurrent ? subject.recurrent->config().encoder_decoder
+                : subject.model->config().kind == models::ModelKind::encoder_decoder)
+    return;
+  const bool writes = recurrent || subject.model->config().kind == models::ModelKind::decoder;
+  std::string hint;
+  if (!recurrent)
+    hint = concat(writes ? "\nTo let it continue a text: headlight generate --model "
+                         : "\nTo see what it looks at: headlight show --model ",
+                  escaped(name), " \"…\"");
+  throw Error(ErrorKind::usage, "translate.kind",
+              concat("the model \"", escaped(subject.name), "\" does not translate: it has no ",
+                     writes ? "encoder" : "decoder", hint));
 }
 
 Model open_translator(const Settings& s) {
-  const std::string path = inspect::find_model(s.model, model_places());
-  Model model = models::is_recurrent(path) ? open_recurrent(path) : open_transformer(s.model);
-  if (model.recurrent && s.rows.show)
+  Model model{.subject = inspect::open_subject(s.model, model_places(), inspect::Accept::recurrent_too)};
+  const inspect::Subject& subject = model.subject;
+  check_translates(subject, s.model);
+  if (subject.recurrent) model.writer = std::make_unique<models::RecurrentWriter>(*subject.recurrent);
+  else model.writer = std::make_unique<models::TransformerWriter>(*subject.model);
+  if (subject.recurrent && s.rows.show)
     throw Error(ErrorKind::usage, "translate.show",
-                concat("the model \"", escaped(model.subject.name),
+                concat("the model \"", escaped(subject.name),
                        "\" is recurrent: --show looks into the heads of transformers"));
-  if (!model.subject.tokenizer) {
+  if (!subject.tokenizer) {
     throw Error(
         ErrorKind::input, "translate.tokenizer",
-        concat("the model \"", escaped(model.subject.name),
+        concat("the model \"", escaped(subject.name),
                "\" has no tokenizer, so texts cannot be read\nPut its tokenizer.json beside config.json."));
   }
   return model;
@@ -125,7 +112,7 @@ class Translator {
     std::vector<std::int32_t> written = translation.tokens;
     const Index limit = models::context_of(config);
     const bool ended = limit == 0 || static_cast<Index>(written.size()) < limit;
-    if (config.eos >= 0 && ended) written.push_back(config.eos);
+    if (config.end() >= 0 && ended) written.push_back(config.end());
     inspect::Question question;
     question.source = inspect::read_text(*subject().tokenizer, text);
     question.written = inspect::read_ids(&*subject().tokenizer, written, config.vocabulary);

@@ -54,7 +54,7 @@ std::vector<TokenId> ordinary_tokens(const Subject& subject) {
   const Index size =
       subject.tokenizer ? std::min<Index>(subject.tokenizer->size(), config.vocabulary) : config.vocabulary;
   for (TokenId id = 0; id < size; ++id) {
-    const bool special = id == config.bos || id == config.eos || id == config.pad ||
+    const bool special = id == config.bos || config.is_end(id) || id == config.pad ||
                          id == config.decoder_start ||
                          (subject.tokenizer && subject.tokenizer->is_special(id));
     if (!special) ids.push_back(id);

@@ -5,6 +5,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "models/file_format.h"
 #include "models/load.h"
 #include "models/tokenizer_file.h"
 
@@ -67,10 +68,10 @@ Index most_written(const Subject& subject, const Reading& source) {
 // Written tokens as they are shown, with the end.
 Reading written_reading(const Subject& subject, std::vector<std::int32_t> ids) {
   const models::TransformerConfig& config = subject.model->config();
-  if (config.eos >= 0) ids.push_back(config.eos);
+  if (config.end() >= 0) ids.push_back(config.end());
   if (subject.tokenizer) return read_written(*subject.tokenizer, ids);
   Reading reading = read_ids(nullptr, ids, config.vocabulary);
-  if (config.eos >= 0) reading.tokens.back().added = true;
+  if (config.end() >= 0) reading.tokens.back().added = true;
   return reading;
 }
 
@@ -118,19 +119,22 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
                      "or a .gguf file."));
 }
 
-Subject open_subject(const std::string& name, const std::vector<std::string>& places) {
+Subject open_subject(const std::string& name, const std::vector<std::string>& places, Accept accept) {
   Subject subject;
   subject.folder = find_model(name, places);
   if (!models::is_gguf(subject.folder)) check_folder(subject.folder);
   fs::path path(subject.folder);
   if (path.filename().empty()) path = path.parent_path();
   subject.name = path.filename().string();
-  models::LoadedTransformer loaded = models::load_transformer(subject.folder);
-  subject.model = std::move(loaded.model);
-  subject.notices = std::move(loaded.notices);
-  if (models::has_tokenizer(subject.folder)) {
-    subject.tokenizer = models::load_tokenizer(subject.folder);
-    models::check_vocabulary(*subject.tokenizer, subject.model->config().vocabulary, subject.folder);
+  models::OpenedModel opened = models::open_model(subject.folder);
+  subject.model = std::move(opened.transformer);
+  subject.recurrent = std::move(opened.recurrent);
+  subject.tokenizer = std::move(opened.tokenizer);
+  subject.notices = std::move(opened.notices);
+  if (subject.recurrent && accept == Accept::transformers) {
+    throw Error(ErrorKind::input, "model.family",
+                concat(escaped(subject.folder), ": is a recurrent model, which has no heads to look into\n",
+                       "Its translations: headlight translate --model FOLDER"));
   }
   return subject;
 }

@@ -9,6 +9,7 @@
 
 #include "inspect/reading.h"
 #include "models/generate.h"
+#include "models/recurrent.h"
 #include "models/transformer.h"
 
 namespace headlight::inspect {
@@ -16,7 +17,8 @@ namespace headlight::inspect {
 struct Subject {
   std::string name, folder;  // folder: or a .gguf file
   std::unique_ptr<models::Transformer> model;
-  std::vector<std::string> notices;    // what the user may want to know of the files
+  std::unique_ptr<models::RecurrentModel> recurrent = nullptr;  // in its place, where one is accepted
+  std::vector<std::string> notices;                             // what the user may want to know of the files
   std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
 
   [[nodiscard]] Index layers(Part part) const;
@@ -28,7 +30,10 @@ struct Subject {
 // A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file} when it
 // is not there.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
-[[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places);
+// Recurrent models have no heads, so only who asks for them gets one.
+enum class Accept : std::uint8_t { transformers, recurrent_too };
+[[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places,
+                                   Accept accept = Accept::transformers);
 
 // What a model is given. `written` are the tokens that an encoder-decoder writes, the end included.
 struct Question {

@@ -176,7 +176,7 @@ class Search {
     std::vector<Candidate> going;
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
       const Candidate& c = candidates[rank];
-      const bool ends = c.token == facts_.end;
+      const bool ends = std::find(facts_.ends.begin(), facts_.ends.end(), c.token) != facts_.ends.end();
       if ((ends || last) && static_cast<Index>(rank) < options_.beams) finish(sentence, c, ends);
       if (!ends && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
     }

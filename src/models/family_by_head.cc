@@ -45,7 +45,7 @@ constexpr NameRow kTwoNormsNames[] = {
 
 void read_tokens(TransformerConfig& c, const io::Json& json) {
   c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
+  c.ends = tokens_of(json, "eos_token_id");
   c.pad = token_of(json, "pad_token_id");
 }
 

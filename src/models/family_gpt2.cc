@@ -40,7 +40,7 @@ TransformerConfig read(const io::Json& json) {
   c.attention_dropout = json.real_or("attn_pdrop", 0);
   c.initial_range = json.real_or("initializer_range", 0.02);
   c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
+  c.ends = tokens_of(json, "eos_token_id");
   c.pad = token_of(json, "pad_token_id");
   return c;
 }
@@ -64,7 +64,7 @@ std::string write(const TransformerConfig& c) {
       .real("initializer_range", c.initial_range)
       .boolean("tie_word_embeddings", c.tied)
       .token("bos_token_id", c.bos)
-      .token("eos_token_id", c.eos)
+      .tokens("eos_token_id", c.ends)
       .token("pad_token_id", c.pad)
       .text("torch_dtype", "float32")
       .finish();

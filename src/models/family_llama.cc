@@ -1,6 +1,8 @@
 // Llama, Mistral and Qwen: root mean square norms before, rotary positions, gated feed-forward.
 #include "models/family_llama.h"
 
+#include <fmt/format.h>
+
 #include "models/family_tools.h"
 
 namespace headlight::models {
@@ -27,7 +29,7 @@ TransformerConfig read_llama(const io::Json& json) {
   c.attention_dropout = json.real_or("attention_dropout", 0);
   c.initial_range = json.real_or("initializer_range", 0.02);
   c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
+  c.ends = tokens_of(json, "eos_token_id");
   c.pad = token_of(json, "pad_token_id");
   return c;
 }
@@ -74,7 +76,7 @@ std::string write(const TransformerConfig& c) {
       .real("initializer_range", c.initial_range)
       .boolean("tie_word_embeddings", c.tied)
       .token("bos_token_id", c.bos)
-      .token("eos_token_id", c.eos)
+      .tokens("eos_token_id", c.ends)
       .token("pad_token_id", c.pad)
       .text("torch_dtype", "float32")
       .finish();
@@ -87,17 +89,29 @@ TransformerConfig read_mistral(const io::Json& json) {
   return c;
 }
 
+// Windows are there only when they are switched on; without layer_types, from layer max_window_layers on.
+void read_qwen_windows(const io::Json& json, TransformerConfig& c) {
+  if (!json.boolean_or("use_sliding_window", false)) return c.windows.clear();
+  const io::Json* types = json.find("layer_types");
+  if (types != nullptr && !types->is(io::Json::Kind::null)) return;
+  const Index window = json.integer_or("sliding_window", 4096),
+              first = json.integer_or("max_window_layers", 28);
+  refuse_unless(window > 0, json, "sliding_window", fmt::format("{} keys, with use_sliding_window", window));
+  refuse_unless(first >= 0, json, "max_window_layers", fmt::format("{} layers", first));
+  for (Index n = 0; n < c.layers; ++n) c.windows.push_back(n >= first ? window : 0);
+}
+
 TransformerConfig read_qwen2(const io::Json& json) {
   TransformerConfig c = read_llama(json);
   c.qkv_bias = true;
-  if (!json.boolean_or("use_sliding_window", false)) c.windows.clear();
+  read_qwen_windows(json, c);
   return c;
 }
 
 TransformerConfig read_qwen3(const io::Json& json) {
   TransformerConfig c = read_llama(json);
   c.head_norm = true;
-  if (!json.boolean_or("use_sliding_window", false)) c.windows.clear();
+  read_qwen_windows(json, c);
   return c;
 }
 

@@ -64,7 +64,7 @@ TransformerConfig read_shared(const io::Json& json) {
   c.attention_dropout = json.real_or("attention_dropout", 0);
   c.initial_range = json.real_or("init_std", 0.02);
   c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
+  c.ends = tokens_of(json, "eos_token_id");
   c.pad = token_of(json, "pad_token_id");
   c.decoder_start = token_of(json, "decoder_start_token_id");
   return c;
@@ -108,7 +108,7 @@ std::string write_marian(const TransformerConfig& c) {
       .real("activation_dropout", 0)
       .real("init_std", c.initial_range)
       .token("bos_token_id", c.bos)
-      .token("eos_token_id", c.eos)
+      .tokens("eos_token_id", c.ends)
       .token("pad_token_id", c.pad)
       .token("decoder_start_token_id", c.decoder_start)
       .raw("forced_eos_token_id", "null")

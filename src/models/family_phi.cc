@@ -53,7 +53,7 @@ TransformerConfig read_phi(const io::Json& json) {
   c.dropout = json.real_or("resid_pdrop", 0);
   c.attention_dropout = json.real_or("attention_dropout", 0);
   c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
+  c.ends = tokens_of(json, "eos_token_id");
   c.pad = token_of(json, "pad_token_id");
   return c;
 }

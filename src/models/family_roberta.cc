@@ -70,7 +70,7 @@ TransformerConfig read_roberta(const io::Json& json) {
   c.dropout = json.real_or("hidden_dropout_prob", 0);
   c.attention_dropout = json.real_or("attention_probs_dropout_prob", 0);
   c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
+  c.ends = tokens_of(json, "eos_token_id");
   return c;
 }
 

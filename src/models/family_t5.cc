@@ -71,7 +71,7 @@ TransformerConfig read(const io::Json& json) {
   if (json.boolean_or("scale_decoder_outputs", c.tied))
     c.head_scale = 1 / std::sqrt(static_cast<double>(c.width));
   c.dropout = c.attention_dropout = json.real_or("dropout_rate", 0);
-  c.eos = token_of(json, "eos_token_id");
+  c.ends = tokens_of(json, "eos_token_id");
   c.pad = token_of(json, "pad_token_id");
   c.decoder_start =
       json.find("decoder_start_token_id") != nullptr ? token_of(json, "decoder_start_token_id") : c.pad;

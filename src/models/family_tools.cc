@@ -43,17 +43,24 @@ Index layers_of(const io::Json& json, std::string_view key) {
   return layers;
 }
 
-std::int32_t token_of(const io::Json& json, std::string_view key) {
+std::vector<std::int32_t> tokens_of(const io::Json& json, std::string_view key) {
   const io::Json* found = json.find(key);
-  if (found == nullptr || found->is(io::Json::Kind::null)) return -1;
-  if (found->is(io::Json::Kind::list)) {
-    if (found->items().empty()) return -1;
-    found = &found->items()[0];
+  if (found == nullptr || found->is(io::Json::Kind::null)) return {};
+  const std::span<const io::Json> all =
+      found->is(io::Json::Kind::list) ? found->items() : std::span(found, 1);
+  std::vector<std::int32_t> tokens;
+  for (const io::Json& item : all) {
+    const std::int64_t token = item.integer();
+    refuse_unless(token >= -1 && token < (std::int64_t{1} << 31), json, key,
+                  fmt::format("{} is no token's number", token));
+    if (token >= 0) tokens.push_back(static_cast<std::int32_t>(token));
   }
-  const std::int64_t token = found->integer();
-  refuse_unless(token >= -1 && token < (std::int64_t{1} << 31), json, key,
-                fmt::format("{} is no token's number", token));
-  return static_cast<std::int32_t>(token);
+  return tokens;
+}
+
+std::int32_t token_of(const io::Json& json, std::string_view key) {
+  const std::vector<std::int32_t> tokens = tokens_of(json, key);
+  return tokens.empty() ? -1 : tokens.front();
 }
 
 void refuse_unless(bool supported, const io::Json& json, std::string_view key, std::string_view why) {
@@ -200,6 +207,10 @@ ConfigWriter& ConfigWriter::integer(std::string_view key, std::int64_t value) {
 }
 ConfigWriter& ConfigWriter::token(std::string_view key, std::int32_t value) {
   return value < 0 ? raw(key, "null") : integer(key, value);
+}
+ConfigWriter& ConfigWriter::tokens(std::string_view key, std::span<const std::int32_t> values) {
+  if (values.size() > 1) return raw(key, fmt::format("[{}]", fmt::join(values, ", ")));
+  return token(key, values.empty() ? -1 : values.front());
 }
 ConfigWriter& ConfigWriter::real(std::string_view key, double value) {
   return raw(key, fmt::format("{}", value));

@@ -19,8 +19,11 @@ namespace headlight::models {
 // A number of layers. Throws Error{input} for one that no model has.
 [[nodiscard]] Index layers_of(const io::Json& json, std::string_view key);
 
-// A token number; -1 when absent or null, a list's first.
+// A token number; -1 when absent or null.
 [[nodiscard]] std::int32_t token_of(const io::Json& json, std::string_view key);
+
+// Token numbers: one, a list of them, or none when absent or null.
+[[nodiscard]] std::vector<std::int32_t> tokens_of(const io::Json& json, std::string_view key);
 
 // Throws Error{input}: "config.json: KEY is true; this is not supported".
 void refuse_unless(bool supported, const io::Json& json, std::string_view key, std::string_view why);
@@ -42,7 +45,8 @@ class ConfigWriter {
  public:
   ConfigWriter& text(std::string_view key, std::string_view value);
   ConfigWriter& integer(std::string_view key, std::int64_t value);
-  ConfigWriter& token(std::string_view key, std::int32_t value);  // -1: null
+  ConfigWriter& token(std::string_view key, std::int32_t value);                     // -1: null
+  ConfigWriter& tokens(std::string_view key, std::span<const std::int32_t> values);  // one, a list, or null
   ConfigWriter& real(std::string_view key, double value);
   ConfigWriter& boolean(std::string_view key, bool value);
   ConfigWriter& raw(std::string_view key, std::string_view json);

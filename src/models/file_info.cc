@@ -8,13 +8,11 @@
 #include "core/escape.h"
 #include "core/nearest.h"
 #include "headlight/error.h"
-#include "io/json.h"
 #include "io/npy.h"
-#include "models/gguf_config.h"
-#include "models/load.h"
+#include "models/file_format.h"
+#include "models/model_files.h"
 #include "models/stored_weights.h"
 #include "models/tokenizer_file.h"
-#include "models/tokenizer_gguf.h"
 #include "text/tokenizer_model.h"
 
 namespace headlight::models {
@@ -62,43 +60,19 @@ class Describer {
   void folder() {
     info_.format = "model folder";
     const io::Folder folder(info_.path);
-    if (!folder.has("config.json") && !folder.has("model.safetensors")) {
-      info_.format = "tokenizer folder";
-      return set(load_tokenizer(info_.path));
-    }
-    const SafetensorsWeights weights(folder);
-    tensors(weights);
-    info_.notices.assign(weights.notices().begin(), weights.notices().end());
-    if (folder.has("config.json")) {
-      const io::Json json =
-          io::Json::parse(folder.read("config.json", std::uint64_t{64} << 20), folder.path_of("config.json"));
-      info_.architecture = json.text_or("model_type", "");
-      understood([&] {
-        if (info_.architecture == kRecurrentType) info_.recurrent = read_recurrent_config(json);
-        else info_.config = describe_folder(folder, weights).config;
-      });
-    }
-    if (has_tokenizer_files(info_.path)) tokenizer([&] { set(load_tokenizer(info_.path)); });
+    if (folder.has("config.json")) return model(ModelFiles(info_.path));
+    if (folder.has("model.safetensors")) return tensors(SafetensorsWeights(folder));
+    info_.format = "tokenizer folder";
+    set(load_tokenizer(info_.path));
   }
 
   void gguf() {
-    const io::Gguf file = io::Gguf::open(info_.path);
+    const ModelFiles files(info_.path);
+    const io::Gguf& file = *files.gguf();
     info_.format = file.files() > 1
                        ? fmt::format("GGUF in {} files, version {}", file.files(), file.version())
                        : fmt::format("GGUF file, version {}", file.version());
-    tensors(GgufWeights(file));
-    info_.architecture = file.text("general.architecture").value_or("");
-    if (file.find_tensor("token_embd.weight") != nullptr) {
-      understood([&] {
-        DescribedTransformer described = describe_gguf(file);
-        info_.config = described.config;
-        info_.notices = std::move(described.notices);
-      });
-    }
-    tokenizer([&] {
-      if (const auto vocabulary = read_gguf_vocabulary(file))
-        set(tokenizer_from_gguf(*vocabulary, info_.path));
-    });
+    model(files);
   }
 
   void safetensors() {
@@ -123,6 +97,28 @@ class Describer {
   }
 
  private:
+  void model(const ModelFiles& files) {
+    tensors(files.weights());
+    info_.notices = files.notices();
+    info_.architecture = files.architecture();
+    const bool has_model =
+        files.gguf() == nullptr || files.gguf()->find_tensor("token_embd.weight") != nullptr;
+    if (has_model) info_.unsupported = refusal([&] { describe(files); });
+    info_.tokenizer_refused = refusal([&] {
+      if (const FoundTokenizer found = files.find_tokenizer(); found.tokenizer) set(*found.tokenizer);
+    });
+  }
+
+  void describe(const ModelFiles& files) {
+    if (files.is_recurrent()) {
+      info_.recurrent = files.describe_recurrent();
+      return;
+    }
+    DescribedTransformer described = files.describe();
+    info_.config = std::move(described.config);
+    for (std::string& notice : described.notices) info_.notices.push_back(std::move(notice));
+  }
+
   void tensors(const WeightSource& weights) {
     const std::vector<StoredTensor> list = weights.tensors();
     for (const StoredTensor& t : list) {
@@ -136,24 +132,16 @@ class Describer {
 
   void set(const Tokenizer& tokenizer) { info_.tokenizer = {kind_of(tokenizer), tokenizer.size()}; }
 
-  // What the files hold is told even when it is not understood.
+  // What the files hold is told even when it is not understood: why not, or nothing.
   template <class Read>
-  void understood(const Read& read) {
+  static std::string refusal(const Read& read) {
     try {
       read();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
-      info_.unsupported = first_line(error);
+      return first_line(error);
     }
-  }
-  template <class Read>
-  void tokenizer(const Read& read) {
-    try {
-      read();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;
-      info_.tokenizer_refused = first_line(error);
-    }
+    return "";
   }
 
   FileInfo& info_;

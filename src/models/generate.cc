@@ -76,7 +76,7 @@ class Continuing {
     const auto i = static_cast<std::size_t>(item);
     Continuation& text = written_[i];
     const std::int32_t token = choose_token(logits, options_, item, place, seen_[i]);
-    if (options_.stop_at_eos && token == model_.config().eos) {
+    if (options_.stop_at_eos && model_.config().is_end(token)) {
       text.ending = Ending::end;
       return false;
     }

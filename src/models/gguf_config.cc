@@ -217,7 +217,9 @@ void read_embedding(const GgufMetadata& m, TransformerConfig& c) {
                                   table->type->name, table->shape.text(), c.width));
   }
   c.vocabulary = table->shape[0];
-  for (const auto& [key, id] : {std::pair("bos", &c.bos), {"eos", &c.eos}, {"padding", &c.pad}}) {
+  std::int32_t eos = -1, eot = -1, eom = -1;  // of a text, of a turn, of a message
+  for (const auto& [key, id] :
+       {std::pair("bos", &c.bos), {"eos", &eos}, {"padding", &c.pad}, {"eot", &eot}, {"eom", &eom}}) {
     const auto found = m.file().integer(fmt::format("tokenizer.ggml.{}_token_id", key));
     if (!found) continue;
     if (*found < 0 || *found >= c.vocabulary)
@@ -225,6 +227,7 @@ void read_embedding(const GgufMetadata& m, TransformerConfig& c) {
                fmt::format("the {} token has the id {} in a vocabulary of {}", key, *found, c.vocabulary));
     *id = static_cast<std::int32_t>(*found);
   }
+  for (const std::int32_t end : {eos, eot, eom}) add_end(c, end);
   const io::GgufValue* tokens = m.file().find_value("tokenizer.ggml.tokens");
   if (tokens != nullptr && tokens->count > static_cast<std::uint64_t>(c.vocabulary))
     m.refuse("tokens", fmt::format("{} tokens for a vocabulary of {}", tokens->count, c.vocabulary));
@@ -272,19 +275,6 @@ DescribedTransformer describe_gguf(const io::Gguf& file) {
     throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", escaped(file.name()), error.what()));
   }
   return described;
-}
-
-void check_gguf_unused(const io::Gguf& file, std::span<const std::string> unused) {
-  for (const std::string& name : unused) {
-    // Read with the metadata; what some encoders have behind their last layer; and what T5 never uses.
-    if (name == kRopeFactors || name == kShortFactors || name == kLongFactors || name.starts_with("cls.") ||
-        name == "dec.blk.0.cross_attn_rel_b.weight")
-      continue;
-    throw Error(
-        ErrorKind::input, "gguf.unused",
-        fmt::format("{}: tensor \"{}\" has no place in a model of this architecture as it is known here",
-                    escaped(file.name()), escaped(name, 80)));
-  }
 }
 
 }  // namespace headlight::models

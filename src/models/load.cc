@@ -10,18 +10,13 @@
 #include "core/nearest.h"
 #include "core/tensor_memory.h"
 #include "headlight/error.h"
-#include "io/json.h"
 #include "models/families.h"
-#include "models/gguf_config.h"
 #include "models/grouped_rows.h"
 #include "models/int8_rows.h"
 #include "models/stored_weights.h"
 
 namespace headlight::models {
 namespace {
-
-constexpr const char* kConfig = "config.json";
-constexpr std::uint64_t kLargestConfig = std::uint64_t{64} << 20;
 
 std::string shape_text(const StoredTensor& tensor) {
   return fmt::format("{} [{}]", tensor.type, fmt::join(tensor.shape, ", "));
@@ -44,59 +39,24 @@ bool same_shape(const StoredTensor& tensor, const Shape& shape) {
                           near.empty() ? "" : fmt::format("; the closest is \"{}\"", escaped(near, 80))));
 }
 
-// What a parameter is called in the files: by its whole name, or by that of the bare model, without its head.
-std::optional<StoredTensor> find_parameter(const WeightSource& weights, std::string_view prefix,
-                                           std::string_view name) {
-  if (auto found = weights.find(name)) return found;
-  if (prefix.empty() || !name.starts_with(prefix)) return std::nullopt;
-  return weights.find(name.substr(prefix.size()));
-}
-
-// Encoders are often stored without the head that they were trained with.
-void drop_missing_head(TransformerConfig& config, const WeightSource& weights) {
-  if (!config.masked_head) return;
-  const Family& family = find_family(config.family);
-  for (const char* part :
-       {"head.transform.weight", "head.transform.bias", "head.norm.weight", "head.norm.bias"})
-    if (find_parameter(weights, family.prefix, parameter_name(family, part))) return;
-  config.masked_head = config.head_bias = false;
-  config.headless = true;
-}
-
 // A config may say anything; memory is taken only for what the files can fill.
-void check_amount(const TransformerConfig& config, const WeightSource& weights) {
-  const double wanted = least_parameters(config), there = weights.elements();
+void check_amount(double wanted, const WeightSource& weights) {
+  const double there = weights.elements();
   if (wanted <= there) return;
   throw Error(ErrorKind::input, "model.size",
               fmt::format("{}: {} describes a model of {:.0f} parameters; its files have {:.0f} numbers",
                           escaped(weights.name()), weights.config_name(), wanted, there));
 }
 
-LoadedTransformer load(const TransformerConfig& config, const WeightSource& weights) {
-  LoadedTransformer loaded;
-  loaded.model = make_transformer(config, weights);
-  loaded.unused = has_grouped_rows(loaded.model->config())
-                      ? load_parameters(GroupedRows(weights, loaded.model->config()), *loaded.model)
-                      : load_parameters(weights, *loaded.model);
-  if (config.headless)
-    loaded.notices.push_back(fmt::format("{}: was stored without its head, so it attends but has no logits",
-                                         escaped(weights.name())));
-  return loaded;
-}
-
-nn::Weights place_of(nn::Weights weights, DType dtype) {
-  return dtype == DType::f32 ? weights : nn::Weights::own;
-}
-
-LoadedTransformer load_gguf(const std::string& path, DType dtype, nn::Weights weights) {
-  const io::Gguf file = io::Gguf::open(path);
-  DescribedTransformer described = describe_gguf(file);
-  described.config.dtype = dtype;
-  described.config.weights = place_of(weights, dtype);
-  LoadedTransformer loaded = load(described.config, GgufWeights(file));
-  check_gguf_unused(file, loaded.unused);
-  std::move(described.notices.begin(), described.notices.end(), std::back_inserter(loaded.notices));
-  return loaded;
+// What a caller may not ask for, a file may not say.
+template <class Make>
+auto as_input(const WeightSource& weights, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", escaped(weights.name()), error.what()));
+  }
 }
 
 }  // namespace
@@ -160,38 +120,73 @@ std::vector<std::string> load_parameters(const WeightSource& weights, ParameterP
 }
 
 std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config, const WeightSource& weights) {
-  check_amount(config, weights);
-  try {
+  check_amount(least_parameters(config), weights);
+  return as_input(weights, [&] {
     const UntouchedTensors untouched;  // every parameter is read from the files, or never
     return std::make_unique<Transformer>(config);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::usage) throw;
-    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", escaped(weights.name()), error.what()));
-  }
+  });
 }
 
-std::string read_config_text(const io::Folder& folder) { return folder.read(kConfig, kLargestConfig); }
-
-DescribedTransformer describe_folder(const io::Folder& folder, const WeightSource& weights) {
-  DescribedTransformer described;
-  const std::string text = read_config_text(folder);
-  described.config = read_config(io::Json::parse(text, folder.path_of(kConfig)));
-  // A model whose rows are put in another order is not written back: its file would be another model's.
-  if (!has_grouped_rows(described.config)) described.config.source = text;
-  drop_missing_head(described.config, weights);
-  return described;
+std::unique_ptr<RecurrentModel> make_recurrent(const RecurrentModelConfig& c, const WeightSource& weights) {
+  const auto width = static_cast<double>(c.width);
+  check_amount(static_cast<double>(c.vocabulary) * width + static_cast<double>(c.layers) * 6 * width * width,
+               weights);
+  return as_input(weights, [&] { return std::make_unique<RecurrentModel>(c); });
 }
 
-LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Weights where) {
-  if (is_gguf(path)) return load_gguf(path, dtype, where);
-  const io::Folder folder(path);
-  const SafetensorsWeights weights(folder);
-  TransformerConfig config = describe_folder(folder, weights).config;
-  config.dtype = dtype;
-  config.weights = place_of(where, dtype);
-  LoadedTransformer loaded = load(config, weights);
-  loaded.notices.insert(loaded.notices.end(), weights.notices().begin(), weights.notices().end());
+LoadedTransformer load_transformer(const ModelFiles& files, const TransformerConfig& described,
+                                   const LoadOptions& options) {
+  TransformerConfig config = described;
+  config.dtype = options.dtype;
+  config.weights = options.dtype == DType::f32 ? options.weights : nn::Weights::own;
+  const WeightSource& weights = files.weights();
+  LoadedTransformer loaded;
+  loaded.model = make_transformer(config, weights);
+  Transformer& model = *loaded.model;
+  loaded.unused = has_grouped_rows(model.config())
+                      ? load_parameters(GroupedRows(weights, model.config()), model)
+                      : load_parameters(weights, model);
+  files.check_unused(config, loaded.unused);
+  loaded.notices = files.notices();
+  if (config.headless)
+    loaded.notices.push_back(fmt::format("{}: was stored without its head, so it attends but has no logits",
+                                         escaped(weights.name())));
   return loaded;
+}
+
+LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Weights weights) {
+  const ModelFiles files(path);
+  DescribedTransformer described = files.describe();
+  LoadedTransformer loaded = load_transformer(files, described.config, {dtype, weights});
+  std::move(described.notices.begin(), described.notices.end(), std::back_inserter(loaded.notices));
+  return loaded;
+}
+
+OpenedModel open_model(const std::string& path, const LoadOptions& options) {
+  const ModelFiles files(path);
+  OpenedModel opened;
+  FoundTokenizer found = files.find_tokenizer();
+  opened.tokenizer = std::move(found.tokenizer);
+  opened.no_tokenizer = std::move(found.why_not);
+  Index rows = 0;
+  if (files.is_recurrent()) {
+    opened.recurrent = make_recurrent(files.describe_recurrent(), files.weights());
+    (void)load_parameters(files.weights(),
+                          plan_parameters(files.weights(), opened.recurrent->parameters(), ""));
+    opened.notices = files.notices();
+    rows = opened.recurrent->config().vocabulary;
+  } else {
+    DescribedTransformer described = files.describe();
+    if (described.config.kind != ModelKind::encoder)
+      for (const TokenId end : found.ends) add_end(described.config, end);
+    LoadedTransformer loaded = load_transformer(files, described.config, options);
+    opened.transformer = std::move(loaded.model);
+    opened.notices = std::move(loaded.notices);
+    std::move(described.notices.begin(), described.notices.end(), std::back_inserter(opened.notices));
+    rows = opened.transformer->config().vocabulary;
+  }
+  if (opened.tokenizer) check_vocabulary(*opened.tokenizer, rows, path);
+  return opened;
 }
 
 }  // namespace headlight::models

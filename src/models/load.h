@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "models/file_format.h"
+#include "models/model_files.h"
+#include "models/recurrent.h"
 #include "models/transformer.h"
 #include "models/weights.h"
 
@@ -16,29 +18,37 @@ namespace headlight::models {
 
 struct LoadedTransformer {
   std::unique_ptr<Transformer> model;
-  std::vector<std::string> unused;   // tensors of the files that this model has no use for
+  std::vector<std::string> unused;   // buffers and copies among the files' tensors
   std::vector<std::string> notices;  // what the user may want to know
 };
 // `dtype` is what to compute in. A model to be run has its matrices as the files store them, mapped and not
 // copied; one to be trained, or one in f64, has all parameters as tensors of its own. Throws Error that names
 // the file and the tensor.
+struct LoadOptions {
+  DType dtype = DType::f32;
+  nn::Weights weights = nn::Weights::stored;
+};
 [[nodiscard]] LoadedTransformer load_transformer(const std::string& path, DType dtype = DType::f32,
                                                  nn::Weights weights = nn::Weights::stored);
+[[nodiscard]] LoadedTransformer load_transformer(const ModelFiles& files, const TransformerConfig& config,
+                                                 const LoadOptions& options = {});
 
-// What the model would be, without its weights in memory.
-struct DescribedTransformer {
-  TransformerConfig config;
+// Everything that a path has: one of the two models, and the tokenizer or why there is none.
+struct OpenedModel {
+  std::unique_ptr<Transformer> transformer;
+  std::unique_ptr<RecurrentModel> recurrent;
+  std::optional<Tokenizer> tokenizer = std::nullopt;
+  std::string no_tokenizer;  // why there is none
   std::vector<std::string> notices;
 };
-[[nodiscard]] DescribedTransformer describe_folder(const io::Folder& folder, const WeightSource& weights);
-
-// The text of a folder's config.json.
-[[nodiscard]] std::string read_config_text(const io::Folder& folder);
+[[nodiscard]] OpenedModel open_model(const std::string& path, const LoadOptions& options = {});
 
 // A model whose parameters have their shapes and hold nothing yet. Throws Error{input} when the files cannot
 // have that many numbers: memory is taken only for what they can fill.
 [[nodiscard]] std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config,
                                                             const WeightSource& weights);
+[[nodiscard]] std::unique_ptr<RecurrentModel> make_recurrent(const RecurrentModelConfig& config,
+                                                             const WeightSource& weights);
 
 // Which tensor belongs to which parameter. Throws Error{input} that names the first that is missing, or has
 // another shape, or a type that is no float.

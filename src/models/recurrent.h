@@ -74,10 +74,4 @@ class RecurrentModel : public Trainable {
   Head head_;
 };
 
-// From the folder that `headlight train` writes. Throws Error that names the file and the tensor.
-[[nodiscard]] bool is_recurrent(const std::string& folder);
-[[nodiscard]] std::unique_ptr<RecurrentModel> load_recurrent(const std::string& folder);
-// As load_recurrent, but for the numbers: whether it would.
-RecurrentModelConfig check_recurrent(const std::string& folder);
-
 }  // namespace headlight::models

@@ -17,9 +17,9 @@ constexpr Index kBatchTokens = 4096;
 std::vector<std::int32_t> with_start(const TransformerConfig& config, const Tokenizer& tokenizer,
                                      const std::string& text) {
   std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text);
-  if (!pieces.empty() && pieces.back().added && pieces.back().id == config.eos) pieces.pop_back();
+  if (!pieces.empty() && pieces.back().added && config.is_end(pieces.back().id)) pieces.pop_back();
   std::vector<std::int32_t> ids;
-  const std::int32_t start = config.bos >= 0 ? config.bos : config.eos;
+  const std::int32_t start = config.bos >= 0 ? config.bos : config.end();
   if (start >= 0 && (pieces.empty() || !pieces.front().added)) ids.push_back(start);
   for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
   return ids;

@@ -1,22 +1,32 @@
 // Tokenizers in files, as people have them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headlight/tokenizer.h"
+#include "io/folder.h"
+#include "io/gguf.h"
 #include "io/json.h"
 
 namespace headlight::models {
 
-// A file: tokenizer.json (or any .json), a SentencePiece .model, a vocab.txt, a .gguf. Or a folder: the first there
-// is of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with merges.txt,
-// vocab.txt. Throws Error: file when it cannot be read, input when it is refused.
-[[nodiscard]] Tokenizer load_tokenizer(const std::string& path);
+// What the files of a model have: its tokenizer and the tokens that it says end a text, or why there is none.
+struct FoundTokenizer {
+  std::optional<Tokenizer> tokenizer = std::nullopt;
+  std::vector<TokenId> ends = {};
+  std::string why_not = {};
+};
+// Of a folder: the first there is of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with
+// merges.txt, vocab.txt. Throws Error{input} for one that is there and is refused.
+[[nodiscard]] FoundTokenizer find_tokenizer(const io::Folder& folder);
+[[nodiscard]] FoundTokenizer find_tokenizer(const io::Gguf& file);
 
-// Whether a folder has files of one, or a .gguf file has one inside. Throws Error as load_tokenizer() does.
-[[nodiscard]] bool has_tokenizer(const std::string& path);
-[[nodiscard]] bool has_tokenizer_files(const std::string& folder);
+// A file: tokenizer.json (or any .json), a SentencePiece .model, a vocab.txt, a .gguf. Or a folder, as
+// above. Throws Error: file when it cannot be read, input when it is refused or there is none.
+[[nodiscard]] Tokenizer load_tokenizer(const std::string& path);
 
 // A token that a model has no row for would be looked up outside of its table. Throws Error{input}.
 void check_vocabulary(const Tokenizer& tokenizer, std::int64_t rows, const std::string& name);

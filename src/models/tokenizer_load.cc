@@ -70,29 +70,29 @@ void read_added_tokens(const Json& config, TokenizerParts& parts) {
   }
 }
 
-struct Folder {
-  std::string path;
-  io::Folder handle{path};
+std::string read_named(const io::Folder& folder, const std::string& name) {
+  return folder.read(name, kLargestFile);
+}
 
-  [[nodiscard]] bool has(const char* name) const { return handle.has(name); }
-  [[nodiscard]] std::string file(const std::string& name) const { return handle.path_of(name); }
-  [[nodiscard]] std::string read(const std::string& name) const { return handle.read(name, kLargestFile); }
-  [[nodiscard]] Json json(const std::string& name) const { return Json::parse(read(name), file(name)); }
-  [[nodiscard]] std::optional<Json> config() const {
-    if (!has("tokenizer_config.json")) return std::nullopt;
-    return json("tokenizer_config.json");
-  }
-  // The names that end in .model, sorted.
-  [[nodiscard]] std::vector<std::string> models() const {
-    std::vector<std::string> names;
-    std::error_code problem;
-    for (std::filesystem::directory_iterator entry(path, problem), end; !problem && entry != end;
-         entry.increment(problem))
-      if (entry->path().extension() == ".model") names.push_back(entry->path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-};
+Json json_named(const io::Folder& folder, const std::string& name) {
+  return Json::parse(read_named(folder, name), folder.path_of(name));
+}
+
+std::optional<Json> tokenizer_config(const io::Folder& folder) {
+  if (!folder.has("tokenizer_config.json")) return std::nullopt;
+  return json_named(folder, "tokenizer_config.json");
+}
+
+// The names that end in .model, sorted.
+std::vector<std::string> sentence_pieces(const io::Folder& folder) {
+  std::vector<std::string> names;
+  std::error_code problem;
+  for (std::filesystem::directory_iterator entry(folder.path(), problem), end; !problem && entry != end;
+       entry.increment(problem))
+    if (entry->path().extension() == ".model") names.push_back(entry->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 // Without a word on it, a vocabulary that has no capital letters is one of small letters.
 bool looks_lowercase(const TokenTable& vocab) {
@@ -143,11 +143,11 @@ TokenizerParts gpt_parts(const Json& vocab, std::string_view merges, const std::
   return parts;
 }
 
-Tokenizer load_bert(const Folder& folder) {
-  TokenizerParts parts = bert_parts(folder.read("vocab.txt"), folder.file("vocab.txt"));
+Tokenizer load_bert(const io::Folder& folder) {
+  TokenizerParts parts = bert_parts(read_named(folder, "vocab.txt"), folder.path_of("vocab.txt"));
   BertCleaning cleaning;
   cleaning.lowercase = looks_lowercase(vocab_of(parts.model));
-  if (const auto config = folder.config()) {
+  if (const auto config = tokenizer_config(folder)) {
     cleaning.lowercase = config->boolean_or("do_lower_case", cleaning.lowercase);
     cleaning.chinese = config->boolean_or("tokenize_chinese_chars", true);
     if (const Json* strip = config->find("strip_accents"); strip != nullptr && strip->is(Json::Kind::boolean))
@@ -155,13 +155,13 @@ Tokenizer load_bert(const Folder& folder) {
     read_added_tokens(*config, parts);
   }
   parts.normalizer = {cleaning};
-  return make_named_tokenizer(std::move(parts), folder.file("vocab.txt"));
+  return make_named_tokenizer(std::move(parts), folder.path_of("vocab.txt"));
 }
 
-Tokenizer load_gpt(const Folder& folder) {
-  TokenizerParts parts =
-      gpt_parts(folder.json("vocab.json"), folder.read("merges.txt"), folder.file("merges.txt"));
-  if (const auto config = folder.config()) {
+Tokenizer load_gpt(const io::Folder& folder) {
+  TokenizerParts parts = gpt_parts(json_named(folder, "vocab.json"), read_named(folder, "merges.txt"),
+                                   folder.path_of("merges.txt"));
+  if (const auto config = tokenizer_config(folder)) {
     const bool qwen = config->text_or("tokenizer_class", "").starts_with("Qwen2");
     if (qwen) {
       parts.normalizer = {UnicodeForm::nfc};
@@ -173,46 +173,84 @@ Tokenizer load_gpt(const Folder& folder) {
     }
     read_added_tokens(*config, parts);
   }
-  return make_named_tokenizer(std::move(parts), folder.file("vocab.json"));
+  return make_named_tokenizer(std::move(parts), folder.path_of("vocab.json"));
 }
 
-Tokenizer load_folder(const Folder& folder) {
-  if (folder.has("tokenizer.json")) return tokenizer_from_json(folder.json("tokenizer.json"));
-  const auto sentence_piece = [&](const std::string& name) {
-    return tokenizer_from_sentence_piece(folder.read(name), folder.file(name));
-  };
-  for (const char* name : {"tokenizer.model", "spiece.model"})
-    if (folder.has(name)) return sentence_piece(name);
-  const std::vector<std::string> models = folder.models();
-  if (models.size() == 1) return sentence_piece(models.front());
-  if (folder.has("vocab.json") && folder.has("merges.txt")) return load_gpt(folder);
-  if (folder.has("vocab.txt")) return load_bert(folder);
-  throw Error(ErrorKind::input, "tokenizer.missing",
-              concat(escaped(folder.path),
-                     ": no tokenizer in this folder.\nExpected tokenizer.json, tokenizer.model, "
-                     "spiece.model, one *.model, "
-                     "vocab.json with merges.txt, or vocab.txt."));
+// Which file of a folder is the tokenizer: the one list of them.
+struct TokenizerFile {
+  std::string_view name, companion;
+  Tokenizer (*load)(const io::Folder& folder, const std::string& name);
+};
+Tokenizer load_json(const io::Folder& folder, const std::string& name) {
+  return tokenizer_from_json(json_named(folder, name));
+}
+Tokenizer load_sentence_piece(const io::Folder& folder, const std::string& name) {
+  return tokenizer_from_sentence_piece(read_named(folder, name), folder.path_of(name));
+}
+constexpr std::string_view kAnyModel = "*.model";
+constexpr TokenizerFile kTokenizerFiles[] = {
+    {"tokenizer.json", "", load_json},
+    {"tokenizer.model", "", load_sentence_piece},
+    {"spiece.model", "", load_sentence_piece},
+    {kAnyModel, "", load_sentence_piece},
+    {"vocab.json", "merges.txt",
+     [](const io::Folder& folder, const std::string&) { return load_gpt(folder); }},
+    {"vocab.txt", "", [](const io::Folder& folder, const std::string&) { return load_bert(folder); }},
+};
+
+// Nothing, with the reason unless the file is simply not there.
+std::optional<Tokenizer> try_file(const TokenizerFile& file, const io::Folder& folder, std::string& why_not) {
+  std::string name(file.name);
+  if (file.name == kAnyModel) {
+    const std::vector<std::string> names = sentence_pieces(folder);
+    if (names.size() > 1)
+      why_not =
+          concat("has ", escaped(names[0], 60), " and ", escaped(names[1], 60), ", and nothing says which");
+    if (names.size() != 1) return std::nullopt;
+    name = names.front();
+  }
+  if (!folder.has(name)) return std::nullopt;
+  if (!file.companion.empty() && !folder.has(std::string(file.companion))) {
+    why_not = concat("has ", name, " without ", file.companion);
+    return std::nullopt;
+  }
+  return file.load(folder, name);
 }
 
-Tokenizer load_gguf(const std::string& path) {
-  const auto vocabulary = read_gguf_vocabulary(io::Gguf::open(path));
-  if (!vocabulary)
-    throw Error(ErrorKind::input, "tokenizer.missing", concat(escaped(path), ": has no tokenizer inside"));
-  return tokenizer_from_gguf(*vocabulary, path);
+// eos_token of tokenizer_config.json: a text, or an object with one.
+std::vector<TokenId> ends_of(const io::Folder& folder, const Tokenizer& tokenizer) {
+  const std::optional<Json> config = tokenizer_config(folder);
+  const Json* end = config ? config->find("eos_token") : nullptr;
+  if (end != nullptr && end->is(Json::Kind::object)) end = end->find("content");
+  if (end == nullptr || !end->is(Json::Kind::text)) return {};
+  const std::optional<TokenId> id = tokenizer.find(end->text());
+  return id ? std::vector{*id} : std::vector<TokenId>{};
 }
 
 }  // namespace
 
-bool has_tokenizer_files(const std::string& folder) {
-  const io::Folder handle(folder);
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt"})
-    if (handle.has(name)) return true;
-  return false;
+FoundTokenizer find_tokenizer(const io::Folder& folder) {
+  FoundTokenizer found;
+  for (const TokenizerFile& file : kTokenizerFiles) {
+    found.tokenizer = try_file(file, folder, found.why_not);
+    if (!found.tokenizer) continue;
+    found.ends = ends_of(folder, *found.tokenizer);
+    found.why_not.clear();
+    return found;
+  }
+  found.why_not = concat(escaped(folder.path()), ": no tokenizer in this folder",
+                         found.why_not.empty() ? "" : "; it ", found.why_not,
+                         ".\nExpected tokenizer.json, tokenizer.model, spiece.model, one *.model, "
+                         "vocab.json with merges.txt, or vocab.txt.");
+  return found;
 }
 
-bool has_tokenizer(const std::string& path) {
-  if (!is_gguf(path)) return has_tokenizer_files(path);
-  return read_gguf_vocabulary(io::Gguf::open(path)).has_value();
+FoundTokenizer find_tokenizer(const io::Gguf& file) {
+  FoundTokenizer found;
+  if (const auto vocabulary = read_gguf_vocabulary(file))
+    found.tokenizer = tokenizer_from_gguf(*vocabulary, file.name());
+  else found.why_not = concat(escaped(file.name()), ": has no tokenizer inside");
+  return found;
 }
 
 Tokenizer tokenizer_from_vocab_txt(std::string_view text, const std::string& name, bool lowercase) {
@@ -229,8 +267,12 @@ Tokenizer tokenizer_from_vocab_and_merges(const Json& vocab, std::string_view me
 Tokenizer load_tokenizer(const std::string& path) {
   std::error_code ignored;
   const std::filesystem::path file(path);
-  if (std::filesystem::is_directory(file, ignored)) return load_folder({path});
-  if (is_gguf(path)) return load_gguf(path);
+  const bool folder = std::filesystem::is_directory(file, ignored);
+  if (folder || is_gguf(path)) {
+    FoundTokenizer found = folder ? find_tokenizer(io::Folder(path)) : find_tokenizer(io::Gguf::open(path));
+    if (!found.tokenizer) throw Error(ErrorKind::input, "tokenizer.missing", found.why_not);
+    return std::move(*found.tokenizer);
+  }
   if (file.extension() == ".model") return tokenizer_from_sentence_piece(read_all(path), path);
   if (file.extension() == ".txt") {
     const std::string text = read_all(path);

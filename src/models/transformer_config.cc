@@ -1,5 +1,6 @@
 #include "models/transformer_config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/concat.h"
@@ -79,6 +80,14 @@ void check_numbers(const TransformerConfig& c) {
 }
 
 }  // namespace
+
+bool TransformerConfig::is_end(std::int32_t token) const {
+  return std::find(ends.begin(), ends.end(), token) != ends.end();
+}
+
+void add_end(TransformerConfig& config, std::int32_t token) {
+  if (token >= 0 && !config.is_end(token)) config.ends.push_back(token);
+}
 
 TransformerConfig completed(TransformerConfig c) {
   check_sizes(c);

@@ -70,7 +70,8 @@ struct TransformerConfig {
 
   double dropout = 0, attention_dropout = 0;
   double initial_range = 0.02;
-  std::int32_t bos = -1, eos = -1, pad = -1, decoder_start = -1;  // token numbers; -1: none
+  std::int32_t bos = -1, pad = -1, decoder_start = -1;  // token numbers; -1: none
+  std::vector<std::int32_t> ends = {};                  // any of them ends a text; the first is written
 
   bool pad_fixed = false;  // looking up `pad` teaches its embedding nothing; Marian starts sentences with it
 
@@ -79,7 +80,12 @@ struct TransformerConfig {
   std::string source = {};                 // the config.json it was read from: given back as it is
 
   bool operator==(const TransformerConfig&) const = default;
+  [[nodiscard]] bool is_end(std::int32_t token) const;
+  [[nodiscard]] std::int32_t end() const { return ends.empty() ? -1 : ends.front(); }
 };
+
+// One more token that ends a text, unless it is one already or is none (-1).
+void add_end(TransformerConfig& config, std::int32_t token);
 
 // Fills in what follows from the rest; throws Error{usage} that names a field which makes no sense.
 [[nodiscard]] TransformerConfig completed(TransformerConfig config);

@@ -7,11 +7,8 @@
 #include "core/escape.h"
 #include "io/npy.h"
 #include "models/file_format.h"
-#include "models/gguf_config.h"
 #include "models/load.h"
-#include "models/recurrent.h"
 #include "models/tokenizer_file.h"
-#include "models/tokenizer_gguf.h"
 
 namespace headlight::models {
 namespace {
@@ -28,7 +25,9 @@ class Verifier {
       case FileFormat::gguf: return gguf();
       case FileFormat::safetensors: return safetensors();
       case FileFormat::npy: return npy();
-      case FileFormat::tokenizer: level("tokenizer", Stage::tokenizer); return tokenizer(verdict_.path, 0);
+      case FileFormat::tokenizer:
+        level("tokenizer", Stage::tokenizer);
+        return tokenizer({.tokenizer = load_tokenizer(verdict_.path)}, 0);
     }
   }
   [[nodiscard]] Stage stage() const { return stage_; }
@@ -40,12 +39,36 @@ class Verifier {
   }
   void found(std::string what) { verdict_.found.push_back(std::move(what)); }
 
-  // `rows` are those that the model has for tokens; 0: there is no model.
-  void tokenizer(const std::string& path, Index rows) {
-    stage_ = Stage::tokenizer;
-    const Tokenizer tokenizer = load_tokenizer(path);
-    found(fmt::format("a tokenizer of {} tokens", tokenizer.size()));
-    if (rows > 0) check_vocabulary(tokenizer, rows, path);
+  // `rows` are those that the model has for tokens; 0: there is no model. A model may have no tokenizer.
+  void tokenizer(const FoundTokenizer& files, Index rows) {
+    if (!files.tokenizer) {
+      if (rows == 0) throw Error(ErrorKind::input, "tokenizer.missing", files.why_not);
+      return;
+    }
+    found(fmt::format("a tokenizer of {} tokens", files.tokenizer->size()));
+    if (rows > 0) check_vocabulary(*files.tokenizer, rows, verdict_.path);
+  }
+
+  // Returns the rows that the model has for tokens.
+  Index model(const ModelFiles& files) {
+    stage_ = Stage::config;
+    if (files.is_recurrent()) return recurrent(files);
+    DescribedTransformer described = files.describe();
+    for (std::string& notice : described.notices) verdict_.notices.push_back(std::move(notice));
+    if (files.gguf() == nullptr) found(fmt::format("a config of the family {}", described.config.family));
+    described.config.weights = nn::Weights::stored;  // its matrices take no memory
+    const std::unique_ptr<Transformer> model = make_transformer(described.config, files.weights());
+    files.check_unused(described.config, plan_parameters(files.weights(), *model).unused);
+    found_model(files.weights());
+    return described.config.vocabulary;
+  }
+
+  Index recurrent(const ModelFiles& files) {
+    const auto model = make_recurrent(files.describe_recurrent(), files.weights());
+    (void)plan_parameters(files.weights(), model->parameters(), "");
+    found("a config of a recurrent model");
+    found_model(files.weights());
+    return model->config().vocabulary;
   }
 
   void found_model(const WeightSource& weights) {
@@ -53,71 +76,32 @@ class Verifier {
                       weights.tensors().size()));
   }
 
-  void model(const TransformerConfig& config, const WeightSource& weights, std::vector<std::string>* unused) {
-    TransformerConfig shapes = config;
-    shapes.weights = nn::Weights::stored;  // its matrices take no memory
-    const std::unique_ptr<Transformer> model = make_transformer(shapes, weights);
-    ParameterPlan plan = plan_parameters(weights, *model);
-    found_model(weights);
-    if (unused != nullptr) *unused = std::move(plan.unused);
-  }
-
   void folder() {
     level("folder", Stage::folder);
-    const io::Folder folder(verdict_.path);
-    if (!folder.has("config.json")) {
+    if (const io::Folder folder(verdict_.path); !folder.has("config.json")) {
       level("tokenizer folder", Stage::tokenizer);
-      return tokenizer(verdict_.path, 0);
+      return tokenizer(find_tokenizer(folder), 0);
     }
     level("model folder", Stage::folder);
-    const SafetensorsWeights weights(folder);
-    verdict_.notices.assign(weights.notices().begin(), weights.notices().end());
-    stage_ = Stage::config;
-    const Index rows = is_recurrent(verdict_.path) ? recurrent(weights) : transformer(folder, weights);
-    if (has_tokenizer_files(verdict_.path)) tokenizer(verdict_.path, rows);
-  }
-
-  Index transformer(const io::Folder& folder, const WeightSource& weights) {
-    const TransformerConfig config = describe_folder(folder, weights).config;
-    found(fmt::format("a config of the family {}", config.family));
-    model(config, weights, nullptr);
-    return config.vocabulary;
-  }
-
-  Index recurrent(const WeightSource& weights) {
-    const RecurrentModelConfig config = check_recurrent(verdict_.path);
-    found("a config of a recurrent model");
-    found_model(weights);
-    return config.vocabulary;
+    const ModelFiles files(verdict_.path);
+    verdict_.notices = files.notices();
+    const Index rows = model(files);
+    stage_ = Stage::tokenizer;
+    tokenizer(files.find_tokenizer(), rows);
   }
 
   void gguf() {
     level("GGUF container", Stage::container);
-    const io::Gguf file = io::Gguf::open(verdict_.path);
+    const ModelFiles files(verdict_.path);
+    const io::Gguf& file = *files.gguf();
     found(fmt::format("{} values, {} tensors", file.values().size(), file.tensors().size()));
     const bool is_model = file.find_tensor("token_embd.weight") != nullptr;
-    const bool has_vocabulary = file.find_value("tokenizer.ggml.model") != nullptr;
-    if (is_model) {
-      level("GGUF model", Stage::config);
-      DescribedTransformer described = describe_gguf(file);
-      verdict_.notices = std::move(described.notices);
-      std::vector<std::string> unused;
-      model(described.config, GgufWeights(file), &unused);
-      check_gguf_unused(file, unused);
-      if (has_vocabulary) vocabulary(file, described.config.vocabulary);
-    } else if (has_vocabulary) {
-      level("GGUF vocabulary", Stage::tokenizer);
-      vocabulary(file, 0);
-    }
-  }
-
-  void vocabulary(const io::Gguf& file, Index rows) {
+    if (is_model) level("GGUF model", Stage::config);
+    const Index rows = is_model ? model(files) : 0;
+    if (file.find_value("tokenizer.ggml.model") == nullptr) return;
+    if (!is_model) level("GGUF vocabulary", Stage::tokenizer);
     stage_ = Stage::tokenizer;
-    const auto vocabulary = read_gguf_vocabulary(file);
-    if (!vocabulary) return;
-    const Tokenizer tokenizer = tokenizer_from_gguf(*vocabulary, file.name());
-    found(fmt::format("a tokenizer of {} tokens", tokenizer.size()));
-    if (rows > 0) check_vocabulary(tokenizer, rows, file.name());
+    tokenizer(files.find_tokenizer(), rows);
   }
 
   void safetensors() {

@@ -24,7 +24,7 @@ void copy_rows(const Tensor& from, Index first, Index count, Tensor& to, Index a
 
 Writer::Facts TransformerWriter::facts() const {
   const TransformerConfig& c = model_.config();
-  return {c.vocabulary, context_of(c), c.decoder_start, c.eos};
+  return {c.vocabulary, context_of(c), c.decoder_start, c.ends};
 }
 
 // Keys of the source are shared by all places of a sentence.
@@ -39,7 +39,7 @@ RecurrentWriter::RecurrentWriter(const RecurrentModel& model) : model_(model) {
 
 Writer::Facts RecurrentWriter::facts() const {
   const RecurrentModelConfig& c = model_.config();
-  return {c.vocabulary, 0, c.decoder_start, c.eos};
+  return {c.vocabulary, 0, c.decoder_start, c.eos < 0 ? std::vector<std::int32_t>{} : std::vector{c.eos}};
 }
 
 void RecurrentWriter::start(Context& ctx, const Tokens& source) {

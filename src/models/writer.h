@@ -12,7 +12,8 @@ class Writer {
   struct Facts {
     Index vocabulary = 0;
     Index context = 0;  // tokens that a sequence may have; 0: no limit is known
-    std::int32_t start = -1, end = -1;
+    std::int32_t start = -1;
+    std::vector<std::int32_t> ends = {};
   };
 
   virtual ~Writer() = default;

@@ -60,7 +60,7 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
   c.attention_dropout = recipe.attention_dropout;
   if (c.kind != ModelKind::encoder) {  // BERT's config.json knows no begin and end
     c.bos = needs.special.begin.value_or(-1);
-    c.eos = needs.special.end.value_or(-1);
+    models::add_end(c, needs.special.end.value_or(-1));
   }
   c.pad = needs.special.pad.value_or(-1);
   if (c.kind == ModelKind::encoder_decoder) c.decoder_start = needs.special.begin.value_or(c.pad);

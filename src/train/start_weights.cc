@@ -5,12 +5,8 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "io/folder.h"
-#include "io/json.h"
-#include "models/buffers.h"
-#include "models/families.h"
+#include "models/leftovers.h"
 #include "models/load.h"
-#include "models/recurrent.h"
 #include "models/transformer.h"
 
 namespace headlight::train {
@@ -39,12 +35,12 @@ void copy_into(const TransformerConfig& config, const Parameter& from, Parameter
                 sizeof(float) * static_cast<std::size_t>(columns));
 }
 
-void load_all(const std::string& path, const models::WeightSource& weights, Transformer& model) {
-  for (const std::string& name : models::load_parameters(weights, model)) {
-    if (models::is_buffer(name)) continue;
+void load_all(const models::ModelFiles& files, Transformer& model) {
+  for (const std::string& name : models::load_parameters(files.weights(), model)) {
+    if (models::is_known_leftover(model.config(), name)) continue;
     throw Error(
         ErrorKind::input, "recipe.start",
-        concat(escaped(path), ": has a tensor \"", escaped(name, 80),
+        concat(escaped(files.path()), ": has a tensor \"", escaped(name, 80),
                "\", which the model of the recipe lacks\n  The sizes and the form must be the same; only "
                "model.inner may be larger."));
   }
@@ -53,27 +49,24 @@ void load_all(const std::string& path, const models::WeightSource& weights, Tran
 }  // namespace
 
 Index stored_vocabulary(const std::string& path) {
-  if (models::is_recurrent(path)) return 0;
-  const io::Folder folder(path);
-  return models::read_config(io::Json::parse(models::read_config_text(folder), folder.path_of("config.json")))
-      .vocabulary;
+  const models::ModelFiles files(path);
+  return files.is_recurrent() ? 0 : files.describe().config.vocabulary;
 }
 
 void take_weights(const std::string& path, models::Trainable& model) {
   auto* transformer = dynamic_cast<Transformer*>(&model);
   if (transformer == nullptr)
     throw Error(ErrorKind::usage, "recipe.model", "model: model.start is for transformers");
-  const io::Folder folder(path);
-  const models::SafetensorsWeights weights(folder);
-  const TransformerConfig before = models::describe_folder(folder, weights).config;
+  const models::ModelFiles files(path);
+  const TransformerConfig before = files.describe().config;
   TransformerConfig config = transformer->config();
   if (before.inner >= config.inner || before.gated != config.gated)
-    return load_all(path, weights, *transformer);
+    return load_all(files, *transformer);
 
   config.inner = before.inner;
   config.encoder_inner = before.encoder_inner;
   Transformer narrow(config);
-  load_all(path, weights, narrow);
+  load_all(files, narrow);
   const Parameters from = narrow.parameters(), to = transformer->parameters();
   for (std::size_t i = 0; i < from.size(); ++i) copy_into(config, *from[i], *to[i]);
 }

@@ -11,7 +11,7 @@ namespace headlight::train {
 // a multiple that suits matrix units.
 [[nodiscard]] Index stored_vocabulary(const std::string& path);
 
-// The numbers of a model folder in place of random ones. Known buffers (models/buffers.h) are not read. Sizes must be the same, but for the inner width of feed-forward
+// The numbers of a model folder in place of random ones. Known buffers (models/leftovers.h) are not read. Sizes must be the same, but for the inner width of feed-forward
 // layers, which may have grown: what is new keeps its random numbers on the way in and gets zeros on the way out, so that
 // the wider model begins as the same function. Throws Error that names the file and the tensor.
 void take_weights(const std::string& path, models::Trainable& model);

@@ -28,7 +28,7 @@ TransformerConfig config_of(const std::string& name) {
   if (name == "shared keys") c.kv_heads = 1;
   if (name == "window") c.windows = {3, 0};
   if (name == "parallel") c.block_shape = nn::BlockShape::parallel;
-  c.eos = 1;
+  c.ends = {1};
   c.decoder_start = c.pad = 0;
   c.initial_range = 0.5;
   return c;

@@ -10,7 +10,7 @@ namespace {
 
 Subject subject_of(models::TransformerConfig config) {
   config.initial_range = 0.4;
-  config.eos = 1;
+  config.ends = {1};
   config.decoder_start = config.pad = 0;
   Subject subject;
   subject.name = "small";

@@ -49,7 +49,7 @@ TEST_P(GoldenTranslation, GreedyAndBeams) {
   const Tokens source = golden.tokens("input_ids", "attention_mask");
   const auto written = transform(ctx_, *loaded.model, source, {.most = 10, .stop_at_eos = false});
   const auto found = beam_search(ctx_, *loaded.model, source, {.beams = 4, .most = 10});
-  const std::int32_t eos = loaded.model->config().eos;
+  const std::int32_t eos = loaded.model->config().end();
   for (Index b = 0; b < 2; ++b) {
     const auto s = static_cast<std::size_t>(b);
     EXPECT_EQ(written.at(s), row(golden.at("greedy.output_ids"), b, 1));

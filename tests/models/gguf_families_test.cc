@@ -215,9 +215,9 @@ void write_rope_factors(GgufWriter& w, const TransformerConfig& c) {
 }
 
 GgufWriter gguf_of(const std::filesystem::path& path, const Row& row) {
-  const io::Folder folder(path.string());
-  const SafetensorsWeights weights(folder);
-  const TransformerConfig c = describe_folder(folder, weights).config;
+  const ModelFiles files(path.string());
+  const WeightSource& weights = files.weights();
+  const TransformerConfig c = files.describe().config;
   GgufWriter w;
   write_metadata(w, c, row.architecture);
   write_rope_factors(w, c);

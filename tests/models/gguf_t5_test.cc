@@ -52,9 +52,9 @@ std::string gguf_name(const std::string& hub) {
 }
 
 GgufWriter t5_file(const std::filesystem::path& path) {
-  const io::Folder folder(path.string());
-  const SafetensorsWeights weights(folder);
-  const TransformerConfig c = describe_folder(folder, weights).config;
+  const ModelFiles files(path.string());
+  const WeightSource& weights = files.weights();
+  const TransformerConfig c = files.describe().config;
   GgufWriter w;
   const auto count = [&](const std::string& key, Index value) {
     w.number("t5." + key, static_cast<std::uint32_t>(value));
@@ -71,7 +71,7 @@ GgufWriter t5_file(const std::filesystem::path& path) {
   w.number("t5.attention.layer_norm_rms_epsilon", static_cast<float>(c.norm.eps));
   count("attention.relative_buckets_count", c.relative_buckets);
   count("decoder_start_token_id", c.decoder_start);
-  w.number("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(c.eos));
+  w.number("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(c.end()));
   w.number("tokenizer.ggml.padding_token_id", static_cast<std::uint32_t>(c.pad));
   for (const StoredTensor& stored : weights.tensors()) {
     Tensor tensor{Shape(stored.shape)};

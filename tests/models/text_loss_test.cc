@@ -32,7 +32,7 @@ class TextLosses : public ::testing::Test {
   static TransformerConfig config() {
     TransformerConfig c =
         llama_config({.vocabulary = 257, .width = 16, .layers = 1, .heads = 2, .context = 8});
-    c.eos = 0;
+    c.ends = {0};
     c.initial_range = 0.5;
     return c;
   }

@@ -334,7 +334,7 @@ TEST(Families, OwnModelsAreWrittenAndReadAgain) {
     c.dropout = c.family == "llama" ? 0 : 0.1;
     c.attention_dropout = 0.05;
     c.pad = 1;
-    if (c.family != "bert") c.eos = 2;
+    if (c.family != "bert") c.ends = {2, 5};
     if (c.kind == ModelKind::encoder_decoder) c.decoder_start = 1;
     const Transformer model(c);
     EXPECT_EQ(read_config(io::Json::parse(model.config_json(), "config.json")), model.config()) << c.family;
@@ -375,7 +375,7 @@ TEST(Sampling, GreedySeedsAndLimits) {
 TEST(Sampling, StopsAndTells) {
   Context ctx({.threads = 1});
   TransformerConfig c = gpt_config({.vocabulary = 61, .width = 48, .layers = 1, .heads = 3, .context = 8});
-  c.eos = 3;
+  c.ends = {3};
   Transformer model(c);
   model.initialize(2);
   const Tokens prompts = random_tokens({3, 5}, 4);
@@ -400,7 +400,7 @@ TEST(Sampling, StopsAndTells) {
 TEST(Sampling, ManyTextsAreWrittenAsEachAlone) {
   Context ctx({.threads = 2});
   TransformerConfig c = gpt_config({.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 30});
-  c.eos = 7;
+  c.ends = {7};
   c.initial_range = 0.5;
   Transformer model(c);
   model.initialize(3);

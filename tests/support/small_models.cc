@@ -32,7 +32,7 @@ std::unique_ptr<models::Trainable> small_transformer(SmallKind kind, const Small
                                      : kind == SmallKind::encoder ? models::bert_config(sizes)
                                                                   : models::translation_config(sizes);
   if (kind == SmallKind::translator) {
-    config.eos = 3;
+    config.ends = {3};
     config.pad = config.decoder_start = 0;
   }
   config.initial_range = 0.7;  // attention that is not uniform

@@ -39,7 +39,7 @@ TEST(ModelFactory, EveryKind) {
   const auto gpt = make("kind = \"decoder\"\ndropout = 0.1\ninner = 40" + sizes);
   EXPECT_EQ(config_of(*gpt).inner, 40);
   EXPECT_EQ(config_of(*gpt).dropout, 0.1);
-  EXPECT_EQ(config_of(*gpt).eos, 2);
+  EXPECT_EQ(config_of(*gpt).ends, std::vector<std::int32_t>{2});
   EXPECT_EQ(config_of(*make("kind = \"llama\"\nkv_heads = 2" + sizes)).kv_heads, 2);
   EXPECT_EQ(config_of(*make("kind = \"encoder\"" + sizes)).kind, models::ModelKind::encoder);
   const auto translator = make("kind = \"encoder-decoder\"\nencoder_layers = 3" + sizes, true);

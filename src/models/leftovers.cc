@@ -1,0 +1,72 @@
+#include "models/leftovers.h"
+
+#include "models/gguf_metadata.h"
+
+namespace headlight::models {
+namespace {
+
+enum class When { always, tied, sinusoidal, decoder };
+
+// How the name ends, and when it means nothing.
+struct Leftover {
+  std::string_view ending;
+  When when = When::always;
+};
+
+constexpr Leftover kLeftovers[] = {
+    // Buffers: causal masks, what masked scores become, position numbers, rotary frequencies.
+    {".attn.bias", When::decoder},
+    {".attn.attention.bias", When::decoder},
+    {".attention.bias", When::decoder},
+    {".masked_bias", When::decoder},
+    {"embeddings.position_ids"},
+    {"rotary_emb.inv_freq"},
+    {"embed_positions.weights"},
+    {"encoder.embed_positions.weight", When::sinusoidal},
+    {"decoder.embed_positions.weight", When::sinusoidal},
+    // Copies of the table of tokens, under the names of all who use it.
+    {"lm_head.weight", When::tied},
+    {"embed_out.weight", When::tied},
+    {"cls.predictions.decoder.weight", When::tied},
+    {"lm_head.decoder.weight", When::tied},
+    {"vocab_projector.weight", When::tied},
+    {"encoder.embed_tokens.weight"},
+    {"decoder.embed_tokens.weight"},
+    // Copies of the head's bias.
+    {"cls.predictions.decoder.bias"},
+    {"lm_head.decoder.bias"},
+    // Heads that answer other questions: which token comes first, does one sentence follow another.
+    {"pooler.dense.weight"},
+    {"pooler.dense.bias"},
+    {"cls.seq_relationship.weight"},
+    {"cls.seq_relationship.bias"},
+};
+
+// What GGUF files have: read with the metadata, or behind the last layer of some encoders, or never used by T5.
+constexpr std::string_view kGgufLeftovers[] = {kRopeFactors, kShortFactors, kLongFactors,
+                                               "dec.blk.0.cross_attn_rel_b.weight"};
+
+bool holds(When when, const TransformerConfig& c) {
+  switch (when) {
+    case When::always: break;
+    case When::tied: return c.tied || c.headless;
+    case When::sinusoidal: return c.positions == PositionKind::sinusoidal;
+    case When::decoder: return c.kind == ModelKind::decoder;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_known_leftover(const TransformerConfig& config, std::string_view tensor) {
+  for (const auto& [ending, when] : kLeftovers) {
+    if (!tensor.ends_with(ending) || !holds(when, config)) continue;
+    const std::size_t before = tensor.size() - ending.size();
+    if (before == 0 || ending.front() == '.' || tensor[before - 1] == '.') return true;
+  }
+  for (const std::string_view name : kGgufLeftovers)
+    if (tensor == name) return true;
+  return config.family.starts_with("gguf") && tensor.starts_with("cls.");
+}
+
+}  // namespace headlight::models

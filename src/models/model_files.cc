@@ -1,0 +1,92 @@
+#include "models/model_files.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "models/families.h"
+#include "models/family_tools.h"
+#include "models/gguf_config.h"
+#include "models/grouped_rows.h"
+#include "models/leftovers.h"
+
+namespace headlight::models {
+namespace {
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kGeneration = "generation_config.json";
+constexpr std::uint64_t kLargestConfig = std::uint64_t{64} << 20;
+
+// Encoders are often stored without the head that they were trained with.
+void drop_missing_head(TransformerConfig& config, const WeightSource& weights) {
+  if (!config.masked_head) return;
+  const Family& family = find_family(config.family);
+  for (const char* part :
+       {"head.transform.weight", "head.transform.bias", "head.norm.weight", "head.norm.bias"})
+    if (find_parameter(weights, family.prefix, parameter_name(family, part))) return;
+  config.masked_head = config.head_bias = false;
+  config.headless = true;
+}
+
+}  // namespace
+
+ModelFiles::ModelFiles(const std::string& path) : path_(path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) {
+    gguf_.emplace(io::Gguf::open(path));
+    weights_ = std::make_unique<GgufWeights>(*gguf_);
+    return;
+  }
+  folder_.emplace(path);
+  auto weights = std::make_unique<SafetensorsWeights>(*folder_);
+  notices_.assign(weights->notices().begin(), weights->notices().end());
+  weights_ = std::move(weights);
+}
+
+const io::Json& ModelFiles::config() const {
+  if (!config_) {
+    config_text_ = folder_->read(kConfig, kLargestConfig);
+    config_ = io::Json::parse(config_text_, folder_->path_of(kConfig));
+  }
+  return *config_;
+}
+
+std::string ModelFiles::architecture() const {
+  if (gguf_) return std::string(gguf_->text("general.architecture").value_or(""));
+  const io::Json* type = config().find("model_type");
+  return type != nullptr && type->is(io::Json::Kind::text) ? type->text() : "";
+}
+
+DescribedTransformer ModelFiles::describe() const {
+  if (gguf_) return describe_gguf(*gguf_);
+  DescribedTransformer described;
+  TransformerConfig& c = described.config;
+  c = read_config(config());
+  // A model whose rows are put in another order is not written back: its file would be another model's.
+  if (!has_grouped_rows(c)) c.source = config_text_;
+  drop_missing_head(c, *weights_);
+  if (c.kind != ModelKind::encoder && folder_->has(kGeneration)) {
+    const io::Json json =
+        io::Json::parse(folder_->read(kGeneration, kLargestConfig), folder_->path_of(kGeneration));
+    for (const std::int32_t end : tokens_of(json, "eos_token_id")) add_end(c, end);
+  }
+  return described;
+}
+
+FoundTokenizer ModelFiles::find_tokenizer() const {
+  return gguf_ ? models::find_tokenizer(*gguf_) : models::find_tokenizer(*folder_);
+}
+
+void ModelFiles::check_unused(const TransformerConfig& config, const std::vector<std::string>& unused) const {
+  for (const std::string& name : unused) {
+    if (is_known_leftover(config, name)) continue;
+    throw Error(
+        ErrorKind::input, gguf_ ? "gguf.unused" : "model.unused",
+        fmt::format("{}: tensor \"{}\" has no place in a model of this architecture as it is known here",
+                    escaped(weights_->name()), escaped(name, 80)));
+  }
+}
+
+}  // namespace headlight::models

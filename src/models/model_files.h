@@ -1,0 +1,64 @@
+// The files of one model, opened and parsed once: a folder with config.json and weights, or a .gguf file. What
+// they are, what they weigh and how they cut text are questions to the same files.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/folder.h"
+#include "io/gguf.h"
+#include "io/json.h"
+#include "models/recurrent.h"
+#include "models/tokenizer_file.h"
+#include "models/transformer_config.h"
+#include "models/weights.h"
+
+namespace headlight::models {
+
+// What the model would be, without its weights in memory.
+struct DescribedTransformer {
+  TransformerConfig config;
+  std::vector<std::string> notices;  // what the user may want to know
+};
+
+class ModelFiles {
+ public:
+  // Opens the weights. Throws Error that names the file: `file` when there are none, `input` for the rest.
+  explicit ModelFiles(const std::string& path);
+  ModelFiles(const ModelFiles&) = delete;
+  ModelFiles& operator=(const ModelFiles&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const WeightSource& weights() const { return *weights_; }
+  [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
+  [[nodiscard]] const io::Gguf* gguf() const { return gguf_ ? &*gguf_ : nullptr; }
+
+  // model_type of config.json, or general.architecture; empty: not named.
+  [[nodiscard]] std::string architecture() const;
+  [[nodiscard]] bool is_recurrent() const { return architecture() == kRecurrentType; }
+
+  // Both throw Error{input} for what is missing, or not known here.
+  [[nodiscard]] DescribedTransformer describe() const;
+  [[nodiscard]] RecurrentModelConfig describe_recurrent() const { return read_recurrent_config(config()); }
+  // Throws Error{input} for one that is there and is refused.
+  [[nodiscard]] FoundTokenizer find_tokenizer() const;
+
+  // Throws Error{input} that names a tensor which would have changed what the model computes. `unused` are those
+  // that no parameter wanted; known buffers and copies are nothing to refuse.
+  void check_unused(const TransformerConfig& config, const std::vector<std::string>& unused) const;
+
+ private:
+  [[nodiscard]] const io::Json& config() const;
+
+  std::string path_;
+  std::optional<io::Folder> folder_;
+  std::optional<io::Gguf> gguf_;
+  std::unique_ptr<const WeightSource> weights_;
+  std::vector<std::string> notices_;
+  mutable std::string config_text_;
+  mutable std::optional<io::Json> config_;
+};
+
+}  // namespace headlight::models
