@@ -25,8 +25,8 @@ std::vector<Implementation> fast_implementations() {
 INSTANTIATE_TEST_SUITE_P(Fast, Journey, ::testing::ValuesIn(fast_implementations()), journey_name);
 INSTANTIATE_TEST_SUITE_P(Fast, Golden,
                          ::testing::Combine(::testing::ValuesIn(fast_implementations()),
-                                            ::testing::ValuesIn(kGoldenCases)),
-                         golden_name);
+                                            ::testing::ValuesIn(golden_cases())),
+                         golden_case_name);
 
 }  // namespace
 }  // namespace headlight::testing

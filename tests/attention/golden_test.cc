@@ -1,5 +1,5 @@
-// The operator against golden/attention: out, lse and gradients that an independent implementation
-// computed in float64 and stored as float32.
+// The operator against golden/attention: out, lse and gradients that independent implementations computed in float64 and
+// stored as float32. Those of tests/golden use every option.
 #include <simdjson.h>
 
 #include <cmath>
@@ -17,6 +17,7 @@ namespace {
 struct GoldenCase {
   std::map<std::string, Tensor> tensors;
   std::vector<Index> k_lengths;
+  Tensor mask;
   AttentionOptions options;
   double hardness = 0;  // an upper bound of |scale|·Σ|q||k| + |bias| + slope·distance, over all rows
   Index keys = 0;
@@ -44,15 +45,18 @@ double largest_norm(const Tensor& x) {
   return most;
 }
 
-void read_case(const std::filesystem::path& folder, const std::string& name, GoldenCase& golden) {
-  golden.tensors = read_safetensors(folder / (name + ".safetensors"));
+void read_case(const std::filesystem::path& path, GoldenCase& golden) {
+  golden.tensors = read_safetensors(path.string() + ".safetensors");
   simdjson::dom::parser parser;
-  const simdjson::dom::element about = parser.load((folder / "cases.json").string())[name];
+  const simdjson::dom::element about =
+      parser.load((path.parent_path() / "cases.json").string())[path.filename().string()];
   AttentionOptions& o = golden.options;
   o.scale = about["scale"].get_double().value();
   o.visible.offset = about["query_offset"].get_int64().value();
   if (about["causal"].get_bool().value()) o.visible.right = 0;
   if (!about["window"].is_null()) o.visible.left = about["window"].get_int64().value() - 1;
+  if (simdjson::dom::element prefix; about["prefix"].get(prefix) == simdjson::SUCCESS && !prefix.is_null())
+    o.visible.prefix = prefix.get_int64().value();
   if (!about["softcap"].is_null()) o.softcap = about["softcap"].get_double().value();
   if (!about["kv_len"].is_null()) {
     for (const std::int64_t n : about["kv_len"].get_array()) golden.k_lengths.push_back(n);
@@ -69,6 +73,16 @@ void read_case(const std::filesystem::path& folder, const std::string& name, Gol
     o.alibi_slopes = golden.at("alibi_slopes");
     golden.hardness += largest(golden.at("alibi_slopes")) * static_cast<double>(golden.keys);
   }
+  if (golden.tensors.count("sinks") != 0) {
+    o.sinks = golden.at("sinks");
+    golden.hardness += largest(golden.at("sinks"));
+  }
+  if (golden.tensors.count("mask") != 0) {
+    const Tensor& mask = golden.at("mask");
+    golden.mask = Tensor(mask.shape(), DType::boolean);
+    for (Index i = 0; i < mask.shape().elements(); ++i) golden.mask.as<bool>()[i] = mask.as<float>()[i] != 0;
+    o.mask = golden.mask;
+  }
 }
 
 Tensor converted(const Tensor& x, DType dtype) {
@@ -79,11 +93,9 @@ Tensor converted(const Tensor& x, DType dtype) {
 }
 
 TEST_P(Golden, OutAndLseAreAsStored) {
-  const auto& [which, name] = GetParam();
-  const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no golden data; set HEADLIGHT_SHARED";
+  const auto& [which, path] = GetParam();
   GoldenCase golden;
-  read_case(*shared / "golden" / "attention", name, golden);
+  read_case(path, golden);
   const Tensor q = converted(golden.at("q"), which.dtype), k = converted(golden.at("k"), which.dtype),
                v = converted(golden.at("v"), which.dtype);
   AllOutputs found(q, k, v);
@@ -130,11 +142,9 @@ double largest_sum(const Tensor& x) {
 }
 
 TEST_P(Golden, GradientsAreAsStored) {
-  const auto& [which, name] = GetParam();
-  const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no golden data; set HEADLIGHT_SHARED";
+  const auto& [which, path] = GetParam();
   GoldenCase golden;
-  read_case(*shared / "golden" / "attention", name, golden);
+  read_case(path, golden);
   const Tensor q = converted(golden.at("q"), which.dtype), k = converted(golden.at("k"), which.dtype),
                v = converted(golden.at("v"), which.dtype), dout = converted(golden.at("dout"), which.dtype);
   AllOutputs saved(q, k, v);
@@ -165,13 +175,43 @@ TEST_P(Golden, GradientsAreAsStored) {
   check("dv", found.dv, largest(golden.at("dout")) * std::sqrt(rows));
 }
 
+// Of the options that have gradients: summed over all rows that they act on.
+TEST_P(Golden, GradientsOfOptionsAreAsStored) {
+  const auto& [which, path] = GetParam();
+  GoldenCase golden;
+  read_case(path, golden);
+  const Tensor q = converted(golden.at("q"), which.dtype), k = converted(golden.at("k"), which.dtype),
+               v = converted(golden.at("v"), which.dtype), dout = converted(golden.at("dout"), which.dtype);
+  AllOutputs saved(q, k, v);
+  which.run(q, k, v, golden.options, saved.views());
+  AllGradients found(q, k, v);
+  AttentionGrads grads = found.views();
+  const DType type = saved.lse.dtype();
+  std::map<std::string, Tensor> own;
+  for (const char* name : {"dbias", "dsinks"})
+    if (golden.tensors.count(name) != 0) own.emplace(name, Tensor(golden.at(name).shape(), type));
+  if (own.count("dbias") != 0) grads.dbias = own.at("dbias");
+  if (own.count("dsinks") != 0) grads.dsinks = own.at("dsinks");
+  which.backward({q, k, v, saved.out, saved.lse}, dout, golden.options, grads);
+  const double u = which.dtype == DType::f64 ? 0x1p-53 : 0x1p-24, stored = 0x1p-24;
+  const double size = 2 * largest_sum(golden.at("dout")) * largest(golden.at("v")) *
+                      static_cast<double>(q.dim(0) * q.dim(1) * q.dim(2));
+  for (const auto& [name, tensor] : own) {
+    const Tensor& wanted = golden.at(name);
+    for (Index i = 0; i < wanted.shape().elements(); ++i) {
+      const double x =
+          tensor.dtype() == DType::f64 ? tensor.as<double>()[i] : static_cast<double>(tensor.as<float>()[i]);
+      const auto y = static_cast<double>(wanted.as<float>()[i]);
+      ASSERT_NEAR(x, y, stored * std::abs(y) + 4 * u * (1 + golden.hardness) * size) << name << " " << i;
+    }
+  }
+}
+
 // Rows that see nothing, and what only they could reach, have gradients of exactly 0.
 TEST_P(Golden, RowsThatSeeNothingHaveNoGradient) {
-  const auto& [which, name] = GetParam();
-  const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no golden data; set HEADLIGHT_SHARED";
+  const auto& [which, path] = GetParam();
   GoldenCase golden;
-  read_case(*shared / "golden" / "attention", name, golden);
+  read_case(path, golden);
   const Tensor q = converted(golden.at("q"), which.dtype), k = converted(golden.at("k"), which.dtype),
                v = converted(golden.at("v"), which.dtype);
   Tensor dout = converted(golden.at("dout"), which.dtype);
@@ -194,8 +234,8 @@ TEST_P(Golden, RowsThatSeeNothingHaveNoGradient) {
 
 INSTANTIATE_TEST_SUITE_P(Oracle, Golden,
                          ::testing::Combine(::testing::Values(reference_implementation()),
-                                            ::testing::ValuesIn(kGoldenCases)),
-                         golden_name);
+                                            ::testing::ValuesIn(golden_cases())),
+                         golden_case_name);
 
 }  // namespace
 }  // namespace headlight::testing

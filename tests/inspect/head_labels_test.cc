@@ -193,9 +193,8 @@ TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
   EXPECT_GT(aligned, 0);
 }
 
-TEST(HeadLabelsOfModels, StoriesModelHasPreviousAndLocalHeads) {
+HEADLIGHT_SHARED_TEST(HeadLabelsOfModels, StoriesModelHasPreviousAndLocalHeads) {
   const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no shared data";
   Context ctx({.threads = 1});
   const Subject subject = open_subject((*shared / "data/models/stories15M").string(), {});
   const auto heads =

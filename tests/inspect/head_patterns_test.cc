@@ -242,9 +242,8 @@ TEST(HeadPatterns, NamesAreReadBack) {
 }
 
 // Head 4.11 of GPT-2 small is known to look at the token before.
-TEST(HeadPatterns, KnownHeadOfGpt2) {
+HEADLIGHT_SHARED_TEST(HeadPatterns, KnownHeadOfGpt2) {
   const auto shared = testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no shared data";
   std::vector<HeadSums> heads(144);
   for (int example = 0; example < 5; ++example) {
     const io::Json json = io::Json::read(

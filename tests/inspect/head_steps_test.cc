@@ -13,7 +13,6 @@
 namespace headlight::inspect {
 namespace {
 
-using headlight::testing::shared_data;
 using models::Golden;
 using models::ModelKind;
 
@@ -26,9 +25,7 @@ struct Case {
   Question question;
   Golden golden;
 
-  explicit Case(const std::string& family)
-      : subject(open_subject((*shared_data() / "golden" / family).string(), {})),
-        golden(*shared_data() / "golden" / family) {
+  explicit Case(const std::string& folder) : subject(open_subject(folder, {})), golden(folder) {
     const models::TransformerConfig& c = subject.model->config();
     question.source =
         read_ids(nullptr, first_row(golden.tokens("input_ids", "attention_mask")), c.vocabulary);
@@ -65,10 +62,9 @@ void expect_row(const Case& c, const HeadSteps& s) {
   EXPECT_NEAR(std::accumulate(s.weights.begin(), s.weights.end(), s.sink_weight), 1, 1e-12);
 }
 
-class HeadStepsOf : public ::testing::TestWithParam<const char*> {};
+class HeadStepsOf : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HeadStepsOf, AgreesWithTheModelAndTheOtherImplementation) {
-  if (!shared_data()) GTEST_SKIP() << "no shared data: golden models are not here";
   const Case c(GetParam());
   Context ctx({.threads = 1});
   int done = 0;
@@ -96,15 +92,15 @@ TEST_P(HeadStepsOf, AgreesWithTheModelAndTheOtherImplementation) {
   EXPECT_GE(done, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, HeadStepsOf, ::testing::ValuesIn(models::kGoldenFamilies),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Families, HeadStepsOf,
+                         ::testing::ValuesIn(headlight::testing::golden_folders(models::kGoldenFamilies)),
+                         headlight::testing::golden_name);
 
 // The steps that each recipe has, and no other.
 TEST(HeadSteps, HasTheStepsOfItsModel) {
-  if (!shared_data()) GTEST_SKIP() << "no shared data: golden models are not here";
   Context ctx({.threads = 1});
   const auto steps = [&](const std::string& family, Part part) {
-    const Case c(family);
+    const Case c(headlight::testing::golden_folder(family).string());
     return head_steps(ctx, c.subject, c.question, {part, {0, 1}, 3, 1});
   };
   const HeadSteps gpt2 = steps("gpt2", Part::decoder);

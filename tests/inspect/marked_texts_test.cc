@@ -139,10 +139,7 @@ TEST_F(MarkedTexts, PronounsAndTheirCandidates) {
 
 class PublishedSets : public ::testing::Test {
  protected:
-  void SetUp() override {
-    shared_ = headlight::testing::shared_data();
-    if (!shared_) GTEST_SKIP() << "no shared data";
-  }
+  void SetUp() override { shared_ = headlight::testing::shared_data(); }
   [[nodiscard]] std::string read(const char* name) const {
     return io::read_text((*shared_ / "data" / name).string());
   }
@@ -150,7 +147,7 @@ class PublishedSets : public ::testing::Test {
   Context ctx_{{.threads = 1}};
 };
 
-TEST_F(PublishedSets, EveryTreebankIsRead) {
+HEADLIGHT_SHARED_TEST_F(PublishedSets, EveryTreebankIsRead) {
   for (const auto& [name, sentences] : {std::pair{"ud/en_ewt-ud-dev.conllu.gz", 2001U},
                                         {"ud/en_ewt-ud-test.conllu.gz", 2077U},
                                         {"ud/en_pud-ud-test.conllu.gz", 1000U},
@@ -163,7 +160,7 @@ TEST_F(PublishedSets, EveryTreebankIsRead) {
   }
 }
 
-TEST_F(PublishedSets, EveryPronounSetIsRead) {
+HEADLIGHT_SHARED_TEST_F(PublishedSets, EveryPronounSetIsRead) {
   const auto check = [&](const char* name, std::size_t items, std::size_t left_out) {
     const text::CorefSet set = text::parse_coref(read(name), name);
     EXPECT_EQ(set.items.size() + set.left_out, items) << name;
@@ -176,7 +173,7 @@ TEST_F(PublishedSets, EveryPronounSetIsRead) {
 }
 
 // The grammar of real sentences, whatever the heads do: most articles stand before a noun that is next or one further.
-TEST_F(PublishedSets, BaselinesAreThoseOfEnglish) {
+HEADLIGHT_SHARED_TEST_F(PublishedSets, BaselinesAreThoseOfEnglish) {
   std::vector<text::Tree> trees = text::parse_conllu(read("ud/en_ewt-ud-dev.conllu.gz"), "ewt");
   trees.resize(300);
   const Subject subject = open_subject("en-fr", {kModels});
@@ -193,7 +190,7 @@ TEST_F(PublishedSets, BaselinesAreThoseOfEnglish) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(PublishedSets, AHeadAlignsWordsAheadOfTheDiagonal) {
+HEADLIGHT_SHARED_TEST_F(PublishedSets, AHeadAlignsWordsAheadOfTheDiagonal) {
   std::vector<text::Tree> en = text::parse_conllu(read("ud/en_pud-ud-test.conllu.gz"), "en"),
                           fr = text::parse_conllu(read("ud/fr_pud-ud-test.conllu.gz"), "fr");
   en.resize(120);

@@ -118,11 +118,9 @@ TEST_F(Recorders, ArraysAgreeWithEachOther) {
 }
 
 TEST_F(Recorders, AnotherImplementationsWeights) {
-  const auto data = headlight::testing::shared_data();
-  if (!data) GTEST_SKIP() << "no golden files";
-  const std::filesystem::path& shared = *data;
-  const auto golden = headlight::testing::read_safetensors(shared / "golden/marian/golden.safetensors");
-  const Subject subject = open_subject((shared / "golden/marian").string(), {});
+  const std::filesystem::path folder = headlight::testing::golden_folder("marian");
+  const auto golden = headlight::testing::read_safetensors(folder / "golden.safetensors");
+  const Subject subject = open_subject(folder.string(), {});
   const auto row = [&](const char* name, const char* mask) {
     std::vector<std::int32_t> ids;
     for (Index t = 0; t < golden.at(name).dim(1); ++t)

@@ -302,9 +302,8 @@ TEST(Safetensors, RefusesNumbersThatDoNotFit) {
                "safetensors.convert", "does not fit in i32");
 }
 
-TEST(Safetensors, AgreesWithAnotherReader) {
+HEADLIGHT_SHARED_TEST(Safetensors, AgreesWithAnotherReader) {
   const auto shared = testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no reference data";
   const std::filesystem::path path = *shared / "data/models/nano-sort/golden.safetensors";
   const auto expected = testing::read_safetensors(path);
   const Safetensors file = Safetensors::open(path);

@@ -23,6 +23,7 @@ struct Row {
 };
 
 const Names kGemmaNames = {{"model.embed_tokens.weight", "token_embd.weight"},
+                           {"lm_head.weight", "output.weight"},
                            {"model.norm.weight", "output_norm.weight"},
                            {"model.layers.{n}.input_layernorm.weight", "blk.{n}.attn_norm.weight"},
                            {"model.layers.{n}.self_attn.q_proj.weight", "blk.{n}.attn_q.weight"},
@@ -63,8 +64,22 @@ const Names kBloomNames =
                  {"transformer.h.{n}.mlp.dense_4h_to_h.weight", "blk.{n}.ffn_down.weight"},
                  {"transformer.ln_f.weight", "output_norm.weight"}});
 
+const Names kGpt2Names = with_biases({{"transformer.wte.weight", "token_embd.weight"},
+                                      {"transformer.wpe.weight", "position_embd.weight"},
+                                      {"transformer.h.{n}.ln_1.weight", "blk.{n}.attn_norm.weight"},
+                                      {"transformer.h.{n}.attn.c_attn.weight", "blk.{n}.attn_qkv.weight"},
+                                      {"transformer.h.{n}.attn.c_proj.weight", "blk.{n}.attn_output.weight"},
+                                      {"transformer.h.{n}.ln_2.weight", "blk.{n}.ffn_norm.weight"},
+                                      {"transformer.h.{n}.mlp.c_fc.weight", "blk.{n}.ffn_up.weight"},
+                                      {"transformer.h.{n}.mlp.c_proj.weight", "blk.{n}.ffn_down.weight"},
+                                      {"transformer.ln_f.weight", "output_norm.weight"}});
+
 const std::vector<Row>& rows() {
   static const std::vector<Row> list = {
+      {"gpt2", "gpt2", kGpt2Names},
+      {"llama", "llama", with(kGemmaNames, kOneNormMore)},
+      {"qwen2_sharded", "qwen2", with(with_biases(kGemmaNames), kOneNormMore)},
+      {"qwen3", "qwen3", with(kGemmaNames, kOneNormMore)},
       {"llama3_rope", "llama", with(kGemmaNames, kOneNormMore)},
       {"gemma", "gemma", with(kGemmaNames, kOneNormMore)},
       {"gemma2", "gemma2", with(kGemmaNames, kPostNorms)},
@@ -137,10 +152,19 @@ Tensor reordered(const Tensor& from, const Order& order) {
   return to;
 }
 
+Tensor transposed(const Tensor& from) {
+  Tensor to({from.dim(1), from.dim(0)});
+  for (Index r = 0; r < to.dim(0); ++r)
+    for (Index i = 0; i < to.dim(1); ++i) to.view().set(r, i, from.at(i, r));
+  return to;
+}
+
 // What a converter does to a tensor.
 Tensor converted(Tensor tensor, const std::string& name, const TransformerConfig& c,
                  const std::string& architecture) {
   const Index dim = c.head_dim;
+  if (c.layout == nn::WeightLayout::in_out && name.starts_with("blk.") && tensor.rank() == 2)
+    return transposed(tensor);
   if (c.projections == nn::Projections::by_head && name.find("attn_qkv") != std::string::npos) {
     return reordered(tensor, [&](Index r) {  // [q | k | v] from [head, 3, dim]
       const Index part = r / (c.heads * dim), head = r / dim % c.heads;
@@ -250,7 +274,7 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return worst;
 }
 
-class GgufFamily : public ::testing::TestWithParam<std::size_t> {};
+class GgufFamily : public ::testing::TestWithParam<std::string> {};
 
 // The folder's own model is compared with the golden numbers elsewhere; here the file's with the folder's.
 void expect_equal_to_folder(const Row& row, const std::filesystem::path& golden,
@@ -276,35 +300,29 @@ void expect_equal_to_folder(const Row& row, const std::filesystem::path& golden,
     EXPECT_LT(largest_difference(own.weights[i], theirs.weights[i]), 5e-6) << i;
 }
 
+const Row& row_of(const std::string& folder) {
+  for (const Row& row : rows())
+    if (folder == row.folder) return row;
+  ADD_FAILURE() << folder << " has no row";
+  return rows().front();
+}
+
 TEST_P(GgufFamily, ComputesWhatTheFolderDoes) {
-  const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
-  const Row& row = rows()[GetParam()];
-  const std::filesystem::path path = *shared / "golden" / row.folder;
-  expect_equal_to_folder(row, path, path);
+  const std::filesystem::path path = GetParam();
+  expect_equal_to_folder(row_of(path.filename().string()), path, path);
 }
 
 TEST(GgufFamilies, LongRotationsAreThoseOfTheFolder) {
-  const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
-  const std::filesystem::path golden = *shared / "golden/phi3";
-  const headlight::testing::TempFolder temp;
-  std::filesystem::copy_file(golden / "model.safetensors", temp.path("model.safetensors"));
-  std::ifstream in(golden / "config.json");
-  std::string config{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const std::size_t begin = config.find("\"rope_parameters\""), end = config.find('}', begin) + 1;
-  config.replace(begin, end - begin,
-                 R"("rope_parameters": {"rope_type": "longrope", "original_max_position_embeddings": 32,
-                    "short_factor": [1, 1.5, 0.75, 2, 3, 1.25, 5, 8], "long_factor": [9, 9, 9, 9, 9, 9, 9, 9]})");
-  std::ofstream(temp.path("config.json")) << config;
-  const auto phi3 = std::find_if(rows().begin(), rows().end(),
-                                 [](const Row& row) { return std::string_view(row.folder) == "phi3"; });
-  ASSERT_NE(phi3, rows().end());
-  expect_equal_to_folder(*phi3, golden, temp.root());
+  const std::filesystem::path path = headlight::testing::golden_folder("phi3_longrope");
+  expect_equal_to_folder(row_of("phi3"), path, path);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GgufFamily, ::testing::Range(std::size_t{0}, std::size_t{10}),
-                         [](const auto& row) { return std::string(rows()[row.param].folder); });
+std::vector<std::string> folders() {
+  std::vector<const char*> names;
+  for (const Row& row : rows()) names.push_back(row.folder);
+  return headlight::testing::golden_folders(names);
+}
+INSTANTIATE_TEST_SUITE_P(All, GgufFamily, ::testing::ValuesIn(folders()), headlight::testing::golden_name);
 
 }  // namespace
 }  // namespace headlight::models

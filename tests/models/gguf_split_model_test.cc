@@ -30,9 +30,8 @@ void split(const io::Gguf& file, const std::string& path) {
   }
 }
 
-TEST(GgufSplitModel, ComputesTheBitsOfTheWhole) {
+HEADLIGHT_SHARED_TEST(GgufSplitModel, ComputesTheBitsOfTheWhole) {
   const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no reference files: set HEADLIGHT_SHARED";
   const std::string path = (*shared / "data/models/stories260K/stories260K-q8_0.gguf").string();
   const TempFolder temp;
   split(io::Gguf::open(path), temp.path("m"));

@@ -90,12 +90,10 @@ std::string usual(std::string config) {
   return config;
 }
 
-class GgufT5 : public ::testing::TestWithParam<const char*> {};
+class GgufT5 : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GgufT5, ComputesTheFoldersBits) {
-  const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
-  const std::filesystem::path path = *shared / "golden" / GetParam();
+  const std::filesystem::path path = GetParam();
   const TempFolder temp;
   std::filesystem::create_directory(temp.path("folder"));
   std::filesystem::copy_file(path / "model.safetensors", temp.path("folder/model.safetensors"));
@@ -116,14 +114,13 @@ TEST_P(GgufT5, ComputesTheFoldersBits) {
   expect_same_bits(file.model->logits(ctx, batch.source, batch.input),
                    folder.model->logits(ctx, batch.source, batch.input));
 }
-INSTANTIATE_TEST_SUITE_P(All, GgufT5, ::testing::Values("t5", "t5_gated"),
-                         [](const auto& row) { return std::string(row.param); });
+constexpr const char* kFamilies[] = {"t5", "t5_gated"};
+INSTANTIATE_TEST_SUITE_P(All, GgufT5, ::testing::ValuesIn(headlight::testing::golden_folders(kFamilies)),
+                         headlight::testing::golden_name);
 
 TEST(GgufT5File, RefusesWhatMakesNoSense) {
-  const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
   const TempFolder temp;
-  const GgufWriter good = t5_file(*shared / "golden/t5");
+  const GgufWriter good = t5_file(headlight::testing::golden_folder("t5"));
   const auto refused = [&](const std::string& key, std::uint32_t value, const char* code, const char* words) {
     GgufWriter w = good;
     const std::string entry = headlight::testing::raw_text("t5." + key);
@@ -133,7 +130,7 @@ TEST(GgufT5File, RefusesWhatMakesNoSense) {
     std::ofstream(temp.path("m.gguf"), std::ios::binary) << w.text();
     expect_error([&] { (void)load_transformer(temp.path("m.gguf")); }, ErrorKind::input, code, words);
   };
-  refused("decoder_start_token_id", 320, "gguf.token_id", "decoder_start_token_id is 320; need 0 to 319");
+  refused("decoder_start_token_id", 20, "gguf.token_id", "decoder_start_token_id is 20; need 0 to 19");
   refused("attention.relative_buckets_count", 0, "gguf.buckets", "relative_buckets_count is 0");
   refused("attention.relative_buckets_count", 9, "model.shape", "enc.blk.0.attn_rel_b.weight");
   refused("decoder_block_count", 0, "gguf.layers", "decoder_block_count is 0");

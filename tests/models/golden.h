@@ -1,4 +1,4 @@
-// Whole models as another implementation computed them (golden/<family>): inputs without their padding.
+// Whole models as another implementation computed them (tests/golden, and the larger set): inputs without their padding.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -82,27 +82,31 @@ inline Batch golden_batch(const Golden& golden, const TransformerConfig& config)
   return batch;
 }
 
-// All of them; those that have a second spelling of their config; those that have gradients.
-inline constexpr const char* kGoldenFamilies[] = {"gpt2",       "gpt2_hub_layout",
-                                                  "gpt_neo",    "gpt_neox",
-                                                  "llama",      "llama3_rope",
-                                                  "llama_bf16", "qwen2_sharded",
-                                                  "qwen3",      "gemma",
-                                                  "gemma2",     "gemma3",
-                                                  "mistral",    "phi",
-                                                  "phi3",       "bloom",
-                                                  "opt",        "falcon",
-                                                  "bert",       "distilbert",
-                                                  "roberta",    "t5",
-                                                  "t5_gated",   "marian",
-                                                  "bart"};
+// All of them; those that have a second spelling of their config; those that have gradients. The larger set lacks some.
+inline constexpr const char* kGoldenFamilies[] = {"gpt2",          "gpt2_hub_layout",
+                                                  "gpt_neo",       "gpt_neox",
+                                                  "llama",         "llama3_rope",
+                                                  "llama_bf16",    "qwen2_sharded",
+                                                  "qwen3",         "gemma",
+                                                  "gemma2",        "gemma3",
+                                                  "mistral",       "phi",
+                                                  "phi3",          "bloom",
+                                                  "opt",           "falcon",
+                                                  "bert",          "distilbert",
+                                                  "roberta",       "t5",
+                                                  "t5_gated",      "marian",
+                                                  "bart",          "gpt_neox_serial",
+                                                  "falcon_groups", "phi3_longrope"};
 
 inline constexpr const char* kGoldenSpellings[] = {
-    "gpt_neox", "llama",  "llama3_rope", "llama_bf16", "qwen2_sharded", "qwen3", "gemma",
-    "gemma2",   "gemma3", "mistral",     "phi",        "phi3",          "falcon"};
+    "gpt_neox", "llama", "llama3_rope", "llama_bf16",      "qwen2_sharded",
+    "qwen3",    "gemma", "gemma2",      "gemma3",          "mistral",
+    "phi",      "phi3",  "falcon",      "gpt_neox_serial", "phi3_longrope"};
 inline constexpr const char* kGoldenGradients[] = {
-    "gpt2",   "gpt_neo",    "gpt_neox", "llama", "llama3_rope", "qwen2_sharded", "qwen3", "gemma",
-    "gemma2", "gemma3",     "mistral",  "phi",   "phi3",        "bloom",         "opt",   "falcon",
-    "bert",   "distilbert", "roberta",  "t5",    "t5_gated",    "marian",        "bart"};
+    "gpt2",          "gpt_neo", "gpt_neox",   "llama",           "llama3_rope",
+    "qwen2_sharded", "qwen3",   "gemma",      "gemma2",          "gemma3",
+    "mistral",       "phi",     "phi3",       "bloom",           "opt",
+    "falcon",        "bert",    "distilbert", "roberta",         "t5",
+    "t5_gated",      "marian",  "bart",       "gpt_neox_serial", "phi3_longrope"};
 
 }  // namespace headlight::models

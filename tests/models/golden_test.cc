@@ -1,5 +1,6 @@
 // Every family against numbers of another implementation: logits, attention weights, hidden states, loss,
-// gradients, and both spellings of config.json. Tolerances are those of the files' own README.
+// gradients, and both spellings of config.json. tests/golden is computed in float64 (tools/make-golden); the larger set in
+// float32, with the tolerances of its README.
 #include "models/golden.h"
 
 #include <gtest/gtest.h>
@@ -10,18 +11,18 @@
 namespace headlight::models {
 namespace {
 
-class GoldenModel : public ::testing::TestWithParam<const char*> {
+using headlight::testing::golden_folders;
+using headlight::testing::golden_name;
+
+class GoldenModel : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    const auto shared = headlight::testing::shared_data();
-    if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
-    folder_ = *shared / "golden" / GetParam();
-  }
-  std::filesystem::path folder_;
+  std::filesystem::path folder_ = GetParam();
 };
 
 class GoldenSpelling : public GoldenModel {};
 class GoldenGradients : public GoldenModel {};
+class GoldenSlopes : public GoldenModel {};
+class GoldenDouble : public GoldenModel {};
 
 struct Worst {
   double error = 0;
@@ -122,13 +123,29 @@ void expect_golden(const std::filesystem::path& folder, const std::filesystem::p
 
 TEST_P(GoldenModel, LogitsAttentionsAndHiddenStates) { expect_golden(folder_, folder_); }
 
+// In float64 nothing is left of rounding but that of the stored numbers: what is wrong by a little shows too.
+TEST_P(GoldenDouble, LogitsAttentionsAndHiddenStates) {
+  const Golden golden(folder_);
+  const LoadedTransformer loaded = load_transformer(folder_.string(), DType::f64);
+  Context ctx({.threads = 2});
+  Comparer comparer(golden, loaded.model->config());
+  const Tensor logits = run(ctx, *loaded.model, golden, &comparer);
+  EXPECT_LT(logits_error(golden, *loaded.model, logits), 1e-6);
+  EXPECT_LT(comparer.attention.error, 1e-7) << comparer.attention.where;
+  EXPECT_LT(comparer.hidden.error, 1e-6) << comparer.hidden.where;
+}
+
+// GGUF files that other programs wrote, of models of the larger set. tests/models/gguf_families_test.cc writes its own.
 class GoldenGguf : public GoldenModel {};
 
 TEST_P(GoldenGguf, LogitsAttentionsAndHiddenStates) {
-  expect_golden(folder_, folder_.parent_path() / "gguf" / (std::string(GetParam()) + "-f32.gguf"));
+  expect_golden(folder_, folder_.parent_path() / "gguf" / (folder_.filename().string() + "-f32.gguf"));
 }
-INSTANTIATE_TEST_SUITE_P(All, GoldenGguf, ::testing::Values("gpt2", "llama", "qwen2_sharded", "qwen3"),
-                         [](const auto& row) { return std::string(row.param); });
+constexpr const char* kGgufFiles[] = {"gpt2", "llama", "qwen2_sharded", "qwen3"};
+INSTANTIATE_TEST_SUITE_P(All, GoldenGguf,
+                         ::testing::ValuesIn(headlight::testing::larger_golden_folders(kGgufFiles)),
+                         golden_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenGguf);
 
 TEST_P(GoldenSpelling, OlderConfig) {
   const Golden golden(folder_);
@@ -138,18 +155,46 @@ TEST_P(GoldenSpelling, OlderConfig) {
   EXPECT_LT(logits_error(golden, model, run(ctx, model, golden)), 1e-4);
 }
 
-TEST_P(GoldenGradients, LossAndGradients) {
-  const Golden golden(folder_);
-  const LoadedTransformer loaded = load_transformer(folder_.string(), DType::f32, nn::Weights::own);
+// The model with the gradients of the golden loss.
+LoadedTransformer learnt(const std::filesystem::path& folder, DType dtype) {
+  const Golden golden(folder);
+  LoadedTransformer loaded = load_transformer(folder.string(), dtype, nn::Weights::own);
   Context ctx({.threads = 2});
   const Batch batch = golden_batch(golden, loaded.model->config());
   Index counted = 0;
   for (const std::int32_t target : batch.targets) counted += target != kIgnored ? 1 : 0;
   const Loss loss = loaded.model->learn(ctx, batch, {.scale = 1.0 / static_cast<double>(counted)});
-  const double wanted_loss = io::Json::read((folder_ / "meta.json").string()).real("loss");
+  const double wanted_loss = io::Json::read((folder / "meta.json").string()).real("loss");
   EXPECT_NEAR(loss.mean(), wanted_loss, 2e-5 * std::max(1.0, wanted_loss));
   EXPECT_EQ(loss.targets, counted);
+  return loaded;
+}
 
+// How fast the loss grows when element i of a parameter grows at the rate cos(1 + 0.7·i), by central differences in
+// float64: one number for each parameter, with every element of its gradient in it.
+TEST_P(GoldenSlopes, LossAndGradients) {
+  const LoadedTransformer loaded = learnt(folder_, DType::f32);
+  const io::Json meta = io::Json::read((folder_ / "meta.json").string());
+  const io::Json& slopes = meta.object("slopes");
+  std::size_t found = 0;
+  for (Parameter* parameter : loaded.model->parameters()) {
+    if (!parameter->trained) continue;
+    ASSERT_NE(slopes.find(parameter->name), nullptr) << parameter->name;
+    ++found;
+    const ConstTensorView grad(parameter->grad.as<float>(), {parameter->grad.shape().elements()});
+    double slope = 0, size = 0;
+    for (Index i = 0; i < grad.dim(0); ++i) {
+      slope += grad.at(i) * std::cos(1 + 0.7 * static_cast<double>(i));
+      size += grad.at(i) * grad.at(i);
+    }
+    EXPECT_NEAR(slope, slopes.real(parameter->name), 2e-5 * std::max(0.1, std::sqrt(size)))
+        << parameter->name << ", gradient of length " << std::sqrt(size);
+  }
+  EXPECT_EQ(found, slopes.keys().size() - (slopes.find("final_logits_bias") != nullptr ? 1 : 0));
+}
+
+TEST_P(GoldenGradients, LossAndGradients) {
+  const LoadedTransformer loaded = learnt(folder_, DType::f32);
   const auto wanted = headlight::testing::read_safetensors(folder_ / "grads.safetensors");
   std::size_t found = 0;
   for (Parameter* parameter : loaded.model->parameters()) {
@@ -173,12 +218,22 @@ TEST_P(GoldenGradients, LossAndGradients) {
   EXPECT_EQ(found, wanted.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenSpelling, ::testing::ValuesIn(kGoldenSpellings),
-                         [](const auto& row) { return std::string(row.param); });
-INSTANTIATE_TEST_SUITE_P(All, GoldenGradients, ::testing::ValuesIn(kGoldenGradients),
-                         [](const auto& row) { return std::string(row.param); });
-INSTANTIATE_TEST_SUITE_P(All, GoldenModel, ::testing::ValuesIn(kGoldenFamilies),
-                         [](const auto& row) { return std::string(row.param); });
+// Those of tests/golden alone: the larger set has no such numbers.
+std::vector<std::string> own_folders(std::span<const char* const> names) {
+  std::vector<std::string> folders;
+  for (const char* name : names) folders.push_back(headlight::testing::golden_folder(name).string());
+  return folders;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GoldenModel, ::testing::ValuesIn(golden_folders(kGoldenFamilies)), golden_name);
+INSTANTIATE_TEST_SUITE_P(All, GoldenDouble, ::testing::ValuesIn(own_folders(kGoldenFamilies)), golden_name);
+INSTANTIATE_TEST_SUITE_P(All, GoldenSpelling, ::testing::ValuesIn(golden_folders(kGoldenSpellings)),
+                         golden_name);
+INSTANTIATE_TEST_SUITE_P(All, GoldenSlopes, ::testing::ValuesIn(own_folders(kGoldenGradients)), golden_name);
+INSTANTIATE_TEST_SUITE_P(All, GoldenGradients,
+                         ::testing::ValuesIn(headlight::testing::larger_golden_folders(kGoldenGradients)),
+                         golden_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenGradients);
 
 }  // namespace
 }  // namespace headlight::models

@@ -63,9 +63,7 @@ TEST(Load, RefusesByName) {
 }
 
 TEST(Load, EncodersWithoutTheirHead) {
-  const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no golden files: set HEADLIGHT_SHARED";
-  const std::filesystem::path from = *shared / "golden/bert";
+  const std::filesystem::path from = headlight::testing::golden_folder("bert");
   const LoadedTransformer whole = load_transformer(from.string(), DType::f32, nn::Weights::own);
   const headlight::testing::TempFolder temp;
   std::filesystem::copy(from / "config.json", temp.path("config.json"));

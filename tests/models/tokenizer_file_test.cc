@@ -175,9 +175,8 @@ TEST(TokenizerJson, Templates) {  // T10
 }
 
 // Everything this library reads, it writes, and reads again as the same.
-TEST(TokenizerJson, WrittenAndReadAgain) {
+HEADLIGHT_SHARED_TEST(TokenizerJson, WrittenAndReadAgain) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no reference files: set HEADLIGHT_SHARED";
   const std::string text = "Hello, naïve café world!  日本語 <s> [MASK] ½\n\tx = 'don't'; 😀";
   for (const char* name : {"golden/tokenizers/gpt2", "golden/tokenizers/bert-base-uncased",
                            "golden/tokenizers/all-MiniLM-L6-v2", "golden/tokenizers/unigram-t5-style",
@@ -208,9 +207,8 @@ TEST(TokenizerJson, EveryKindOfStepIsWritten) {
     EXPECT_NE(written.find(part), std::string::npos) << part;
 }
 
-TEST(TokenizerJson, PairsAsBertHasThem) {
+HEADLIGHT_SHARED_TEST(TokenizerJson, PairsAsBertHasThem) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no reference vectors: set HEADLIGHT_SHARED";
   const std::filesystem::path folder = *shared / "golden/tokenizers/all-MiniLM-L6-v2";
   const Tokenizer tokenizer = models::load_tokenizer(folder.string());
   std::ifstream in(folder / "expected-pairs.jsonl");
@@ -229,9 +227,8 @@ TEST(TokenizerJson, PairsAsBertHasThem) {
   EXPECT_EQ(lines, 4);
 }
 
-TEST(OlderForms, VocabTxtIsTheSameBert) {
+HEADLIGHT_SHARED_TEST(OlderForms, VocabTxtIsTheSameBert) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no reference files: set HEADLIGHT_SHARED";
   const std::filesystem::path folder = *shared / "golden/tokenizers/bert-base-uncased";
   const Tokenizer json = models::load_tokenizer(folder.string());
   const Tokenizer txt = models::load_tokenizer((folder / "vocab.txt").string());
@@ -239,9 +236,8 @@ TEST(OlderForms, VocabTxtIsTheSameBert) {
     EXPECT_EQ(txt.encode(text), json.encode(text)) << text;
 }
 
-TEST(OlderForms, VocabJsonWithMergesIsTheSameGpt2) {
+HEADLIGHT_SHARED_TEST(OlderForms, VocabJsonWithMergesIsTheSameGpt2) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no reference files: set HEADLIGHT_SHARED";
   const Json whole = Json::read((*shared / "golden/tokenizers/gpt2/tokenizer.json").string());
   const Json& vocab = whole.at("model").at("vocab");
   TempFolder folder;

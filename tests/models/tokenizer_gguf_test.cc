@@ -35,7 +35,6 @@ class GgufVectors : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GgufVectors, AsLlamaCpp) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no reference vectors: set HEADLIGHT_SHARED";
   const std::string file = (*shared / "golden/tokenizers/gguf-vocab" / GetParam()).string() + ".gguf";
   const Tokenizer tokenizer = models::load_tokenizer(file);
   const std::vector<std::string> texts = read_inputs(file + ".inp");
@@ -51,12 +50,13 @@ TEST_P(GgufVectors, AsLlamaCpp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GgufVectors,
-                         ::testing::Values("ggml-vocab-bert-bge", "ggml-vocab-falcon", "ggml-vocab-gpt-2",
-                                           "ggml-vocab-llama-spm", "ggml-vocab-mpt", "ggml-vocab-phi-3"));
+                         ::testing::ValuesIn(headlight::testing::if_shared(
+                             {"ggml-vocab-bert-bge", "ggml-vocab-falcon", "ggml-vocab-gpt-2",
+                              "ggml-vocab-llama-spm", "ggml-vocab-mpt", "ggml-vocab-phi-3"})));
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GgufVectors);
 
-TEST(GgufTokenizer, TheSameAsTheFolderBesideIt) {
+HEADLIGHT_SHARED_TEST(GgufTokenizer, TheSameAsTheFolderBesideIt) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no reference files: set HEADLIGHT_SHARED";
   const std::filesystem::path folder = *shared / "data/models/stories260K";
   const Tokenizer json = models::load_tokenizer(folder.string());
   const Tokenizer gguf = models::load_tokenizer((folder / "stories260K-f32.gguf").string());

@@ -370,9 +370,8 @@ TEST(VerifyFile, OthersAndNone) {
   expect_valid(temp.path("y"), "GGUF container");
 }
 
-TEST(VerifyFile, RealOnes) {
+HEADLIGHT_SHARED_TEST(VerifyFile, RealOnes) {
   const auto shared = headlight::testing::shared_data();
-  if (!shared) GTEST_SKIP() << "no reference files: set HEADLIGHT_SHARED";
   expect_valid((*shared / "data/models/stories260K/stories260K-q5_1.gguf").string(), "GGUF model");
   expect_valid((*shared / "data/models/stories260K").string(), "model folder");
   expect_valid((*shared / "golden/gguf/quant-types.gguf").string(), "GGUF container");
