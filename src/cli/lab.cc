@@ -43,10 +43,14 @@ void check_settings(const LabSettings& s, const lab::Experiment& e) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
     throw Error(ErrorKind::usage, "lab.option", concat(option, ": \"", s.name, "\" ", why));
   };
+  if (s.markdown && s.options.row)
+    throw Error(ErrorKind::usage, "lab.option", "--markdown: the page has all rows; leave out --row");
   if (s.options.quick && !e.can.repeats) refuse("--quick", "is quick already");
   if (s.seed && !e.can.repeats) refuse("--seed", "leaves nothing to chance");
   if (s.has_figure() && !e.can.draws) refuse("--png, --svg, --pdf", "has no figure");
   if (!s.model.empty() && e.can.model.empty()) refuse("--model", "looks into no model");
+  if (s.options.row && !e.can.lists) refuse("--row", "has no rows");
+  if (s.markdown && !e.can.lists) refuse("--markdown", "has no form for documents");
 }
 
 std::optional<inspect::Subject> open_model(const LabSettings& s, const lab::Experiment& e) {
@@ -89,8 +93,6 @@ void run(const LabSettings& s) {
   };
   const lab::Outcome outcome = experiment.run(options);
   bar.clear();
-  if (s.markdown && outcome.markdown.empty())
-    throw Error(ErrorKind::usage, "lab.markdown", "--markdown: \"" + s.name + "\" has no form for documents");
   if (s.has_figure() && outcome.figure) write_figures(outputs, s, *outcome.figure, kFigureDpi);
   outputs.commit();
   json.write(outcome.json);

@@ -46,6 +46,7 @@ struct Abilities {
   bool draws = false;           // has a figure
   std::string_view model = {};  // looks into a model, this one unless another is named; empty: into none
   bool needs_model = true;      // false: does without when it is not on disk
+  bool lists = false;           // rows, one of which --row shows in full; --markdown makes a page of them
 };
 
 struct Experiment {

@@ -29,9 +29,9 @@ const std::vector<Experiment>& experiments() {
       {"scaling", "Scores with and without 1/√d: variance, entropy, gradient, and what is learnt",
        run_scaling, kTrains},
       {"seeds",
-       "Every claim of the tutorials, computed: holds, illustrative or corrected",
+       "Every claim of the tutorials: holds, illustrative, corrected, or a definition",
        run_seeds,
-       {.model = "en-fr", .needs_model = false}},
+       {.model = "en-fr", .needs_model = false, .lists = true}},
       {"translation", "Which head aligns words, against sentences that were aligned by hand", run_translation,
        kLooks},
   };

@@ -8,6 +8,7 @@
 #include "draw/curves.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
+#include "lab/scaling.h"
 #include "lab/spread.h"
 #include "models/numbers.h"
 #include "models/transformer.h"
@@ -34,12 +35,6 @@ enum class Way { scaled, plain };
 constexpr std::array<Way, 2> kWays = {Way::scaled, Way::plain};
 constexpr std::array<const char*, 2> kNames = {"divided by √d", "as they are"};
 
-// Softmax of scores of random queries and keys, all components with mean 0 and variance 1.
-struct Softness {
-  double entropy = 0;  // of the weights, as a share of what it can be
-  double gradient =
-      0;  // length of the softmax's Jacobian: how much a small change of the scores changes the weights
-};
 struct Draw {
   double variance = 0;  // of q·k
   std::array<Softness, 2> ways;
@@ -195,7 +190,35 @@ draw::Drawing figure_of(const Plan& plan, const Results& r) {
   return draw::draw_curves(chart);
 }
 
+// Up to which dim the gradient is larger without the division, and where it goes from there.
+std::string gradient_text(const Plan& plan, const Results& r) {
+  const std::size_t last = plan.dims.size() - 1;
+  std::size_t larger = plan.dims.size();
+  for (std::size_t i = 0; i < plan.dims.size(); ++i)
+    if (r.gradient(i, 1).mean >= r.gradient(i, 0).mean) larger = i;
+  const std::string end = fmt::format("falls to {:.3f} at d = {} ({:.3f} with 1/√d)",
+                                      r.gradient(last, 1).mean, plan.dims[last], r.gradient(last, 0).mean);
+  if (larger == plan.dims.size()) return "The softmax's gradient " + end;
+  return fmt::format(
+      "The softmax's gradient is larger without 1/√d up to d = {} ({:.3f}; {:.3f} with it) and then {}",
+      plan.dims[larger], r.gradient(larger, 1).mean, r.gradient(larger, 0).mean, end);
+}
+
 }  // namespace
+
+ScalingEffect scaling_effect(Index dim) {
+  const Plan plan;
+  std::array<std::vector<double>, 2> entropy, gradient;
+  for (int i = 0; i < plan.seeds; ++i) {
+    const Draw draw = draw_scores(plan, dim, LabOptions().seed + static_cast<std::uint64_t>(i));
+    for (std::size_t w = 0; w < kWays.size(); ++w) {
+      entropy[w].push_back(draw.ways[w].entropy);
+      gradient[w].push_back(draw.ways[w].gradient);
+    }
+  }
+  return {{spread_of(entropy[0]).mean, spread_of(gradient[0]).mean},
+          {spread_of(entropy[1]).mean, spread_of(gradient[1]).mean}};
+}
 
 Outcome run_scaling(const LabOptions& options) {
   const Plan plan = plan_of(options);
@@ -219,13 +242,11 @@ Outcome run_scaling(const LabOptions& options) {
   Outcome out;
   out.finding = fmt::format(
       "The variance of q·k is d: {:.0f} at d = {}. Without 1/√d the entropy of the weights falls from {:.2f} "
-      "to {:.2f} "
-      "of what it can be, and the softmax's gradient to {:.3f}; with it they stay at {:.2f} and {:.3f}. A "
-      "model of one "
-      "head of {} that starts there recalls {:.0f} % with it and {:.0f} % without, after the same {} steps.",
+      "to {:.2f} of what it can be; with it it stays at {:.2f}. {}. A model of one head of {} that starts "
+      "there "
+      "recalls {:.0f} % with it and {:.0f} % without, after the same {} steps.",
       r.variance(last).mean, plan.dims[last], r.entropy(0, 1).mean, r.entropy(last, 1).mean,
-      r.gradient(last, 1).mean, r.entropy(last, 0).mean, r.gradient(last, 0).mean, plan.width, 100 * scaled,
-      100 * plain, plan.steps);
+      r.entropy(last, 0).mean, gradient_text(plan, r), plan.width, 100 * scaled, 100 * plain, plan.steps);
   out.text =
       table(plan, r) +
       fmt::format(

@@ -22,8 +22,9 @@ Judged judged(const SeedRow& row, const LabOptions& options) {
   if (row.experiment != nullptr) return {row, row.experiment(options)};
   if (row.check != nullptr) return {row, row.check()};
   if (row.verdict == Verdict::illustrative)
-    return {row, {true, "a picture; what a model does, it shows itself"}};
-  return {row, {true, row.command.starts_with("docs/") ? "words, not numbers" : "to be seen"}};
+    return {row, {true, "run the command to see what a model does"}};
+  if (row.verdict == Verdict::definition) return {row, {true, "definition only; nothing to compute"}};
+  return {row, {true, "run the command to see it"}};
 }
 
 // As a person types it.
@@ -70,7 +71,7 @@ std::string markdown(const std::vector<Judged>& rows) {
       "seeds --row 32` one row in full, `headlight lab errata` the numbers that do not come out. *holds*: "
       "recomputed and right;\n"
       "*illustrative*: a number made up for a picture; *corrected*: wrong, or true only with the words that "
-      "we add.\n"
+      "we add;\n*definition*: what words mean, with nothing to compute.\n"
       "A test compares this page with the program.\n\n"
       "| # | tutorial | claim | verdict | what comes out | see | there | test "
       "|\n|---:|---|---|---|---|---|---|---|\n";
@@ -92,6 +93,7 @@ std::string_view name_of(Verdict verdict) noexcept {
     case Verdict::holds: return "holds";
     case Verdict::illustrative: return "illustrative";
     case Verdict::corrected: return "corrected";
+    case Verdict::definition: return "definition";
   }
   return "?";
 }
@@ -104,7 +106,7 @@ Outcome run_seeds(const LabOptions& options) {
   }
   Outcome out;
   std::vector<Judged> all;
-  std::array<int, 3> counts{};
+  std::array<int, 4> counts{};
   int failed = 0;
   for (const SeedRow& row : rows) {
     if (options.row && *options.row != row.number) continue;
@@ -118,8 +120,8 @@ Outcome run_seeds(const LabOptions& options) {
   }
   out.json += "\n]\n";
   if (!options.row) {
-    out.text += fmt::format("\n{} rows: {} hold, {} illustrative, {} corrected; {} fail\n", rows.size(),
-                            counts[0], counts[1], counts[2], failed);
+    out.text += fmt::format("\n{} rows: {} hold, {} illustrative, {} corrected, {} definitions; {} fail\n",
+                            rows.size(), counts[0], counts[1], counts[2], counts[3], failed);
     out.markdown = markdown(all);
   }
   out.holds = failed == 0;

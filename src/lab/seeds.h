@@ -11,8 +11,8 @@ namespace headlight::lab {
 struct LabOptions;  // src/lab/experiment.h
 
 // holds: recomputed and right. illustrative: a number made up for a picture. corrected: wrong, or true only with the
-// words that we add.
-enum class Verdict : std::uint8_t { holds, illustrative, corrected };
+// words that we add. definition: what words mean; nothing is computed.
+enum class Verdict : std::uint8_t { holds, illustrative, corrected, definition };
 [[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
 
 struct Found {

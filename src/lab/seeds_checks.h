@@ -16,7 +16,8 @@ Found shades();             // 15
 Found one_hot();            // 16
 Found divided();            // 17
 Found scaled_softmax();     // 18
-Found slopes();             // 19, 25
+Found vanishing();          // 19
+Found kept_spread();        // 25
 Found costs();              // 21
 Found base_sizes();         // 29
 Found equal_parameters();   // 30, 37

@@ -5,7 +5,8 @@
 namespace headlight::lab {
 namespace {
 
-constexpr Verdict kHolds = Verdict::holds, kPicture = Verdict::illustrative, kCorrected = Verdict::corrected;
+constexpr Verdict kHolds = Verdict::holds, kPicture = Verdict::illustrative, kCorrected = Verdict::corrected,
+                  kDefinition = Verdict::definition;
 constexpr std::string_view kLine = "LabSeeds.EveryCommandPrintsItsLine", kChecks = "LabSeeds.EveryCheckHolds";
 
 }  // namespace
@@ -22,7 +23,7 @@ const std::vector<SeedRow>& seed_rows() {
      "show 'The bank will not lend money to the farmer near the river.' --query bank --by-head --top 3", "0.0   ", "Show.ListsAtlasMeansAndRollout", nullptr},
     {4, "0, multi-head", "Heads take on roles by themselves in training", kHolds,
      "lab heads --quick", "Nobody assigns tasks", kLine, nullptr, roles_by_training},
-    {5, "0, multi-head", "Query, key and value as in a library", kHolds,
+    {5, "0, multi-head", "Query, key and value as in a library", kDefinition,
      "docs/learn/words.md", "**query**", kLine, nullptr},
     {6, "0, scores", "Dot product, scale, softmax", kHolds,
      "explain --trainable", "score     1.2705   1.8524   1.8111   1.0795   0.5577   1.5440", "ExplainNumbers.TrainableAttention", dot_scale_softmax},
@@ -50,8 +51,8 @@ const std::vector<SeedRow>& seed_rows() {
      "lab seeds --row 17", "3.1625 0.2625 -2.3375 3.9000", kLine, divided},
     {18, "1, why scale", "Softmax of that", kCorrected,
      "lab errata", "0.3175 0.0175 0.0013 0.6638 (sum 1.0000)", kLine, scaled_softmax},
-    {19, "1, why scale", "Unscaled scores make gradients vanish", kHolds,
-     "lab seeds --row 19", "largest slope 0.00272 unscaled, 0.22318 scaled: ×82", kLine, slopes},
+    {19, "1, why scale", "Unscaled scores make gradients vanish", kCorrected,
+     "lab seeds --row 19", "0.208 unscaled, 0.182 scaled at d = 64", kLine, vanishing},
     {20, "1, RNNs", "3 steps in an RNN, 1 in attention, nothing lost", kCorrected,
      "lab seeds --row 20", "3 steps through an RNN, 1 through attention", kLine, path_length},
     {21, "1, table", "O(n) against O(n²)", kCorrected,
@@ -62,8 +63,8 @@ const std::vector<SeedRow>& seed_rows() {
      "explain --heads 1 --seed 789 --causal", "0.5517  ", "ExplainNumbers.OneLinearHead", causal_mask},
     {24, "1, patterns", "Heads for syntax, neighbours, meaning", kCorrected,
      "heads --threads 1", "none", "LabModelRows.HoldWithTheModel", nullptr, heads_with_names},
-    {25, "1, summary", "Scaling keeps gradients alive", kHolds,
-     "lab seeds --row 25", "entropy 0.0189 and 0.7156 of 1.3863 nats", kLine, slopes},
+    {25, "1, summary", "Scaling keeps gradients alive", kCorrected,
+     "lab seeds --row 25", "scaling keeps the weights spread", kLine, kept_spread},
     {26, "2, self-attention", "\"it\" looks at \"animal\"", kPicture,
      "show --query it --head 0.0", "  animal", "Show.TextIsAnArgumentPipedOrBuiltIn", nullptr},
     {27, "2, self-attention", "Sees all words at once", kHolds,
@@ -92,7 +93,7 @@ const std::vector<SeedRow>& seed_rows() {
      "show 'The cat sat' --query cat --by-head", "0.0   ", "Show.ListsAtlasMeansAndRollout", nullptr},
     {39, "2, links", "Positions; residuals and norms", kHolds,
      "lab seeds --row 39", "rotated scores of 5→2 and 45→42 agree", "Rope.TurnsPairsAndBack", positions},
-    {40, "2, references", "The 2017 paper and the illustrated one", kHolds,
+    {40, "2, references", "The 2017 paper and the illustrated one", kDefinition,
      "docs/learn/words.md", "Attention Is All You Need", kLine, nullptr},
     {41, "3 and 4", "Your journey starts with one step, in three numbers", kHolds,
      "explain", "journey    0.5500  0.8700  0.6600", "ExplainNumbers.SimpleAttention", simple_journey},
@@ -102,7 +103,7 @@ const std::vector<SeedRow>& seed_rows() {
      "lab seeds --row 43", "the least weight is 0.0988", kLine, everyone_counts},
     {44, "3", "Wq starts as random numbers", kHolds,
      "explain --trainable --seed 123", "Wq =  0.2961  0.5166", "ExplainNumbers.TrainableAttention", trainable_journey},
-    {45, "3", "Named after databases", kHolds,
+    {45, "3", "Named after databases", kDefinition,
      "docs/learn/words.md", "**key**", kLine, nullptr},
     {46, "3, causal", "No word sees the future", kHolds,
      "explain --causal", "Causal: words that come later do not exist for it.", kLine, no_future},
@@ -124,9 +125,9 @@ const std::vector<SeedRow>& seed_rows() {
      "lab context --quick", "more alike within a meaning than across", "LabContext.BankTellsRiverFromMoney", nullptr, bank_in_context},
     {55, "4, scaled", "Wq, Wk and Wv are trained by back-propagation", kHolds,
      "lab seeds --row 55", "dWq = 0.0326", kChecks, gradients},
-    {56, "4, scaled", "Parameters stay, weights depend on the input", kHolds,
+    {56, "4, scaled", "Parameters stay, weights depend on the input", kDefinition,
      "docs/learn/words.md", "**parameter**", kLine, nullptr},
-    {57, "all", "From self-attention to encoder and decoder", kHolds,
+    {57, "all", "From self-attention to encoder and decoder", kDefinition,
      "docs/learn/README.md", "1. [", kLine, nullptr},
   };
   return rows;

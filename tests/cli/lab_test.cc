@@ -115,6 +115,9 @@ TEST(Lab, WhatAnExperimentHasNoUseForIsRefused) {
   refused({"errata", "--quick"}, "--quick: \"errata\" is quick already");
   refused({"errata", "--seed", "3"}, "--seed: \"errata\" leaves nothing to chance");
   refused({"errata", "--png", "x.png"}, "\"errata\" has no figure");
+  refused({"errata", "--row", "3"}, "--row: \"errata\" has no rows");
+  refused({"bottleneck", "--markdown"}, "--markdown: \"bottleneck\" has no form for documents");
+  refused({"seeds", "--markdown", "--row", "3"}, "the page has all rows; leave out --row");
   refused({"cost", "--model", "x"}, "--model: \"cost\" looks into no model");
   EXPECT_EQ(run_program({"lab", "context", "--model", "nowhere"}).code, 4);
 }

@@ -8,6 +8,7 @@
 
 #include "lab/arithmetic.h"
 #include "lab/experiment.h"
+#include "lab/scaling.h"
 #include "support/errors.h"
 
 namespace headlight::lab {
@@ -41,6 +42,22 @@ TEST(LabSeeds, OneRowOrAll) {
   EXPECT_THAT(all.markdown, HasSubstr("| 57 | all |"));
   testing::expect_error([] { (void)run_seeds({.row = 58}); }, ErrorKind::usage, "lab.row",
                         "there are rows 1 to 57");
+}
+
+// What our own experiment contradicts is not said to hold, and a word on a page of ours is no computation.
+TEST(LabSeeds, VerdictsSayWhatWasDone) {
+  const ScalingEffect effect = scaling_effect(64);
+  EXPECT_GT(effect.plain.gradient, effect.scaled.gradient);
+  EXPECT_GT(effect.scaled.entropy, 5 * effect.plain.entropy);
+  for (const SeedRow& row : seed_rows()) {
+    if (row.number == 19 || row.number == 25) {
+      EXPECT_EQ(row.verdict, Verdict::corrected) << row.number;
+      EXPECT_THAT(row.check().text, HasSubstr("0.208"));
+    }
+    EXPECT_EQ(row.verdict == Verdict::definition, row.command.starts_with("docs/")) << row.number;
+    if (row.verdict == Verdict::definition) EXPECT_EQ(row.check, nullptr);
+  }
+  EXPECT_THAT(run_seeds({}).text, HasSubstr("5 definitions; 0 fail"));
 }
 
 TEST(LabErrata, RightNumbersBesideTheWrongOnes) {

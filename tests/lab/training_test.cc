@@ -35,6 +35,7 @@ TEST(LabTraining, DistanceFavoursAttention) {
   EXPECT_LT(accuracy(1), accuracy(0));
   EXPECT_LT(accuracy(2), accuracy(0));
   EXPECT_THAT(out.text, HasSubstr("gradient at the fact"));
+  EXPECT_THAT(out.finding, HasSubstr("after 150 steps"));
 }
 
 TEST(LabTraining, OneVectorIsABottleneck) {
@@ -56,6 +57,7 @@ TEST(LabTraining, HeadsTakeOnRoles) {
 TEST(LabTraining, ScalingKeepsSoftmaxSoft) {
   const Outcome out = quick("scaling");
   EXPECT_THAT(out.text, HasSubstr("d = 256"));
+  EXPECT_THAT(out.finding, HasSubstr("The softmax's gradient is larger without 1/√d up to d = 64 ("));
 }
 
 TEST(LabTraining, ALearnerIsAPureFunctionOfItsSeed) {

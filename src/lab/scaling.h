@@ -1,0 +1,21 @@
+// What dividing scores by √d does to softmax, on random queries and keys whose numbers have mean 0 and variance 1.
+#pragma once
+
+#include "headlight/tensor.h"
+
+namespace headlight::lab {
+
+struct Softness {
+  double entropy = 0;  // of the weights, as a share of what it can be
+  double gradient =
+      0;  // length of the softmax's Jacobian: how much a small change of the scores changes the weights
+};
+
+struct ScalingEffect {
+  Softness scaled, plain;  // scores divided by √d, and as they are
+};
+
+// Queries and keys of `dim` numbers: the mean that `lab scaling` prints for this dim with seed 1.
+[[nodiscard]] ScalingEffect scaling_effect(Index dim);
+
+}  // namespace headlight::lab
