@@ -90,16 +90,23 @@ Range AblateCase::picked(const Reading& reading, const std::string& word) {
   return found.word.tokens;
 }
 
-const Reading& AblateCase::predicted() const { return translates() ? question_.written : question_.source; }
+const Reading& AblateCase::predicted() const {
+  if (!translates()) return question_.source;
+  return question_.written.tokens.empty() ? question_.decoder_input : question_.written;
+}
+
+// Is a row's prediction what comes after its token? Otherwise it is that token itself.
+bool AblateCase::predicts_next() const {
+  return subject_.model->config().kind == ModelKind::decoder || !question_.decoder_input.tokens.empty();
+}
 
 void AblateCase::find_row() {
   const ModelKind kind = subject_.model->config().kind;
   if (!s_.position.empty()) {
     const Range tokens = picked(predicted(), s_.position);
-    // A decoder's prediction comes after the word, the others' is the word itself.
-    row_ = kind == ModelKind::decoder ? tokens.end - 1 : tokens.begin;
-  } else if (kind == ModelKind::decoder) {
-    row_ = question_.source.size() - 1;
+    row_ = predicts_next() ? tokens.end - 1 : tokens.begin;
+  } else if (predicts_next()) {
+    row_ = predicted().size() - 1;
   } else if (kind == ModelKind::encoder && subject_.tokenizer) {
     const std::optional<TokenId> mask = subject_.tokenizer->find(SpecialRole::mask);
     for (Index i = 0; mask && !row_ && i < question_.source.size(); ++i)
@@ -145,8 +152,7 @@ std::string AblateCase::label_of(std::int32_t token) const {
 
 std::string AblateCase::row_words(Index row) const {
   const std::string label = escaped(predicted().labels()[static_cast<std::size_t>(row)], 40);
-  if (subject_.model->config().kind == ModelKind::decoder)
-    return concat("what follows \"", label, "\" (token ", row, ")");
+  if (predicts_next()) return concat("what follows \"", label, "\" (token ", row, ")");
   return concat("the prediction of \"", label, "\" (token ", row,
                 translates() ? " of the translation)" : ")");
 }
@@ -168,7 +174,9 @@ void AblateCase::record_patch(inspect::ChangePlan& plan) {
   other.target.clear();
   other.target_ids.clear();
   inspect::Question question = read_question(ctx_, subject_, other, Needs::source);
-  question.written = question_.written;  // both write the same, so that their tokens stand side by side
+  // Both write the same, so that their tokens stand side by side.
+  question.written = question_.written;
+  question.decoder_input = question_.decoder_input;
   const Index here = sides_of(subject_, question_, part_).queries.size(),
               there = sides_of(subject_, question, part_).queries.size();
   if (here != there && s_.at.empty()) {

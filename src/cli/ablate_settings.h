@@ -63,6 +63,7 @@ class AblateCase {
   // What the rows of predictions are about: `the prediction of "chat"`, `what follows "mat"`.
   [[nodiscard]] std::string row_words(Index row) const;
   [[nodiscard]] const inspect::Reading& predicted() const;  // a label for each row
+  [[nodiscard]] bool predicts_next() const;
   [[nodiscard]] std::string label_of(std::int32_t token) const;
 
  private:

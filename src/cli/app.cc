@@ -111,11 +111,21 @@ std::string almost(const CLI::App& app, bool name_it) {
   return "";
 }
 
+// What CLI11 says of arguments that nobody wants, in the order in which they were given: it has them backwards.
+std::string extras_text(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining(true);
+  std::string text = extras.size() == 1 ? "The following argument was not expected:"
+                                        : "The following arguments were not expected:";
+  for (const std::string& argument : extras) text += concat(" ", argument);
+  return escaped(text, kFirstLine);
+}
+
 Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  std::string text = escaped(error.what(), kFirstLine);
   // What is missing may be there, misspelt.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (missing || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) text += almost(app, missing);
+  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  std::string text = extras ? extras_text(app) : escaped(error.what(), kFirstLine);
+  if (missing || extras) text += almost(app, missing);
   return {kUsage, "", error_text(text) + usage_of(app)};
 }
 

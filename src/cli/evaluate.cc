@@ -18,7 +18,6 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "models/text_loss.h"
 #include "train/corpus.h"
@@ -39,7 +38,6 @@ struct Row {
 };
 
 std::vector<std::string> read_documents(const Settings& s) {
-  (void)io::File(s.file);  // it was named on the command line: missing, it is the file system's refusal
   train::DataRecipe recipe;
   recipe.train = {s.file};
   recipe.separator = s.separator;
@@ -67,10 +65,10 @@ models::TextLoss evaluate(Context& ctx, const inspect::Subject& subject,
     bar.show(doing, done);
     return stop == 0;
   };
-  const models::TextLoss loss = models::text_loss(ctx, *subject.model, *subject.tokenizer, documents,
-                                                  {.context = s.context, .on_progress = progress});
-  if (stop != 0) throw Stopped{stop};  // half a text is another text
-  return loss;
+  const std::optional<models::TextLoss> loss = models::text_loss(
+      ctx, *subject.model, *subject.tokenizer, documents, {.context = s.context, .on_progress = progress});
+  if (!loss) throw Stopped{stop};
+  return *loss;
 }
 
 std::string table(const std::vector<Row>& rows) {

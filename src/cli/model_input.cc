@@ -91,7 +91,8 @@ void add_model_input(CLI::App& command, ModelInput& input, const std::string& te
   add_text(command, "--second", input.second, "A second text, for models that read pairs such as BERT");
   add_text(command, "--target", input.target, "The translation to look at (default: the model's own)");
   add_numbers(command, "--ids", input.ids, "Token numbers in place of TEXT");
-  add_numbers(command, "--target-ids", input.target_ids, "Token numbers in place of --target");
+  add_numbers(command, "--target-ids", input.target_ids,
+              "The decoder's input as token numbers, its start token included");
   add_numbers(command, "--type-ids", input.type_ids, "Segment numbers, for models that have them");
 }
 
@@ -131,7 +132,11 @@ inspect::Question read_question(Context& ctx, const inspect::Subject& subject, c
     if (has_target) refuse(concat("--target: \"", escaped(subject.name), "\" does not translate"));
     return question;
   }
-  if (has_target) question.written = reading_of(subject, input.target, input.target_ids, "--target-ids");
+  if (!input.target_ids.empty()) {
+    // Verbatim, as other libraries take decoder_input_ids.
+    question.decoder_input = reading_of(subject, "", input.target_ids, "--target-ids");
+    question.decoder_input.tokens.front().added = true;
+  } else if (has_target) question.written = reading_of(subject, input.target, {}, "--target-ids");
   else if (needs == Needs::target) question.written = inspect::translate(ctx, subject, question.source);
   return question;
 }

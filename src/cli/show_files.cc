@@ -125,9 +125,11 @@ std::string view_json(const View& view, const inspect::Subject& subject, const i
   std::string out =
       fmt::format("{{\n  \"model\": {},\n  \"text\": {},\n  \"tokens\": {},\n", io::json_quoted(subject.name),
                   io::json_quoted(question.source.text), tokens_json(question.source));
-  if (!question.written.tokens.empty()) {
-    out += fmt::format("  \"target\": {},\n  \"target_tokens\": {},\n",
-                       io::json_quoted(question.written.text), tokens_json(question.written));
+  if (question.runs_decoder()) {
+    const bool verbatim = question.written.tokens.empty();
+    out +=
+        fmt::format("  \"target\": {},\n  \"target_tokens\": {},\n", io::json_quoted(question.written.text),
+                    tokens_json(verbatim ? question.decoder_input : question.written));
   }
   out += "  \"maps\": [\n";
   for (std::size_t i = 0; i < view.maps.size(); ++i)

@@ -178,7 +178,7 @@ Attribution attribute_logit(Context& ctx, const Subject& subject, const Question
   const models::TransformerConfig& c = model.config();
   const bool both = c.kind == models::ModelKind::encoder_decoder;
   const models::Tokens source = one_sequence(question.source),
-                       input = both ? one_sequence(decoder_input(subject, question.written)) : source;
+                       input = both ? one_sequence(decoder_input(subject, question)) : source;
   models::StackCall call{.tokens = input, .types = question.types};
   Tensor memory;
   if (both) {

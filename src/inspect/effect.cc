@@ -60,10 +60,12 @@ double kl_divergence(const Predictions& before, const Predictions& after, Index 
 
 std::vector<std::int32_t> targets_of(const Subject& subject, const Question& question) {
   const models::ModelKind kind = subject.model->config().kind;
-  if (kind == models::ModelKind::encoder_decoder) return question.written.ids();
-  std::vector<std::int32_t> targets(question.source.tokens.size(), models::kIgnored);
-  if (kind == models::ModelKind::decoder)
-    for (std::size_t i = 0; i + 1 < targets.size(); ++i) targets[i] = question.source.tokens[i + 1].id;
+  if (!question.written.tokens.empty()) return question.written.ids();
+  const bool translates = kind == models::ModelKind::encoder_decoder;
+  const std::vector<ReadToken>& tokens = (translates ? question.decoder_input : question.source).tokens;
+  std::vector<std::int32_t> targets(tokens.size(), models::kIgnored);
+  if (kind == models::ModelKind::encoder) return targets;
+  for (std::size_t i = 0; i + 1 < targets.size(); ++i) targets[i] = tokens[i + 1].id;
   return targets;
 }
 

@@ -99,6 +99,7 @@ Reading in_another_order(const Reading& reading, std::uint64_t seed, std::uint32
 Question shuffled(const Question& question, std::uint64_t seed) {
   return {.source = in_another_order(question.source, seed, 0),
           .written = in_another_order(question.written, seed, 1),
+          .decoder_input = in_another_order(question.decoder_input, seed, 1),
           .types = question.types};
 }
 

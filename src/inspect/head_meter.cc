@@ -1,4 +1,5 @@
 #include "inspect/head_meter.h"
+#include "text/words.h"
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ PatternTokens pattern_tokens(const Reading& reading, const Subject& subject) {
   for (const ReadToken& token : reading.tokens) {
     const bool special = token.added || (subject.tokenizer && subject.tokenizer->is_special(token.id));
     tokens.ids.push_back(token.id);
-    tokens.is_delimiter.push_back(special || is_punctuation(token.label) ? 1 : 0);
+    tokens.is_delimiter.push_back(special || text::is_punctuation(token.label) ? 1 : 0);
   }
   return tokens;
 }
@@ -54,7 +55,7 @@ ModelSums::ModelSums(const Subject& subject) {
 
 HeadMeter::HeadMeter(const Subject& subject, const Question& question, ModelSums& sums) : sums_(sums) {
   for (const Part part : kParts) {
-    const bool runs = part == subject.usual_part() || !question.written.tokens.empty();
+    const bool runs = part == subject.usual_part() || question.runs_decoder();
     if (!subject.has(part) || !runs) continue;
     const Sides sides = readings_of(subject, question, part);
     tokens_[static_cast<std::size_t>(part)] = {pattern_tokens(sides.queries, subject),

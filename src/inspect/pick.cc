@@ -7,6 +7,7 @@
 #include "headlight/error.h"
 #include "inspect/reading.h"
 #include "inspect/sides.h"
+#include "text/words.h"
 
 namespace headlight::inspect {
 namespace {
@@ -27,31 +28,13 @@ std::string word_list(const Reading& reading) {
               concat("\"", escaped(what, 60), "\": ", found, "\nThe words are: ", word_list(reading)));
 }
 
-// Bytes that are part of a word: letters, digits, and everything beyond ASCII.
-bool in_word(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-enum class Case { exact, any };
-
-bool equal(std::string_view a, std::string_view b, Case rule) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return rule == Case::exact ? x == y : lower(x) == lower(y); });
-}
+using text::Case;
 
 // Every place of the words, as whole words: "he" is not in "the".
 std::vector<Range> places(const Reading& reading, std::string_view words, Case rule) {
   std::vector<Range> found;
-  const std::string_view text = reading.text;
-  for (std::size_t at = 0; !words.empty() && at + words.size() <= text.size(); ++at) {
-    if (!equal(text.substr(at, words.size()), words, rule)) continue;
-    const std::size_t end = at + words.size();
-    if (at > 0 && in_word(text[at - 1]) && in_word(text[at])) continue;
-    if (end < text.size() && in_word(text[end]) && in_word(text[end - 1])) continue;
-    const Range tokens = tokens_at(reading, at, end);
+  for (const text::ByteSpan place : text::places_of(reading.text, words, rule)) {
+    const Range tokens = tokens_at(reading, place.begin, place.end);
     if (tokens.size() > 0 && (found.empty() || found.back() != tokens)) found.push_back(tokens);
   }
   return found;
@@ -61,7 +44,8 @@ std::vector<Range> places(const Reading& reading, std::string_view words, Case r
 std::vector<Range> labelled(const Reading& reading, std::string_view label, Case rule) {
   std::vector<Range> found;
   for (Index i = 0; i < reading.size(); ++i) {
-    if (equal(reading.tokens[static_cast<std::size_t>(i)].label, label, rule)) found.push_back({i, i + 1});
+    if (text::are_equal(reading.tokens[static_cast<std::size_t>(i)].label, label, rule))
+      found.push_back({i, i + 1});
   }
   return found;
 }

@@ -1,35 +1,15 @@
 #include "inspect/reading.h"
-#include "inspect/sides.h"
 
+#include <algorithm>
 #include <span>
 
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "text/words.h"
 
 namespace headlight::inspect {
 namespace {
-
-// French puts spaces that do not break before "?" and "!"; other scripts have spaces of their own.
-constexpr std::string_view kSpaces[] = {" ", "\t", "\n", "\r", "\u00a0", "\u2009", "\u202f", "\u3000"};
-
-// Bytes of the space that the text begins or ends with; 0: none.
-std::size_t space_in_front(std::string_view text) {
-  for (const std::string_view space : kSpaces)
-    if (text.starts_with(space)) return space.size();
-  return 0;
-}
-std::size_t space_behind(std::string_view text) {
-  for (const std::string_view space : kSpaces)
-    if (text.ends_with(space)) return space.size();
-  return 0;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (const std::size_t bytes = space_in_front(text)) text.remove_prefix(bytes);
-  while (const std::size_t bytes = space_behind(text)) text.remove_suffix(bytes);
-  return text;
-}
 
 // A piece's text as people see it. One that is a space or a part of a character goes by its name in the vocabulary.
 std::string label_of(std::string_view text, const std::vector<TokenPiece>& pieces, std::size_t i) {
@@ -39,7 +19,8 @@ std::string label_of(std::string_view text, const std::vector<TokenPiece>& piece
   };
   const bool part = (i > 0 && shares(i - 1)) || (i + 1 < pieces.size() && shares(i + 1));
   if (piece.added || piece.begin == piece.end || part) return piece.text;
-  const std::string_view whole = text.substr(piece.begin, piece.end - piece.begin), inner = trimmed(whole);
+  const std::string_view whole = text.substr(piece.begin, piece.end - piece.begin),
+                         inner = text::without_outer_spaces(whole);
   return std::string(inner.empty() ? whole : inner);
 }
 
@@ -54,51 +35,32 @@ Reading as_read(std::string_view text, const std::vector<TokenPiece>& pieces) {
   return reading;
 }
 
-// Bytes up to the first space.
-std::size_t until_space(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size() && space_in_front(text.substr(at)) == 0) ++at;
-  return at;
+// The spans of the text's words that each token has a part of: [first, last). A token without bytes, such as the first
+// bytes of a character that others complete, belongs to the span that begins where it is.
+std::vector<Range> spans_of(const Reading& reading, const std::vector<text::ByteSpan>& spans) {
+  std::vector<Range> out;
+  for (const ReadToken& token : reading.tokens) {
+    const std::size_t end = std::max(token.end, token.begin + 1);
+    const auto first = std::partition_point(spans.begin(), spans.end(),
+                                            [&](const text::ByteSpan& s) { return s.end <= token.begin; });
+    const auto last =
+        std::partition_point(first, spans.end(), [&](const text::ByteSpan& s) { return s.begin < end; });
+    out.push_back(token.added ? Range{} : Range{first - spans.begin(), last - spans.begin()});
+  }
+  return out;
 }
 
-// Is there a space between two neighbours, in front of the second, or at the end of the first? What no token stands
-// for, such as an accent that the tokenizer takes off, is none.
-bool space_between(const Reading& reading, std::size_t i) {
-  const ReadToken &a = reading.tokens[i - 1], &b = reading.tokens[i];
+// What the tokens stand for. The last span goes on to its end, over accents that the tokenizer has taken off.
+std::string label_of(const Reading& reading, Range tokens, std::size_t end) {
+  const ReadToken& first = reading.tokens[static_cast<std::size_t>(tokens.begin)];
   const std::string_view text = reading.text;
-  if (b.begin > text.size() || a.end > text.size()) return b.begin > a.end;
-  if (b.begin > a.end && until_space(text.substr(a.end)) < b.begin - a.end) return true;
-  return space_in_front(text.substr(b.begin)) > 0 || space_behind(text.substr(a.begin, a.end - a.begin)) > 0;
-}
-
-// What tokens [begin, end) stand for, with what was taken off behind the last one.
-std::string_view text_of(const Reading& reading, std::size_t begin, std::size_t end) {
-  const std::string_view text = reading.text;
-  const std::size_t from = reading.tokens[begin].begin, last = reading.tokens[end - 1].end;
-  if (last >= text.size() || last < from) return text.substr(std::min(from, text.size()), last - from);
-  std::size_t next = text.size();
-  for (std::size_t i = end; i < reading.tokens.size() && next == text.size(); ++i)
-    if (!reading.tokens[i].added) next = std::max(last, reading.tokens[i].begin);
-  const std::size_t more = until_space(text.substr(last, next - last));
-  return text.substr(from, last + more - from);
+  const std::size_t begin = std::min(first.begin, text.size());
+  const std::string_view whole = text::without_outer_spaces(text.substr(begin, std::max(begin, end) - begin));
+  const bool longer = whole.size() > first.label.size() && whole.starts_with(first.label);
+  return tokens.size() > 1 || longer ? std::string(whole) : first.label;
 }
 
 }  // namespace
-
-bool is_punctuation(std::string_view text) {
-  if (text.empty()) return false;
-  while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(text));
-    const std::string_view c = text.substr(0, length);
-    text.remove_prefix(length);
-    constexpr std::string_view ascii = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
-                               print = "«»“”‘’„…–—¿¡、。「」，！？：；";
-    const bool one =
-        length == 1 ? ascii.find(c) != std::string_view::npos : print.find(c) != std::string_view::npos;
-    if (!one) return false;
-  }
-  return true;
-}
 
 std::vector<std::int32_t> Reading::ids() const {
   std::vector<std::int32_t> out;
@@ -147,7 +109,7 @@ Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& id
     std::string label = concat("#", id);
     if (tokenizer != nullptr && id < tokenizer->size()) {
       const std::string text = tokenizer->decode(std::vector<TokenId>{id});
-      const std::string_view inner = trimmed(text);
+      const std::string_view inner = text::without_outer_spaces(text);
       label = inner.empty() ? std::string(tokenizer->token(id)) : std::string(inner);
     }
     reading.tokens.push_back({id, std::move(label), 0, 0, false});
@@ -175,28 +137,23 @@ Reading read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>
 }
 
 std::vector<Word> words_of(const Reading& reading) {
-  const auto& tokens = reading.tokens;
+  const std::vector<text::ByteSpan> spans = text::word_spans(reading.text);
+  const std::vector<Range> parts = spans_of(reading, spans);
   std::vector<Word> words;
-  // Between spaces: [first, last).
-  for (std::size_t first = 0; first < tokens.size();) {
+  for (std::size_t first = 0; first < parts.size();) {
     std::size_t last = first + 1;
-    const bool alone = tokens[first].added || reading.text.empty();
-    while (!alone && last < tokens.size() && !tokens[last].added && !space_between(reading, last)) ++last;
-    const auto single = [&](std::size_t i) {
-      words.push_back({tokens[i].label, {static_cast<Index>(i), static_cast<Index>(i) + 1}});
-    };
-    std::size_t begin = first, end = last;
-    while (begin < end && is_punctuation(tokens[begin].label)) single(begin++);
-    while (end > begin && is_punctuation(tokens[end - 1].label)) --end;
-    if (begin < end) {
-      std::string label = tokens[begin].label;
-      if (!alone) {
-        const std::string_view whole = trimmed(text_of(reading, begin, end));
-        if (end - begin > 1 || (whole.size() > label.size() && whole.starts_with(label))) label = whole;
-      }
-      words.push_back({std::move(label), {static_cast<Index>(begin), static_cast<Index>(end)}});
-    }
-    for (std::size_t i = std::max(begin, end); i < last; ++i) single(i);
+    // Neighbours that share a span are one word.
+    while (last < parts.size() && parts[last - 1].size() > 0 && parts[last].size() > 0 &&
+           parts[last].begin < parts[last - 1].end)
+      ++last;
+    const Range tokens{static_cast<Index>(first), static_cast<Index>(last)};
+    const Range covered = parts[last - 1];
+    const ReadToken& end = reading.tokens[last - 1];
+    words.push_back({covered.size() == 0
+                         ? reading.tokens[first].label
+                         : label_of(reading, tokens,
+                                    std::max(end.end, spans[static_cast<std::size_t>(covered.end - 1)].end)),
+                     tokens});
     first = last;
   }
   return words;

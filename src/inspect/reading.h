@@ -49,8 +49,9 @@ struct Word {
   Range tokens;
 };
 
-// The text's words: tokens between two spaces belong together, punctuation at their ends does not. Tokens that were
-// added are words of their own.
+// The text's words, as text/words.h cuts it: tokens that have a part of the same word belong together. A token is never
+// cut, so that in scripts without spaces a token of several characters is one word. Tokens that were added are words of
+// their own.
 [[nodiscard]] std::vector<Word> words_of(const Reading& reading);
 
 // What somebody asked for by name, and what there is to say about it.

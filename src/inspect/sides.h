@@ -13,9 +13,6 @@ struct Sides {
 };
 [[nodiscard]] Sides readings_of(const Subject& subject, const Question& question, Part part);
 
-// ASCII punctuation and what is common in print, and nothing else. Letters of any script are not.
-[[nodiscard]] bool is_punctuation(std::string_view text);
-
 // The tokens that have a part of the bytes [begin, end) of the text; an empty range when there are none.
 [[nodiscard]] Range tokens_at(const Reading& reading, std::size_t begin, std::size_t end);
 

@@ -172,6 +172,11 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   return input;
 }
 
+Reading decoder_input(const Subject& subject, const Question& question) {
+  return question.decoder_input.tokens.empty() ? decoder_input(subject, question.written)
+                                               : question.decoder_input;
+}
+
 Reading translate(Context& ctx, const Subject& subject, const Reading& source, Observer* observer,
                   Intervention* intervention) {
   check_length(subject, source, "the text");
@@ -205,12 +210,13 @@ Tensor run(Context& ctx, const Subject& subject, const Question& question, model
   }
   const bool both = model.config().kind == ModelKind::encoder_decoder;
   if (!both && !model.config().headless) return model.logits(ctx, source, options);
-  if (!both || question.written.tokens.empty()) {
+  if (!both || !question.runs_decoder()) {
     (void)model.encode(ctx, source, options);
     return {};
   }
-  check_length(subject, question.written, "the target");
-  return model.logits(ctx, source, one_sequence(decoder_input(subject, question.written).ids()), options);
+  const Reading input = decoder_input(subject, question);
+  check_length(subject, input, "the target");
+  return model.logits(ctx, source, one_sequence(input.ids()), options);
 }
 
 }  // namespace

@@ -35,17 +35,23 @@ enum class Accept : std::uint8_t { transformers, recurrent_too };
 [[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places,
                                    Accept accept = Accept::transformers);
 
-// What a model is given. `written` are the tokens that an encoder-decoder writes, the end included.
+// What a model is given. An encoder-decoder also gets either the tokens that it writes, the end included, or its
+// decoder's input token by token, the start included.
 struct Question {
   Reading source = {};
   Reading written = {};
+  Reading decoder_input = {};  // verbatim; `written` is then empty
   std::vector<std::int32_t> types = {};
+
+  [[nodiscard]] bool runs_decoder() const { return !written.tokens.empty() || !decoder_input.tokens.empty(); }
 };
 // Two texts for an encoder that reads pairs. Throws Error{usage} when the model reads one text only.
 [[nodiscard]] Question pair_question(const Subject& subject, const std::string& first,
                                      const std::string& second);
 // What the decoder reads while it writes them: the start, then all but the last.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
+// The same of a question: its own input if it has one.
+[[nodiscard]] Reading decoder_input(const Subject& subject, const Question& question);
 // The likeliest translation that a beam finds, as tokens with the end; `observer` watches the search, and the
 // intervention changes it.
 [[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source,

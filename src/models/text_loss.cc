@@ -25,13 +25,40 @@ std::vector<std::int32_t> with_start(const TransformerConfig& config, const Toke
   return ids;
 }
 
+// Thrown through a run of the model by an observer that was told to stop.
+struct StopRun {};
+
+// Documents as bytes that the model has read, layer by layer.
+class Progress : public Observer {
+ public:
+  Progress(const std::function<bool(double)>& report, double all, Index layers)
+      : report_(report), all_(all), layers_(static_cast<double>(layers)) {}
+
+  void on_attention(const AttentionEvent& event) override {
+    tell(done_ + waiting_ * (event.layer + 1) / layers_);
+  }
+  void add(double bytes) { waiting_ += bytes; }
+  void finish_batch() {
+    done_ += waiting_;
+    waiting_ = 0;
+  }
+
+ private:
+  void tell(double bytes) const {
+    if (report_ && !report_(std::min(1.0, bytes / all_))) throw StopRun{};
+  }
+  const std::function<bool(double)>& report_;
+  double all_, layers_;
+  double done_ = 0, waiting_ = 0;  // waiting: of the next batch
+};
+
 // Windows of one document after another, run when there are enough of them.
 class Windows {
  public:
-  Windows(Context& ctx, const Transformer& model, Index context)
-      : ctx_(ctx), model_(model), context_(context) {}
+  Windows(Context& ctx, const Transformer& model, Index context, Progress& progress)
+      : ctx_(ctx), model_(model), context_(context), progress_(progress) {}
 
-  void add(const std::vector<std::int32_t>& ids) {
+  void add(const std::vector<std::int32_t>& ids, std::size_t bytes) {
     const auto last = static_cast<Index>(ids.size()) - 1;  // the last token is a target only
     Index asked = 0;                                       // inputs whose target has been asked for
     for (Index begin = 0; asked < last; begin += std::max<Index>(1, context_ / 2)) {
@@ -39,13 +66,16 @@ class Windows {
       batch_.input.append({ids.data() + begin, static_cast<std::size_t>(end - begin)});
       for (Index i = begin; i < end; ++i)
         batch_.targets.push_back(i < asked ? kIgnored : ids[static_cast<std::size_t>(i + 1)]);
+      progress_.add(static_cast<double>(bytes) * static_cast<double>(end - asked) /
+                    static_cast<double>(last));
       asked = end;
       if (batch_.input.size() >= kBatchTokens) run();
     }
   }
   void run() {
     if (batch_.input.size() == 0) return;
-    const Loss loss = model_.evaluate(ctx_, batch_);
+    const Loss loss = model_.evaluate(ctx_, batch_, {.observer = &progress_});
+    progress_.finish_batch();
     nats_ += loss.plain;
     tokens_ += loss.targets;
     batch_ = {};
@@ -57,6 +87,7 @@ class Windows {
   Context& ctx_;
   const Transformer& model_;
   Index context_;
+  Progress& progress_;
   Batch batch_;
   double nats_ = 0;
   Index tokens_ = 0;
@@ -66,8 +97,8 @@ class Windows {
 
 double TextLoss::bits_per_byte() const { return per_byte() / std::numbers::ln2; }
 
-TextLoss text_loss(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
-                   std::span<const std::string> documents, const TextLossOptions& options) {
+std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
+                                  std::span<const std::string> documents, const TextLossOptions& options) {
   const TransformerConfig& config = model.config();
   if (config.kind != ModelKind::decoder || config.headless) {
     throw Error(ErrorKind::usage, "evaluate.kind",
@@ -79,16 +110,16 @@ TextLoss text_loss(Context& ctx, const Transformer& model, const Tokenizer& toke
         ErrorKind::usage, "evaluate.context",
         concat("evaluate: a context of ", options.context, " tokens; the model reads at most ", limit));
   }
-  Windows windows(ctx, model, options.context > 0 ? options.context : limit);
   TextLoss loss;
-  const auto all = static_cast<double>(std::max<std::size_t>(documents.size(), 1));
-  for (const std::string& document : documents) {
-    windows.add(with_start(config, tokenizer, document));
-    loss.bytes += static_cast<Index>(document.size());
-    ++loss.documents;
-    if (options.on_progress && !options.on_progress(static_cast<double>(loss.documents) / all)) break;
-  }
-  windows.run();
+  for (const std::string& document : documents) loss.bytes += static_cast<Index>(document.size());
+  loss.documents = static_cast<Index>(documents.size());
+  Progress progress(options.on_progress, static_cast<double>(std::max<Index>(loss.bytes, 1)), config.layers);
+  Windows windows(ctx, model, options.context > 0 ? options.context : limit, progress);
+  try {
+    for (const std::string& document : documents)
+      windows.add(with_start(config, tokenizer, document), document.size());
+    windows.run();
+  } catch (const StopRun&) { return std::nullopt; }
   loss.nats = windows.nats();
   loss.tokens = windows.tokens();
   return loss;

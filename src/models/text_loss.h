@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -21,15 +22,17 @@ struct TextLoss {
 
 struct TextLossOptions {
   Index context = 0;  // tokens a guess may look back at; 0: as many as the model reads
-  // How much is done, from 0 to 1; false ends it with what there is.
+  // How much is done, from 0 to 1, called in every layer of every batch; false stops.
   std::function<bool(double)> on_progress = {};
 };
 
 // Each document starts where the model's own training texts started: after its begin token, or its end token when it
 // has no other. One that is longer than the context is read in windows that overlap by half: every token but the
 // first few is guessed from at least half a context. The end itself is not asked for. Throws Error{usage} for models
-// that do not guess the next token.
-[[nodiscard]] TextLoss text_loss(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
-                                 std::span<const std::string> documents, const TextLossOptions& options = {});
+// that do not guess the next token. Nothing when on_progress stopped it: half a text is another text.
+[[nodiscard]] std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model,
+                                                const Tokenizer& tokenizer,
+                                                std::span<const std::string> documents,
+                                                const TextLossOptions& options = {});
 
 }  // namespace headlight::models

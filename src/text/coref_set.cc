@@ -17,21 +17,6 @@ constexpr std::string_view kGapHeader =
     "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL";
 constexpr std::string_view kWinogenderHeader = "sentid\tsentence";
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool in_word(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte >= 0x80 || (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
-}
-
-bool stands_at(std::string_view text, std::size_t at, std::string_view words) {
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (lower(text[at + i]) != lower(words[i])) return false;
-  const std::size_t end = at + words.size();
-  const bool starts = at == 0 || !in_word(text[at - 1]) || !in_word(words.front());
-  return starts && (end == text.size() || !in_word(text[end]) || !in_word(words.back()));
-}
-
 // A place in characters as one in bytes.
 std::optional<std::size_t> byte_of(std::string_view text, std::size_t character) {
   std::size_t at = 0;
@@ -79,11 +64,10 @@ std::optional<ByteSpan> only_pronoun(std::string_view text) {
   constexpr std::string_view kPronouns[] = {"he",   "him",  "his",  "she",   "her",
                                             "hers", "they", "them", "their", "theirs"};
   std::optional<ByteSpan> found;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    for (const std::string_view pronoun : kPronouns) {
-      if (at + pronoun.size() > text.size() || !stands_at(text, at, pronoun)) continue;
+  for (const std::string_view pronoun : kPronouns) {
+    for (const ByteSpan here : places_of(text, pronoun, Case::any)) {
       if (found) return std::nullopt;
-      found = ByteSpan{at, at + pronoun.size()};
+      found = here;
     }
   }
   return found;
@@ -93,11 +77,9 @@ std::optional<ByteSpan> only_pronoun(std::string_view text) {
 
 ByteSpan find_words(std::string_view text, std::string_view words, std::size_t near) {
   ByteSpan found;
-  for (std::size_t at = 0; !words.empty() && at + words.size() <= text.size(); ++at) {
-    if (!stands_at(text, at, words)) continue;
-    const ByteSpan here{at, at + words.size()};
+  for (const ByteSpan here : places_of(text, words, Case::any)) {
     if (here.end <= near) found = here;
-    else if (at >= near) return found == ByteSpan{} ? here : found;
+    else if (here.begin >= near) return found == ByteSpan{} ? here : found;
   }
   return found;
 }

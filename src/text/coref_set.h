@@ -5,14 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "text/words.h"
+
 namespace headlight::text {
 
 // Bytes of a text.
-struct ByteSpan {
-  std::size_t begin = 0, end = 0;
-  bool operator==(const ByteSpan&) const = default;
-};
-
 struct CorefItem {
   std::string id, text;
   std::string group;  // items of one group were written as variants of each other

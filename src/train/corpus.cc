@@ -61,14 +61,7 @@ void set_aside(CorpusText& corpus, double share) {
 }  // namespace
 
 std::string DataReader::read(const std::string& path) {
-  std::string text;
-  try {
-    text = io::read_text(path);
-  } catch (const Error& error) {
-    // The recipe names it, so it is the recipe's data that is refused.
-    if (error.kind() != ErrorKind::file) throw;
-    throw Error(ErrorKind::input, "data.file", error.what());
-  }
+  std::string text = io::read_text(path);
   if (text.empty()) refuse(path, "is empty");
   check_utf8(path, text);
   files_.push_back({path, text.size(), io::hash_text(text)});

@@ -7,12 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "cli/app.h"
+#include "cli/commands.h"
 #include "support/npy_files.h"
 #include "support/subprocess.h"
 #include "support/temp_folder.h"
@@ -68,6 +70,82 @@ TEST_F(Contract, AnUnknownWordIsComparedWithTheKnownOnes) {
   for (const List& arguments :
        {List{"bench", "--bogus"}, List{"bogus"}, List{"bench", "-"}, List{"bench", "--=x"}})
     EXPECT_THAT(said(arguments), ::testing::Not(HasSubstr("did you mean"))) << arguments.back();
+}
+
+// Two letters of every option of every command changed places.
+TEST_F(Contract, AMistypedOptionOfANestedCommandGetsASuggestion) {
+  const auto check = [](const CLI::App& command, const std::vector<std::string>& path) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        if (name.size() < 3 || name[1] == name[2] || name == "help") continue;
+        std::string wrong = "--" + name;
+        std::swap(wrong[3], wrong[4]);
+        std::vector<const char*> arguments = {"headlight"};
+        for (const std::string& word : path) arguments.push_back(word.c_str());
+        arguments.push_back(wrong.c_str());
+        const cli::Spoken spoken =
+            cli::run(*cli::make_program(), static_cast<int>(arguments.size()), arguments.data());
+        EXPECT_EQ(spoken.code, 2) << path.back() << " " << wrong;
+        EXPECT_THAT(spoken.err, HasSubstr("did you mean --" + name + "?")) << path.back() << " " << wrong;
+      }
+    }
+  };
+  const auto program = cli::make_program();
+  int nested = 0;
+  for (const CLI::App* command : program->get_subcommands({})) {
+    check(*command, {command->get_name()});
+    for (const CLI::App* inner : command->get_subcommands({})) {
+      check(*inner, {command->get_name(), inner->get_name()});
+      ++nested;
+    }
+  }
+  EXPECT_GT(nested, 2);
+}
+
+TEST_F(Contract, UnexpectedWordsAreListedInOrder) {
+  EXPECT_THAT(run_program({"show", "one", "two", "--haed", "1.1"}).first_error_line(),
+              HasSubstr("not expected: two --haed 1.1; did you mean --head?"));
+  EXPECT_THAT(run_program({"tokenizer", "encode", "--tokenizer", "x", "a", "--jsno", "b"}).first_error_line(),
+              HasSubstr("; did you mean --json?"));
+}
+
+// The file system's refusal is code 4, whoever names the file: an argument, an option or a recipe.
+TEST_F(Contract, AMissingFileIsCode4InEveryCommand) {
+  const std::string none = at("none"), out = at("out");
+  std::ofstream(at("recipe.toml")) << "[data]\ntrain = [\"" << none << "\"]\n"
+                                   << "[model]\nkind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 2\n";
+  using List = std::vector<std::string>;
+  for (const List& arguments : {List{"train", none},
+                                List{"train", at("recipe.toml"), "--out", out},
+                                List{"evaluate", none},
+                                List{"translate", "--evaluate", none},
+                                List{"heads", "--pairs", none},
+                                List{"heads", "--corpus", none},
+                                List{"heads", "--treebank", none},
+                                List{"heads", "--coref", none},
+                                List{"tokenizer", "train", none, "--out", out},
+                                List{"tokenizer", "encode", "--tokenizer", none, "x"},
+                                List{"tokenizer", "decode", "--tokenizer", none, "1"},
+                                List{"tokenize", "--model", none},
+                                List{"plot", none, "-o", at("a.png")},
+                                List{"info", none},
+                                List{"convert", none, "--out", out},
+                                List{"compute", "--q", none, "--k", none, "--v", none, "-o", out},
+                                List{"explain", "--input", none},
+                                List{"show", "x", "--model", none},
+                                List{"look", "x", "--model", none},
+                                List{"explain", "x", "--model", none, "--query", "x"},
+                                List{"generate", "x", "--model", none},
+                                List{"translate", "x", "--model", none},
+                                List{"compare", "x", "--with-model", none, "--model", none},
+                                List{"ablate", "x", "--head", "0.0", "--model", none},
+                                List{"serve", "--model", none, "--port", "0"},
+                                List{"lab", "context", "--model", none}}) {
+    const Finished done = run_program(arguments);
+    std::string line;
+    for (const std::string& word : arguments) line += word + " ";
+    EXPECT_EQ(done.code, 4) << line << done.err;
+  }
 }
 
 TEST_F(Contract, UsageErrorsShowTheUsage) {  // L1

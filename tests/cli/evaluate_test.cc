@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "io/json.h"
@@ -60,6 +65,27 @@ TEST_F(Evaluate, SaysWhatIsWrong) {
   const Finished empty = run({file("empty", "<|endoftext|>\n")});
   EXPECT_EQ(empty.code, 3);
   EXPECT_THAT(empty.err, HasSubstr("has no text"));
+}
+
+// A text without separators is one document, and its reading can be stopped.
+TEST_F(Evaluate, CtrlCEndsALongText) {
+  write_small_model(folder_.path("small"), SmallKind::decoder);
+  std::string text;
+  while (text.size() < 8'000'000) text += "the animal was too tired ";
+  Launch launch{.arguments = {"evaluate", file("long", text), "--model", folder_.path("small"), "--threads",
+                              "1", "--json", folder_.path("cut.json")}};
+  launch.in_child = [] {
+    const pid_t program = ::getpid();
+    if (::fork() != 0) return;
+    ::sleep(6);  // encoded by then, on a slow machine too
+    ::kill(program, SIGINT);
+    ::_exit(0);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const Finished done = run_program(launch);
+  EXPECT_EQ(done.code, 128 + SIGINT) << done.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(12));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("cut.json")));
 }
 
 // The larger of two models of one kind is the better one, by bytes.

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "io/gzip.h"
 #include "io/npy.h"
 #include "support/sanitizers.h"
 #include "support/small_models.h"
@@ -220,6 +221,35 @@ std::vector<double> numbers_of(const std::string& json) {
   for (const simdjson::dom::element row : root.at_pointer("/maps/0/weights").get_array())
     for (const simdjson::dom::element x : row.get_array()) out.push_back(x.is_null() ? NAN : double(x));
   return out;
+}
+
+// The decoder reads the ids as they are: those of a translation are its start token and all but the last.
+TEST_F(Show, TargetIdsAreTheDecodersInput) {
+  simdjson::dom::parser parser;
+  const Finished written =
+      show({"the cat", "--model", "en-fr", "--target", "it was tired", "--part", "cross", "--json", "-"});
+  std::string ids = "0";  // the small translator's decoder starts with token 0
+  std::vector<std::int64_t> target;
+  const simdjson::dom::element tree = parser.parse(written.out);
+  for (const simdjson::dom::element token : tree["target_tokens"].get_array()) target.push_back(token["id"]);
+  ASSERT_GT(target.size(), 3U);
+  for (std::size_t i = 0; i + 1 < target.size(); ++i) ids += fmt::format(",{}", target[i]);
+  const std::string a = folder_.path("a"), b = folder_.path("b");
+  ASSERT_EQ(show({"the cat", "--model", "en-fr", "--target", "it was tired", "--npy", a}).code, 0);
+  ASSERT_EQ(show({"the cat", "--model", "en-fr", "--target-ids", ids, "--npy", b}).code, 0);
+  for (const char* name : {"/logits.npy", "/decoder_1.npy", "/cross_1.npy"})
+    EXPECT_EQ(io::read_text(a + name), io::read_text(b + name)) << name;
+  const Finished one =
+      show({"the cat", "--model", "en-fr", "--target-ids", "0", "--part", "cross", "--json", "-"});
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(numbers_of(one.out).size(), 4U);  // the start token alone, on four tokens
+}
+
+// Words between dashes and brackets.
+TEST_F(Show, FindsWordsBetweenPunctuationOfEveryKind) {
+  for (const char* text : {"the cat—tired", "the 《tired》", "the “tired”…"})
+    EXPECT_EQ(show({text, "--query", "tired"}).code, 0) << text;
+  refused({"the cat—tired", "--query", "ire"}, 2, "is not in the text");
 }
 
 TEST_F(Show, ScoresAndWeightedValues) {

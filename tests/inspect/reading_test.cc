@@ -72,6 +72,35 @@ TEST(Words, TokensBetweenSpacesBelongTogether) {
             (std::vector<std::string>{"[CLS]", "it", ",", "cat", "!", ".", "'", ".", "[SEP]"}));
 }
 
+TEST(Words, EndAtDashesAndBracketsOfEveryScript) {
+  EXPECT_EQ(labels(words_of(read_text(small_tokenizer(), "cat—tired 《it》"))),
+            (std::vector<std::string>{"[CLS]", "cat", "—", "tired", "《", "it", "》", "[SEP]"}));
+  const Reading reading = read_text(small_tokenizer(), "cat—tired 《it》");
+  EXPECT_EQ(pick(reading, "tired").word.label, "tired");
+  EXPECT_EQ(pick(reading, "it").word.tokens.size(), 1);
+  EXPECT_THROW((void)pick(reading, "ire"), Error);
+}
+
+// Written without spaces, as a tokenizer with a piece for each character, a byte of one, or several reads it.
+TEST(Words, OfScriptsWithoutSpacesAreTokensOrWholeCharacters) {
+  Reading reading{.text = "我爱猫咪cats", .tokens = {}};
+  const auto token = [&](const char* label, std::size_t begin, std::size_t end) {
+    reading.tokens.push_back({1, label, begin, end, false});
+  };
+  token("我", 0, 3);
+  token("爱猫", 3, 9);     // a token of two characters stays whole
+  token("<0xE5>", 9, 12);  // three tokens for one character are one word
+  token("<0x92>", 9, 12);
+  token("<0xAA>", 9, 12);
+  token("ca", 12, 14);
+  token("ts", 14, 16);
+  EXPECT_EQ(labels(words_of(reading)), (std::vector<std::string>{"我", "爱猫", "咪", "cats"}));
+  EXPECT_EQ(pick(reading, "猫").word.tokens, (Range{1, 2}));
+  EXPECT_EQ(pick(reading, "猫咪").word.tokens, (Range{1, 5}));
+  EXPECT_EQ(pick(reading, "我").word.tokens, (Range{0, 1}));
+  EXPECT_EQ(pick(reading, "cats").word.tokens, (Range{5, 7}));
+}
+
 TEST(Words, KeepAccentsThatTheTokenizerTakesOff) {
   // "cat" and "tired" with an accent behind and inside; the tokens stand for the letters alone.
   const Reading reading = read_text(small_tokenizer(), "cat\u0301 ti\u0301red.");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/errors.h"
@@ -63,7 +64,7 @@ TEST_F(TextLosses, IsTheSurpriseOfEveryToken) {
     const auto ids = ids_of(text);
     for (std::size_t at = 1; at < ids.size(); ++at) sum += surprise(ids, 0, at);
   }
-  const TextLoss loss = text_loss(ctx_, model_, tokenizer_, documents);
+  const TextLoss loss = *text_loss(ctx_, model_, tokenizer_, documents);
   EXPECT_NEAR(loss.nats, sum, 1e-4);
   EXPECT_EQ(loss.tokens, 8);
   EXPECT_EQ(loss.bytes, 8);
@@ -78,17 +79,34 @@ TEST_F(TextLosses, LongTextsAreReadInWindowsThatOverlap) {
   double sum = 0;
   for (std::size_t at = 1; at < ids.size(); ++at) sum += surprise(ids, at <= 8 ? 0 : (at - 5) / 4 * 4, at);
   const std::vector<std::string> documents = {"abcdefghijklmnopqrstu"};
-  const TextLoss loss = text_loss(ctx_, model_, tokenizer_, documents, {.context = 8});
+  const TextLoss loss = *text_loss(ctx_, model_, tokenizer_, documents, {.context = 8});
   EXPECT_EQ(loss.tokens, 21);
   EXPECT_NEAR(loss.nats, sum, 1e-3);
 }
 
+// One document alone, as a book without separators is: told of while it is read, and stopped inside it.
+TEST_F(TextLosses, ALongDocumentShowsProgressAndStopsInside) {
+  const std::vector<std::string> documents = {std::string(20'000, 'a')};
+  std::vector<double> told;
+  const auto note = [&](double done) {
+    told.push_back(done);
+    return true;
+  };
+  ASSERT_TRUE(text_loss(ctx_, model_, tokenizer_, documents, {.on_progress = note}));
+  ASSERT_GT(told.size(), 5U);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_LT(told.front(), 0.2);
+  EXPECT_EQ(told.back(), 1);
+  const std::size_t all = told.size();
+  told.clear();
+  const auto stop = [&](double done) { return note(done) && done < 0.5; };
+  EXPECT_FALSE(text_loss(ctx_, model_, tokenizer_, documents, {.on_progress = stop}));
+  EXPECT_LT(told.size(), all);
+}
+
 TEST_F(TextLosses, StopsAndRefuses) {
   const std::vector<std::string> documents = {"one", "two", "three"};
-  const TextLoss loss =
-      text_loss(ctx_, model_, tokenizer_, documents, {.on_progress = [](double done) { return done < 0.5; }});
-  EXPECT_EQ(loss.documents, 2);
-  EXPECT_EQ(loss.bytes, 6);
+  EXPECT_FALSE(text_loss(ctx_, model_, tokenizer_, documents, {.on_progress = [](double) { return false; }}));
   const Transformer encoder(
       bert_config({.vocabulary = 257, .width = 16, .layers = 1, .heads = 2, .context = 8}));
   expect_error([&] { (void)text_loss(ctx_, encoder, tokenizer_, documents); }, ErrorKind::usage,

@@ -68,15 +68,20 @@ TEST_F(Corpora, PairsInColumnsAndLineByLine) {
 }
 
 TEST_F(Corpora, RefusesWithTheCause) {  // K10
-  const auto refused = [](const std::string& path, const std::string& words, const char* code = "data.form") {
+  const auto refused = [](const std::string& path, const std::string& words) {
     DataRecipe recipe;
     recipe.train = {path};
-    expect_error([&] { (void)DataReader().read_texts(recipe); }, ErrorKind::input, code, words);
+    expect_error([&] { (void)DataReader().read_texts(recipe); }, ErrorKind::input, "data.form", words);
   };
   refused(file("empty", ""), "empty: is empty");
   refused(file("latin", "caf\xe9"), "is not UTF-8 (byte 3)");
-  refused(folder_.path("missing"), "No such file or directory", "data.file");
-  refused(folder_.root(), "is a folder, not a file", "data.file");
+  const auto not_read = [](const std::string& path, const std::string& words, const char* code) {
+    DataRecipe recipe;
+    recipe.train = {path};
+    expect_error([&] { (void)DataReader().read_texts(recipe); }, ErrorKind::file, code, words);
+  };
+  not_read(folder_.path("missing"), "No such file or directory", "file.open");
+  not_read(folder_.root(), "is a folder, not a file", "file.kind");
   DataRecipe pairs;
   pairs.train = {file("one", "a\tb\nno tab\n")};
   expect_error([&] { (void)DataReader().read_pairs(pairs); }, ErrorKind::input, "data.form",

@@ -1,0 +1,40 @@
+// Where words begin and end: the one rule by which Headlight finds and numbers words.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace headlight::text {
+
+struct ByteSpan {
+  std::size_t begin = 0, end = 0;
+  bool operator==(const ByteSpan&) const = default;
+};
+
+// The text without its spaces, cut into spans:
+// - a word is a run of letters, marks and digits; a single ' ’ - . , : · _ or & between two of them is part of it, as
+//   in "don't", "well-known" and "3.14";
+// - in scripts that put no spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese) every character is a
+//   span, together with its marks;
+// - so is every character of punctuation and every symbol.
+// Bytes that are not UTF-8 count as symbols.
+[[nodiscard]] std::vector<ByteSpan> word_spans(std::string_view text);
+
+// For every place 0 … text.size(): may something that is looked for begin or end there? Not inside a run of letters and
+// digits ("he" is not in "the"), nor inside a character, nor before a mark. Unlike word_spans(), it may at a "-" or "'",
+// so that "known" is found in "well-known".
+[[nodiscard]] std::vector<bool> word_edges(std::string_view text);
+
+// Every place of the words between two edges. `any` takes capital letters of ASCII for small ones.
+enum class Case { exact, any };
+[[nodiscard]] std::vector<ByteSpan> places_of(std::string_view text, std::string_view words, Case rule);
+[[nodiscard]] bool are_equal(std::string_view a, std::string_view b, Case rule);
+
+// White_Space at the ends taken off.
+[[nodiscard]] std::string_view without_outer_spaces(std::string_view text);
+
+// Is all of it punctuation, or symbols of ASCII? An empty text is not.
+[[nodiscard]] bool is_punctuation(std::string_view text);
+
+}  // namespace headlight::text
