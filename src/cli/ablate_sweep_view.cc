@@ -8,7 +8,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/text.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -44,7 +44,9 @@ std::string quantity_of(const SweepView& view) {
 std::string optional_text(const std::optional<double>& x) {
   return x ? fmt::format("{:+9.4f}", *x) : "        –";
 }
-std::string optional_json(const std::optional<double>& x) { return x ? fmt::format("{:.6g}", *x) : "null"; }
+std::optional<io::Rounded> rounded(const std::optional<double>& x) {
+  return x ? std::optional(io::significant(*x, 6)) : std::nullopt;
+}
 
 // A map of layers × heads for each part, in the order in which parts come.
 class MapMaker {
@@ -123,24 +125,23 @@ std::string sweep_text(const SweepView& view, const PageStyle& style, Index top)
 }
 
 std::string sweep_json(const SweepView& view) {
-  std::string out = fmt::format(
-      "{{\n  \"model\": {},\n  \"change\": {},\n  \"about\": {},\n  \"token\": {},\n  \"probability\": "
-      "{:.6g},\n",
-      io::json_quoted(view.model), io::json_quoted(view.what), io::json_quoted(view.row_words),
-      io::json_quoted(view.token_label), view.probability);
-  if (view.task_before)
-    out += fmt::format("  \"text_loss\": {{\"before\": {:.6g}, \"tokens\": {}}},\n", view.task_before->mean,
-                       view.task_before->targets);
-  out += "  \"heads\": [";
-  for (std::size_t i = 0; i < view.heads.size(); ++i) {
-    const SweptHead& h = view.heads[i];
-    out += fmt::format(
-        "{}\n    {{\"part\": \"{}\", \"layer\": {}, \"head\": {}, \"mean_kl\": {:.6g}, \"kl\": {:.6g}, "
-        "\"log_probability\": {:.6g}, \"loss\": {:.6g}, \"direct\": {}, \"text_loss\": {}}}",
-        i == 0 ? "" : ",", name_of(h.part), h.head.layer, h.head.head, h.mean_kl, h.kl, h.log_probability,
-        h.loss, optional_json(h.direct), optional_json(h.task_loss));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", view.model).field("change", view.what);
+  w.field("about", view.row_words).field("token", view.token_label);
+  w.field("probability", io::significant(view.probability, 6));
+  if (view.task_before) {
+    w.key("text_loss").begin_object().field("before", io::significant(view.task_before->mean, 6));
+    w.field("tokens", view.task_before->targets).end_object();
   }
-  return out + "\n  ]\n}\n";
+  w.key("heads").begin_list(io::JsonLayout::lines);
+  for (const SweptHead& h : view.heads) {
+    w.begin_object().field("part", name_of(h.part)).field("layer", h.head.layer).field("head", h.head.head);
+    w.field("mean_kl", io::significant(h.mean_kl, 6)).field("kl", io::significant(h.kl, 6));
+    w.field("log_probability", io::significant(h.log_probability, 6));
+    w.field("loss", io::significant(h.loss, 6)).field("direct", rounded(h.direct));
+    w.field("text_loss", rounded(h.task_loss)).end_object();
+  }
+  return w.end_list().end_object().take_line();
 }
 
 std::vector<draw::WeightMap> sweep_maps(const SweepView& view) {
@@ -191,18 +192,18 @@ std::string attribution_text(const AttributionView& view, const PageStyle& style
 
 std::string attribution_json(const AttributionView& view) {
   const inspect::Attribution& a = view.attribution;
-  std::string out = fmt::format(
-      "{{\n  \"model\": {},\n  \"about\": {},\n  \"row\": {},\n  \"token\": {},\n  \"id\": {},\n  \"logit\": "
-      "{:.6g},\n"
-      "  \"sum\": {:.6g},\n  \"embedding\": {:.6g},\n  \"feed_forward\": {:.6g},\n  \"biases\": {:.6g},\n  "
-      "\"heads\": [",
-      io::json_quoted(view.model), io::json_quoted(view.row_words), a.row, io::json_quoted(view.token_label),
-      a.token, a.logit, a.sum(), a.embedding, a.feed_forward, a.biases);
-  for (std::size_t i = 0; i < a.heads.size(); ++i)
-    out += fmt::format("{}\n    {{\"part\": \"{}\", \"layer\": {}, \"head\": {}, \"logit\": {:.6g}}}",
-                       i == 0 ? "" : ",", name_of(a.heads[i].part), a.heads[i].head.layer,
-                       a.heads[i].head.head, a.heads[i].logit);
-  return out + "\n  ]\n}\n";
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", view.model).field("about", view.row_words);
+  w.field("row", a.row).field("token", view.token_label).field("id", a.token);
+  w.field("logit", io::significant(a.logit, 6)).field("sum", io::significant(a.sum(), 6));
+  w.field("embedding", io::significant(a.embedding, 6));
+  w.field("feed_forward", io::significant(a.feed_forward, 6)).field("biases", io::significant(a.biases, 6));
+  w.key("heads").begin_list(io::JsonLayout::lines);
+  for (const HeadContribution& h : a.heads) {
+    w.begin_object().field("part", name_of(h.part)).field("layer", h.head.layer).field("head", h.head.head);
+    w.field("logit", io::significant(h.logit, 6)).end_object();
+  }
+  return w.end_list().end_object().take_line();
 }
 
 std::vector<draw::WeightMap> attribution_maps(const AttributionView& view) {

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/text.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -21,8 +20,6 @@ constexpr std::string_view kCaveat =
     "Without a head the others may make up for it, and a zeroed one puts the model where training never did: "
     "a small "
     "effect is no proof that a head does nothing, nor is a large weight proof that it matters.";
-
-std::string quoted(const std::string& text) { return io::json_quoted(text); }
 
 void add_tokens(Page& page, const AblateView& view) {
   int width = 8;
@@ -72,9 +69,9 @@ std::string change_text(const BeforeAfter& x, int digits) {
                      x.after - x.before, digits, error);
 }
 
-std::string pair_json(const BeforeAfter& x) {
-  return fmt::format("{{\"before\": {:.6g}, \"after\": {:.6g}, \"standard_error\": {:.3g}, \"count\": {}}}",
-                     x.before, x.after, x.error, x.count);
+void write(io::JsonWriter& w, const BeforeAfter& x) {
+  w.begin_object().field("before", io::significant(x.before, 6)).field("after", io::significant(x.after, 6));
+  w.field("standard_error", io::significant(x.error, 3)).field("count", x.count).end_object();
 }
 
 }  // namespace
@@ -110,33 +107,34 @@ std::string ablate_text(const AblateView& view, const PageStyle& style) {
 }
 
 std::string ablate_json(const AblateView& view) {
-  std::string out =
-      fmt::format("{{\n  \"model\": {},\n  \"change\": {},\n  \"row\": {},\n  \"about\": {},\n",
-                  quoted(view.model), quoted(view.what), view.effect.row, quoted(view.row_words));
-  out += "  \"tokens\": [";
-  for (std::size_t i = 0; i < view.effect.tokens.size(); ++i) {
-    const inspect::TokenEffect& t = view.effect.tokens[i];
-    out += fmt::format(
-        "{}\n    {{\"id\": {}, \"text\": {}, \"before\": {:.6g}, \"after\": {:.6g}, \"logit_before\": "
-        "{:.6g}, "
-        "\"logit_after\": {:.6g}, \"rank_before\": {}, \"rank_after\": {}}}",
-        i == 0 ? "" : ",", t.token, quoted(view.token_labels[i]), t.before, t.after, t.logit_before,
-        t.logit_after, t.rank_before, t.rank_after);
+  const inspect::Effect& effect = view.effect;
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", view.model).field("change", view.what);
+  w.field("row", effect.row).field("about", view.row_words);
+  w.key("tokens").begin_list(io::JsonLayout::lines);
+  for (std::size_t i = 0; i < effect.tokens.size(); ++i) {
+    const inspect::TokenEffect& t = effect.tokens[i];
+    w.begin_object().field("id", t.token).field("text", view.token_labels[i]);
+    w.field("before", io::significant(t.before, 6)).field("after", io::significant(t.after, 6));
+    w.field("logit_before", io::significant(t.logit_before, 6));
+    w.field("logit_after", io::significant(t.logit_after, 6));
+    w.field("rank_before", t.rank_before).field("rank_after", t.rank_after).end_object();
   }
-  out += "\n  ],\n  \"kl\": [";
-  for (std::size_t r = 0; r < view.effect.kl.size(); ++r)
-    out += fmt::format("{}{{\"token\": {}, \"nats\": {:.6g}}}", r == 0 ? "" : ", ",
-                       quoted(view.row_labels[r]), view.effect.kl[r]);
-  out += fmt::format("],\n  \"mean_kl\": {:.6g}", view.effect.mean_kl);
+  w.end_list().key("kl").begin_list();
+  for (std::size_t r = 0; r < effect.kl.size(); ++r) {
+    w.begin_object().field("token", view.row_labels[r]);
+    w.field("nats", io::significant(effect.kl[r], 6)).end_object();
+  }
+  w.end_list().field("mean_kl", io::significant(effect.mean_kl, 6));
   if (view.has_loss)
-    out += fmt::format(",\n  \"loss\": {}", pair_json({view.effect.loss_before, view.effect.loss_after, 0,
-                                                       static_cast<Index>(view.effect.kl.size())}));
-  if (view.corpus_loss) out += fmt::format(",\n  \"corpus_loss\": {}", pair_json(*view.corpus_loss));
-  if (view.bleu) out += fmt::format(",\n  \"bleu\": {}", pair_json(*view.bleu));
-  if (!view.translation_before.empty())
-    out += fmt::format(",\n  \"translation\": {{\"before\": {}, \"after\": {}}}",
-                       quoted(view.translation_before), quoted(view.translation_after));
-  return out + "\n}\n";
+    write(w.key("loss"), {effect.loss_before, effect.loss_after, 0, static_cast<Index>(effect.kl.size())});
+  if (view.corpus_loss) write(w.key("corpus_loss"), *view.corpus_loss);
+  if (view.bleu) write(w.key("bleu"), *view.bleu);
+  if (!view.translation_before.empty()) {
+    w.key("translation").begin_object().field("before", view.translation_before);
+    w.field("after", view.translation_after).end_object();
+  }
+  return w.end_object().take_line();
 }
 
 }  // namespace headlight::cli

@@ -261,7 +261,10 @@ std::shared_ptr<CLI::App> make_program() {
   add_commands(*app);
   // One command; a word after it is its argument, whatever commands there are: "lab heads", "show train".
   app->require_subcommand(0, 1);
-  app->footer("headlight COMMAND --help shows a command's options and examples.");
+  app->footer(
+      "headlight COMMAND --help shows a command's options and examples.\n"
+      "Exit codes: 0 done, 2 usage, 3 refused input, 4 a file cannot be opened, read or written,\n"
+      "5 memory or threads, 6 a number is not finite or a check failed, 128 + N signal N.");
   return app;
 }
 

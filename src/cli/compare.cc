@@ -1,5 +1,4 @@
 // headlight compare: two texts on one model, or one text on two models, and the signed difference.
-#include <fmt/format.h>
 
 #include <memory>
 #include <optional>
@@ -16,7 +15,7 @@
 #include "draw/figures.h"
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -43,29 +42,9 @@ draw::WeightMap drawn(const Comparison& c, const AttentionMap& map, const Compar
   return out;
 }
 
-std::string list_json(const std::vector<std::string>& labels) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    out.append(i == 0 ? "" : ", ").append(io::json_quoted(labels[i]));
-  return out + "]";
-}
-
-std::string matrix_json(const draw::WeightMap& map) {
-  std::string out = "[";
-  for (Index i = 0; i < map.rows(); ++i) {
-    out += i == 0 ? "[" : ",\n    [";
-    for (Index j = 0; j < map.columns(); ++j)
-      out += concat(j == 0 ? "" : ", ",
-                    map.sees(i, j) ? fmt::format("{}", static_cast<float>(map.weight(i, j))) : "null");
-    out += "]";
-  }
-  return out + "]";
-}
-
-std::string run_json(const ComparedRun& run, const AttentionMap& map) {
-  return fmt::format("{{\"model\": {}, \"text\": {}, \"part\": \"{}\", \"layer\": {}, \"head\": {}}}",
-                     io::json_quoted(run.subject.name), io::json_quoted(run.question.source.text),
-                     name_of(map.part), map.layer, map.head);
+void write(io::JsonWriter& w, const ComparedRun& run, const AttentionMap& map) {
+  w.begin_object().field("model", run.subject.name).field("text", run.question.source.text);
+  w.field("part", name_of(map.part)).field("layer", map.layer).field("head", map.head).end_object();
 }
 
 struct Pictures {
@@ -123,11 +102,15 @@ void run(const CompareSettings& s) {
                   [&](const draw::FigureStyle& style) { return draw::comparison_figure(p.a, p.b, style); });
   }
   outputs.commit();
-  json.write(fmt::format(
-      "{{\n  \"a\": {},\n  \"b\": {},\n  \"queries\": {},\n  \"keys\": {},\n  \"weights_a\": {},\n"
-      "  \"weights_b\": {},\n  \"difference\": {}\n}}\n",
-      run_json(a, c.a), run_json(b, c.b), list_json(p.a.queries), list_json(p.a.keys), matrix_json(p.a),
-      matrix_json(p.b), matrix_json(draw::difference(p.a, p.b))));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines);
+  write(w.key("a"), a, c.a);
+  write(w.key("b"), b, c.b);
+  w.field("queries", p.a.queries).field("keys", p.a.keys);
+  write_weights(w.key("weights_a"), p.a);
+  write_weights(w.key("weights_b"), p.b);
+  write_weights(w.key("difference"), draw::difference(p.a, p.b));
+  json.write(w.end_object().take_line());
   if (!s.json.to_stdout() && !s.has_figure()) print(text_of(p, s));
   for (const std::string& note : c.notes) print_error(concat("note: ", note, "\n"));
 }

@@ -1,13 +1,13 @@
 // headlight doctor: what this machine has, what it can do, and whether the kernels are right on it.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "headlight/version.h"
+#include "io/json_writer.h"
 #include "kernels/matrix_unit.h"
 #include "measure/check.h"
 #include "measure/limits.h"
@@ -31,10 +31,10 @@ struct Findings {
   std::vector<measure::CheckResult> checks;
 };
 
-std::string listed(const std::vector<SimdTarget>& targets, const char* quote = "") {
+std::string listed(const std::vector<SimdTarget>& targets) {
   std::string text;
   for (const SimdTarget target : targets)
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", quote, name_of(target), quote);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", name_of(target));
   return text;
 }
 
@@ -89,35 +89,34 @@ std::string checks_text(const Findings& f) {
   return text;
 }
 
-// JSON has no infinity: an error beyond all bounds is null.
-std::string json_real(double value) { return std::isfinite(value) ? fmt::format("{:.4g}", value) : "null"; }
+// Measured values: four digits are more than two runs agree on.
+io::Rounded measured(double value) { return io::significant(value, 4); }
+
+std::vector<std::string_view> names_of(const std::vector<SimdTarget>& targets) {
+  std::vector<std::string_view> names;
+  for (const SimdTarget target : targets) names.push_back(name_of(target));
+  return names;
+}
 
 std::string to_json(const Findings& f) {
-  std::string text = fmt::format(
-      "{{\n  \"version\": \"{}\",\n  \"cores\": {},\n  \"page_size\": {},\n  \"memory\": {},\n  "
-      "\"targets_compiled\": [{}],\n"
-      "  \"targets_supported\": [{}],\n  \"target\": \"{}\",\n  \"matrix_unit\": {},\n"
-      "  \"bf16_products\": {},\n",
-      kVersion, f.machine.cores, f.machine.page_size, f.machine.memory,
-      listed(measure::compiled_targets(), "\""), listed(supported_targets(), "\""), name_of(f.target),
-      f.matrix_unit, f.bf16_products);
-  std::string peaks, bandwidths, checks;
-  for (const Limits& limit : f.limits) {
-    peaks +=
-        fmt::format("{}\"{}\": {}", peaks.empty() ? "" : ", ", limit.threads, json_real(limit.peak.gflops));
-    bandwidths +=
-        fmt::format("{}\"{}\": {}", bandwidths.empty() ? "" : ", ", limit.threads, json_real(limit.gbs));
-  }
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("version", kVersion).field("cores", f.machine.cores);
+  w.field("page_size", f.machine.page_size).field("memory", f.machine.memory);
+  w.field("targets_compiled", names_of(measure::compiled_targets()));
+  w.field("targets_supported", names_of(supported_targets())).field("target", name_of(f.target));
+  w.field("matrix_unit", f.matrix_unit).field("bf16_products", f.bf16_products);
+  w.key("peak_gflops").begin_object();
+  for (const Limits& limit : f.limits) w.field(std::to_string(limit.threads), measured(limit.peak.gflops));
+  w.end_object().key("dram_gbs").begin_object();
+  for (const Limits& limit : f.limits) w.field(std::to_string(limit.threads), measured(limit.gbs));
+  w.end_object().key("checks").begin_list(io::JsonLayout::lines);
   for (const measure::CheckResult& check : f.checks) {
-    checks += fmt::format(
-        "{}\n    {{\"target\": \"{}\", \"dtype\": \"{}\", \"cases\": {}, \"worst_error\": {}, \"limit\": {}, "
-        "\"same_bits\": {}, \"good\": {}}}",
-        checks.empty() ? "" : ",", name_of(check.target), name_of(check.dtype), check.cases,
-        json_real(check.worst_error), check.limit, check.same_bits, check.good());
+    w.begin_object().field("target", name_of(check.target)).field("dtype", name_of(check.dtype));
+    w.field("cases", check.cases).field("worst_error", measured(check.worst_error));
+    w.field("limit", check.limit).field("same_bits", check.same_bits).field("good", check.good());
+    w.end_object();
   }
-  return text +
-         fmt::format("  \"peak_gflops\": {{{}}},\n  \"dram_gbs\": {{{}}},\n  \"checks\": [{}\n  ]\n}}\n",
-                     peaks, bandwidths, checks);
+  return w.end_list().end_object().take_line();
 }
 
 void run(const JsonTarget& target) {

@@ -18,7 +18,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "models/text_loss.h"
 #include "train/corpus.h"
 
@@ -85,16 +85,15 @@ std::string table(const std::vector<Row>& rows) {
 }
 
 std::string json(const std::string& file, const std::vector<Row>& rows) {
-  std::string entries;
+  io::JsonWriter w;
+  w.begin_object().field("file", file).key("results").begin_list(io::JsonLayout::lines);
   for (const auto& [model, loss] : rows) {
-    entries += fmt::format(
-        "{}{{\"model\": {}, \"nats_per_byte\": {:.6f}, \"bits_per_byte\": {:.6f}, \"nats_per_token\": "
-        "{:.6f}, "
-        "\"tokens\": {}, \"bytes\": {}, \"documents\": {}}}",
-        entries.empty() ? "" : ",\n  ", io::json_quoted(model), loss.per_byte(), loss.bits_per_byte(),
-        loss.per_token(), loss.tokens, loss.bytes, loss.documents);
+    w.begin_object().field("model", model).field("nats_per_byte", io::decimals(loss.per_byte(), 6));
+    w.field("bits_per_byte", io::decimals(loss.bits_per_byte(), 6));
+    w.field("nats_per_token", io::decimals(loss.per_token(), 6)).field("tokens", loss.tokens);
+    w.field("bytes", loss.bytes).field("documents", loss.documents).end_object();
   }
-  return fmt::format("{{\"file\": {}, \"results\": [\n  {}\n]}}\n", io::json_quoted(file), entries);
+  return w.end_list().end_object().take_line();
 }
 
 void run(const Settings& s) {

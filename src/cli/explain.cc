@@ -1,5 +1,4 @@
 // headlight explain: attention on one sentence, every number on the way.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
@@ -10,8 +9,7 @@
 #include "cli/explain_text.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
-#include "core/concat.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "io/outputs.h"
 #include "io/word_vectors.h"
 
@@ -66,16 +64,15 @@ PageStyle page_style(const Settings& s) {
 
 // The words and vectors as a file that --input reads, to be changed there.
 void save(const Sentence& sentence, const std::string& path) {
-  std::string tokens, vectors;
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("tokens", sentence.words);
+  w.key("vectors").begin_list(io::JsonLayout::lines);
   for (Index i = 0; i < sentence.x.dim(0); ++i) {
-    const std::string& word = sentence.words[static_cast<std::size_t>(i)];
-    tokens += concat(i > 0 ? ", " : "", io::json_quoted(word));
-    vectors += i > 0 ? ",\n              [" : "[";
-    for (Index d = 0; d < sentence.x.dim(1); ++d)
-      vectors += fmt::format("{}{}", d > 0 ? ", " : "", sentence.x.at(i, d));
-    vectors += "]";
+    w.begin_list();
+    for (Index d = 0; d < sentence.x.dim(1); ++d) w.value(sentence.x.at(i, d));
+    w.end_list();
   }
-  const std::string json = concat("{\n  \"tokens\": [", tokens, "],\n  \"vectors\": [", vectors, "]\n}\n");
+  const std::string json = w.end_list().end_object().take_line();
   io::Outputs outputs(io::Existing::refuse);
   outputs.reserve(path);
   outputs.write(path, std::as_bytes(std::span(json)));

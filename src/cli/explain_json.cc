@@ -1,26 +1,26 @@
-#include <fmt/core.h>
 
 #include "cli/explain_text.h"
 #include "headlight/version.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
 
-// Shortest text that reads back as the same double.
-std::string list(const Tensor& tensor) {
-  if (tensor.empty()) return "null";
+void write(io::JsonWriter& w, std::string_view name, const Tensor& tensor) {
+  w.key(name);
+  if (tensor.empty()) {
+    w.value(nullptr);
+    return;
+  }
   const auto row = [&](auto at, Index n) {
-    std::string out = "[";
-    for (Index j = 0; j < n; ++j) out += fmt::format("{}{}", j > 0 ? ", " : "", at(j));
-    return out + "]";
+    w.begin_list();
+    for (Index j = 0; j < n; ++j) w.value(at(j));
+    w.end_list();
   };
   if (tensor.rank() == 1) return row([&](Index j) { return tensor.at(j); }, tensor.dim(0));
-  std::string out = "[";
-  for (Index i = 0; i < tensor.dim(0); ++i) {
-    out += (i > 0 ? ", " : "") + row([&](Index j) { return tensor.at(i, j); }, tensor.dim(1));
-  }
-  return out + "]";
+  w.begin_list();
+  for (Index i = 0; i < tensor.dim(0); ++i) row([&](Index j) { return tensor.at(i, j); }, tensor.dim(1));
+  w.end_list();
 }
 
 std::string_view name_of(Parameters p) {
@@ -33,32 +33,39 @@ std::string_view name_of(Parameters p) {
   return "none";
 }
 
-std::string head_json(const HeadTrace& h) {
-  return fmt::format(
-      "    {{\n      \"wq\": {},\n      \"wk\": {},\n      \"wv\": {},\n      \"q\": {},\n      \"k\": {},\n "
-      "     \"v\": {},\n"
-      "      \"scores\": {},\n      \"scaled_scores\": {},\n      \"weights\": {},\n      \"context\": {}\n  "
-      "  }}",
-      list(h.wq), list(h.wk), list(h.wv), list(h.q), list(h.k), list(h.v), list(h.scores), list(h.scaled),
-      list(h.weights), list(h.context));
+void write(io::JsonWriter& w, const HeadTrace& h) {
+  w.begin_object(io::JsonLayout::lines);
+  write(w, "wq", h.wq);
+  write(w, "wk", h.wk);
+  write(w, "wv", h.wv);
+  write(w, "q", h.q);
+  write(w, "k", h.k);
+  write(w, "v", h.v);
+  write(w, "scores", h.scores);
+  write(w, "scaled_scores", h.scaled);
+  write(w, "weights", h.weights);
+  write(w, "context", h.context);
+  w.end_object();
 }
 
 }  // namespace
 
 std::string explain_json(const Explanation& e) {
-  std::string tokens, heads;
-  for (const std::string& w : e.sentence.words) tokens += (tokens.empty() ? "" : ", ") + io::json_quoted(w);
-  for (const HeadTrace& h : e.trace.heads) heads += (heads.empty() ? "" : ",\n") + head_json(h);
-  return fmt::format(
-      "{{\n  \"version\": {},\n  \"tokens\": [{}],\n  \"query\": {},\n  \"parameters\": \"{}\",\n  \"seed\": "
-      "{},\n"
-      "  \"causal\": {},\n  \"scale\": {},\n  \"vectors\": {},\n  \"heads\": [\n{}\n  ],\n  \"context\": "
-      "{},\n"
-      "  \"wo\": {},\n  \"bias\": {},\n  \"output\": {}\n}}\n",
-      io::json_quoted(kVersion), tokens, e.query, name_of(e.recipe.parameters),
-      e.recipe.parameters == Parameters::none ? "null" : std::to_string(e.recipe.seed), e.recipe.causal,
-      e.trace.scale, list(e.sentence.x), heads, list(e.trace.context), list(e.trace.wo), list(e.trace.bias),
-      list(e.trace.out));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("version", kVersion).field("tokens", e.sentence.words);
+  w.field("query", e.query).field("parameters", name_of(e.recipe.parameters)).key("seed");
+  if (e.recipe.parameters == Parameters::none) w.value(nullptr);
+  else w.value(e.recipe.seed);
+  w.field("causal", e.recipe.causal).field("scale", e.trace.scale);
+  write(w, "vectors", e.sentence.x);
+  w.key("heads").begin_list(io::JsonLayout::lines);
+  for (const HeadTrace& h : e.trace.heads) write(w, h);
+  w.end_list();
+  write(w, "context", e.trace.context);
+  write(w, "wo", e.trace.wo);
+  write(w, "bias", e.trace.bias);
+  write(w, "output", e.trace.out);
+  return w.end_object().take_line();
 }
 
 }  // namespace headlight::cli

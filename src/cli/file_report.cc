@@ -7,12 +7,11 @@
 #include <map>
 
 #include "core/escape.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
 
-using io::json_quoted;
 using models::FileInfo;
 using models::ModelKind;
 using models::TensorInfo;
@@ -125,41 +124,32 @@ void add_use(std::string& out, const FileInfo& info) {
                   token > 0 ? fmt::format(", {} for each token of context", size_text(token)) : ""));
 }
 
-std::string tensor_entry(const TensorInfo& tensor) {
-  return fmt::format("{{\"name\": {}, \"type\": {}, \"shape\": {}, \"bytes\": {}}}", json_quoted(tensor.name),
-                     json_quoted(tensor.type), shape_text(tensor.shape), tensor.bytes);
+void write(io::JsonWriter& w, const TensorInfo& tensor) {
+  w.begin_object().field("name", tensor.name).field("type", tensor.type).field("shape", tensor.shape);
+  w.field("bytes", tensor.bytes).end_object();
 }
 
-std::string config_json(const models::TransformerConfig& c) {
-  return fmt::format(
-      "{{\"kind\": \"{}\", \"layers\": {}, \"encoder_layers\": {}, \"width\": {}, \"heads\": {}, "
-      "\"kv_heads\": {}, "
-      "\"head_dim\": {}, \"inner\": {}, \"vocabulary\": {}, \"context\": {}}}",
-      kind_text(c.kind), c.layers, c.encoder_layers, c.width, c.heads, c.kv_heads, c.head_dim, c.inner,
-      c.vocabulary, c.max_positions);
+void write(io::JsonWriter& w, const models::TransformerConfig& c) {
+  w.begin_object().field("kind", kind_text(c.kind)).field("layers", c.layers);
+  w.field("encoder_layers", c.encoder_layers).field("width", c.width).field("heads", c.heads);
+  w.field("kv_heads", c.kv_heads).field("head_dim", c.head_dim).field("inner", c.inner);
+  w.field("vocabulary", c.vocabulary).field("context", c.max_positions).end_object();
 }
 
 // `heads` is what tells it from a transformer.
-std::string recurrent_json(const models::RecurrentModelConfig& c) {
-  return fmt::format(
-      "{{\"kind\": \"recurrent {}\", \"cell\": \"{}\", \"attention\": {}, \"layers\": {}, "
-      "\"encoder_layers\": {}, \"width\": {}, \"heads\": 0, \"vocabulary\": {}}}",
-      c.encoder_decoder ? "encoder-decoder" : "decoder", c.cell == nn::CellKind::gru ? "gru" : "lstm",
-      c.attention, c.layers, c.encoder_decoder ? c.layers : 0, c.width, c.vocabulary);
+void write(io::JsonWriter& w, const models::RecurrentModelConfig& c) {
+  w.begin_object().field("kind", c.encoder_decoder ? "recurrent encoder-decoder" : "recurrent decoder");
+  w.field("cell", c.cell == nn::CellKind::gru ? "gru" : "lstm").field("attention", c.attention);
+  w.field("layers", c.layers).field("encoder_layers", c.encoder_decoder ? c.layers : 0);
+  w.field("width", c.width).field("heads", 0).field("vocabulary", c.vocabulary).end_object();
 }
 
-std::string model_json(const FileInfo& info) {
-  if (info.config) return config_json(*info.config);
-  return info.recurrent ? recurrent_json(*info.recurrent) : "null";
+std::optional<std::string_view> or_null(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
 }
 
-std::string list_json(const std::vector<std::string>& texts) {
-  std::string out = "[";
-  for (const std::string& text : texts) out += (out.size() > 1 ? ", " : "") + json_quoted(text);
-  return out + "]";
-}
-
-std::string or_null(const std::string& text) { return text.empty() ? "null" : json_quoted(text); }
+// Counts that were summed as doubles.
+io::Rounded whole(double count) { return io::decimals(count, 0); }
 
 // Numbers of a tensor at a glance.
 struct Summary {
@@ -193,26 +183,31 @@ std::string info_text(const FileInfo& info, ListTensors list) {
 }
 
 std::string info_json(const FileInfo& info) {
-  std::string types, tensors;
-  for (const auto& [type, sum] : by_type(info))
-    types += fmt::format("{}{{\"type\": {}, \"tensors\": {}, \"elements\": {:.0f}, \"bytes\": {}}}",
-                         types.empty() ? "" : ", ", json_quoted(type), sum.tensors, sum.elements, sum.bytes);
-  for (const TensorInfo& tensor : info.tensors)
-    tensors += fmt::format("{}\n    {}", tensors.empty() ? "" : ",", tensor_entry(tensor));
-  const std::string tokenizer = info.tokenizer
-                                    ? fmt::format("{{\"kind\": {}, \"tokens\": {}}}",
-                                                  json_quoted(info.tokenizer->kind), info.tokenizer->tokens)
-                                    : "null";
-  return fmt::format(
-      "{{\n  \"path\": {},\n  \"format\": {},\n  \"bytes\": {},\n  \"architecture\": {},\n  \"model\": {},\n"
-      "  \"unsupported\": {},\n  \"parameters\": {:.0f},\n  \"types\": [{}],\n  \"nan\": {},\n  "
-      "\"tokenizer\": {},\n"
-      "  \"tokenizer_refused\": {},\n  \"memory\": {{\"weights\": {:.0f}, \"per_token\": {:.0f}}},\n"
-      "  \"notices\": {},\n  \"tensors\": [{}]\n}}\n",
-      json_quoted(info.path), json_quoted(info.format), info.bytes, or_null(info.architecture),
-      model_json(info), or_null(info.unsupported), info.elements(), types,
-      info.nan ? fmt::format("{}", *info.nan) : "null", tokenizer, or_null(info.tokenizer_refused),
-      info.memory_for_weights(), info.memory_per_token(), list_json(info.notices), tensors);
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("path", info.path).field("format", info.format);
+  w.field("bytes", info.bytes).field("architecture", or_null(info.architecture)).key("model");
+  if (info.config) write(w, *info.config);
+  else if (info.recurrent) write(w, *info.recurrent);
+  else w.value(nullptr);
+  w.field("unsupported", or_null(info.unsupported)).field("parameters", whole(info.elements()));
+  w.key("types").begin_list();
+  for (const auto& [type, sum] : by_type(info)) {
+    w.begin_object().field("type", type).field("tensors", sum.tensors);
+    w.field("elements", whole(sum.elements)).field("bytes", sum.bytes).end_object();
+  }
+  w.end_list().field("nan", info.nan).key("tokenizer");
+  if (info.tokenizer) {
+    w.begin_object().field("kind", info.tokenizer->kind);
+    w.field("tokens", info.tokenizer->tokens).end_object();
+  } else {
+    w.value(nullptr);
+  }
+  w.field("tokenizer_refused", or_null(info.tokenizer_refused)).key("memory").begin_object();
+  w.field("weights", whole(info.memory_for_weights()));
+  w.field("per_token", whole(info.memory_per_token())).end_object();
+  w.field("notices", info.notices).key("tensors").begin_list(io::JsonLayout::lines);
+  for (const TensorInfo& tensor : info.tensors) write(w, tensor);
+  return w.end_list().end_object().take_line();
 }
 
 std::string tensor_text(const models::LoadedTensor& loaded) {
@@ -229,10 +224,11 @@ std::string tensor_text(const models::LoadedTensor& loaded) {
 
 std::string tensor_json(const models::LoadedTensor& loaded) {
   const Summary s(loaded.tensor);
-  const auto real = [&](double x) { return s.finite > 0 ? fmt::format("{}", x) : std::string("null"); };
-  return fmt::format(
-      "{{\"tensor\": {}, \"least\": {}, \"most\": {}, \"mean\": {}, \"nan\": {}, \"infinite\": {}}}\n",
-      tensor_entry(loaded.info), real(s.least), real(s.most), real(s.mean()), s.nan, s.infinite);
+  io::JsonWriter w;
+  write(w.begin_object().key("tensor"), loaded.info);
+  // Of a tensor without finite numbers these are infinite, and null.
+  w.field("least", s.least).field("most", s.most).field("mean", s.mean());
+  return w.field("nan", s.nan).field("infinite", s.infinite).end_object().take_line();
 }
 
 std::string verdict_text(const models::Verdict& verdict) {
@@ -247,17 +243,15 @@ std::string verdict_text(const models::Verdict& verdict) {
 }
 
 std::string verdict_json(const models::Verdict& verdict) {
-  const bool valid = !verdict.refusal;
-  return fmt::format(
-      "{{\n  \"path\": {},\n  \"valid\": {},\n  \"level\": {},\n  \"rule\": {},\n  \"says\": {},\n  "
-      "\"code\": {},\n"
-      "  \"message\": {},\n  \"found\": {},\n  \"notices\": {}\n}}\n",
-      json_quoted(verdict.path), valid, json_quoted(verdict.level),
-      verdict.rule != nullptr ? json_quoted(verdict.rule->id) : "null",
-      verdict.rule != nullptr ? json_quoted(verdict.rule->says) : "null",
-      valid ? "null" : json_quoted(verdict.refusal->code()),
-      valid ? "null" : json_quoted(verdict.refusal->what()), list_json(verdict.found),
-      list_json(verdict.notices));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("path", verdict.path).field("valid", !verdict.refusal);
+  w.field("level", verdict.level);
+  if (verdict.rule != nullptr) w.field("rule", verdict.rule->id).field("says", verdict.rule->says);
+  else w.field("rule", nullptr).field("says", nullptr);
+  if (verdict.refusal) w.field("code", verdict.refusal->code()).field("message", verdict.refusal->what());
+  else w.field("code", nullptr).field("message", nullptr);
+  w.field("found", verdict.found).field("notices", verdict.notices);
+  return w.end_object().take_line();
 }
 
 }  // namespace headlight::cli

@@ -1,9 +1,7 @@
 // headlight generate: a model goes on with a text.
 #include "models/generate.h"
+#include "io/json_writer.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <memory>
 
 #include "cli/app.h"
@@ -20,7 +18,6 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
-#include "io/json.h"
 #include "text/text_stream.h"
 #include "text/unicode.h"
 
@@ -123,21 +120,14 @@ struct Story {
   }
 };
 
-std::string story_json(const Story& story, const models::Continuation& c, std::string_view ending,
-                       const Tokenizer& tokenizer) {
-  std::string ids, tokens, chances, prompt_ids;
-  for (const std::int32_t id : story.prompt_ids) prompt_ids += concat(prompt_ids.empty() ? "" : ", ", id);
-  for (std::size_t i = 0; i < c.tokens.size(); ++i) {
-    const char* comma = i == 0 ? "" : ", ";
-    ids += concat(comma, c.tokens[i]);
-    tokens += concat(comma, io::json_quoted(tokenizer.token(c.tokens[i])));
-    chances += fmt::format("{}{:.6f}", comma, c.log_probabilities[i]);
-  }
-  return fmt::format(
-      "{{\"prompt\": {}, \"prompt_ids\": [{}], \"text\": {}, \"ids\": [{}], \"tokens\": [{}], "
-      "\"log_probabilities\": [{}], \"ended\": \"{}\"}}",
-      io::json_quoted(text::to_well_formed(story.prompt)), prompt_ids, io::json_quoted(story.written), ids,
-      tokens, chances, ending);
+void write(io::JsonWriter& w, const Story& story, const models::Continuation& c, std::string_view ending,
+           const Tokenizer& tokenizer) {
+  w.begin_object().field("prompt", text::to_well_formed(story.prompt)).field("prompt_ids", story.prompt_ids);
+  w.field("text", story.written).field("ids", c.tokens).key("tokens").begin_list();
+  for (const std::int32_t id : c.tokens) w.value(tokenizer.token(id));
+  w.end_list().key("log_probabilities").begin_list();
+  for (const double x : c.log_probabilities) w.value(io::decimals(x, 6));
+  w.end_list().field("ended", ending).end_object();
 }
 
 // Lines of what each new token looked at: all tokens before it.
@@ -214,16 +204,16 @@ class Generation {
   }
 
   [[nodiscard]] std::string json(int signal) const {
-    std::string entries;
+    io::JsonWriter w;
+    w.begin_object().field("model", subject_.name).field("seed", s_.seed);
+    w.key("results").begin_list(io::JsonLayout::lines);
     for (std::size_t i = 0; i < stories_.size(); ++i) {
       std::string_view ending = name_of(results_[i].ending);
       if (results_[i].ending == models::Ending::stopped && !stories_[i].stopped_by_string && signal != 0)
         ending = "signal";
-      entries +=
-          concat(i == 0 ? "" : ",\n  ", story_json(stories_[i], results_[i], ending, *subject_.tokenizer));
+      write(w, stories_[i], results_[i], ending, *subject_.tokenizer);
     }
-    return fmt::format("{{\"model\": {}, \"seed\": {}, \"results\": [\n  {}\n]}}\n",
-                       io::json_quoted(subject_.name), s_.seed, entries);
+    return w.end_list().end_object().take_line();
   }
 
  private:

@@ -12,7 +12,7 @@
 #include "inspect/link_ranking.h"
 #include "inspect/similar_heads.h"
 #include "io/gzip.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -41,37 +41,35 @@ std::string link_name(const inspect::Link& link) {
 
 std::string link_json(const Subject& subject, Part part, const inspect::Link& link,
                       const std::vector<LinkWeight>& weights) {
-  std::string out = fmt::format(
-      "{{\n  \"model\": {},\n  \"part\": \"{}\",\n  \"link\": {},\n  \"heads_searched\": {},\n  \"heads\": "
-      "[\n",
-      io::json_quoted(subject.name), name_of(part), io::json_quoted(link_name(link)), weights.size());
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const LinkWeight& w = weights[i];
-    out += fmt::format("    {{\"layer\": {}, \"head\": {}, \"weight\": {:.7g}, \"even\": {:.7g}",
-                       w.place.layer, w.place.head, w.weight, w.even);
-    if (!w.key.empty()) out += fmt::format(", \"key\": {}", io::json_quoted(w.key));
-    out += i + 1 < weights.size() ? "},\n" : "}\n";
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("part", name_of(part));
+  w.field("link", link_name(link)).field("heads_searched", weights.size());
+  w.key("heads").begin_list(io::JsonLayout::lines);
+  for (const LinkWeight& head : weights) {
+    w.begin_object().field("layer", head.place.layer).field("head", head.place.head);
+    w.field("weight", io::significant(head.weight, 7)).field("even", io::significant(head.even, 7));
+    if (!head.key.empty()) w.field("key", head.key);
+    w.end_object();
   }
-  return out + "  ]\n}\n";
+  return w.end_list().end_object().take_line();
 }
 
-std::string score_json(const PairsScore& p) {
-  return fmt::format(
-      "{{\"layer\": {}, \"head\": {}, \"weight\": {:.7g}, \"low\": {:.7g}, \"high\": {:.7g}, \"even\": "
-      "{:.7g}}}",
-      p.place.layer, p.place.head, p.weight, p.interval.low, p.interval.high, p.even);
+void write(io::JsonWriter& w, const PairsScore& p) {
+  w.begin_object().field("layer", p.place.layer).field("head", p.place.head);
+  w.field("weight", io::significant(p.weight, 7)).field("low", io::significant(p.interval.low, 7));
+  w.field("high", io::significant(p.interval.high, 7)).field("even", io::significant(p.even, 7));
+  w.end_object();
 }
 
 std::string pairs_json(const Subject& subject, Part part, const inspect::PairsRanking& ranking) {
-  std::string out = fmt::format(
-      "{{\n  \"model\": {},\n  \"part\": \"{}\",\n  \"pairs\": {},\n  \"heads_searched\": {},\n  \"chosen\": "
-      "{},\n"
-      "  \"heads\": [\n",
-      io::json_quoted(subject.name), name_of(part), ranking.pairs, ranking.heads.size(),
-      ranking.chosen ? score_json(*ranking.chosen) : "null");
-  for (std::size_t i = 0; i < ranking.heads.size(); ++i)
-    out += concat("    ", score_json(ranking.heads[i]), i + 1 < ranking.heads.size() ? ",\n" : "\n");
-  return out + "  ]\n}\n";
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("part", name_of(part));
+  w.field("pairs", ranking.pairs).field("heads_searched", ranking.heads.size()).key("chosen");
+  if (ranking.chosen) write(w, *ranking.chosen);
+  else w.value(nullptr);
+  w.key("heads").begin_list(io::JsonLayout::lines);
+  for (const PairsScore& score : ranking.heads) write(w, score);
+  return w.end_list().end_object().take_line();
 }
 
 std::string interval_text(const PairsScore& p) {
@@ -176,13 +174,14 @@ void run_similar_heads(const HeadsSettings& s) {
   };
   bar.clear();
 
-  std::string list;
-  for (const inspect::SimilarHead& other : others)
-    list += fmt::format("{}    {{\"layer\": {}, \"head\": {}, \"cosine\": {:.7g}}}",
-                        list.empty() ? "" : ",\n", other.place.layer, other.place.head, other.cosine);
-  json.write(fmt::format(
-      "{{\n  \"model\": {},\n  \"part\": \"{}\",\n  \"like\": \"{}\",\n  \"heads\": [\n{}\n  ]\n}}\n",
-      io::json_quoted(subject.name), name_of(part), place_text(place), list));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("part", name_of(part));
+  w.field("like", place_text(place)).key("heads").begin_list(io::JsonLayout::lines);
+  for (const inspect::SimilarHead& other : others) {
+    w.begin_object().field("layer", other.place.layer).field("head", other.place.head);
+    w.field("cosine", io::significant(other.cosine, 7)).end_object();
+  }
+  json.write(w.end_list().end_object().take_line());
   Page page = heads_page(s);
   page.line(page.bold(concat("Heads like ", place_text(place), " (", labels(place), "), of ", others.size(),
                              " others, by the cosine of all weights on the battery")));

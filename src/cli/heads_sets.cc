@@ -12,7 +12,7 @@
 #include "inspect/coref_heads.h"
 #include "inspect/parallel_heads.h"
 #include "io/gzip.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -42,19 +42,22 @@ std::string with_interval(const Share& share) {
                      share.right, share.all);
 }
 
-std::string share_json(const Share& share) {
+void write(io::JsonWriter& w, const Share& share) {
   const inspect::Interval i = share.interval();
-  return fmt::format("{{\"share\": {:.6g}, \"low\": {:.6g}, \"high\": {:.6g}, \"right\": {}, \"all\": {}}}",
-                     share.value(), i.low, i.high, share.right, share.all);
+  w.begin_object().field("share", io::significant(share.value(), 6)).field("low", io::significant(i.low, 6));
+  w.field("high", io::significant(i.high, 6)).field("right", share.right).field("all", share.all);
+  w.end_object();
 }
 
-std::string heads_json(const std::vector<HeadShare>& heads) {
-  std::string out = "[\n";
-  for (std::size_t i = 0; i < heads.size(); ++i)
-    out += fmt::format("    {{\"layer\": {}, \"head\": {}, \"choosing\": {}, \"scoring\": {}}}{}\n",
-                       heads[i].place.layer, heads[i].place.head, share_json(heads[i].choosing),
-                       share_json(heads[i].scoring), i + 1 < heads.size() ? "," : "");
-  return out + "  ]";
+void write(io::JsonWriter& w, const std::vector<HeadShare>& heads) {
+  w.begin_list(io::JsonLayout::lines);
+  for (const HeadShare& head : heads) {
+    w.begin_object().field("layer", head.place.layer).field("head", head.place.head);
+    write(w.key("choosing"), head.choosing);
+    write(w.key("scoring"), head.scoring);
+    w.end_object();
+  }
+  w.end_list();
 }
 
 void add_head_table(Page& page, const std::vector<HeadShare>& heads, const HeadsSettings& s) {
@@ -87,17 +90,19 @@ void run_treebank(const HeadsSettings& s) {
   const inspect::TreebankReport report =
       inspect::score_treebank(ctx, subject, trees, [&](double done) { bar.show("treebank", done); });
   bar.clear();
-  std::string list;
-  for (const inspect::RelationScore& r : report.relations)
-    list += fmt::format(
-        "{}    {{\"relation\": {}, \"direction\": \"{}\", \"layer\": {}, \"head\": {}, \"choosing\": {}, "
-        "\"scoring\": {}, \"offset\": {}, \"baseline\": {}}}",
-        list.empty() ? "" : ",\n", io::json_quoted(r.relation), name_of(r.direction), r.head.layer,
-        r.head.head, share_json(r.choosing), share_json(r.scoring), r.offset, share_json(r.baseline));
-  json.write(fmt::format(
-      "{{\n  \"model\": {},\n  \"sentences\": {},\n  \"too_long\": {},\n  \"heads_searched\": {},\n"
-      "  \"relations\": [\n{}\n  ]\n}}\n",
-      io::json_quoted(subject.name), report.sentences, report.too_long, report.heads, list));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("sentences", report.sentences);
+  w.field("too_long", report.too_long).field("heads_searched", report.heads);
+  w.key("relations").begin_list(io::JsonLayout::lines);
+  for (const inspect::RelationScore& r : report.relations) {
+    w.begin_object().field("relation", r.relation).field("direction", name_of(r.direction));
+    w.field("layer", r.head.layer).field("head", r.head.head);
+    write(w.key("choosing"), r.choosing);
+    write(w.key("scoring"), r.scoring);
+    write(w.field("offset", r.offset).key("baseline"), r.baseline);
+    w.end_object();
+  }
+  json.write(w.end_list().end_object().take_line());
 
   Page page = heads_page(s);
   page.line(page.bold(concat("Grammar: ", report.sentences, " sentences, ", report.heads, " heads searched",
@@ -141,12 +146,13 @@ void run_parallel(const HeadsSettings& s) {
   const inspect::ParallelReport report = inspect::score_parallel(
       ctx, subject, source, written, [&](double done) { bar.show("parallel trees", done); });
   bar.clear();
-  json.write(
-      fmt::format("{{\n  \"model\": {},\n  \"sentences\": {},\n  \"too_long\": {},\n  \"links\": {},\n  "
-                  "\"gold\": \"derived from the "
-                  "trees\",\n  \"offset\": {},\n  \"baseline\": {},\n  \"heads\": {}\n}}\n",
-                  io::json_quoted(subject.name), report.sentences, report.too_long, report.links,
-                  report.offset, share_json(report.baseline), heads_json(report.heads)));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("sentences", report.sentences);
+  w.field("too_long", report.too_long).field("links", report.links);
+  w.field("gold", "derived from the trees").field("offset", report.offset);
+  write(w.key("baseline"), report.baseline);
+  write(w.key("heads"), report.heads);
+  json.write(w.end_object().take_line());
   Page page = heads_page(s);
   const HeadShare& best = report.heads.front();
   page.line(page.bold(concat("Alignment: ", report.sentences, " sentences, ", report.links, " links, ",
@@ -178,12 +184,12 @@ void run_coref(const HeadsSettings& s) {
   const inspect::CorefReport report =
       inspect::score_coref(ctx, subject, set, [&](double done) { bar.show("pronouns", done); });
   bar.clear();
-  json.write(fmt::format(
-      "{{\n  \"model\": {},\n  \"set\": {},\n  \"items\": {},\n  \"left_out\": {},\n  \"too_long\": {},\n  "
-      "\"unseen\": {},\n"
-      "  \"nearest\": {},\n  \"chance\": {:.6g},\n  \"heads\": {}\n}}\n",
-      io::json_quoted(subject.name), io::json_quoted(set.kind), report.items, set.left_out, report.too_long,
-      report.unseen, share_json(report.nearest), report.chance, heads_json(report.heads)));
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("set", set.kind);
+  w.field("items", report.items).field("left_out", set.left_out).field("too_long", report.too_long);
+  write(w.field("unseen", report.unseen).key("nearest"), report.nearest);
+  write(w.field("chance", io::significant(report.chance, 6)).key("heads"), report.heads);
+  json.write(w.end_object().take_line());
   Page page = heads_page(s);
   const HeadShare& best = report.heads.front();
   page.line(page.bold(concat("Pronouns, ", set.kind, ": ", report.items, " items, ", report.heads.size(),

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numbers>
 
 #include "cli/text_table.h"
 #include "core/concat.h"
 #include "core/escape.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -122,26 +121,31 @@ std::string spread_text(const HeadFigures& f, bool cross) {
                             cross ? "last" : "first", f.largest_weight);
 }
 
-std::string real(double x) { return std::isfinite(x) ? fmt::format("{:.6g}", x) : "null"; }
-std::string real(const std::optional<double>& x) { return x ? real(*x) : "null"; }
+io::Rounded real(double x) { return io::significant(x, 6); }
+std::optional<io::Rounded> real(const std::optional<double>& x) {
+  return x ? std::optional(real(*x)) : std::nullopt;
+}
 
-std::string figures_json(const HeadFigures& f, bool cross) {
-  std::string labels, patterns;
-  for (const Label label : f.labels) labels += concat(labels.empty() ? "" : ", ", "\"", name_of(label), "\"");
-  for (const PatternScore& s : f.patterns) {
-    patterns +=
-        fmt::format("{}\"{}\": {{\"score\": {}, \"lift\": {}, \"rows\": {}", patterns.empty() ? "" : ", ",
-                    name_of(s.label), real(s.score), real(s.lift), s.rows);
-    if (s.label == Label::offset && s.score) patterns += fmt::format(", \"offset\": {}", -s.detail);
-    if (s.label == Label::local && s.score) patterns += fmt::format(", \"keys\": {}", s.detail);
-    patterns += "}";
+void write(io::JsonWriter& w, const HeadFigures& f, bool cross) {
+  if (f.rows == 0) {
+    w.value(nullptr);
+    return;
   }
-  if (f.rows == 0) return "null";
-  return fmt::format(
-      "{{\"labels\": [{}], \"rows\": {}, \"entropy\": {}, \"entropy_bits\": {}, \"effective_keys\": {}, "
-      "\"mean_distance\": {}, \"sink_share\": {}, \"largest_weight\": {},\n      \"patterns\": {{{}}}}}",
-      labels, f.rows, real(f.entropy), real(bits(f.entropy)), real(f.effective_keys),
-      cross ? "null" : real(f.mean_distance), real(f.sink_share), real(f.largest_weight), patterns);
+  w.begin_object().key("labels").begin_list();
+  for (const Label label : f.labels) w.value(name_of(label));
+  w.end_list().field("rows", f.rows).field("entropy", real(f.entropy));
+  w.field("entropy_bits", real(bits(f.entropy))).field("effective_keys", real(f.effective_keys));
+  w.field("mean_distance", cross ? std::nullopt : std::optional(real(f.mean_distance)));
+  w.field("sink_share", real(f.sink_share)).field("largest_weight", real(f.largest_weight));
+  w.key("patterns").begin_object();
+  for (const PatternScore& s : f.patterns) {
+    w.key(name_of(s.label)).begin_object().field("score", real(s.score)).field("lift", real(s.lift));
+    w.field("rows", s.rows);
+    if (s.label == Label::offset && s.score) w.field("offset", -s.detail);
+    if (s.label == Label::local && s.score) w.field("keys", s.detail);
+    w.end_object();
+  }
+  w.end_object().end_object();
 }
 
 }  // namespace
@@ -193,27 +197,26 @@ void add_head_details(Page& page, const HeadsView& view) {
 }
 
 std::string labels_json(const HeadsView& view) {
-  std::string out =
-      fmt::format("{{\n  \"model\": {},\n  \"read\": {},\n  \"heads_searched\": {},\n  \"heads\": [\n",
-                  io::json_quoted(view.model), io::json_quoted(view.what), view.searched);
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", view.model).field("read", view.what);
+  w.field("heads_searched", view.searched).key("heads").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < view.heads.size(); ++i) {
     const LabelledHead& head = view.heads[i];
     const bool cross = head.part == Part::cross;
-    std::string similar;
+    w.begin_object().field("part", name_of(head.part)).field("layer", head.place.layer);
+    write(w.field("head", head.place.head).key("text"), head.text, cross);
+    write(w.key("battery"), head.battery, cross);
     if (i < view.similar.size()) {
-      for (const inspect::SimilarHead& other : view.similar[i])
-        similar +=
-            fmt::format("{}{{\"layer\": {}, \"head\": {}, \"cosine\": {}}}", similar.empty() ? "" : ", ",
-                        other.place.layer, other.place.head, real(other.cosine));
-      similar = fmt::format(",\n     \"similar\": [{}]", similar);
+      w.key("similar").begin_list();
+      for (const inspect::SimilarHead& other : view.similar[i]) {
+        w.begin_object().field("layer", other.place.layer).field("head", other.place.head);
+        w.field("cosine", real(other.cosine)).end_object();
+      }
+      w.end_list();
     }
-    out += fmt::format(
-        "    {{\"part\": \"{}\", \"layer\": {}, \"head\": {},\n     \"text\": {},\n     \"battery\": "
-        "{}{}}}{}\n",
-        name_of(head.part), head.place.layer, head.place.head, figures_json(head.text, cross),
-        figures_json(head.battery, cross), similar, i + 1 < view.heads.size() ? "," : "");
+    w.end_object();
   }
-  return out + "  ]\n}\n";
+  return w.end_list().end_object().take_line();
 }
 
 }  // namespace headlight::cli

@@ -1,15 +1,12 @@
 #include "cli/show_files.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <filesystem>
 
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/figures.h"
 #include "headlight/error.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "io/npy.h"
 
 namespace headlight::cli {
@@ -53,47 +50,26 @@ draw::FigureStyle style_of(const ShowSettings& s) {
   return style;
 }
 
-std::string number(float x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; }
-
-std::string label_list(const std::vector<std::string>& labels) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    out.append(i == 0 ? "" : ", ").append(io::json_quoted(labels[i]));
-  return out + "]";
+void write(io::JsonWriter& w, const inspect::Reading& reading) {
+  w.begin_list();
+  for (const inspect::ReadToken& token : reading.tokens) {
+    w.begin_object().field("id", token.id).field("text", token.label);
+    w.field("begin", token.begin).field("end", token.end).field("added", token.added).end_object();
+  }
+  w.end_list();
 }
 
-std::string tokens_json(const inspect::Reading& reading) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < reading.tokens.size(); ++i) {
-    const inspect::ReadToken& token = reading.tokens[i];
-    out += fmt::format("{}{{\"id\": {}, \"text\": {}, \"begin\": {}, \"end\": {}, \"added\": {}}}",
-                       i == 0 ? "" : ", ", token.id, io::json_quoted(token.label), token.begin, token.end,
-                       token.added);
-  }
-  return out + "]";
-}
-
-std::string map_json(const draw::WeightMap& map, const inspect::AttentionMap& numbers) {
-  std::string out = fmt::format("    {{\"title\": {}, \"part\": \"{}\", ", io::json_quoted(map.title),
-                                name_of(numbers.part));
-  if (numbers.layer >= 0) out += fmt::format("\"layer\": {}, ", numbers.layer);
-  if (numbers.head >= 0) out += fmt::format("\"head\": {}, ", numbers.head);
-  if (!map.quantity.empty()) out += fmt::format("\"quantity\": {}, ", io::json_quoted(map.quantity));
-  out += fmt::format("\"origin\": \"{}\", ", draw::name_of(map.origin));
-  if (!map.derivation.empty()) out += fmt::format("\"derivation\": {}, ", io::json_quoted(map.derivation));
-  out += fmt::format(
-      "\"rows\": {}, \"columns\": {},\n     \"queries\": {},\n     \"keys\": {},\n     \"weights\": [",
-      io::json_quoted(map.row_axis), io::json_quoted(map.column_axis), label_list(map.queries),
-      label_list(map.keys));
-  for (Index i = 0; i < map.rows(); ++i) {
-    out += i == 0 ? "[" : ",\n                 [";
-    for (Index j = 0; j < map.columns(); ++j) {
-      out += j == 0 ? "" : ", ";
-      out += map.sees(i, j) ? number(static_cast<float>(map.weight(i, j))) : "null";
-    }
-    out += "]";
-  }
-  return out + "]}";
+void write(io::JsonWriter& w, const draw::WeightMap& map, const inspect::AttentionMap& numbers) {
+  w.begin_object().field("title", map.title).field("part", name_of(numbers.part));
+  if (numbers.layer >= 0) w.field("layer", numbers.layer);
+  if (numbers.head >= 0) w.field("head", numbers.head);
+  if (!map.quantity.empty()) w.field("quantity", map.quantity);
+  w.field("origin", draw::name_of(map.origin));
+  if (!map.derivation.empty()) w.field("derivation", map.derivation);
+  w.field("rows", map.row_axis).field("columns", map.column_axis);
+  w.field("queries", map.queries).field("keys", map.keys);
+  write_weights(w.key("weights"), map);
+  w.end_object();
 }
 
 }  // namespace
@@ -121,20 +97,31 @@ void write_figures(io::Outputs& outputs, const View& view, const inspect::Subjec
                 [&](const draw::FigureStyle& style) { return figure_of(view, style, s.top); });
 }
 
-std::string view_json(const View& view, const inspect::Subject& subject, const inspect::Question& question) {
-  std::string out =
-      fmt::format("{{\n  \"model\": {},\n  \"text\": {},\n  \"tokens\": {},\n", io::json_quoted(subject.name),
-                  io::json_quoted(question.source.text), tokens_json(question.source));
-  if (question.runs_decoder()) {
-    const bool verbatim = question.written.tokens.empty();
-    out +=
-        fmt::format("  \"target\": {},\n  \"target_tokens\": {},\n", io::json_quoted(question.written.text),
-                    tokens_json(verbatim ? question.decoder_input : question.written));
+void write_weights(io::JsonWriter& w, const draw::WeightMap& map) {
+  w.begin_list(io::JsonLayout::lines);
+  for (Index i = 0; i < map.rows(); ++i) {
+    w.begin_list();
+    for (Index j = 0; j < map.columns(); ++j) {
+      if (map.sees(i, j)) w.value(static_cast<float>(map.weight(i, j)));
+      else w.value(nullptr);
+    }
+    w.end_list();
   }
-  out += "  \"maps\": [\n";
-  for (std::size_t i = 0; i < view.maps.size(); ++i)
-    out += concat(map_json(view.maps[i], view.numbers[i]), i + 1 < view.maps.size() ? ",\n" : "\n");
-  return out + "  ]\n}\n";
+  w.end_list();
+}
+
+std::string view_json(const View& view, const inspect::Subject& subject, const inspect::Question& question) {
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("text", question.source.text);
+  write(w.key("tokens"), question.source);
+  if (question.runs_decoder()) {
+    w.field("target", question.written.text);
+    write(w.key("target_tokens"),
+          question.written.tokens.empty() ? question.decoder_input : question.written);
+  }
+  w.key("maps").begin_list(io::JsonLayout::lines);
+  for (std::size_t i = 0; i < view.maps.size(); ++i) write(w, view.maps[i], view.numbers[i]);
+  return w.end_list().end_object().take_line();
 }
 
 void write_arrays(Context& ctx, const inspect::Subject& subject, const inspect::Question& question,

@@ -6,6 +6,7 @@
 
 #include "cli/show_view.h"
 #include "draw/drawing.h"
+#include "io/json_writer.h"
 #include "io/outputs.h"
 
 namespace headlight::cli {
@@ -23,6 +24,8 @@ void write_figures(io::Outputs& outputs, const View& view, const inspect::Subjec
                                        const inspect::Question& question, const ShowSettings& settings,
                                        draw::PictureFormat format);
 
+// All weights, a row on each line; null where a query cannot see a key.
+void write_weights(io::JsonWriter& w, const draw::WeightMap& map);
 [[nodiscard]] std::string view_json(const View& view, const inspect::Subject& subject,
                                     const inspect::Question& question);
 

@@ -7,7 +7,7 @@
 
 #include "core/escape.h"
 #include "draw/text.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -99,26 +99,18 @@ std::string tokens_text(std::string_view text, const std::vector<TokenPiece>& pi
 
 std::string tokens_json(std::string_view text, const std::vector<TokenPiece>& pieces,
                         const Tokenizer& tokenizer) {
-  std::string ids, tokens, offsets;
-  std::vector<TokenId> list;
-  list.reserve(pieces.size());
-  // A file has millions of them: numbers are appended, not formatted.
-  const auto put = [](std::string& to, std::string_view before, auto number) {
-    const fmt::format_int digits(number);
-    to.append(before).append(digits.data(), digits.size());
-  };
+  std::vector<TokenId> ids;
+  ids.reserve(pieces.size());
+  for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
+  io::JsonWriter w;
+  w.begin_object().field("ids", ids).key("tokens").begin_list();
+  for (const TokenPiece& piece : pieces) w.value(piece.text);
+  w.end_list().key("offsets").begin_list();
   CharacterCounter begins(text), ends(text);
-  for (const TokenPiece& piece : pieces) {
-    const std::string_view comma = list.empty() ? "" : ", ";
-    put(ids, comma, piece.id);
-    tokens.append(comma).append(io::json_quoted(piece.text));
-    put(offsets.append(comma), "[", begins.at(piece.begin));
-    put(offsets, ", ", ends.at(piece.end));
-    offsets += ']';
-    list.push_back(piece.id);
-  }
-  return fmt::format(R"({{"ids": [{}], "tokens": [{}], "offsets": [{}], "decoded": {}}})", ids, tokens,
-                     offsets, io::json_quoted(tokenizer.decode(list, SpecialTokens::add)));
+  for (const TokenPiece& piece : pieces)
+    w.begin_list().value(begins.at(piece.begin)).value(ends.at(piece.end)).end_list();
+  w.end_list().field("decoded", tokenizer.decode(ids, SpecialTokens::add));
+  return w.end_object().take();
 }
 
 }  // namespace headlight::cli

@@ -1,5 +1,6 @@
 // headlight translate: texts from one language to another, and how good that is.
 #include "models/translate.h"
+#include "io/json_writer.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -20,7 +21,6 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
-#include "io/json.h"
 #include "models/recurrent.h"
 #include "models/tokenizer_file.h"
 #include "text/unicode.h"
@@ -138,16 +138,12 @@ class Translator {
   models::TranslateOptions options_;
 };
 
-std::string translation_json(const std::string& source, const models::Translation& translation,
-                             const Tokenizer& tokenizer) {
-  std::string ids, tokens;
-  for (const std::int32_t id : translation.tokens) {
-    ids += concat(ids.empty() ? "" : ", ", id);
-    tokens += concat(tokens.empty() ? "" : ", ", io::json_quoted(tokenizer.token(id)));
-  }
-  return fmt::format("{{\"source\": {}, \"text\": {}, \"ids\": [{}], \"tokens\": [{}], \"score\": {:.6f}}}",
-                     io::json_quoted(text::to_well_formed(source)), io::json_quoted(translation.text), ids,
-                     tokens, translation.score);
+void write(io::JsonWriter& w, const std::string& source, const models::Translation& translation,
+           const Tokenizer& tokenizer) {
+  w.begin_object().field("source", text::to_well_formed(source)).field("text", translation.text);
+  w.field("ids", translation.tokens).key("tokens").begin_list();
+  for (const std::int32_t id : translation.tokens) w.value(tokenizer.token(id));
+  w.end_list().field("score", io::decimals(translation.score, 6)).end_object();
 }
 
 // One line for each text, whatever the model wrote.
@@ -160,16 +156,17 @@ std::string as_line(std::string text) {
 void run_texts(const Settings& s) {
   JsonOutput output(s.json);
   Translator translator(s);
-  std::string entries;
+  io::JsonWriter json;
+  json.begin_object().field("model", translator.subject().name).field("beams", s.beams);
+  json.field("length_penalty", s.length_penalty.value_or(1));
+  json.key("translations").begin_list(io::JsonLayout::lines);
   const auto translate = [&](const std::vector<std::string>& texts) {
     const std::vector<models::Translation> translations = translator.translate(texts);
     std::string lines;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       if (!s.json.to_stdout()) lines += printable(as_line(translations[i].text));
       if (s.rows.show) lines += translator.rows(texts[i], translations[i], s.rows) + "\n";
-      if (!s.json.path.empty())
-        entries += concat(entries.empty() ? "" : ",\n  ",
-                          translation_json(texts[i], translations[i], *translator.subject().tokenizer));
+      if (!s.json.path.empty()) write(json, texts[i], translations[i], *translator.subject().tokenizer);
     }
     print(lines);
   };
@@ -180,9 +177,7 @@ void run_texts(const Settings& s) {
     StandardLines input;
     for (std::vector<std::string> lines; input.read(lines);) translate(lines);
   }
-  output.write(fmt::format(
-      "{{\"model\": {}, \"beams\": {}, \"length_penalty\": {}, \"translations\": [\n  {}\n]}}\n",
-      io::json_quoted(translator.subject().name), s.beams, s.length_penalty.value_or(1), entries));
+  output.write(json.end_list().end_object().take_line());
 }
 
 void run_evaluation(const Settings& s) {

@@ -8,6 +8,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/file.h"
+#include "io/json_writer.h"
 #include "train/corpus.h"
 
 namespace headlight::cli {
@@ -49,8 +50,9 @@ Evaluation evaluate(const TestSet& set, const std::vector<std::string>& translat
 }
 
 std::string evaluation_json(const Evaluation& e) {
-  return fmt::format("{{\"bleu\": {:.4f}, \"chrf\": {:.4f}, \"sentences\": {}}}\n", e.bleu.score, e.chrf,
-                     e.sentences);
+  io::JsonWriter w;
+  w.begin_object().field("bleu", io::decimals(e.bleu.score, 4)).field("chrf", io::decimals(e.chrf, 4));
+  return w.field("sentences", e.sentences).end_object().take_line();
 }
 
 std::string evaluation_text(const Evaluation& e) {

@@ -191,33 +191,4 @@ std::string Json::text_or(std::string_view key, std::string_view otherwise) cons
   return given(find(key)) ? text(key) : std::string(otherwise);
 }
 
-std::string json_quoted(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  const auto plain = [](char c) {
-    return static_cast<signed char>(c) >= ' ' && c != '"' && c != '\\' && c != 0x7F;
-  };  // not beyond ASCII
-  std::string out = "\"";
-  while (!text.empty()) {
-    const auto end =
-        static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), plain) - text.begin());
-    out += text.substr(0, end);
-    text.remove_prefix(end);
-    if (text.empty()) break;
-    const std::size_t length = utf8_length(text);
-    const std::string_view character = text.substr(0, std::max<std::size_t>(1, length));
-    text.remove_prefix(character.size());
-    const char c = character[0];
-    const auto byte = static_cast<unsigned char>(c);
-    if (length == 0) out += "\\ufffd";  // what is no UTF-8 would make the whole no JSON
-    else if (c == '"' || c == '\\') out += {'\\', c};
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\t') out += "\\t";
-    else if (byte < 0x20 || byte == 0x7F) out += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
-    else out += character;
-  }
-  out += '"';
-  return out;
-}
-
 }  // namespace headlight::io

@@ -3,7 +3,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "io/safetensors.h"
 
 namespace headlight::io {
@@ -25,22 +25,21 @@ std::uint64_t bytes_of(const NamedTensor& named) {
 }  // namespace
 
 std::string safetensors_header(std::span<const SafetensorsEntry> entries, const Metadata& metadata) {
-  std::string text = "{";
+  JsonWriter writer;
+  writer.begin_object(JsonLayout::tight);
   if (!metadata.empty()) {
-    text += "\"__metadata__\":{";
-    for (const auto& [key, value] : metadata) {
-      if (text.back() != '{') text += ',';
-      text += json_quoted(key) + ":" + json_quoted(value);
-    }
-    text += '}';
+    writer.key("__metadata__").begin_object(JsonLayout::tight);
+    for (const auto& [key, value] : metadata) writer.field(key, value);
+    writer.end_object();
   }
   for (const SafetensorsEntry& entry : entries) {
-    std::string shape;
-    for (const Index n : entry.shape) shape += concat(shape.empty() ? "" : ",", n);
-    text += concat(text.size() > 1 ? "," : "", json_quoted(entry.name), ":{\"dtype\":\"", entry.dtype,
-                   "\",\"shape\":[", shape, "],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
+    writer.key(entry.name).begin_object(JsonLayout::tight).field("dtype", entry.dtype);
+    writer.key("shape").begin_list(JsonLayout::tight);
+    for (const Index n : entry.shape) writer.value(n);
+    writer.end_list().key("data_offsets").begin_list(JsonLayout::tight);
+    writer.value(entry.begin).value(entry.end).end_list().end_object();
   }
-  text += '}';
+  std::string text = writer.end_object().take();
   text.append((64 - (text.size() + 8) % 64) % 64, ' ');
   const std::uint64_t length = text.size();
   std::string header(sizeof length, '\0');

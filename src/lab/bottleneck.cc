@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/concat.h"
 #include "draw/curves.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
 #include "lab/spread.h"
@@ -117,17 +117,16 @@ std::string table(const Plan& plan, const std::vector<Trials>& all) {
 }
 
 std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
-  std::string models;
+  io::JsonWriter w;
+  w.begin_object().field("lengths", plan.lengths).field("steps", plan.steps);
+  w.key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
-    std::string accuracy;
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i)
-      accuracy += concat(i > 0 ? ", " : "", spread_json(over(all[k], i)));
-    models += fmt::format("{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}]}}",
-                          k > 0 ? ",\n  " : "", kNames[k], all[k].front().parameters, accuracy);
+    w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
+    w.key("accuracy").begin_list();
+    for (std::size_t i = 0; i < plan.lengths.size(); ++i) write(w, over(all[k], i));
+    w.end_list().end_object();
   }
-  const std::vector<double> lengths(plan.lengths.begin(), plan.lengths.end());
-  return fmt::format("{{\"lengths\": {}, \"steps\": {}, \"models\": [\n  {}\n]}}\n", numbers_json(lengths),
-                     plan.steps, models);
+  return w.end_list().end_object().take_line();
 }
 
 draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {

@@ -9,7 +9,7 @@
 #include "draw/curves.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/seeds_checks.h"
 #include "lab/spread.h"
@@ -207,16 +207,16 @@ Outcome run_context(const LabOptions& options) {
   const int rounds = options.quick ? 1000 : 10000;
   const std::vector<LayerResult> layers = study.run(rounds);
   std::vector<TableRow> rows;
-  std::string json;
+  io::JsonWriter w;
+  w.begin_object().field("model", study.model()).key("layers").begin_list(io::JsonLayout::lines);
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const LayerResult& r = layers[l];
     rows.push_back({fmt::format("{}", l), plus_minus(r.within), plus_minus(r.between),
                     fmt::format("{:+.3f}", r.gap), fmt::format("± {:.3f}", r.gaps.deviation), p_text(r.p)});
-    json += fmt::format(
-        "{}{{\"layer\": {}, \"within\": {}, \"between\": {}, \"gap\": {:.6g}, \"resampled\": {}, \"p\": "
-        "{:.6g}}}",
-        l == 0 ? "" : ",\n  ", l, spread_json(r.within), spread_json(r.between), r.gap, spread_json(r.gaps),
-        r.p);
+    write(w.begin_object().field("layer", l).key("within"), r.within);
+    write(w.key("between"), r.between);
+    write(w.field("gap", rounded(r.gap)).key("resampled"), r.gaps);
+    w.field("p", rounded(r.p)).end_object();
   }
   const LayerResult &first = layers.front(), &last = layers.back();
   Outcome out;
@@ -235,7 +235,7 @@ Outcome run_context(const LabOptions& options) {
                   "left out. p: the share of random divisions with a gap as large. Seed {}.",
                   kRiver.size(), kMoney.size(), options.seed),
       options.width);
-  out.json = fmt::format("{{\"model\": {}, \"layers\": [\n  {}\n]}}\n", io::json_quoted(study.model()), json);
+  out.json = w.end_list().end_object().take_line();
   out.figure = figure_of(layers, study.model());
   return out;
 }

@@ -12,6 +12,7 @@
 #include "draw/curves.h"
 #include "headlight/attention.h"
 #include "headlight/recurrent.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/spread.h"
 #include "measure/unfused.h"
@@ -221,19 +222,17 @@ std::string table(const Plan& plan, const std::array<Series, 3>& all) {
 }
 
 std::string json_of(const Plan& plan, const std::array<Series, 3>& all) {
-  std::string series;
+  io::JsonWriter w;
+  w.begin_object().field("dim", kDim).field("lengths", plan.lengths);
+  w.key("series").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::vector<double> means;
     for (std::size_t i = 0; i < plan.lengths.size(); ++i) means.push_back(all[k].time(i).mean);
-    series += fmt::format(
-        "{}{{\"name\": \"{}\", \"seconds\": {}, \"bytes\": {}, \"time_exponent\": {}, \"memory_exponent\": "
-        "{:.4f}}}",
-        k == 0 ? "" : ",\n  ", kNames[k], numbers_json(means), numbers_json(all[k].bytes),
-        spread_json(all[k].time_exponent(plan.lengths)), exponent(plan.lengths, all[k].bytes));
+    w.begin_object().field("name", kNames[k]).field("seconds", rounded(means));
+    write(w.field("bytes", rounded(all[k].bytes)).key("time_exponent"), all[k].time_exponent(plan.lengths));
+    w.field("memory_exponent", io::decimals(exponent(plan.lengths, all[k].bytes), 4)).end_object();
   }
-  std::vector<double> lengths(plan.lengths.begin(), plan.lengths.end());
-  return fmt::format("{{\"dim\": {}, \"lengths\": {}, \"series\": [\n  {}\n]}}\n", kDim,
-                     numbers_json(lengths), series);
+  return w.end_list().end_object().take_line();
 }
 
 }  // namespace

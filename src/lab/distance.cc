@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "core/concat.h"
 #include "draw/curves.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
 #include "lab/spread.h"
@@ -197,23 +197,21 @@ std::string tables(const Plan& plan, const std::vector<Trials>& all) {
 }
 
 std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
-  std::string models;
+  io::JsonWriter w;
+  w.begin_object().field("distances", plan.distances).field("trained_to", plan.longest);
+  w.field("steps", plan.steps).key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
-    std::string accuracy, gradient;
-    for (std::size_t d = 0; d < plan.distances.size(); ++d) {
-      accuracy += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::accuracy, d)));
-      gradient += concat(d > 0 ? ", " : "", spread_json(over(all[k], &Trial::gradient, d)));
-    }
+    w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
+    w.key("accuracy").begin_list();
+    for (std::size_t d = 0; d < plan.distances.size(); ++d) write(w, over(all[k], &Trial::accuracy, d));
+    w.end_list().key("gradient").begin_list();
+    for (std::size_t d = 0; d < plan.distances.size(); ++d) write(w, over(all[k], &Trial::gradient, d));
+    w.end_list();
     std::vector<double> steps;
     for (const Trial& trial : all[k]) steps.push_back(trial.steps_to_learn);
-    models += fmt::format(
-        "{}{{\"model\": \"{}\", \"parameters\": {}, \"accuracy\": [{}], \"gradient\": [{}], "
-        "\"steps_to_learn\": {}}}",
-        k > 0 ? ",\n  " : "", kNames[k], all[k].front().parameters, accuracy, gradient, numbers_json(steps));
+    w.field("steps_to_learn", rounded(steps)).end_object();
   }
-  std::vector<double> distances(plan.distances.begin(), plan.distances.end());
-  return fmt::format("{{\"distances\": {}, \"trained_to\": {}, \"steps\": {}, \"models\": [\n  {}\n]}}\n",
-                     numbers_json(distances), plan.longest, plan.steps, models);
+  return w.end_list().end_object().take_line();
 }
 
 draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "draw/text.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "lab/arithmetic.h"
 #include "lab/experiment.h"
 #include "lab/worked_example.h"
@@ -90,7 +90,8 @@ std::vector<Erratum> errata() {
 
 Outcome run_errata(const LabOptions& options) {
   Outcome out;
-  out.json.assign(1, '[');
+  io::JsonWriter w;
+  w.begin_list(io::JsonLayout::lines);
   int number = 0;
   for (const Erratum& e : errata()) {
     out.text += fmt::format("{}{}  {}\n", number == 0 ? "" : "\n", number + 1,
@@ -101,14 +102,12 @@ Outcome run_errata(const LabOptions& options) {
     part("theirs", e.theirs);
     part("ours", e.ours);
     part("because", e.arithmetic);
-    out.json +=
-        fmt::format("{}{{\"where\": {}, \"theirs\": {}, \"ours\": {}, \"arithmetic\": {}}}",
-                    number == 0 ? "\n  " : ",\n  ", io::json_quoted(e.where), io::json_quoted(e.theirs),
-                    io::json_quoted(e.ours), io::json_quoted(e.arithmetic));
+    w.begin_object().field("where", e.where).field("theirs", e.theirs);
+    w.field("ours", e.ours).field("arithmetic", e.arithmetic).end_object();
     ++number;
   }
   out.text += "\nEverything else that the tutorials compute comes out: headlight lab seeds.\n";
-  out.json += "\n]\n";
+  out.json = w.end_list().take_line();
   return out;
 }
 

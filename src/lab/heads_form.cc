@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "draw/curves.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
 #include "lab/spread.h"
@@ -162,22 +163,23 @@ std::string table(const Plan& plan, const std::vector<Story>& all, std::uint64_t
 }
 
 std::string json_of(const Plan& plan, const std::vector<Story>& all, std::uint64_t seed) {
-  std::string runs;
+  io::JsonWriter w;
+  w.begin_object().field("layers", kLayers).field("heads", plan.heads);
+  w.key("runs").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::string moments;
+    w.begin_object().field("seed", seed + i).key("moments").begin_list();
     for (const Moment& m : all[i]) {
       std::vector<double> previous, induction;
       for (const Scores& head : m.heads) {
         previous.push_back(head.previous);
         induction.push_back(head.induction);
       }
-      moments += fmt::format("{}{{\"step\": {}, \"accuracy\": {:.4f}, \"previous\": {}, \"induction\": {}}}",
-                             moments.empty() ? "" : ", ", m.step, m.accuracy, numbers_json(previous),
-                             numbers_json(induction));
+      w.begin_object().field("step", m.step).field("accuracy", io::decimals(m.accuracy, 4));
+      w.field("previous", rounded(previous)).field("induction", rounded(induction)).end_object();
     }
-    runs += fmt::format("{}{{\"seed\": {}, \"moments\": [{}]}}", i > 0 ? ",\n  " : "", seed + i, moments);
+    w.end_list().end_object();
   }
-  return fmt::format("{{\"layers\": {}, \"heads\": {}, \"runs\": [\n  {}\n]}}\n", kLayers, plan.heads, runs);
+  return w.end_list().end_object().take_line();
 }
 
 // The first seed's heads: the two that stand out, the others in grey, and how often the model is right.

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "draw/curves.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
 #include "lab/spread.h"
@@ -196,10 +197,11 @@ draw::Drawing figure_of(const Plan& plan, const std::vector<Trial>& with, const 
   return draw::draw_curves(chart);
 }
 
-std::string json_of(const std::vector<Trial>& trials) {
-  return fmt::format("{{\"loss\": {}, \"loss_without_future\": {}, \"valid\": {}}}",
-                     spread_json(over(trials, &Trial::loss)), spread_json(over(trials, &Trial::honest)),
-                     spread_json(over(trials, &Trial::valid)));
+void write(io::JsonWriter& w, const std::vector<Trial>& trials) {
+  lab::write(w.begin_object().key("loss"), over(trials, &Trial::loss));
+  lab::write(w.key("loss_without_future"), over(trials, &Trial::honest));
+  lab::write(w.key("valid"), over(trials, &Trial::valid));
+  w.end_object();
 }
 
 }  // namespace
@@ -245,8 +247,10 @@ Outcome run_mask(const LabOptions& options) {
                   "the leak: what it has lost is the coin, it is certain where nothing is.",
                   plan.seeds, options.seed, 100 * 2.0 / (kSymbols + 1)),
       options.width);
-  out.json = fmt::format("{{\"floor\": {:.6f}, \"with_mask\": {}, \"without\": {}}}\n", plan.floor(),
-                         json_of(with), json_of(without));
+  io::JsonWriter w;
+  write(w.begin_object().field("floor", io::decimals(plan.floor(), 6)).key("with_mask"), with);
+  write(w.key("without"), without);
+  out.json = w.end_object().take_line();
   out.figure = figure_of(plan, with, without);
   out.holds = leak.high < 0.7 * plan.floor() && honest.low > 0.95 * plan.floor() &&
               blind.low > 1.5 * seeing.high && over(with, &Trial::valid).low > 0.8;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "draw/curves.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/learner.h"
 #include "lab/scaling.h"
@@ -154,16 +155,18 @@ std::string table(const Plan& plan, const Results& r) {
 }
 
 std::string json_of(const Plan& plan, const Results& r) {
-  std::string rows;
-  for (std::size_t i = 0; i < plan.dims.size(); ++i)
-    rows += fmt::format(
-        "{}{{\"d\": {}, \"variance\": {}, \"entropy_scaled\": {}, \"entropy_plain\": {}, "
-        "\"gradient_scaled\": {}, "
-        "\"gradient_plain\": {}}}",
-        i > 0 ? ",\n  " : "", plan.dims[i], spread_json(r.variance(i)), spread_json(r.entropy(i, 0)),
-        spread_json(r.entropy(i, 1)), spread_json(r.gradient(i, 0)), spread_json(r.gradient(i, 1)));
-  return fmt::format("{{\"sizes\": [\n  {}\n], \"accuracy_scaled\": {}, \"accuracy_plain\": {}}}\n", rows,
-                     numbers_json(r.accuracy[0]), numbers_json(r.accuracy[1]));
+  io::JsonWriter w;
+  w.begin_object().key("sizes").begin_list(io::JsonLayout::lines);
+  for (std::size_t i = 0; i < plan.dims.size(); ++i) {
+    write(w.begin_object().field("d", plan.dims[i]).key("variance"), r.variance(i));
+    write(w.key("entropy_scaled"), r.entropy(i, 0));
+    write(w.key("entropy_plain"), r.entropy(i, 1));
+    write(w.key("gradient_scaled"), r.gradient(i, 0));
+    write(w.key("gradient_plain"), r.gradient(i, 1));
+    w.end_object();
+  }
+  w.end_list().field("accuracy_scaled", rounded(r.accuracy[0]));
+  return w.field("accuracy_plain", rounded(r.accuracy[1])).end_object().take_line();
 }
 
 draw::Drawing figure_of(const Plan& plan, const Results& r) {

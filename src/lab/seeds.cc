@@ -7,7 +7,7 @@
 #include "core/concat.h"
 #include "draw/text.h"
 #include "headlight/error.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 
 namespace headlight::lab {
@@ -53,14 +53,10 @@ std::string full_text(const Judged& j, const LabOptions& options) {
   return out;
 }
 
-std::string row_json(const Judged& j) {
-  const auto text = [](std::string_view s) { return io::json_quoted(std::string(s)); };
-  return fmt::format(
-      "{{\"row\": {}, \"where\": {}, \"claim\": {}, \"verdict\": {}, \"right\": {}, \"found\": {}, "
-      "\"command\": {}, "
-      "\"line\": {}, \"test\": {}}}",
-      j.row.number, text(j.row.where), text(j.row.claim), text(name_of(j.row.verdict)), j.found.right,
-      text(j.found.text), text(j.row.command), text(j.row.line), text(j.row.test));
+void write(io::JsonWriter& w, const Judged& j) {
+  w.begin_object().field("row", j.row.number).field("where", j.row.where).field("claim", j.row.claim);
+  w.field("verdict", name_of(j.row.verdict)).field("right", j.found.right).field("found", j.found.text);
+  w.field("command", j.row.command).field("line", j.row.line).field("test", j.row.test).end_object();
 }
 
 std::string markdown(const std::vector<Judged>& rows) {
@@ -105,6 +101,8 @@ Outcome run_seeds(const LabOptions& options) {
                 concat("--row ", *options.row, ": there are rows 1 to ", rows.size()));
   }
   Outcome out;
+  io::JsonWriter w;
+  w.begin_list(io::JsonLayout::lines);
   std::vector<Judged> all;
   std::array<int, 4> counts{};
   int failed = 0;
@@ -114,11 +112,11 @@ Outcome run_seeds(const LabOptions& options) {
     all.push_back(judged(row, options));
     const Judged& j = all.back();
     out.text += options.row ? full_text(j, options) : row_text(j, options);
-    out.json += concat(out.json.empty() ? "[\n  " : ",\n  ", row_json(j));
+    write(w, j);
     ++counts[static_cast<std::size_t>(row.verdict)];
     failed += j.found.right ? 0 : 1;
   }
-  out.json += "\n]\n";
+  out.json = w.end_list().take_line();
   if (!options.row) {
     out.text += fmt::format("\n{} rows: {} hold, {} illustrative, {} corrected, {} definitions; {} fail\n",
                             rows.size(), counts[0], counts[1], counts[2], counts[3], failed);

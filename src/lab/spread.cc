@@ -35,20 +35,15 @@ std::string with_range(const Spread& s, int decimals) {
   return fmt::format("{:.{}f} ({:.{}f} … {:.{}f})", s.mean, decimals, s.low, decimals, s.high, decimals);
 }
 
-namespace {
-std::string number_json(double x) { return std::isfinite(x) ? fmt::format("{:.6g}", x) : "null"; }
-}  // namespace
-
-std::string spread_json(const Spread& s) {
-  return fmt::format("{{\"mean\": {}, \"deviation\": {}, \"low\": {}, \"high\": {}, \"runs\": {}}}",
-                     number_json(s.mean), number_json(s.deviation), number_json(s.low), number_json(s.high),
-                     s.count);
+void write(io::JsonWriter& w, const Spread& s) {
+  w.begin_object().field("mean", rounded(s.mean)).field("deviation", rounded(s.deviation));
+  w.field("low", rounded(s.low)).field("high", rounded(s.high)).field("runs", s.count).end_object();
 }
 
-std::string numbers_json(std::span<const double> numbers) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < numbers.size(); ++i) out += concat(i == 0 ? "" : ", ", number_json(numbers[i]));
-  return out + "]";
+std::vector<io::Rounded> rounded(std::span<const double> numbers) {
+  std::vector<io::Rounded> out;
+  for (const double x : numbers) out.push_back(rounded(x));
+  return out;
 }
 
 std::string table_text(const TableRow& heading, const std::vector<TableRow>& rows, int indent) {

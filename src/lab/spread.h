@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/json_writer.h"
+
 namespace headlight::lab {
 
 struct Spread {
@@ -20,9 +22,10 @@ struct Spread {
 // "0.932 (0.921 … 0.943)": mean, and the least and largest.
 [[nodiscard]] std::string with_range(const Spread& spread, int decimals = 3);
 // {"mean": …, "deviation": …, "low": …, "high": …, "runs": …}
-[[nodiscard]] std::string spread_json(const Spread& spread);
-// "[0.1, 0.25]"; what is not finite is null.
-[[nodiscard]] std::string numbers_json(std::span<const double> numbers);
+void write(io::JsonWriter& w, const Spread& spread);
+// Numbers as experiments write them, in six digits.
+[[nodiscard]] inline io::Rounded rounded(double x) { return io::significant(x, 6); }
+[[nodiscard]] std::vector<io::Rounded> rounded(std::span<const double> numbers);
 
 // A table for people: columns as wide as they need, the first to the left, numbers to the right.
 using TableRow = std::vector<std::string>;

@@ -10,7 +10,7 @@
 #include "draw/figures.h"
 #include "headlight/error.h"
 #include "inspect/word_alignment.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/seeds_checks.h"
 #include "lab/spread.h"
@@ -232,18 +232,20 @@ Outcome run_translation(const LabOptions& options) {
                   study.all.front().words, sentences_of(options.model).size(), splits, options.seed,
                   head_text(best), times),
       options.width);
-  std::string json;
-  for (const AlignmentScore& score : study.all)
-    json +=
-        fmt::format("{}{{\"layer\": {}, \"head\": {}, \"right\": {}, \"words\": {}}}",
-                    json.empty() ? "" : ", ", score.head.layer, score.head.head, score.right, score.words);
-  out.json = fmt::format(
-      "{{\"model\": {}, \"tested\": {}, \"diagonal\": {:.6g}, \"chance\": {:.6g},\n \"chat\": {{\"word\": "
-      "{}, \"weight\": "
-      "{:.6g}}}, \"tapis\": {{\"word\": {}, \"weight\": {:.6g}}},\n \"heads\": [{}]}}\n",
-      io::json_quoted(options.model->name), spread_json(study.tested), study.baselines.diagonal,
-      study.baselines.chance, io::json_quoted(chat.word), chat.weight, io::json_quoted(tapis.word),
-      tapis.weight, json);
+  io::JsonWriter w;
+  write(w.begin_object(io::JsonLayout::lines).field("model", options.model->name).key("tested"),
+        study.tested);
+  w.field("diagonal", rounded(study.baselines.diagonal)).field("chance", rounded(study.baselines.chance));
+  for (const auto& [name, found] : {std::pair{"chat", &chat}, {"tapis", &tapis}}) {
+    w.key(name).begin_object().field("word", found->word);
+    w.field("weight", rounded(found->weight)).end_object();
+  }
+  w.key("heads").begin_list();
+  for (const AlignmentScore& score : study.all) {
+    w.begin_object().field("layer", score.head.layer).field("head", score.head.head);
+    w.field("right", score.right).field("words", score.words).end_object();
+  }
+  out.json = w.end_list().end_object().take_line();
   out.figure = cat.figure(options.model->name, best);
   return out;
 }

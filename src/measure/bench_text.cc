@@ -2,23 +2,22 @@
 
 #include <algorithm>
 
+#include "io/json_writer.h"
 #include "measure/bench.h"
 
 namespace headlight::measure {
 namespace {
 
-std::string json_number(const std::optional<double>& value) {
-  return value ? fmt::format("{:.6g}", *value) : "null";
+std::optional<io::Rounded> rounded(const std::optional<double>& value) {
+  return value ? std::optional(io::significant(*value, 6)) : std::nullopt;
 }
 
 // Bandwidth that could not be measured is 0 in the report and null in the JSON.
-std::string json_by_threads(const std::map<int, double>& values) {
-  std::string text = "{";
-  for (const auto& [threads, value] : values) {
-    if (text.size() > 1) text += ", ";
-    text += fmt::format("\"{}\": {}", threads, json_number(value > 0 ? std::optional(value) : std::nullopt));
-  }
-  return text + "}";
+void write(io::JsonWriter& w, const std::map<int, double>& values) {
+  w.begin_object();
+  for (const auto& [threads, value] : values)
+    w.field(std::to_string(threads), rounded(value > 0 ? std::optional(value) : std::nullopt));
+  w.end_object();
 }
 
 std::string cell(const std::optional<double>& value, const char* format) {
@@ -47,30 +46,26 @@ std::string rate_cell(const BucketResult& bucket) {
 }  // namespace
 
 std::string to_json(const BenchReport& report) {
-  std::string text = fmt::format("{{\n  \"peak_gflops\": {},\n  \"dram_gbs\": {},\n  \"buckets\": [",
-                                 json_by_threads(report.peak_gflops), json_by_threads(report.dram_gbs));
-  const char* comma = "";
+  io::JsonWriter w;
+  write(w.begin_object(io::JsonLayout::lines).key("peak_gflops"), report.peak_gflops);
+  write(w.key("dram_gbs"), report.dram_gbs);
+  w.key("buckets").begin_list(io::JsonLayout::lines);
   for (const BucketResult& bucket : report.buckets) {
-    text += fmt::format(
-        "{}\n    {{\"name\": \"{}\", \"threads\": {}, \"ms\": {}, \"us\": {}, \"gflops\": {}, \"gbs\": {}, "
-        "\"percent_of_limit\": {}, \"ratio_to_unfused\": {}, \"tokens_per_second\": {}}}",
-        comma, bucket.workload.name, bucket.threads, json_number(bucket.ms), json_number(bucket.us),
-        json_number(bucket.gflops), json_number(bucket.gbs), json_number(bucket.percent_of_limit),
-        json_number(bucket.ratio_to_unfused), json_number(bucket.tokens_per_second));
-    comma = ",";
+    w.begin_object().field("name", bucket.workload.name).field("threads", bucket.threads);
+    w.field("ms", rounded(bucket.ms)).field("us", rounded(bucket.us));
+    w.field("gflops", rounded(bucket.gflops)).field("gbs", rounded(bucket.gbs));
+    w.field("percent_of_limit", rounded(bucket.percent_of_limit));
+    w.field("ratio_to_unfused", rounded(bucket.ratio_to_unfused));
+    w.field("tokens_per_second", rounded(bucket.tokens_per_second)).end_object();
   }
-  text += "\n  ],\n  \"memory\": [";
-  comma = "";
+  w.end_list().key("memory").begin_list(io::JsonLayout::lines);
   for (const MemoryResult& memory : report.memory) {
-    text += fmt::format(
-        "{}\n    {{\"name\": \"{}\", \"threads\": {}, \"tensors_mb\": {}, \"grown_mb\": {}, \"extra_mb\": "
-        "{}, "
-        "\"limit_mb\": {}}}",
-        comma, memory.what.name, memory.threads, json_number(memory.tensors_mb), json_number(memory.grown_mb),
-        json_number(memory.extra_mb()), json_number(memory.what.limit_mb));
-    comma = ",";
+    w.begin_object().field("name", memory.what.name).field("threads", memory.threads);
+    w.field("tensors_mb", rounded(memory.tensors_mb)).field("grown_mb", rounded(memory.grown_mb));
+    w.field("extra_mb", rounded(memory.extra_mb()));
+    w.field("limit_mb", rounded(memory.what.limit_mb)).end_object();
   }
-  return text + "\n  ]\n}\n";
+  return w.end_list().end_object().take_line();
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "headlight/nn.h"
+#include "io/json_writer.h"
 #include "measure/memory.h"
 #include "measure/train_steps.h"
 #include "measure/workloads.h"
@@ -150,8 +151,11 @@ TrainProfile profile_step(Context& ctx, const std::function<void(std::string_vie
   result.memory.optimizer_mb = 2 * mb;
   result.memory.activations_mb = activations() * 1e-6;
 
-  const auto add = [&](std::string name, double ms, double flops) {
-    result.parts.push_back({std::move(name), ms, flops > 0 ? flops / ms * 1e-6 : 0});
+  const auto add = [&](std::string_view name, double ms, double flops) {
+    ProfilePart& part = result.parts.emplace_back();
+    part.name = name;
+    part.ms = ms;
+    part.gflops = flops > 0 ? flops / ms * 1e-6 : 0;
   };
   const double layers = kLayers;
   tell("attention");
@@ -207,17 +211,19 @@ std::string to_table(const TrainProfile& p) {
 }
 
 std::string to_json(const TrainProfile& p) {
-  std::string parts;
-  for (const ProfilePart& part : p.parts)
-    parts += fmt::format("{}{{\"name\": \"{}\", \"ms\": {:.3f}, \"gflops\": {:.2f}}}",
-                         parts.empty() ? "" : ",\n  ", part.name, part.ms, part.gflops);
   const StepMemory& m = p.memory;
-  return fmt::format(
-      "{{\"threads\": {}, \"step_ms\": {:.3f}, \"parts\": [\n  {}\n], \"memory\": {{\"parameters_mb\": "
-      "{:.1f}, "
-      "\"optimizer_mb\": {:.1f}, \"activations_mb\": {:.1f}, \"grown_mb\": {}}}}}\n",
-      p.threads, p.step_ms, parts, m.parameters_mb, m.optimizer_mb, m.activations_mb,
-      m.grown_mb ? fmt::format("{:.1f}", *m.grown_mb) : "null");
+  io::JsonWriter w;
+  w.begin_object().field("threads", p.threads).field("step_ms", io::decimals(p.step_ms, 3));
+  w.key("parts").begin_list(io::JsonLayout::lines);
+  for (const ProfilePart& part : p.parts) {
+    w.begin_object().field("name", part.name).field("ms", io::decimals(part.ms, 3));
+    w.field("gflops", io::decimals(part.gflops, 2)).end_object();
+  }
+  w.end_list().key("memory").begin_object().field("parameters_mb", io::decimals(m.parameters_mb, 1));
+  w.field("optimizer_mb", io::decimals(m.optimizer_mb, 1));
+  w.field("activations_mb", io::decimals(m.activations_mb, 1));
+  w.field("grown_mb", m.grown_mb ? std::optional(io::decimals(*m.grown_mb, 1)) : std::nullopt);
+  return w.end_object().end_object().take_line();
 }
 
 }  // namespace headlight::measure

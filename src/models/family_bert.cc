@@ -54,7 +54,7 @@ TransformerConfig read(const io::Json& json) {
 
 std::string write(const TransformerConfig& c) {
   return ConfigWriter()
-      .raw("architectures", "[\"BertForMaskedLM\"]")
+      .architecture("BertForMaskedLM")
       .text("model_type", "bert")
       .integer("vocab_size", c.vocabulary)
       .integer("max_position_embeddings", c.max_positions)

@@ -47,7 +47,7 @@ TransformerConfig read(const io::Json& json) {
 
 std::string write(const TransformerConfig& c) {
   return ConfigWriter()
-      .raw("architectures", "[\"GPT2LMHeadModel\"]")
+      .architecture("GPT2LMHeadModel")
       .text("model_type", "gpt2")
       .integer("vocab_size", c.vocabulary)
       .integer("n_positions", c.max_positions)

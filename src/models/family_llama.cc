@@ -56,7 +56,7 @@ constexpr NameRow kNames[] = {
 
 std::string write(const TransformerConfig& c) {
   return ConfigWriter()
-      .raw("architectures", "[\"LlamaForCausalLM\"]")
+      .architecture("LlamaForCausalLM")
       .text("model_type", "llama")
       .integer("vocab_size", c.vocabulary)
       .integer("max_position_embeddings", c.max_positions)
@@ -71,7 +71,7 @@ std::string write(const TransformerConfig& c) {
       .boolean("attention_bias", c.qkv_bias)
       .boolean("mlp_bias", c.feed_forward_bias)
       .real("rope_theta", c.rope.theta)
-      .raw("rope_scaling", "null")
+      .null("rope_scaling")
       .real("attention_dropout", c.attention_dropout)
       .real("initializer_range", c.initial_range)
       .boolean("tie_word_embeddings", c.tied)

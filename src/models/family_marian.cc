@@ -85,7 +85,7 @@ TransformerConfig read_bart(const io::Json& json) {
 
 std::string write_marian(const TransformerConfig& c) {
   return ConfigWriter()
-      .raw("architectures", "[\"MarianMTModel\"]")
+      .architecture("MarianMTModel")
       .text("model_type", "marian")
       .boolean("is_encoder_decoder", true)
       .integer("vocab_size", c.vocabulary)
@@ -111,7 +111,7 @@ std::string write_marian(const TransformerConfig& c) {
       .tokens("eos_token_id", c.ends)
       .token("pad_token_id", c.pad)
       .token("decoder_start_token_id", c.decoder_start)
-      .raw("forced_eos_token_id", "null")
+      .null("forced_eos_token_id")
       .text("torch_dtype", "float32")
       .finish();
 }

@@ -195,29 +195,38 @@ std::vector<Index> windows_of(const io::Json& json, Index layers) {
   return any ? windows : std::vector<Index>{};
 }
 
-ConfigWriter& ConfigWriter::raw(std::string_view key, std::string_view json) {
-  text_ += fmt::format("{}  {}: {}", text_.empty() ? "" : ",\n", io::json_quoted(key), json);
+ConfigWriter& ConfigWriter::text(std::string_view key, std::string_view value) {
+  writer_.field(key, value);
   return *this;
 }
-ConfigWriter& ConfigWriter::text(std::string_view key, std::string_view value) {
-  return raw(key, io::json_quoted(value));
-}
 ConfigWriter& ConfigWriter::integer(std::string_view key, std::int64_t value) {
-  return raw(key, fmt::format("{}", value));
+  writer_.field(key, value);
+  return *this;
 }
 ConfigWriter& ConfigWriter::token(std::string_view key, std::int32_t value) {
-  return value < 0 ? raw(key, "null") : integer(key, value);
+  writer_.field(key, value < 0 ? std::nullopt : std::optional(value));
+  return *this;
 }
 ConfigWriter& ConfigWriter::tokens(std::string_view key, std::span<const std::int32_t> values) {
   if (values.size() > 1) return raw(key, fmt::format("[{}]", fmt::join(values, ", ")));
   return token(key, values.empty() ? -1 : values.front());
 }
 ConfigWriter& ConfigWriter::real(std::string_view key, double value) {
-  return raw(key, fmt::format("{}", value));
+  writer_.field(key, value);
+  return *this;
 }
 ConfigWriter& ConfigWriter::boolean(std::string_view key, bool value) {
-  return raw(key, value ? "true" : "false");
+  writer_.field(key, value);
+  return *this;
 }
-std::string ConfigWriter::finish() const { return "{\n" + text_ + "\n}\n"; }
+ConfigWriter& ConfigWriter::null(std::string_view key) {
+  writer_.field(key, nullptr);
+  return *this;
+}
+ConfigWriter& ConfigWriter::architecture(std::string_view name) {
+  writer_.key("architectures").begin_list().value(name).end_list();
+  return *this;
+}
+std::string ConfigWriter::finish() { return writer_.end_object().take_line(); }
 
 }  // namespace headlight::models

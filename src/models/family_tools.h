@@ -8,6 +8,7 @@
 
 #include "headlight/error.h"
 #include "io/json.h"
+#include "io/json_writer.h"
 #include "models/families.h"
 
 namespace headlight::models {
@@ -49,11 +50,12 @@ class ConfigWriter {
   ConfigWriter& tokens(std::string_view key, std::span<const std::int32_t> values);  // one, a list, or null
   ConfigWriter& real(std::string_view key, double value);
   ConfigWriter& boolean(std::string_view key, bool value);
-  ConfigWriter& raw(std::string_view key, std::string_view json);
-  [[nodiscard]] std::string finish() const;
+  ConfigWriter& null(std::string_view key);
+  ConfigWriter& architecture(std::string_view name);
+  [[nodiscard]] std::string finish();
 
  private:
-  std::string text_;
+  io::JsonWriter writer_ = io::JsonWriter().begin_object(io::JsonLayout::lines);
 };
 
 }  // namespace headlight::models

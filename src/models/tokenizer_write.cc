@@ -1,9 +1,9 @@
 // Tokenizer to tokenizer.json, in the form that Hugging Face's library writes and reads.
-#include <fmt/format.h>
 
 #include <variant>
 
 #include "headlight/error.h"
+#include "io/json_writer.h"
 #include "models/tokenizer_file.h"
 #include "text/parts.h"
 
@@ -11,27 +11,14 @@ namespace headlight::models {
 namespace {
 
 using namespace text;
-using io::json_quoted;
+using io::JsonLayout;
+using io::JsonWriter;
 
-const char* boolean(bool value) { return value ? "true" : "false"; }
+// A step begins with its type; whoever calls it adds the rest.
+JsonWriter& begin(JsonWriter& w, std::string_view type) { return w.begin_object().field("type", type); }
 
-std::string pattern_json(const Pattern& pattern) {
-  return fmt::format("{{\"{}\": {}}}", pattern.regex ? "Regex" : "String", json_quoted(pattern.text));
-}
-std::string byte_level_json(const ByteLevel& step) {
-  return fmt::format(
-      R"({{"type": "ByteLevel", "add_prefix_space": {}, "trim_offsets": {}, "use_regex": {}}})",
-      step.add_prefix_space, step.trim_offsets, step.use_regex);
-}
-std::string metaspace_json(const Metaspace& step) {
-  constexpr const char* schemes[] = {"always", "first", "never"};
-  return fmt::format(R"({{"type": "Metaspace", "replacement": {}, "prepend_scheme": "{}", "split": {}}})",
-                     json_quoted(step.replacement), schemes[static_cast<std::size_t>(step.scheme)],
-                     step.split);
-}
-std::string replace_json(const Replace& step) {
-  return fmt::format(R"({{"type": "Replace", "pattern": {}, "content": {}}})", pattern_json(step.pattern),
-                     json_quoted(step.content));
+void write(JsonWriter& w, const Pattern& pattern) {
+  w.begin_object().field(pattern.regex ? "Regex" : "String", pattern.text).end_object();
 }
 const char* behavior_name(SplitBehavior behavior) {
   constexpr const char* names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext",
@@ -52,197 +39,209 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-struct StepJson {
-  std::string operator()(UnicodeForm form) const {
+struct StepWriter {
+  JsonWriter& w;
+
+  void plain(std::string_view type) const { begin(w, type).end_object(); }
+  void operator()(UnicodeForm form) const {
     constexpr const char* names[] = {"NFC", "NFD", "NFKC", "NFKD"};
-    return fmt::format(R"({{"type": "{}"}})", names[static_cast<std::size_t>(form)]);
+    plain(names[static_cast<std::size_t>(form)]);
   }
-  std::string operator()(const Lowercase&) const { return R"({"type": "Lowercase"})"; }
-  std::string operator()(const StripAccents&) const { return R"({"type": "StripAccents"})"; }
-  std::string operator()(const BertCleaning& step) const {
-    return fmt::format(
-        R"({{"type": "BertNormalizer", "clean_text": {}, "handle_chinese_chars": {}, "strip_accents": {}, "lowercase": {}}})",
-        step.clean_text, step.chinese, step.strip_accents ? boolean(*step.strip_accents) : "null",
-        step.lowercase);
+  void operator()(const Lowercase&) const { plain("Lowercase"); }
+  void operator()(const StripAccents&) const { plain("StripAccents"); }
+  void operator()(const BertCleaning& step) const {
+    begin(w, "BertNormalizer").field("clean_text", step.clean_text);
+    w.field("handle_chinese_chars", step.chinese).field("strip_accents", step.strip_accents);
+    w.field("lowercase", step.lowercase).end_object();
   }
-  std::string operator()(const Replace& step) const { return replace_json(step); }
-  std::string operator()(const Prepend& step) const {
-    return fmt::format(R"({{"type": "Prepend", "prepend": {}}})", json_quoted(step.text));
+  void operator()(const Replace& step) const {
+    write(begin(w, "Replace").key("pattern"), step.pattern);
+    w.field("content", step.content).end_object();
   }
-  std::string operator()(const StripEnds& step) const {
-    return fmt::format(R"({{"type": "Strip", "strip_left": {}, "strip_right": {}}})", step.left, step.right);
+  void operator()(const Prepend& step) const { begin(w, "Prepend").field("prepend", step.text).end_object(); }
+  void operator()(const StripEnds& step) const {
+    begin(w, "Strip").field("strip_left", step.left).field("strip_right", step.right).end_object();
   }
-  std::string operator()(const Charsmap& step) const {
-    return fmt::format(R"({{"type": "Precompiled", "precompiled_charsmap": "{}"}})", base64(step.bytes));
+  void operator()(const Charsmap& step) const {
+    begin(w, "Precompiled").field("precompiled_charsmap", base64(step.bytes)).end_object();
   }
-  std::string operator()(const NmtCleaning&) const { return R"({"type": "Nmt"})"; }
-  std::string operator()(const BytesAsCharacters&) const { return R"({"type": "ByteLevel"})"; }
+  void operator()(const NmtCleaning&) const { plain("Nmt"); }
+  void operator()(const BytesAsCharacters&) const { plain("ByteLevel"); }
 
-  std::string operator()(const ByteLevel& step) const { return byte_level_json(step); }
-  std::string operator()(const WordsAndSigns&) const { return R"({"type": "Whitespace"})"; }
-  std::string operator()(const WhitespaceSplit&) const { return R"({"type": "WhitespaceSplit"})"; }
-  std::string operator()(const BertWords&) const { return R"({"type": "BertPreTokenizer"})"; }
-  std::string operator()(const Metaspace& step) const { return metaspace_json(step); }
-  std::string operator()(const Split& step) const {
-    return fmt::format(R"({{"type": "Split", "pattern": {}, "behavior": "{}", "invert": {}}})",
-                       pattern_json(step.pattern), behavior_name(step.behavior), step.invert);
+  void operator()(const ByteLevel& step) const {
+    begin(w, "ByteLevel").field("add_prefix_space", step.add_prefix_space);
+    w.field("trim_offsets", step.trim_offsets).field("use_regex", step.use_regex).end_object();
   }
-  std::string operator()(const Digits& step) const {
-    return fmt::format(R"({{"type": "Digits", "individual_digits": {}}})", step.individual);
+  void operator()(const WordsAndSigns&) const { plain("Whitespace"); }
+  void operator()(const WhitespaceSplit&) const { plain("WhitespaceSplit"); }
+  void operator()(const BertWords&) const { plain("BertPreTokenizer"); }
+  void operator()(const Metaspace& step) const {
+    constexpr const char* schemes[] = {"always", "first", "never"};
+    begin(w, "Metaspace").field("replacement", step.replacement);
+    w.field("prepend_scheme", schemes[static_cast<std::size_t>(step.scheme)]);
+    w.field("split", step.split).end_object();
   }
-  std::string operator()(const Punctuation& step) const {
-    return fmt::format(R"({{"type": "Punctuation", "behavior": "{}"}})", behavior_name(step.behavior));
+  void operator()(const Split& step) const {
+    write(begin(w, "Split").key("pattern"), step.pattern);
+    w.field("behavior", behavior_name(step.behavior)).field("invert", step.invert).end_object();
   }
-  std::string operator()(const Delimiter& step) const {
-    return fmt::format(R"({{"type": "CharDelimiterSplit", "delimiter": {}}})", json_quoted(step.character));
+  void operator()(const Digits& step) const {
+    begin(w, "Digits").field("individual_digits", step.individual).end_object();
+  }
+  void operator()(const Punctuation& step) const {
+    begin(w, "Punctuation").field("behavior", behavior_name(step.behavior)).end_object();
+  }
+  void operator()(const Delimiter& step) const {
+    begin(w, "CharDelimiterSplit").field("delimiter", step.character).end_object();
   }
 
-  std::string operator()(const BertEnds& step) const {
-    return fmt::format(R"({{"type": "BertProcessing", "sep": [{}, {}], "cls": [{}, {}]}})",
-                       json_quoted(step.separator.token), step.separator.id,
-                       json_quoted(step.classifier.token), step.classifier.id);
+  void ends(const NamedToken& separator, const NamedToken& classifier) const {
+    w.key("sep").begin_list().value(separator.token).value(separator.id).end_list();
+    w.key("cls").begin_list().value(classifier.token).value(classifier.id).end_list();
   }
-  std::string operator()(const RobertaEnds& step) const {
-    return fmt::format(
-        R"({{"type": "RobertaProcessing", "sep": [{}, {}], "cls": [{}, {}], "trim_offsets": {}, "add_prefix_space": {}}})",
-        json_quoted(step.separator.token), step.separator.id, json_quoted(step.classifier.token),
-        step.classifier.id, step.trim_offsets, step.add_prefix_space);
+  void operator()(const BertEnds& step) const {
+    begin(w, "BertProcessing");
+    ends(step.separator, step.classifier);
+    w.end_object();
   }
-  std::string operator()(const Template& step) const {
-    std::string specials;
+  void operator()(const RobertaEnds& step) const {
+    begin(w, "RobertaProcessing");
+    ends(step.separator, step.classifier);
+    w.field("trim_offsets", step.trim_offsets).field("add_prefix_space", step.add_prefix_space).end_object();
+  }
+  void operator()(const Template& step) const {
+    pieces(begin(w, "TemplateProcessing").key("single"), step.single);
+    pieces(w.key("pair"), step.pair);
+    w.key("special_tokens").begin_object();
     for (const Template::Special& special : step.specials) {
-      std::string ids, tokens;
-      for (const NamedToken& token : special.tokens) {
-        ids += fmt::format("{}{}", ids.empty() ? "" : ", ", token.id);
-        tokens += fmt::format("{}{}", tokens.empty() ? "" : ", ", json_quoted(token.token));
-      }
-      specials +=
-          fmt::format(R"({}{}: {{"id": {}, "ids": [{}], "tokens": [{}]}})", specials.empty() ? "" : ", ",
-                      json_quoted(special.key), json_quoted(special.key), ids, tokens);
+      w.key(special.key).begin_object().field("id", special.key).key("ids").begin_list();
+      for (const NamedToken& token : special.tokens) w.value(token.id);
+      w.end_list().key("tokens").begin_list();
+      for (const NamedToken& token : special.tokens) w.value(token.token);
+      w.end_list().end_object();
     }
-    return fmt::format(
-        R"({{"type": "TemplateProcessing", "single": [{}], "pair": [{}], "special_tokens": {{{}}}}})",
-        template_pieces(step.single), template_pieces(step.pair), specials);
+    w.end_object().end_object();
   }
-  static std::string template_pieces(const std::vector<TemplatePiece>& pieces) {
-    std::string out;
-    for (const TemplatePiece& piece : pieces) {
+  static void pieces(JsonWriter& w, const std::vector<TemplatePiece>& list) {
+    w.begin_list();
+    for (const TemplatePiece& piece : list) {
       const bool special = piece.kind == TemplatePiece::Kind::special;
-      const std::string id = special                                    ? json_quoted(piece.special)
-                             : piece.kind == TemplatePiece::Kind::first ? "\"A\""
-                                                                        : "\"B\"";
-      out += fmt::format(R"({}{{"{}": {{"id": {}, "type_id": {}}}}})", out.empty() ? "" : ", ",
-                         special ? "SpecialToken" : "Sequence", id, piece.type_id);
+      const std::string_view id = special                                    ? std::string_view(piece.special)
+                                  : piece.kind == TemplatePiece::Kind::first ? "A"
+                                                                             : "B";
+      w.begin_object().key(special ? "SpecialToken" : "Sequence").begin_object();
+      w.field("id", id).field("type_id", piece.type_id).end_object().end_object();
     }
-    return out;
+    w.end_list();
   }
 
-  std::string operator()(const JoinWordPieces& step) const {
-    return fmt::format(R"({{"type": "WordPiece", "prefix": {}, "cleanup": {}}})", json_quoted(step.prefix),
-                       step.cleanup);
+  void operator()(const JoinWordPieces& step) const {
+    begin(w, "WordPiece").field("prefix", step.prefix).field("cleanup", step.cleanup).end_object();
   }
-  std::string operator()(const JoinSuffixed& step) const {
-    return fmt::format(R"({{"type": "BPEDecoder", "suffix": {}}})", json_quoted(step.suffix));
+  void operator()(const JoinSuffixed& step) const {
+    begin(w, "BPEDecoder").field("suffix", step.suffix).end_object();
   }
-  std::string operator()(const JoinBytes&) const { return R"({"type": "ByteFallback"})"; }
-  std::string operator()(const Fuse&) const { return R"({"type": "Fuse"})"; }
-  std::string operator()(const StripCharacters& step) const {
-    return fmt::format(R"({{"type": "Strip", "content": {}, "start": {}, "stop": {}}})",
-                       json_quoted(step.content), step.start, step.stop);
+  void operator()(const JoinBytes&) const { plain("ByteFallback"); }
+  void operator()(const Fuse&) const { plain("Fuse"); }
+  void operator()(const StripCharacters& step) const {
+    begin(w, "Strip").field("content", step.content).field("start", step.start);
+    w.field("stop", step.stop).end_object();
   }
-  std::string operator()(const JoinCtc& step) const {
-    return fmt::format(R"({{"type": "CTC", "pad_token": {}, "word_delimiter_token": {}, "cleanup": {}}})",
-                       json_quoted(step.pad), json_quoted(step.word_delimiter), step.cleanup);
+  void operator()(const JoinCtc& step) const {
+    begin(w, "CTC").field("pad_token", step.pad).field("word_delimiter_token", step.word_delimiter);
+    w.field("cleanup", step.cleanup).end_object();
   }
 };
 
 // null, one step, or a sequence of them.
 template <class Steps>
-std::string steps_json(const Steps& steps, std::string_view list_name) {
-  if (steps.empty()) return "null";
-  std::string list;
-  for (const auto& step : steps) list += (list.empty() ? "" : ", ") + std::visit(StepJson{}, step);
-  if (steps.size() == 1) return list;
-  return fmt::format(R"({{"type": "Sequence", "{}": [{}]}})", list_name, list);
-}
-
-std::string vocab_json(const TokenTable& vocab) {
-  std::string out;
-  for (TokenId id = 0; id < vocab.size(); ++id)
-    if (vocab.has(id))
-      out += fmt::format("{}\n      {}: {}", out.empty() ? "" : ",", json_quoted(vocab.token(id)), id);
-  return fmt::format("{{{}\n    }}", out);
-}
-
-struct ModelJson {
-  static std::string or_null(const std::string& text) { return text.empty() ? "null" : json_quoted(text); }
-  std::string operator()(const BpeParts& model) const {
-    std::string merges;
-    for (const BpeParts::Merge& merge : model.merges)
-      merges += fmt::format("{}\n      [{}, {}]", merges.empty() ? "" : ",",
-                            json_quoted(model.vocab.token(merge.left)),
-                            json_quoted(model.vocab.token(merge.right)));
-    return fmt::format(
-        "{{\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": {},\n"
-        "    \"continuing_subword_prefix\": {},\n    \"end_of_word_suffix\": {},\n    \"fuse_unk\": {},\n"
-        "    \"byte_fallback\": {},\n    \"ignore_merges\": {},\n    \"vocab\": {},\n    \"merges\": "
-        "[{}{}]\n  }}",
-        model.unknown ? json_quoted(*model.unknown) : "null", or_null(model.prefix), or_null(model.suffix),
-        model.fuse_unknown, model.byte_fallback, model.ignore_merges, vocab_json(model.vocab), merges,
-        merges.empty() ? "" : "\n    ");
+void write_steps(JsonWriter& w, const Steps& steps, std::string_view list_name) {
+  if (steps.empty()) {
+    w.value(nullptr);
+    return;
   }
-  std::string operator()(const UnigramParts& model) const {
-    std::string vocab;
-    for (TokenId id = 0; id < model.vocab.size(); ++id) {
-      std::string score = fmt::format("{}", model.scores[static_cast<std::size_t>(id)]);
-      if (score.find_first_of(".e") == std::string::npos) score += ".0";
-      vocab += fmt::format("{}\n      [{}, {}]", vocab.empty() ? "" : ",", json_quoted(model.vocab.token(id)),
-                           score);
+  if (steps.size() > 1) begin(w, "Sequence").key(list_name).begin_list();
+  for (const auto& step : steps) std::visit(StepWriter{w}, step);
+  if (steps.size() > 1) w.end_list().end_object();
+}
+
+struct ModelWriter {
+  JsonWriter& w;
+
+  void begin_model(std::string_view type) const { w.begin_object(JsonLayout::lines).field("type", type); }
+  static std::optional<std::string_view> or_null(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
+  }
+  void write_vocab(const TokenTable& vocab) const {
+    w.key("vocab").begin_object(JsonLayout::lines);
+    for (TokenId id = 0; id < vocab.size(); ++id)
+      if (vocab.has(id)) w.field(vocab.token(id), id);
+    w.end_object();
+  }
+  void operator()(const BpeParts& model) const {
+    begin_model("BPE");
+    w.field("dropout", nullptr).field("unk_token", model.unknown);
+    w.field("continuing_subword_prefix", or_null(model.prefix));
+    w.field("end_of_word_suffix", or_null(model.suffix)).field("fuse_unk", model.fuse_unknown);
+    w.field("byte_fallback", model.byte_fallback).field("ignore_merges", model.ignore_merges);
+    write_vocab(model.vocab);
+    w.key("merges").begin_list(JsonLayout::lines);
+    for (const BpeParts::Merge& merge : model.merges) {
+      w.begin_list().value(model.vocab.token(merge.left)).value(model.vocab.token(merge.right));
+      w.end_list();
     }
-    return fmt::format(
-        "{{\n    \"type\": \"Unigram\",\n    \"unk_id\": {},\n    \"vocab\": [{}\n    ],\n    "
-        "\"byte_fallback\": {}\n  }}",
-        model.unknown ? fmt::format("{}", *model.unknown) : "null", vocab, model.byte_fallback);
+    w.end_list().end_object();
   }
-  std::string operator()(const WordPieceParts& model) const {
-    return fmt::format(
-        "{{\n    \"type\": \"WordPiece\",\n    \"unk_token\": {},\n    \"continuing_subword_prefix\": {},\n"
-        "    \"max_input_chars_per_word\": {},\n    \"vocab\": {}\n  }}",
-        json_quoted(model.unknown), json_quoted(model.prefix), model.longest_word, vocab_json(model.vocab));
+  void operator()(const UnigramParts& model) const {
+    begin_model("Unigram");
+    w.field("unk_id", model.unknown).key("vocab").begin_list(JsonLayout::lines);
+    for (TokenId id = 0; id < model.vocab.size(); ++id) {
+      const double score = model.scores[static_cast<std::size_t>(id)];
+      w.begin_list().value(model.vocab.token(id)).value(io::with_point(score)).end_list();
+    }
+    w.end_list().field("byte_fallback", model.byte_fallback).end_object();
   }
-  std::string operator()(const WordLevelParts& model) const {
-    return fmt::format("{{\n    \"type\": \"WordLevel\",\n    \"vocab\": {},\n    \"unk_token\": {}\n  }}",
-                       vocab_json(model.vocab), json_quoted(model.unknown));
+  void operator()(const WordPieceParts& model) const {
+    begin_model("WordPiece");
+    w.field("unk_token", model.unknown).field("continuing_subword_prefix", model.prefix);
+    w.field("max_input_chars_per_word", model.longest_word);
+    write_vocab(model.vocab);
+    w.end_object();
   }
-  std::string operator()(const SentencePieceParts&) const {
+  void operator()(const WordLevelParts& model) const {
+    begin_model("WordLevel");
+    write_vocab(model.vocab);
+    w.field("unk_token", model.unknown).end_object();
+  }
+  void operator()(const SentencePieceParts&) const {
     throw Error(ErrorKind::usage, "tokenizer.write",
                 "tokenizer: a SentencePiece model has no tokenizer.json form here; keep its .model file");
   }
 };
 
-std::string added_json(const std::vector<AddedToken>& tokens) {
-  std::string out;
-  for (const AddedToken& token : tokens)
-    out += fmt::format(
-        "{}\n    {{\"id\": {}, \"content\": {}, \"single_word\": {}, \"lstrip\": {}, \"rstrip\": {}, "
-        "\"normalized\": {}, "
-        "\"special\": {}}}",
-        out.empty() ? "" : ",", token.id, json_quoted(token.content), token.single_word, token.lstrip,
-        token.rstrip, token.normalized, token.special);
-  return fmt::format("[{}{}]", out, out.empty() ? "" : "\n  ");
+void write_added(JsonWriter& w, const std::vector<AddedToken>& tokens) {
+  w.begin_list(JsonLayout::lines);
+  for (const AddedToken& token : tokens) {
+    w.begin_object().field("id", token.id).field("content", token.content);
+    w.field("single_word", token.single_word).field("lstrip", token.lstrip).field("rstrip", token.rstrip);
+    w.field("normalized", token.normalized).field("special", token.special).end_object();
+  }
+  w.end_list();
 }
 
 }  // namespace
 
 std::string tokenizer_to_json(const Tokenizer& tokenizer) {
   const TokenizerParts& parts = parts_of(tokenizer);
-  return fmt::format(
-      "{{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": {},\n"
-      "  \"normalizer\": {},\n  \"pre_tokenizer\": {},\n  \"post_processor\": {},\n  \"decoder\": {},\n"
-      "  \"model\": {}\n}}\n",
-      added_json(parts.added), steps_json(parts.normalizer, "normalizers"),
-      steps_json(parts.pre_tokenizer, "pretokenizers"), steps_json(parts.post_processor, "processors"),
-      steps_json(parts.decoder, "decoders"), std::visit(ModelJson{}, parts.model));
+  JsonWriter w;
+  w.begin_object(JsonLayout::lines).field("version", "1.0").field("truncation", nullptr);
+  write_added(w.field("padding", nullptr).key("added_tokens"), parts.added);
+  write_steps(w.key("normalizer"), parts.normalizer, "normalizers");
+  write_steps(w.key("pre_tokenizer"), parts.pre_tokenizer, "pretokenizers");
+  write_steps(w.key("post_processor"), parts.post_processor, "processors");
+  write_steps(w.key("decoder"), parts.decoder, "decoders");
+  std::visit(ModelWriter{w.key("model")}, parts.model);
+  return w.end_object().take_line();
 }
 
 }  // namespace headlight::models

@@ -1,7 +1,7 @@
 #include "serve/answer.h"
 
 #include "core/concat.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "serve/gate.h"
 
 namespace headlight::serve {
@@ -9,8 +9,9 @@ namespace headlight::serve {
 Answer failure(int status, std::string_view code, std::string_view message) {
   Answer answer;
   answer.status = status;
-  answer.body = concat("{\"error\": {\"code\": ", io::json_quoted(code),
-                       ", \"message\": ", io::json_quoted(message), "}}\n");
+  io::JsonWriter w;
+  w.begin_object().key("error").begin_object().field("code", code).field("message", message);
+  answer.body = w.end_object().end_object().take_line();
   if (status == 503) answer.headers.emplace_back("Retry-After", "1");
   return answer;
 }

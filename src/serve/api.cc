@@ -7,7 +7,7 @@
 #include "headlight/error.h"
 #include "headlight/version.h"
 #include "io/gzip.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "serve/matrices.h"
 #include "serve/page.h"
 #include "serve/payload.h"
@@ -95,7 +95,8 @@ Answer Api::route(const Ask& ask) {
   if (is({""}) || is({"index.html"})) return posts ? failure(405) : page(ask);
   if (is({"favicon.ico"})) return {.status = 204, .type = "image/x-icon", .body = ""};
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1") return failure(404);
-  if (is({"api", "v1", "health"})) return json("{\"ok\": true}\n");
+  if (is({"api", "v1", "health"}))
+    return json(io::JsonWriter().begin_object().field("ok", true).end_object().take_line());
   if (is({"api", "v1", "enter"})) return posts ? enter() : failure(405);
   if (is({"api", "v1", "models"})) return posts ? failure(405) : models();
   if (is({"api", "v1", "run"})) return posts ? start_run(ask) : failure(405);
@@ -114,7 +115,7 @@ Answer Api::page(const Ask& ask) const {
 }
 
 Answer Api::enter() const {
-  Answer answer = json("{\"ok\": true}\n");
+  Answer answer = json(io::JsonWriter().begin_object().field("ok", true).end_object().take_line());
   answer.headers.emplace_back(
       "Set-Cookie", concat(options_.cookie, "=", options_.token, "; Path=/; HttpOnly; SameSite=Strict"));
   return answer;
@@ -122,15 +123,14 @@ Answer Api::enter() const {
 
 Answer Api::models() {
   const std::lock_guard lock(slots_mutex_);
-  std::string list;
+  io::JsonWriter w;
+  w.begin_object().field("version", kVersion).field("sentence", kSentence);
+  w.field("most_tokens", kMostTokens).key("models").begin_list();
   for (const Slot& slot : slots_) {
-    list += list.empty() ? "" : ", ";
-    list += slot.subject ? subject_json(*slot.subject)
-                         : concat("{\"name\": ", io::json_quoted(slot.place.name), "}");
+    if (slot.subject) w.value(io::JsonText{subject_json(*slot.subject)});
+    else w.begin_object().field("name", slot.place.name).end_object();
   }
-  return json(concat("{\"version\": ", io::json_quoted(kVersion),
-                     ", \"sentence\": ", io::json_quoted(kSentence), ", \"most_tokens\": ", kMostTokens,
-                     ", \"models\": [", list, "]}\n"));
+  return json(w.end_list().end_object().take_line());
 }
 
 Answer Api::start_run(const Ask& ask) { return run_of(ask, parse_run(ask.body, slots_.front().place.name)); }

@@ -1,8 +1,7 @@
 #include "serve/matrices.h"
 
-#include <fmt/format.h>
-
 #include "inspect/head_matrices.h"
+#include "io/json_writer.h"
 #include "serve/payload.h"
 
 namespace headlight::serve {
@@ -43,9 +42,10 @@ std::string head_matrices(Context& ctx, const Run& run, Part part, Index layer, 
   const nn::MultiHeadAttentionConfig& c = module.config();
   const inspect::HeadMatrices m = inspect::head_matrices(module, head);
   std::string out;
-  append_json(out, fmt::format("{{\"width\": {}, \"heads\": {}, \"has_bias\": {}, \"has_out_bias\": {}, "
-                               "\"has_memory\": {}}}",
-                               c.width, c.heads, c.qkv_bias, c.out_bias, !a.memory().empty()));
+  io::JsonWriter w;
+  w.begin_object().field("width", c.width).field("heads", c.heads).field("has_bias", c.qkv_bias);
+  w.field("has_out_bias", c.out_bias).field("has_memory", !a.memory().empty()).end_object();
+  append_json(out, w.take());
   append(out, m.out);
   const Tensor z = head_outputs(ctx, a);
   append(out, module.out.forward(ctx, joined(z, head)));

@@ -7,7 +7,7 @@
 
 #include "headlight/error.h"
 #include "headlight/version.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "serve/matrices.h"
 #include "serve/page.h"
 #include "serve/payload.h"
@@ -22,16 +22,16 @@ constexpr std::size_t kMostMatrices = 4'000'000;  // bytes
 class Pieces {
  public:
   void add(const std::string& name, const std::string& bytes) {
-    list_ += fmt::format("{}{}: [{}, {}]", list_.empty() ? "" : ", ", io::json_quoted(name), bytes_.size(),
-                         bytes.size());
+    list_.key(name).begin_list().value(bytes_.size()).value(bytes.size()).end_list();
     bytes_ += bytes;
     bytes_.append((4 - bytes_.size() % 4) % 4, '\0');
   }
-  [[nodiscard]] const std::string& list() const { return list_; }
+  [[nodiscard]] std::string take_list() { return list_.end_object().take(); }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
  private:
-  std::string list_, bytes_;
+  io::JsonWriter list_ = io::JsonWriter().begin_object();
+  std::string bytes_;
 };
 
 bool is_short(const Run& run, Part part) {
@@ -65,10 +65,11 @@ std::string offline_page(Context& ctx, const Run& run, const OfflineOptions& opt
   for (const Part part : parts_of(run)) add_part(pieces, ctx, run, part, options);
   for (Index i = 0; i < static_cast<Index>(run.predictions.size()); ++i)
     pieces.add(fmt::format("next/{}", i), prediction_json(run, i));
-  std::string json = fmt::format(
-      "{{\"version\": {}, \"sentence\": {}, \"models\": [{}], \"at\": {}, \"run\": {}, \"pieces\": {{{}}}}}",
-      io::json_quoted(kVersion), io::json_quoted(kSentence), subject_json(*run.subject),
-      io::json_quoted(options.at), run_json(run), pieces.list());
+  io::JsonWriter w;
+  w.begin_object().field("version", kVersion).field("sentence", kSentence).key("models").begin_list();
+  w.value(io::JsonText{subject_json(*run.subject)}).end_list().field("at", options.at);
+  w.field("run", io::JsonText{run_json(run)}).field("pieces", io::JsonText{pieces.take_list()});
+  std::string json = w.end_object().take();
   json.append((4 - json.size() % 4) % 4, ' ');
   const auto length = std::bit_cast<std::array<char, 4>>(static_cast<std::uint32_t>(json.size()));
   std::string page = page_with_data(std::string(length.data(), length.size()) + json + pieces.bytes());

@@ -1,13 +1,12 @@
 #include "serve/payload.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "inspect/recorder.h"
+#include "io/json_writer.h"
 
 namespace headlight::serve {
 namespace {
@@ -44,34 +43,37 @@ void append_vectors(std::string& out, ConstTensorView x, Index head) {
 }
 
 // How positions turn queries and keys, if they do.
-std::string rope_json(const Run& run, const StoredAttention& attention) {
+void write_rope(io::JsonWriter& w, const Run& run, const StoredAttention& attention) {
   const models::TransformerConfig& c = run.subject->model->config();
-  if (c.positions != models::PositionKind::rope || attention.part() == Part::cross) return "null";
+  if (c.positions != models::PositionKind::rope || attention.part() == Part::cross) {
+    w.value(nullptr);
+    return;
+  }
   const auto layer = static_cast<std::size_t>(attention.layer());
   const bool windowed = layer < c.windows.size() && c.windows[layer] > 0;
   const nn::RopeConfig& rope = windowed && c.window_rope ? *c.window_rope : c.rope;
   const Index dims = rope.dims > 0 ? rope.dims : attention.dim();
-  std::string list;
-  for (const double angle : nn::rope_frequencies(rope, dims, attention.keys()))
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", angle);
-  return fmt::format("{{\"dims\": {}, \"interleaved\": {}, \"factor\": {}, \"angles\": [{}]}}", dims,
-                     rope.interleaved, nn::rope_attention_factor(rope), list);
+  w.begin_object().field("dims", dims).field("interleaved", rope.interleaved);
+  w.field("factor", nn::rope_attention_factor(rope));
+  w.field("angles", nn::rope_frequencies(rope, dims, attention.keys())).end_object();
 }
 
 std::string head_json(const Run& run, const StoredAttention& a, const AttentionEvent& event, Index head) {
   const AttentionOptions& o = event.options;
   const auto number = [&](const ConstTensorView& list) {
-    return list.empty() ? std::string("null") : fmt::format("{}", list.at(head));
+    return list.empty() ? std::nullopt : std::optional(list.at(head));
   };
   const Index group = a.heads() / a.kv_heads();
-  return fmt::format(
-      "{{\"part\": \"{}\", \"layer\": {}, \"head\": {}, \"kv_head\": {}, \"group\": {}, \"rows\": {}, "
-      "\"columns\": {}, \"dim\": {}, \"value_dim\": {}, \"scale\": {}, \"softcap\": {}, \"slope\": {}, "
-      "\"sink\": {}, \"has_bias\": {}, \"head_norm\": {}, \"offset\": {}, \"rope\": {}}}",
-      name_of(a.part()), a.layer(), head, head / group, group, a.queries(), a.keys(), a.dim(), a.value_dim(),
-      o.scale.value_or(1 / std::sqrt(static_cast<double>(a.dim()))), o.softcap, number(o.alibi_slopes),
-      number(o.sinks), !o.bias.empty(), run.subject->model->config().head_norm,
-      o.visible.position(0, a.queries(), a.keys()), rope_json(run, a));
+  io::JsonWriter w;
+  w.begin_object().field("part", name_of(a.part())).field("layer", a.layer()).field("head", head);
+  w.field("kv_head", head / group).field("group", group).field("rows", a.queries());
+  w.field("columns", a.keys()).field("dim", a.dim()).field("value_dim", a.value_dim());
+  w.field("scale", o.scale.value_or(1 / std::sqrt(static_cast<double>(a.dim())))).field("softcap", o.softcap);
+  w.field("slope", number(o.alibi_slopes)).field("sink", number(o.sinks));
+  w.field("has_bias", !o.bias.empty()).field("head_norm", run.subject->model->config().head_norm);
+  w.field("offset", o.visible.position(0, a.queries(), a.keys()));
+  write_rope(w.key("rope"), run, a);
+  return w.end_object().take();
 }
 
 void append_bias(std::string& out, const StoredAttention& a, ConstTensorView bias, Index head) {

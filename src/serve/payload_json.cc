@@ -1,7 +1,6 @@
 // The JSON of models, runs and predictions.
-#include <fmt/format.h>
 
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "serve/payload.h"
 
 namespace headlight::serve {
@@ -16,38 +15,37 @@ std::string_view kind_name(models::ModelKind kind) {
   return "decoder";
 }
 
-std::string reading_json(const inspect::Reading& reading) {
-  std::string tokens, words;
+void write(io::JsonWriter& w, const inspect::Reading& reading) {
+  w.begin_object().field("text", reading.text).field("second", reading.second);
+  w.key("tokens").begin_list();
   for (const inspect::ReadToken& token : reading.tokens) {
-    tokens += fmt::format("{}{{\"id\": {}, \"text\": {}, \"begin\": {}, \"end\": {}, \"added\": {}}}",
-                          tokens.empty() ? "" : ", ", token.id, io::json_quoted(token.label), token.begin,
-                          token.end, token.added);
+    w.begin_object().field("id", token.id).field("text", token.label);
+    w.field("begin", token.begin).field("end", token.end).field("added", token.added).end_object();
   }
+  w.end_list().key("words").begin_list();
   for (const inspect::Word& word : inspect::words_of(reading)) {
-    words += fmt::format("{}{{\"text\": {}, \"begin\": {}, \"end\": {}}}", words.empty() ? "" : ", ",
-                         io::json_quoted(word.label), word.tokens.begin, word.tokens.end);
+    w.begin_object().field("text", word.label);
+    w.field("begin", word.tokens.begin).field("end", word.tokens.end).end_object();
   }
-  return fmt::format("{{\"text\": {}, \"second\": {}, \"tokens\": [{}], \"words\": [{}]}}",
-                     io::json_quoted(reading.text), reading.second, tokens, words);
+  w.end_list().end_object();
 }
 
-std::string guess_json(const Run& run, const Guess& guess) {
+void write(io::JsonWriter& w, const Run& run, const Guess& guess) {
   const auto& tokenizer = run.subject->tokenizer;
   std::string text;
   if (tokenizer) {
     text = tokenizer->decode(std::span(&guess.token, 1), SpecialTokens::add);
     if (text.empty()) text = tokenizer->token(guess.token);
   }
-  return fmt::format("{{\"id\": {}, \"text\": {}, \"p\": {}, \"logit\": {}}}", guess.token,
-                     io::json_quoted(text), guess.probability, guess.logit);
+  w.begin_object().field("id", guess.token).field("text", text);
+  w.field("p", guess.probability).field("logit", guess.logit).end_object();
 }
 
-std::string part_json(const Run& run, Part part) {
+void write(io::JsonWriter& w, const Run& run, Part part) {
   const StoredAttention* first = run.find(part, 0);
-  return fmt::format(
-      "{{\"part\": \"{}\", \"layers\": {}, \"heads\": {}, \"kv_heads\": {}, \"rows\": {}, \"columns\": {}}}",
-      name_of(part), run.subject->layers(part), first->heads(), first->kv_heads(), first->queries(),
-      first->keys());
+  w.begin_object().field("part", name_of(part)).field("layers", run.subject->layers(part));
+  w.field("heads", first->heads()).field("kv_heads", first->kv_heads());
+  w.field("rows", first->queries()).field("columns", first->keys()).end_object();
 }
 
 }  // namespace
@@ -61,38 +59,41 @@ std::vector<Part> parts_of(const Run& run) {
 
 std::string subject_json(const inspect::Subject& subject) {
   const models::TransformerConfig& c = subject.model->config();
-  return fmt::format(
-      "{{\"name\": {}, \"kind\": \"{}\", \"family\": {}, \"layers\": {}, \"heads\": {}, \"width\": {}, "
-      "\"vocabulary\": {}, \"reads\": {}}}",
-      io::json_quoted(subject.name), kind_name(c.kind), io::json_quoted(c.family), c.layers, c.heads, c.width,
-      c.vocabulary, subject.tokenizer.has_value());
+  io::JsonWriter w;
+  w.begin_object().field("name", subject.name).field("kind", kind_name(c.kind)).field("family", c.family);
+  w.field("layers", c.layers).field("heads", c.heads).field("width", c.width);
+  w.field("vocabulary", c.vocabulary).field("reads", subject.tokenizer.has_value());
+  return w.end_object().take();
 }
 
 std::string run_json(const Run& run) {
-  std::string parts, more;
-  for (const Part part : parts_of(run)) parts += (parts.empty() ? "" : ", ") + part_json(run, part);
-  for (const std::int32_t token : run.request.more)
-    more += fmt::format("{}{}", more.empty() ? "" : ", ", token);
+  io::JsonWriter w;
+  w.begin_object().field("id", run.id).field("model", io::JsonText{subject_json(*run.subject)});
+  w.field("text", run.request.text).field("second", run.request.second).field("target", run.request.target);
+  w.field("more", run.request.more).field("temperature", run.request.temperature);
+  w.field("top_k", run.request.top_k).field("seed", run.request.seed);
+  write(w.key("source"), run.question.source);
   const bool translates = !run.question.written.tokens.empty();
-  return fmt::format(
-      "{{\"id\": \"{}\", \"model\": {}, \"text\": {}, \"second\": {}, \"target\": {}, \"more\": [{}], "
-      "\"temperature\": {}, \"top_k\": {}, \"seed\": {}, \"source\": {}, \"written\": {}, \"decoder_input\": "
-      "{}, \"parts\": [{}], "
-      "\"usual_part\": \"{}\", \"predictions\": {}}}\n",
-      run.id, subject_json(*run.subject), io::json_quoted(run.request.text),
-      io::json_quoted(run.request.second), io::json_quoted(run.request.target), more, run.request.temperature,
-      run.request.top_k, run.request.seed, reading_json(run.question.source),
-      translates ? reading_json(run.question.written) : "null",
-      translates ? reading_json(run.decoder_input) : "null", parts, name_of(run.subject->usual_part()),
-      run.predictions.size());
+  for (const auto& [name, reading] :
+       {std::pair{"written", &run.question.written}, {"decoder_input", &run.decoder_input}}) {
+    if (translates) write(w.key(name), *reading);
+    else w.field(name, nullptr);
+  }
+  w.key("parts").begin_list();
+  for (const Part part : parts_of(run)) write(w, run, part);
+  w.end_list().field("usual_part", name_of(run.subject->usual_part()));
+  return w.field("predictions", run.predictions.size()).end_object().take_line();
 }
 
 std::string prediction_json(const Run& run, Index position) {
   const Prediction& p = run.predictions[static_cast<std::size_t>(position)];
-  std::string tops;
-  for (const Guess& guess : p.tops) tops += (tops.empty() ? "" : ", ") + guess_json(run, guess);
-  return fmt::format("{{\"position\": {}, \"tops\": [{}], \"actual\": {}, \"rank\": {}}}\n", position, tops,
-                     p.actual.token < 0 ? "null" : guess_json(run, p.actual), p.rank);
+  io::JsonWriter w;
+  w.begin_object().field("position", position).key("tops").begin_list();
+  for (const Guess& guess : p.tops) write(w, run, guess);
+  w.end_list().key("actual");
+  if (p.actual.token < 0) w.value(nullptr);
+  else write(w, run, p.actual);
+  return w.field("rank", p.rank).end_object().take_line();
 }
 
 }  // namespace headlight::serve

@@ -1,7 +1,5 @@
 #include "train/checkpoint_manifest.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "core/concat.h"
@@ -10,31 +8,28 @@
 #include "io/file.h"
 #include "io/hash.h"
 #include "io/json.h"
+#include "io/json_writer.h"
 
 namespace headlight::train {
 namespace {
 
 constexpr std::string_view kFormat = "headlight-checkpoint";
+constexpr std::string_view kChecksum = "checksum";
 constexpr std::string_view kClosing = "\"checksum\": \"";
 constexpr std::uint64_t kLargest = std::uint64_t{64} << 20;
 
-std::string object(const Facts& facts, std::string_view indent) {
-  std::string text = "{";
-  for (const auto& [key, value] : facts) {
-    text += fmt::format("{}\n{}  {}: {}", text.size() > 1 ? "," : "", indent, io::json_quoted(key),
-                        io::json_quoted(value));
-  }
-  return text + (facts.empty() ? "}" : fmt::format("\n{}}}", indent));
+void write(io::JsonWriter& w, const Facts& facts) {
+  w.begin_object(io::JsonLayout::lines);
+  for (const auto& [key, value] : facts) w.field(key, value);
+  w.end_object();
 }
 
-std::string progress_text(const Progress& p) {
-  std::string text = fmt::format(
-      "{{\"step\": {}, \"tokens\": {}, \"smoothed\": {:.17g}, \"best_step\": {}, \"stale\": {}, "
-      "\"evaluated_step\": {}",
-      p.step, p.tokens, p.smoothed, p.best_step, p.stale, p.evaluated_step);
-  if (std::isfinite(p.best_loss)) text += fmt::format(", \"best_loss\": {:.17g}", p.best_loss);
-  return text + fmt::format(", \"metrics_bytes\": {}, \"metrics_hash\": {}}}", p.metrics_bytes,
-                            io::json_quoted(p.metrics_hash));
+void write(io::JsonWriter& w, const Progress& p) {
+  w.begin_object().field("step", p.step).field("tokens", p.tokens);
+  w.field("smoothed", io::significant(p.smoothed, 17)).field("best_step", p.best_step);
+  w.field("stale", p.stale).field("evaluated_step", p.evaluated_step);
+  if (std::isfinite(p.best_loss)) w.field("best_loss", io::significant(p.best_loss, 17));
+  w.field("metrics_bytes", p.metrics_bytes).field("metrics_hash", p.metrics_hash).end_object();
 }
 
 Facts read_facts(const io::Json& json) {
@@ -112,22 +107,27 @@ void refuse_damaged(const std::string& folder, const std::string& what) {
 }
 
 std::string manifest_text(const Manifest& m) {
-  std::string text = fmt::format("{{\n\"format\": \"{}\",\n\"version\": {},\n\"program\": {},\n", kFormat,
-                                 m.version, io::json_quoted(m.program));
-  text += fmt::format("\"progress\": {},\n\"optimizer\": {},\n\"recipe\": {},\n\"data\": [",
-                      progress_text(m.progress), m.has_optimizer, object(m.recipe, ""));
-  for (std::size_t i = 0; i < m.data.size(); ++i) {
-    text += fmt::format("{}\n  {{\"path\": {}, \"bytes\": {}, \"hash\": \"{}\"}}", i > 0 ? "," : "",
-                        io::json_quoted(m.data[i].path), m.data[i].bytes, m.data[i].hash);
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("format", kFormat).field("version", m.version);
+  write(w.field("program", m.program).key("progress"), m.progress);
+  write(w.field("optimizer", m.has_optimizer).key("recipe"), m.recipe);
+  w.key("data").begin_list(io::JsonLayout::lines);
+  for (const auto& file : m.data) {
+    w.begin_object().field("path", file.path).field("bytes", file.bytes);
+    w.field("hash", file.hash).end_object();
   }
-  text += "],\n\"files\": [";
-  for (std::size_t i = 0; i < m.files.size(); ++i) {
-    text += fmt::format("{}\n  {{\"name\": {}, \"bytes\": {}, \"hash\": \"{}\", \"tensors\": {}}}",
-                        i > 0 ? "," : "", io::json_quoted(m.files[i].name), m.files[i].bytes, m.files[i].hash,
-                        object(m.files[i].tensors, "  "));
+  w.end_list().key("files").begin_list(io::JsonLayout::lines);
+  for (const auto& file : m.files) {
+    w.begin_object().field("name", file.name).field("bytes", file.bytes).field("hash", file.hash);
+    write(w.key("tensors"), file.tensors);
+    w.end_object();
   }
-  text += "],\n";
-  return text + fmt::format("{}{}\"\n}}\n", kClosing, io::hash_text(text));
+  // The checksum is that of everything before its own name.
+  w.end_list().key(kChecksum);
+  const std::string_view all = w.so_far();
+  return w.value(io::hash_text(all.substr(0, all.rfind('"' + std::string(kChecksum)))))
+      .end_object()
+      .take_line();
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& folder) {

@@ -1,7 +1,5 @@
 #include "train/trainer.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/folder_writer.h"
+#include "io/json_writer.h"
 #include "train/dice.h"
 
 namespace headlight::train {
@@ -27,15 +26,16 @@ double corrected(double smoothed, std::int64_t steps) {
 }
 
 std::string step_line(const StepReport& r, std::int64_t targets) {
-  return fmt::format(
-      "{{\"step\": {}, \"loss\": {}, \"smoothed\": {}, \"learning_rate\": {}, \"gradient_norm\": {}, "
-      "\"tokens\": {}, \"epochs\": {}}}",
-      r.step, r.loss, r.smoothed, r.learning_rate, r.gradient_norm, targets, r.epochs);
+  io::JsonWriter w;
+  w.begin_object().field("step", r.step).field("loss", r.loss).field("smoothed", r.smoothed);
+  w.field("learning_rate", r.learning_rate).field("gradient_norm", r.gradient_norm);
+  return w.field("tokens", targets).field("epochs", r.epochs).end_object().take();
 }
 
 std::string evaluation_line(const Evaluation& e) {
-  return fmt::format("{{\"step\": {}, \"valid_loss\": {}, \"valid_accuracy\": {}, \"best\": {}}}", e.step,
-                     e.loss, e.accuracy, e.best);
+  io::JsonWriter w;
+  w.begin_object().field("step", e.step).field("valid_loss", e.loss).field("valid_accuracy", e.accuracy);
+  return w.field("best", e.best).end_object().take();
 }
 
 }  // namespace
@@ -221,10 +221,12 @@ void Trainer::write_timing(const StepReport& report) {
   tokens_ += static_cast<double>(report.tokens);
   flops_ += report.flops;
   if (!due(config_.log_every) || seconds_ <= 0) return;
+  io::JsonWriter w;
+  w.begin_object().field("step", report.step).field("seconds", io::decimals(seconds_, 4));
+  w.field("tokens_per_second", io::decimals(tokens_ / seconds_, 1));
+  w.field("gflops", io::decimals(flops_ / seconds_ * 1e-9, 2)).end_object();
   // Nobody depends on it: what a full disk swallows is gone.
-  (void)timing_->append(
-      fmt::format("{{\"step\": {}, \"seconds\": {:.4f}, \"tokens_per_second\": {:.1f}, \"gflops\": {:.2f}}}",
-                  report.step, seconds_, tokens_ / seconds_, flops_ / seconds_ * 1e-9));
+  (void)timing_->append(w.take());
   seconds_ = tokens_ = flops_ = 0;
 }
 

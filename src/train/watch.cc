@@ -12,7 +12,7 @@
 #include "headlight/trace.h"
 #include "io/file.h"
 #include "io/folder_writer.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "io/npy.h"
 #include "io/outputs.h"
 #include "train/run_folder.h"
@@ -42,11 +42,10 @@ class Recorder : public Observer {
   std::map<std::string, Part> parts;
 };
 
-std::string token_list(const Tokenizer& tokenizer, const models::Tokens& tokens) {
-  std::string text = "[";
-  for (const std::int32_t id : tokens.ids)
-    text += concat(text.size() > 1 ? ", " : "", io::json_quoted(tokenizer.token(id)));
-  return text + "]";
+void write_tokens(io::JsonWriter& w, const Tokenizer& tokenizer, const models::Tokens& tokens) {
+  w.begin_list();
+  for (const std::int32_t id : tokens.ids) w.value(tokenizer.token(id));
+  w.end_list();
 }
 
 }  // namespace
@@ -89,12 +88,14 @@ Watcher::Watcher(const models::Transformer& model, const Tokenizer& tokenizer, c
 }
 
 void Watcher::write_sentences(const Tokenizer& tokenizer) const {
-  std::string text = "[";
+  io::JsonWriter w;
+  w.begin_list(io::JsonLayout::lines);
   for (const Sentence& sentence : sentences_) {
-    text += concat(text.size() > 1 ? "," : "", "\n  {\"source\": ", token_list(tokenizer, sentence.source),
-                   ", \"input\": ", token_list(tokenizer, sentence.input), "}");
+    write_tokens(w.begin_object().key("source"), tokenizer, sentence.source);
+    write_tokens(w.key("input"), tokenizer, sentence.input);
+    w.end_object();
   }
-  text += "\n]\n";
+  const std::string text = w.end_list().take_line();
   io::Outputs outputs(io::Existing::replace);
   outputs.reserve(folder_ + "/sentences.json");
   outputs.write(folder_ + "/sentences.json", std::as_bytes(std::span(text)));

@@ -40,9 +40,11 @@ TEST(LabSpread, MeansDeviationsAndTables) {
   EXPECT_EQ(s.median, 2.5);
   EXPECT_EQ(plus_minus(s, 1), "3.0 ± 2.2");
   EXPECT_EQ(with_range(s, 0), "3 (1 … 6)");
-  EXPECT_EQ(spread_json(s), "{\"mean\": 3, \"deviation\": 2.16025, \"low\": 1, \"high\": 6, \"runs\": 4}");
+  io::JsonWriter json;
+  write(json, s);
+  EXPECT_EQ(json.take(), "{\"mean\": 3, \"deviation\": 2.16025, \"low\": 1, \"high\": 6, \"runs\": 4}");
   EXPECT_EQ(spread_of({}).count, 0U);
-  EXPECT_EQ(numbers_json(std::vector<double>{0.5, INFINITY}), "[0.5, null]");
+  EXPECT_EQ(json.value(rounded(std::vector<double>{0.5, INFINITY})).take(), "[0.5, null]");
   EXPECT_EQ(table_text({"a", "number"}, {{"long name", "1"}, {"b", "22"}}),
             "  a          number\n  long name       1\n  b              22\n");
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "inspect/recorder.h"
 #include "io/json.h"
@@ -381,6 +382,53 @@ TEST_F(ServeApi, WorkStopsWhenTheClientLeaves) {
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(post("run", R"({"model": "en", "text": "the cat sat"})").status,
             200);  // and the next one is served
+}
+
+// Sinks, logits and probabilities that JSON has no numbers for.
+TEST_F(ServeApi, PayloadsAreJsonWhateverTheNumbersAre) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  Context ctx;
+  serve::Run made;
+  made.id = "0123456789abcdef";
+  made.subject = std::make_shared<const inspect::Subject>(inspect::open_subject(folder_->path("en"), {}));
+  made.question.source = inspect::read_text(*made.subject->tokenizer, "the cat");
+  made.request.temperature = infinity;
+  for (const float sink : {infinity, -infinity, std::nanf(""), 0.5F}) {
+    const Tensor q = Tensor({1, 2, 4, 8}, DType::f32);
+    const std::vector<float> sinks = {sink, sink};
+    const std::vector<Index> starts = {0, 4};
+    AttentionOptions options;
+    options.visible = Visibility::causal();
+    options.sinks = ConstTensorView(sinks.data(), {2});
+    options.softcap = 0;
+    options.scale = 1;
+    options.q_starts = options.k_starts = starts;
+    const Tensor lse = Tensor({1, 2, 4}, DType::f32), x = Tensor({4, 16}, DType::f32);
+    made.attentions.clear();
+    made.attentions.push_back(std::make_unique<StoredAttention>(AttentionEvent{.ctx = ctx,
+                                                                               .layer = 0,
+                                                                               .part = Part::decoder,
+                                                                               .q = q,
+                                                                               .k = q,
+                                                                               .v = q,
+                                                                               .lse = lse,
+                                                                               .options = options,
+                                                                               .x = x}));
+    const std::string bytes = head_numbers(ctx, made, Part::decoder, 0, 0);
+    std::uint32_t length = 0;
+    std::memcpy(&length, bytes.data(), 4);
+    const io::Json json = io::Json::parse(bytes.substr(4, length), "head");
+    EXPECT_EQ(json.at("sink").is(io::Json::Kind::null), !std::isfinite(sink));
+  }
+  Prediction prediction;
+  prediction.tops = {{5, std::nan(""), infinity}, {6, 0, -infinity}};
+  prediction.actual = {7, 0.5, std::nan("")};
+  made.predictions = {prediction};
+  const io::Json json = io::Json::parse(prediction_json(made, 0), "prediction");
+  EXPECT_TRUE(json.list("tops").items()[0].at("p").is(io::Json::Kind::null));
+  EXPECT_TRUE(json.list("tops").items()[1].at("logit").is(io::Json::Kind::null));
+  EXPECT_TRUE(json.at("actual").at("logit").is(io::Json::Kind::null));
+  EXPECT_TRUE(io::Json::parse(run_json(made), "run").at("temperature").is(io::Json::Kind::null));
 }
 
 }  // namespace
