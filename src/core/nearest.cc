@@ -7,21 +7,28 @@
 namespace headlight {
 namespace {
 
-// Letters to insert, delete or replace. One row of the table is enough.
-std::size_t edits(std::string_view a, std::string_view b, std::vector<std::size_t>& row) {
-  row.resize(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, diagonal + 1, replaced});
+// Letters to insert, delete, replace, or swap with their neighbour. Three rows of the table are enough.
+class Edits {
+ public:
+  std::size_t between(std::string_view a, std::string_view b) {
+    for (std::vector<std::size_t>* row : {&two_above_, &above_, &row_}) row->resize(b.size() + 1);
+    std::iota(row_.begin(), row_.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      two_above_.swap(above_);
+      above_.swap(row_);
+      row_[0] = i + 1;
+      for (std::size_t j = 0; j < b.size(); ++j) {
+        row_[j + 1] = std::min({row_[j] + 1, above_[j + 1] + 1, above_[j] + (a[i] == b[j] ? 0 : 1)});
+        if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
+          row_[j + 1] = std::min(row_[j + 1], two_above_[j - 1] + 1);
+      }
     }
+    return row_[b.size()];
   }
-  return row[b.size()];
-}
+
+ private:
+  std::vector<std::size_t> two_above_, above_, row_;
+};
 
 }  // namespace
 
@@ -30,10 +37,10 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   if (name.size() > kLongest) return {};
   std::string_view best;
   std::size_t least = 0;
-  std::vector<std::size_t> row;
+  Edits edits;
   for (const std::string_view candidate : known.first(std::min(known.size(), kMost))) {
     if (candidate.size() > kLongest || candidate.empty()) continue;
-    const std::size_t distance = edits(name, candidate, row);
+    const std::size_t distance = edits.between(name, candidate);
     if (distance >= std::max(name.size(), candidate.size())) continue;
     if (best.empty() || distance < least) {
       best = candidate;

@@ -94,7 +94,7 @@ TEST_F(JsonNumbers, OfEveryReport) {
     swept.heads[0].direct = swept.heads[0].task_loss = x;
     cli::AttributionView attributed;
     attributed.attribution.logit = attributed.attribution.embedding = x;
-    attributed.attribution.heads = {{.logit = x}};
+    attributed.attribution.heads = {{.part = Part::decoder, .head = {}, .logit = x}};
     cli::HeadsView labelled;
     labelled.heads.resize(1);
     labelled.heads[0].text.rows = 1;
