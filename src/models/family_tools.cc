@@ -208,8 +208,9 @@ ConfigWriter& ConfigWriter::token(std::string_view key, std::int32_t value) {
   return *this;
 }
 ConfigWriter& ConfigWriter::tokens(std::string_view key, std::span<const std::int32_t> values) {
-  if (values.size() > 1) return raw(key, fmt::format("[{}]", fmt::join(values, ", ")));
-  return token(key, values.empty() ? -1 : values.front());
+  if (values.size() <= 1) return token(key, values.empty() ? -1 : values.front());
+  writer_.field(key, values);
+  return *this;
 }
 ConfigWriter& ConfigWriter::real(std::string_view key, double value) {
   writer_.field(key, value);
