@@ -21,8 +21,7 @@ struct Judged {
 Judged judged(const SeedRow& row, const LabOptions& options) {
   if (row.experiment != nullptr) return {row, row.experiment(options)};
   if (row.check != nullptr) return {row, row.check()};
-  if (row.verdict == Verdict::illustrative)
-    return {row, {true, "run the command to see what a model does"}};
+  if (row.verdict == Verdict::illustrative) return {row, {true, "run the command to see what a model does"}};
   if (row.verdict == Verdict::definition) return {row, {true, "definition only; nothing to compute"}};
   return {row, {true, "run the command to see it"}};
 }
