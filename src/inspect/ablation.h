@@ -64,7 +64,7 @@ struct ChangePlan {
   double factor = 1;                     // of scale
   const HeadOutputs* outputs = nullptr;  // of mean and patch; lives longer than the plan
   std::vector<Range> queries = {};       // at these tokens alone; none: at all
-  std::vector<CutLink> links = {};          // of cuts
+  std::vector<CutLink> links = {};       // of cuts
 };
 
 // Does to every sequence of a run what the plan says. Tokens beyond those that a patch has stay as they are.

@@ -60,8 +60,7 @@ void take_weights(const std::string& path, models::Trainable& model) {
   const models::ModelFiles files(path);
   const TransformerConfig before = files.describe().config;
   TransformerConfig config = transformer->config();
-  if (before.inner >= config.inner || before.gated != config.gated)
-    return load_all(files, *transformer);
+  if (before.inner >= config.inner || before.gated != config.gated) return load_all(files, *transformer);
 
   config.inner = before.inner;
   config.encoder_inner = before.encoder_inner;
