@@ -24,7 +24,7 @@ int main() {
   headlight::Tensor entropy({1, 1, kWords}, DType::f64), received({1, 1, kWords}, DType::f64);
   headlight::attention_statistics(
       ctx, x, x, lse, options,
-      {.out = {}, .entropy = entropy, .topk_index = index, .topk_weight = weight, .received = received});
+      {.entropy = entropy, .topk_index = index, .topk_weight = weight, .received = received});
   for (Index i = 0; i < kWords; ++i) {
     std::printf("%-8s looks mostly at", words[static_cast<std::size_t>(i)]);
     for (Index n = 0; n < kTop; ++n) {

@@ -130,9 +130,14 @@ struct WeightSlice {
 void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                        const AttentionOptions& options, const WeightSlice& slice, TensorView weights);
 
-// Statistics recomputed from lse; `statistics.out` and `.lse` stay empty.
+// Statistics recomputed from lse, each as in AttentionOutputs; empty views are not computed.
+struct AttentionStatistics {
+  TensorView max = {}, entropy = {}, sink_weight = {};  // [batch, head, query]
+  TensorView topk_index = {}, topk_weight = {};         // [batch, head, query, k ≤ 32]
+  TensorView received = {};                             // [batch, head, key]
+};
 void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
-                          const AttentionOptions& options, const AttentionOutputs& statistics);
+                          const AttentionOptions& options, const AttentionStatistics& wanted);
 
 // A picture of any slice in the memory of the picture: map is [rows, columns], each cell the mean
 // or the largest weight of its block of queries × keys.
@@ -140,7 +145,10 @@ enum class Pool { mean, max };
 void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                         const AttentionOptions& options, const WeightSlice& slice, Pool pool, TensorView map);
 
-// Adds the attention over other keys to (out, lse). Any order; (0, -inf) changes no bit.
+// Adds the attention over other keys to (out, lse). Any order; (0, -inf) changes no bit. Without a Context
+// it uses default_context().
+void merge(Context& ctx, TensorView out, TensorView lse, ConstTensorView other_out,
+           ConstTensorView other_lse);
 void merge(TensorView out, TensorView lse, ConstTensorView other_out, ConstTensorView other_lse);
 
 }  // namespace headlight

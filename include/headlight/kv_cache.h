@@ -87,8 +87,10 @@ class KvCache {
 // q [item, head, new token, dim] in f32, f16 or bf16, out likewise with value_dim, lse [item, head, new
 // token]. Every option of attention_forward except k_lengths, which are the cache's, packed sequences and
 // dropout; with q_lengths items have unequal numbers of new tokens. Mask and bias broadcast to [item,
-// head, new token, longest item].
+// head, new token, longest item]; so do weights, and `received` has the keys of the longest item.
 void attention_decode(Context& ctx, ConstTensorView q, const KvCache& cache, const AttentionOptions& options,
                       TensorView out, TensorView lse = {});
+void attention_decode(Context& ctx, ConstTensorView q, const KvCache& cache, const AttentionOptions& options,
+                      const AttentionOutputs& outputs);
 
 }  // namespace headlight

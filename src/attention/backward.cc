@@ -150,7 +150,7 @@ class Backward {
              bool* finite) const {
     if (view.empty()) return;
     kernels_.store_row(row, static_cast<int>(view.dim(3)), factor, problem_.dtype,
-                       const_cast<void*>(token_row(view, batch, head, token)), finite);
+                       token_row(view, batch, head, token), finite);
   }
 
   [[nodiscard]] bool store_queries(const Unit& unit, Index first, const GradRows<T>& all) const {

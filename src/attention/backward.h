@@ -89,6 +89,11 @@ struct GradTiles {
              static_cast<Index>(size_of(view.dtype()));
 }
 
+[[nodiscard]] inline void* token_row(const TensorView& view, Index batch, Index head, Index token) {
+  return view.as<std::byte>() + (batch * view.stride(0) + head * view.stride(1) + token * view.stride(2)) *
+                                    static_cast<Index>(size_of(view.dtype()));
+}
+
 // Packs a tile of the unit's keys and values in the three forms that the gradients need.
 template <class T>
 void pack_tile(const Problem& problem, const kernels::AttentionKernels<T>& kernels, const Unit& unit,

@@ -115,23 +115,57 @@ void Block<T>::prepare_rules() {
   }
 }
 
+// Short sequences use the values where they lie: copying them would cost as much as using them.
 template <class T>
-void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
-          const Unit& unit, Range range, T* keys, T* values) {
+KeyReader<T>::KeyReader(const Problem& problem, const TilePlan& plan,
+                        const kernels::AttentionKernels<T>& kernels, bool with_values)
+    : problem_(problem),
+      plan_(plan),
+      kernels_(kernels),
+      columns_(with_values ? round_up(plan.value_dim, kernels.panel) : 0),
+      values_in_place_(with_values && problem.cache == nullptr && problem.k_longest <= 64 &&
+                       problem.dtype == (sizeof(T) == 4 ? DType::f32 : DType::f64) &&
+                       problem.value_dim % kernels.lanes == 0) {}
+
+template <class T>
+KeySource<T> KeyReader<T>::at(const Unit& unit, Range range, T* memory) const {
+  KeySource<T> source;
+  source.cache = problem_.cache;
+  source.first_key = range.begin;
+  source.end_key = range.end;
+  if (source.cache != nullptr) {
+    source.end_key = unit.sequence.k_len;
+    return source;
+  }
+  source.keys = memory;
+  source.values_in_place = values_in_place_;
+  if (values_in_place_) {
+    const ConstTensorView& v = problem_.v;
+    source.value_stride = v.stride(2);
+    source.values = v.as<T>() + unit.sequence.batch * v.stride(0) + unit.kv_head * v.stride(1) +
+                    (unit.sequence.k_start + range.begin) * v.stride(2);
+  } else if (columns_ > 0) {
+    source.values = values_at(range, memory);
+  }
+  return source;
+}
+
+template <class T>
+void KeyReader<T>::pack(const Unit& unit, Range range, Range tiles, T* memory) const {
   const Sequence& sequence = unit.sequence;
-  const Index columns = round_up(plan.value_dim, kernels.panel);
-  const auto row = [&](ConstTensorView view, Index key) {
+  const auto row = [&](const ConstTensorView& view, Index key) {
     return element(view, sequence.batch * view.stride(0) + unit.kv_head * view.stride(1) +
                              (sequence.k_start + key) * view.stride(2));
   };
-  for (Index first = range.begin; first < range.end; first += plan.tile_keys) {
-    const int n = static_cast<int>(std::min<Index>(plan.tile_keys, range.end - first));
+  for (Index first = tiles.begin; first < tiles.end; first += plan_.tile_keys) {
+    const int n = static_cast<int>(std::min<Index>(plan_.tile_keys, tiles.end - first));
     const Index offset = first - range.begin;
-    kernels.pack_keys(row(problem.k, first), problem.dtype, problem.k.stride(2), n,
-                      static_cast<int>(problem.dim), keys + offset * problem.dim);
-    if (values != nullptr) {
-      kernels.pack_values(row(problem.v, first), problem.dtype, problem.v.stride(2), n,
-                          static_cast<int>(problem.value_dim), values + offset * columns);
+    kernels_.pack_keys(row(problem_.k, first), problem_.dtype, problem_.k.stride(2), n,
+                       static_cast<int>(problem_.dim), memory + offset * problem_.dim);
+    if (columns_ > 0 && !values_in_place_) {
+      kernels_.pack_values(row(problem_.v, first), problem_.dtype, problem_.v.stride(2), n,
+                           static_cast<int>(problem_.value_dim),
+                           values_at(range, memory) + offset * columns_);
     }
   }
 }
@@ -140,9 +174,7 @@ template struct Workspace<float>;
 template struct Workspace<double>;
 template struct Block<float>;
 template struct Block<double>;
-template void pack<float>(const Problem&, const TilePlan&, const kernels::AttentionKernels<float>&,
-                          const Unit&, Range, float*, float*);
-template void pack<double>(const Problem&, const TilePlan&, const kernels::AttentionKernels<double>&,
-                           const Unit&, Range, double*, double*);
+template class KeyReader<float>;
+template class KeyReader<double>;
 
 }  // namespace headlight

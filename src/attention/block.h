@@ -5,8 +5,10 @@
 
 #include <cstdint>
 
+#include "attention/cache_store.h"
 #include "attention/problem.h"
 #include "attention/tile_plan.h"
+#include "kernels/kernels.h"
 
 namespace headlight {
 
@@ -21,9 +23,10 @@ struct Unit {
   return {problem.sequence(number / problem.kv_heads), kv_head, kv_head * problem.group, problem.group};
 }
 
-// The keys and values of one unit as the kernels read them.
+// The keys and values of one unit as the kernels read them: packed for the call, or pages of a cache.
 template <class T>
 struct KeySource {
+  const CacheStore* cache = nullptr;
   const T* keys = nullptr;           // packed tile after tile, from first_key on
   const T* values = nullptr;         // packed likewise, or the caller's rows
   Index first_key = 0, end_key = 0;  // a last tile that is cut short has shorter value panels
@@ -94,10 +97,45 @@ void for_each_segment(const Block<T>& block, const Use& use) {
   }
 }
 
-// Packs keys [range) of the unit into `keys` and `values`; range.begin is a multiple of the tile.
 template <class T>
-void pack(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
-          const Unit& unit, Range range, T* keys, T* values);
+[[nodiscard]] const kernels::AttentionKernels<T>& kernels_of(const Context& ctx, const Problem& problem) {
+  if constexpr (sizeof(T) == 4) {
+    if (problem.cache != nullptr) return problem.cache->kernels;
+  }
+  return kernels::kernels_for(ctx.target()).of<T>();
+}
+
+// Makes key sources of a call: packs the caller's rows, or points into the cache.
+template <class T>
+class KeyReader {
+ public:
+  KeyReader(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
+            bool with_values);
+
+  // What packing `keys` keys takes: nothing when they are in a cache.
+  [[nodiscard]] Index elements(Index keys) const {
+    return problem_.cache != nullptr ? 0 : (keys + kernels_.panel) * (problem_.dim + columns_);
+  }
+  // Keys [range) of a unit in `memory`; range.begin is a multiple of the tile.
+  [[nodiscard]] KeySource<T> read(const Unit& unit, Range range, T* memory) const {
+    if (problem_.cache == nullptr) pack(unit, range, range, memory);
+    return at(unit, range, memory);
+  }
+  // The part `tiles` of it alone: many workers pack one source.
+  void pack(const Unit& unit, Range range, Range tiles, T* memory) const;
+  [[nodiscard]] KeySource<T> at(const Unit& unit, Range range, T* memory) const;
+
+ private:
+  [[nodiscard]] T* values_at(Range range, T* memory) const {
+    return memory + (range.size() + kernels_.panel - 1) / kernels_.panel * kernels_.panel * problem_.dim;
+  }
+
+  const Problem& problem_;
+  const TilePlan& plan_;
+  const kernels::AttentionKernels<T>& kernels_;
+  Index columns_;         // of packed values; 0: no values, or none that are copied
+  bool values_in_place_;  // the caller's rows are what the kernels read
+};
 
 template <class T>
 template <class Use>
@@ -128,6 +166,13 @@ template <class Use>
     }
     const Index offset = first - source.first_key;
     tile.first_key = first;
+    if constexpr (sizeof(T) == 4) {
+      if (source.cache != nullptr) {
+        source.cache->place(unit.sequence.item, unit.kv_head, first, all_keys.end, tile.stored);
+        use(tile);
+        continue;
+      }
+    }
     tile.keys = source.keys + offset * problem.dim;
     if (source.values_in_place) {
       tile.values = source.values + offset * source.value_stride;

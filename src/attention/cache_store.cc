@@ -27,17 +27,34 @@ void check_options(const KvCacheOptions& o) {
   check("page_keys", o.page_keys, 0, kWidest);
 }
 
+kernels::Stored stored_as(KvType type) {
+  switch (type) {
+    case KvType::f32: return kernels::Stored::f32;
+    case KvType::f16: return kernels::Stored::f16;
+    case KvType::bf16: return kernels::Stored::bf16;
+    case KvType::int8: break;
+  }
+  return kernels::Stored::int8;
+}
+
+kernels::AttentionKernels<float> kernels_of(SimdTarget target, kernels::Stored type) {
+  kernels::AttentionKernels<float> table = kernels::kernels_for(target).f32;
+  table.absorb = kernels::cache_kernels_for(target).absorb[static_cast<std::size_t>(type)];
+  table.weigh = kernels::cache_kernels_for(target).weigh[static_cast<std::size_t>(type)];
+  return table;
+}
+
 PageLayout page_layout(const KvCacheOptions& o, const TilePlan& plan, const kernels::CacheKernels& kernels) {
   constexpr Index kBytes[] = {4, 2, 2, 1};
   PageLayout l;
-  l.type = static_cast<kernels::Stored>(o.type);
-  l.order = kernels.order[static_cast<std::size_t>(o.type)];
+  l.type = stored_as(o.type);
+  l.order = kernels.order[static_cast<std::size_t>(l.type)];
   l.panel = l.order.panel;
   l.tile_keys = plan.tile_keys;
   l.dim = o.dim;
   l.value_dim = o.value_dim;
   l.columns = (o.value_dim + l.panel - 1) / l.panel * l.panel;
-  l.element = kBytes[static_cast<std::size_t>(o.type)];
+  l.element = kBytes[static_cast<std::size_t>(l.type)];
   l.kv_heads = o.kv_heads;
   l.page_keys = o.page_keys;
   const Index scales = o.type == KvType::int8 ? plan.tile_keys * static_cast<Index>(sizeof(float)) : 0;
@@ -100,8 +117,8 @@ void with_element(Index bytes, const Use& use) {
 CacheStore::CacheStore(const Context& ctx, const KvCacheOptions& given)
     : options(completed(given, kernels::kernels_for(ctx.target()).f32)),
       target(ctx.target()),
-      kernels(kernels::kernels_for(target).f32),
       cache_kernels(kernels::cache_kernels_for(target)),
+      kernels(kernels_of(target, stored_as(options.type))),
       plan(tile_plan(options.dim, options.value_dim, kernels)),
       layout(page_layout(options, plan, cache_kernels)),
       pool(layout.page_bytes()),
@@ -127,6 +144,16 @@ CacheStore::CacheStore(const Context& ctx, const KvCacheOptions& given)
     }
     pool.reserve(total);
   }
+}
+
+CallShape CacheStore::shape() const {
+  CallShape shape;
+  shape.batch = static_cast<Index>(items.size());
+  shape.kv_heads = options.kv_heads;
+  for (const Index length : lengths) shape.k_total = std::max(shape.k_total, length);
+  shape.dim = options.dim;
+  shape.value_dim = options.value_dim;
+  return shape;
 }
 
 Index CacheStore::pages_for(Index item, Index count) const {

@@ -39,8 +39,8 @@ class CacheStore {
 
   KvCacheOptions options;
   SimdTarget target;
-  const kernels::AttentionKernels<float>& kernels;
   const kernels::CacheKernels& cache_kernels;
+  const kernels::AttentionKernels<float> kernels;  // absorb() and weigh() read tiles of this cache
   TilePlan plan;
   PageLayout layout;
   PagePool pool;
@@ -57,6 +57,19 @@ class CacheStore {
     const Index page = key / layout.page_keys;
     return of.pages[static_cast<std::size_t>(page - of.first_page)]->data +
            layout.tile(head, key % layout.page_keys);
+  }
+
+  // Sizes of a call on all items; the queries' are 0.
+  [[nodiscard]] CallShape shape() const;
+  // The tile of keys `first` … as the kernels read it; the next one begins before `end` or not at all.
+  void place(Index item, Index head, Index first, Index end, kernels::StoredTile& to) const {
+    const std::byte* data = tile(item, head, first);
+    to.keys = data + layout.keys;
+    to.values = data + layout.values;
+    to.key_scales = reinterpret_cast<const float*>(data + layout.key_scales);
+    to.value_scales = reinterpret_cast<const float*>(data + layout.value_scales);
+    to.next = first + layout.tile_keys < end ? tile(item, head, first + layout.tile_keys) : data;
+    to.tile_keys = layout.tile_keys;
   }
 
   void append(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index count);

@@ -10,6 +10,9 @@
 
 namespace headlight {
 
+// A checked call, in the type it is computed in.
+void run_forward(Context& ctx, const Problem& problem, const AttentionOutputs& outputs);
+
 // What is always inlined here is what a call of six tokens would notice.
 template <class T>
 class ForwardBlock {

@@ -4,7 +4,9 @@
 
 #include "core/concat.h"
 #include "core/float_mode.h"
+#include "core/thread_pool.h"
 #include "headlight/attention.h"
+#include "kernels/kernels.h"
 
 namespace headlight {
 namespace {
@@ -40,28 +42,80 @@ void check_merge(const ConstTensorView& out, const ConstTensorView& lse, const C
   }
 }
 
-}  // namespace
+constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr Index kRows = 64;  // of a task
 
-// In double: a part may come from any dtype, and the result is rounded once.
-void merge(TensorView out, TensorView lse, ConstTensorView other_out, ConstTensorView other_lse) {
-  check_merge(out, lse, other_out, other_lse);
-  const DefaultFloatMode float_mode;
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
-  for (Index b = 0; b < out.dim(0); ++b) {
-    for (Index h = 0; h < out.dim(1); ++h) {
-      for (Index i = 0; i < out.dim(2); ++i) {
-        const double mine = lse.at(b, h, i), theirs = other_lse.at(b, h, i);
-        if (theirs == kNone) continue;  // nothing to add, and not a bit to change
-        const double top = std::max(mine, theirs);
-        const double a = mine == kNone ? 0 : std::exp(mine - top), c = std::exp(theirs - top);
-        for (Index d = 0; d < out.dim(3); ++d) {
-          const double past = mine == kNone ? 0 : a * out.at(b, h, i, d);
-          out.set(b, h, i, d, (past + c * other_out.at(b, h, i, d)) / (a + c));
-        }
-        lse.set(b, h, i, top + std::log(a + c));
-      }
+// One row of `view` from or to memory of the kernels; T is what the dtype is computed in.
+template <class T>
+struct Rows {
+  const kernels::AttentionKernels<T>& kernels;
+  Index dim;
+
+  void load(const ConstTensorView& view, Index b, Index h, Index i, T factor, T* row) const {
+    const Index at = b * view.stride(0) + h * view.stride(1) + i * view.stride(2);
+    if (view.stride(3) == 1 || dim == 1) {
+      kernels.load_row(view.as<std::byte>() + at * static_cast<Index>(size_of(view.dtype())), view.dtype(),
+                       static_cast<int>(dim), factor, row);
+    } else {
+      for (Index d = 0; d < dim; ++d) row[d] = static_cast<T>(view.at(b, h, i, d)) * factor;
     }
   }
+  void store(const T* row, const TensorView& view, Index b, Index h, Index i) const {
+    const Index at = b * view.stride(0) + h * view.stride(1) + i * view.stride(2);
+    bool finite = true;
+    if (view.stride(3) == 1 || dim == 1) {
+      kernels.store_row(row, static_cast<int>(dim), T{1}, view.dtype(),
+                        view.as<std::byte>() + at * static_cast<Index>(size_of(view.dtype())), &finite);
+    } else {
+      for (Index d = 0; d < dim; ++d) view.set(b, h, i, d, static_cast<double>(row[d]));
+    }
+  }
+};
+
+// The shares of both parts are computed in f64: lse may be large, and their difference is what counts.
+template <class T>
+void merge_rows(Context& ctx, const TensorView& out, const TensorView& lse, const ConstTensorView& other_out,
+                const ConstTensorView& other_lse) {
+  const Rows<T> part{kernels::kernels_for(ctx.target()).of<T>(), out.dim(3)};
+  const Index rows = out.dim(0) * out.dim(1) * out.dim(2), stride = (part.dim + 15) / 16 * 16;
+  constexpr Index kSerialElements = Index{1} << 15;
+  const int workers = rows * part.dim < kSerialElements ? 1 : ctx.threads();
+  const auto bytes = static_cast<std::size_t>(2 * stride + 64) * sizeof(T);
+  for (int w = 0; w < workers; ++w) (void)ctx.scratch(w, bytes);
+  ctx.pool().run((rows + kRows - 1) / kRows, workers, [&](int worker, Index task) {
+    T* mine = reinterpret_cast<T*>(ctx.scratch(worker, bytes));
+    T *theirs = mine + stride, *zeros = theirs + stride;
+    std::fill(mine, zeros + 64, T{0});
+    for (Index row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
+      const Index i = row % out.dim(2), h = row / out.dim(2) % out.dim(1), b = row / out.dim(2) / out.dim(1);
+      const double before = lse.at(b, h, i), added = other_lse.at(b, h, i);
+      if (added == kNone) continue;  // nothing to add, and not a bit to change
+      const double top = std::max(before, added);
+      const double a = before == kNone ? 0 : std::exp(before - top), c = std::exp(added - top);
+      if (before == kNone) std::fill(mine, mine + part.dim, T{0});
+      else part.load(out, b, h, i, static_cast<T>(a / (a + c)), mine);
+      part.load(other_out, b, h, i, static_cast<T>(c / (a + c)), theirs);
+      // States with the same largest logit are simply added.
+      part.kernels.merge({zeros, zeros + 16, mine, 0}, {zeros + 32, zeros + 48, theirs, 0}, T{1}, 1,
+                         static_cast<int>(stride));
+      part.store(mine, out, b, h, i);
+      lse.set(b, h, i, top + std::log(a + c));
+    }
+  });
+}
+
+}  // namespace
+
+void merge(Context& ctx, TensorView out, TensorView lse, ConstTensorView other_out,
+           ConstTensorView other_lse) {
+  check_merge(out, lse, other_out, other_lse);
+  const DefaultFloatMode float_mode;
+  if (out.dtype() == DType::f64) merge_rows<double>(ctx, out, lse, other_out, other_lse);
+  else merge_rows<float>(ctx, out, lse, other_out, other_lse);
+}
+
+void merge(TensorView out, TensorView lse, ConstTensorView other_out, ConstTensorView other_lse) {
+  merge(default_context(), out, lse, other_out, other_lse);
 }
 
 }  // namespace headlight

@@ -44,7 +44,7 @@ void check_top(const char* who, const Problem& p, const AttentionOutputs& o, Led
     refuse_top(who, k, o.topk_weight.dim(3));
   }
   if (any.rank() == 4 && (k < 1 || k > kMostTop)) refuse_top(who, k, k);
-  Wanted wanted{DType::i64, 4, {p.q.dim(0), p.q_heads, p.q_total, std::max<Index>(k, 1)}};
+  Wanted wanted{DType::i64, 4, {p.batch, p.q_heads, p.q_total, std::max<Index>(k, 1)}};
   if (!o.topk_index.empty()) ledger.write("topk_index", o.topk_index, wanted, "attention.topk");
   wanted.dtype = accumulation_dtype(p.dtype);
   if (!o.topk_weight.empty()) ledger.write("topk_weight", o.topk_weight, wanted, "attention.topk");
@@ -52,16 +52,19 @@ void check_top(const char* who, const Problem& p, const AttentionOutputs& o, Led
 
 }  // namespace
 
+void check_values(const char* who, const Problem& p) {
+  if (p.value_dim == 0) refuse_not_here({who, "out"});
+}
+
 void check_outputs(const char* who, const Problem& p, const AttentionOutputs& o) {
   const DType statistic = accumulation_dtype(p.dtype);
-  const Index batch = p.q.dim(0);
-  const Wanted per_row{statistic, 3, {batch, p.q_heads, p.q_total, 0}};
+  const Wanted per_row{statistic, 3, {p.batch, p.q_heads, p.q_total, 0}};
   Ledger ledger(who, p);
-  if (p.v.empty()) {
+  if (p.value_dim == 0) {
     if (!o.out.empty()) refuse_not_here({who, "out"});
-    if (!o.lse.empty()) refuse_not_here({who, "lse"});
   } else {
-    ledger.write("out", o.out, {p.dtype, 4, {batch, p.q_heads, p.q_total, p.value_dim}}, "attention.output");
+    ledger.write("out", o.out, {p.dtype, 4, {p.batch, p.q_heads, p.q_total, p.value_dim}},
+                 "attention.output");
     check_last_stride({who, "out"}, o.out);
   }
   const auto row_statistic = [&](const char* name, const TensorView& view) {
@@ -78,13 +81,13 @@ void check_outputs(const char* who, const Problem& p, const AttentionOutputs& o)
   }
   if (!o.topk_index.empty() || !o.topk_weight.empty()) check_top(who, p, o, ledger);
   if (!o.received.empty()) {
-    ledger.write("received", o.received, {statistic, 3, {batch, p.q_heads, p.k_total, 0}},
+    ledger.write("received", o.received, {statistic, 3, {p.batch, p.q_heads, p.k_total, 0}},
                  "attention.output");
   }
 }
 
 void check_lse(const char* who, const Problem& p, ConstTensorView lse) {
-  const Wanted wanted{accumulation_dtype(p.dtype), 3, {p.q.dim(0), p.q_heads, p.q_total, 0}};
+  const Wanted wanted{accumulation_dtype(p.dtype), 3, {p.batch, p.q_heads, p.q_total, 0}};
   if (!wanted.fits(lse)) refuse_result({who, "lse"}, "attention.lse", lse, wanted);
   static_cast<void>(checked_bytes({who, "lse"}, lse));
 }

@@ -21,8 +21,8 @@ constexpr T round_up(T n, T to) {
 void PagePool::Unmap::operator()(std::byte* p) const noexcept { ::munmap(p, bytes); }
 
 PagePool::Piece PagePool::map(std::size_t bytes) {
-  void* memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Without MAP_NORESERVE: memory that the system cannot promise is refused here, not when it is written.
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     throw Error(ErrorKind::resource, "kv_cache.memory",
                 concat("KvCache: no memory for ", bytes, " bytes of pages"));

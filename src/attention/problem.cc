@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "attention/cache_store.h"
 #include "attention/view_checks.h"
 #include "core/concat.h"
 #include "core/float_mode.h"
@@ -81,14 +82,27 @@ Index head_group(Index q_heads, Index kv_heads) {
   return kv_heads > 0 ? q_heads / kv_heads : 0;
 }
 
+// q against the sizes of the keys; q.rank() is known to be 4.
+void check_query(const char* who, const ConstTensorView& q, const CallShape& keys) {
+  const Argument at_k{who, "k"};
+  if (keys.batch != q.dim(0)) refuse_pair(at_k, "attention.batch", "batch", keys.batch, "q", q.dim(0));
+  if (head_group(q.dim(1), keys.kv_heads) * keys.kv_heads != q.dim(1))
+    refuse_heads(who, q.dim(1), keys.kv_heads);
+  if (keys.dim != q.dim(3)) refuse_pair(at_k, "attention.dim", "dim", keys.dim, "q", q.dim(3));
+}
+
+CallShape shape_of(const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v) {
+  return {q.dim(0), q.dim(1), k.dim(1), q.dim(2), k.dim(2), k.dim(3), v.empty() ? 0 : v.dim(3), q.dtype()};
+}
+
 ByteSpan check_shapes(const char* who, const ConstTensorView& q, const ConstTensorView& k,
                       const ConstTensorView& v) {
   const Argument at_k{who, "k"}, at_v{who, "v"};
   ByteSpan bytes = check_tensor({who, "q"}, q, q.dtype());
   bytes = around(bytes, check_tensor(at_k, k, q.dtype()));
-  if (k.dim(0) != q.dim(0)) refuse_pair(at_k, "attention.batch", "batch", k.dim(0), "q", q.dim(0));
-  if (head_group(q.dim(1), k.dim(1)) * k.dim(1) != q.dim(1)) refuse_heads(who, q.dim(1), k.dim(1));
-  if (k.dim(3) != q.dim(3)) refuse_pair(at_k, "attention.dim", "dim", k.dim(3), "q", q.dim(3));
+  CallShape keys;
+  keys.batch = k.dim(0), keys.kv_heads = k.dim(1), keys.dim = k.dim(3);
+  check_query(who, q, keys);
   if (v.empty()) return bytes;
   bytes = around(bytes, check_tensor(at_v, v, q.dtype()));
   if (v.dim(0) != q.dim(0)) refuse_pair(at_v, "attention.batch", "batch", v.dim(0), "q", q.dim(0));
@@ -231,41 +245,55 @@ void check_lengths(Argument at, std::span<const Index> lengths, Index batch, Ind
   }
 }
 
-}  // namespace
-
-Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
-                   const ConstTensorView& v, const AttentionOptions& options) {
-  const DefaultFloatMode float_mode;  // 1/sqrt(dim) is part of a result's bits
-  const ByteSpan inputs = check_shapes(who, q, k, v);
+// What the options say of a call whose tensors are good.
+void check_options(const char* who, Problem& p) {
+  const AttentionOptions& options = *p.options;
   check_numbers(who, options);
-  Problem p(q, k, v, options);
-  p.group = head_group(p.q_heads, p.kv_heads);
-  p.inputs = inputs;
   if (!options.q_starts.empty() || !options.k_starts.empty()) check_packed(who, p);
-  check_lengths({who, "q_lengths"}, options.q_lengths, q.dim(0), p.q_total);
-  check_lengths({who, "k_lengths"}, options.k_lengths, q.dim(0), p.k_total);
+  check_lengths({who, "q_lengths"}, options.q_lengths, p.batch, p.q_total);
+  check_lengths({who, "k_lengths"}, options.k_lengths, p.batch, p.k_total);
   check_per_head({who, "alibi_slopes"}, "attention.alibi", options.alibi_slopes, p.q_heads);
   check_per_head({who, "sinks"}, "attention.sinks", options.sinks, p.q_heads);
   if (!options.mask.empty()) p.mask = broadcast({who, "mask"}, "attention.mask", options.mask, p, true);
   const Dropout& dropout = options.dropout;
   if (dropout.rate > 0) p.dropout = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer);
   if (!options.bias.empty()) p.bias = broadcast({who, "bias"}, "attention.bias", options.bias, p, false);
+}
+
+}  // namespace
+
+Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
+                   const ConstTensorView& v, const AttentionOptions& options) {
+  const DefaultFloatMode float_mode;  // 1/sqrt(dim) is part of a result's bits
+  const ByteSpan inputs = check_shapes(who, q, k, v);
+  Problem p(shape_of(q, k, v), q, k, v, options);
+  p.inputs = inputs;
+  check_options(who, p);
   return p;
 }
 
-Problem::Problem(const ConstTensorView& q_, const ConstTensorView& k_, const ConstTensorView& v_,
-                 const AttentionOptions& o)
-    : sequences(q_.dim(0)),
-      q_heads(q_.dim(1)),
-      kv_heads(k_.dim(1)),
-      q_total(q_.dim(2)),
-      k_total(k_.dim(2)),
-      q_longest(q_.dim(2)),
-      k_longest(k_.dim(2)),
-      dim(q_.dim(3)),
-      value_dim(v_.empty() ? 0 : v_.dim(3)),
-      dtype(q_.dtype()),
-      scale(o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(q_.dim(3)))),
+Problem check_cached_call(const char* who, const ConstTensorView& q, const CacheStore& cache,
+                          const AttentionOptions& options) {
+  const DefaultFloatMode float_mode;
+  const ByteSpan inputs = check_tensor({who, "q"}, q, q.dtype());
+  CallShape shape = cache.shape();
+  check_query(who, q, shape);
+  shape.q_heads = q.dim(1), shape.q_total = q.dim(2), shape.dtype = q.dtype();
+  Problem p(shape, q, {}, {}, options);
+  p.inputs = inputs;
+  p.cache = &cache;
+  check_options(who, p);
+  return p;
+}
+
+Problem::Problem(const CallShape& shape, const ConstTensorView& q_, const ConstTensorView& k_,
+                 const ConstTensorView& v_, const AttentionOptions& o)
+    : CallShape(shape),
+      sequences(shape.batch),
+      group(head_group(shape.q_heads, shape.kv_heads)),
+      q_longest(shape.q_total),
+      k_longest(shape.k_total),
+      scale(o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(shape.dim))),
       q(q_),
       k(k_),
       v(v_),

@@ -34,14 +34,23 @@ struct ByteSpan {
   [[nodiscard]] bool meets(const ByteSpan& other) const { return begin < other.end && other.begin < end; }
 };
 
-struct Problem {
-  Index sequences = 0, q_heads = 0, kv_heads = 0, group = 0;
-  Index q_total = 0, k_total = 0;      // axis 2 of q and k
-  Index q_longest = 0, k_longest = 0;  // axes 2 and 3 of mask, bias and whole weights
-  Index dim = 0, value_dim = 0;
+class CacheStore;
+
+// The sizes of a call, wherever its keys are.
+struct CallShape {
+  Index batch = 0, q_heads = 0, kv_heads = 0;
+  Index q_total = 0, k_total = 0;  // axis 2 of q and k
+  Index dim = 0, value_dim = 0;    // value_dim 0: a call that recomputes from lse, without values
   DType dtype = DType::f32;
+};
+
+// The shape, the views and the options of a call.
+struct Problem : CallShape {
+  Index sequences = 0, group = 0;
+  Index q_longest = 0, k_longest = 0;  // axes 2 and 3 of mask, bias and whole weights
   double scale = 1;
-  ConstTensorView q, k, v;  // v is empty for calls that recompute from lse
+  ConstTensorView q, k, v;            // k and v are empty when the keys are in a cache
+  const CacheStore* cache = nullptr;  // one item a sequence
   const AttentionOptions* options = nullptr;
   Broadcast mask, bias;
   DropoutKey dropout;        // threshold 0: none
@@ -49,8 +58,8 @@ struct Problem {
   bool packed = false;
 
   // Member by member: clearing the whole first takes a quarter of the time of checking a tiny call.
-  Problem(const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v,
-          const AttentionOptions& options);
+  Problem(const CallShape& shape, const ConstTensorView& q, const ConstTensorView& k,
+          const ConstTensorView& v, const AttentionOptions& options);
   [[nodiscard]] Sequence sequence(Index s) const;
   // Bits of a logit's unit in the kernels.
   [[nodiscard]] double logit_unit() const { return bias.data != nullptr ? kernels::kBiasUnit : 1; }
@@ -67,6 +76,11 @@ struct Problem {
 // allocates nothing when the call is good.
 [[nodiscard]] Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
                                  const ConstTensorView& v, const AttentionOptions& options);
+// The same on the keys of a cache; options.k_lengths are its lengths.
+[[nodiscard]] Problem check_cached_call(const char* who, const ConstTensorView& q, const CacheStore& cache,
+                                        const AttentionOptions& options);
+// A call that writes out needs values.
+void check_values(const char* who, const Problem& problem);
 // Shapes, dtypes, strides and overlap of everything that is to be written.
 void check_outputs(const char* who, const Problem& problem, const AttentionOutputs& outputs);
 // What attention_backward is given and where it writes; `problem` is the checked call on saved.q, k, v.

@@ -8,7 +8,6 @@
 #include "core/concat.h"
 #include "core/float_mode.h"
 #include "core/thread_pool.h"
-#include "kernels/kernels.h"
 
 namespace headlight {
 namespace {
@@ -23,31 +22,28 @@ struct Sweep {
   const Problem& problem;
   const kernels::AttentionKernels<T>& kernels;
   TilePlan plan;
+  KeyReader<T> keys;
   std::size_t bytes;
 
   // `extra` elements of T beside the packed keys of one segment, for each worker.
   Sweep(Context& the_ctx, const Problem& the_problem, Index extra)
       : ctx(the_ctx),
         problem(the_problem),
-        kernels(kernels::kernels_for(ctx.target()).of<T>()),
+        kernels(kernels_of<T>(ctx, problem)),
         plan(tile_plan(problem, kernels)),
+        keys(problem, plan, kernels, false),
         bytes(Workspace<T>::bytes(problem, plan, static_cast<std::size_t>(packed_keys() + extra))) {
     for (int w = 0; w < ctx.threads(); ++w) (void)ctx.scratch(w, bytes);
   }
-  [[nodiscard]] Index packed_keys() const { return (plan.segment_keys + kernels.panel) * problem.dim; }
+  [[nodiscard]] Index packed_keys() const { return keys.elements(plan.segment_keys); }
   [[nodiscard]] Workspace<T> workspace(int worker) {
     return Workspace<T>(ctx.scratch(worker, bytes), problem, plan);
   }
   [[nodiscard]] T* extra(const Workspace<T>& space) const { return space.packed + packed_keys(); }
 
+  // From the tile of range.begin on.
   [[nodiscard]] KeySource<T> packed(const Unit& unit, Range range, const Workspace<T>& space) const {
-    const Range aligned{range.begin / plan.tile_keys * plan.tile_keys, range.end};
-    pack<T>(problem, plan, kernels, unit, aligned, space.packed, nullptr);
-    KeySource<T> source;
-    source.keys = space.packed;
-    source.first_key = aligned.begin;
-    source.end_key = aligned.end;
-    return source;
+    return keys.read(unit, {range.begin / plan.tile_keys * plan.tile_keys, range.end}, space.packed);
   }
 };
 
@@ -64,28 +60,31 @@ RowScale<T> scale_from_lse(const Problem& problem, double x, Index head) {
   return scale;
 }
 
-// The same for all rows of a block. Rows with a bias so large that lse says nothing are summed again.
+// The same for all rows of a block. Rows with a bias so large that lse says nothing are summed again; all
+// are when their largest score is wanted.
 template <class T>
 void scales_from_lse(const Sweep<T>& sweep, const ConstTensorView& lse, const Block<T>& block,
-                     const Workspace<T>& space, RowScale<T>* scale) {
+                     const Workspace<T>& space, RowScale<T>* scale, bool with_max = false) {
   const Problem& problem = sweep.problem;
-  bool coarse = false;
+  bool coarse = with_max;
   for (int r = 0; r < block.rows; ++r) {
     const double x = static_cast<double>(
         lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
     scale[r] = scale_from_lse<T>(problem, x, block.head[r]);
     coarse |= problem.bias.data != nullptr && lse_is_coarse<T>(x) && block.keys[r].size() > 0;
   }
-  if (!coarse) return;
+  if (!coarse || block.all_keys.size() <= 0) return;
   const ConstTensorView& sinks = problem.options->sinks;
   sum_rows(
       block, space, sweep.plan.segment_keys,
       [&](Range range) { return sweep.packed(block.unit, range, space); }, space.total);
   for (int r = 0; r < block.rows; ++r) {
-    if (!lse_is_coarse<T>(scale[r].lse) || block.keys[r].size() <= 0) continue;
+    if (block.keys[r].size() <= 0) continue;
     const double sink = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
     const RowScale<T> own = row_scale(space.total.max[r], space.total.sum[r], block.rules.unit, sink, true);
-    scale[r] = row_scale_within(own, scale[r].lse);
+    if (problem.bias.data != nullptr && lse_is_coarse<T>(scale[r].lse))
+      scale[r] = row_scale_within(own, scale[r].lse);
+    scale[r].max = own.max;
   }
 }
 
@@ -191,17 +190,20 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
     const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first,
                          static_cast<int>(std::min<Index>(kBlockRows, all - first)), space);
     RowScale<T> scale[kBlockRows];
-    scales_from_lse(sweep, lse, block, space, scale);
+    scales_from_lse(sweep, lse, block, space, scale, !outputs.max.empty());
     for (int r = 0; r < block.rows; ++r) {
       if (scales.data != nullptr) {
         T* row = scales.at(unit.sequence.item, block.head[r], block.query[r]);
         row[0] = scale[r].shift;
         row[1] = scale[r].factor;
       }
-      const TensorView& sink = outputs.sink_weight;
-      if (!sink.empty())
-        sink.as<T>()[statistic_offset(sink, unit.sequence, block.head[r], block.query[r])] =
-            scale[r].sink_weight;
+      const auto put = [&](const TensorView& view, double x) {
+        if (!view.empty())
+          view.as<T>()[statistic_offset(view, unit.sequence, block.head[r], block.query[r])] =
+              static_cast<T>(x);
+      };
+      put(outputs.max, scale[r].max);
+      put(outputs.sink_weight, static_cast<double>(scale[r].sink_weight));
     }
     if (wants_row_statistics(outputs)) {
       row_statistics(
@@ -216,7 +218,7 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
 template <class T>
 void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales,
                         const TensorView& received) {
-  const Index width = TilePlan(tile_plan(problem, kernels::kernels_for(ctx.target()).of<T>())).tile_keys;
+  const Index width = tile_plan(problem, kernels_of<T>(ctx, problem)).tile_keys;
   Sweep<T> sweep(ctx, problem, problem.group * width * kPerDouble<T>);
   const Index tiles =
       std::max<Index>(1, sweep.plan.tiles(problem.packed ? problem.k_longest : problem.k_total));
@@ -297,20 +299,21 @@ void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, Cons
 }
 
 void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
-                          const AttentionOptions& options, const AttentionOutputs& statistics) {
+                          const AttentionOptions& options, const AttentionStatistics& wanted) {
   const char* who = "attention_statistics";
   const Problem problem = check_call(who, q, k, {}, options);
+  const AttentionOutputs outputs{.out = {},
+                                 .max = wanted.max,
+                                 .entropy = wanted.entropy,
+                                 .sink_weight = wanted.sink_weight,
+                                 .topk_index = wanted.topk_index,
+                                 .topk_weight = wanted.topk_weight,
+                                 .received = wanted.received};
   check_lse(who, problem, lse);
-  check_outputs(who, problem, statistics);
-  if (!statistics.max.empty() || !statistics.weights.empty()) {
-    throw Error(
-        ErrorKind::usage, "attention.output",
-        concat(who, ": ", statistics.max.empty() ? "weights are" : "max is", " not recomputed here; need ",
-               statistics.max.empty() ? "attention_weights" : "attention_forward"));
-  }
+  check_outputs(who, problem, outputs);
   const DefaultFloatMode float_mode;
-  if (problem.dtype == DType::f64) statistics_from_lse<double>(ctx, problem, lse, statistics);
-  else statistics_from_lse<float>(ctx, problem, lse, statistics);
+  if (problem.dtype == DType::f64) statistics_from_lse<double>(ctx, problem, lse, outputs);
+  else statistics_from_lse<float>(ctx, problem, lse, outputs);
 }
 
 }  // namespace headlight

@@ -48,7 +48,7 @@ void refuse_last_stride(Argument argument, const ConstTensorView& view) {
 }
 
 ByteSpan checked_big_bytes(Argument argument, const ConstTensorView& view) {
-  const Index item = item_size(view.dtype());
+  const Index item = static_cast<Index>(size_of(view.dtype()));
   Index elements = 1, low = 0, high = 0;
   bool none = false, too_big = false;
   for (int axis = 0; axis < view.rank(); ++axis) {
@@ -127,7 +127,7 @@ bool arcs_meet(std::uintptr_t x_first, const Blocks& x, std::uintptr_t y_first, 
 std::uintptr_t lowest_address(const ConstTensorView& view) {
   auto address = reinterpret_cast<std::uintptr_t>(view.data());
   for (int axis = 0; axis < view.rank(); ++axis) {
-    const Index reach = view.stride(axis) * (view.dim(axis) - 1) * item_size(view.dtype());
+    const Index reach = view.stride(axis) * (view.dim(axis) - 1) * static_cast<Index>(size_of(view.dtype()));
     if (reach < 0) address -= static_cast<std::uintptr_t>(-reach);
   }
   return address;
@@ -151,7 +151,8 @@ bool may_share(const ConstTensorView& a, const ConstTensorView& b) {
   // One way of cutting both into blocks that never meet is proof enough.
   for (std::size_t i = 0; i <= x.count; ++i) {
     for (std::size_t j = 0; j <= y.count; ++j) {
-      const Blocks of_a = blocks_of(x, item_size(a.dtype()), i), of_b = blocks_of(y, item_size(b.dtype()), j);
+      const Blocks of_a = blocks_of(x, static_cast<Index>(size_of(a.dtype())), i),
+                   of_b = blocks_of(y, static_cast<Index>(size_of(b.dtype())), j);
       if (!arcs_meet(x_first, of_a, y_first, of_b)) return false;
     }
   }

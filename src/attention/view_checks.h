@@ -28,20 +28,14 @@ HEADLIGHT_COLD void refuse_size(Argument argument, const ConstTensorView& view);
 HEADLIGHT_COLD void refuse_pointer(Argument argument, const ConstTensorView& view);
 HEADLIGHT_COLD void refuse_last_stride(Argument argument, const ConstTensorView& view);
 
-// size_of() without the call.
-[[nodiscard]] constexpr Index item_size(DType dtype) {
-  constexpr Index kSizes[] = {4, 8, 2, 2, 4, 8, 1};
-  return kSizes[static_cast<std::size_t>(dtype)];
-}
-
-// The same for views whose products might overflow.
+// checked_bytes() for views whose products might overflow.
 [[nodiscard, gnu::noinline]] ByteSpan checked_big_bytes(Argument argument, const ConstTensorView& view);
 
 // No negative or overflowing size, no null pointer to elements, every element aligned to its size.
 // Strides may be zero or negative.
 [[nodiscard, gnu::always_inline]] inline ByteSpan checked_bytes(Argument argument,
                                                                 const ConstTensorView& view) {
-  const Index item = item_size(view.dtype());
+  const Index item = static_cast<Index>(size_of(view.dtype()));
   Index sizes = 0, strides = 0, high = 0;
   bool none = false;
   for (int axis = 0; axis < view.rank(); ++axis) {

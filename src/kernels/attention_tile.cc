@@ -1,9 +1,6 @@
 // Attention on one tile, compiled once per SIMD target. See attention_tile.h for the legend.
 #include "kernels/attention_tile.h"
 
-#include <cstring>
-#include <limits>
-
 #include "kernels/kernels.h"
 #include "kernels/target_table.h"
 
@@ -11,117 +8,70 @@
 #define HWY_TARGET_INCLUDE "kernels/attention_tile.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/dropout-inl.h"
+#include "kernels/absorb-inl.h"
 #include "kernels/math-inl.h"
 #include "kernels/pack-inl.h"
-#include "kernels/score_rules-inl.h"
 #include "kernels/softmax-inl.h"
 #include "kernels/strip-inl.h"
-#include "kernels/tile_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One row's P·V that skips every key the row does not see.
+// Keys and values that were packed for the call, or values where the caller has them.
 template <class T>
-HWY_ATTR void careful_values(const Tile<T>& tile, int r, const T* row, const bool* hidden, T alpha, T* acc) {
-  const hn::ScalableTag<T> d;
-  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * lanes;
-  for (int x = 0; x < tile.value_dim; x += lanes) {
-    const T* values = tile.values + x / panel * tile.value_panel_stride + x % panel;
-    auto sum = hn::Zero(d);
-    for (int j = tile.begin[r]; j < tile.end[r]; ++j) {
-      if (!hidden[j]) sum = hn::MulAdd(hn::Set(d, row[j]), hn::LoadU(d, values + j * tile.value_stride), sum);
-    }
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
-  }
-}
+struct PackedSource {
+  static constexpr bool kScaled = false;
+  const Tile<T>& tile;
+  const StripPlan& plan;
 
-template <class T>
-HWY_ATTR void values_strips(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state,
-                            const T* alpha, bool fresh) {
-  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>())), panel = 2 * lanes;
-  for (int x = 0; x < tile.value_dim; x += panel) {
-    const T* values = tile.values + x / panel * tile.value_panel_stride;
-    for (int s = 0; s < plan.strips; ++s) {
-      const StripRange range = plan.range[s];
-      if (range.begin >= range.end) continue;
-      const int first = s * kStrip;
-      const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
-      if (plan.fetches > 0) tile.ahead->fetch(plan.fetches);
-      const StripArgs<T> args{range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
-                              tile.scores_stride,      values + range.begin * tile.value_stride,
-                              tile.value_stride,       state.acc + first * state.acc_stride + x,
-                              state.acc_stride,        alpha + first};
-      if (fresh) multiply_strip<T, false>(rows, vectors, args);
-      else multiply_strip<T, true>(rows, vectors, args);
+  HWY_ATTR void score() const {
+    multiply_keys<T>(tile, plan, {tile.q, tile.q_stride, tile.dim, tile.keys, tile.scores});
+  }
+
+  HWY_ATTR void add_values(const SoftmaxState<T>& state, const T* alpha) const {
+    const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>())), panel = 2 * lanes;
+    for (int x = 0; x < tile.value_dim; x += panel) {
+      const T* values = tile.values + x / panel * tile.value_panel_stride;
+      for (int s = 0; s < plan.strips; ++s) {
+        const StripRange range = plan.range[s];
+        if (range.begin >= range.end) continue;
+        const int first = s * kStrip;
+        const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
+        if (plan.fetches > 0) tile.ahead->fetch(plan.fetches);
+        multiply_strip<T>(rows, vectors,
+                          {range.end - range.begin, tile.scores + first * tile.scores_stride + range.begin,
+                           tile.scores_stride, values + range.begin * tile.value_stride, tile.value_stride,
+                           state.acc + first * state.acc_stride + x, state.acc_stride,
+                           alpha == nullptr ? nullptr : alpha + first});
+      }
     }
   }
-}
+
+  // One row's P·V that skips every key the row does not see.
+  HWY_ATTR void add_values_carefully(int r, const bool* hidden, T alpha, T* acc) const {
+    const hn::ScalableTag<T> d;
+    const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * lanes;
+    const T* row = tile.scores + r * tile.scores_stride;
+    for (int x = 0; x < tile.value_dim; x += lanes) {
+      const T* values = tile.values + x / panel * tile.value_panel_stride + x % panel;
+      auto sum = hn::Zero(d);
+      for (int j = tile.begin[r]; j < tile.end[r]; ++j) {
+        if (!hidden[j])
+          sum = hn::MulAdd(hn::Set(d, row[j]), hn::LoadU(d, values + j * tile.value_stride), sum);
+      }
+      hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
+    }
+  }
+};
 
 template <class T>
 HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const AbsorbOptions<T>& options) {
-  StripPlan plan;
-  HWY_ALIGN T top[kMaxRows], shift[kMaxRows], alpha[kMaxRows];
-  score_strips(tile, plan);
-  if (options.fresh) clear(tile, plan, state, options.careful);
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    top[r] = kHidden<T>;
-    if (range.begin >= range.end) continue;
-    T* row = tile.scores + r * tile.scores_stride;
-    const StripRange wide = computed<T>(range);
-    top[r] = finish_scores(tile, r, wide, row);
-    if (options.keep != nullptr && tile.begin[r] < tile.end[r]) {
-      std::memcpy(options.keep[r] + tile.begin[r], row + tile.begin[r],
-                  sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
-    }
-  }
-  raise_max(tile.rows, tile.rules.unit, top, state.max, shift, alpha);
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    if (range.begin >= range.end) continue;
-    T* row = tile.scores + r * tile.scores_stride;
-    const StripRange wide = computed<T>(range);
-    bool hidden[kMaxTileKeys];
-    if (options.careful) {
-      for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<T>;
-    }
-    const T sum = exponentiate(row, wide, shift[r], tile.rules.unit);
-    state.sum[r] = state.sum[r] * alpha[r] + sum;
-    if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
-      drop(tile, r, tile.begin[r], tile.end[r], row);
-    if (options.careful) careful_values(tile, r, row, hidden, alpha[r], state.acc + r * state.acc_stride);
-  }
-  if (!options.careful) values_strips(tile, plan, state, alpha, options.fresh);
+  absorb_from<PackedSource<T>>(tile, state, options);
 }
-
 template <class T>
 HWY_ATTR void weigh(const Tile<T>& tile, const T* shift, const T* factor, T* moment) {
-  const hn::ScalableTag<T> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto gone = hn::Set(d, T{-1});
-  StripPlan plan;
-  score_strips(tile, plan);
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    if (range.begin >= range.end) continue;
-    T* row = tile.scores + r * tile.scores_stride;
-    const StripRange wide = computed<T>(range);
-    (void)finish_scores(tile, r, wide, row);
-    const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]), unit = hn::Set(d, tile.rules.unit);
-    const bool empty = shift[r] == kHidden<T>;
-    auto sum = hn::Zero(d);
-    for (int j = wide.begin; j < wide.end; j += lanes) {
-      const auto s = hn::Load(d, row + j), x = hn::Mul(hn::Sub(s, top), unit);
-      const auto hidden = hn::Eq(s, hn::Set(d, kHidden<T>));
-      const auto w = hn::Mul(exp2(d, x), scale);
-      sum = hn::Add(sum, hn::IfThenZeroElse(hn::Or(hidden, hn::Eq(w, hn::Zero(d))), hn::Mul(w, x)));
-      hn::Store(empty ? gone : hn::IfThenElse(hidden, gone, w), d, row + j);
-    }
-    if (moment != nullptr && !empty) moment[r] += hn::GetLane(hn::SumOfLanes(d, sum));
-  }
+  weigh_from<PackedSource<T>>(tile, shift, factor, moment);
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 // kept in units of four bits: the largest finite bias times log2(e) would not fit T.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/random.h"
@@ -86,11 +87,22 @@ struct FetchAhead {
   }
 };
 
+// A tile of a cache, stored as f32 or narrower: see cache_tile.h.
+struct StoredTile {
+  const std::byte* keys = nullptr;
+  const std::byte* values = nullptr;
+  const float* key_scales = nullptr;  // int8 only
+  const float* value_scales = nullptr;
+  const std::byte* next = nullptr;  // where reading goes on after this tile, to be fetched ahead
+  int tile_keys = 0;                // keys there is room for; of each V panel
+};
+
 template <class T>
 struct Tile {
   int rows = 0, dim = 0, value_dim = 0;  // value_dim may be rounded up to whole vectors
   const T* q = nullptr;                  // [rows][dim], scaled
   Index q_stride = 0;
+  StoredTile stored;                    // instead of keys and values: the kernels of a cache
   const T* keys = nullptr;              // packed panels, see pack_keys
   const T* values = nullptr;            // packed panels, or the caller's own rows
   Index value_stride = 0;               // from key to key

@@ -201,10 +201,10 @@ HWY_ATTR void backward_rows(const BackwardTile<T>& b, const BackwardSums<T>& sum
       if (range.begin >= range.end) continue;
       const int first = s * kStrip, rows = HWY_MIN(kStrip, tile.rows - first);
       if (!b.careful) {
-        multiply_strip<T, true>(rows, columns - x > lanes ? 2 : 1,
-                                {range.end - range.begin, b.dp + first * tile.scores_stride + range.begin,
-                                 tile.scores_stride, keys + static_cast<Index>(range.begin) * panel, panel,
-                                 sums.dq + first * sums.dq_stride + x, sums.dq_stride, ones});
+        multiply_strip<T>(rows, columns - x > lanes ? 2 : 1,
+                          {range.end - range.begin, b.dp + first * tile.scores_stride + range.begin,
+                           tile.scores_stride, keys + static_cast<Index>(range.begin) * panel, panel,
+                           sums.dq + first * sums.dq_stride + x, sums.dq_stride, ones});
         continue;
       }
       for (int r = first; r < first + rows; ++r) {

@@ -11,29 +11,26 @@
 #define HWY_TARGET_INCLUDE "kernels/cache_tile.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/absorb-inl.h"
 #include "kernels/pack-inl.h"
-#include "kernels/softmax-inl.h"
 #include "kernels/stored_strip-inl.h"
-#include "kernels/tile_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class S>
-inline constexpr bool kScaled = std::is_same_v<S, std::int8_t>;
-
 // The order in which a tile is read: panels of keys, panels of values, then the next tile.
 template <class S>
 class Stream {
  public:
-  Stream(const CacheTile& cache, const StripPlan& plan, int panel)
-      : cache_(cache),
-        panel_(panel),
-        end_((plan.end + panel - 1) / panel * panel),
-        columns_((cache.tile.value_dim + panel - 1) / panel * panel),
-        whole_(plan.begin == 0 && plan.end == cache.tile_keys),
-        rows_(order_of<S>().whole(cache.tile.dim)) {}
+  Stream(const Tile<float>& tile, const StripPlan& plan)
+      : cache_(tile.stored),
+        value_dim_(tile.value_dim),
+        panel_(2 * static_cast<int>(hn::Lanes(FloatTag()))),
+        end_((plan.end + panel_ - 1) / panel_ * panel_),
+        columns_((tile.value_dim + panel_ - 1) / panel_ * panel_),
+        whole_(plan.begin == 0 && plan.end == tile.stored.tile_keys),
+        rows_(order_of<S>().whole(tile.dim)) {}
 
   [[nodiscard]] const S* keys(int key) const {
     return reinterpret_cast<const S*>(cache_.keys) + static_cast<Index>(key) * rows_;
@@ -51,9 +48,8 @@ class Stream {
   }
   [[nodiscard]] const std::byte* after_values(int column) const {
     if (whole_) return linear(reinterpret_cast<const std::byte*>(values(column)) + kAhead<S>);
-    return column + panel_ < cache_.tile.value_dim
-               ? reinterpret_cast<const std::byte*>(values(column + panel_))
-               : cache_.next;
+    return column + panel_ < value_dim_ ? reinterpret_cast<const std::byte*>(values(column + panel_))
+                                        : cache_.next;
   }
 
  private:
@@ -62,70 +58,12 @@ class Stream {
     return from < end ? from : cache_.next + (from - end);
   }
 
-  const CacheTile& cache_;
-  int panel_;
+  const StoredTile& cache_;
+  int value_dim_, panel_;
   int end_, columns_;  // up to whole panels
   bool whole_;
   Index rows_;  // of a panel of keys
 };
-
-template <class S>
-HWY_ATTR void score_stored(const CacheTile& cache, const StripPlan& plan, const Stream<S>& stream) {
-  const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
-  const Tile<float>& tile = cache.tile;
-  for (int key = plan.begin / panel * panel; key < plan.end; key += panel) {
-    const std::byte* ahead = stream.after_keys(key);
-    for (int s = 0; s < plan.strips; ++s) {
-      const StripRange range = plan.range[s];
-      if (range.end <= key || range.begin >= key + panel) continue;
-      const int first = s * kStrip;
-      multiply_stored_strip<S, false>(
-          HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
-          {0, tile.dim, tile.q + first * tile.q_stride, tile.q_stride, stream.keys(key),
-           tile.scores + first * tile.scores_stride + key, tile.scores_stride, nullptr, ahead});
-    }
-  }
-}
-
-template <class S>
-HWY_ATTR void values_stored(const CacheTile& cache, const StripPlan& plan, const Stream<S>& stream,
-                            const SoftmaxState<float>& state, const float* alpha, bool fresh) {
-  const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
-  const Tile<float>& tile = cache.tile;
-  for (int x = 0; x < tile.value_dim; x += panel) {
-    const std::byte* ahead = stream.after_values(x);
-    for (int s = 0; s < plan.strips; ++s) {
-      const StripRange range = plan.range[s];
-      if (range.begin >= range.end) continue;
-      const int first = s * kStrip;
-      const int rows = HWY_MIN(kStrip, tile.rows - first), vectors = tile.value_dim - x > lanes ? 2 : 1;
-      const StoredArgs<S> args{
-          range.begin,        range.end,        tile.scores + first * tile.scores_stride + range.begin,
-          tile.scores_stride, stream.values(x), state.acc + first * state.acc_stride + x,
-          state.acc_stride,   alpha + first,    ahead};
-      if (fresh) multiply_stored_strip<S, false>(rows, vectors, args);
-      else multiply_stored_strip<S, true>(rows, vectors, args);
-    }
-  }
-}
-
-// One row's P·V that skips every key the row does not see.
-template <class S>
-HWY_ATTR void careful_stored(const CacheTile& cache, int r, const Stream<S>& stream, const bool* hidden,
-                             float alpha, float* acc) {
-  const typename StoredTag<S>::type d;
-  const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * static_cast<int>(hn::Lanes(FloatTag()));
-  const Tile<float>& tile = cache.tile;
-  const float* row = tile.scores + r * tile.scores_stride;
-  for (int x = 0; x < tile.value_dim; x += lanes) {
-    const S* values = stream.values(x / panel * panel);
-    auto sum = hn::Zero(d);
-    for (int j = tile.begin[r]; j < tile.end[r]; ++j) {
-      if (!hidden[j]) sum = hn::MulAdd(hn::Set(d, row[j]), load_stored(d, values, j, x % panel / lanes), sum);
-    }
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
-  }
-}
 
 // row = (row · before) · (scales · after): powers of two that belong to int8, where they do no harm.
 HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales, float before, float after) {
@@ -140,39 +78,77 @@ HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales, f
 // int8: a key's scale multiplies its score, a value's scale its weight. Nothing is rounded to a
 // dequantised f32 on the way.
 template <class S>
-HWY_ATTR void absorb_cached(const CacheTile& cache, const SoftmaxState<float>& state, bool fresh,
-                            bool careful) {
-  const Tile<float>& tile = cache.tile;
-  StripPlan plan;
-  HWY_ALIGN float top[kMaxRows], shift[kMaxRows], alpha[kMaxRows];
-  plan_strips(tile, plan);
-  const Stream<S> stream(cache, plan, 2 * static_cast<int>(hn::Lanes(FloatTag())));
-  score_stored<S>(cache, plan, stream);
-  if (fresh) clear(tile, plan, state, careful);
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    top[r] = kHidden<float>;
-    if (range.begin >= range.end) continue;
-    float* row = tile.scores + r * tile.scores_stride;
-    const StripRange wide = computed<float>(range);
-    if constexpr (kScaled<S>) multiply_row(row, wide, cache.key_scales, kInt8Unit, 1.0F);
-    top[r] = finish_scores(tile, r, wide, row);
-  }
-  raise_max(tile.rows, tile.rules.unit, top, state.max, shift, alpha);
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    if (range.begin >= range.end) continue;
-    float* row = tile.scores + r * tile.scores_stride;
-    const StripRange wide = computed<float>(range);
-    bool hidden[kMaxTileKeys];
-    if (careful) {
-      for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<float>;
+struct StoredSource {
+  static constexpr bool kScaled = std::is_same_v<S, std::int8_t>;
+  const Tile<float>& tile;
+  const StripPlan& plan;
+  const Stream<S> stream{tile, plan};
+
+  HWY_ATTR void score() const {
+    const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
+    for (int key = plan.begin / panel * panel; key < plan.end; key += panel) {
+      const std::byte* ahead = stream.after_keys(key);
+      for (int s = 0; s < plan.strips; ++s) {
+        const StripRange range = plan.range[s];
+        if (range.end <= key || range.begin >= key + panel) continue;
+        const int first = s * kStrip;
+        multiply_stored_strip<S>(
+            HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
+            {0, tile.dim, tile.q + first * tile.q_stride, tile.q_stride, stream.keys(key),
+             tile.scores + first * tile.scores_stride + key, tile.scores_stride, nullptr, ahead});
+      }
     }
-    state.sum[r] = state.sum[r] * alpha[r] + exponentiate(row, wide, shift[r], tile.rules.unit);
-    if constexpr (kScaled<S>) multiply_row(row, wide, cache.value_scales, 1.0F, kInt8Unit);
-    if (careful) careful_stored<S>(cache, r, stream, hidden, alpha[r], state.acc + r * state.acc_stride);
   }
-  if (!careful) values_stored<S>(cache, plan, stream, state, alpha, fresh);
+
+  HWY_ATTR void add_values(const SoftmaxState<float>& state, const float* alpha) const {
+    const int lanes = static_cast<int>(hn::Lanes(FloatTag())), panel = 2 * lanes;
+    for (int x = 0; x < tile.value_dim; x += panel) {
+      const std::byte* ahead = stream.after_values(x);
+      for (int s = 0; s < plan.strips; ++s) {
+        const StripRange range = plan.range[s];
+        if (range.begin >= range.end) continue;
+        const int first = s * kStrip;
+        multiply_stored_strip<S>(
+            HWY_MIN(kStrip, tile.rows - first), tile.value_dim - x > lanes ? 2 : 1,
+            {range.begin, range.end, tile.scores + first * tile.scores_stride + range.begin,
+             tile.scores_stride, stream.values(x), state.acc + first * state.acc_stride + x, state.acc_stride,
+             alpha == nullptr ? nullptr : alpha + first, ahead});
+      }
+    }
+  }
+
+  // One row's P·V that skips every key the row does not see.
+  HWY_ATTR void add_values_carefully(int r, const bool* hidden, float alpha, float* acc) const {
+    const typename StoredTag<S>::type d;
+    const int lanes = static_cast<int>(hn::Lanes(d)), panel = 2 * static_cast<int>(hn::Lanes(FloatTag()));
+    const float* row = tile.scores + r * tile.scores_stride;
+    for (int x = 0; x < tile.value_dim; x += lanes) {
+      const S* values = stream.values(x / panel * panel);
+      auto sum = hn::Zero(d);
+      for (int j = tile.begin[r]; j < tile.end[r]; ++j) {
+        if (!hidden[j])
+          sum = hn::MulAdd(hn::Set(d, row[j]), load_stored(d, values, j, x % panel / lanes), sum);
+      }
+      hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
+    }
+  }
+
+  HWY_INLINE void scale_scores(float* row, StripRange wide) const {
+    multiply_row(row, wide, tile.stored.key_scales, kInt8Unit, 1.0F);
+  }
+  HWY_INLINE void scale_weights(float* row, StripRange wide) const {
+    multiply_row(row, wide, tile.stored.value_scales, 1.0F, kInt8Unit);
+  }
+};
+
+template <class S>
+HWY_ATTR void absorb_stored(const Tile<float>& tile, const SoftmaxState<float>& state,
+                            const AbsorbOptions<float>& options) {
+  absorb_from<StoredSource<S>>(tile, state, options);
+}
+template <class S>
+HWY_ATTR void weigh_stored(const Tile<float>& tile, const float* shift, const float* factor, float* moment) {
+  weigh_from<StoredSource<S>>(tile, shift, factor, moment);
 }
 
 // Rounds to nearest even. Scales of tinier rows, times 2^-24, would lose digits.
@@ -218,7 +194,8 @@ HWY_ATTR void widen_stored(const void* source, int n, Stored type, float* row) {
 
 CacheKernels make_cache_table() {
   return {{order_of<float>(), order_of<F16>(), order_of<BF16>(), order_of<std::int8_t>()},
-          {absorb_cached<float>, absorb_cached<F16>, absorb_cached<BF16>, absorb_cached<std::int8_t>},
+          {absorb_stored<float>, absorb_stored<F16>, absorb_stored<BF16>, absorb_stored<std::int8_t>},
+          {weigh_stored<float>, weigh_stored<F16>, weigh_stored<BF16>, weigh_stored<std::int8_t>},
           narrow_stored,
           widen_stored};
 }

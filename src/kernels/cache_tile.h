@@ -28,22 +28,12 @@ struct PanelOrder {
 };
 inline constexpr Index kEarlyBytes = 64;  // readable before the first panel
 
-struct CacheTile {
-  Tile<float> tile;  // its own keys and values are not used
-  const std::byte* keys = nullptr;
-  const std::byte* values = nullptr;
-  const float* key_scales = nullptr;  // int8 only
-  const float* value_scales = nullptr;
-  int tile_keys = 0;                // keys there is room for; of each V panel
-  const std::byte* next = nullptr;  // where reading goes on after this tile, to be fetched ahead
-};
-
 struct CacheKernels {
   PanelOrder order[kStoredTypes];
-  // As AttentionKernels::absorb, by stored type. f32, f16 and bf16 give the bits that packing the
-  // widened keys and values would give.
-  void (*absorb[kStoredTypes])(const CacheTile& tile, const SoftmaxState<float>& state, bool fresh,
-                               bool careful);
+  // As in AttentionKernels, on tile.stored, by stored type. f32, f16 and bf16 give the bits that packing
+  // the widened keys and values would give.
+  decltype(AttentionKernels<float>::absorb) absorb[kStoredTypes];
+  decltype(AttentionKernels<float>::weigh) weigh[kStoredTypes];
   // One row to its stored form. int8: *scale is the largest magnitude / 127, NaN for a row with NaN or Inf.
   void (*narrow)(const float* row, int n, Stored type, void* target, float* scale);
   // And back, without the scale.

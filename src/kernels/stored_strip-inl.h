@@ -116,12 +116,12 @@ struct StoredArgs {
   const S* b;  // the panel, from its row 0
   float* c;    // [rows][c_stride]
   Index c_stride;
-  const float* alpha;      // per row; only for accumulate
+  const float* alpha;      // per row; null: c is not read
   const std::byte* ahead;  // what to fetch meanwhile: as many bytes as are used of b
 };
 
 // c = a·b, or c = c·alpha + a·b with the product started from zero.
-template <class S, int kRows, int kVectors, bool kAccumulate>
+template <class S, int kRows, int kVectors>
 HWY_NOINLINE HWY_ATTR void multiply_stored(const StoredArgs<S>& args) {
   const typename StoredTag<S>::type d;
   using V = hn::Vec<decltype(d)>;
@@ -169,34 +169,33 @@ HWY_NOINLINE HWY_ATTR void multiply_stored(const StoredArgs<S>& args) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       float* to = c + r * c_stride + v * lanes;
-      if constexpr (kAccumulate) sum[r][v] = hn::MulAdd(hn::LoadU(d, to), hn::Set(d, alpha[r]), sum[r][v]);
+      if (alpha != nullptr) sum[r][v] = hn::MulAdd(hn::LoadU(d, to), hn::Set(d, alpha[r]), sum[r][v]);
       hn::StoreU(sum[r][v], d, to);
     }
   }
 }
 
 // Half a panel or a whole one.
-template <class S, bool kAccumulate>
+template <class S>
 HWY_INLINE void multiply_stored_strip(int rows, int halves, const StoredArgs<S>& args) {
   using Fn = void (*)(const StoredArgs<S>&);
   // NOLINTNEXTLINE(bugprone-sizeof-expression): vectors of one or of two widths
   constexpr int k1 = sizeof(hn::Vec<FloatTag>) / sizeof(hn::Vec<typename StoredTag<S>::type>), k2 = 2 * k1;
   // Accumulators that would not fit the registers are split over two calls.
   constexpr int kMost = k1 > 1 ? 6 : 8;
-  static constexpr Fn kTable[8][2] = {
-      {multiply_stored<S, 1, k1, kAccumulate>, multiply_stored<S, 1, k2, kAccumulate>},
-      {multiply_stored<S, 2, k1, kAccumulate>, multiply_stored<S, 2, k2, kAccumulate>},
-      {multiply_stored<S, 3, k1, kAccumulate>, multiply_stored<S, 3, k2, kAccumulate>},
-      {multiply_stored<S, 4, k1, kAccumulate>, multiply_stored<S, 4, k2, kAccumulate>},
-      {multiply_stored<S, 5, k1, kAccumulate>, multiply_stored<S, 5, k2, kAccumulate>},
-      {multiply_stored<S, 6, k1, kAccumulate>, multiply_stored<S, 6, k2, kAccumulate>},
-      {multiply_stored<S, kMost - 1, k1, kAccumulate>, multiply_stored<S, kMost - 1, k2, kAccumulate>},
-      {multiply_stored<S, kMost, k1, kAccumulate>, multiply_stored<S, kMost, k2, kAccumulate>}};
+  static constexpr Fn kTable[8][2] = {{multiply_stored<S, 1, k1>, multiply_stored<S, 1, k2>},
+                                      {multiply_stored<S, 2, k1>, multiply_stored<S, 2, k2>},
+                                      {multiply_stored<S, 3, k1>, multiply_stored<S, 3, k2>},
+                                      {multiply_stored<S, 4, k1>, multiply_stored<S, 4, k2>},
+                                      {multiply_stored<S, 5, k1>, multiply_stored<S, 5, k2>},
+                                      {multiply_stored<S, 6, k1>, multiply_stored<S, 6, k2>},
+                                      {multiply_stored<S, kMost - 1, k1>, multiply_stored<S, kMost - 1, k2>},
+                                      {multiply_stored<S, kMost, k1>, multiply_stored<S, kMost, k2>}};
   if (rows > kMost) {
     StoredArgs<S> rest = args;
     rest.a += 4 * args.a_stride;
     rest.c += 4 * args.c_stride;
-    if constexpr (kAccumulate) rest.alpha += 4;
+    if (rest.alpha != nullptr) rest.alpha += 4;
     kTable[rows - 5][halves - 1](rest);
     rows = 4;
   }

@@ -32,11 +32,11 @@ struct StripArgs {
   Index b_stride;
   T* c;  // [rows][c_stride]
   Index c_stride;
-  const T* alpha;  // per row; only for accumulate
+  const T* alpha;  // per row; null: c is not read
 };
 
 // c = a·b, or c = c·alpha + a·b with the product started from zero.
-template <class T, int kRows, int kVectors, bool kAccumulate>
+template <class T, int kRows, int kVectors>
 HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
@@ -70,7 +70,7 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       T* to = c + r * c_stride + v * lanes;
-      if constexpr (kAccumulate) sum[r][v] = hn::MulAdd(hn::LoadU(d, to), hn::Set(d, alpha[r]), sum[r][v]);
+      if (alpha != nullptr) sum[r][v] = hn::MulAdd(hn::LoadU(d, to), hn::Set(d, alpha[r]), sum[r][v]);
       hn::StoreU(sum[r][v], d, to);
     }
   }
@@ -119,11 +119,10 @@ HWY_NOINLINE HWY_ATTR void multiply_transposed(const StripArgs<T>& args) {
 // One function for every height of a strip, one and two vectors wide.
 template <class T>
 using StripFunction = void (*)(const StripArgs<T>&);
-template <class T, bool kAccumulate, std::size_t... kRow>
+template <class T, std::size_t... kRow>
 constexpr auto strip_functions(std::index_sequence<kRow...> /*heights*/) {
   return std::array<std::array<StripFunction<T>, 2>, sizeof...(kRow)>{
-      {{multiply<T, static_cast<int>(kRow) + 1, 1, kAccumulate>,
-        multiply<T, static_cast<int>(kRow) + 1, 2, kAccumulate>}...}};
+      {{multiply<T, static_cast<int>(kRow) + 1, 1>, multiply<T, static_cast<int>(kRow) + 1, 2>}...}};
 }
 template <class T, std::size_t... kRow>
 constexpr auto transposed_strip_functions(std::index_sequence<kRow...> /*heights*/) {
@@ -138,9 +137,9 @@ HWY_INLINE void multiply_strip_transposed(int rows, int vectors, const StripArgs
   kTable[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors - 1)](args);
 }
 
-template <class T, bool kAccumulate>
+template <class T>
 HWY_INLINE void multiply_strip(int rows, int vectors, const StripArgs<T>& args) {
-  static constexpr auto kTable = strip_functions<T, kAccumulate>(std::make_index_sequence<kStrip>());
+  static constexpr auto kTable = strip_functions<T>(std::make_index_sequence<kStrip>());
   kTable[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(vectors - 1)](args);
 }
 

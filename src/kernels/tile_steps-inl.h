@@ -84,10 +84,10 @@ HWY_ATTR void multiply_keys(const Tile<T>& tile, const StripPlan& plan, const Ro
       if (range.end <= key || range.begin >= key + panel) continue;
       const int first = s * kStrip;
       if (plan.fetches > 0) tile.ahead->fetch(plan.fetches);
-      multiply_strip<T, false>(HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
-                               {product.depth, product.rows + first * product.stride, product.stride,
-                                product.panels + static_cast<Index>(key) * product.depth, panel,
-                                product.out + first * tile.scores_stride + key, tile.scores_stride, nullptr});
+      multiply_strip<T>(HWY_MIN(kStrip, tile.rows - first), range.end - key > lanes ? 2 : 1,
+                        {product.depth, product.rows + first * product.stride, product.stride,
+                         product.panels + static_cast<Index>(key) * product.depth, panel,
+                         product.out + first * tile.scores_stride + key, tile.scores_stride, nullptr});
     }
   }
 }

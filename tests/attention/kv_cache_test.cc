@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <limits>
 
@@ -343,6 +344,23 @@ TEST_P(CacheRefuses, WithCodeAndText) {
   EXPECT_EQ(cache.length(0), 3);
   EXPECT_EQ(cache.length(1), 3);
   EXPECT_EQ(cache.items(), 2);
+}
+
+// A capacity is memory that the system has promised: more than there is is refused when the cache is made,
+// not by a signal when it fills up.
+TEST(KvCacheMemory, ACapacityBeyondMemoryIsRefusedAtOnce) {
+  std::ifstream policy("/proc/sys/vm/overcommit_memory");
+  int mode = 1;
+  if (!(policy >> mode) || mode == 1) GTEST_SKIP() << "this system promises any amount of memory";
+  Context ctx({.threads = 1});
+  const Index tokens = (Index{1} << 45) / (2 * 4 * 4096);  // 32 TiB
+  try {
+    const KvCache cache(ctx, {.dim = 4096, .capacity = tokens, .page_keys = 1 << 16});
+    FAIL() << "32 TiB were promised";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::resource);
+    EXPECT_EQ(error.code(), "kv_cache.memory");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, CacheRefuses, ::testing::ValuesIn(kRows),

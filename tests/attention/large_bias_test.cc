@@ -62,7 +62,7 @@ class LargeBias : public ::testing::TestWithParam<DType> {
     options.bias = bias;
     exact_q = as_f64(q), exact_k = as_f64(k), exact_v = as_f64(v);
     reference::attention(exact_q, exact_k, exact_v, options,
-                         {.out = out, .lse = lse, .entropy = entropy, .weights = weights});
+                         {.out = out, .lse = lse, .max = largest, .entropy = entropy, .weights = weights});
   }
   // Of one stored number.
   [[nodiscard]] double rounding() const {
@@ -74,7 +74,8 @@ class LargeBias : public ::testing::TestWithParam<DType> {
   Tensor exact_q, exact_k, exact_v;
   AttentionOptions options;
   Tensor out{{1, kHeads, kQueries, kDim}, DType::f64}, lse{{1, kHeads, kQueries}, DType::f64},
-      entropy{{1, kHeads, kQueries}, DType::f64}, weights{{1, kHeads, kQueries, kKeys}, DType::f64};
+      largest{{1, kHeads, kQueries}, DType::f64}, entropy{{1, kHeads, kQueries}, DType::f64},
+      weights{{1, kHeads, kQueries, kKeys}, DType::f64};
 };
 
 TEST_P(LargeBias, ForwardAndItsStatistics) {
@@ -119,9 +120,10 @@ TEST_P(LargeBias, RecomputedFromLse) {
     Context ctx({.threads = 2, .target = target});
     const DType s = statistic();
     Tensor o({1, kHeads, kQueries, kDim}, GetParam()), l({1, kHeads, kQueries}, s), h(l.shape(), s),
-        received({1, kHeads, kKeys}, s), slice({kQueries, kKeys}, s), map({kQueries, kKeys}, s);
+        m(l.shape(), s), received({1, kHeads, kKeys}, s), slice({kQueries, kKeys}, s),
+        map({kQueries, kKeys}, s);
     attention_forward(ctx, q, k, v, options, o, l);
-    attention_statistics(ctx, q, k, l, options, {.out = {}, .entropy = h, .received = received});
+    attention_statistics(ctx, q, k, l, options, {.max = m, .entropy = h, .received = received});
     for (Index b = 0; b < kHeads; ++b) {
       const WeightSlice part{0, b, {0, kQueries}, {0, kKeys}};
       attention_weights(ctx, q, k, l, options, part, slice);
@@ -129,6 +131,7 @@ TEST_P(LargeBias, RecomputedFromLse) {
       std::vector<double> sums(kKeys);
       for (Index i = 0; i < kQueries; ++i) {
         ASSERT_NEAR(h.at(0, b, i), entropy.at(0, b, i), 1e-4) << "query " << i;
+        ASSERT_NEAR(m.at(0, b, i), largest.at(0, b, i), 1e-6 * std::abs(largest.at(0, b, i)) + 1e-5);
         for (Index j = 0; j < kKeys; ++j) {
           const double truth = weights.at(0, b, i, j);
           ASSERT_NEAR(slice.at(i, j), truth, 1e-5 * truth + 1e-30) << "query " << i << " key " << j;

@@ -27,6 +27,15 @@ class Laws : public ::testing::TestWithParam<SimdTarget> {
   }
 };
 
+AttentionStatistics statistics_of(const Results& r) {
+  return {.max = r.max.view(),
+          .entropy = r.entropy.view(),
+          .sink_weight = r.sink_weight.view(),
+          .topk_index = r.topk_index.view(),
+          .topk_weight = r.topk_weight.view(),
+          .received = r.received.view()};
+}
+
 Case ordinary(std::uint64_t seed) {
   Case c = random_case(seed);
   c.data = Data::normal;
@@ -257,12 +266,13 @@ TEST_P(Laws, RecomputedWeightsAndStatisticsAgree) {
             << i << " " << j << " " << describe(c);
       }
     Results again(x, c.dtype, true);
-    AttentionOutputs views = again.views();
-    views.out = views.lse = views.max = views.weights = {};
-    attention_statistics(ctx, x.q.view(), x.k.view(), forward.lse.view(), x.options, views);
+    attention_statistics(ctx, x.q.view(), x.k.view(), forward.lse.view(), x.options, statistics_of(again));
     for (Index i = 0; i < s.q_rows; ++i) {
       const double e = forward.entropy.view().at(s.batch, slice.head, s.q_start + i);
       ASSERT_NEAR(again.entropy.view().at(s.batch, slice.head, s.q_start + i), e, 1e-5 * (1 + e))
+          << describe(c);
+      ASSERT_EQ(again.max.view().at(s.batch, slice.head, s.q_start + i),
+                forward.max.view().at(s.batch, slice.head, s.q_start + i))
           << describe(c);
     }
     for (Index j = 0; j < s.k_rows; ++j) {
@@ -280,9 +290,7 @@ TEST_P(Laws, RecomputedStatisticsKeepNanAndNothing) {
     c.data = Data::nan_visible;
     const Instance x(c);
     const Results forward = run(x), again(x, c.dtype, true);
-    AttentionOutputs views = again.views();
-    views.out = views.lse = views.max = views.weights = {};
-    attention_statistics(ctx, x.q.view(), x.k.view(), forward.lse.view(), x.options, views);
+    attention_statistics(ctx, x.q.view(), x.k.view(), forward.lse.view(), x.options, statistics_of(again));
     for (Index b = 0; b < c.batch; ++b)
       for (Index h = 0; h < c.q_heads; ++h)
         for (Index i = 0; i < c.q_len; ++i) {
@@ -293,6 +301,7 @@ TEST_P(Laws, RecomputedStatisticsKeepNanAndNothing) {
           };
           ASSERT_TRUE(same(again.entropy.view().at(b, h, i), forward.entropy.view().at(b, h, i)))
               << describe(c);
+          ASSERT_TRUE(same(again.max.view().at(b, h, i), forward.max.view().at(b, h, i))) << describe(c);
           ASSERT_TRUE(same(again.sink_weight.view().at(b, h, i), forward.sink_weight.view().at(b, h, i)))
               << describe(c);
           for (Index t = 0; t < c.top; ++t) {
@@ -372,6 +381,57 @@ TEST_P(Laws, MergedPartsAreTheWhole) {
       none.as<float>()[i] = -std::numeric_limits<float>::infinity();
     merge(total.out.view(), total.lse.view(), nothing, std::as_const(none));
     ASSERT_EQ(before, total.out.bits()) << "(0, -inf) changes no bit";
+  }
+}
+
+// Rows are merged one by one: neither the number of threads nor the layout shows in the bits, and a strided
+// part is as good as a dense one.
+TEST_P(Laws, MergeHasTheSameBitsAtAnyThreadCountAndStride) {
+  Random random(9);
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    const DType statistic = dtype == DType::f64 ? DType::f64 : DType::f32;
+    const Shape shape{3, 5, 67, 40};
+    Tensor out(shape, dtype), lse({3, 5, 67}, statistic), other(shape, dtype),
+        other_lse({3, 5, 67}, statistic);
+    for (Index b = 0; b < 3; ++b)
+      for (Index h = 0; h < 5; ++h)
+        for (Index i = 0; i < 67; ++i) {
+          lse.view().set(b, h, i, i % 7 == 0 ? -kInf : i % 5 == 0 ? 1e4 : random.normal());
+          other_lse.view().set(b, h, i, i % 3 == 0 ? -kInf : random.normal());
+          for (Index d = 0; d < 40; ++d) {
+            out.view().set(b, h, i, d, i % 7 == 0 ? 0 : random.normal());
+            other.view().set(b, h, i, d, i % 3 == 0 ? 0 : random.normal());
+          }
+        }
+    std::vector<std::vector<std::uint8_t>> found;
+    for (const int threads : {1, 2, 3}) {
+      for (const bool strided : {false, true}) {
+        Context own({.threads = threads, .target = GetParam()});
+        const GuardedTensor total(shape, dtype), sum({3, 5, 67}, statistic);
+        Tensor wide({3, 5, 40, 67}, dtype);  // the last two axes swapped
+        const TensorView swapped(wide.as<std::byte>(), dtype, shape, {5 * 40 * 67, 40 * 67, 1, 67});
+        for (Index b = 0; b < 3; ++b)
+          for (Index h = 0; h < 5; ++h)
+            for (Index i = 0; i < 67; ++i) {
+              sum.view().set(b, h, i, lse.at(b, h, i));
+              for (Index d = 0; d < 40; ++d) {
+                total.view().set(b, h, i, d, out.at(b, h, i, d));
+                swapped.set(b, h, i, d, out.at(b, h, i, d));
+              }
+            }
+        merge(own, strided ? swapped : total.view(), sum.view(), other, other_lse);
+        if (strided) {
+          for (Index b = 0; b < 3; ++b)
+            for (Index h = 0; h < 5; ++h)
+              for (Index i = 0; i < 67; ++i)
+                for (Index d = 0; d < 40; ++d) total.view().set(b, h, i, d, swapped.at(b, h, i, d));
+        }
+        found.push_back(total.bits());
+        const auto more = sum.bits();
+        found.back().insert(found.back().end(), more.begin(), more.end());
+        ASSERT_EQ(found.back(), found.front()) << threads << " threads" << (strided ? ", strided" : "");
+      }
+    }
   }
 }
 
