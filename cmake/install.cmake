@@ -1,26 +1,62 @@
-# Install rules, in two components: `library` (headers, libraries, find_package files) and `program`.
+# Install rules, in two components: `library` (headers, libraries, what find_package and pkg-config read, examples) and
+# `program`.
 include(CMakePackageConfigHelpers)
-
-set(installed headlight headlight_attention headlight_kernels headlight_core)
-if(HEADLIGHT_SHARED_LIBRARY)
-  list(APPEND installed headlight_shared)
-endif()
-install(TARGETS ${installed} EXPORT headlight
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-install(DIRECTORY include/headlight DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
-
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headlight)
-install(EXPORT headlight NAMESPACE headlight:: FILE headlight-targets.cmake
-  DESTINATION ${package_dir} COMPONENT library)
-configure_package_config_file(cmake/headlight-config.cmake.in headlight-config.cmake
-  INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(headlight-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/headlight-config.cmake
-              ${CMAKE_CURRENT_BINARY_DIR}/headlight-config-version.cmake
-  DESTINATION ${package_dir} COMPONENT library)
+file(RELATIVE_PATH prefix_from_here /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 
+set(description_core "Tensors, contexts and errors of Headlight")
+set(description_attention "Transformer attention on CPUs: forward, backward, decode")
+set(description_nn "Layers of transformers and their gradients")
+set(description_text "Tokenizers")
+set(description_models "Transformer models and their files")
+set(modules_text fmt libutf8proc libpcre2-8)
+set(modules_models fmt simdjson zlib)
+
+set(needs "")
+foreach(component IN LISTS components)
+  string(APPEND needs "set(headlight_needs_${component} ${needs_${component}})\n")
+  set(targets headlight_public_${component})
+  list(TRANSFORM layers_${component} PREPEND headlight_ OUTPUT_VARIABLE layers)
+  list(TRANSFORM needs_${component} PREPEND headlight- OUTPUT_VARIABLE requires)
+  if(BUILD_SHARED_LIBS)
+    set(libraries -lheadlight)
+    if(component STREQUAL core)
+      list(APPEND targets headlight_shared)
+    endif()
+  else()
+    list(APPEND targets ${layers})
+    list(REVERSE layers)
+    list(TRANSFORM layers PREPEND -l OUTPUT_VARIABLE libraries)
+    list(APPEND requires ${modules_${component}})
+    if(component STREQUAL core)
+      list(APPEND libraries -pthread)
+    endif()
+  endif()
+  if(component STREQUAL attention)
+    list(APPEND targets headlight)
+  endif()
+  install(TARGETS ${targets} EXPORT headlight_${component}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+  install(EXPORT headlight_${component} NAMESPACE headlight:: FILE headlight-${component}.cmake
+    DESTINATION ${package_dir} COMPONENT library)
+  headlight_headers(${component} headers)
+  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headlight COMPONENT library)
+
+  set(description ${description_${component}})
+  string(REPLACE ";" " " requires "${requires}")
+  string(REPLACE ";" " " libraries "${libraries}")
+  configure_file(cmake/headlight.pc.in headlight-${component}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/headlight-${component}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT library)
+endforeach()
+
+configure_package_config_file(cmake/headlight-config.cmake.in headlight-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(headlight-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/headlight-config.cmake ${PROJECT_BINARY_DIR}/headlight-config-version.cmake
+  DESTINATION ${package_dir} COMPONENT library)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 if(HEADLIGHT_PROGRAM)
   install(TARGETS headlight_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 endif()
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/headlight COMPONENT library)

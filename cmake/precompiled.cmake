@@ -13,7 +13,7 @@ function(headlight_precompile name)
     return()
   endif()
   add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/empty.cc)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS} <algorithm> <array> <bit> <cmath> <cstdint> <cstring>
     <functional> <limits> <memory> <numeric> <optional> <span> <string> <string_view> <utility> <vector>)
   foreach(like IN LISTS arg_LIKE)

@@ -15,7 +15,7 @@ endif()
 add_library(headlight_unity_flags INTERFACE)
 if(HEADLIGHT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(headlight_unity_flags INTERFACE
-    -Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread)
+    -Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 
 # headlight_names(FILE LOCAL USED): names of FILE's anonymous namespaces; names that it may look up.

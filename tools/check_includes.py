@@ -72,6 +72,9 @@ LIBRARIES = [
 # Kernels know rows, tiles and floats: no heads, no threads.
 KERNELS_NEVER = re.compile(r"^(thread|mutex|condition_variable|future|shared_mutex|core/thread_pool\.h)$")
 
+# What libheadlight.so exports.
+VISIBLE = re.compile(r"^#pragma GCC visibility push\(default\)\n.*^#pragma GCC visibility pop\n\Z", re.MULTILINE | re.DOTALL)
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
@@ -147,7 +150,12 @@ def check_tree(root):
         if homeless:
             findings.append(f"{path.relative_to(root)}: {homeless}")
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = path.read_text(encoding="utf-8")
+        if public and layer != "umbrella" and not VISIBLE.search(text):
+            findings.append(f"{path.relative_to(root)}: a public header puts its declarations between "
+                            '"#pragma GCC visibility push(default)" and "#pragma GCC visibility pop", '
+                            "or libheadlight.so hides them")
+        for number, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
             wrong = match and check_one(layer, public, match.group(1), match.group(2))
             if wrong:

@@ -1,13 +1,16 @@
 # Shared by ./run, ./test and the scripts in tools/. Sourced, never run. The caller sets `root` (the checkout)
 # and `log` (where the noise of compilers goes).
 
+# Packages of Debian 12 and 13 and Ubuntu 24.04. "a|b": the first of them that the system knows; "a|": left out where it
+# is unknown.
 PROGRAM_PACKAGES=(g++ cmake ninja-build ccache pkg-config libhwy-dev libfmt-dev libcli11-dev libsimdjson-dev)
 PROGRAM_PACKAGES+=(libtomlplusplus-dev zlib1g-dev libutf8proc-dev libpcre2-dev libcairo2-dev libpango1.0-dev fonts-dejavu-core)
 PROGRAM_PACKAGES+=(libcpp-httplib-dev)
 PROGRAM_PACKAGES+=(libopenblas0-pthread)  # opened at run time by `headlight bench`, as the peer to compare with
-TEST_PACKAGES=(libgtest-dev libgmock-dev clang-format python3 python3-numpy poppler-utils)
-TEST_PACKAGES+=(nodejs chromium)  # the viewer's page, built and looked at
-FULL_PACKAGES=(clang clang-tidy libclang-rt-14-dev)
+TEST_PACKAGES=(libgtest-dev libgmock-dev 'clang-format-14|clang-format' python3 python3-numpy poppler-utils)
+TEST_PACKAGES+=(nodejs 'chromium|')  # the viewer's page, built and looked at; Ubuntu has no such package
+AARCH64_PACKAGES=(g++-aarch64-linux-gnu qemu-user googletest libhwy-dev cmake ninja-build)
+FULL_PACKAGES=(clang clang-tidy libclang-rt-dev "${AARCH64_PACKAGES[@]}")
 
 # What the program refuses with when the file system says no (docs: exit codes); also used for packages.
 EXIT_MISSING=4
@@ -37,6 +40,8 @@ phase() {
   "$@" >>"$log" 2>&1 </dev/null || status=$?
   if ((status == 0)); then
     say "$green" "$name" "$result" "$start"
+  elif ((status == 77)); then
+    say '' "$name" "skipped: $(tail -n 1 "$log")" "$start"
   else
     say "$red" "$name" "$result: FAILED, see ${log#"$root"/}" "$start"
   fi
@@ -46,10 +51,23 @@ phase() {
 # The end of the log, for a reader who cannot open it (a CI page).
 show_log_tail() { echo "--- last lines of ${log#"$root"/}" >&2; tail -n "${1:-40}" "$log" >&2; }
 
+is_installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == 'ii '* ]]; }
+
+is_known() { [[ -n $(apt-cache show --no-all-versions "$1" 2>/dev/null) ]]; }
+
+# missing_packages CHOICE...: of each choice that is not installed, the first package that apt knows. Before apt has been
+# updated it may know none; then the first one, or nothing if the system can do without.
 missing_packages() {
-  local package
-  for package in "$@"; do
-    [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == 'ii '* ]] || echo "$package"
+  local choice name names
+  for choice in "$@"; do
+    IFS='|' read -ra names <<<"$choice"
+    for name in "${names[@]}"; do
+      if is_installed "$name"; then continue 2; fi
+    done
+    for name in "${names[@]}"; do
+      if is_known "$name"; then echo "$name"; continue 2; fi
+    done
+    [[ $choice == *'|' ]] || echo "${names[0]}"
   done
 }
 
@@ -77,15 +95,20 @@ ensure_packages() {
       exit "$EXIT_MISSING"
     fi
   fi
-  echo "installing ${missing[*]}" >&3
   printf '\n== packages: %s\n' "${missing[*]}" >>"$log"
-  if ! { apt_args=(update) && apt_get "${as[@]}" &&
-         apt_args=(install -y --no-install-recommends "${missing[@]}") && apt_get "${as[@]}"; } >>"$log" 2>&1; then
-    show_log_tail 15
-    echo "apt-get could not install: ${missing[*]}" >&2
-    exit "$EXIT_MISSING"
+  apt_args=(update)
+  if apt_get "${as[@]}" >>"$log" 2>&1; then
+    mapfile -t missing < <(missing_packages "$@")
+    echo "installing ${missing[*]}" >&3
+    apt_args=(install -y --no-install-recommends "${missing[@]}")
+    if apt_get "${as[@]}" >>"$log" 2>&1; then
+      say "$green" packages "installed ${#missing[@]}" "$start"
+      return 0
+    fi
   fi
-  say "$green" packages "installed ${#missing[@]}" "$start"
+  show_log_tail 15
+  echo "apt-get could not install: ${missing[*]}" >&2
+  exit "$EXIT_MISSING"
 }
 
 # configure PRESET [-DNAME=VALUE...]: runs CMake when the build folder is new or an option differs. Ninja itself

@@ -17,6 +17,8 @@
 #include "headlight/error.h"
 #include "headlight/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // A half-open run of positions: begin <= p < end.
@@ -152,3 +154,5 @@ void merge(Context& ctx, TensorView out, TensorView lse, ConstTensorView other_o
 void merge(TensorView out, TensorView lse, ConstTensorView other_out, ConstTensorView other_lse);
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

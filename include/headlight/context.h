@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
@@ -32,7 +34,7 @@ struct ContextOptions {
   Products products = Products::exact;
 };
 
-class ThreadPool;  // src/core/thread_pool.h
+class [[gnu::visibility("hidden")]] ThreadPool;  // src/core/thread_pool.h
 
 class Context {
  public:
@@ -58,7 +60,7 @@ class Context {
   explicit Context(std::shared_ptr<ThreadPool> pool);
   friend Context& default_context();
 
-  struct Slot;
+  struct [[gnu::visibility("hidden")]] Slot;
   int threads_;
   SimdTarget target_;
   Activations activations_ = Activations::exact;
@@ -72,3 +74,5 @@ class Context {
 [[nodiscard]] Context& default_context();
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

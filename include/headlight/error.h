@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 enum class ErrorKind {
@@ -32,3 +34,5 @@ class Error : public std::runtime_error {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

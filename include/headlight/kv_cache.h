@@ -17,6 +17,8 @@
 
 #include "headlight/attention.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // How keys and values are stored; computing is in f32 always. int8 has a scale per token and head: the
@@ -36,7 +38,7 @@ struct KvCacheOptions {
   Index page_keys = 0;  // tokens of a page, a multiple of the key tile; 0: one tile
 };
 
-class CacheStore;  // src/attention/cache_store.h
+class [[gnu::visibility("hidden")]] CacheStore;  // src/attention/cache_store.h
 
 class KvCache {
  public:
@@ -94,3 +96,5 @@ void attention_decode(Context& ctx, ConstTensorView q, const KvCache& cache, con
                       const AttentionOutputs& outputs);
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

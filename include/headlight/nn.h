@@ -25,6 +25,8 @@
 #include "headlight/tensor.h"
 #include "headlight/trace.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight::nn {
 
 // ---- Linear, Embedding --------------------------------------------------------------------------------
@@ -288,7 +290,7 @@ class MultiHeadAttention {
   Norm query_norm, key_norm;
 
  private:
-  struct Heads;  // src/nn/attention.h
+  struct [[gnu::visibility("hidden")]] Heads;  // src/nn/attention.h
   [[nodiscard]] Heads heads(TensorView projected, TensorView memory_projected) const;
   [[nodiscard]] AttentionOptions options(const AttentionCall& call) const;
   void project(Context& ctx, ConstTensorView x, const AttentionCall& call, Saved& s) const;
@@ -362,7 +364,7 @@ class Block {
   [[nodiscard]] Tensor forward_after(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const;
   [[nodiscard]] Tensor forward_parallel(Context& ctx, ConstTensorView x, const BlockCall& call,
                                         Saved& s) const;
-  struct Backward;  // src/nn/block_backward.cc
+  struct [[gnu::visibility("hidden")]] Backward;  // src/nn/block_backward.cc
   BlockConfig config_;
 };
 
@@ -386,3 +388,5 @@ struct CrossEntropy {
                                          const CrossEntropyOptions& options = {});
 
 }  // namespace headlight::nn
+
+#pragma GCC visibility pop

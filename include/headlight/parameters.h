@@ -8,6 +8,8 @@
 #include "headlight/stored_matrix.h"
 #include "headlight/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 struct Parameter {
@@ -31,3 +33,5 @@ struct Parameter {
 using Parameters = std::vector<Parameter*>;
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 #include "headlight/parameters.h"
 #include "headlight/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight::nn {
 
 // sin and cos of position · 10000^(-2j/width): alternating as in the 2017 paper, or all sines and then all
@@ -94,3 +96,5 @@ class RelativeBias {
 [[nodiscard]] std::vector<Index> positions_of(std::span<const Index> starts);
 
 }  // namespace headlight::nn
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include "headlight/parameters.h"
 #include "headlight/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight::nn {
 
 enum class CellKind : std::uint8_t { gru, lstm };
@@ -77,9 +79,9 @@ class RecurrentLayer {
   Parameter score;           // [width]: what a match is worth
 
  private:
-  struct Steps;  // src/nn/recurrent_steps.h
-  class Forward;
-  class Backward;
+  struct [[gnu::visibility("hidden")]] Steps;  // src/nn/recurrent_steps.h
+  class [[gnu::visibility("hidden")]] Forward;
+  class [[gnu::visibility("hidden")]] Backward;
   [[nodiscard]] bool gru() const noexcept { return config_.kind == CellKind::gru; }
   RecurrentConfig config_;
 };
@@ -94,3 +96,5 @@ struct Lstm : RecurrentLayer {
 };
 
 }  // namespace headlight::nn
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 
 #include "headlight/attention.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight::reference {
 
 void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
@@ -13,3 +15,5 @@ void attention_backward(const AttentionSaved& saved, ConstTensorView dout, const
                         const AttentionGrads& grads);
 
 }  // namespace headlight::reference
+
+#pragma GCC visibility pop

@@ -10,6 +10,8 @@
 
 #include "headlight/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // q8_0: blocks of 32 columns, each an f16 factor and 32 signed bytes.
@@ -61,3 +63,5 @@ class StoredMatrix {
 [[nodiscard]] float to_int8(std::span<const float> row, std::span<std::int8_t> numbers);
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

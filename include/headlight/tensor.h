@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 using Index = std::int64_t;
@@ -181,7 +183,7 @@ class TensorRecycler {
   TensorRecycler& operator=(const TensorRecycler&) = delete;
   [[nodiscard]] static std::size_t allocations() noexcept;  // by this thread, from the system, so far
 
-  struct Shelves;  // src/core/tensor_memory.cc
+  struct [[gnu::visibility("hidden")]] Shelves;  // src/core/tensor_memory.cc
 
  private:
   Shelves* outer_;
@@ -189,3 +191,5 @@ class TensorRecycler {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

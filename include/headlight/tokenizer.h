@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 using TokenId = std::int32_t;
@@ -32,7 +34,7 @@ struct TokenPiece {
 enum class SpecialTokens { add, leave_out };
 enum class SpecialRole { pad, begin, end, unknown, mask };
 
-class TokenizerModel;  // src/text
+class [[gnu::visibility("hidden")]] TokenizerModel;  // src/text
 
 // Cheap to copy, never changes; any number of threads may use one at the same time. Text should be
 // UTF-8; bytes that are not are read as U+FFFD, as other tokenizers do.
@@ -67,3 +69,5 @@ class Tokenizer {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include "headlight/context.h"
 #include "headlight/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // Which attention of a model: that of the encoder, that of the decoder, or the decoder's on the encoder.
@@ -110,3 +112,5 @@ class AttentionRecorder : public Observer {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -3,7 +3,7 @@
 add_test(NAME docs.readme COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/run_blocks.py
   --compiler ${CMAKE_CXX_COMPILER} --include ${PROJECT_SOURCE_DIR}/include
   --work ${CMAKE_CURRENT_BINARY_DIR}/docs
-  --link $<TARGET_FILE:headlight_attention> $<TARGET_FILE:headlight_kernels> $<TARGET_FILE:headlight_core> -lhwy -pthread
+  --link $<TARGET_FILE:headlight_attention> $<TARGET_FILE:headlight_kernels> $<TARGET_FILE:headlight_core> -pthread
   --documents ${PROJECT_SOURCE_DIR}/README.md)
 set_tests_properties(docs.readme PROPERTIES LABELS docs ENVIRONMENT "HEADLIGHT=$<TARGET_FILE:headlight_program>")
 add_test(NAME docs.included_code COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/include_code.py --check)

@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--work", required=True)
     parser.add_argument("--documents", nargs="+", required=True)
     parser.add_argument("--link", nargs="+", default=[])
-    # -lhwy looks like an option to argparse; what it does not know is for the linker.
+    # -pthread looks like an option to argparse; what it does not know is for the linker.
     args, more = parser.parse_known_args()
     args.link += more
     pathlib.Path(args.work).mkdir(parents=True, exist_ok=True)

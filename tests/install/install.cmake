@@ -1,15 +1,27 @@
-# Does the library reach its users? A small project finds it by find_package after an install, and by
-# add_subdirectory from the source; libheadlight.so keeps its promise of few dependencies and 5 MB.
-set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
-set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE_PROGRAM} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER})
-foreach(way IN ITEMS find_package add_subdirectory)
-  add_test(NAME install.${way} COMMAND ${CMAKE_COMMAND}
-    -D WAY=${way} -D SOURCE=${PROJECT_SOURCE_DIR} -D BINARY=${PROJECT_BINARY_DIR} -D CONSUMER=${consumer}
-    -D WORK=${CMAKE_CURRENT_BINARY_DIR}/install/${way} -D "OPTIONS=${launcher}"
-    -P ${CMAKE_CURRENT_LIST_DIR}/consume.cmake)
-  set_tests_properties(install.${way} PROPERTIES LABELS install TIMEOUT 900
-    PASS_REGULAR_EXPRESSION "consumed headlight [0-9.]+: out 2.5")
+# Do the libraries reach their users? Each way of using them is tried by a small project in a fresh folder.
+set(consume ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D BINARY=${PROJECT_BINARY_DIR} -D CXX=${CMAKE_CXX_COMPILER}
+  -D LAUNCHER=${CCACHE_PROGRAM} -D PYTHON=${Python3_EXECUTABLE})
+function(headlight_install_test name)
+  add_test(NAME install.${name} COMMAND ${consume} -D "WORK=${CMAKE_CURRENT_BINARY_DIR}/install/${name}" ${ARGN}
+    -P ${PROJECT_SOURCE_DIR}/tests/install/consume.cmake)
+  set_tests_properties(install.${name} PROPERTIES LABELS install TIMEOUT 900)
+endfunction()
+
+foreach(component IN ITEMS attention nn text models)
+  headlight_headers(${component} headers)
+  list(TRANSFORM headers REPLACE ".*/" "")
+  string(REPLACE ";" "," headers "${headers}")
+  headlight_install_test(component_${component} -D WAY=component -D COMPONENT=${component} -D HEADERS=${headers})
 endforeach()
-add_test(NAME install.shared_library COMMAND Python3::Interpreter
-  ${CMAKE_CURRENT_LIST_DIR}/check_shared.py $<TARGET_FILE:headlight_shared>)
-set_tests_properties(install.shared_library PROPERTIES LABELS install)
+headlight_install_test(examples -D WAY=examples)
+headlight_install_test(subproject -D WAY=subproject)
+add_test(NAME install.exports COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/install/check_shared.py
+  $<TARGET_FILE:headlight_shared> ${PROJECT_SOURCE_DIR}/include)
+set_tests_properties(install.exports PROPERTIES LABELS install)
+
+# All packages that are missing are named at once.
+add_test(NAME install.missing_packages COMMAND ${CMAKE_COMMAND} -G Ninja -S ${PROJECT_SOURCE_DIR}
+  -B ${CMAKE_CURRENT_BINARY_DIR}/install/missing_packages -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+  -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON)
+set_tests_properties(install.missing_packages PROPERTIES LABELS install
+  PASS_REGULAR_EXPRESSION "not found: libfmt-dev libcli11-dev[.]")

@@ -9,9 +9,11 @@ import unittest
 
 CHECKER = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_includes.py"
 
+VISIBLE = "#pragma GCC visibility push(default)\nvoid f();\n#pragma GCC visibility pop\n"
+
 GOOD = {
-    "include/headlight/tensor.h": "#include <vector>\n",
-    "include/headlight/attention.h": '#include "headlight/tensor.h"\n',
+    "include/headlight/tensor.h": "#include <vector>\n" + VISIBLE,
+    "include/headlight/attention.h": '#include "headlight/tensor.h"\n' + VISIBLE,
     "src/core/concat.h": "#include <string>\n",
     "src/kernels/dot.cc": '#include <hwy/highway.h>\n#include "core/concat.h"\n',
     "src/attention/forward.cc": '#include "headlight/attention.h"\n#include "kernels/dot.h"\n',
@@ -76,6 +78,12 @@ class CheckIncludes(unittest.TestCase):
                     self.write(name, old)
                 else:
                     (self.root / name).unlink()
+
+    def test_a_public_header_is_exported(self):
+        self.write("include/headlight/attention.h", "void f();\n")
+        status, text = run(self.root)
+        self.assertEqual(status, 1, text)
+        self.assertIn("include/headlight/attention.h: a public header puts its declarations between", text)
 
     def test_an_empty_tree_is_no_success(self):
         with tempfile.TemporaryDirectory() as folder:

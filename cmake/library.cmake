@@ -1,0 +1,42 @@
+# What users link: headlight::COMPONENT, and headlight::headlight for attention. Static libraries, one per folder, or with
+# BUILD_SHARED_LIBS one libheadlight.so with all components that are built. (One, since components use each other's
+# internals, which it does not export.) The program links the static ones in either case.
+option(BUILD_SHARED_LIBS "Build and install libheadlight.so in place of static libraries" OFF)
+
+set(archives "")
+foreach(component IN LISTS components)
+  list(TRANSFORM layers_${component} PREPEND headlight_ OUTPUT_VARIABLE layers)
+  list(APPEND archives ${layers})
+endforeach()
+add_library(headlight_shared SHARED EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/empty.cc)
+target_link_libraries(headlight_shared PRIVATE -Wl,--whole-archive ${archives} -Wl,--no-whole-archive)
+target_link_options(headlight_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
+set_target_properties(headlight_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+if(NOT HEADLIGHT_SANITIZE)
+  target_link_options(headlight_shared PRIVATE -Wl,--no-undefined -Wl,--as-needed)
+endif()
+target_include_directories(headlight_shared INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(headlight_shared INTERFACE cxx_std_20)
+set_target_properties(headlight_shared PROPERTIES EXPORT_NAME shared
+  OUTPUT_NAME headlight VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+if(BUILD_SHARED_LIBS OR HEADLIGHT_TESTS)
+  set_target_properties(headlight_shared PROPERTIES EXCLUDE_FROM_ALL OFF)
+endif()
+
+foreach(component IN LISTS components)
+  add_library(headlight_public_${component} INTERFACE)
+  set_target_properties(headlight_public_${component} PROPERTIES EXPORT_NAME ${component})
+  add_library(headlight::${component} ALIAS headlight_public_${component})
+  if(BUILD_SHARED_LIBS)
+    target_link_libraries(headlight_public_${component} INTERFACE headlight_shared)
+  else()
+    list(GET layers_${component} -1 layer)
+    target_link_libraries(headlight_public_${component} INTERFACE headlight_${layer})
+  endif()
+endforeach()
+if("attention" IN_LIST components)
+  add_library(headlight INTERFACE)
+  target_link_libraries(headlight INTERFACE headlight_public_attention)
+  add_library(headlight::headlight ALIAS headlight)
+endif()
