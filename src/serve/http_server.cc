@@ -61,8 +61,11 @@ thread_local bool t_full = false;             // this client came when all threa
 // one sentence for it.
 class ClientThreads : public httplib::TaskQueue {
  public:
+  // Nothing in cpp-httplib 0.11 (Debian 12), whether there was room in 0.14 (Ubuntu 24.04) and later.
+  using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+
   explicit ClientThreads(std::size_t most) : most_(most) {}
-  void enqueue(std::function<void()> task) override {
+  Enqueued enqueue(std::function<void()> task) override {
     {
       std::unique_lock lock(mutex_);
       if (idle_ > tasks_.size() || threads_.size() < most_) {
@@ -70,12 +73,13 @@ class ClientThreads : public httplib::TaskQueue {
         if (idle_ < tasks_.size()) threads_.emplace_back([this] { work(); });
         lock.unlock();
         wake_.notify_one();
-        return;
+        return static_cast<Enqueued>(true);
       }
     }
     t_full = true;
     task();
     t_full = false;
+    return static_cast<Enqueued>(true);
   }
   void shutdown() override {
     {
@@ -174,6 +178,16 @@ class HttpServer::Strict : public httplib::Server {
     return true;
   }
 
+  // Later versions of cpp-httplib also want the addresses of both ends, which nothing here reads.
+  template <class Server>
+  static bool process(Server& server, httplib::Stream& stream, bool close, bool& closed) {
+    if constexpr (requires { server.process_request(stream, close, closed, nullptr); }) {
+      return server.process_request(stream, close, closed, nullptr);
+    } else {
+      return server.process_request(stream, "127.0.0.1", 0, "127.0.0.1", 0, close, closed, nullptr);
+    }
+  }
+
   // One request; true when another one may follow.
   bool serve_one(Connection& connection, int socket) {
     std::string bytes;
@@ -196,7 +210,7 @@ class HttpServer::Strict : public httplib::Server {
                          connection, socket);
     t_exchange = &exchange;
     bool closed = false;
-    const bool well = process_request(stream, close, closed, nullptr);
+    const bool well = process(*this, stream, close, closed);
     t_exchange = nullptr;
     return well && !closed && !close;
   }
