@@ -8,6 +8,10 @@
 #include <string_view>
 #include <vector>
 
+namespace headlight {
+class ThreadPool;  // src/core/thread_pool.h; not exported
+}
+
 #pragma GCC visibility push(default)
 
 namespace headlight {
@@ -33,8 +37,6 @@ struct ContextOptions {
   Activations activations = Activations::exact;
   Products products = Products::exact;
 };
-
-class [[gnu::visibility("hidden")]] ThreadPool;  // src/core/thread_pool.h
 
 class Context {
  public:

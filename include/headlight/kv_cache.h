@@ -17,6 +17,10 @@
 
 #include "headlight/attention.h"
 
+namespace headlight {
+class CacheStore;  // src/attention/cache_store.h; not exported
+}
+
 #pragma GCC visibility push(default)
 
 namespace headlight {
@@ -37,8 +41,6 @@ struct KvCacheOptions {
   Index window = 0;
   Index page_keys = 0;  // tokens of a page, a multiple of the key tile; 0: one tile
 };
-
-class [[gnu::visibility("hidden")]] CacheStore;  // src/attention/cache_store.h
 
 class KvCache {
  public:

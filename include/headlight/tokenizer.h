@@ -9,6 +9,10 @@
 #include <string_view>
 #include <vector>
 
+namespace headlight {
+class TokenizerModel;  // src/text; not exported
+}
+
 #pragma GCC visibility push(default)
 
 namespace headlight {
@@ -33,8 +37,6 @@ struct TokenPiece {
 
 enum class SpecialTokens { add, leave_out };
 enum class SpecialRole { pad, begin, end, unknown, mask };
-
-class [[gnu::visibility("hidden")]] TokenizerModel;  // src/text
 
 // Cheap to copy, never changes; any number of threads may use one at the same time. Text should be
 // UTF-8; bytes that are not are read as U+FFFD, as other tokenizers do.
