@@ -69,7 +69,7 @@ TEST_F(Evaluate, SaysWhatIsWrong) {
 
 // A text without separators is one document, and its reading can be stopped.
 TEST_F(Evaluate, CtrlCEndsALongText) {
-  write_small_model(folder_.path("small"), SmallKind::decoder);
+  write_small_model(folder_.path("small"), SmallKind::decoder, {.layers = 60});  // minutes for all of it
   std::string text;
   while (text.size() < 8'000'000) text += "the animal was too tired ";
   Launch launch{.arguments = {"evaluate", file("long", text), "--model", folder_.path("small"), "--threads",
@@ -77,14 +77,14 @@ TEST_F(Evaluate, CtrlCEndsALongText) {
   launch.in_child = [] {
     const pid_t program = ::getpid();
     if (::fork() != 0) return;
-    ::sleep(6);  // encoded by then, on a slow machine too
+    ::sleep(3);
     ::kill(program, SIGINT);
     ::_exit(0);
   };
   const auto begin = std::chrono::steady_clock::now();
   const Finished done = run_program(launch);
   EXPECT_EQ(done.code, 128 + SIGINT) << done.err;
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(12));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("cut.json")));
 }
 

@@ -193,7 +193,7 @@ TEST_F(Train, RefusesWithTheRightCode) {
   refused({"--set", "model.widht=3"}, 3, "the nearest is \"model.width\"");
   refused({"--set", "width"}, 2, "is not KEY=VALUE");
   refused({"--set", "model.heads=3"}, 2, "cannot be shared by 3 heads");
-  refused({"--set", "data.task=language", "--set", "data.train=missing.txt"}, 3,
+  refused({"--set", "data.task=language", "--set", "data.train=missing.txt"}, 4,
           "missing.txt: No such file or directory");
   refused({"--threads", "0"}, 2, "--threads");
   refused({"--set", "model.kind=encoder-decoder", "--set", "data.task=recall"}, 2, "recall has no source");
