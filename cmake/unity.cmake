@@ -11,10 +11,11 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
 endif()
 
 # GCC's warnings about data flow are often wrong about what several files together let it inline; the one about linkage
-# takes an included file for a header. All of them are on in the other builds.
+# takes an included file for a header. All of them are on in the other builds. A function that nobody calls is an error: a
+# header of another file may have offered its callers a better overload.
 add_library(headlight_unity_flags INTERFACE)
 if(HEADLIGHT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  target_compile_options(headlight_unity_flags INTERFACE
+  target_compile_options(headlight_unity_flags INTERFACE -Werror=unused-function
     -Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 

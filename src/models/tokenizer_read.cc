@@ -17,7 +17,7 @@ using io::Json;
 [[noreturn]] void refuse(const Json& json, std::string_view code, const std::string& what) {
   throw Error(ErrorKind::input, concat("tokenizer.", code), concat(escaped(json.file()), ": ", what));
 }
-std::string quoted(std::string_view token) { return concat("\"", escaped(token, 60), "\""); }
+std::string quoted_token(std::string_view token) { return concat("\"", escaped(token, 60), "\""); }
 
 std::string optional_text(const Json& json, std::string_view key) { return json.text_or(key, ""); }
 
@@ -89,7 +89,8 @@ ModelParts read_model(const Json& model) {
   if (type == "WordLevel")
     return WordLevelParts{read_vocab(model.object("vocab")), model.text_or("unk_token", "<unk>")};
   refuse(model, "model",
-         concat("the model ", quoted(type), " is not supported; BPE, Unigram, WordPiece and WordLevel are"));
+         concat("the model ", quoted_token(type),
+                " is not supported; BPE, Unigram, WordPiece and WordLevel are"));
 }
 
 std::vector<AddedToken> read_added(const Json& json) {

@@ -13,14 +13,15 @@ using io::Json;
 [[noreturn]] void refuse(const std::string& file, std::string_view code, const std::string& what) {
   throw Error(ErrorKind::input, concat("tokenizer.", code), concat(escaped(file), ": ", what));
 }
-std::string quoted(std::string_view token) { return concat("\"", escaped(token, 60), "\""); }
+std::string quoted_token(std::string_view token) { return concat("\"", escaped(token, 60), "\""); }
 
 }  // namespace
 
 TokenId read_token_id(const Json& json, std::string_view token) {
   const std::int64_t id = json.integer();
   if (id < 0 || id > 0x7FFFFFFE)
-    refuse(json.file(), "id", concat("token ", quoted(token), " has the id ", id, ", which is out of range"));
+    refuse(json.file(), "id",
+           concat("token ", quoted_token(token), " has the id ", id, ", which is out of range"));
   return static_cast<TokenId>(id);
 }
 
@@ -28,13 +29,13 @@ void add_token(TokenTable& vocab, std::string_view token, TokenId id, const std:
   switch (vocab.add(token, id)) {
     case TokenTable::Added::yes: return;
     case TokenTable::Added::token_taken:
-      refuse(file, "vocab", concat("token ", quoted(token), " is there twice"));
+      refuse(file, "vocab", concat("token ", quoted_token(token), " is there twice"));
     case TokenTable::Added::id_taken:
       refuse(file, "vocab",
-             concat("id ", id, " is given to ", quoted(vocab.token(id)), " and ", quoted(token)));
+             concat("id ", id, " is given to ", quoted_token(vocab.token(id)), " and ", quoted_token(token)));
     case TokenTable::Added::id_too_large:
       refuse(file, "vocab",
-             concat("token ", quoted(token), " has the id ", id, ", far outside of the vocabulary"));
+             concat("token ", quoted_token(token), " has the id ", id, ", far outside of the vocabulary"));
   }
 }
 
@@ -57,8 +58,8 @@ BpeParts::Merge merge_of(std::string_view left, std::string_view right, const Bp
     const auto found = parts.vocab.find(token);
     if (!found)
       refuse(file, "merge",
-             concat("the merge of ", quoted(left), " and ", quoted(right), " needs ", quoted(token),
-                    ", which is not in the vocabulary"));
+             concat("the merge of ", quoted_token(left), " and ", quoted_token(right), " needs ",
+                    quoted_token(token), ", which is not in the vocabulary"));
     return *found;
   };
   return {id_of(left), id_of(right), id_of(result)};
@@ -67,7 +68,8 @@ BpeParts::Merge merge_of(std::string_view left, std::string_view right, const Bp
 BpeParts::Merge merge_of(std::string_view both, const BpeParts& parts, const std::string& file) {
   const std::size_t space = both.find(' ');
   if (space == std::string_view::npos || both.find(' ', space + 1) != std::string_view::npos)
-    refuse(file, "merge", concat("the merge ", quoted(both), " is not two pieces with a space between"));
+    refuse(file, "merge",
+           concat("the merge ", quoted_token(both), " is not two pieces with a space between"));
   return merge_of(both.substr(0, space), both.substr(space + 1), parts, file);
 }
 
