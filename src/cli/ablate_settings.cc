@@ -62,7 +62,7 @@ AblateCase::AblateCase(Context& ctx, const inspect::Subject& subject, const Abla
                        ProgressBar& bar)
     : ctx_(ctx), subject_(subject), s_(s), bar_(bar), part_(s.part.value_or(subject.usual_part())) {
   check_part(subject, part_);
-  if (subject.model->config().headless) {
+  if (subject.model->config().head.absent) {
     throw Error(ErrorKind::usage, "ablate.head",
                 concat("\"", escaped(subject.name),
                        "\" was stored without its head, so it predicts nothing that could change"));

@@ -7,6 +7,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/weight_map.h"
+#include "inspect/head_matrices.h"
 
 namespace headlight::cli {
 namespace {
@@ -100,7 +101,7 @@ class StepsWriter {
   void write_reads() {
     const models::TransformerConfig& c = e_.subject.model->config();
     std::string where;
-    if (c.positions == models::PositionKind::learned || c.positions == models::PositionKind::sinusoidal)
+    if (c.embedding.positions != models::AddedPositions::none)
       where = " Where a token stands is already in its numbers: positions were added to the embeddings.";
     const std::string from =
         s_.cross
@@ -322,10 +323,14 @@ class StepsWriter {
   }
 
   void write_output() {
-    page_.step("Output projection", concat("Wo turns the ", s_.head_dim, " numbers of this head into ",
-                                           s_.width, "; the parts of all ", s_.heads, " heads are added",
-                                           e_.subject.model->config().out_bias ? ", and a bias" : "",
-                                           ". The first number of this head's part:"));
+    page_.step(
+        "Output projection",
+        concat("Wo turns the ", s_.head_dim, " numbers of this head into ", s_.width, "; the parts of all ",
+               s_.heads, " heads are added",
+               inspect::attention_layer(e_.subject, s_.request.part, s_.request.place.layer).config().out_bias
+                   ? ", and a bias"
+                   : "",
+               ". The first number of this head's part:"));
     equation(concat(products(s_.output_row, s_.context), " = ", number_text(s_.output[0])));
     page_.line();
     labelled("this head adds", few(s_.output));

@@ -65,12 +65,13 @@ std::string_view kind_text(ModelKind kind) {
 }
 
 std::string sizes_text(const models::TransformerConfig& c) {
+  const nn::BlockConfig& b = c.main().front();
+  const nn::MultiHeadAttentionConfig& a = b.attention;
   std::string text =
-      fmt::format("{}: {} layers, width {}, {} heads", kind_text(c.kind), c.layers, c.width, c.heads);
-  if (c.kv_heads > 0 && c.kv_heads != c.heads) text += fmt::format(" ({} of keys)", c.kv_heads);
-  if (c.head_dim > 0) text += fmt::format(" of {}", c.head_dim);
-  text +=
-      fmt::format(", feed-forward {}, vocabulary {}", c.inner, grouped(static_cast<double>(c.vocabulary)));
+      fmt::format("{}: {} layers, width {}, {} heads", kind_text(c.kind), c.main().size(), c.width, a.heads);
+  if (a.kv_heads != a.heads) text += fmt::format(" ({} of keys)", a.kv_heads);
+  text += fmt::format(" of {}, feed-forward {}, vocabulary {}", a.head_dim, b.feed_forward.inner,
+                      grouped(static_cast<double>(c.vocabulary)));
   if (c.max_positions > 0) text += fmt::format(", context {}", grouped(static_cast<double>(c.max_positions)));
   return text;
 }
@@ -130,9 +131,12 @@ void write(io::JsonWriter& w, const TensorInfo& tensor) {
 }
 
 void write(io::JsonWriter& w, const models::TransformerConfig& c) {
-  w.begin_object().field("kind", kind_text(c.kind)).field("layers", c.layers);
-  w.field("encoder_layers", c.encoder_layers).field("width", c.width).field("heads", c.heads);
-  w.field("kv_heads", c.kv_heads).field("head_dim", c.head_dim).field("inner", c.inner);
+  const nn::BlockConfig& b = c.main().front();
+  const nn::MultiHeadAttentionConfig& a = b.attention;
+  const std::size_t encoder_layers = c.kind == ModelKind::encoder_decoder ? c.encoder.size() : 0;
+  w.begin_object().field("kind", kind_text(c.kind)).field("layers", c.main().size());
+  w.field("encoder_layers", encoder_layers).field("width", c.width).field("heads", a.heads);
+  w.field("kv_heads", a.kv_heads).field("head_dim", a.head_dim).field("inner", b.feed_forward.inner);
   w.field("vocabulary", c.vocabulary).field("context", c.max_positions).end_object();
 }
 

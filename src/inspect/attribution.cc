@@ -153,8 +153,8 @@ void check_model(const Subject& subject) {
         ErrorKind::usage, "attribution.model",
         concat("\"", escaped(subject.name), "\" ", why, "; its logits are no sum of what heads wrote"));
   };
-  if (c.headless) refuse("has no logits");
-  if (c.masked_head) refuse("has a layer with an activation before its logits");
+  if (c.head.absent) refuse("has no logits");
+  if (c.head.masked) refuse("has a layer with an activation before its logits");
 }
 
 models::Tokens one_sequence(const Reading& reading) {
@@ -194,7 +194,7 @@ Attribution attribute_logit(Context& ctx, const Subject& subject, const Question
   const models::Head& head = model.head();
   const Parameter& table = head.projection.empty() ? model.embedding().weight : head.projection.weight;
   Vector direction;
-  for (Index d = 0; d < c.width; ++d) direction.push_back(c.head_scale * table.at(token, d));
+  for (Index d = 0; d < c.width; ++d) direction.push_back(c.head.scale * table.at(token, d));
   const double bias = head.bias.value.empty()       ? 0
                       : head.bias.value.rank() == 2 ? head.bias.value.at(Index{0}, Index{token})
                                                     : head.bias.value.at(Index{token});

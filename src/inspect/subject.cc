@@ -77,15 +77,9 @@ Reading written_reading(const Subject& subject, std::vector<std::int32_t> ids) {
 
 }  // namespace
 
-Index Subject::layers(Part part) const {
-  const models::TransformerConfig& c = model->config();
-  return part == Part::encoder && c.kind == ModelKind::encoder_decoder ? c.encoder_layers : c.layers;
-}
+Index Subject::layers(Part part) const { return static_cast<Index>(model->config().layers(part).size()); }
 
-Index Subject::heads(Part part) const {
-  const models::TransformerConfig& c = model->config();
-  return part == Part::encoder && c.encoder_heads > 0 ? c.encoder_heads : c.heads;
-}
+Index Subject::heads(Part part) const { return model->config().layers(part).front().attention.heads; }
 
 bool Subject::has(Part part) const {
   const ModelKind kind = model->config().kind;
@@ -152,7 +146,7 @@ Question pair_question(const Subject& subject, const std::string& first, const s
   }
   Question question;
   question.source = read_pair(*subject.tokenizer, first, second);
-  const bool told_apart = subject.model->config().token_types > 1;
+  const bool told_apart = subject.model->config().embedding.token_types > 1;
   for (const ReadToken& token : question.source.tokens)
     if (told_apart) question.types.push_back(token.type);
   return question;
@@ -209,7 +203,7 @@ Tensor run(Context& ctx, const Subject& subject, const Question& question, model
                        " tokens; need one for each"));
   }
   const bool both = model.config().kind == ModelKind::encoder_decoder;
-  if (!both && !model.config().headless) return model.logits(ctx, source, options);
+  if (!both && !model.config().head.absent) return model.logits(ctx, source, options);
   if (!both || !question.runs_decoder()) {
     (void)model.encode(ctx, source, options);
     return {};

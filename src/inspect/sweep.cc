@@ -9,7 +9,7 @@ namespace {
 std::vector<HeadContribution> direct_shares(Context& ctx, const Subject& subject, const Question& question,
                                             const SweepRequest& request) {
   const models::TransformerConfig& c = subject.model->config();
-  if (c.headless || c.masked_head) return {};
+  if (c.head.absent || c.head.masked) return {};
   return attribute_logit(ctx, subject, question, request.row, request.token).heads;
 }
 

@@ -54,7 +54,9 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index
                                                               .layers = 1,
                                                               .heads = 4,
                                                               .context = plan.longest + 2});
-    c.inner = c.encoder_inner = 2 * plan.width;  // about as many parameters as the others
+    models::each_layer(c, [&](nn::BlockConfig& block) {
+      block.feed_forward.inner = 2 * plan.width;  // about as many parameters as the others
+    });
     model = std::make_unique<models::Transformer>(c);
   } else {
     models::RecurrentModelConfig c;

@@ -62,8 +62,8 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index
     const Index context = *std::max_element(plan.distances.begin(), plan.distances.end()) + 64;
     models::TransformerConfig c = models::llama_config(
         {.vocabulary = vocabulary, .width = plan.width, .layers = 2, .heads = 2, .context = context});
-    c.rope.theta = 1e6;
-    c.tied = false;
+    models::set_positions(c, models::PositionKind::rope, {.theta = 1e6});
+    c.head.tied = false;
     model = std::make_unique<models::Transformer>(c);
   } else {
     models::RecurrentModelConfig c;

@@ -86,7 +86,14 @@ enum class Mask { causal, none };
 std::unique_ptr<models::Transformer> make_model(Mask mask, const Plan& plan, std::uint64_t seed) {
   models::TransformerConfig c = models::translation_config(
       {.vocabulary = kSymbols + 1, .width = plan.width, .layers = 2, .heads = 2, .context = plan.window});
-  c.kind = mask == Mask::causal ? models::ModelKind::decoder : models::ModelKind::encoder;
+  if (mask == Mask::none) {
+    c.kind = models::ModelKind::encoder;
+    c.decoder.clear();
+  } else {
+    c.kind = models::ModelKind::decoder;
+    for (nn::BlockConfig& block : c.decoder) block.cross.reset();
+    c.encoder.clear();
+  }
   auto model = std::make_unique<models::Transformer>(c);
   model->initialize(seed);
   return model;

@@ -98,9 +98,10 @@ double train_one(Context& ctx, const Plan& plan, Way way, std::uint64_t seed,
   const train::SyntheticTask task(config);
   models::TransformerConfig c = models::llama_config(
       {.vocabulary = task.vocabulary(), .width = plan.width, .layers = 1, .heads = 1, .context = 64});
-  c.rope.theta = 1e6;
+  models::set_positions(c, models::PositionKind::rope, {.theta = 1e6});
   c.initial_range = 1 / std::sqrt(static_cast<double>(plan.width));
-  if (way == Way::plain) c.attention_scale = 1;
+  if (way == Way::plain)
+    models::each_attention(c, [](nn::MultiHeadAttentionConfig& attention) { attention.scale = 1; });
   auto model = std::make_unique<models::Transformer>(c);
   model->initialize(seed);
   Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = 1e-3});

@@ -136,8 +136,9 @@ Found costs() {
 
 Found base_sizes() {
   const models::TransformerConfig c = models::preset("transformer-base", 1000, 128);
-  return {c.width == 512 && c.heads == 8 && c.width / c.heads == 64,
-          fmt::format("transformer-base: width {}, {} heads of {}", c.width, c.heads, c.width / c.heads)};
+  const nn::MultiHeadAttentionConfig& a = c.decoder.front().attention;
+  return {c.width == 512 && a.heads == 8 && a.head_dim == 64,
+          fmt::format("transformer-base: width {}, {} heads of {}", c.width, a.heads, a.head_dim)};
 }
 
 Found equal_parameters() {

@@ -30,11 +30,11 @@ class TransformerRun : public ModelRun {
       const bool table = parameter->shape().rank == 2 && parameter->shape()[0] == c.vocabulary;
       bytes_ += parameter->stored.empty() ? 4 * size : static_cast<double>(parameter->stored.bytes());
       // A table that only looks up rows is not read through; tied, it is the head.
-      if (table && !c.tied && parameter == model_->parameters().front())
+      if (table && !c.head.tied && parameter == model_->parameters().front())
         bytes_ -= static_cast<double>(parameter->stored.bytes());
       if (parameter->shape().rank == 2) (table ? head_ : blocks_) += size;
     }
-    if (!c.tied) head_ /= 2;
+    if (!c.head.tied) head_ /= 2;
   }
 
   double prefill(Context& ctx) override {
@@ -56,14 +56,16 @@ class TransformerRun : public ModelRun {
   }
   [[nodiscard]] std::int64_t length() const override { return length_; }
   [[nodiscard]] double flops() const override {
-    const models::TransformerConfig& c = model_->config();
     const auto n = static_cast<double>(length_);
-    const double attention = 2 * n * n * static_cast<double>(c.heads * c.head_dim * c.layers);
+    double attention = 0;
+    for (const nn::BlockConfig& b : model_->config().decoder)
+      attention += 2 * n * n * static_cast<double>(b.attention.heads * b.attention.head_dim);
     return 2 * n * blocks_ + 2 * head_ + attention;
   }
   [[nodiscard]] double bytes(std::int64_t context) const override {
-    const models::TransformerConfig& c = model_->config();
-    const auto cache = static_cast<double>(c.kv_heads * c.head_dim * c.layers) * 2 * 4;
+    double cache = 0;
+    for (const nn::BlockConfig& b : model_->config().decoder)
+      cache += static_cast<double>(b.attention.kv_heads * b.attention.head_dim) * 2 * 4;
     return bytes_ + cache * static_cast<double>(context);
   }
 

@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "models/family_tools.h"
+#include "models/gguf_hyperparameters.h"
+#include "models/json_hyperparameters.h"
 #include "models/recurrent.h"
 
 namespace headlight::models {
 
 extern const Family kGpt2, kGptNeo, kGptNeox, kLlama, kMistral, kQwen2, kQwen3, kGemma, kGemma2, kGemma3,
-    kPhi, kPhi3, kBloom, kFalcon, kOpt, kBert, kRoberta, kDistilbert, kMarian, kBart, kT5, kGguf, kGgufT5,
-    kGgufFalcon, kFalconTwoNorms;
+    kPhi, kPhi3, kBloom, kFalcon, kOpt, kBert, kRoberta, kDistilbert, kMarian, kBart, kT5;
 
 namespace {
 
@@ -23,72 +22,79 @@ const Family* const kFamilies[] = {&kGpt2,  &kGptNeo, &kGptNeox, &kLlama,      &
                                    &kGemma, &kGemma2, &kGemma3,  &kPhi,        &kPhi3,    &kBloom, &kFalcon,
                                    &kOpt,   &kBert,   &kRoberta, &kDistilbert, &kMarian,  &kBart,  &kT5};
 
-// "decoder.12.attention.query" becomes "decoder.{n}.attention.query", and 12.
-std::string generic(std::string_view name, std::string& layer) {
-  const std::size_t dot = name.find('.');
-  if (dot == std::string_view::npos || dot + 1 >= name.size() ||
-      std::isdigit(static_cast<unsigned char>(name[dot + 1])) == 0)
-    return std::string(name);
-  const std::size_t end = std::min(name.find('.', dot + 1), name.size());
-  layer = name.substr(dot + 1, end - dot - 1);
-  return fmt::format("{}.{{n}}{}", name.substr(0, dot), name.substr(end));
-}
+constexpr Index kMostPositions = Index{1} << 24;  // a longer context is not believed
 
-std::string specific(std::string_view name, const std::string& layer) {
-  std::string result(name);
-  if (const std::size_t at = result.find("{n}"); at != std::string::npos) result.replace(at, 3, layer);
-  return result;
-}
-
-const NameRow* find_row(const Family& family, std::string_view ours) {
-  for (const NameRow& row : family.names)
-    if (row.ours == ours) return &row;
-  return nullptr;
-}
-
-const Family* family_named(std::string_view name) {
+const Family* family_named(std::string_view name, std::string_view Family::*field) {
   for (const Family* family : kFamilies)
-    if (family->name == name) return family;
-  for (const Family* family :
-       {&kGguf, &kGgufT5, &kGgufFalcon, &kFalconTwoNorms})  // names of tensors, and no config.json
-    if (family->name == name) return family;
+    if (!name.empty() && family->*field == name) return family;
   return nullptr;
+}
+
+std::string known_names(std::string_view Family::*field) {
+  std::string known;
+  for (const Family* family : kFamilies)
+    if (!(family->*field).empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family->*field);
+  return known;
 }
 
 [[noreturn]] void refuse_family(const std::string& what) {
-  std::string known;
-  for (const Family* family : kFamilies)
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
-  throw Error(ErrorKind::input, "model.family", fmt::format("{}; known are {}", what, known));
+  throw Error(ErrorKind::input, "model.family",
+              fmt::format("{}; known are {}", what, known_names(&Family::name)));
+}
+
+bool is_longrope(const nn::MultiHeadAttentionConfig& a) {
+  return a.rope && a.rope->scaling.kind == nn::RopeScaling::Kind::none && !a.rope->factors.empty() &&
+         a.rope->scaling.original_positions > 0;
+}
+
+// Phi 3's long rotations: factors for texts up to the original context; longer ones are refused. What cos and sin are
+// multiplied with, queries and keys both are, so it becomes a part of the scores' scale. Says what does not fit.
+std::string settle_longrope(TransformerConfig& c) {
+  std::string wrong;
+  each_layer(c, [&](nn::BlockConfig& block) {
+    nn::MultiHeadAttentionConfig& a = block.attention;
+    if (!is_longrope(a)) return;
+    const nn::RopeScaling& s = a.rope->scaling;
+    const auto factors = static_cast<Index>(a.rope->factors.size());
+    const Index dim = a.head_dim > 0 ? a.head_dim : c.width / std::max<Index>(1, a.heads);
+    if (a.rope->dims > 0) wrong = "rotations of a part of each head are not supported";
+    else if (dim < 1 || factors != dim / 2) wrong = fmt::format("{} factors for {} pairs", factors, dim / 2);
+    else if (!(s.attention_factor > 0) || !std::isfinite(s.attention_factor))
+      wrong = fmt::format("an attention_factor of {}", s.attention_factor);
+    a.scale =
+        a.scale.value_or(1 / std::sqrt(static_cast<double>(dim))) * s.attention_factor * s.attention_factor;
+    c.max_positions = std::min(c.max_positions, s.original_positions);
+  });
+  return wrong;
+}
+
+TransformerConfig read_family(const Family& family, const Hyperparameters& h, const std::string& file,
+                              const char* rope_code) {
+  TransformerConfig config = family.read(h);
+  config.family = family.name;
+  if (const std::string wrong = settle_longrope(config); !wrong.empty())
+    throw Error(ErrorKind::input, rope_code, fmt::format("{}: longrope: {}", escaped(file), wrong));
+  try {
+    return completed(config);
+  } catch (const Error& error) {  // what a caller may not ask for, a file may not say
+    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", escaped(file), error.what()));
+  }
 }
 
 }  // namespace
 
 const Family& find_family(std::string_view name) {
-  if (const Family* family = family_named(name)) return *family;
+  if (const Family* family = family_named(name, &Family::name)) return *family;
   refuse_family(fmt::format("models of the family \"{}\" are not known here", escaped(name, 40)));
 }
 
-std::string parameter_name(const Family& family, std::string_view ours) {
-  std::string layer;
-  const std::string whole = generic(ours, layer);
-  if (const NameRow* row = find_row(family, whole)) return specific(row->theirs, layer);
-  const std::size_t dot = whole.rfind('.');
-  const NameRow* row = find_row(family, std::string_view(whole).substr(0, dot));
-  return row == nullptr ? "" : specific(row->theirs, layer) + whole.substr(dot);
-}
-
-void rename_parameters(std::string_view family_name, const Parameters& parameters) {
-  const Family& family = find_family(family_name);
-  for (Parameter* parameter : parameters) {
-    std::string name = parameter_name(family, parameter->name);
-    if (name.empty()) {
-      throw Error(ErrorKind::usage, "model.family",
-                  fmt::format("{}: files of this family have no place for {}; choose another family",
-                              family_name, parameter->name));
-    }
-    parameter->name = std::move(name);
-  }
+const Names& names_of(const TransformerConfig& config, Files files) {
+  const Family& family = find_family(config.family);
+  const bool gguf = files == Files::gguf;
+  const Names& two = gguf ? family.gguf_two_norms : family.two_norms;
+  const bool parallel = !config.main().empty() && config.main().front().shape == nn::BlockShape::parallel;
+  if (parallel && !two.rows.empty()) return two;
+  return gguf ? family.gguf : family.names;
 }
 
 TransformerConfig read_config(const io::Json& json) {
@@ -101,18 +107,35 @@ TransformerConfig read_config(const io::Json& json) {
                             "headlight translate --model FOLDER",
                             file));
   }
-  const Family* family = family_named(type);
-  if (family == nullptr || family->read == nullptr)
+  const Family* family = family_named(type, &Family::name);
+  if (family == nullptr)
     refuse_family(fmt::format("{}: models of the family \"{}\" are not known here", file, escaped(type, 40)));
-  TransformerConfig config = family->read(json);
-  if (config.family == TransformerConfig().family) config.family = family->name;  // unless it chose itself
-  if (const std::string wrong = settle_longrope(config); !wrong.empty())
-    throw Error(ErrorKind::input, "model.config", fmt::format("{}: longrope: {}", json.file(), wrong));
-  try {
-    return completed(config);
-  } catch (const Error& error) {  // what a caller may not ask for, a file may not say
-    throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", json.file(), error.what()));
+  const JsonHyperparameters h(json);
+  TransformerConfig config = read_family(*family, h, json.file(), "model.config");
+  h.check_unread();
+  return config;
+}
+
+DescribedTransformer describe_gguf(const io::Gguf& file) {
+  const auto name = file.text("general.architecture");
+  const Family* family = family_named(name.value_or(""), &Family::architecture);
+  if (family == nullptr) {
+    const std::string known = known_names(&Family::architecture);
+    throw Error(ErrorKind::input, "gguf.architecture",
+                name ? fmt::format("{}: models of the architecture \"{}\" are not known here; known are {}",
+                                   escaped(file.name()), escaped(*name, 40), known)
+                     : fmt::format("{}: lacks general.architecture, so it is no model; known are {}",
+                                   escaped(file.name()), known));
   }
+  DescribedTransformer described;
+  TransformerConfig& c = described.config;
+  c = read_family(*family, GgufHyperparameters(file, family->architecture), file.name(), "gguf.rope");
+  if (c.embedding.positions != AddedPositions::learned && c.max_positions > kMostPositions) {
+    described.notices.push_back(fmt::format("{}: a context of {} tokens is not believed; {} is used",
+                                            escaped(file.name()), c.max_positions, kMostPositions));
+    c.max_positions = kMostPositions;
+  }
+  return described;
 }
 
 std::string write_config(const TransformerConfig& config) {

@@ -1,43 +1,45 @@
-// The families of models whose files we read and write: what their config.json says, and what they call
-// their parameters. One file per family, family_*.cc; everything else is the same for all.
+// The families of models whose files we read and write. Each is described once, whether its files are a folder or
+// GGUF: family_*.cc. What fields are called is in hyperparameter_keys.cc.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "io/gguf.h"
 #include "io/json.h"
-#include "models/trainable.h"
+#include "models/hyperparameters.h"
+#include "models/names.h"
 #include "models/transformer_config.h"
 
 namespace headlight::models {
 
-// A module's name here and in the family's files, without ".weight" and ".bias"; {n} is a layer's number.
-struct NameRow {
-  std::string_view ours, theirs;
-};
-
 struct Family {
-  std::string_view name;  // config.json's model_type
-  std::span<const NameRow> names;
-  TransformerConfig (*read)(const io::Json& json) = nullptr;
+  std::string_view name;               // config.json's model_type
+  std::string_view architecture = {};  // general.architecture of GGUF files; empty: none is known here
+  TransformerConfig (*read)(const Hyperparameters& h) = nullptr;
+  Names names = {}, gguf = {};
   std::string (*write)(const TransformerConfig& config) = nullptr;  // null: read only
-  std::string_view prefix = {};  // of all names but the head's; checkpoints of the bare model lack it
+  Names two_norms = {},
+        gguf_two_norms = {};  // of blocks whose halves stand side by side with a norm each, if other
 };
 
 // Throws Error{input} that lists the names.
 [[nodiscard]] const Family& find_family(std::string_view name);
 
-// What the family's files call a parameter ("decoder.3.attention.query.weight"); empty when they have no
-// place for it.
-[[nodiscard]] std::string parameter_name(const Family& family, std::string_view ours);
+// Which names the files of a model have.
+enum class Files : std::uint8_t { folder, gguf };
+[[nodiscard]] const Names& names_of(const TransformerConfig& config, Files files = Files::folder);
 
-// Gives every parameter its name in the family's files. Throws Error{usage} for one that has no place there.
-void rename_parameters(std::string_view family, const Parameters& parameters);
-
-// Throws Error{usage} when the family's config.json cannot say what the config says.
+// Throws Error{usage} when the family's config.json cannot say what the config says, or its files have no place for a
+// parameter.
 [[nodiscard]] std::string write_config(const TransformerConfig& config);
-// Throws Error{input} for what is missing or not known here.
+
+// Both throw Error{input} for what is missing or not known here.
 [[nodiscard]] TransformerConfig read_config(const io::Json& json);
+struct DescribedTransformer {
+  TransformerConfig config;
+  std::vector<std::string> notices;  // what the user may want to know
+};
+[[nodiscard]] DescribedTransformer describe_gguf(const io::Gguf& file);
 
 }  // namespace headlight::models

@@ -1,82 +1,120 @@
-// BERT with its masked-token head: norms after, learned positions, segments.
-#include "models/family_tools.h"
+// BERT with its masked-token head, RoBERTa and DistilBERT: norms after, learned positions, segments. GGUF files of
+// BERT lack the head that it was trained with.
+#include "models/draft.h"
+#include "models/family_gguf.h"
 
 namespace headlight::models {
 namespace {
 
-constexpr NameRow kNames[] = {
-    {"embedding", "bert.embeddings.word_embeddings"},
-    {"encoder.positions", "bert.embeddings.position_embeddings"},
-    {"encoder.types", "bert.embeddings.token_type_embeddings"},
-    {"encoder.embedding_norm", "bert.embeddings.LayerNorm"},
-    {"encoder.{n}.attention.query", "bert.encoder.layer.{n}.attention.self.query"},
-    {"encoder.{n}.attention.key", "bert.encoder.layer.{n}.attention.self.key"},
-    {"encoder.{n}.attention.value", "bert.encoder.layer.{n}.attention.self.value"},
-    {"encoder.{n}.attention.out", "bert.encoder.layer.{n}.attention.output.dense"},
-    {"encoder.{n}.attention_norm", "bert.encoder.layer.{n}.attention.output.LayerNorm"},
-    {"encoder.{n}.feed_forward.up", "bert.encoder.layer.{n}.intermediate.dense"},
-    {"encoder.{n}.feed_forward.down", "bert.encoder.layer.{n}.output.dense"},
-    {"encoder.{n}.feed_forward_norm", "bert.encoder.layer.{n}.output.LayerNorm"},
+constexpr NameRow kEmbeddingRows[] = {
+    {"embedding", "embeddings.word_embeddings"},
+    {"positions", "embeddings.position_embeddings"},
+    {"types", "embeddings.token_type_embeddings"},
+    {"embedding_norm", "embeddings.LayerNorm"},
+    {"attention.query", "attention.self.query"},
+    {"attention.key", "attention.self.key"},
+    {"attention.value", "attention.self.value"},
+    {"attention.out", "attention.output.dense"},
+    {"attention_norm", "attention.output.LayerNorm"},
+    {"feed_forward.up", "intermediate.dense"},
+    {"feed_forward.down", "output.dense"},
+    {"feed_forward_norm", "output.LayerNorm"},
+};
+constexpr NameRow kBertRows[] = {
     {"head.transform", "cls.predictions.transform.dense"},
     {"head.norm", "cls.predictions.transform.LayerNorm"},
     {"head.projection", "cls.predictions.decoder"},
     {"head.bias", "cls.predictions.bias"},
 };
+constexpr NameRow kRobertaRows[] = {
+    {"head.transform", "lm_head.dense"},
+    {"head.norm", "lm_head.layer_norm"},
+    {"head.projection", "lm_head.decoder"},
+    {"head.bias", "lm_head.bias"},
+};
+constexpr NameRow kDistilRows[] = {
+    {"attention.query", "attention.q_lin"}, {"attention.key", "attention.k_lin"},
+    {"attention.value", "attention.v_lin"}, {"attention.out", "attention.out_lin"},
+    {"attention_norm", "sa_layer_norm"},    {"feed_forward.up", "ffn.lin1"},
+    {"feed_forward.down", "ffn.lin2"},      {"feed_forward_norm", "output_layer_norm"},
+    {"head.transform", "vocab_transform"},  {"head.norm", "vocab_layer_norm"},
+    {"head.projection", "vocab_projector"}, {"head.bias", "vocab_projector.bias"},
+};
+constexpr NameRow kGgufEncoderRows[] = {
+    {"attention_norm", "attn_output_norm"},
+    {"feed_forward_norm", "layer_output_norm"},
+};
 
-TransformerConfig read(const io::Json& json) {
-  TransformerConfig c;
-  c.kind = ModelKind::encoder;
-  c.vocabulary = json.integer("vocab_size");
-  c.width = json.integer("hidden_size");
-  c.layers = layers_of(json, "num_hidden_layers");
-  c.heads = json.integer("num_attention_heads");
-  c.inner = json.integer("intermediate_size");
-  c.max_positions = json.integer("max_position_embeddings");
-  c.token_types = json.integer_or("type_vocab_size", 2);
-  c.norm.eps = json.real_or("layer_norm_eps", 1e-12);
-  c.norm_place = nn::NormPlace::after;
-  c.embedding_norm = true;
-  c.final_norm = false;
-  c.activation = activation_of(json, "hidden_act");
-  c.masked_head = true;
-  c.head_bias = true;
-  c.tied = json.boolean_or("tie_word_embeddings", true);
-  refuse_unless(!json.boolean_or("is_decoder", false), json, "is_decoder",
-                "a BERT that decodes is not supported");
-  refuse_unless(json.text_or("position_embedding_type", "absolute") == "absolute", json,
-                "position_embedding_type", "only absolute positions are supported");
-  c.dropout = json.real_or("hidden_dropout_prob", 0);
-  c.attention_dropout = json.real_or("attention_probs_dropout_prob", 0);
-  c.initial_range = json.real_or("initializer_range", 0.02);
-  c.pad = token_of(json, "pad_token_id");
-  return c;
+Draft encoder_draft(const Hyperparameters& h) {
+  Draft d = draft(h, {.norm = layer_norm(h, 1e-12), .activation = nn::Activation::gelu});
+  TransformerConfig& c = d.c;
+  d.block.norm_place = nn::NormPlace::after;
+  c.embedding.positions = AddedPositions::learned;
+  c.embedding.norm = d.block.norm;
+  c.final_norm.reset();
+  if (h.gguf()) {
+    c.head.absent = true;
+  } else {
+    c.head.masked = MaskedHead{d.block.feed_forward.activation, d.block.norm};
+    c.head.bias = true;
+  }
+  h.expect(Key::decodes, false, "an encoder that decodes is not supported");
+  if (h.has(Key::position_type) && h.text(Key::position_type) != "absolute")
+    h.refuse(Key::position_type, "only absolute positions are supported");
+  return d;
 }
 
+TransformerConfig read_bert(const Hyperparameters& h) {
+  Draft d = encoder_draft(h);
+  d.c.embedding.token_types = h.count_or(Key::token_types, h.gguf() ? 0 : 2);
+  return encoder_of(d);
+}
+
+TransformerConfig read_roberta(const Hyperparameters& h) {
+  Draft d = encoder_draft(h);
+  d.c.embedding.token_types = h.count_or(Key::token_types, 2);
+  d.c.embedding.position_offset = d.c.pad + 1;  // the table's rows up to padding's own are never used
+  d.c.max_positions -= d.c.embedding.position_offset;
+  return encoder_of(d);
+}
+
+TransformerConfig read_distilbert(const Hyperparameters& h) { return encoder_of(encoder_draft(h)); }
+
 std::string write(const TransformerConfig& c) {
+  const nn::BlockConfig& b = c.encoder.front();
   return ConfigWriter()
       .architecture("BertForMaskedLM")
       .text("model_type", "bert")
       .integer("vocab_size", c.vocabulary)
       .integer("max_position_embeddings", c.max_positions)
       .integer("hidden_size", c.width)
-      .integer("num_hidden_layers", c.layers)
-      .integer("num_attention_heads", c.heads)
-      .integer("intermediate_size", c.inner)
-      .integer("type_vocab_size", c.token_types)
-      .text("hidden_act", hub_name(c.activation))
-      .real("layer_norm_eps", c.norm.eps)
+      .integer("num_hidden_layers", static_cast<Index>(c.encoder.size()))
+      .integer("num_attention_heads", b.attention.heads)
+      .integer("intermediate_size", b.feed_forward.inner)
+      .integer("type_vocab_size", c.embedding.token_types)
+      .text("hidden_act", hub_name(b.feed_forward.activation))
+      .real("layer_norm_eps", b.norm.eps)
       .real("hidden_dropout_prob", c.dropout)
-      .real("attention_probs_dropout_prob", c.attention_dropout)
+      .real("attention_probs_dropout_prob", b.attention.dropout)
       .real("initializer_range", c.initial_range)
-      .boolean("tie_word_embeddings", c.tied)
+      .boolean("tie_word_embeddings", c.head.tied)
       .token("pad_token_id", c.pad)
       .text("torch_dtype", "float32")
       .finish();
 }
 
+[[nodiscard]] constexpr Names like_bert(std::span<const NameRow> rows, std::string_view prefix) {
+  return {.rows = rows, .more = kEmbeddingRows, .layer = "encoder.layer.{n}.", .prefix = prefix};
+}
+constexpr Names kDistilNames{
+    .rows = kDistilRows, .more = kEmbeddingRows, .layer = "transformer.layer.{n}.", .prefix = "distilbert."};
+
 }  // namespace
 
-extern const Family kBert;
-const Family kBert{"bert", kNames, read, write, "bert."};
+extern const Family kBert, kRoberta, kDistilbert;
+const Family kBert{"bert", "bert", read_bert, like_bert(kBertRows, "bert."), gguf_names(kGgufEncoderRows),
+                   write};
+const Family kRoberta{"roberta", "", read_roberta, like_bert(kRobertaRows, "roberta.")};
+const Family kDistilbert{"distilbert", "", read_distilbert, kDistilNames};
 
 }  // namespace headlight::models

@@ -1,145 +1,106 @@
-// GPT-NeoX (Pythia), BLOOM and Falcon: one matrix that holds query, key and value of each head together.
-#include "models/family_tools.h"
+// GPT-NeoX (Pythia), BLOOM and Falcon: one matrix that holds query, key and value of each head together. GGUF files
+// have all queries first.
+#include "models/draft.h"
+#include "models/family_gguf.h"
 
 namespace headlight::models {
 namespace {
 
-constexpr NameRow kNeoxNames[] = {
-    {"embedding", "gpt_neox.embed_in"},
-    {"decoder.{n}.attention_norm", "gpt_neox.layers.{n}.input_layernorm"},
-    {"decoder.{n}.attention.qkv", "gpt_neox.layers.{n}.attention.query_key_value"},
-    {"decoder.{n}.attention.out", "gpt_neox.layers.{n}.attention.dense"},
-    {"decoder.{n}.feed_forward_norm", "gpt_neox.layers.{n}.post_attention_layernorm"},
-    {"decoder.{n}.feed_forward.up", "gpt_neox.layers.{n}.mlp.dense_h_to_4h"},
-    {"decoder.{n}.feed_forward.down", "gpt_neox.layers.{n}.mlp.dense_4h_to_h"},
-    {"decoder.final_norm", "gpt_neox.final_layer_norm"},
+constexpr NameRow kNeoxRows[] = {
+    {"embedding", "embed_in"},
+    {"attention.qkv", "attention.query_key_value"},
+    {"attention.out", "attention.dense"},
+    {"final_norm", "final_layer_norm"},
     {"head.projection", "embed_out"},
 };
-
-// BLOOM and Falcon
-constexpr NameRow kBloomNames[] = {
-    {"embedding", "transformer.word_embeddings"},
-    {"decoder.embedding_norm", "transformer.word_embeddings_layernorm"},
-    {"decoder.{n}.attention_norm", "transformer.h.{n}.input_layernorm"},
-    {"decoder.{n}.attention.qkv", "transformer.h.{n}.self_attention.query_key_value"},
-    {"decoder.{n}.attention.out", "transformer.h.{n}.self_attention.dense"},
-    {"decoder.{n}.feed_forward_norm", "transformer.h.{n}.post_attention_layernorm"},
-    {"decoder.{n}.feed_forward.up", "transformer.h.{n}.mlp.dense_h_to_4h"},
-    {"decoder.{n}.feed_forward.down", "transformer.h.{n}.mlp.dense_4h_to_h"},
-    {"decoder.final_norm", "transformer.ln_f"},
+constexpr NameRow kBloomRows[] = {
+    {"embedding", "word_embeddings"},
+    {"embedding_norm", "word_embeddings_layernorm"},
+    {"attention_norm", "input_layernorm"},
+    {"attention.qkv", "self_attention.query_key_value"},
+    {"attention.out", "self_attention.dense"},
+    {"feed_forward_norm", "post_attention_layernorm"},
+    {"feed_forward.up", "mlp.dense_h_to_4h"},
+    {"feed_forward.down", "mlp.dense_4h_to_h"},
+    {"final_norm", "ln_f"},
     {"head.projection", "lm_head"},
 };
+// Falcon 40B and 180B. In GGUF files the second norm is the attention's.
+constexpr NameRow kTwoNormsRows[] = {{"attention_norm", "ln_attn"}, {"feed_forward_norm", "ln_mlp"}};
+constexpr NameRow kGgufTwoNormsRows[] = {{"attention_norm", "attn_norm_2"},
+                                         {"feed_forward_norm", "attn_norm"}};
 
-// Falcon 40B and 180B
-constexpr NameRow kTwoNormsNames[] = {
-    {"embedding", "transformer.word_embeddings"},
-    {"decoder.{n}.attention_norm", "transformer.h.{n}.ln_attn"},
-    {"decoder.{n}.attention.qkv", "transformer.h.{n}.self_attention.query_key_value"},
-    {"decoder.{n}.attention.out", "transformer.h.{n}.self_attention.dense"},
-    {"decoder.{n}.feed_forward_norm", "transformer.h.{n}.ln_mlp"},
-    {"decoder.{n}.feed_forward.up", "transformer.h.{n}.mlp.dense_h_to_4h"},
-    {"decoder.{n}.feed_forward.down", "transformer.h.{n}.mlp.dense_4h_to_h"},
-    {"decoder.final_norm", "transformer.ln_f"},
-    {"head.projection", "lm_head"},
-};
-
-void read_tokens(TransformerConfig& c, const io::Json& json) {
-  c.bos = token_of(json, "bos_token_id");
-  c.ends = tokens_of(json, "eos_token_id");
-  c.pad = token_of(json, "pad_token_id");
+nn::Projections by_head(const Hyperparameters& h) {
+  return h.gguf() ? nn::Projections::packed : nn::Projections::by_head;
 }
 
-TransformerConfig read_neox(const io::Json& json) {
-  TransformerConfig c;
-  c.vocabulary = json.integer("vocab_size");
-  c.width = json.integer("hidden_size");
-  c.layers = layers_of(json, "num_hidden_layers");
-  c.heads = json.integer("num_attention_heads");
-  c.inner = json.integer("intermediate_size");
-  c.max_positions = json.integer("max_position_embeddings");
-  c.norm.eps = json.real_or("layer_norm_eps", 1e-5);
-  c.block_shape =
-      json.boolean_or("use_parallel_residual", true) ? nn::BlockShape::parallel : nn::BlockShape::serial;
-  c.activation = activation_of(json, "hidden_act");
-  c.projections = nn::Projections::by_head;
-  c.qkv_bias = c.out_bias = json.boolean_or("attention_bias", true);
-  c.positions = PositionKind::rope;
-  c.rope = rope_of(json, c.width / std::max<Index>(1, c.heads), 0.25);
-  c.tied = json.boolean_or("tie_word_embeddings", false);
-  c.dropout = json.real_or("hidden_dropout", 0);
-  c.attention_dropout = json.real_or("attention_dropout", 0);
-  read_tokens(c, json);
-  return c;
+TransformerConfig read_neox(const Hyperparameters& h) {
+  Draft d = draft(h, {.norm = layer_norm(h), .activation = nn::Activation::gelu, .tied = false});
+  d.block.shape = h.flag_or(Key::parallel, true) ? nn::BlockShape::parallel : nn::BlockShape::serial;
+  d.block.attention.projections = by_head(h);
+  d.block.attention.rope = h.rope({.head_dim = d.head_dim(), .share = h.gguf() ? 1 : 0.25});
+  return decoder_of(d);
 }
 
-TransformerConfig read_bloom(const io::Json& json) {
-  TransformerConfig c;
-  c.vocabulary = json.integer("vocab_size");
-  c.width = json.find("hidden_size") != nullptr ? json.integer("hidden_size") : json.integer("n_embed");
-  c.layers = layers_of(json, json.find("n_layer") != nullptr ? "n_layer" : "num_hidden_layers");
-  c.heads = json.find("n_head") != nullptr ? json.integer("n_head") : json.integer("num_attention_heads");
-  c.norm.eps = json.real_or("layer_norm_epsilon", 1e-5);
-  c.embedding_norm = true;
-  c.projections = nn::Projections::by_head;
-  c.positions = PositionKind::alibi;
-  refuse_unless(!json.boolean_or("apply_residual_connection_post_layernorm", false), json,
-                "apply_residual_connection_post_layernorm", "a stream of normed values is not supported");
-  c.tied = json.boolean_or("tie_word_embeddings", true);
-  c.dropout = json.real_or("hidden_dropout", 0);
-  c.attention_dropout = json.real_or("attention_dropout", 0);
-  read_tokens(c, json);
-  return c;
+TransformerConfig read_bloom(const Hyperparameters& h) {
+  Draft d =
+      draft(h, {.norm = layer_norm(h), .needs_activation = false, .needs_inner = h.gguf(), .context = 0});
+  d.c.embedding.norm = d.block.norm;
+  d.block.attention.projections = by_head(h);
+  d.block.attention.alibi = true;
+  h.expect(Key::stream_of_norms, false, "a stream of normed values is not supported");
+  return decoder_of(d);
 }
 
 // Groups of heads that share keys and values, and mostly a norm each for attention and feed-forward.
-void read_groups(const io::Json& json, TransformerConfig& c) {
-  refuse_unless(json.boolean_or("parallel_attn", true), json, "parallel_attn",
-                "groups of heads are known only in blocks whose halves run side by side");
-  c.kv_heads = json.integer_or("num_kv_heads", c.heads);
-  const Index norms = json.integer_or("num_ln_in_parallel_attn", 2);
-  refuse_unless(norms == 1 || norms == 2, json, "num_ln_in_parallel_attn",
-                "known are one norm for both halves of a block, and two");
-  if (norms == 1) return;
-  c.block_shape = nn::BlockShape::parallel;
-  c.family = "falcon-two-norms";
+void read_groups(const Hyperparameters& h, Draft& d) {
+  h.expect(Key::parallel, true, "groups of heads are known only in blocks whose halves run side by side");
+  d.block.attention.kv_heads = h.count_or(Key::kv_heads, d.block.attention.heads);
+  const Index norms = h.count_or(Key::parallel_norms, 2);
+  if (norms != 1 && norms != 2)
+    h.refuse(Key::parallel_norms, "known are one norm for both halves of a block, and two");
+  if (norms == 2) d.block.shape = nn::BlockShape::parallel;
 }
 
-TransformerConfig read_falcon(const io::Json& json) {
-  TransformerConfig c;
-  c.vocabulary = json.integer("vocab_size");
-  c.width = json.integer("hidden_size");
-  c.layers = layers_of(json, "num_hidden_layers");
-  c.heads = json.integer("num_attention_heads");
-  refuse_unless(!json.boolean_or("alibi", false), json, "alibi",
-                "slopes that are scaled like scores are not supported");
-  const bool shared = json.boolean_or("multi_query", true);
-  c.kv_heads = shared ? 1 : c.heads;
-  c.inner = json.integer_or("ffn_hidden_size", 0);
-  c.max_positions = json.integer_or("max_position_embeddings", 2048);
-  c.norm.eps = json.real_or("layer_norm_epsilon", 1e-5);
-  c.block_shape =
-      json.boolean_or("parallel_attn", true) ? nn::BlockShape::parallel_one_norm : nn::BlockShape::serial;
-  if (json.boolean_or("new_decoder_architecture", false)) read_groups(json, c);
+TransformerConfig read_falcon(const Hyperparameters& h) {
+  const bool bias = h.flag_or(Key::all_bias, false);
+  Draft d = draft(h, {.norm = layer_norm(h),
+                      .activation = nn::Activation::gelu,
+                      .qkv_bias = bias,
+                      .out_bias = bias,
+                      .feed_forward_bias = bias,
+                      .needs_activation = false,
+                      .needs_inner = h.gguf(),
+                      .context = 2048});
+  nn::MultiHeadAttentionConfig& a = d.block.attention;
+  a.rope = h.rope({.head_dim = d.head_dim()});
+  a.projections = nn::Projections::packed;
+  d.block.shape = h.flag_or(Key::parallel, true) ? nn::BlockShape::parallel_one_norm : nn::BlockShape::serial;
+  if (h.gguf()) {
+    if (h.flag(Key::parallel_norms)) d.block.shape = nn::BlockShape::parallel;
+    return decoder_of(d);
+  }
+  h.expect(Key::alibi, false, "slopes that are scaled like scores are not supported");
+  a.kv_heads = h.flag_or(Key::multi_query, true) ? 1 : a.heads;
+  if (h.flag_or(Key::groups, false)) read_groups(h, d);
   // By head, a group is one head; with one group, all queries come first; else GroupedRows puts them there.
-  c.projections = c.kv_heads == c.heads && c.heads > 1 ? nn::Projections::by_head : nn::Projections::packed;
-  c.activation =
-      json.find("activation") != nullptr ? activation_of(json, "activation") : nn::Activation::gelu;
-  c.qkv_bias = c.out_bias = c.feed_forward_bias = json.boolean_or("bias", false);
-  c.positions = PositionKind::rope;
-  c.rope = rope_of(json, c.width / std::max<Index>(1, c.heads));
-  c.tied = json.boolean_or("tie_word_embeddings", true);
-  c.dropout = json.real_or("hidden_dropout", 0);
-  c.attention_dropout = json.real_or("attention_dropout", 0);
-  read_tokens(c, json);
-  return c;
+  if (a.kv_heads == a.heads && a.heads > 1) a.projections = nn::Projections::by_head;
+  d.c.rows_in_groups = a.projections == nn::Projections::packed && a.kv_heads > 1;
+  return decoder_of(d);
 }
+
+constexpr Names kBloomNames{.rows = kBloomRows, .layer = "h.{n}.", .prefix = "transformer."};
+constexpr Names kTwoNormsNames{
+    .rows = kTwoNormsRows, .more = kBloomRows, .layer = "h.{n}.", .prefix = "transformer."};
+constexpr Names kNeoxNames{
+    .rows = kNeoxRows, .more = kBloomRows, .layer = "layers.{n}.", .prefix = "gpt_neox."};
 
 }  // namespace
 
-extern const Family kGptNeox, kBloom, kFalcon, kFalconTwoNorms;
-const Family kGptNeox{"gpt_neox", kNeoxNames, read_neox, nullptr, "gpt_neox."};
-const Family kBloom{"bloom", kBloomNames, read_bloom, nullptr, "transformer."};
-const Family kFalcon{"falcon", kBloomNames, read_falcon, nullptr, "transformer."};
-const Family kFalconTwoNorms{"falcon-two-norms", kTwoNormsNames, nullptr, nullptr, "transformer."};
+extern const Family kGptNeox, kBloom, kFalcon;
+const Family kGptNeox{"gpt_neox", "gptneox", read_neox, kNeoxNames, gguf_names()};
+const Family kBloom{"bloom", "bloom", read_bloom, kBloomNames, gguf_names()};
+const Family kFalcon{"falcon",     "falcon", read_falcon,    kBloomNames,
+                     gguf_names(), nullptr,  kTwoNormsNames, gguf_names(kGgufTwoNormsRows)};
 
 }  // namespace headlight::models

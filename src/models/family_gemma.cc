@@ -1,105 +1,73 @@
-// Gemma 1, 2 and 3: Llama with scaled embeddings and norms that store their weights less one. From the
-// second on norms before and after each step, softcaps, and layers that see a window in turn with others.
+// Gemma 1, 2 and 3: Llama with scaled embeddings; in folders its norms store their weights less one. From the second
+// on norms before and after each step, softcaps, and layers that see a window in turn with others.
 #include <cmath>
 
-#include "core/concat.h"
-#include "core/escape.h"
-#include "headlight/error.h"
+#include "models/family_gguf.h"
 #include "models/family_llama.h"
-#include "models/family_tools.h"
 
 namespace headlight::models {
 namespace {
 
-constexpr NameRow kGemmaNames[] = {
-    {"embedding", "model.embed_tokens"},
-    {"decoder.{n}.attention_norm", "model.layers.{n}.input_layernorm"},
-    {"decoder.{n}.attention.query", "model.layers.{n}.self_attn.q_proj"},
-    {"decoder.{n}.attention.key", "model.layers.{n}.self_attn.k_proj"},
-    {"decoder.{n}.attention.value", "model.layers.{n}.self_attn.v_proj"},
-    {"decoder.{n}.attention.out", "model.layers.{n}.self_attn.o_proj"},
-    {"decoder.{n}.feed_forward_norm", "model.layers.{n}.post_attention_layernorm"},
-    {"decoder.{n}.feed_forward.gate", "model.layers.{n}.mlp.gate_proj"},
-    {"decoder.{n}.feed_forward.gated_up", "model.layers.{n}.mlp.up_proj"},
-    {"decoder.{n}.feed_forward.down", "model.layers.{n}.mlp.down_proj"},
-    {"decoder.final_norm", "model.norm"},
-    {"head.projection", "lm_head"},
+constexpr NameRow kRows[] = {
+    {"attention_post_norm", "post_attention_layernorm"},
+    {"feed_forward_norm", "pre_feedforward_layernorm"},
+    {"feed_forward_post_norm", "post_feedforward_layernorm"},
 };
 
-constexpr NameRow kGemma2Names[] = {
-    {"embedding", "model.embed_tokens"},
-    {"decoder.{n}.attention_norm", "model.layers.{n}.input_layernorm"},
-    {"decoder.{n}.attention.query", "model.layers.{n}.self_attn.q_proj"},
-    {"decoder.{n}.attention.key", "model.layers.{n}.self_attn.k_proj"},
-    {"decoder.{n}.attention.value", "model.layers.{n}.self_attn.v_proj"},
-    {"decoder.{n}.attention.query_norm", "model.layers.{n}.self_attn.q_norm"},
-    {"decoder.{n}.attention.key_norm", "model.layers.{n}.self_attn.k_norm"},
-    {"decoder.{n}.attention.out", "model.layers.{n}.self_attn.o_proj"},
-    {"decoder.{n}.attention_post_norm", "model.layers.{n}.post_attention_layernorm"},
-    {"decoder.{n}.feed_forward_norm", "model.layers.{n}.pre_feedforward_layernorm"},
-    {"decoder.{n}.feed_forward.gate", "model.layers.{n}.mlp.gate_proj"},
-    {"decoder.{n}.feed_forward.gated_up", "model.layers.{n}.mlp.up_proj"},
-    {"decoder.{n}.feed_forward.down", "model.layers.{n}.mlp.down_proj"},
-    {"decoder.{n}.feed_forward_post_norm", "model.layers.{n}.post_feedforward_layernorm"},
-    {"decoder.final_norm", "model.norm"},
-    {"head.projection", "lm_head"},
-};
+Usual gemma_usual(const Hyperparameters& h) {
+  Usual usual = llama_usual(h);
+  usual.norm.weight_plus_one = !h.gguf();
+  usual.activation = nn::Activation::gelu_tanh;
+  usual.tied = true;
+  return usual;
+}
 
-TransformerConfig read_gemma(const io::Json& json) {
-  TransformerConfig c = read_llama(json);
-  c.norm.weight_plus_one = true;
-  c.embedding_scale = std::sqrt(static_cast<double>(c.width));
-  c.tied = json.boolean_or("tie_word_embeddings", true);
+Draft gemma_draft(const Hyperparameters& h, const Usual& usual, const WindowRule& windows = {}) {
+  Draft d = llama_draft(h, usual, windows);
+  d.c.embedding.scale = std::sqrt(static_cast<double>(d.c.width));
   // Checkpoints of the first Gemma say "gelu" and mean its tanh form.
-  if (c.activation == nn::Activation::gelu) c.activation = nn::Activation::gelu_tanh;
-  return c;
+  nn::Activation& activation = d.block.feed_forward.activation;
+  if (activation == nn::Activation::gelu) activation = nn::Activation::gelu_tanh;
+  return d;
 }
 
-// `every`: the layers that see everything, for config.json without layer_types.
-void alternate(TransformerConfig& c, const io::Json& json, Index every) {
-  if (json.find("layer_types") != nullptr) return;
-  const Index window = json.integer_or("sliding_window", 0);
-  if (every < 1) {
-    throw Error(ErrorKind::input, "model.config",
-                concat(escaped(json.file()), ": sliding_window_pattern is ", every, "; need 1 or more"));
-  }
-  for (Index n = 0; window > 0 && n < c.layers; ++n) c.windows.push_back((n + 1) % every == 0 ? 0 : window);
+// In GGUF files the scale of scores is often in no key: the largest of each generation has one of its own.
+double scale_of(const Hyperparameters& h, const Draft& d, Index largest_layers) {
+  if (!h.gguf()) return 1 / std::sqrt(h.real_or(Key::query_scale, 256));
+  if (h.has(Key::attention_scale)) return h.real(Key::attention_scale);
+  const Index dims = d.layers == largest_layers ? d.c.width / d.block.attention.heads : d.head_dim();
+  return 1 / std::sqrt(static_cast<double>(dims));
 }
 
-TransformerConfig read_gemma2(const io::Json& json) {
-  TransformerConfig c = read_gemma(json);
-  c.norm_place = nn::NormPlace::both;
-  c.attention_scale = 1 / std::sqrt(json.real_or("query_pre_attn_scalar", 256));
-  c.attention_softcap = json.real_or("attn_logit_softcapping", 0);
-  c.final_softcap = json.real_or("final_logit_softcapping", 0);
-  alternate(c, json, 2);
-  return c;
+TransformerConfig read_gemma(const Hyperparameters& h) { return decoder_of(gemma_draft(h, gemma_usual(h))); }
+
+TransformerConfig read_gemma2(const Hyperparameters& h) {
+  Draft d = gemma_draft(h, gemma_usual(h), {.usual = 4096, .every = 2});
+  d.block.norm_place = nn::NormPlace::both;
+  d.block.attention.scale = scale_of(h, d, 46);
+  d.block.attention.softcap = h.real_or(Key::attention_softcap, h.gguf() ? 50 : 0);
+  d.c.head.softcap = h.real_or(Key::final_softcap, h.gguf() ? 30 : 0);
+  return decoder_of(d);
 }
 
-TransformerConfig read_gemma3(const io::Json& json) {
-  TransformerConfig c = read_gemma(json);
-  c.norm_place = nn::NormPlace::both;
-  c.head_norm = true;
-  c.attention_scale = 1 / std::sqrt(json.real_or("query_pre_attn_scalar", 256));
-  c.attention_softcap = json.real_or("attn_logit_softcapping", 0);
-  c.final_softcap = json.real_or("final_logit_softcapping", 0);
-  alternate(c, json,
-            json.integer_or("sliding_window_pattern", json.integer_or("_sliding_window_pattern", 6)));
-  const io::Json* both = json.find("rope_parameters");
-  if (both != nullptr && both->find("full_attention") != nullptr) {
-    c.rope = rope_entry(both->object("full_attention"), json, 1e6);
-    c.window_rope = rope_entry(both->object("sliding_attention"), json, 1e4);
-  } else {
-    c.window_rope = nn::RopeConfig{.theta = json.real_or("rope_local_base_freq", 1e4)};
-  }
-  return c;
+TransformerConfig read_gemma3(const Hyperparameters& h) {
+  Usual usual = gemma_usual(h);
+  usual.head_norm = true;
+  Draft d = gemma_draft(h, usual, {.usual = 1024, .every = 6});
+  d.block.norm_place = nn::NormPlace::both;
+  d.block.attention.scale = scale_of(h, d, 62);
+  if (!h.gguf()) d.block.attention.softcap = h.real_or(Key::attention_softcap, 0);
+  d.c.head.softcap = h.real_or(Key::final_softcap, 0);
+  d.block.attention.rope = h.rope({.head_dim = d.head_dim(), .theta = 1e6});
+  d.window_rope = h.window_rope({.head_dim = d.head_dim()});
+  return decoder_of(d);
 }
 
 }  // namespace
 
 extern const Family kGemma, kGemma2, kGemma3;
-const Family kGemma{"gemma", kGemmaNames, read_gemma, nullptr, "model."};
-const Family kGemma2{"gemma2", kGemma2Names, read_gemma2, nullptr, "model."};
-const Family kGemma3{"gemma3_text", kGemma2Names, read_gemma3, nullptr, "model."};
+const Family kGemma{"gemma", "gemma", read_gemma, like_llama(), gguf_names()};
+const Family kGemma2{"gemma2", "gemma2", read_gemma2, like_llama(kRows), gguf_names()};
+const Family kGemma3{"gemma3_text", "gemma3", read_gemma3, like_llama(kRows), gguf_names()};
 
 }  // namespace headlight::models

@@ -1,68 +1,69 @@
-// GPT-2: norms before, learned positions, one matrix for queries, keys and values. Its linear layers are
-// stored [in, out]; everyone else's [out, in].
-#include "models/family_tools.h"
+// GPT-2: norms before, learned positions, one matrix for queries, keys and values. In folders its linear layers are
+// stored [in, out]; everyone else's [out, in]. GPT-Neo: the same with separate projections and windows in turn.
+#include "models/draft.h"
+#include "models/family_gguf.h"
 
 namespace headlight::models {
 namespace {
 
-constexpr NameRow kNames[] = {
-    {"embedding", "transformer.wte"},
-    {"decoder.positions", "transformer.wpe"},
-    {"decoder.{n}.attention_norm", "transformer.h.{n}.ln_1"},
-    {"decoder.{n}.attention.qkv", "transformer.h.{n}.attn.c_attn"},
-    {"decoder.{n}.attention.out", "transformer.h.{n}.attn.c_proj"},
-    {"decoder.{n}.feed_forward_norm", "transformer.h.{n}.ln_2"},
-    {"decoder.{n}.feed_forward.up", "transformer.h.{n}.mlp.c_fc"},
-    {"decoder.{n}.feed_forward.down", "transformer.h.{n}.mlp.c_proj"},
-    {"decoder.final_norm", "transformer.ln_f"},
+constexpr NameRow kRows[] = {
+    {"embedding", "wte"},
+    {"positions", "wpe"},
+    {"attention_norm", "ln_1"},
+    {"attention.qkv", "attn.c_attn"},
+    {"attention.out", "attn.c_proj"},
+    {"feed_forward_norm", "ln_2"},
+    {"feed_forward.up", "mlp.c_fc"},
+    {"feed_forward.down", "mlp.c_proj"},
+    {"final_norm", "ln_f"},
     {"head.projection", "lm_head"},
 };
+constexpr NameRow kNeoRows[] = {
+    {"attention.query", "attn.attention.q_proj"},
+    {"attention.key", "attn.attention.k_proj"},
+    {"attention.value", "attn.attention.v_proj"},
+    {"attention.out", "attn.attention.out_proj"},
+};
 
-TransformerConfig read(const io::Json& json) {
-  TransformerConfig c;
-  c.vocabulary = json.integer("vocab_size");
-  c.width = json.integer("n_embd");
-  c.layers = layers_of(json, "n_layer");
-  c.heads = json.integer("n_head");
-  c.inner = json.integer_or("n_inner", 0);
-  c.max_positions = json.integer("n_positions");
-  c.norm.eps = json.real_or("layer_norm_epsilon", 1e-5);
-  c.activation = activation_of(json, "activation_function");
-  c.projections = nn::Projections::packed;
-  c.layout = nn::WeightLayout::in_out;
-  if (!json.boolean_or("scale_attn_weights", true)) c.attention_scale = 1;
-  refuse_unless(!json.boolean_or("scale_attn_by_inverse_layer_idx", false), json,
-                "scale_attn_by_inverse_layer_idx", "scores that shrink with the layer are not supported");
-  refuse_unless(!json.boolean_or("add_cross_attention", false), json, "add_cross_attention",
-                "a decoder with cross-attention is not supported");
-  c.tied = json.boolean_or("tie_word_embeddings", true);
-  c.dropout = json.real_or("resid_pdrop", 0);
-  c.attention_dropout = json.real_or("attn_pdrop", 0);
-  c.initial_range = json.real_or("initializer_range", 0.02);
-  c.bos = token_of(json, "bos_token_id");
-  c.ends = tokens_of(json, "eos_token_id");
-  c.pad = token_of(json, "pad_token_id");
-  return c;
+TransformerConfig read(const Hyperparameters& h) {
+  Draft d = draft(h, {.norm = layer_norm(h), .needs_inner = h.gguf()});
+  nn::MultiHeadAttentionConfig& a = d.block.attention;
+  d.c.embedding.positions = AddedPositions::learned;
+  a.projections = nn::Projections::packed;
+  a.layout = d.block.feed_forward.layout = h.gguf() ? nn::WeightLayout::out_in : nn::WeightLayout::in_out;
+  if (!h.flag_or(Key::scale_scores, true)) a.scale = 1;
+  h.expect(Key::scale_by_layer, false, "scores that shrink with the layer are not supported");
+  h.expect(Key::cross_attention, false, "a decoder with cross-attention is not supported");
+  return decoder_of(d);
+}
+
+TransformerConfig read_neo(const Hyperparameters& h) {
+  Draft d = draft(h, {.norm = layer_norm(h), .qkv_bias = false, .needs_inner = false});
+  d.c.embedding.positions = AddedPositions::learned;
+  d.block.attention.scale = 1;  // scores are not scaled
+  d.windows = h.windows(d.layers, {});
+  return decoder_of(d);
 }
 
 std::string write(const TransformerConfig& c) {
+  const nn::BlockConfig& b = c.decoder.front();
   return ConfigWriter()
       .architecture("GPT2LMHeadModel")
       .text("model_type", "gpt2")
       .integer("vocab_size", c.vocabulary)
       .integer("n_positions", c.max_positions)
       .integer("n_embd", c.width)
-      .integer("n_layer", c.layers)
-      .integer("n_head", c.heads)
-      .integer("n_inner", c.inner)
-      .text("activation_function", hub_name(c.activation))
-      .real("layer_norm_epsilon", c.norm.eps)
-      .boolean("scale_attn_weights", !c.attention_scale)
+      .integer("n_layer", static_cast<Index>(c.decoder.size()))
+      .integer("n_head", b.attention.heads)
+      .integer("n_inner", b.feed_forward.inner)
+      .text("activation_function", hub_name(b.feed_forward.activation))
+      .real("layer_norm_epsilon", b.norm.eps)
+      .boolean("scale_attn_weights", !b.attention.scale)
       .real("resid_pdrop", c.dropout)
       .real("embd_pdrop", c.dropout)
-      .real("attn_pdrop", c.attention_dropout)
+      .real("attn_pdrop", b.attention.dropout)
       .real("initializer_range", c.initial_range)
-      .boolean("tie_word_embeddings", c.tied)
+      .boolean("tie_word_embeddings", c.head.tied)
       .token("bos_token_id", c.bos)
       .tokens("eos_token_id", c.ends)
       .token("pad_token_id", c.pad)
@@ -70,9 +71,14 @@ std::string write(const TransformerConfig& c) {
       .finish();
 }
 
+constexpr std::string_view kLayer = "h.{n}.", kPrefix = "transformer.";
+
 }  // namespace
 
-extern const Family kGpt2;
-const Family kGpt2{"gpt2", kNames, read, write, "transformer."};
+extern const Family kGpt2, kGptNeo;
+const Family kGpt2{"gpt2",       "gpt2", read, {.rows = kRows, .layer = kLayer, .prefix = kPrefix},
+                   gguf_names(), write};
+const Family kGptNeo{
+    "gpt_neo", "", read_neo, {.rows = kNeoRows, .more = kRows, .layer = kLayer, .prefix = kPrefix}};
 
 }  // namespace headlight::models

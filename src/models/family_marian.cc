@@ -1,89 +1,84 @@
-// Marian (the opus-mt models): the 2017 transformer, norms after, all sines and then all cosines.
+// Marian (the opus-mt models): the 2017 transformer, norms after, all sines and then all cosines. BART: the same with
+// learned positions and a norm of the embeddings.
 #include <cmath>
 
-#include "models/family_tools.h"
+#include "models/draft.h"
 
 namespace headlight::models {
 namespace {
 
-constexpr NameRow kNames[] = {
-    {"embedding", "model.shared"},
-    {"encoder.{n}.attention.query", "model.encoder.layers.{n}.self_attn.q_proj"},
-    {"encoder.{n}.attention.key", "model.encoder.layers.{n}.self_attn.k_proj"},
-    {"encoder.{n}.attention.value", "model.encoder.layers.{n}.self_attn.v_proj"},
-    {"encoder.{n}.attention.out", "model.encoder.layers.{n}.self_attn.out_proj"},
-    {"encoder.{n}.attention_norm", "model.encoder.layers.{n}.self_attn_layer_norm"},
-    {"encoder.{n}.feed_forward.up", "model.encoder.layers.{n}.fc1"},
-    {"encoder.{n}.feed_forward.down", "model.encoder.layers.{n}.fc2"},
-    {"encoder.{n}.feed_forward_norm", "model.encoder.layers.{n}.final_layer_norm"},
-    {"decoder.{n}.attention.query", "model.decoder.layers.{n}.self_attn.q_proj"},
-    {"decoder.{n}.attention.key", "model.decoder.layers.{n}.self_attn.k_proj"},
-    {"decoder.{n}.attention.value", "model.decoder.layers.{n}.self_attn.v_proj"},
-    {"decoder.{n}.attention.out", "model.decoder.layers.{n}.self_attn.out_proj"},
-    {"decoder.{n}.attention_norm", "model.decoder.layers.{n}.self_attn_layer_norm"},
-    {"decoder.{n}.cross.query", "model.decoder.layers.{n}.encoder_attn.q_proj"},
-    {"decoder.{n}.cross.key", "model.decoder.layers.{n}.encoder_attn.k_proj"},
-    {"decoder.{n}.cross.value", "model.decoder.layers.{n}.encoder_attn.v_proj"},
-    {"decoder.{n}.cross.out", "model.decoder.layers.{n}.encoder_attn.out_proj"},
-    {"decoder.{n}.cross_norm", "model.decoder.layers.{n}.encoder_attn_layer_norm"},
-    {"decoder.{n}.feed_forward.up", "model.decoder.layers.{n}.fc1"},
-    {"decoder.{n}.feed_forward.down", "model.decoder.layers.{n}.fc2"},
-    {"decoder.{n}.feed_forward_norm", "model.decoder.layers.{n}.final_layer_norm"},
+constexpr NameRow kRows[] = {
+    {"embedding", "shared"},
+    {"attention.query", "self_attn.q_proj"},
+    {"attention.key", "self_attn.k_proj"},
+    {"attention.value", "self_attn.v_proj"},
+    {"attention.out", "self_attn.out_proj"},
+    {"attention_norm", "self_attn_layer_norm"},
+    {"cross.query", "encoder_attn.q_proj"},
+    {"cross.key", "encoder_attn.k_proj"},
+    {"cross.value", "encoder_attn.v_proj"},
+    {"cross.out", "encoder_attn.out_proj"},
+    {"cross_norm", "encoder_attn_layer_norm"},
+    {"feed_forward.up", "fc1"},
+    {"feed_forward.down", "fc2"},
+    {"feed_forward_norm", "final_layer_norm"},
     {"head.projection", "lm_head"},
     {"head.bias", "final_logits_bias"},
     // BART alone
-    {"encoder.positions", "model.encoder.embed_positions"},
-    {"decoder.positions", "model.decoder.embed_positions"},
-    {"encoder.embedding_norm", "model.encoder.layernorm_embedding"},
-    {"decoder.embedding_norm", "model.decoder.layernorm_embedding"},
+    {"positions", "embed_positions"},
+    {"embedding_norm", "layernorm_embedding"},
 };
+constexpr Names kNames{
+    .rows = kRows, .layer = "layers.{n}.", .encoder = "encoder.", .decoder = "decoder.", .prefix = "model."};
 
 // What Marian and BART have in common.
-TransformerConfig read_shared(const io::Json& json) {
+TransformerConfig read_shared(const Hyperparameters& h) {
   TransformerConfig c;
   c.kind = ModelKind::encoder_decoder;
-  c.vocabulary = json.integer("vocab_size");
-  c.width = json.integer("d_model");
-  c.layers = layers_of(json, "decoder_layers");
-  c.encoder_layers = layers_of(json, "encoder_layers");
-  c.heads = json.integer("decoder_attention_heads");
-  c.encoder_heads = json.integer("encoder_attention_heads");
-  c.inner = json.integer("decoder_ffn_dim");
-  c.encoder_inner = json.integer("encoder_ffn_dim");
-  c.max_positions = json.integer("max_position_embeddings");
-  c.norm_place = nn::NormPlace::after;
-  c.final_norm = false;
-  c.activation = activation_of(json, "activation_function");
-  if (json.boolean_or("scale_embedding", false)) c.embedding_scale = std::sqrt(static_cast<double>(c.width));
-  c.logits_bias = true;
+  c.vocabulary = h.count(Key::vocabulary);
+  c.width = h.count(Key::width);
+  c.max_positions = h.count(Key::context);
+  nn::BlockConfig b;
+  b.norm_place = nn::NormPlace::after;
+  b.feed_forward.activation = h.activation(nn::Activation::relu);
+  c.dropout = b.dropout = h.real_or(Key::dropout, 0);
+  b.attention.dropout = h.real_or(Key::attention_dropout, 0);
+  b.attention.heads = h.count(Key::encoder_heads);
+  b.feed_forward.inner = h.count(Key::encoder_inner);
+  c.encoder = alike(b, h.layer_count(Key::encoder_layers), Part::encoder);
+  b.attention.heads = h.count(Key::decoder_heads);
+  b.feed_forward.inner = h.count(Key::decoder_inner);
+  c.decoder = alike(b, h.layer_count(Key::decoder_layers), Part::decoder, Cross::yes);
+  c.final_norm.reset();
+  if (h.flag_or(Key::scale_embedding, false)) c.embedding.scale = std::sqrt(static_cast<double>(c.width));
+  c.head.fixed_bias = true;
+  c.head.tied = h.flag_or(Key::tied, true);
   c.pad_fixed = true;
-  c.tied = json.boolean_or("tie_word_embeddings", true);
-  refuse_unless(json.boolean_or("share_encoder_decoder_embeddings", true), json,
-                "share_encoder_decoder_embeddings", "two vocabularies are not supported");
-  c.dropout = json.real_or("dropout", 0);
-  c.attention_dropout = json.real_or("attention_dropout", 0);
-  c.initial_range = json.real_or("init_std", 0.02);
-  c.bos = token_of(json, "bos_token_id");
-  c.ends = tokens_of(json, "eos_token_id");
-  c.pad = token_of(json, "pad_token_id");
-  c.decoder_start = token_of(json, "decoder_start_token_id");
+  h.expect(Key::shared_embeddings, true, "two vocabularies are not supported");
+  c.initial_range = h.real_or(Key::initial_range, 0.02);
+  c.bos = h.token(Key::bos);
+  for (const std::int32_t end : h.tokens(Key::eos)) add_end(c, end);
+  c.pad = h.token(Key::pad);
+  c.decoder_start = h.token(Key::decoder_start);
   return c;
 }
 
-TransformerConfig read_marian(const io::Json& json) {
-  TransformerConfig c = read_shared(json);
-  c.positions = PositionKind::sinusoidal;
+TransformerConfig read_marian(const Hyperparameters& h) {
+  TransformerConfig c = read_shared(h);
+  c.embedding.positions = AddedPositions::sinusoidal;
   return c;
 }
 
-TransformerConfig read_bart(const io::Json& json) {
-  TransformerConfig c = read_shared(json);
-  c.position_offset = 2;
-  c.embedding_norm = true;
+TransformerConfig read_bart(const Hyperparameters& h) {
+  TransformerConfig c = read_shared(h);
+  c.embedding.positions = AddedPositions::learned;
+  c.embedding.position_offset = 2;
+  c.embedding.norm = nn::NormConfig{};
   return c;
 }
 
 std::string write_marian(const TransformerConfig& c) {
+  const nn::BlockConfig &e = c.encoder.front(), &d = c.decoder.front();
   return ConfigWriter()
       .architecture("MarianMTModel")
       .text("model_type", "marian")
@@ -92,19 +87,19 @@ std::string write_marian(const TransformerConfig& c) {
       .integer("decoder_vocab_size", c.vocabulary)
       .integer("max_position_embeddings", c.max_positions)
       .integer("d_model", c.width)
-      .integer("encoder_layers", c.encoder_layers)
-      .integer("decoder_layers", c.layers)
-      .integer("encoder_attention_heads", c.encoder_heads)
-      .integer("decoder_attention_heads", c.heads)
-      .integer("encoder_ffn_dim", c.encoder_inner)
-      .integer("decoder_ffn_dim", c.inner)
-      .text("activation_function", hub_name(c.activation))
-      .boolean("scale_embedding", c.embedding_scale != 1)
+      .integer("encoder_layers", static_cast<Index>(c.encoder.size()))
+      .integer("decoder_layers", static_cast<Index>(c.decoder.size()))
+      .integer("encoder_attention_heads", e.attention.heads)
+      .integer("decoder_attention_heads", d.attention.heads)
+      .integer("encoder_ffn_dim", e.feed_forward.inner)
+      .integer("decoder_ffn_dim", d.feed_forward.inner)
+      .text("activation_function", hub_name(d.feed_forward.activation))
+      .boolean("scale_embedding", c.embedding.scale != 1)
       .boolean("static_position_embeddings", true)
       .boolean("share_encoder_decoder_embeddings", true)
-      .boolean("tie_word_embeddings", c.tied)
+      .boolean("tie_word_embeddings", c.head.tied)
       .real("dropout", c.dropout)
-      .real("attention_dropout", c.attention_dropout)
+      .real("attention_dropout", d.attention.dropout)
       .real("activation_dropout", 0)
       .real("init_std", c.initial_range)
       .token("bos_token_id", c.bos)
@@ -119,7 +114,7 @@ std::string write_marian(const TransformerConfig& c) {
 }  // namespace
 
 extern const Family kMarian, kBart;
-const Family kMarian{"marian", kNames, read_marian, write_marian};
-const Family kBart{"bart", kNames, read_bart};
+const Family kMarian{"marian", "", read_marian, kNames, {}, write_marian};
+const Family kBart{"bart", "", read_bart, kNames};
 
 }  // namespace headlight::models

@@ -206,9 +206,10 @@ double FileInfo::memory_for_weights() const {
 
 double FileInfo::memory_per_token() const {
   if (!config || config->kind == ModelKind::encoder) return 0;
-  const double dims =
-      static_cast<double>(config->head_dim > 0 ? config->head_dim : config->width / config->heads);
-  return 2 * 4 * static_cast<double>(config->layers) * static_cast<double>(config->kv_heads) * dims;
+  double sum = 0;
+  for (const nn::BlockConfig& block : config->decoder)
+    sum += 2 * 4 * static_cast<double>(block.attention.kv_heads * block.attention.head_dim);
+  return sum;
 }
 
 FileInfo describe_file(const std::string& path, Count count) {

@@ -126,8 +126,10 @@ std::vector<std::vector<std::int32_t>> tokens_of(std::vector<Continuation> conti
 
 Index context_of(const TransformerConfig& config) noexcept {
   // Dynamic scaling is made for texts that are longer than those of the training.
-  if (config.positions == PositionKind::rope && config.rope.scaling.kind == nn::RopeScaling::Kind::dynamic)
-    return 0;
+  const auto stretches = [](const nn::BlockConfig& block) {
+    return block.attention.rope && block.attention.rope->scaling.kind == nn::RopeScaling::Kind::dynamic;
+  };
+  if (std::any_of(config.main().begin(), config.main().end(), stretches)) return 0;
   return std::max<Index>(config.max_positions, 0);
 }
 

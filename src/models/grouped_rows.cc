@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "models/families.h"
+
 namespace headlight::models {
 namespace {
 
-// The matrix, its bias and, stored in int8, its factors.
-bool is_grouped(std::string_view name) {
-  return name.find(".self_attention.query_key_value.") != std::string_view::npos;
-}
-
 // Where the file has row `row` of all queries, keys and values.
-std::size_t row_in_file(std::size_t row, const TransformerConfig& c) {
+std::size_t row_in_file(std::size_t row, const nn::MultiHeadAttentionConfig& c) {
   const auto of = [](Index n) { return static_cast<std::size_t>(n); };
   const std::size_t dim = of(c.head_dim), each = of(c.heads / c.kv_heads), group = each + 2;
   const std::size_t head = row / dim, heads = of(c.heads), kv_heads = of(c.kv_heads);
@@ -23,26 +20,33 @@ std::size_t row_in_file(std::size_t row, const TransformerConfig& c) {
 
 // `file` has as many rows as `ordered`, each of `bytes`.
 void order_rows(const std::byte* file, std::byte* ordered, std::size_t rows, std::size_t bytes,
-                const TransformerConfig& c) {
+                const nn::MultiHeadAttentionConfig& c) {
   for (std::size_t row = 0; row < rows; ++row)
     std::memcpy(ordered + row * bytes, file + row_in_file(row, c) * bytes, bytes);
 }
 
-std::size_t rows_of(const TransformerConfig& c) {
+std::size_t rows_of(const nn::MultiHeadAttentionConfig& c) {
   return static_cast<std::size_t>((c.heads + 2 * c.kv_heads) * c.head_dim);
 }
 
 }  // namespace
 
-bool has_grouped_rows(const TransformerConfig& c) {
-  return c.family.starts_with("falcon") && c.projections == nn::Projections::packed && c.kv_heads > 1;
+GroupedRows::GroupedRows(const WeightSource& from, const TransformerConfig& config)
+    : from_(from), heads_(config.decoder.front().attention) {
+  const std::string first = file_name(names_of(config), "decoder.0.attention.qkv");
+  module_ = first.substr(first.find(".0.") + 2) + ".";
+}
+
+// The matrix, its bias and, stored in int8, its factors.
+bool GroupedRows::is_grouped(std::string_view name) const {
+  return name.find(module_) != std::string_view::npos;
 }
 
 std::shared_ptr<const GroupedRows::Bytes> GroupedRows::ordered(std::string_view name) const {
   if (const auto found = copies_.find(name); found != copies_.end()) return found->second;
   const std::span<const std::byte> file = from_.bytes(name);
   auto copy = std::make_shared<Bytes>(file.size());
-  order_rows(file.data(), copy->data(), rows_of(config_), file.size() / rows_of(config_), config_);
+  order_rows(file.data(), copy->data(), rows_of(heads_), file.size() / rows_of(heads_), heads_);
   return copies_.emplace(name, std::move(copy)).first->second;
 }
 
@@ -67,7 +71,7 @@ void GroupedRows::load(std::string_view name, TensorView to) const {
   Tensor file = Tensor::uninitialized(to.shape(), to.dtype());
   from_.load(name, file);
   const std::size_t bytes = static_cast<std::size_t>(to.shape().elements()) * size_of(to.dtype());
-  order_rows(file.as<std::byte>(), to.as<std::byte>(), rows_of(config_), bytes / rows_of(config_), config_);
+  order_rows(file.as<std::byte>(), to.as<std::byte>(), rows_of(heads_), bytes / rows_of(heads_), heads_);
 }
 
 }  // namespace headlight::models

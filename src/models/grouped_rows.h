@@ -10,12 +10,10 @@
 
 namespace headlight::models {
 
-// Whether files of this model have their rows in groups.
-[[nodiscard]] bool has_grouped_rows(const TransformerConfig& config);
-
 class GroupedRows : public WeightSource {
  public:
-  GroupedRows(const WeightSource& from, const TransformerConfig& config) : from_(from), config_(config) {}
+  // For a model whose config says rows_in_groups; both must live as long.
+  GroupedRows(const WeightSource& from, const TransformerConfig& config);
   [[nodiscard]] const std::string& name() const override { return from_.name(); }
   [[nodiscard]] std::string_view config_name() const override { return from_.config_name(); }
   [[nodiscard]] std::vector<StoredTensor> tensors() const override { return from_.tensors(); }
@@ -31,8 +29,11 @@ class GroupedRows : public WeightSource {
   using Bytes = std::vector<std::byte>;
   [[nodiscard]] std::shared_ptr<const Bytes> ordered(std::string_view name) const;
 
+  [[nodiscard]] bool is_grouped(std::string_view name) const;
+
   const WeightSource& from_;
-  const TransformerConfig& config_;
+  const nn::MultiHeadAttentionConfig& heads_;  // of all layers
+  std::string module_;                         // what files call the matrix of a layer
   mutable std::map<std::string, std::shared_ptr<const Bytes>, std::less<>> copies_;
 };
 

@@ -84,17 +84,17 @@ struct Head::Saved {
 
 Head::Head(const TransformerConfig& config) : config_(config) {
   const TransformerConfig& c = config_;
-  if (c.headless) return;
-  if (c.masked_head) {
+  if (c.head.absent) return;
+  if (c.head.masked) {
     transform = nn::Linear("head.transform", {.in = c.width, .out = c.width, .weights = c.weights}, c.dtype);
-    transform_norm = nn::Norm("head.norm", c.norm, c.dtype);
+    transform_norm = nn::Norm("head.norm", c.head.masked->norm, c.dtype);
   }
-  if (!c.tied)
+  if (!c.head.tied)
     projection =
         nn::Linear("head.projection",
                    {.in = c.width, .out = c.vocabulary, .bias = false, .weights = c.weights}, c.dtype);
-  if (c.head_bias) bias = {"head.bias", Tensor({c.vocabulary}, c.dtype), {}, false};
-  if (c.logits_bias) bias = {"head.bias", Tensor({1, c.vocabulary}, c.dtype), {}, false, false};
+  if (c.head.bias) bias = {"head.bias", Tensor({c.vocabulary}, c.dtype), {}, false};
+  if (c.head.fixed_bias) bias = {"head.bias", Tensor({1, c.vocabulary}, c.dtype), {}, false, false};
 }
 
 const Parameter& Head::table(const nn::Embedding& embedding) const {
@@ -114,12 +114,12 @@ Tensor Head::prepare(Context& ctx, ConstTensorView x, Saved* saved) const {
     for (Index r = 0; r < x.dim(0); ++r)
       std::memcpy(copy.as<std::byte>() + static_cast<std::size_t>(r) * bytes,
                   x.as<std::byte>() + r * x.stride(0) * static_cast<Index>(size_of(x.dtype())), bytes);
-    scale(ctx, config_.head_scale, copy);
+    scale(ctx, config_.head.scale, copy);
     return copy;
   }
   Tensor wide = transform.forward(ctx, x);
   Tensor active = Tensor::uninitialized(wide.shape(), wide.dtype());
-  nn::activate(ctx, config_.activation, wide, active);
+  nn::activate(ctx, config_.head.masked->activation, wide, active);
   Tensor y = transform_norm.forward(ctx, active, saved != nullptr ? &saved->norm : nullptr);
   if (saved != nullptr) saved->wide = std::move(wide), saved->active = std::move(active);
   return y;
@@ -161,18 +161,18 @@ void Head::project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView 
 
 Tensor Head::logits(Context& ctx, const nn::Embedding& embedding, ConstTensorView x) const {
   Tensor prepared;
-  if (!transform.empty() || config_.head_scale != 1) {
+  if (!transform.empty() || config_.head.scale != 1) {
     prepared = prepare(ctx, x, nullptr);
     x = prepared;
   }
   Tensor logits = Tensor::uninitialized({x.dim(0), config_.vocabulary}, config_.dtype);
   project(ctx, embedding, x, logits);
-  if (config_.final_softcap > 0) {
+  if (config_.head.softcap > 0) {
     nn::with_type(config_.dtype, [&](auto zero) {
       using T = decltype(zero);
       kernels::row_kernels_for(ctx.target())
           .of<T>()
-          .softcap(static_cast<T>(config_.final_softcap), logits.as<T>(), logits.shape().elements());
+          .softcap(static_cast<T>(config_.head.softcap), logits.as<T>(), logits.shape().elements());
     });
   }
   return logits;
@@ -183,7 +183,7 @@ Loss Head::evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorVie
   const Counted counted(x, targets);
   Tensor prepared;
   ConstTensorView input = counted.x;
-  if (!transform.empty() || config_.head_scale != 1) {
+  if (!transform.empty() || config_.head.scale != 1) {
     prepared = prepare(ctx, input, nullptr);
     input = prepared;
   }
@@ -198,7 +198,7 @@ Loss Head::evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorVie
         nn::cross_entropy(
             ctx, part,
             std::span(counted.targets).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n)),
-            {.softcap = config_.final_softcap, .ignored = kIgnored, .gradient = false}));
+            {.softcap = config_.head.softcap, .ignored = kIgnored, .gradient = false}));
   }
   return loss;
 }
@@ -206,7 +206,7 @@ Loss Head::evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorVie
 Loss Head::learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
                  std::span<const std::int32_t> targets, const LearnOptions& options, Tensor& dx) {
   const Counted counted(x, targets);
-  const bool prepares = !transform.empty() || config_.head_scale != 1;
+  const bool prepares = !transform.empty() || config_.head.scale != 1;
   Saved saved;
   Tensor prepared;
   ConstTensorView input = counted.x;
@@ -229,16 +229,16 @@ Loss Head::learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
             std::span(counted.targets).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n)),
             {.scale = options.scale,
              .label_smoothing = options.label_smoothing,
-             .softcap = config_.final_softcap,
+             .softcap = config_.head.softcap,
              .ignored = kIgnored}));
     project_back(ctx, embedding, from, part, nn::rows_of(d.view(), first, n));
   }
   if (!transform.empty()) {
     transform_norm.backward(ctx, saved.active, saved.norm, d, d);
-    nn::activate_backward(ctx, config_.activation, saved.wide, d, d);
+    nn::activate_backward(ctx, config_.head.masked->activation, saved.wide, d, d);
     d = transform.backward(ctx, counted.x, d);
   } else if (prepares) {
-    scale(ctx, config_.head_scale, d);
+    scale(ctx, config_.head.scale, d);
   }
   dx = counted.scattered(std::move(d), x.dim(0));
   return loss;

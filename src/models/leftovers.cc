@@ -1,6 +1,6 @@
 #include "models/leftovers.h"
 
-#include "models/gguf_metadata.h"
+#include "models/gguf_hyperparameters.h"
 
 namespace headlight::models {
 namespace {
@@ -49,8 +49,8 @@ constexpr std::string_view kGgufLeftovers[] = {kRopeFactors, kShortFactors, kLon
 bool holds(When when, const TransformerConfig& c) {
   switch (when) {
     case When::always: break;
-    case When::tied: return c.tied || c.headless;
-    case When::sinusoidal: return c.positions == PositionKind::sinusoidal;
+    case When::tied: return c.head.tied || c.head.absent;
+    case When::sinusoidal: return c.embedding.positions == AddedPositions::sinusoidal;
     case When::decoder: return c.kind == ModelKind::decoder;
   }
   return true;
@@ -66,7 +66,7 @@ bool is_known_leftover(const TransformerConfig& config, std::string_view tensor)
   }
   for (const std::string_view name : kGgufLeftovers)
     if (tensor == name) return true;
-  return config.family.starts_with("gguf") && tensor.starts_with("cls.");
+  return config.head.absent && tensor.starts_with("cls.");
 }
 
 }  // namespace headlight::models

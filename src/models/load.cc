@@ -61,19 +61,16 @@ auto as_input(const WeightSource& weights, const Make& make) {
 
 }  // namespace
 
-ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model) {
-  return plan_parameters(weights, model.parameters(), find_family(model.config().family).prefix);
-}
-
-ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& parameters,
-                              std::string_view prefix) {
+ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& parameters, const Names* names) {
   ParameterPlan plan;
   std::set<std::string_view> left;
   for (const StoredTensor& tensor : weights.tensors()) left.emplace(tensor.name);
   for (Parameter* parameter : parameters) {
-    const auto stored = find_parameter(weights, prefix, parameter->name);
+    const std::string name = names != nullptr ? file_name(*names, parameter->name) : parameter->name;
+    const auto stored =
+        names != nullptr ? find_parameter(weights, *names, parameter->name) : weights.find(name);
     if (!stored) {
-      if (parameter->trained) refuse_missing(weights, parameter->name);
+      if (parameter->trained) refuse_missing(weights, name.empty() ? parameter->name : name);
       plan.absent.push_back(parameter);
       continue;
     }
@@ -99,10 +96,6 @@ ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& par
   }
   plan.unused.assign(left.begin(), left.end());
   return plan;
-}
-
-std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model) {
-  return load_parameters(weights, plan_parameters(weights, model));
 }
 
 std::vector<std::string> load_parameters(const WeightSource& weights, ParameterPlan plan) {
@@ -143,12 +136,13 @@ LoadedTransformer load_transformer(const ModelFiles& files, const TransformerCon
   LoadedTransformer loaded;
   loaded.model = make_transformer(config, weights);
   Transformer& model = *loaded.model;
-  loaded.unused = has_grouped_rows(model.config())
-                      ? load_parameters(GroupedRows(weights, model.config()), model)
-                      : load_parameters(weights, model);
+  ParameterPlan plan = plan_parameters(weights, model.parameters(), &files.names(config));
+  loaded.unused = config.rows_in_groups
+                      ? load_parameters(GroupedRows(weights, model.config()), std::move(plan))
+                      : load_parameters(weights, std::move(plan));
   files.check_unused(config, loaded.unused);
   loaded.notices = files.notices();
-  if (config.headless)
+  if (config.head.absent)
     loaded.notices.push_back(fmt::format("{}: was stored without its head, so it attends but has no logits",
                                          escaped(weights.name())));
   return loaded;
@@ -171,8 +165,7 @@ OpenedModel open_model(const std::string& path, const LoadOptions& options) {
   Index rows = 0;
   if (files.is_recurrent()) {
     opened.recurrent = make_recurrent(files.describe_recurrent(), files.weights());
-    (void)load_parameters(files.weights(),
-                          plan_parameters(files.weights(), opened.recurrent->parameters(), ""));
+    (void)load_parameters(files.weights(), plan_parameters(files.weights(), opened.recurrent->parameters()));
     opened.notices = files.notices();
     rows = opened.recurrent->config().vocabulary;
   } else {

@@ -57,13 +57,11 @@ struct ParameterPlan {
   std::vector<Parameter*> absent;   // fixed numbers that files may leave out
   std::vector<std::string> unused;  // tensors that no parameter wants
 };
-[[nodiscard]] ParameterPlan plan_parameters(const WeightSource& weights, Transformer& model);
-// Files may leave `prefix` out of all names.
+// Without `names`, files call parameters as the model does.
 [[nodiscard]] ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& parameters,
-                                            std::string_view prefix);
+                                            const Names* names = nullptr);
 
 // Gives the tensors to the parameters; returns the names of those that were left over.
-std::vector<std::string> load_parameters(const WeightSource& weights, Transformer& model);
 std::vector<std::string> load_parameters(const WeightSource& weights, ParameterPlan plan);
 
 }  // namespace headlight::models

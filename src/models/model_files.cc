@@ -6,10 +6,7 @@
 
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "models/families.h"
-#include "models/family_tools.h"
-#include "models/gguf_config.h"
-#include "models/grouped_rows.h"
+#include "models/json_hyperparameters.h"
 #include "models/leftovers.h"
 
 namespace headlight::models {
@@ -21,13 +18,13 @@ constexpr std::uint64_t kLargestConfig = std::uint64_t{64} << 20;
 
 // Encoders are often stored without the head that they were trained with.
 void drop_missing_head(TransformerConfig& config, const WeightSource& weights) {
-  if (!config.masked_head) return;
-  const Family& family = find_family(config.family);
+  if (!config.head.masked) return;
   for (const char* part :
        {"head.transform.weight", "head.transform.bias", "head.norm.weight", "head.norm.bias"})
-    if (find_parameter(weights, family.prefix, parameter_name(family, part))) return;
-  config.masked_head = config.head_bias = false;
-  config.headless = true;
+    if (find_parameter(weights, names_of(config), part)) return;
+  config.head.masked.reset();
+  config.head.bias = false;
+  config.head.absent = true;
 }
 
 }  // namespace
@@ -65,7 +62,7 @@ DescribedTransformer ModelFiles::describe() const {
   TransformerConfig& c = described.config;
   c = read_config(config());
   // A model whose rows are put in another order is not written back: its file would be another model's.
-  if (!has_grouped_rows(c)) c.source = config_text_;
+  if (!c.rows_in_groups) c.source = config_text_;
   drop_missing_head(c, *weights_);
   if (c.kind != ModelKind::encoder && folder_->has(kGeneration)) {
     const io::Json json =

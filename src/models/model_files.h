@@ -10,18 +10,13 @@
 #include "io/folder.h"
 #include "io/gguf.h"
 #include "io/json.h"
+#include "models/families.h"
 #include "models/recurrent.h"
 #include "models/tokenizer_file.h"
 #include "models/transformer_config.h"
 #include "models/weights.h"
 
 namespace headlight::models {
-
-// What the model would be, without its weights in memory.
-struct DescribedTransformer {
-  TransformerConfig config;
-  std::vector<std::string> notices;  // what the user may want to know
-};
 
 class ModelFiles {
  public:
@@ -34,12 +29,15 @@ class ModelFiles {
   [[nodiscard]] const WeightSource& weights() const { return *weights_; }
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
   [[nodiscard]] const io::Gguf* gguf() const { return gguf_ ? &*gguf_ : nullptr; }
+  [[nodiscard]] const Names& names(const TransformerConfig& config) const {
+    return names_of(config, gguf_ ? Files::gguf : Files::folder);
+  }
 
   // model_type of config.json, or general.architecture; empty: not named.
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] bool is_recurrent() const { return architecture() == kRecurrentType; }
 
-  // Both throw Error{input} for what is missing, or not known here.
+  // What the model would be, without its weights in memory. Both throw Error{input} for what is missing, or not known here.
   [[nodiscard]] DescribedTransformer describe() const;
   [[nodiscard]] RecurrentModelConfig describe_recurrent() const { return read_recurrent_config(config()); }
   // Throws Error{input} for one that is there and is refused.

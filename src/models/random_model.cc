@@ -90,8 +90,10 @@ TransformerConfig known_shape(std::string_view name) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", shape.name);
     if (shape.name != name) continue;
     TransformerConfig config = llama_config(shape.sizes);
-    config.kv_heads = shape.kv_heads;
-    config.inner = config.encoder_inner = shape.inner;
+    each_layer(config, [&](nn::BlockConfig& block) {
+      block.attention.kv_heads = shape.kv_heads;
+      block.feed_forward.inner = shape.inner;
+    });
     return completed(config);
   }
   throw Error(ErrorKind::usage, "model.shape",
@@ -132,15 +134,15 @@ std::int64_t write_random_model(const std::string& folder, const TransformerConf
       return std::as_bytes(std::span(data, static_cast<std::size_t>(n)));
     };
     if (m.empty())
-      add(parameter->name, "F32", parameter->value.shape(),
+      add(model->file_name(*parameter), "F32", parameter->value.shape(),
           floats(parameter->value.as<float>(), parameter->value.shape().elements()));
     else if (type == StoredType::int8)
-      add(scale_name(parameter->name), "F32", {m.rows()}, floats(m.scales(), m.rows()));
+      add(scale_name(model->file_name(*parameter)), "F32", {m.rows()}, floats(m.scales(), m.rows()));
   }
   for (const Parameter* parameter : model->parameters()) {
     const StoredMatrix& m = parameter->stored;
     if (m.empty()) continue;
-    add(parameter->name, file_type(type), m.shape(),
+    add(model->file_name(*parameter), file_type(type), m.shape(),
         {m.data(), static_cast<std::size_t>(m.rows() * row_bytes(type, m.columns()))});
   }
   std::filesystem::path path = std::filesystem::path(folder).lexically_normal();

@@ -1,8 +1,10 @@
 #include "models/recurrent.h"
 
 #include "core/concat.h"
+#include "core/escape.h"
 #include "headlight/error.h"
-#include "models/family_tools.h"
+#include "models/draft.h"
+#include "models/json_hyperparameters.h"
 #include "models/numbers.h"
 
 namespace headlight::models {
@@ -15,8 +17,8 @@ namespace {
 TransformerConfig head_config(const RecurrentModelConfig& c) {
   TransformerConfig t;
   t.vocabulary = c.vocabulary, t.width = c.width;
-  t.tied = c.tied;
-  t.head_bias = true;
+  t.head.tied = c.tied;
+  t.head.bias = true;
   t.dtype = c.dtype;
   return t;
 }
@@ -228,10 +230,12 @@ std::string RecurrentModel::config_json() const {
 }
 
 RecurrentModelConfig read_recurrent_config(const io::Json& json) {
-  refuse_unless(json.text("model_type") == kRecurrentType, json, "model_type",
-                concat("need ", kRecurrentType));
-  const std::string& cell = json.text("cell");
-  refuse_unless(cell == "gru" || cell == "lstm", json, "cell", "need gru or lstm");
+  const std::string &type = json.text("model_type"), &cell = json.text("cell");
+  const bool known = type == kRecurrentType && (cell == "gru" || cell == "lstm");
+  if (!known)
+    throw Error(ErrorKind::input, "model.config",
+                concat(escaped(json.file()), ": model_type is \"", escaped(type, 40), "\" and cell \"",
+                       escaped(cell, 40), "\"; need ", kRecurrentType, " with gru or lstm"));
   RecurrentModelConfig c;
   c.cell = cell == "gru" ? nn::CellKind::gru : nn::CellKind::lstm;
   c.encoder_decoder = json.boolean_or("is_encoder_decoder", false);
@@ -241,10 +245,14 @@ RecurrentModelConfig read_recurrent_config(const io::Json& json) {
   c.layers = json.integer("num_hidden_layers");
   c.tied = json.boolean_or("tie_word_embeddings", true);
   c.dropout = json.real_or("dropout", 0);
-  c.bos = token_of(json, "bos_token_id");
-  c.eos = token_of(json, "eos_token_id");
-  c.pad = token_of(json, "pad_token_id");
-  c.decoder_start = token_of(json, "decoder_start_token_id");
+  const auto token_of = [&](std::string_view field) {
+    const std::vector<std::int32_t> tokens = tokens_of(json, field);
+    return tokens.empty() ? -1 : tokens.front();
+  };
+  c.bos = token_of("bos_token_id");
+  c.eos = token_of("eos_token_id");
+  c.pad = token_of("pad_token_id");
+  c.decoder_start = token_of("decoder_start_token_id");
   return c;
 }
 

@@ -1,6 +1,7 @@
 #include "models/stack.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "core/concat.h"
 #include "headlight/error.h"
@@ -16,91 +17,45 @@ constexpr std::uint64_t kEmbeddingPlace = 1U << 20;  // beyond any layer's
                      positions));
 }
 
-nn::BlockConfig block_config(const TransformerConfig& c, Part part, Index layer) {
-  const bool encoder = part == Part::encoder, causal = c.kind != ModelKind::encoder && !encoder;
-  nn::MultiHeadAttentionConfig a;
-  a.width = c.width;
-  a.heads = encoder ? c.encoder_heads : c.heads;
-  a.kv_heads = encoder ? c.encoder_heads : c.kv_heads;
-  if (c.kind != ModelKind::encoder_decoder) a.heads = c.heads, a.kv_heads = c.kv_heads;
-  a.head_dim = c.head_dim;
-  a.projections = c.projections;
-  a.qkv_bias = c.qkv_bias;
-  a.out_bias = c.out_bias;
-  a.layout = c.layout;
-  a.weights = c.weights;
-  if (c.head_norm) {
-    a.head_norm = c.norm;
-    a.head_norm->kind = nn::NormKind::rms;
-  }
-  a.visible = causal ? Visibility::causal() : Visibility::all();
-  const Index window = c.windows.empty() ? 0 : c.windows[static_cast<std::size_t>(layer)];
-  if (window > 0) a.visible.left = window - 1;
-  if (c.positions == PositionKind::rope) a.rope = window > 0 && c.window_rope ? *c.window_rope : c.rope;
-  a.alibi = c.positions == PositionKind::alibi;
-  a.scale = c.attention_scale;
-  a.softcap = c.attention_softcap;
-  a.dropout = c.attention_dropout;
-  a.layer = static_cast<int>(layer);
-  a.part = part;
-
-  nn::BlockConfig b;
-  b.attention = a;
-  if (c.kind == ModelKind::encoder_decoder && !encoder) {
-    b.cross = a;
-    b.cross->cross = true;
-    b.cross->projections = nn::Projections::separate;
-    b.cross->visible = Visibility::all();
-    b.cross->rope.reset();
-    b.cross->alibi = false;
-    b.cross->part = Part::cross;
-  }
-  b.feed_forward = {c.width,       encoder ? c.encoder_inner : c.inner,
-                    c.activation,  c.gated,
-                    c.gate_packed, c.feed_forward_bias,
-                    c.layout,      c.weights};
-  b.norm = c.norm;
-  b.norm_place = c.norm_place;
-  b.shape = c.block_shape;
-  b.dropout = c.dropout;
-  return b;
-}
-
 }  // namespace
 
 Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part_(part) {
   const TransformerConfig& c = config_;
+  const EmbeddingConfig& e = c.embedding;
   const std::string name(name_of(part));
-  const Index layers =
-      c.kind == ModelKind::encoder_decoder && part == Part::encoder ? c.encoder_layers : c.layers;
-  const Index places = c.max_positions + c.position_offset;
-  if (c.positions == PositionKind::learned)
+  const Index places = c.max_positions + e.position_offset;
+  if (e.positions == AddedPositions::learned)
     positions = nn::Embedding(name + ".positions", places, c.width, c.dtype, c.weights);
-  if (c.positions == PositionKind::sinusoidal) {
+  if (e.positions == AddedPositions::sinusoidal) {
     sinusoids_ = nn::Embedding(name + ".sinusoids", places, c.width, c.dtype);
-    sinusoids_.weight.value = nn::sinusoidal_positions(places, c.width, c.sinusoids, c.dtype);
+    sinusoids_.weight.value = nn::sinusoidal_positions(places, c.width, e.sinusoids, c.dtype);
   }
-  if (c.token_types > 0) types = nn::Embedding(name + ".types", c.token_types, c.width, c.dtype, c.weights);
-  if (c.embedding_norm) embedding_norm = nn::Norm(name + ".embedding_norm", c.norm, c.dtype);
-  if (c.positions == PositionKind::relative) {
-    const Index heads = part == Part::encoder ? c.encoder_heads : c.heads;
-    relative = nn::RelativeBias(
-        name + ".relative", {c.relative_buckets, c.relative_distance, heads, part == Part::encoder}, c.dtype);
+  if (e.token_types > 0) types = nn::Embedding(name + ".types", e.token_types, c.width, c.dtype, c.weights);
+  if (e.norm) embedding_norm = nn::Norm(name + ".embedding_norm", *e.norm, c.dtype);
+  const std::vector<nn::BlockConfig>& layers = c.layers(part);
+  if (c.relative) {
+    const Index heads = layers.front().attention.heads;
+    relative =
+        nn::RelativeBias(name + ".relative",
+                         {c.relative->buckets, c.relative->distance, heads, part == Part::encoder}, c.dtype);
   }
-  blocks.reserve(static_cast<std::size_t>(layers));
-  for (Index n = 0; n < layers; ++n)
-    blocks.emplace_back(concat(name, ".", n), block_config(c, part, n), c.dtype);
-  if (c.final_norm) final_norm = nn::Norm(name + ".final_norm", c.norm, c.dtype);
+  blocks.reserve(layers.size());
+  for (nn::BlockConfig block : layers) {
+    block.attention.weights = block.feed_forward.weights = c.weights;
+    if (block.cross) block.cross->weights = c.weights;
+    blocks.emplace_back(concat(name, ".", blocks.size()), block, c.dtype);
+  }
+  if (c.final_norm) final_norm = nn::Norm(name + ".final_norm", *c.final_norm, c.dtype);
 }
 
 // What all blocks of one run share.
 struct Stack::Shared {
-  std::vector<Index> positions;  // of every token in its sequence
-  std::vector<Index> past;       // tokens of each sequence that came before; empty: none
-  nn::RopeTable rope, window_rope;
+  std::vector<Index> positions;             // of every token in its sequence
+  std::vector<Index> past;                  // tokens of each sequence that came before; empty: none
+  std::vector<const nn::RopeTable*> ropes;  // by layer; null: it does not rotate
   Tensor bias;
 
-  Shared(const TransformerConfig& c, const StackCall& call)
+  Shared(const TransformerConfig& c, Part part, const StackCall& call)
       : positions(nn::positions_of(call.tokens.starts)) {
     if (call.caches != nullptr && !call.caches->self.empty()) {
       std::size_t token = 0;
@@ -110,17 +65,31 @@ struct Stack::Shared {
         for (; token < end; ++token) positions[token] += past.back();
       }
     }
-    if (c.positions != PositionKind::rope || positions.empty()) return;
+    for (const nn::BlockConfig& block : c.layers(part)) ropes.push_back(rope_of(block.attention, c.dtype));
+  }
+
+ private:
+  // Layers that rotate alike share a table.
+  struct Table {
+    nn::RopeConfig config;
+    Index head_dim = 0;
+    nn::RopeTable table;
+  };
+  const nn::RopeTable* rope_of(const nn::MultiHeadAttentionConfig& a, DType dtype) {
+    if (!a.rope || positions.empty()) return nullptr;
+    for (const Table& known : tables_)
+      if (known.head_dim == a.head_dim && known.config == *a.rope) return &known.table;
     const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
-    const Index head_dim = c.head_dim > 0 ? c.head_dim : c.width / c.heads;
     // Factors without a rule for what lies beyond the context that they were made for.
-    const nn::RopeScaling& scaling = c.rope.scaling;
+    const nn::RopeScaling& scaling = a.rope->scaling;
     if (scaling.kind == nn::RopeScaling::Kind::none && scaling.original_positions > 0 &&
         *high >= scaling.original_positions)
       refuse_length(*high + 1, scaling.original_positions);
-    rope = nn::RopeTable(c.rope, head_dim, *low, *high + 1, c.dtype);
-    if (c.window_rope) window_rope = nn::RopeTable(*c.window_rope, head_dim, *low, *high + 1, c.dtype);
+    tables_.push_back({*a.rope, a.head_dim, nn::RopeTable(*a.rope, a.head_dim, *low, *high + 1, dtype)});
+    return &tables_.back().table;
   }
+
+  std::deque<Table> tables_;
 };
 
 nn::BlockCall Stack::block_call(const Shared& shared, const StackCall& call, std::size_t layer) const {
@@ -128,9 +97,7 @@ nn::BlockCall Stack::block_call(const Shared& shared, const StackCall& call, std
   b.dropout_seed = call.dropout_seed;
   b.self.starts = call.tokens.starts;
   b.self.positions = shared.positions;
-  const bool windowed = !config_.windows.empty() && config_.windows[layer] > 0;
-  if (config_.positions == PositionKind::rope)
-    b.self.rope = windowed && config_.window_rope ? &shared.window_rope : &shared.rope;
+  b.self.rope = shared.ropes[layer];
   if (!shared.bias.empty()) b.self.bias = shared.bias;
   b.self.dropout_seed = call.dropout_seed;
   b.self.observer = call.observer;
@@ -174,12 +141,12 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
   const TransformerConfig& c = config_;
   const Index tokens = call.tokens.size();
   Tensor x = Tensor::uninitialized({tokens, c.width}, c.dtype);
-  embedding.forward(ctx, call.tokens.ids, x, c.embedding_scale);
+  embedding.forward(ctx, call.tokens.ids, x, c.embedding.scale);
   if (!positions.empty() || !sinusoids_.empty()) {
     s.position_ids.clear();
     for (const Index p : shared.positions) {
       if (p >= c.max_positions) refuse_length(p + 1, c.max_positions);
-      s.position_ids.push_back(static_cast<std::int32_t>(p + c.position_offset));
+      s.position_ids.push_back(static_cast<std::int32_t>(p + c.embedding.position_offset));
     }
   }
   if (!positions.empty()) positions.forward_add(ctx, s.position_ids, x);
@@ -199,8 +166,8 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
 
 Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
                       Saved* saved) const {
-  Shared shared(config_, call);
-  if (config_.positions == PositionKind::relative) shared.bias = relative_bias(shared, call);
+  Shared shared(config_, part_, call);
+  if (config_.relative) shared.bias = relative_bias(shared, call);
   Saved own;
   Saved& s = saved != nullptr ? *saved : own;
   Tensor x = embed(ctx, embedding, call, shared, s);
@@ -226,8 +193,8 @@ Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackC
 
 void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& call, const Saved& saved,
                      Tensor dx, TensorView dmemory) {
-  Shared shared(config_, call);
-  if (config_.positions == PositionKind::relative) shared.bias = relative_bias(shared, call);
+  Shared shared(config_, part_, call);
+  if (config_.relative) shared.bias = relative_bias(shared, call);
   if (!final_norm.empty()) final_norm.backward(ctx, saved.inputs.back(), saved.final_norm, dx, dx);
   Tensor dbias;
   if (!shared.bias.empty()) dbias = Tensor::uninitialized(shared.bias.shape(), config_.dtype);
@@ -245,7 +212,7 @@ void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& ca
     else types.backward(ctx, call.types, dx);
   }
   if (!positions.empty()) positions.backward(ctx, saved.position_ids, dx);
-  embedding.backward(ctx, call.tokens.ids, dx, config_.embedding_scale, config_.pad_fixed ? config_.pad : -1);
+  embedding.backward(ctx, call.tokens.ids, dx, config_.embedding.scale, config_.pad_fixed ? config_.pad : -1);
 }
 
 void Stack::collect(Parameters& list) {

@@ -100,7 +100,7 @@ double TextLoss::bits_per_byte() const { return per_byte() / std::numbers::ln2; 
 std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
                                   std::span<const std::string> documents, const TextLossOptions& options) {
   const TransformerConfig& config = model.config();
-  if (config.kind != ModelKind::decoder || config.headless) {
+  if (config.kind != ModelKind::decoder || config.head.absent) {
     throw Error(ErrorKind::usage, "evaluate.kind",
                 "evaluate: the model does not guess the next token; a decoder is needed");
   }
@@ -113,7 +113,8 @@ std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model, const 
   TextLoss loss;
   for (const std::string& document : documents) loss.bytes += static_cast<Index>(document.size());
   loss.documents = static_cast<Index>(documents.size());
-  Progress progress(options.on_progress, static_cast<double>(std::max<Index>(loss.bytes, 1)), config.layers);
+  Progress progress(options.on_progress, static_cast<double>(std::max<Index>(loss.bytes, 1)),
+                    static_cast<Index>(config.decoder.size()));
   Windows windows(ctx, model, options.context > 0 ? options.context : limit, progress);
   try {
     for (const std::string& document : documents)

@@ -65,6 +65,8 @@ class Trainable {
   [[nodiscard]] virtual double flops(const Batch& batch) const = 0;
   // The model's config.json: what a loader needs to make it again.
   [[nodiscard]] virtual std::string config_json() const = 0;
+  // What the model's files call a parameter. Throws Error{usage} when they have no place for it.
+  [[nodiscard]] virtual std::string file_name(const Parameter& parameter) const { return parameter.name; }
   // Random values for every parameter, from this seed alone.
   virtual void initialize(std::uint64_t seed) = 0;
 };

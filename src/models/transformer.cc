@@ -38,7 +38,6 @@ Transformer::Transformer(const TransformerConfig& config) : config_(completed(co
   if (config_.kind != ModelKind::decoder) encoder_ = Stack(config_, Part::encoder);
   if (config_.kind != ModelKind::encoder) decoder_ = Stack(config_, Part::decoder);
   head_ = Head(config_);
-  rename_parameters(config_.family, parameters());
 }
 
 Parameters Transformer::parameters() {
@@ -51,7 +50,7 @@ Parameters Transformer::parameters() {
 }
 
 void Transformer::check_head() const {
-  if (config_.headless)
+  if (config_.head.absent)
     refuse("the model was stored without its head, so it has no logits; it encodes and attends");
 }
 
@@ -71,7 +70,10 @@ void Transformer::check_batch(const Batch& batch) const {
 Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
   check_batch(batch);
   make_grads(parameters());
-  const bool drops = config_.dropout > 0 || config_.attention_dropout > 0;
+  bool drops = config_.dropout > 0;
+  each_layer(config_, [&](const nn::BlockConfig& block) {
+    drops = drops || block.dropout > 0 || block.attention.dropout > 0;
+  });
   const auto seed = [&](Part part) { return drops ? stack_seed(options.dropout_seed, part) : 0; };
   const bool both = config_.kind == ModelKind::encoder_decoder;
   const StackCall source{.tokens = batch.source, .dropout_seed = seed(Part::encoder)};
@@ -147,6 +149,15 @@ Tensor Transformer::encode(Context& ctx, const Tokens& tokens, const RunOptions&
   StackCall call = stack_call(tokens, options);
   call.types = options.types;
   return encoder_.forward(ctx, embedding_, call);
+}
+
+std::string Transformer::file_name(const Parameter& parameter) const {
+  std::string name = models::file_name(names_of(config_), parameter.name);
+  if (name.empty())
+    throw Error(ErrorKind::usage, "model.family",
+                concat(config_.family, ": files of this family have no place for ", parameter.name,
+                       "; choose another family"));
+  return name;
 }
 
 std::string Transformer::config_json() const {

@@ -51,6 +51,7 @@ class Transformer : public Trainable {
   [[nodiscard]] Loss evaluate(Context& ctx, const Batch& batch) const override;
   [[nodiscard]] double flops(const Batch& batch) const override;
   [[nodiscard]] std::string config_json() const override;
+  [[nodiscard]] std::string file_name(const Parameter& parameter) const override;
   void initialize(std::uint64_t seed) override;
   // The same under an observer or an intervention; its types are the batch's.
   [[nodiscard]] Loss evaluate(Context& ctx, const Batch& batch, const RunOptions& options) const;

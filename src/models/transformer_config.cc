@@ -24,31 +24,14 @@ void need_size(const char* name, Index value, const char* code = "model.config")
   if (value != 0) need_positive(name, value, code);
 }
 
-// Before anything is computed from them: no product of two sizes overflows.
-void check_sizes(const TransformerConfig& c) {
-  need_positive("vocabulary", c.vocabulary, "model.size");
-  need_positive("width", c.width);
-  need_positive("layers", c.layers);
-  need_positive("heads", c.heads);
-  need_size("inner", c.inner);
-  need_size("encoder_inner", c.encoder_inner);
-  need_size("kv_heads", c.kv_heads);
-  need_size("encoder_heads", c.encoder_heads);
-  need_size("head_dim", c.head_dim);
-  need_size("token_types", c.token_types);
-  need_size("max_positions", c.max_positions, "model.size");
-  need_size("position_offset", c.position_offset);
-  need_positive("relative_buckets", c.relative_buckets);
-  need_positive("relative_distance", c.relative_distance);
-  if (c.kind == ModelKind::encoder_decoder) need_positive("encoder_layers", c.encoder_layers);
-  if (c.positions == PositionKind::learned || c.positions == PositionKind::sinusoidal)
-    need_positive("max_positions", c.max_positions);
-  // Sinusoids are computed, so no file bounds them.
-  if (c.positions == PositionKind::sinusoidal && c.max_positions > (Index{1} << 28) / c.width)
-    refuse(concat("sinusoids for ", c.max_positions, " positions; that is too many to be meant"));
-  if (!c.windows.empty() && static_cast<Index>(c.windows.size()) != c.layers)
-    refuse(concat("windows are given for ", c.windows.size(), " of ", c.layers, " layers; give all or none"));
-  for (const Index window : c.windows) need_size("a window", window);
+void check_cap(double cap) {
+  if (!(cap >= 0) || !std::isfinite(cap)) refuse(concat("a softcap of ", cap, "; need 0 for none, or more"));
+}
+void check_rate(double rate) {
+  if (!(rate >= 0 && rate < 1)) refuse(concat("a dropout of ", rate, "; need at least 0 and below 1"));
+}
+void check_scale(double scale) {
+  if (!std::isfinite(scale)) refuse("a scale that is not finite");
 }
 
 void check_rope(const nn::RopeConfig& rope, Index head_dim) {
@@ -61,22 +44,84 @@ void check_rope(const nn::RopeConfig& rope, Index head_dim) {
                   "; need positive ones"));
 }
 
-void check_numbers(const TransformerConfig& c) {
-  for (const double rate : {c.dropout, c.attention_dropout})
-    if (!(rate >= 0 && rate < 1)) refuse(concat("a dropout of ", rate, "; need at least 0 and below 1"));
-  if (c.dtype != DType::f32 && c.dtype != DType::f64)
-    refuse(concat("computing in ", name_of(c.dtype), "; need f32, or f64 for gradient checks"));
-  for (const double cap : {c.final_softcap, c.attention_softcap})
-    if (!(cap >= 0) || !std::isfinite(cap))
-      refuse(concat("a softcap of ", cap, "; need 0 for none, or more"));
-  if (!(c.norm.eps >= 0) || !std::isfinite(c.norm.eps))
-    refuse(concat("a norm with eps ", c.norm.eps), "model.epsilon");
-  for (const double x : {c.attention_scale.value_or(1), c.embedding_scale, c.head_scale, c.initial_range})
-    if (!std::isfinite(x)) refuse("a scale that is not finite");
-  if (c.positions == PositionKind::rope) {
-    check_rope(c.rope, c.head_dim);
-    if (c.window_rope) check_rope(*c.window_rope, c.head_dim);
+void complete(nn::NormConfig& norm, Index width) {
+  if (!(norm.eps >= 0) || !std::isfinite(norm.eps))
+    refuse(concat("a norm with eps ", norm.eps), "model.epsilon");
+  norm.width = width;
+  if (norm.kind == nn::NormKind::rms) norm.bias = false;
+}
+
+// Before anything is computed from them: no product of two sizes overflows.
+void complete(nn::MultiHeadAttentionConfig& a, Index width) {
+  need_positive("heads", a.heads);
+  need_size("kv_heads", a.kv_heads);
+  need_size("head_dim", a.head_dim);
+  if (a.visible.left != Visibility::kUnbounded) need_positive("a window", a.visible.left + 1);
+  a.width = width;
+  if (a.kv_heads == 0) a.kv_heads = a.heads;
+  if (a.head_dim == 0) {
+    if (width % a.heads != 0)
+      refuse(concat("a width of ", width, " cannot be shared by ", a.heads, " heads; make it a multiple of ",
+                    a.heads, ", or give head_dim"));
+    a.head_dim = width / a.heads;
   }
+  if (a.head_norm) complete(*a.head_norm, a.head_dim);
+  if (a.rope) check_rope(*a.rope, a.head_dim);
+  check_rate(a.dropout);
+  check_cap(a.softcap);
+  check_scale(a.scale.value_or(1));
+}
+
+void complete(nn::BlockConfig& b, Index width) {
+  complete(b.attention, width);
+  if (b.cross) complete(*b.cross, width);
+  need_size("inner", b.feed_forward.inner);
+  b.feed_forward.width = width;
+  if (b.feed_forward.inner == 0) b.feed_forward.inner = 4 * width;
+  complete(b.norm, width);
+  check_rate(b.dropout);
+}
+
+void check_sizes(const TransformerConfig& c) {
+  need_positive("vocabulary", c.vocabulary, "model.size");
+  need_positive("width", c.width);
+  need_size("token_types", c.embedding.token_types);
+  need_size("max_positions", c.max_positions, "model.size");
+  need_size("position_offset", c.embedding.position_offset);
+  if (c.kind != ModelKind::encoder) need_positive("layers", static_cast<Index>(c.decoder.size()));
+  if (c.kind == ModelKind::encoder) need_positive("layers", static_cast<Index>(c.encoder.size()));
+  if (c.kind == ModelKind::encoder_decoder)
+    need_positive("encoder_layers", static_cast<Index>(c.encoder.size()));
+  const AddedPositions positions = c.embedding.positions;
+  if (positions != AddedPositions::none) need_positive("max_positions", c.max_positions);
+  // Sinusoids are computed, so no file bounds them.
+  if (positions == AddedPositions::sinusoidal && c.max_positions > (Index{1} << 28) / c.width)
+    refuse(concat("sinusoids for ", c.max_positions, " positions; that is too many to be meant"));
+  if (!c.relative) return;
+  need_positive("relative_buckets", c.relative->buckets);
+  need_positive("relative_distance", c.relative->distance);
+}
+
+// A model's attention in all of its layers.
+void each_attention_of(nn::BlockConfig& block,
+                       const std::function<void(nn::MultiHeadAttentionConfig&)>& change) {
+  change(block.attention);
+  if (block.cross) change(*block.cross);
+}
+
+TransformerConfig sized(const char* family, const Sizes& sizes) {
+  TransformerConfig c;
+  c.family = family;
+  c.vocabulary = sizes.vocabulary, c.width = sizes.width;
+  c.max_positions = sizes.context;
+  return c;
+}
+
+nn::BlockConfig block_of(const Sizes& sizes) {
+  need_positive("layers", sizes.layers);
+  nn::BlockConfig b;
+  b.attention.heads = sizes.heads;
+  return b;
 }
 
 }  // namespace
@@ -89,96 +134,130 @@ void add_end(TransformerConfig& config, std::int32_t token) {
   if (token >= 0 && !config.is_end(token)) config.ends.push_back(token);
 }
 
+void each_layer(TransformerConfig& config, const std::function<void(nn::BlockConfig&)>& change) {
+  for (nn::BlockConfig& block : config.encoder) change(block);
+  for (nn::BlockConfig& block : config.decoder) change(block);
+}
+
+void each_attention(TransformerConfig& config,
+                    const std::function<void(nn::MultiHeadAttentionConfig&)>& change) {
+  each_layer(config, [&](nn::BlockConfig& block) { each_attention_of(block, change); });
+}
+
+void set_positions(TransformerConfig& config, PositionKind kind, const nn::RopeConfig& rope) {
+  config.relative.reset();
+  config.embedding.positions = kind == PositionKind::learned      ? AddedPositions::learned
+                               : kind == PositionKind::sinusoidal ? AddedPositions::sinusoidal
+                                                                  : AddedPositions::none;
+  each_layer(config, [&](nn::BlockConfig& block) {
+    block.attention.rope = kind == PositionKind::rope ? std::optional(rope) : std::nullopt;
+    block.attention.alibi = kind == PositionKind::alibi;
+  });
+}
+
+std::vector<nn::BlockConfig> alike(nn::BlockConfig block, Index layers, Part part, Cross cross) {
+  block.attention.part = part;
+  block.attention.visible = part == Part::encoder ? Visibility::all() : Visibility::causal();
+  if (cross == Cross::yes) {
+    block.cross = block.attention;
+    block.cross->cross = true;
+    block.cross->projections = nn::Projections::separate;
+    block.cross->visible = Visibility::all();
+    block.cross->rope.reset();
+    block.cross->alibi = false;
+    block.cross->part = Part::cross;
+  }
+  std::vector<nn::BlockConfig> list(static_cast<std::size_t>(layers), block);
+  for (std::size_t n = 0; n < list.size(); ++n)
+    each_attention_of(list[n], [&](nn::MultiHeadAttentionConfig& a) { a.layer = static_cast<int>(n); });
+  return list;
+}
+
 TransformerConfig completed(TransformerConfig c) {
   check_sizes(c);
-  if (c.inner == 0) c.inner = 4 * c.width;
-  if (c.encoder_inner == 0) c.encoder_inner = c.inner;
-  if (c.kv_heads == 0) c.kv_heads = c.heads;
-  if (c.encoder_heads == 0) c.encoder_heads = c.heads;
-  if (c.head_dim == 0) {
-    for (const Index heads : {c.heads, c.encoder_heads})
-      if (c.width % heads != 0)
-        refuse(concat("a width of ", c.width, " cannot be shared by ", heads,
-                      " heads; make it a multiple of ", heads, ", or give head_dim"));
-    c.head_dim = c.encoder_heads == c.heads ? c.width / c.heads : 0;
-  }
-  check_numbers(c);
-  c.norm.width = c.width;
-  if (c.norm.kind == nn::NormKind::rms) c.norm.bias = false;
+  each_layer(c, [&](nn::BlockConfig& block) { complete(block, c.width); });
+  if (c.embedding.norm) complete(*c.embedding.norm, c.width);
+  if (c.final_norm) complete(*c.final_norm, c.width);
+  if (c.head.masked) complete(c.head.masked->norm, c.width);
+  check_rate(c.dropout);
+  check_cap(c.head.softcap);
+  for (const double scale : {c.embedding.scale, c.head.scale, c.initial_range}) check_scale(scale);
+  if (c.dtype != DType::f32 && c.dtype != DType::f64)
+    refuse(concat("computing in ", name_of(c.dtype), "; need f32, or f64 for gradient checks"));
   return c;
 }
 
 double least_parameters(const TransformerConfig& c) {
   const auto of = [](Index n) { return static_cast<double>(n); };
-  const auto block = [&](Index heads, Index kv_heads, Index inner, bool cross) {
-    const double dim = c.head_dim > 0 ? of(c.head_dim) : of(c.width) / of(heads);
-    const double attention = 2 * of(c.width) * dim * (of(heads) + of(kv_heads));
-    return attention * (cross ? 2 : 1) + (c.gated ? 3 : 2) * of(c.width) * of(inner);
+  const auto attention = [&](const nn::MultiHeadAttentionConfig& a) {
+    return 2 * of(c.width) * of(a.head_dim) * (of(a.heads) + of(a.kv_heads));
   };
-  double sum = of(c.vocabulary) * of(c.width) * (c.tied ? 1 : 2);
-  const bool both = c.kind == ModelKind::encoder_decoder;
-  sum += of(c.layers) * block(c.heads, c.kv_heads, c.inner, both);
-  if (both) sum += of(c.encoder_layers) * block(c.encoder_heads, c.encoder_heads, c.encoder_inner, false);
-  if (c.positions == PositionKind::learned)
-    sum += of(c.max_positions + c.position_offset) * of(c.width) * (both ? 2 : 1);
-  if (c.positions == PositionKind::relative) sum += of(c.relative_buckets) * of(c.heads) * (both ? 2 : 1);
-  return sum + of(c.token_types) * of(c.width);
+  double sum = of(c.vocabulary) * of(c.width) * (c.head.tied ? 1 : 2);
+  for (const auto* stack : {&c.encoder, &c.decoder}) {
+    if (stack->empty()) continue;
+    if (c.embedding.positions == AddedPositions::learned)
+      sum += of(c.max_positions + c.embedding.position_offset) * of(c.width);
+    if (c.relative) sum += of(c.relative->buckets) * of(stack->front().attention.heads);
+    for (const nn::BlockConfig& b : *stack) {
+      sum += attention(b.attention) + (b.cross ? attention(*b.cross) : 0);
+      sum += (b.feed_forward.gated ? 3 : 2) * of(c.width) * of(b.feed_forward.inner);
+    }
+  }
+  return sum + of(c.embedding.token_types) * of(c.width);
 }
 
 TransformerConfig gpt_config(const Sizes& sizes) {
-  TransformerConfig c;
-  c.family = "gpt2";
-  c.vocabulary = sizes.vocabulary, c.width = sizes.width, c.layers = sizes.layers, c.heads = sizes.heads;
-  c.max_positions = sizes.context;
-  c.projections = nn::Projections::packed;
-  c.layout = nn::WeightLayout::in_out;
+  TransformerConfig c = sized("gpt2", sizes);
+  c.embedding.positions = AddedPositions::learned;
+  nn::BlockConfig b = block_of(sizes);
+  b.attention.projections = nn::Projections::packed;
+  b.attention.layout = b.feed_forward.layout = nn::WeightLayout::in_out;
+  c.decoder = alike(b, sizes.layers, Part::decoder);
   return completed(c);
 }
 
 TransformerConfig llama_config(const Sizes& sizes) {
-  TransformerConfig c;
-  c.family = "llama";
-  c.vocabulary = sizes.vocabulary, c.width = sizes.width, c.layers = sizes.layers, c.heads = sizes.heads;
-  c.max_positions = sizes.context;
-  c.inner = (sizes.width * 8 / 3 + 31) / 32 * 32;
-  c.norm = {.kind = nn::NormKind::rms, .eps = 1e-6, .bias = false};
-  c.activation = nn::Activation::silu;
-  c.gated = true;
-  c.qkv_bias = c.out_bias = c.feed_forward_bias = false;
-  c.positions = PositionKind::rope;
+  TransformerConfig c = sized("llama", sizes);
+  nn::BlockConfig b = block_of(sizes);
+  b.norm = {.kind = nn::NormKind::rms, .eps = 1e-6, .bias = false};
+  b.attention.qkv_bias = b.attention.out_bias = false;
+  b.attention.rope = nn::RopeConfig{};
+  b.feed_forward = {.inner = (sizes.width * 8 / 3 + 31) / 32 * 32,
+                    .activation = nn::Activation::silu,
+                    .gated = true,
+                    .bias = false};
+  c.decoder = alike(b, sizes.layers, Part::decoder);
+  c.final_norm = b.norm;
   return completed(c);
 }
 
 TransformerConfig bert_config(const Sizes& sizes) {
-  TransformerConfig c;
-  c.family = "bert";
+  TransformerConfig c = sized("bert", sizes);
   c.kind = ModelKind::encoder;
-  c.vocabulary = sizes.vocabulary, c.width = sizes.width, c.layers = sizes.layers, c.heads = sizes.heads;
-  c.max_positions = sizes.context;
-  c.norm.eps = 1e-12;
-  c.norm_place = nn::NormPlace::after;
-  c.embedding_norm = true;
-  c.final_norm = false;
-  c.activation = nn::Activation::gelu;
-  c.token_types = 2;
-  c.masked_head = true;
-  c.head_bias = true;
+  nn::BlockConfig b = block_of(sizes);
+  b.norm.eps = 1e-12;
+  b.norm_place = nn::NormPlace::after;
+  b.feed_forward.activation = nn::Activation::gelu;
+  c.encoder = alike(b, sizes.layers, Part::encoder);
+  c.embedding = {.positions = AddedPositions::learned, .token_types = 2, .norm = b.norm};
+  c.final_norm.reset();
+  c.head.masked = MaskedHead{nn::Activation::gelu, b.norm};
+  c.head.bias = true;
   return completed(c);
 }
 
 TransformerConfig translation_config(const Sizes& sizes) {
-  TransformerConfig c;
-  c.family = "marian";
+  TransformerConfig c = sized("marian", sizes);
   c.kind = ModelKind::encoder_decoder;
-  c.vocabulary = sizes.vocabulary, c.width = sizes.width, c.layers = sizes.layers, c.heads = sizes.heads;
-  c.encoder_layers = sizes.layers;
-  c.max_positions = sizes.context;
-  c.norm_place = nn::NormPlace::after;
-  c.final_norm = false;
-  c.activation = nn::Activation::relu;
-  c.positions = PositionKind::sinusoidal;
-  c.embedding_scale = std::sqrt(static_cast<double>(sizes.width));
-  c.logits_bias = true;
+  nn::BlockConfig b = block_of(sizes);
+  b.norm_place = nn::NormPlace::after;
+  b.feed_forward.activation = nn::Activation::relu;
+  c.encoder = alike(b, sizes.layers, Part::encoder);
+  c.decoder = alike(b, sizes.layers, Part::decoder, Cross::yes);
+  c.final_norm.reset();
+  c.embedding.positions = AddedPositions::sinusoidal;
+  c.embedding.scale = std::sqrt(static_cast<double>(sizes.width));
+  c.head.fixed_bias = true;
   c.pad_fixed = true;
   return completed(c);
 }

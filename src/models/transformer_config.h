@@ -1,91 +1,108 @@
-// One description for decoders (GPT), encoders (BERT) and encoder-decoders (the 2017 transformer). What
-// families do differently is a sum of options; every combination of them is a model.
+// What a transformer is, layer by layer: decoders (GPT), encoders (BERT) and encoder-decoders (the 2017
+// transformer). Layers need not be alike: each has its own description.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "headlight/nn.h"
+#include "models/block_equal.h"
 
 namespace headlight::models {
 
 enum class ModelKind : std::uint8_t { decoder, encoder, encoder_decoder };
-enum class PositionKind : std::uint8_t { none, learned, sinusoidal, rope, alibi, relative };
 
-struct TransformerConfig {
-  std::string family = "gpt2";  // whose names and config.json its files have: src/models/families.h
-  ModelKind kind = ModelKind::decoder;
-
-  Index vocabulary = 0, width = 0;
-  Index layers = 0;          // of the decoder, or of an encoder alone
-  Index encoder_layers = 0;  // of an encoder-decoder's encoder
-  Index heads = 0;
-  Index encoder_heads = 0;           // 0: as heads
-  Index kv_heads = 0, head_dim = 0;  // 0: as heads, width / heads
-  Index inner = 0;                   // of the feed-forward layers; 0: 4 · width
-  Index encoder_inner = 0;           // 0: as inner
-
-  // Norms
-  nn::NormConfig norm = {};  // its width is set here
-  nn::NormPlace norm_place = nn::NormPlace::before;
-  nn::BlockShape block_shape = nn::BlockShape::serial;
-  bool embedding_norm = false;
-  bool final_norm = true;
-
-  // Layers
-  nn::Activation activation = nn::Activation::gelu_tanh;
-  bool gated = false, gate_packed = false;
-  nn::Projections projections = nn::Projections::separate;
-  nn::WeightLayout layout = nn::WeightLayout::out_in;
-  bool qkv_bias = true, out_bias = true, feed_forward_bias = true;
-
-  // Attention
-  bool head_norm = false;  // root mean square norm of each query and key
-  std::optional<double> attention_scale = std::nullopt;
-  double attention_softcap = 0;
-  std::vector<Index> windows = {};  // per layer how many keys it sees, itself included; 0: all. Empty: all
-
-  // Positions
-  PositionKind positions = PositionKind::learned;
-  Index max_positions = 0;    // of learned and sinusoidal ones
+// What is added to the embeddings of tokens before the first layer. Rotations, slopes and windows belong to layers.
+enum class AddedPositions : std::uint8_t { none, learned, sinusoidal };
+struct EmbeddingConfig {
+  AddedPositions positions = AddedPositions::none;
   Index position_offset = 0;  // the first token is number so many in the table
   nn::SinusoidOrder sinusoids = nn::SinusoidOrder::halves;
-  nn::RopeConfig rope = {};
-  std::optional<nn::RopeConfig> window_rope = std::nullopt;  // of layers with a window; else as all
-  Index relative_buckets = 32, relative_distance = 128;
+  double scale = 1;                                   // of the embeddings of tokens
+  Index token_types = 0;                              // segments; 0: none
+  std::optional<nn::NormConfig> norm = std::nullopt;  // of the sum
+  bool operator==(const EmbeddingConfig&) const = default;
+};
 
-  // Ends
-  double embedding_scale = 1;
-  Index token_types = 0;     // segments; 0: none
-  bool headless = false;     // no logits: an encoder that was stored without its head
-  bool masked_head = false;  // a layer, an activation and a norm before the logits, as BERT has them
-  bool tied = true;          // logits use the embedding's table
-  bool head_bias = false;
-  bool logits_bias = false;  // fixed numbers that Marian and BART add to logits
-  double head_scale = 1;     // of what logits are made from
-  double final_softcap = 0;
+// T5: a learned number for each distance, the same in all layers of a stack.
+struct RelativePositions {
+  Index buckets = 32, distance = 128;
+  bool operator==(const RelativePositions&) const = default;
+};
 
-  double dropout = 0, attention_dropout = 0;
+// A layer, an activation and a norm before the logits, as BERT has them.
+struct MaskedHead {
+  nn::Activation activation = nn::Activation::gelu;
+  nn::NormConfig norm = {};
+  bool operator==(const MaskedHead&) const = default;
+};
+struct HeadConfig {
+  bool absent = false;  // no logits: an encoder that was stored without its head
+  std::optional<MaskedHead> masked = std::nullopt;
+  bool tied = true;  // logits use the embedding's table
+  bool bias = false;
+  bool fixed_bias = false;  // numbers that Marian and BART add to logits, and that are not trained
+  double scale = 1;         // of what logits are made from
+  double softcap = 0;
+  bool operator==(const HeadConfig&) const = default;
+};
+
+struct TransformerConfig {
+  std::string family =
+      "gpt2";  // whose config.json and names of tensors its files have: src/models/families.h
+  ModelKind kind = ModelKind::decoder;
+  Index vocabulary = 0, width = 0;
+  Index max_positions = 0;  // tokens that it reads; 0: no limit is known
+
+  EmbeddingConfig embedding = {};
+  std::vector<nn::BlockConfig> encoder = {}, decoder = {};  // one entry for each layer
+  std::optional<nn::NormConfig> final_norm = nn::NormConfig{};
+  std::optional<RelativePositions> relative = std::nullopt;
+  HeadConfig head = {};
+
+  double dropout = 0;  // of embeddings
   double initial_range = 0.02;
   std::int32_t bos = -1, pad = -1, decoder_start = -1;  // token numbers; -1: none
   std::vector<std::int32_t> ends = {};                  // any of them ends a text; the first is written
-
   bool pad_fixed = false;  // looking up `pad` teaches its embedding nothing; Marian starts sentences with it
 
+  bool rows_in_groups =
+      false;  // files have queries, keys and values of each group of heads together: grouped_rows.h
   DType dtype = DType::f32;
   nn::Weights weights = nn::Weights::own;  // stored: matrices are given after construction, and not trained
   std::string source = {};                 // the config.json it was read from: given back as it is
 
   bool operator==(const TransformerConfig&) const = default;
+  // The layers that logits come from.
+  [[nodiscard]] const std::vector<nn::BlockConfig>& main() const {
+    return kind == ModelKind::encoder ? encoder : decoder;
+  }
+  [[nodiscard]] const std::vector<nn::BlockConfig>& layers(Part part) const {
+    return part == Part::encoder ? encoder : decoder;
+  }
   [[nodiscard]] bool is_end(std::int32_t token) const;
   [[nodiscard]] std::int32_t end() const { return ends.empty() ? -1 : ends.front(); }
 };
 
 // One more token that ends a text, unless it is one already or is none (-1).
 void add_end(TransformerConfig& config, std::int32_t token);
+
+// Changes all layers of both stacks, or all attention in them, cross-attention included.
+void each_layer(TransformerConfig& config, const std::function<void(nn::BlockConfig&)>& change);
+void each_attention(TransformerConfig& config,
+                    const std::function<void(nn::MultiHeadAttentionConfig&)>& change);
+
+// One way to know places for the whole model, in place of what it has.
+enum class PositionKind : std::uint8_t { none, learned, sinusoidal, rope, alibi };
+void set_positions(TransformerConfig& config, PositionKind kind, const nn::RopeConfig& rope = {});
+
+// `layers` layers of one kind, that of a part: decoders see what came before, and have cross-attention when `cross`.
+enum class Cross : std::uint8_t { no, yes };
+[[nodiscard]] std::vector<nn::BlockConfig> alike(nn::BlockConfig block, Index layers, Part part,
+                                                 Cross cross = Cross::no);
 
 // Fills in what follows from the rest; throws Error{usage} that names a field which makes no sense.
 [[nodiscard]] TransformerConfig completed(TransformerConfig config);

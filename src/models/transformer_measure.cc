@@ -61,7 +61,7 @@ double Transformer::flops(const Batch& batch) const {
 // normal.
 void Transformer::initialize(std::uint64_t seed) {
   const Parameters list = parameters();
-  const auto depth = static_cast<double>(config_.layers + config_.encoder_layers);
+  const auto depth = static_cast<double>(config_.encoder.size() + config_.decoder.size());
   const bool fans = config_.kind == ModelKind::encoder_decoder;
   std::vector<const Parameter*> joins, embeddings = {&embedding_.weight};
   for (Stack* stack : {&encoder_, &decoder_}) {
@@ -75,7 +75,7 @@ void Transformer::initialize(std::uint64_t seed) {
     Tensor& value = parameter.value;
     if (value.rank() == 1 || !parameter.trained) {
       // Biases are 0; norms multiply with 1, which some store as 0.
-      const bool norm = parameter.name.ends_with(".weight") && !config_.norm.weight_plus_one;
+      const bool norm = parameter.name.ends_with(".weight") && !config_.main().front().norm.weight_plus_one;
       for (Index i = 0; i < value.dim(value.rank() - 1); ++i) {
         if (value.rank() == 1) value.view().set(i, norm ? 1.0 : 0.0);
         else value.view().set(0, i, 0.0);

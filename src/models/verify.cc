@@ -37,7 +37,7 @@ class Verifier {
     verdict_.level = std::move(name);
     stage_ = stage;
   }
-  void found(std::string what) { verdict_.found.push_back(std::move(what)); }
+  void found(std::string_view what) { verdict_.found.emplace_back(what); }
 
   // `rows` are those that the model has for tokens; 0: there is no model. A model may have no tokenizer.
   void tokenizer(const FoundTokenizer& files, Index rows) {
@@ -58,14 +58,16 @@ class Verifier {
     if (files.gguf() == nullptr) found(fmt::format("a config of the family {}", described.config.family));
     described.config.weights = nn::Weights::stored;  // its matrices take no memory
     const std::unique_ptr<Transformer> model = make_transformer(described.config, files.weights());
-    files.check_unused(described.config, plan_parameters(files.weights(), *model).unused);
+    files.check_unused(
+        described.config,
+        plan_parameters(files.weights(), model->parameters(), &files.names(described.config)).unused);
     found_model(files.weights());
     return described.config.vocabulary;
   }
 
   Index recurrent(const ModelFiles& files) {
     const auto model = make_recurrent(files.describe_recurrent(), files.weights());
-    (void)plan_parameters(files.weights(), model->parameters(), "");
+    (void)plan_parameters(files.weights(), model->parameters());
     found("a config of a recurrent model");
     found_model(files.weights());
     return model->config().vocabulary;

@@ -40,13 +40,6 @@ double WeightSource::elements() const {
   return sum;
 }
 
-std::optional<StoredTensor> find_parameter(const WeightSource& weights, std::string_view prefix,
-                                           std::string_view name) {
-  if (auto found = weights.find(name)) return found;
-  if (prefix.empty() || !name.starts_with(prefix)) return std::nullopt;
-  return weights.find(name.substr(prefix.size()));
-}
-
 SafetensorsWeights::SafetensorsWeights(const io::Folder& folder) : name_(folder.path()) {
   if (folder.has(kSingle)) {
     if (folder.has(kIndex))

@@ -46,10 +46,6 @@ class WeightSource {
   [[nodiscard]] double elements() const;  // of all tensors
 };
 
-// By its whole name, or by that of the bare model, whose files leave `prefix` out of all names.
-[[nodiscard]] std::optional<StoredTensor> find_parameter(const WeightSource& weights, std::string_view prefix,
-                                                         std::string_view name);
-
 // A folder's model.safetensors, or its model.safetensors.index.json with the shards; or one file.
 class SafetensorsWeights : public WeightSource {
  public:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "inspect/head_matrices.h"
 #include "inspect/recorder.h"
 #include "io/json_writer.h"
 
@@ -44,14 +45,14 @@ void append_vectors(std::string& out, ConstTensorView x, Index head) {
 
 // How positions turn queries and keys, if they do.
 void write_rope(io::JsonWriter& w, const Run& run, const StoredAttention& attention) {
-  const models::TransformerConfig& c = run.subject->model->config();
-  if (c.positions != models::PositionKind::rope || attention.part() == Part::cross) {
+  const bool cross = attention.part() == Part::cross;
+  const nn::MultiHeadAttentionConfig& layer =
+      inspect::attention_layer(*run.subject, attention.part(), attention.layer()).config();
+  if (cross || !layer.rope) {
     w.value(nullptr);
     return;
   }
-  const auto layer = static_cast<std::size_t>(attention.layer());
-  const bool windowed = layer < c.windows.size() && c.windows[layer] > 0;
-  const nn::RopeConfig& rope = windowed && c.window_rope ? *c.window_rope : c.rope;
+  const nn::RopeConfig& rope = *layer.rope;
   const Index dims = rope.dims > 0 ? rope.dims : attention.dim();
   w.begin_object().field("dims", dims).field("interleaved", rope.interleaved);
   w.field("factor", nn::rope_attention_factor(rope));
@@ -64,13 +65,15 @@ std::string head_json(const Run& run, const StoredAttention& a, const AttentionE
     return list.empty() ? std::nullopt : std::optional(list.at(head));
   };
   const Index group = a.heads() / a.kv_heads();
+  const nn::MultiHeadAttentionConfig& layer =
+      inspect::attention_layer(*run.subject, a.part(), a.layer()).config();
   io::JsonWriter w;
   w.begin_object().field("part", name_of(a.part())).field("layer", a.layer()).field("head", head);
   w.field("kv_head", head / group).field("group", group).field("rows", a.queries());
   w.field("columns", a.keys()).field("dim", a.dim()).field("value_dim", a.value_dim());
   w.field("scale", o.scale.value_or(1 / std::sqrt(static_cast<double>(a.dim())))).field("softcap", o.softcap);
   w.field("slope", number(o.alibi_slopes)).field("sink", number(o.sinks));
-  w.field("has_bias", !o.bias.empty()).field("head_norm", run.subject->model->config().head_norm);
+  w.field("has_bias", !o.bias.empty()).field("head_norm", layer.head_norm.has_value());
   w.field("offset", o.visible.position(0, a.queries(), a.keys()));
   write_rope(w.key("rope"), run, a);
   return w.end_object().take();

@@ -61,7 +61,7 @@ std::string subject_json(const inspect::Subject& subject) {
   const models::TransformerConfig& c = subject.model->config();
   io::JsonWriter w;
   w.begin_object().field("name", subject.name).field("kind", kind_name(c.kind)).field("family", c.family);
-  w.field("layers", c.layers).field("heads", c.heads).field("width", c.width);
+  w.field("layers", c.main().size()).field("heads", c.main().front().attention.heads).field("width", c.width);
   w.field("vocabulary", c.vocabulary).field("reads", subject.tokenizer.has_value());
   return w.end_object().take();
 }

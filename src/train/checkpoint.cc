@@ -29,19 +29,19 @@ std::span<const std::byte> bytes_of(const ConstTensorView& tensor) {
 std::vector<io::NamedTensor> model_tensors(const CheckpointParts& parts) {
   std::vector<io::NamedTensor> tensors;
   for (Parameter* parameter : parts.model->parameters())
-    tensors.push_back({parameter->name, parameter->value});
+    tensors.push_back({parts.model->file_name(*parameter), parameter->value});
   if (parts.adam == nullptr || parts.adam->config().average <= 0) return tensors;
   for (const AdamW::State& state : parts.adam->states()) {
     for (io::NamedTensor& tensor : tensors)
-      if (tensor.name == state.parameter->name) tensor.tensor = state.averaged;
+      if (tensor.name == parts.model->file_name(*state.parameter)) tensor.tensor = state.averaged;
   }
   return tensors;
 }
 
-std::vector<io::NamedTensor> training_tensors(const AdamW& adam) {
+std::vector<io::NamedTensor> training_tensors(const models::Trainable& model, const AdamW& adam) {
   std::vector<io::NamedTensor> tensors;
   for (const AdamW::State& state : adam.states()) {
-    const std::string& name = state.parameter->name;
+    const std::string name = model.file_name(*state.parameter);
     tensors.push_back({"m." + name, state.m});
     tensors.push_back({"v." + name, state.v});
     if (!state.averaged.empty()) tensors.push_back({"value." + name, state.parameter->value});
@@ -230,7 +230,7 @@ void save_checkpoint(const std::string& parent, const std::string& name, const C
   saver.text(kConfig, parts.model->config_json());
   if (!parts.tokenizer_json.empty()) saver.text(kTokenizer, parts.tokenizer_json);
   saver.tensors(kModel, model_tensors(parts), {{"format", "pt"}});  // what others want to see here
-  if (parts.adam != nullptr) saver.tensors(kTraining, training_tensors(*parts.adam), {});
+  if (parts.adam != nullptr) saver.tensors(kTraining, training_tensors(*parts.model, *parts.adam), {});
   Manifest manifest;
   manifest.program = std::string(kVersion);
   manifest.progress = progress;
@@ -252,7 +252,7 @@ Progress load_checkpoint(const std::string& folder, const CheckpointParts& parts
   if (parts.adam != nullptr) {
     if (!manifest.has_optimizer || find(manifest, kTraining) == nullptr)
       refuse_difference(folder, "has no optimizer's state: it is a model to use, not to train on");
-    const std::vector<io::NamedTensor> training = training_tensors(*parts.adam);
+    const std::vector<io::NamedTensor> training = training_tensors(*parts.model, *parts.adam);
     const io::Safetensors training_file = io::Safetensors::open(folder + "/" + kTraining);
     check_tensors(folder, training_file, training);
     load_tensors(training_file, training);

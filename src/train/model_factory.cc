@@ -27,37 +27,78 @@ TransformerConfig starting_point(const ModelRecipe& recipe, const ModelNeeds& ne
   return models::gpt_config(sizes);
 }
 
+// The name in a recipe and what it stands for; an empty name leaves the model as it is.
+template <class Value>
+struct Choice {
+  std::string_view name;
+  Value value;
+};
+constexpr Choice<PositionKind> kPositions[] = {{"none", PositionKind::none},
+                                               {"learned", PositionKind::learned},
+                                               {"sinusoidal", PositionKind::sinusoidal},
+                                               {"rope", PositionKind::rope},
+                                               {"alibi", PositionKind::alibi}};
+constexpr Choice<nn::Activation> kActivations[] = {{"relu", nn::Activation::relu},
+                                                   {"gelu", nn::Activation::gelu},
+                                                   {"gelu_tanh", nn::Activation::gelu_tanh},
+                                                   {"silu", nn::Activation::silu}};
+
+void set_norms(TransformerConfig& c, const ModelRecipe& recipe) {
+  const auto set_kind = [&](nn::NormConfig& norm) {
+    if (!recipe.norm.empty()) norm.kind = recipe.norm == "rms" ? nn::NormKind::rms : nn::NormKind::layer;
+  };
+  models::each_layer(c, [&](nn::BlockConfig& block) {
+    set_kind(block.norm);
+    if (recipe.norm_place == "before") block.norm_place = nn::NormPlace::before;
+    if (recipe.norm_place == "after") block.norm_place = nn::NormPlace::after;
+  });
+  if (recipe.norm_place == "after") c.final_norm.reset();
+  if (recipe.norm_place == "before" && !c.final_norm) c.final_norm = c.main().front().norm;
+  if (c.final_norm) set_kind(*c.final_norm);
+  if (c.embedding.norm) set_kind(*c.embedding.norm);
+  if (c.head.masked) set_kind(c.head.masked->norm);
+}
+
+void set_positions(TransformerConfig& c, const ModelRecipe& recipe) {
+  const auto rotates = [&] { return c.main().front().attention.rope.has_value(); };
+  for (const auto& [name, kind] : kPositions)
+    if (name == recipe.positions && !(kind == PositionKind::rope && rotates()))
+      models::set_positions(c, kind);
+  if (recipe.rope_theta <= 0) return;
+  if (!rotates()) refuse("model.rope_theta is for rotary positions, which this model does not have");
+  models::set_positions(c, PositionKind::rope, {.theta = recipe.rope_theta});
+}
+
 void set_layers(TransformerConfig& c, const ModelRecipe& recipe) {
-  if (recipe.positions == "none") c.positions = PositionKind::none;
-  if (recipe.positions == "learned") c.positions = PositionKind::learned;
-  if (recipe.positions == "sinusoidal") c.positions = PositionKind::sinusoidal;
-  if (recipe.positions == "rope") c.positions = PositionKind::rope;
-  if (recipe.positions == "alibi") c.positions = PositionKind::alibi;
-  if (recipe.rope_theta > 0 && c.positions != PositionKind::rope)
-    refuse("model.rope_theta is for rotary positions, which this model does not have");
-  if (recipe.rope_theta > 0) c.rope.theta = recipe.rope_theta;
-  if (recipe.norm == "layer") c.norm.kind = nn::NormKind::layer;
-  if (recipe.norm == "rms") c.norm.kind = nn::NormKind::rms;
-  if (recipe.norm_place == "before") c.norm_place = nn::NormPlace::before;
-  if (recipe.norm_place == "after") c.norm_place = nn::NormPlace::after;
-  if (!recipe.norm_place.empty()) c.final_norm = c.norm_place == nn::NormPlace::before;
-  if (recipe.activation == "relu") c.activation = nn::Activation::relu;
-  if (recipe.activation == "gelu") c.activation = nn::Activation::gelu;
-  if (recipe.activation == "gelu_tanh") c.activation = nn::Activation::gelu_tanh;
-  if (recipe.activation == "silu") c.activation = nn::Activation::silu;
-  if (recipe.gated) c.gated = *recipe.gated;
-  if (recipe.bias) c.qkv_bias = c.out_bias = c.feed_forward_bias = *recipe.bias;
-  if (recipe.tied) c.tied = *recipe.tied;
+  set_positions(c, recipe);
+  set_norms(c, recipe);
+  models::each_layer(c, [&](nn::BlockConfig& block) {
+    nn::FeedForwardConfig& f = block.feed_forward;
+    for (const auto& [name, activation] : kActivations)
+      if (name == recipe.activation) f.activation = activation;
+    if (c.head.masked) c.head.masked->activation = f.activation;
+    if (recipe.gated) f.gated = *recipe.gated;
+    if (recipe.bias) f.bias = *recipe.bias;
+    if (recipe.inner) f.inner = *recipe.inner;
+    block.dropout = recipe.dropout;
+  });
+  models::each_attention(c, [&](nn::MultiHeadAttentionConfig& a) {
+    if (recipe.bias) a.qkv_bias = a.out_bias = *recipe.bias;
+    if (recipe.kv_heads && a.part != Part::encoder) a.kv_heads = *recipe.kv_heads;
+    if (recipe.kv_heads && c.kind == ModelKind::encoder) a.kv_heads = *recipe.kv_heads;
+    a.dropout = recipe.attention_dropout;
+  });
+  if (recipe.tied) c.head.tied = *recipe.tied;
 }
 
 TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds& needs) {
   TransformerConfig c = starting_point(recipe, needs);
-  if (recipe.encoder_layers) c.encoder_layers = *recipe.encoder_layers;
-  if (recipe.kv_heads) c.kv_heads = *recipe.kv_heads;
-  if (recipe.inner) c.inner = c.encoder_inner = *recipe.inner;
+  if (recipe.encoder_layers && c.kind == ModelKind::encoder_decoder) {
+    if (*recipe.encoder_layers < 1) refuse("model.encoder_layers must be 1 or more");
+    c.encoder = models::alike(c.encoder.front(), *recipe.encoder_layers, Part::encoder);
+  }
   set_layers(c, recipe);
   c.dropout = recipe.dropout;
-  c.attention_dropout = recipe.attention_dropout;
   if (c.kind != ModelKind::encoder) {  // BERT's config.json knows no begin and end
     c.bos = needs.special.begin.value_or(-1);
     models::add_end(c, needs.special.end.value_or(-1));

@@ -20,7 +20,9 @@ enum class New { stays, becomes_zero };
 New what_is_new(const TransformerConfig& config, const Parameter& from, const Parameter& to) {
   if (to.value.rank() == 1) return New::becomes_zero;  // a bias
   const bool more_rows = to.value.dim(0) > from.value.dim(0);
-  return more_rows == (config.layout == nn::WeightLayout::out_in) ? New::stays : New::becomes_zero;
+  return more_rows == (config.main().front().feed_forward.layout == nn::WeightLayout::out_in)
+             ? New::stays
+             : New::becomes_zero;
 }
 
 void copy_into(const TransformerConfig& config, const Parameter& from, Parameter& to) {
@@ -36,7 +38,9 @@ void copy_into(const TransformerConfig& config, const Parameter& from, Parameter
 }
 
 void load_all(const models::ModelFiles& files, Transformer& model) {
-  for (const std::string& name : models::load_parameters(files.weights(), model)) {
+  for (const std::string& name : models::load_parameters(
+           files.weights(),
+           models::plan_parameters(files.weights(), model.parameters(), &files.names(model.config())))) {
     if (models::is_known_leftover(model.config(), name)) continue;
     throw Error(
         ErrorKind::input, "recipe.start",
@@ -60,10 +64,14 @@ void take_weights(const std::string& path, models::Trainable& model) {
   const models::ModelFiles files(path);
   const TransformerConfig before = files.describe().config;
   TransformerConfig config = transformer->config();
-  if (before.inner >= config.inner || before.gated != config.gated) return load_all(files, *transformer);
+  const nn::FeedForwardConfig &narrower = before.main().front().feed_forward,
+                              &wanted = config.main().front().feed_forward;
+  if (narrower.inner >= wanted.inner || narrower.gated != wanted.gated) return load_all(files, *transformer);
 
-  config.inner = before.inner;
-  config.encoder_inner = before.encoder_inner;
+  const Index inner = narrower.inner;
+  const Index encoder_inner = before.encoder.empty() ? inner : before.encoder.front().feed_forward.inner;
+  for (nn::BlockConfig& block : config.decoder) block.feed_forward.inner = inner;
+  for (nn::BlockConfig& block : config.encoder) block.feed_forward.inner = encoder_inner;
   Transformer narrow(config);
   load_all(files, narrow);
   const Parameters from = narrow.parameters(), to = transformer->parameters();

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "headlight/error.h"
-#include "models/gguf_config.h"
+#include "models/families.h"
 #include "models/load.h"
 #include "models/tokenizer_gguf.h"
 
@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const models::DescribedTransformer described = models::describe_gguf(file);
       const models::GgufWeights weights(file);
       const auto model = models::make_transformer(described.config, weights);
-      (void)models::plan_parameters(weights, *model);
+      (void)models::plan_parameters(weights, model->parameters(),
+                                    &models::names_of(described.config, models::Files::gguf));
     });
     input_or_fine([&] {
       const auto vocabulary = models::read_gguf_vocabulary(file);

@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const models::TransformerConfig config = models::read_config(json);
     const double parameters = models::least_parameters(config);
-    if (!std::isfinite(parameters) || parameters < 1 || config.layers < 1 || config.width < 1) std::abort();
+    if (!std::isfinite(parameters) || parameters < 1 || config.main().empty() || config.width < 1)
+      std::abort();
     if (models::completed(config) != config) std::abort();  // it is complete already
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::input) std::abort();

@@ -25,9 +25,10 @@ TransformerConfig config_of(const std::string& name) {
                         : name == "translator" ? models::translation_config(kSizes)
                         : name == "gpt"        ? models::gpt_config(kSizes)
                                                : models::llama_config(kSizes);
-  if (name == "shared keys") c.kv_heads = 1;
-  if (name == "window") c.windows = {3, 0};
-  if (name == "parallel") c.block_shape = nn::BlockShape::parallel;
+  if (name == "shared keys") models::each_layer(c, [](nn::BlockConfig& b) { b.attention.kv_heads = 1; });
+  if (name == "window") c.decoder[0].attention.visible = Visibility::window(3);
+  if (name == "parallel")
+    models::each_layer(c, [](nn::BlockConfig& b) { b.shape = nn::BlockShape::parallel; });
   c.ends = {1};
   c.decoder_start = c.pad = 0;
   c.initial_range = 0.5;

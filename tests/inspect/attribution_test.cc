@@ -41,9 +41,12 @@ models::TransformerConfig config_of(const std::string& name) {
   if (name == "gpt") return models::gpt_config(kSizes);
   if (name == "translator") return models::translation_config(kSizes);
   models::TransformerConfig c = models::llama_config(kSizes);
-  if (name == "both") c.norm_place = nn::NormPlace::both, c.family = "gemma2";
-  if (name == "parallel") c.block_shape = nn::BlockShape::parallel;
-  if (name == "plus_one") c.norm.weight_plus_one = true, c.head_scale = 0.25, c.tied = false;
+  models::each_layer(c, [&](nn::BlockConfig& b) {
+    if (name == "both") b.norm_place = nn::NormPlace::both;
+    if (name == "parallel") b.shape = nn::BlockShape::parallel;
+    if (name == "plus_one") b.norm.weight_plus_one = true;
+  });
+  if (name == "plus_one") c.final_norm->weight_plus_one = true, c.head.scale = 0.25, c.head.tied = false;
   return c;
 }
 

@@ -23,7 +23,7 @@ class Convert : public ::testing::Test {
   Convert() : model_(gpt_config({.vocabulary = 37, .width = 32, .layers = 2, .heads = 2, .context = 18})) {
     std::filesystem::create_directory(from());
     model_.initialize(7);
-    for (Parameter* p : model_.parameters()) tensors_.push_back({p->name, p->value});
+    for (Parameter* p : model_.parameters()) tensors_.push_back({model_.file_name(*p), p->value});
     std::ofstream(from() + "/config.json") << model_.config_json();
     std::ofstream(from() + "/tokenizer.json") << "{}";
     std::ofstream(from() + "/training.safetensors") << "not a part of a model";

@@ -162,77 +162,87 @@ Tensor transposed(const Tensor& from) {
 // What a converter does to a tensor.
 Tensor converted(Tensor tensor, const std::string& name, const TransformerConfig& c,
                  const std::string& architecture) {
-  const Index dim = c.head_dim;
-  if (c.layout == nn::WeightLayout::in_out && name.starts_with("blk.") && tensor.rank() == 2)
+  const nn::MultiHeadAttentionConfig& a = c.main()[0].attention;
+  const Index dim = a.head_dim;
+  if (a.layout == nn::WeightLayout::in_out && name.starts_with("blk.") && tensor.rank() == 2)
     return transposed(tensor);
-  if (c.projections == nn::Projections::by_head && name.find("attn_qkv") != std::string::npos) {
+  if (a.projections == nn::Projections::by_head && name.find("attn_qkv") != std::string::npos) {
     return reordered(tensor, [&](Index r) {  // [q | k | v] from [head, 3, dim]
-      const Index part = r / (c.heads * dim), head = r / dim % c.heads;
+      const Index part = r / (a.heads * dim), head = r / dim % a.heads;
       return (head * 3 + part) * dim + r % dim;
     });
   }
   if (architecture == "llama" &&
       (name.find("attn_q.") != std::string::npos || name.find("attn_k.") != std::string::npos))
     return reordered(tensor, [&](Index r) { return r / dim * dim + r % 2 * (dim / 2) + r % dim / 2; });
-  if (c.norm.weight_plus_one && name.find("norm") != std::string::npos)
+  if (c.main()[0].norm.weight_plus_one && name.find("norm") != std::string::npos)
     for (Index i = 0; i < tensor.shape().elements(); ++i) tensor.as<float>()[i] += 1;
   return tensor;
 }
 
 void write_metadata(GgufWriter& w, const TransformerConfig& c, const std::string& a) {
+  const nn::BlockConfig& block = c.main()[0];
+  const nn::MultiHeadAttentionConfig& heads = block.attention;
   const auto count = [&](const std::string& key, Index value) {
     w.number(a + "." + key, static_cast<std::uint32_t>(value));
   };
   w.text("general.architecture", a);
   count("context_length", c.max_positions > 0 ? c.max_positions : 64);
   count("embedding_length", c.width);
-  count("block_count", c.layers);
-  count("feed_forward_length", c.inner);
-  count("attention.head_count", c.heads);
-  count("attention.head_count_kv", c.kv_heads);
-  count("attention.key_length", c.head_dim);
-  count("attention.value_length", c.head_dim);
-  const bool rms = c.norm.kind == nn::NormKind::rms;
+  count("block_count", static_cast<Index>(c.main().size()));
+  count("feed_forward_length", block.feed_forward.inner);
+  count("attention.head_count", heads.heads);
+  count("attention.head_count_kv", heads.kv_heads);
+  count("attention.key_length", heads.head_dim);
+  count("attention.value_length", heads.head_dim);
+  const bool rms = block.norm.kind == nn::NormKind::rms;
   w.number(a + (rms ? ".attention.layer_norm_rms_epsilon" : ".attention.layer_norm_epsilon"),
-           static_cast<float>(c.norm.eps));
-  if (c.positions == PositionKind::rope) {
-    w.number(a + ".rope.freq_base", static_cast<float>(c.rope.theta));
-    count("rope.dimension_count", c.rope.dims > 0 ? c.rope.dims : c.head_dim);
+           static_cast<float>(block.norm.eps));
+  const nn::MultiHeadAttentionConfig& last = c.main().back().attention;  // which sees all
+  if (last.rope) {
+    w.number(a + ".rope.freq_base", static_cast<float>(last.rope->theta));
+    count("rope.dimension_count", last.rope->dims > 0 ? last.rope->dims : heads.head_dim);
   }
-  if (c.attention_softcap > 0)
-    w.number(a + ".attn_logit_softcapping", static_cast<float>(c.attention_softcap));
-  if (c.final_softcap > 0) w.number(a + ".final_logit_softcapping", static_cast<float>(c.final_softcap));
-  if (c.attention_scale) w.number(a + ".attention.scale", static_cast<float>(*c.attention_scale));
-  if (c.windows.empty()) return;
+  if (heads.softcap > 0) w.number(a + ".attn_logit_softcapping", static_cast<float>(heads.softcap));
+  if (c.head.softcap > 0) w.number(a + ".final_logit_softcapping", static_cast<float>(c.head.softcap));
+  if (heads.scale) w.number(a + ".attention.scale", static_cast<float>(*heads.scale));
   std::vector<bool> slides;
-  for (const Index window : c.windows) slides.push_back(window > 0);
-  count("attention.sliding_window", *std::max_element(c.windows.begin(), c.windows.end()));
+  Index window = 0;
+  for (const nn::BlockConfig& b : c.main()) {
+    slides.push_back(b.attention.visible.left != Visibility::kUnbounded);
+    if (slides.back()) window = b.attention.visible.left + 1;
+  }
+  if (window == 0) return;
+  count("attention.sliding_window", window);
   w.list<bool>(a + ".attention.sliding_window_pattern", slides);
 }
 
 // The factors that are used, and others that are not.
 void write_longrope(GgufWriter& w, const TransformerConfig& c) {
-  const auto half = static_cast<Index>(c.rope.factors.size());
+  const nn::RopeConfig& rope = *c.decoder[0].attention.rope;
+  const auto half = static_cast<Index>(rope.factors.size());
   Tensor near({half}), far({half});
   for (Index i = 0; i < half; ++i) {
-    near.as<float>()[i] = static_cast<float>(c.rope.factors[static_cast<std::size_t>(i)]);
+    near.as<float>()[i] = static_cast<float>(rope.factors[static_cast<std::size_t>(i)]);
     far.as<float>()[i] = 9;
   }
   w.number("phi3.rope.scaling.original_context_length",
-           static_cast<std::uint32_t>(c.rope.scaling.original_positions));
-  w.number("phi3.rope.scaling.attn_factor", static_cast<float>(c.rope.scaling.attention_factor));
+           static_cast<std::uint32_t>(rope.scaling.original_positions));
+  w.number("phi3.rope.scaling.attn_factor", static_cast<float>(rope.scaling.attention_factor));
   w.tensor("rope_factors_short.weight", near);
   w.tensor("rope_factors_long.weight", far);
 }
 
 void write_rope_factors(GgufWriter& w, const TransformerConfig& c) {
-  if (!c.rope.factors.empty()) write_longrope(w, c);
-  if (c.rope.scaling.kind != nn::RopeScaling::Kind::llama3) return;
-  nn::RopeConfig plain = c.rope;
+  const nn::MultiHeadAttentionConfig& heads = c.main()[0].attention;
+  if (!heads.rope) return;
+  if (!heads.rope->factors.empty()) write_longrope(w, c);
+  if (heads.rope->scaling.kind != nn::RopeScaling::Kind::llama3) return;
+  nn::RopeConfig plain = *heads.rope;
   plain.scaling = {};
-  const auto fast = nn::rope_frequencies(plain, c.head_dim, 1),
-             slow = nn::rope_frequencies(c.rope, c.head_dim, 1);
-  Tensor factors({c.head_dim / 2});
+  const auto fast = nn::rope_frequencies(plain, heads.head_dim, 1),
+             slow = nn::rope_frequencies(*heads.rope, heads.head_dim, 1);
+  Tensor factors({heads.head_dim / 2});
   for (std::size_t i = 0; i < fast.size(); ++i)
     factors.as<float>()[i] = static_cast<float>(fast[i] / slow[i]);
   w.tensor("rope_freqs.weight", factors);
@@ -246,7 +256,8 @@ GgufWriter gguf_of(const std::filesystem::path& path, const Row& row) {
   write_metadata(w, c, row.architecture);
   write_rope_factors(w, c);
   for (const auto& [hub, own] : row.names)
-    for (Index n = 0; n < (hub.find("{n}") == std::string::npos ? 1 : c.layers); ++n) {
+    for (Index n = 0; n < (hub.find("{n}") == std::string::npos ? 1 : static_cast<Index>(c.main().size()));
+         ++n) {
       const auto stored = weights.find(filled(hub, n));
       if (!stored) continue;
       Tensor tensor{Shape(stored->shape)};
@@ -283,7 +294,7 @@ void expect_equal_to_folder(const Row& row, const std::filesystem::path& golden,
   std::ofstream(temp.path("m.gguf"), std::ios::binary) << gguf_of(path, row).text();
   const LoadedTransformer file = load_transformer(temp.path("m.gguf")),
                           folder = load_transformer(path.string());
-  EXPECT_EQ(file.notices.empty(), !file.model->config().headless);
+  EXPECT_EQ(file.notices.empty(), !file.model->config().head.absent);
   Context ctx({.threads = 2});
   const Batch batch = golden_batch(Golden(golden), folder.model->config());
   Collector own, theirs;

@@ -62,14 +62,14 @@ GgufWriter t5_file(const std::filesystem::path& path) {
   w.text("general.architecture", "t5");
   count("context_length", 512);
   count("embedding_length", c.width);
-  count("feed_forward_length", c.inner);
-  count("block_count", c.encoder_layers);
-  count("attention.head_count", c.heads);
-  count("attention.key_length", c.head_dim);
-  count("attention.value_length", c.head_dim);
-  w.number("t5.attention.layer_norm_epsilon", static_cast<float>(c.norm.eps));
-  w.number("t5.attention.layer_norm_rms_epsilon", static_cast<float>(c.norm.eps));
-  count("attention.relative_buckets_count", c.relative_buckets);
+  count("feed_forward_length", c.encoder[0].feed_forward.inner);
+  count("block_count", static_cast<Index>(c.encoder.size()));
+  count("attention.head_count", c.encoder[0].attention.heads);
+  count("attention.key_length", c.encoder[0].attention.head_dim);
+  count("attention.value_length", c.encoder[0].attention.head_dim);
+  w.number("t5.attention.layer_norm_epsilon", static_cast<float>(c.encoder[0].norm.eps));
+  w.number("t5.attention.layer_norm_rms_epsilon", static_cast<float>(c.encoder[0].norm.eps));
+  count("attention.relative_buckets_count", c.relative->buckets);
   count("decoder_start_token_id", c.decoder_start);
   w.number("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(c.end()));
   w.number("tokenizer.ggml.padding_token_id", static_cast<std::uint32_t>(c.pad));
@@ -103,9 +103,10 @@ TEST_P(GgufT5, ComputesTheFoldersBits) {
   const LoadedTransformer file = load_transformer(temp.path("m.gguf")),
                           folder = load_transformer(temp.path("folder"));
   TransformerConfig expected = folder.model->config();
-  expected.family = "gguf-t5";
   expected.source.clear();
-  expected.dropout = expected.attention_dropout = 0;
+  expected.dropout = 0;
+  each_layer(expected, [](nn::BlockConfig& b) { b.dropout = 0; });
+  each_attention(expected, [](nn::MultiHeadAttentionConfig& a) { a.dropout = 0; });
   EXPECT_EQ(file.model->config(), expected);
   EXPECT_TRUE(file.unused.empty());
   EXPECT_TRUE(file.notices.empty());

@@ -17,9 +17,63 @@ struct Row {
 };
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
+void each_norm(TransformerConfig& c, const std::function<void(nn::NormConfig&)>& change) {
+  each_layer(c, [&](nn::BlockConfig& b) { change(b.norm); });
+  if (c.final_norm) change(*c.final_norm);
+  if (c.embedding.norm) change(*c.embedding.norm);
+  if (c.head.masked) change(c.head.masked->norm);
+}
+
 TransformerConfig small(TransformerConfig c) {
   c.dtype = DType::f64;
-  c.norm.eps = 1e-5;
+  each_norm(c, [](nn::NormConfig& norm) { norm.eps = 1e-5; });
+  return c;
+}
+
+void drop(TransformerConfig& c, double rate, double attention) {
+  c.dropout = rate;
+  each_layer(c, [&](nn::BlockConfig& b) { b.dropout = rate; });
+  each_attention(c, [&](nn::MultiHeadAttentionConfig& a) { a.dropout = attention; });
+}
+
+// What the other families do differently.
+TransformerConfig gemma_of(const Sizes& sizes) {
+  TransformerConfig c = llama_config(sizes);
+  each_norm(c, [](nn::NormConfig& norm) { norm.weight_plus_one = true; });
+  each_layer(c, [](nn::BlockConfig& b) {
+    b.norm_place = nn::NormPlace::both;
+    b.attention.head_norm = b.norm;
+    b.attention.kv_heads = 1, b.attention.softcap = 3, b.attention.scale = 0.6;
+  });
+  c.decoder[0].attention.visible = Visibility::window(2);
+  c.decoder[0].attention.rope = nn::RopeConfig{.theta = 50};
+  c.head.softcap = 4, c.embedding.scale = 1.7;
+  return c;
+}
+
+TransformerConfig t5_of(Sizes sizes) {
+  sizes.layers = 1;
+  TransformerConfig c = translation_config(sizes);
+  c.final_norm = nn::NormConfig{.kind = nn::NormKind::rms};
+  set_positions(c, PositionKind::none);
+  c.relative = RelativePositions{4, 6};
+  each_layer(c, [](nn::BlockConfig& b) {
+    b.norm = {.kind = nn::NormKind::rms};
+    b.norm_place = nn::NormPlace::before;
+    b.feed_forward.bias = false, b.feed_forward.gated = true;
+  });
+  each_attention(c, [](nn::MultiHeadAttentionConfig& a) { a.qkv_bias = a.out_bias = false, a.scale = 1; });
+  c.head.fixed_bias = false, c.head.scale = 0.4;
+  return c;
+}
+
+TransformerConfig gpt_of(const Sizes& sizes, nn::Projections projections, nn::BlockShape shape) {
+  TransformerConfig c = gpt_config(sizes);
+  each_layer(c, [&](nn::BlockConfig& b) {
+    b.attention.layout = b.feed_forward.layout = nn::WeightLayout::out_in;
+    b.attention.projections = projections;
+    b.shape = shape;
+  });
   return c;
 }
 
@@ -37,42 +91,24 @@ std::vector<Row> rows() {
   add("translation", translation_config(shallow));
   add("gpt_smoothed", gpt_config(sizes), {.scale = 0.5, .label_smoothing = 0.1});
   TransformerConfig dropped = gpt_config(sizes);
-  dropped.dropout = 0.2, dropped.attention_dropout = 0.1;
+  drop(dropped, 0.2, 0.1);
   add("gpt_dropout", dropped, {.scale = 1, .dropout_seed = 7});
   TransformerConfig lossy = translation_config(shallow);
-  lossy.dropout = 0.2, lossy.attention_dropout = 0.1;
+  drop(lossy, 0.2, 0.1);
   add("translation_dropout", lossy, {.scale = 1, .label_smoothing = 0.1, .dropout_seed = 3});
-  // What the other families do differently.
-  TransformerConfig gemma = llama_config(sizes);
-  gemma.family = "gemma3_text";
-  gemma.norm_place = nn::NormPlace::both, gemma.norm.weight_plus_one = true, gemma.head_norm = true;
-  gemma.kv_heads = 1, gemma.windows = {2, 0}, gemma.window_rope = nn::RopeConfig{.theta = 50};
-  gemma.attention_softcap = 3, gemma.final_softcap = 4, gemma.embedding_scale = 1.7,
-  gemma.attention_scale = 0.6;
-  add("gemma", gemma);
-  TransformerConfig t5 = translation_config(sizes);
-  t5.family = "t5";
-  t5.norm = {.kind = nn::NormKind::rms}, t5.norm_place = nn::NormPlace::before, t5.final_norm = true;
-  t5.positions = PositionKind::relative, t5.relative_buckets = 4, t5.relative_distance = 6;
-  t5.qkv_bias = t5.out_bias = t5.feed_forward_bias = t5.logits_bias = false;
-  t5.attention_scale = 1, t5.head_scale = 0.4, t5.gated = true, t5.layers = t5.encoder_layers = 1;
-  add("t5", t5);
-  TransformerConfig bloom = gpt_config(sizes);
-  bloom.family = "bloom";
-  bloom.layout = nn::WeightLayout::out_in, bloom.projections = nn::Projections::by_head;
-  bloom.positions = PositionKind::alibi, bloom.embedding_norm = true;
+  add("gemma", gemma_of(sizes));
+  add("t5", t5_of(sizes));
+  TransformerConfig bloom = gpt_of(sizes, nn::Projections::by_head, nn::BlockShape::serial);
+  set_positions(bloom, PositionKind::alibi);
+  bloom.embedding.norm = nn::NormConfig{};
   add("bloom", bloom);
-  TransformerConfig phi = gpt_config(sizes);
-  phi.family = "phi";
-  phi.layout = nn::WeightLayout::out_in, phi.projections = nn::Projections::separate;
-  phi.block_shape = nn::BlockShape::parallel_one_norm, phi.positions = PositionKind::rope, phi.rope.dims = 2;
-  phi.tied = false, phi.head_bias = true;
+  TransformerConfig phi = gpt_of(sizes, nn::Projections::separate, nn::BlockShape::parallel_one_norm);
+  set_positions(phi, PositionKind::rope, {.dims = 2});
+  phi.head.tied = false, phi.head.bias = true;
   add("phi", phi);
-  TransformerConfig neox = bloom;
-  neox.family = "gpt_neox";
-  neox.block_shape = nn::BlockShape::parallel, neox.positions = PositionKind::rope,
-  neox.embedding_norm = false;
-  neox.tied = false;
+  TransformerConfig neox = gpt_of(sizes, nn::Projections::by_head, nn::BlockShape::parallel);
+  set_positions(neox, PositionKind::rope);
+  neox.head.tied = false;
   add("gpt_neox", neox);
   return list;
 }
@@ -82,7 +118,7 @@ Batch batch_for(const TransformerConfig& c) {
   batch.input.append(std::vector<std::int32_t>{1, 2, 3, 4, 2});
   batch.input.append(std::vector<std::int32_t>{5, 1, 6});
   batch.targets = {2, 3, kIgnored, 2, 6, 1, 6, 0};
-  if (c.token_types > 0) batch.type_ids = {0, 0, 1, 1, 1, 0, 1, 1};
+  if (c.embedding.token_types > 0) batch.type_ids = {0, 0, 1, 1, 1, 0, 1, 1};
   if (c.kind == ModelKind::encoder_decoder) {
     batch.source.append(std::vector<std::int32_t>{3, 1, 4});
     batch.source.append(std::vector<std::int32_t>{2, 6, 5, 3});

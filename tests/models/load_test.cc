@@ -69,13 +69,14 @@ TEST(Load, EncodersWithoutTheirHead) {
   std::filesystem::copy(from / "config.json", temp.path("config.json"));
   std::vector<io::NamedTensor> tensors;
   for (Parameter* p : whole.model->parameters())
-    if (p->name.starts_with("bert.")) tensors.push_back({p->name.substr(5), p->value});
+    if (const std::string name = whole.model->file_name(*p); name.starts_with("bert."))
+      tensors.push_back({name.substr(5), p->value});
   io::Outputs outputs(io::Existing::replace);
   outputs.reserve(temp.path("model.safetensors"));
   io::write_safetensors(outputs, temp.path("model.safetensors"), tensors);
   outputs.commit();
   const LoadedTransformer bare = load_transformer(temp.root().string(), DType::f32, nn::Weights::own);
-  EXPECT_TRUE(bare.model->config().headless);
+  EXPECT_TRUE(bare.model->config().head.absent);
   ASSERT_EQ(bare.notices.size(), 1U);
   Context ctx({.threads = 1});
   Tokens tokens;
@@ -104,7 +105,7 @@ TEST(Load, RefusesConfigsThatItDoesNotUnderstand) {
   text.replace(text.find("gelu_new"), 8, "snake");
   folder.write_text("config.json", text);
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.config",
-               "\"snake\", which is not known here");
+               "activation_function is \"snake\": not known here");
 }
 
 }  // namespace

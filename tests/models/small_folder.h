@@ -22,7 +22,7 @@ struct SmallFolder {
 
   SmallFolder() : model(gpt_config({.vocabulary = 11, .width = 8, .layers = 1, .heads = 2, .context = 4})) {
     model.initialize(1);
-    for (Parameter* p : model.parameters()) tensors.push_back({p->name, p->value});
+    for (Parameter* p : model.parameters()) tensors.push_back({model.file_name(*p), p->value});
     write_text("config.json", model.config_json());
   }
   void write_text(const std::string& name, const std::string& text) const {

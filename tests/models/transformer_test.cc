@@ -27,18 +27,18 @@ std::vector<Row> rows() {
   const Sizes sizes{.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80};
   TransformerConfig dropped = gpt_config(sizes), windowed = llama_config(sizes),
                     relative = translation_config(sizes);
-  dropped.dropout = dropped.attention_dropout = 0.2;
-  windowed.kv_heads = 1;
-  windowed.windows = {4, 0};
-  windowed.head_norm = true;
-  windowed.family = "qwen3";
-  relative.family = "t5";
-  relative.positions = PositionKind::relative;
-  relative.norm_place = nn::NormPlace::before;
-  relative.norm = {.kind = nn::NormKind::rms};
-  relative.final_norm = true;
-  relative.qkv_bias = relative.out_bias = relative.feed_forward_bias = relative.logits_bias = false;
-  relative.head_scale = 0.5;
+  dropped.dropout = 0.2;
+  each_layer(dropped, [](nn::BlockConfig& b) { b.dropout = b.attention.dropout = 0.2; });
+  each_layer(windowed, [](nn::BlockConfig& b) { b.attention.kv_heads = 1, b.attention.head_norm = b.norm; });
+  windowed.decoder[0].attention.visible = Visibility::window(4);
+  set_positions(relative, PositionKind::none);
+  relative.relative = RelativePositions{};
+  relative.final_norm = nn::NormConfig{.kind = nn::NormKind::rms};
+  each_layer(relative, [](nn::BlockConfig& b) {
+    b.norm_place = nn::NormPlace::before, b.norm = {.kind = nn::NormKind::rms}, b.feed_forward.bias = false;
+  });
+  each_attention(relative, [](nn::MultiHeadAttentionConfig& a) { a.qkv_bias = a.out_bias = false; });
+  relative.head.fixed_bias = false, relative.head.scale = 0.5;
   return {{"gpt", gpt_config(sizes)},     {"gpt_dropout", dropped},
           {"llama", llama_config(sizes)}, {"windowed", windowed},
           {"bert", bert_config(sizes)},   {"translation", translation_config(sizes)},
@@ -261,11 +261,11 @@ TEST(Transformer, Refuses) {
 TEST(Transformer, PresetOf2017) {
   const TransformerConfig c = preset("transformer-base", 8000, 256);
   EXPECT_EQ(c.width, 512);
-  EXPECT_EQ(c.heads, 8);
-  EXPECT_EQ(c.head_dim, 64);
-  EXPECT_EQ(c.layers, 6);
-  EXPECT_EQ(c.encoder_layers, 6);
-  EXPECT_EQ(c.inner, 2048);
+  EXPECT_EQ(c.decoder[0].attention.heads, 8);
+  EXPECT_EQ(c.decoder[0].attention.head_dim, 64);
+  EXPECT_EQ(c.decoder.size(), 6U);
+  EXPECT_EQ(c.encoder.size(), 6U);
+  EXPECT_EQ(c.encoder[0].feed_forward.inner, 2048);
   EXPECT_EQ(c.kind, ModelKind::encoder_decoder);
 }
 
@@ -332,7 +332,8 @@ TEST(Families, OwnModelsAreWrittenAndReadAgain) {
   for (TransformerConfig c :
        {gpt_config(sizes), llama_config(sizes), bert_config(sizes), translation_config(sizes)}) {
     c.dropout = c.family == "llama" ? 0 : 0.1;
-    c.attention_dropout = 0.05;
+    each_layer(c, [&](nn::BlockConfig& b) { b.dropout = c.dropout; });
+    each_attention(c, [](nn::MultiHeadAttentionConfig& a) { a.dropout = 0.05; });
     c.pad = 1;
     if (c.family != "bert") c.ends = {2, 5};
     if (c.kind == ModelKind::encoder_decoder) c.decoder_start = 1;
@@ -343,15 +344,22 @@ TEST(Families, OwnModelsAreWrittenAndReadAgain) {
 
 TEST(Families, RefuseWhatTheirFilesCannotSay) {
   TransformerConfig c = gpt_config({.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80});
-  c.embedding_scale = 2;
+  c.embedding.scale = 2;
   expect_error([&] { (void)Transformer(c).config_json(); }, ErrorKind::usage, "model.family",
                "gpt2: config.json of this family cannot say everything");
   c = gpt_config({.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80});
-  c.head_norm = true;
-  expect_error([&] { Transformer model(c); }, ErrorKind::usage, "model.family",
-               "gpt2: files of this family have no place for decoder.0.attention.query_norm.weight");
+  c.decoder[1].attention.head_norm = c.decoder[1].norm;
+  Transformer normed(c);
+  expect_error(
+      [&] {
+        for (const Parameter* p : normed.parameters()) (void)normed.file_name(*p);
+      },
+      ErrorKind::usage, "model.family",
+      "gpt2: files of this family have no place for decoder.1.attention.query_norm.weight");
+  expect_error([&] { (void)normed.config_json(); }, ErrorKind::usage, "model.family",
+               "gpt2: config.json of this family cannot say everything");
   c.family = "gpt5";
-  expect_error([&] { Transformer model(c); }, ErrorKind::input, "model.family",
+  expect_error([&] { (void)Transformer(c).config_json(); }, ErrorKind::input, "model.family",
                "\"gpt5\" are not known here");
 }
 

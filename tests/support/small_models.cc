@@ -61,7 +61,8 @@ void write_small_model(const std::string& folder, SmallKind kind, const SmallSha
   models::save_tokenizer(tokenizer, folder, models::ExistingTokenizer::replace);
   std::ofstream(folder + "/config.json") << model->config_json();
   std::vector<io::NamedTensor> tensors;
-  for (Parameter* parameter : model->parameters()) tensors.push_back({parameter->name, parameter->value});
+  for (Parameter* parameter : model->parameters())
+    tensors.push_back({model->file_name(*parameter), parameter->value});
   io::Outputs outputs(io::Existing::replace);
   outputs.reserve(folder + "/model.safetensors");
   io::write_safetensors(outputs, folder + "/model.safetensors", tensors);

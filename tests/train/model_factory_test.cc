@@ -37,13 +37,13 @@ const models::TransformerConfig& config_of(const models::Trainable& model) {
 TEST(ModelFactory, EveryKind) {
   const std::string sizes = "\nwidth = 16\nlayers = 2\nheads = 4\n";
   const auto gpt = make("kind = \"decoder\"\ndropout = 0.1\ninner = 40" + sizes);
-  EXPECT_EQ(config_of(*gpt).inner, 40);
+  EXPECT_EQ(config_of(*gpt).decoder[0].feed_forward.inner, 40);
   EXPECT_EQ(config_of(*gpt).dropout, 0.1);
   EXPECT_EQ(config_of(*gpt).ends, std::vector<std::int32_t>{2});
-  EXPECT_EQ(config_of(*make("kind = \"llama\"\nkv_heads = 2" + sizes)).kv_heads, 2);
+  EXPECT_EQ(config_of(*make("kind = \"llama\"\nkv_heads = 2" + sizes)).decoder[0].attention.kv_heads, 2);
   EXPECT_EQ(config_of(*make("kind = \"encoder\"" + sizes)).kind, models::ModelKind::encoder);
   const auto translator = make("kind = \"encoder-decoder\"\nencoder_layers = 3" + sizes, true);
-  EXPECT_EQ(config_of(*translator).encoder_layers, 3);
+  EXPECT_EQ(config_of(*translator).encoder.size(), 3U);
   EXPECT_EQ(config_of(*translator).decoder_start, 1);
   const auto gru = make("kind = \"gru\"\nwidth = 16\nlayers = 1");
   EXPECT_FALSE(dynamic_cast<const models::RecurrentModel&>(*gru).config().encoder_decoder);

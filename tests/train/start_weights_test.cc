@@ -35,7 +35,7 @@ void write_start(const std::string& folder, const std::vector<Extra>& extras) {
   std::ofstream(folder + "/config.json") << model.config_json();
   std::vector<io::NamedTensor> tensors;
   for (const Parameter* parameter : model.parameters())
-    tensors.push_back({parameter->name, parameter->value});
+    tensors.push_back({model.file_name(*parameter), parameter->value});
   std::vector<Tensor> kept;
   kept.reserve(extras.size());
   for (const Extra& extra : extras) tensors.push_back({extra.name, kept.emplace_back(extra.shape)});

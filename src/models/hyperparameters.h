@@ -1,0 +1,146 @@
+// What a model's files say of its sizes and rules, asked by our names. config.json and GGUF metadata have different
+// words for the same thing; a family's reader knows neither: hyperparameter_keys.cc has both tables.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/error.h"
+#include "headlight/nn.h"
+
+namespace headlight::models {
+
+enum class Key : std::uint8_t {
+  // Sizes
+  vocabulary,
+  width,
+  layers,
+  encoder_layers,
+  decoder_layers,
+  heads,
+  encoder_heads,
+  decoder_heads,
+  kv_heads,
+  head_dim,
+  value_dim,
+  inner,
+  encoder_inner,
+  decoder_inner,
+  context,
+  token_types,
+  embedding_width,
+  experts,
+  // Norms
+  rms_epsilon,
+  layer_epsilon,
+  norm_before,
+  no_final_norm,
+  norm_weights,
+  // Layers
+  activation,
+  feed_forward,
+  parallel,
+  parallel_norms,
+  stream_of_norms,
+  qkv_bias,
+  out_bias,
+  feed_forward_bias,
+  all_bias,
+  // Attention
+  head_norm,
+  head_layer_norm,
+  attention_scale,
+  scale_scores,
+  scale_by_layer,
+  query_scale,
+  attention_softcap,
+  window,
+  use_window,
+  full_layers,
+  cross_attention,
+  decodes,
+  multi_query,
+  groups,
+  // Positions
+  alibi,
+  position_type,
+  buckets,
+  bucket_distance,
+  // Ends
+  scale_embedding,
+  tied,
+  head_bias,
+  scale_output,
+  final_softcap,
+  shared_embeddings,
+  // Training
+  dropout,
+  attention_dropout,
+  initial_range,
+  // Tokens
+  bos,
+  eos,
+  pad,
+  decoder_start,
+};
+
+// Which layers see a window where the files do not say it layer by layer.
+struct WindowRule {
+  Index usual = 0;  // keys, when GGUF metadata leave it out
+  // All layers but every so many; 1: none, 0: all of them.
+  Index every = 1;
+  Index first = 0;  // layers before this one see all
+};
+
+struct RopeRule {
+  Index head_dim = 0;
+  double share = 1;      // of each head that is rotated
+  double theta = 10000;  // when the files do not say it
+};
+
+class Hyperparameters {
+ public:
+  virtual ~Hyperparameters() = default;
+
+  // GGUF files order some rows in other ways, and store norms whole; sources say which they are.
+  [[nodiscard]] virtual bool gguf() const = 0;
+
+  // Whether the files say it. All below throw Error{input} that names the field for what makes no sense.
+  [[nodiscard]] virtual bool has(Key key) const = 0;
+  // Must be there.
+  [[nodiscard]] virtual Index count(Key key) const = 0;
+  [[nodiscard]] virtual double real(Key key) const = 0;
+  [[nodiscard]] virtual bool flag(Key key) const = 0;
+  [[nodiscard]] virtual std::string text(Key key) const = 0;
+  [[nodiscard]] virtual std::vector<std::int32_t> tokens(Key key) const = 0;  // none when absent
+
+  // Of a norm; config.json may leave it out.
+  [[nodiscard]] virtual double epsilon(Key key, double otherwise) const = 0;
+  [[nodiscard]] virtual nn::RopeConfig rope(const RopeRule& rule) const = 0;
+  // The same for layers that have a window, where they rotate in another way.
+  [[nodiscard]] virtual nn::RopeConfig window_rope(const RopeRule& rule) const = 0;
+  // How many keys each layer sees, itself included; 0: all.
+  [[nodiscard]] virtual std::vector<Index> windows(Index layers, const WindowRule& rule) const = 0;
+
+  // "FILE: FIELD is VALUE: WHY", in the file's own words.
+  [[nodiscard]] virtual Error refusal(Key key, const std::string& why) const = 0;
+  [[noreturn]] void refuse(Key key, const std::string& why) const { throw refusal(key, why); }
+
+  // ---- What follows from these -----------------------------------------------------------------------
+  [[nodiscard]] Index count_or(Key key, Index otherwise) const { return has(key) ? count(key) : otherwise; }
+  [[nodiscard]] double real_or(Key key, double otherwise) const { return has(key) ? real(key) : otherwise; }
+  [[nodiscard]] bool flag_or(Key key, bool otherwise) const { return has(key) ? flag(key) : otherwise; }
+  [[nodiscard]] std::int32_t token(Key key) const;  // -1: none
+  [[nodiscard]] Index layer_count(Key key) const;   // 1 to 10,000
+  [[nodiscard]] nn::Activation activation(nn::Activation otherwise) const;
+  // Throws Error{input} when the field is there and says otherwise.
+  void expect(Key key, bool value, const char* why) const;
+};
+
+// "gelu_new" and its like.
+[[nodiscard]] std::string_view hub_name(nn::Activation activation);
+
+}  // namespace headlight::models

@@ -1,0 +1,58 @@
+// config.json as hyperparameters. Remembers what was asked for: a field that would change what the model computes,
+// and that no reader asked for, is refused.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "io/json.h"
+#include "models/hyperparameters.h"
+
+namespace headlight::models {
+
+class JsonHyperparameters : public Hyperparameters {
+ public:
+  explicit JsonHyperparameters(const io::Json& json) : json_(json) {}  // which must live as long
+
+  [[nodiscard]] bool gguf() const override { return false; }
+  [[nodiscard]] bool has(Key key) const override { return found(key) != nullptr; }
+  [[nodiscard]] Index count(Key key) const override;
+  [[nodiscard]] double real(Key key) const override { return json_.real(name(key)); }
+  [[nodiscard]] bool flag(Key key) const override { return json_.boolean(name(key)); }
+  [[nodiscard]] std::string text(Key key) const override { return json_.text(name(key)); }
+  [[nodiscard]] std::vector<std::int32_t> tokens(Key key) const override;
+  [[nodiscard]] double epsilon(Key key, double otherwise) const override { return real_or(key, otherwise); }
+  [[nodiscard]] nn::RopeConfig rope(const RopeRule& rule) const override;
+  [[nodiscard]] nn::RopeConfig window_rope(const RopeRule& rule) const override;
+  [[nodiscard]] std::vector<Index> windows(Index layers, const WindowRule& rule) const override;
+  [[nodiscard]] Error refusal(Key key, const std::string& why) const override {
+    return refusal(name(key), why);
+  }
+
+  // Throws Error{input} that names the first field which was not asked for and is not at rest.
+  void check_unread() const;
+
+ private:
+  [[nodiscard]] const io::Json* find(std::string_view field) const;  // null for null, too
+  [[nodiscard]] const io::Json* found(Key key) const;
+  [[nodiscard]] std::string_view name(Key key) const;
+  [[nodiscard]] Error refusal(std::string_view field, const std::string& why) const;
+  using Hyperparameters::refuse;
+  [[noreturn]] void refuse(std::string_view field, const std::string& why) const {
+    throw refusal(field, why);
+  }
+  [[nodiscard]] const io::Json* rope_section() const;
+  [[nodiscard]] nn::RopeConfig rope_entry(const io::Json& entry, double theta) const;
+  [[nodiscard]] std::vector<double> rope_factors(const io::Json& entry, std::string_view field) const;
+  void read_longrope(const io::Json& entry, nn::RopeConfig& rope) const;
+  void read_scaling(const io::Json& entry, nn::RopeScaling& s) const;
+  [[nodiscard]] std::vector<std::string> layer_kinds() const;
+
+  const io::Json& json_;
+  mutable std::set<std::string, std::less<>> asked_;
+};
+
+// Token numbers: one, a list of them, or none when absent or null.
+[[nodiscard]] std::vector<std::int32_t> tokens_of(const io::Json& json, std::string_view field);
+
+}  // namespace headlight::models

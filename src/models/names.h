@@ -1,0 +1,35 @@
+// What parameters are called in files. In a model a parameter's name is its path: "decoder.3.attention.query.weight".
+// Files of each family have their own words for the same, mapped here when they are read and written.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "models/trainable.h"
+#include "models/weights.h"
+
+namespace headlight::models {
+
+// A module's name here and there, without ".weight" and ".bias". A module of a layer ("attention.query") is the same in
+// every layer of both stacks, one of a stack ("final_norm") in both; "encoder.attention_norm" is of one alone.
+struct NameRow {
+  std::string_view ours, theirs;
+};
+
+struct Names {
+  std::span<const NameRow> rows = {};
+  std::span<const NameRow> more = {};  // looked at where `rows` has nothing: what several families share
+  std::string_view layer = {};         // what stands before a layer's modules; {n} is its number
+  std::string_view encoder = {}, decoder = {};  // what stands before all modules of a stack
+  std::string_view prefix = {};  // before all names but the head's; files of the bare model lack it
+};
+
+// Empty: these files have no place for it.
+[[nodiscard]] std::string file_name(const Names& names, std::string_view parameter);
+
+// What the files call a parameter, by its whole name or by that of the bare model. Nothing: it is not there.
+[[nodiscard]] std::optional<StoredTensor> find_parameter(const WeightSource& weights, const Names& names,
+                                                         std::string_view parameter);
+
+}  // namespace headlight::models
