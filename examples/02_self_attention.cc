@@ -2,6 +2,7 @@
 // the weights on request. Two sentences of ten tokens, each token a vector of 64 numbers.
 #include <cstdio>
 #include <random>
+#include <vector>
 
 #include "headlight/nn.h"
 
@@ -22,30 +23,26 @@ int main() {
       numbers[i] = static_cast<float>(start(random));
   }
 
-  headlight::Tensor x({kSentences, kTokens, kWidth}), out({kSentences, kTokens, kWidth});
-  headlight::Tensor all_weights({kSentences, kTokens, kTokens});
+  headlight::Tensor x({kSentences, kTokens, kWidth});
   std::normal_distribution<double> word;
   for (Index i = 0; i < x.shape().elements(); ++i) x.as<float>()[i] = static_cast<float>(word(random));
 
   // Sentences do not look at each other: each is a call of its own.
+  std::vector<headlight::Tensor> outputs, weights;
   headlight::Context& ctx = headlight::default_context();
   for (Index s = 0; s < kSentences; ++s) {
     const headlight::ConstTensorView sentence(x.as<float>() + s * kTokens * kWidth, {kTokens, kWidth});
-    headlight::Tensor weights;
-    const headlight::Tensor result = attention.forward(ctx, sentence, nullptr, &weights);
-    for (Index i = 0; i < kTokens; ++i) {
-      for (Index d = 0; d < kWidth; ++d) out.view().set(s, i, d, result.at(i, d));
-      for (Index j = 0; j < kTokens; ++j) all_weights.view().set(s, i, j, weights.at(i, j));
-    }
+    outputs.push_back(attention.forward(ctx, sentence, nullptr, &weights.emplace_back()));
   }
 
-  const auto print_shape = [](const char* name, const headlight::Tensor& t) {
-    std::printf("%s (%d, %d, %d)\n", name, static_cast<int>(t.dim(0)), static_cast<int>(t.dim(1)),
-                static_cast<int>(t.dim(2)));
+  // What the module returned, not what it was asked for.
+  const auto print_shape = [](const char* name, const std::vector<headlight::Tensor>& list) {
+    std::printf("%s (%d, %d, %d)\n", name, static_cast<int>(list.size()), static_cast<int>(list[1].dim(0)),
+                static_cast<int>(list[1].dim(1)));
   };
-  print_shape("output ", out);
-  print_shape("weights", all_weights);
+  print_shape("output ", outputs);
+  print_shape("weights", weights);
   double sum = 0;
-  for (Index j = 0; j < kTokens; ++j) sum += all_weights.at(Index{1}, Index{3}, j);
+  for (Index j = 0; j < kTokens; ++j) sum += weights[1].at(3, j);
   std::printf("a row of weights sums to %.4f\n", sum);
 }

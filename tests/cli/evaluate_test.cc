@@ -89,9 +89,8 @@ TEST_F(Evaluate, CtrlCEndsALongText) {
 }
 
 // The larger of two models of one kind is the better one, by bytes.
-TEST_F(Evaluate, StoriesModels) {
+HEADLIGHT_SHARED_TEST_F(Evaluate, StoriesModels) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no models: set HEADLIGHT_SHARED";
   const std::string models = (*shared / "data/models").string();
   const Finished done =
       run({(*shared / "data/prose/tinystories-valid.txt").string(), "--model", models + "/stories260K",

@@ -118,11 +118,9 @@ TEST_F(ExplainSteps, JsonAddsUp) {
 TEST_F(ExplainSteps, CppSnippetComputesTheWeight) {
   if (!std::filesystem::exists("/usr/bin/c++")) GTEST_SKIP() << "no /usr/bin/c++ here";
   std::vector<Arguments> cases = {kCat};
-  if (const auto shared = shared_data()) {
-    for (const char* family : {"gemma2", "bloom", "llama"})
-      cases.push_back({"--ids", "5,17,3,9,2", "--model", (*shared / "golden" / family).string(), "--head",
-                       "1.1", "--query", "@4", "--key", "@1"});
-  }
+  for (const char* family : {"gemma2", "bloom", "llama"})
+    cases.push_back({"--ids", "5,17,3,9,2", "--model", golden_folder(family).string(), "--head", "1.1",
+                     "--query", "@4", "--key", "@1"});
   for (const Arguments& arguments : cases) {
     const Finished source = explain(with(arguments, {"--as", "cpp"}));
     ASSERT_EQ(source.code, 0) << source.err;
@@ -141,11 +139,9 @@ TEST_F(ExplainSteps, NumpySnippetComputesTheWeight) {
   if (run_process(python, {.arguments = {"-c", "import numpy"}}).code != 0)
     GTEST_SKIP() << "no python3-numpy here";
   std::vector<Arguments> cases = {kCat};
-  if (const auto shared = shared_data()) {
-    for (const char* family : {"gemma2", "bloom", "t5"})
-      cases.push_back({"--ids", "5,17,3,9,2", "--model", (*shared / "golden" / family).string(), "--head",
-                       "1.1", "--query", "@4", "--key", "@1"});
-  }
+  for (const char* family : {"gemma2", "bloom", "t5"})
+    cases.push_back({"--ids", "5,17,3,9,2", "--model", golden_folder(family).string(), "--head", "1.1",
+                     "--query", "@4", "--key", "@1"});
   for (const Arguments& arguments : cases) {
     const Finished source = explain(with(arguments, {"--as", "numpy"}));
     ASSERT_EQ(source.code, 0) << source.err;
@@ -167,10 +163,9 @@ std::string unwrapped(const std::string& text) {
 
 // Each family's recipe in words: what it has is told, what it lacks is not.
 TEST_F(ExplainSteps, FollowsTheRecipeOfEveryFamily) {
-  if (!shared_data()) GTEST_SKIP() << "no shared data: golden models are not here";
   const auto page = [](const std::string& family, const std::string& part) {
     Arguments arguments = {"--ids",   "5,17,3,9,2,11",
-                           "--model", (*shared_data() / "golden" / family).string(),
+                           "--model", golden_folder(family).string(),
                            "--head",  "1.1",
                            "--query", "@3",
                            "--key",   "@1",

@@ -75,7 +75,6 @@ class Stories : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto shared = shared_data();
-    if (!shared) GTEST_SKIP() << "no models: set HEADLIGHT_SHARED";
     small_ = (*shared / "data/models/stories260K").string();
     large_ = (*shared / "data/models/stories15M").string();
   }
@@ -83,7 +82,7 @@ class Stories : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(Stories, AreThoseOfAnotherImplementation) {
+HEADLIGHT_SHARED_TEST_F(Stories, AreThoseOfAnotherImplementation) {
   for (const auto& [model, tokens] : {std::pair{small_, "150"}, {large_, "60"}}) {
     const Finished done = generate({"--model", model, "Once upon a time", "--max-tokens", tokens});
     EXPECT_EQ(done.code, 0) << done.err;
@@ -94,7 +93,7 @@ TEST_F(Stories, AreThoseOfAnotherImplementation) {
   }
 }
 
-TEST_F(Stories, AsJson) {
+HEADLIGHT_SHARED_TEST_F(Stories, AsJson) {
   const Finished done = generate({"--model", small_, "Once upon a time", "--max-tokens", "12", "--json"});
   EXPECT_EQ(done.code, 0) << done.err;
   const io::Json json = io::Json::parse(done.out, "output");
@@ -120,7 +119,7 @@ TEST_F(Stories, AsJson) {
 }
 
 // "girl" is several tokens here, and the text before it is not held back.
-TEST_F(Stories, StopStringsCrossTokens) {
+HEADLIGHT_SHARED_TEST_F(Stories, StopStringsCrossTokens) {
   const std::string before = "Once upon a time, there was a little ";
   for (const std::string stop : {"girl named", "girl", "irl"}) {
     const Finished done = generate(
@@ -132,7 +131,7 @@ TEST_F(Stories, StopStringsCrossTokens) {
   EXPECT_EQ(io::Json::parse(json.out, "output").list("results").items()[0].text("ended"), "stop");
 }
 
-TEST_F(Stories, SeedsChanceAndPenalties) {
+HEADLIGHT_SHARED_TEST_F(Stories, SeedsChanceAndPenalties) {
   const auto text = [&](std::vector<std::string> more) {
     std::vector<std::string> all = {"--model", small_, "Once upon a time", "--max-tokens", "40"};
     all.insert(all.end(), more.begin(), more.end());
@@ -151,7 +150,7 @@ TEST_F(Stories, SeedsChanceAndPenalties) {
   EXPECT_EQ("Once upon a time" + text({"--only-new"}), greedy);
 }
 
-TEST_F(Stories, SeveralPromptsAndPipedText) {
+HEADLIGHT_SHARED_TEST_F(Stories, SeveralPromptsAndPipedText) {
   const auto one = [&](const std::string& prompt) {
     return generate({"--model", small_, prompt, "--max-tokens", "15"}).out;
   };
@@ -163,7 +162,7 @@ TEST_F(Stories, SeveralPromptsAndPipedText) {
   EXPECT_THAT(generate({"--model", small_, "--max-tokens", "15"}).out, StartsWith("Once upon a time"));
 }
 
-TEST_F(Stories, ShowsWhatEachNewTokenLookedAt) {
+HEADLIGHT_SHARED_TEST_F(Stories, ShowsWhatEachNewTokenLookedAt) {
   const Finished done =
       generate({"--model", small_, "Once upon a time", "--max-tokens", "5", "--show", "--head", "2.3"});
   EXPECT_EQ(done.code, 0) << done.err;
@@ -174,7 +173,7 @@ TEST_F(Stories, ShowsWhatEachNewTokenLookedAt) {
               StartsWith("decoder layer 4, mean of 8 heads  derived\n"));
 }
 
-TEST_F(Stories, NeverHalfACharacter) {
+HEADLIGHT_SHARED_TEST_F(Stories, NeverHalfACharacter) {
   // Wild draws give bytes in any order: what comes out is text all the same.
   const Finished done = generate({"--model", small_, "Once", "--max-tokens", "200", "--temperature", "30",
                                   "--seed", "7", "--ignore-end", "--json"});
@@ -183,7 +182,7 @@ TEST_F(Stories, NeverHalfACharacter) {
   EXPECT_EQ(json.list("results").items()[0].list("ids").items().size(), 200U);
 }
 
-TEST_F(Stories, PromptLongerThanTheContext) {
+HEADLIGHT_SHARED_TEST_F(Stories, PromptLongerThanTheContext) {
   std::string prompt;
   for (int i = 0; i < 600; ++i) prompt += "cat ";
   const Finished done = generate({"--model", small_, prompt});

@@ -28,7 +28,6 @@ class ModelFiles : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto shared = shared_data();
-    if (!shared) GTEST_SKIP() << "no reference files: set HEADLIGHT_SHARED";
     shared_ = *shared;
     folder_ = (shared_ / "data/models/stories260K").string();
     file_ = (shared_ / "data/models/stories260K/stories260K-q8_0.gguf").string();
@@ -62,7 +61,7 @@ TEST(RecurrentFiles, InfoAndVerify) {
   EXPECT_THAT(others.err, HasSubstr("embedding"));
 }
 
-TEST_F(ModelFiles, InfoOfAGgufFile) {
+HEADLIGHT_SHARED_TEST_F(ModelFiles, InfoOfAGgufFile) {
   const Finished text = run_program({"info", file_});
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("GGUF file, version 3"));
@@ -92,7 +91,7 @@ TEST_F(ModelFiles, InfoOfAGgufFile) {
   EXPECT_EQ(run_program({"info", file_, "--json", temp_.path("i.json")}).code, 4);  // never overwritten
 }
 
-TEST_F(ModelFiles, InfoOfOthers) {
+HEADLIGHT_SHARED_TEST_F(ModelFiles, InfoOfOthers) {
   const Finished folder = run_program({"info", folder_, "--json"});
   ASSERT_EQ(folder.code, 0) << folder.err;
   EXPECT_EQ(json_of(folder).text("format"), "model folder");
@@ -112,7 +111,7 @@ TEST_F(ModelFiles, InfoOfOthers) {
   EXPECT_THAT(run_program({"info", temp_.path("a.npy"), "--tensors"}).out, HasSubstr("F32    [2, 3]"));
 }
 
-TEST_F(ModelFiles, OneTensorDequantised) {
+HEADLIGHT_SHARED_TEST_F(ModelFiles, OneTensorDequantised) {
   const std::string file = (shared_ / "golden/gguf/quant-types.gguf").string();
   const Finished done = run_program({"info", file, "--tensor", "t.q6_k", "--npy", temp_.path("t.npy")});
   ASSERT_EQ(done.code, 0) << done.err;
@@ -133,7 +132,7 @@ TEST_F(ModelFiles, OneTensorDequantised) {
   EXPECT_EQ(run_program({"info", file, "--npy", temp_.path("u.npy")}).code, 2);
 }
 
-TEST_F(ModelFiles, VerifySaysLevelAndRule) {
+HEADLIGHT_SHARED_TEST_F(ModelFiles, VerifySaysLevelAndRule) {
   const Finished good = run_program({"verify", file_});
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr(": valid GGUF model\n"));
@@ -155,7 +154,7 @@ TEST_F(ModelFiles, VerifySaysLevelAndRule) {
   EXPECT_THAT(run_program({"verify", "--rules"}).out, HasSubstr("\nG23  "));
 }
 
-TEST_F(ModelFiles, TextThatIsNoUtf8StaysValidJson) {  // G24
+HEADLIGHT_SHARED_TEST_F(ModelFiles, TextThatIsNoUtf8StaysValidJson) {  // G24
   GgufWriter w;
   w.text("general.architecture", "\xFFllama\x1b[0m").tensor("a\tb", Tensor({2}));
   std::ofstream(temp_.path("x.gguf"), std::ios::binary) << w.text();
@@ -165,7 +164,7 @@ TEST_F(ModelFiles, TextThatIsNoUtf8StaysValidJson) {  // G24
   EXPECT_THAT(run_program({"info", temp_.path("x.gguf")}).out, HasSubstr("\\xffllama\\x1b[0m"));
 }
 
-TEST_F(ModelFiles, NanIsCounted) {  // S20
+HEADLIGHT_SHARED_TEST_F(ModelFiles, NanIsCounted) {  // S20
   const std::string header = R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,12]}})";
   std::ofstream(temp_.path("x.safetensors"), std::ios::binary)
       << raw<std::uint64_t>(header.size()) << header << raw(1.0F) << raw(std::nanf("")) << raw(std::nanf(""));
@@ -177,7 +176,7 @@ TEST_F(ModelFiles, NanIsCounted) {  // S20
               HasSubstr("1 to 1, mean 1"));
 }
 
-TEST_F(ModelFiles, ManyTokensAreListedInLinearTime) {  // T11
+HEADLIGHT_SHARED_TEST_F(ModelFiles, ManyTokensAreListedInLinearTime) {  // T11
   std::ofstream(temp_.path("spaces.txt")) << std::string(200'000, ' ');
   const Finished done =
       run_program(Launch{.arguments = {"tokenize", "--model", (shared_ / "golden/tokenizers/gpt2").string(),
@@ -186,7 +185,7 @@ TEST_F(ModelFiles, ManyTokensAreListedInLinearTime) {  // T11
   EXPECT_EQ(done.code, 0) << done.err;
 }
 
-TEST_F(ModelFiles, ShowAndTokenizeReadGguf) {
+HEADLIGHT_SHARED_TEST_F(ModelFiles, ShowAndTokenizeReadGguf) {
   const Finished show =
       run_program({"show", "--model", file_, "--ids", "1,403,407", "--npy", temp_.path("out")});
   ASSERT_EQ(show.code, 0) << show.err;

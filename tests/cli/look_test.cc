@@ -52,9 +52,8 @@ TEST(Look, ModelsThatDoNotTranslateAreRefused) {
   EXPECT_THAT(done.err, HasSubstr("does not translate; headlight show"));
 }
 
-TEST(Look, SentenceOfTheScreenIsNotInTheTrainingData) {
+HEADLIGHT_SHARED_TEST(Look, SentenceOfTheScreenIsNotInTheTrainingData) {
   const auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << "no shared data: set HEADLIGHT_SHARED";
   const std::string text = io::read_text((*shared / "data/en-fr/tatoeba/train.tsv.gz").string());
   EXPECT_GT(text.size(), 1000000U);
   EXPECT_EQ(text.find("The cat sat on the mat"), std::string::npos);

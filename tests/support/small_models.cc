@@ -29,6 +29,7 @@ std::unique_ptr<models::Trainable> small_transformer(SmallKind kind, const Small
                             .heads = shape.heads,
                             .context = shape.context};
   models::TransformerConfig config = kind == SmallKind::decoder   ? models::gpt_config(sizes)
+                                     : kind == SmallKind::rotary  ? models::llama_config(sizes)
                                      : kind == SmallKind::encoder ? models::bert_config(sizes)
                                                                   : models::translation_config(sizes);
   if (kind == SmallKind::translator) {

@@ -12,7 +12,7 @@ namespace headlight::testing {
 // Knows the street sentence and a little more, in lower case; "tired" is two tokens, "ti" and "##red".
 [[nodiscard]] Tokenizer small_tokenizer();
 
-enum class SmallKind { decoder, encoder, translator, recurrent };
+enum class SmallKind { decoder, rotary, encoder, translator, recurrent };  // rotary: as Llama
 struct SmallShape {
   Index context = 40, layers = 2, heads = 2;  // of eight numbers each
 };

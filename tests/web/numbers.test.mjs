@@ -15,9 +15,7 @@ import {
   program,
   reference,
   saved,
-  serve,
   shared,
-  sharedModel,
   value,
 } from './pages.mjs';
 
@@ -82,19 +80,13 @@ export default {
 
   async 'A6 masked cells are hatched, and are no weights'() {
     const page = await open({ at: at('en', '&h=0.0&q=') });
-    const zero = colors('weightLight')[0],
-      seen = new Set();
-    for (const [r, g, b, a] of await pixels(page, [
-      [0, 3],
-      [1, 4],
-      [2, 7],
-      [0, 8],
-      [3, 9],
-      [4, 10],
-    ])) {
-      assert.notDeepEqual([r, g, b, a], [...zero, 255]);
-      seen.add(a);
-    }
+    // A hatched cell has its lines and nothing else: two colours. A weight has one.
+    const all = await cellColors(page);
+    for (let i = 0; i < all.length; ++i)
+      for (let j = 0; j < all.length; ++j)
+        if (j > i) assert.deepEqual(all[i][j], [...all[0][5]], `masked ${i} ${j}`);
+        else assert.equal(all[i][j].length, 1, `visible ${i} ${j}: ${all[i][j]}`);
+    assert.ok(all[0][5].length >= 2, `no lines: ${all[0][5]}`);
     await hover(page, 0, 5);
     assert.match(await page.textContent('[data-test=readout]'), /not visible/);
     assert.match(await page.textContent('[data-test=live]'), /not visible/);
@@ -144,13 +136,24 @@ export default {
   },
 
   async 'A7 steps: turned positions are a step of their own'() {
-    const model = sharedModel('stories15M');
-    if (!model) return 'skipped: no shared data';
-    const server = await serve(['--model', model, '--threads', '2']);
-    const page = await open({ server, at: 'h=2.0&q=4&k=3' });
+    const page = await open({ at: at('rotary', '&h=1.1&q=6&k=2') });
     await page.waitForSelector('[data-test=rope]');
+    await page.waitForSelector('[data-test=output]');
+    for (const name of ['q', 'k']) {
+      await page.click(`.from-x summary:has-text("${name} = W")`);
+      await page.waitForSelector(`[data-test=from-${name}]`);
+    }
+    assert.equal(await page.locator('.tick').count(), 5); // q, k, weights, z, output: turned, and equal to the model's
     assert.equal(await page.locator('.cross-mark').count(), 0);
-    await server.stop();
+    const out = folder();
+    program('show', text, '--model', 'rotary', '--npy', out, '--what', 'q,k');
+    const q = npy(join(out, 'decoder_1_q.npy')),
+      k = npy(join(out, 'decoder_1_k.npy')),
+      [, n, dim] = q.shape;
+    let dot = 0; // of the second head, after the rotation
+    for (let d = 0; d < dim; ++d) dot += q.data[(n + 6) * dim + d] * k.data[(n + 2) * dim + d];
+    const full = Number(await page.locator('[data-test=dot]').getAttribute('title'));
+    assert.ok(Math.abs(full - dot) < 1e-5, `${full} and ${dot}`);
   },
 
   async 'Scores and weighted values are those of the program'() {
@@ -349,6 +352,31 @@ export default {
     assert.doesNotMatch(await page.textContent('[data-test=link]'), /token/);
   },
 };
+
+// The colours inside each cell of the map, sorted; what anti-aliasing mixes counts as the line it belongs to.
+function cellColors(page) {
+  return page.evaluate(() => {
+    const canvas = document.querySelector('[data-test=map]'),
+      grid = document.querySelector('[data-test=grid]');
+    const n = Number(grid.getAttribute('aria-rowcount')),
+      context = canvas.getContext('2d'),
+      width = canvas.width / n,
+      height = canvas.height / n;
+    return Array.from({ length: n }, (_, i) =>
+      Array.from({ length: n }, (_, j) => {
+        const { data } = context.getImageData(
+          Math.ceil(j * width) + 1,
+          Math.ceil(i * height) + 1,
+          Math.floor(width) - 3,
+          Math.floor(height) - 3,
+        );
+        const found = new Set();
+        for (let p = 0; p < data.length; p += 4) found.add(data[p + 3] === 0 ? 'clear' : data.slice(p, p + 4).join());
+        return [...found].sort();
+      }),
+    );
+  });
+}
 
 function weightsOf(model) {
   const out = folder();

@@ -72,7 +72,9 @@ export default {
     const cookies = await page.context().cookies();
     assert.equal(cookies.length, 1);
     assert.ok(cookies[0].httpOnly && cookies[0].sameSite === 'Strict');
-    assert.ok(median(fresh) < 1500);
+    // The budget is 150 ms. On a machine where an empty document takes longer, the page may add a third of that.
+    const budget = Math.max(150, median(bare) + 50);
+    assert.ok(median(fresh) <= budget, `first paint after ${median(fresh)} ms; ${budget} ms are allowed`);
     return `first paint, median of 5: ${median(fresh).toFixed(0)} ms in a new browser window, ${median(again).toFixed(0)} ms when loaded again; an empty document in a new window takes ${median(bare).toFixed(0)} ms`;
   },
 

@@ -1,7 +1,7 @@
 // A server, a browser, and pages that watch themselves.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -49,7 +49,7 @@ export async function launch() {
   return browser;
 }
 export async function start() {
-  const names = ['en', 'bert', 'en-fr', 'many', 'long'];
+  const names = ['en', 'bert', 'en-fr', 'many', 'long', 'rotary'];
   served = await serve([...names.flatMap((name) => ['--model', name]), '--threads', '2']);
   await launch();
 }
@@ -238,8 +238,3 @@ export function place(w, scale, top = 1) {
   const y = scale === 'sqrt' ? Math.sqrt(w) : scale === 'log' ? (w <= 1e-4 ? 0 : 1 - Math.log10(w) / -4) : w;
   return Math.round(255 * Math.min(1, y));
 }
-const sharedFolder = process.env.HEADLIGHT_SHARED ?? join(SOURCE, '../shared');
-export const sharedModel = (name) => {
-  const path = join(sharedFolder, 'data/models', name);
-  return existsSync(join(path, 'config.json')) ? path : null;
-};

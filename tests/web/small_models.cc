@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (const auto& [name, kind] : {std::pair{"en", SmallKind::decoder},
+                                   {"rotary", SmallKind::rotary},
                                    {"bert", SmallKind::encoder},
                                    {"en-fr", SmallKind::translator}}) {
     const std::filesystem::path folder = std::filesystem::path(argv[1]) / name;
