@@ -208,6 +208,8 @@ MODELS = {
     "llama3_rope": llama_config("llama", rope_parameters=LLAMA3, tie_word_embeddings=True),
     "mistral": llama_config("mistral", sliding_window=3),
     "qwen2_sharded": llama_config("qwen2"),
+    "qwen2_window": llama_config("qwen2", use_sliding_window=True, sliding_window=3, max_window_layers=1,
+                                 layer_types=["full_attention", "sliding_attention"]),
     "qwen3": llama_config("qwen3", head_dim=6, tie_word_embeddings=True),
     "gemma": llama_config("gemma", num_key_value_heads=1, **GEMMA),
     "gemma2": llama_config("gemma2", sliding_window=3, query_pre_attn_scalar=8, attn_logit_softcapping=5.0,

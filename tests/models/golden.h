@@ -96,17 +96,18 @@ inline constexpr const char* kGoldenFamilies[] = {"gpt2",          "gpt2_hub_lay
                                                   "roberta",       "t5",
                                                   "t5_gated",      "marian",
                                                   "bart",          "gpt_neox_serial",
-                                                  "falcon_groups", "phi3_longrope"};
+                                                  "falcon_groups", "qwen2_window",
+                                                  "phi3_longrope"};
 
 inline constexpr const char* kGoldenSpellings[] = {
-    "gpt_neox", "llama", "llama3_rope", "llama_bf16",      "qwen2_sharded",
-    "qwen3",    "gemma", "gemma2",      "gemma3",          "mistral",
-    "phi",      "phi3",  "falcon",      "gpt_neox_serial", "phi3_longrope"};
+    "gpt_neox", "llama",           "llama3_rope",  "llama_bf16",   "qwen2_sharded", "qwen3",
+    "gemma",    "gemma2",          "gemma3",       "mistral",      "phi",           "phi3",
+    "falcon",   "gpt_neox_serial", "qwen2_window", "phi3_longrope"};
 inline constexpr const char* kGoldenGradients[] = {
-    "gpt2",          "gpt_neo", "gpt_neox",   "llama",           "llama3_rope",
-    "qwen2_sharded", "qwen3",   "gemma",      "gemma2",          "gemma3",
-    "mistral",       "phi",     "phi3",       "bloom",           "opt",
-    "falcon",        "bert",    "distilbert", "roberta",         "t5",
-    "t5_gated",      "marian",  "bart",       "gpt_neox_serial", "phi3_longrope"};
+    "gpt2",         "gpt_neo",      "gpt_neox", "llama",  "llama3_rope", "qwen2_sharded",
+    "qwen3",        "gemma",        "gemma2",   "gemma3", "mistral",     "phi",
+    "phi3",         "bloom",        "opt",      "falcon", "bert",        "distilbert",
+    "roberta",      "t5",           "t5_gated", "marian", "bart",        "gpt_neox_serial",
+    "qwen2_window", "phi3_longrope"};
 
 }  // namespace headlight::models

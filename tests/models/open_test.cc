@@ -134,9 +134,7 @@ TEST(ReadConfig, WindowsOfQwenWithoutLayerTypes) {
 }
 
 TEST(ReadConfig, WindowsOfQwenAreThoseOfTheReference) {
-  const auto shared = headlight::testing::shared_data();
-  if (!shared || !std::filesystem::exists(*shared / "golden2")) GTEST_SKIP() << "no golden files";
-  const std::filesystem::path from = *shared / "golden2/qwen2_window";
+  const std::filesystem::path from = headlight::testing::golden_folder("qwen2_window");
   const headlight::testing::TempFolder temp;
   std::filesystem::copy(from / "config.v4.json", temp.path("config.json"));
   std::filesystem::copy(from / "model.safetensors", temp.path("model.safetensors"));
