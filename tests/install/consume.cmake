@@ -44,7 +44,7 @@ step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component li
 set(prefix "${WORK}/moved here")
 file(RENAME ${WORK}/prefix ${prefix})
 if(WAY STREQUAL "examples")
-  file(GLOB_RECURSE lists "${prefix}/*/examples/CMakeLists.txt")
+  file(GLOB_RECURSE lists "${prefix}/CMakeLists.txt")
   get_filename_component(examples ${lists} DIRECTORY)
   step(${configure} -S ${examples} -B ${WORK}/build "-DCMAKE_PREFIX_PATH=${prefix}")
   step(${build})
