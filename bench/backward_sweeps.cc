@@ -29,7 +29,7 @@ class Sweeps {
         rows_(aligned(row_memory_), problem, problem.q_total),
         tiles_(aligned(tile_memory_), problem, plan_) {
     each_block([&](Index first, const GradRows<float>& rows) {
-      load_grad_rows(block(first, rows.q), backward_, saved, dout, rows, tiles_.row);
+      load_grad_rows(block(first, rows.q), backward_, saved, dout, rows, tiles_);
     });
   }
 
