@@ -109,39 +109,6 @@ void pack_tile(const Problem& problem, const kernels::AttentionKernels<T>& kerne
                       space.key_rows);
 }
 
-// A bias so large that lse says nothing of a row's weights: its keys are summed again.
-template <class T>
-void sum_coarse_rows(const Block<T>& block, const AttentionSaved& saved, const GradRows<T>& rows,
-                     const GradTiles<T>& space) {
-  const Problem& problem = block.problem;
-  const ConstTensorView& sinks = problem.options->sinks;
-  Workspace<T> tile;
-  tile.q = rows.q;
-  tile.q_stride = rows.q_stride;
-  tile.scores = space.scores;
-  tile.scores_stride = space.scores_stride;
-  alignas(64) T max[kBlockRows], sum[kBlockRows];
-  sum_rows(
-      block, tile, block.plan.tile_keys,
-      [&](Range range) {
-        const Sequence& s = block.unit.sequence;
-        block.kernels.pack_keys(token_row(problem.k, s.batch, block.unit.kv_head, s.k_start + range.begin),
-                                problem.dtype, problem.k.stride(2), static_cast<int>(range.size()),
-                                static_cast<int>(problem.dim), space.keys);
-        return KeySource<T>{.keys = space.keys, .first_key = range.begin, .end_key = range.end};
-      },
-      kernels::SoftmaxState<T>{max, sum, sum, 0});
-  for (int r = 0; r < block.rows; ++r) {
-    const double lse = static_cast<double>(
-        saved.lse.as<T>()[statistic_offset(saved.lse, block.unit.sequence, block.head[r], block.query[r])]);
-    if (!lse_is_coarse<T>(lse) || block.keys[r].size() == 0) continue;
-    const double sink = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
-    const RowScale<T> scale = row_scale_within(row_scale(max[r], sum[r], block.rules.unit, sink, true), lse);
-    rows.shift[r] = scale.shift;
-    rows.factor[r] = scale.factor;
-  }
-}
-
 // dout, lse and delta of the block's rows, at `rows` (already moved to the block's first row). May pack keys
 // into `space`: pack a tile after this.
 template <class T>
@@ -151,18 +118,25 @@ void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& ba
   const Problem& problem = block.problem;
   const Sequence& sequence = block.unit.sequence;
   const int n = static_cast<int>(problem.value_dim);
-  bool coarse = false;
+  Workspace<T> tile;
+  tile.q = rows.q;
+  tile.q_stride = rows.q_stride;
+  tile.scores = space.scores;
+  tile.scores_stride = space.scores_stride;
+  const KeyReader<T> keys(problem, block.plan, block.kernels, false);
+  RowScale<T> scale[kBlockRows];
+  scales_from_lse(
+      block, saved.lse, tile, block.plan.tile_keys,
+      [&](Range range) { return keys.read(block.unit, range, space.keys); }, scale);
   for (int r = 0; r < block.rows; ++r) {
     T* to = rows.dout + r * rows.dout_stride;
     const Index token = sequence.q_start + block.query[r];
     std::memset(to, 0, sizeof(T) * static_cast<std::size_t>(rows.dout_stride));
-    const double lse = static_cast<double>(
-        saved.lse.as<T>()[statistic_offset(saved.lse, sequence, block.head[r], block.query[r])]);
-    rows.shift[r] = static_cast<T>(lse * kLog2E / problem.logit_unit());
-    rows.factor[r] = 1;
+    rows.shift[r] = scale[r].shift;
+    rows.factor[r] = scale[r].factor;
     rows.delta[r] = 0;
     // A row that sees no key has no gradient, whatever dout says of it.
-    if (block.keys[r].size() == 0 || lse == -std::numeric_limits<double>::infinity()) {
+    if (block.keys[r].size() == 0 || scale[r].lse == -std::numeric_limits<double>::infinity()) {
       rows.shift[r] = -std::numeric_limits<T>::infinity();
       continue;
     }
@@ -170,9 +144,7 @@ void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& ba
     block.kernels.load_row(token_row(saved.out, sequence.batch, block.head[r], token), problem.dtype, n, T{1},
                            space.row);
     rows.delta[r] = backward.dot(to, space.row, n);
-    coarse |= problem.bias.data != nullptr && lse_is_coarse<T>(lse);
   }
-  if (coarse) sum_coarse_rows(block, saved, rows, space);
 }
 
 // The tile as the kernels take it: `tile` from Block::for_each_tile, rows at `rows`.

@@ -128,29 +128,6 @@ KeyReader<T>::KeyReader(const Problem& problem, const TilePlan& plan,
                        problem.value_dim % kernels.lanes == 0) {}
 
 template <class T>
-KeySource<T> KeyReader<T>::at(const Unit& unit, Range range, T* memory) const {
-  KeySource<T> source;
-  source.cache = problem_.cache;
-  source.first_key = range.begin;
-  source.end_key = range.end;
-  if (source.cache != nullptr) {
-    source.end_key = unit.sequence.k_len;
-    return source;
-  }
-  source.keys = memory;
-  source.values_in_place = values_in_place_;
-  if (values_in_place_) {
-    const ConstTensorView& v = problem_.v;
-    source.value_stride = v.stride(2);
-    source.values = v.as<T>() + unit.sequence.batch * v.stride(0) + unit.kv_head * v.stride(1) +
-                    (unit.sequence.k_start + range.begin) * v.stride(2);
-  } else if (columns_ > 0) {
-    source.values = values_at(range, memory);
-  }
-  return source;
-}
-
-template <class T>
 void KeyReader<T>::pack(const Unit& unit, Range range, Range tiles, T* memory) const {
   const Sequence& sequence = unit.sequence;
   const auto row = [&](const ConstTensorView& view, Index key) {

@@ -138,6 +138,29 @@ class KeyReader {
 };
 
 template <class T>
+[[gnu::always_inline]] inline KeySource<T> KeyReader<T>::at(const Unit& unit, Range range, T* memory) const {
+  KeySource<T> source;
+  source.cache = problem_.cache;
+  source.first_key = range.begin;
+  source.end_key = range.end;
+  if (source.cache != nullptr) {
+    source.end_key = unit.sequence.k_len;
+    return source;
+  }
+  source.keys = memory;
+  source.values_in_place = values_in_place_;
+  if (values_in_place_) {
+    const ConstTensorView& v = problem_.v;
+    source.value_stride = v.stride(2);
+    source.values = v.as<T>() + unit.sequence.batch * v.stride(0) + unit.kv_head * v.stride(1) +
+                    (unit.sequence.k_start + range.begin) * v.stride(2);
+  } else if (columns_ > 0) {
+    source.values = values_at(range, memory);
+  }
+  return source;
+}
+
+template <class T>
 template <class Use>
 [[gnu::always_inline]] inline void Block<T>::for_each_tile(Range range, const KeySource<T>& source,
                                                            const Workspace<T>& workspace,
@@ -168,7 +191,9 @@ template <class Use>
     tile.first_key = first;
     if constexpr (sizeof(T) == 4) {
       if (source.cache != nullptr) {
-        source.cache->place(unit.sequence.item, unit.kv_head, first, all_keys.end, tile.stored);
+        const kernels::StoredTile stored =
+            source.cache->place(unit.sequence.item, unit.kv_head, first, all_keys.end);
+        tile.stored = &stored;
         use(tile);
         continue;
       }

@@ -62,19 +62,24 @@ class CacheStore {
   // Sizes of a call on all items; the queries' are 0.
   [[nodiscard]] CallShape shape() const;
   // The tile of keys `first` … as the kernels read it; the next one begins before `end` or not at all.
-  void place(Index item, Index head, Index first, Index end, kernels::StoredTile& to) const {
+  [[nodiscard]] kernels::StoredTile place(Index item, Index head, Index first, Index end) const {
     const std::byte* data = tile(item, head, first);
-    to.keys = data + layout.keys;
-    to.values = data + layout.values;
-    to.key_scales = reinterpret_cast<const float*>(data + layout.key_scales);
-    to.value_scales = reinterpret_cast<const float*>(data + layout.value_scales);
-    to.next = first + layout.tile_keys < end ? tile(item, head, first + layout.tile_keys) : data;
-    to.tile_keys = layout.tile_keys;
+    return {data + layout.keys,
+            data + layout.values,
+            reinterpret_cast<const float*>(data + layout.key_scales),
+            reinterpret_cast<const float*>(data + layout.value_scales),
+            first + layout.tile_keys < end ? tile(item, head, first + layout.tile_keys) : data,
+            layout.tile_keys};
   }
 
   void append(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index count);
   // Pages that appending `count` tokens takes from the pool, at most.
   [[nodiscard]] Index pages_for(Index item, Index count) const;
+  // In the item's list of pages, so that append() cannot fail.
+  void make_room(Index item, Index count) {
+    std::vector<Page*>& held = items[static_cast<std::size_t>(item)].pages;
+    held.reserve(held.size() + static_cast<std::size_t>(pages_for(item, count)));
+  }
   void truncate(Index item, Index length) noexcept;
   void share(Index from, Index to, Index length);
   void fork(Index item);

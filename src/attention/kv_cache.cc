@@ -123,10 +123,7 @@ void KvCache::append(ConstTensorView k, ConstTensorView v, std::span<const Index
     pages += store_->pages_for(item, count);
   }
   store_->pool.reserve(pages);
-  for (Index item = 0; item < items(); ++item) {
-    std::vector<Page*>& held = store_->items[static_cast<std::size_t>(item)].pages;
-    held.reserve(held.size() + static_cast<std::size_t>(store_->pages_for(item, count_of(item))));
-  }
+  for (Index item = 0; item < items(); ++item) store_->make_room(item, count_of(item));
   const DefaultFloatMode float_mode;
   for (Index item = 0; item < items(); ++item) store_->append(item, k, v, item, count_of(item));
 }
@@ -136,10 +133,8 @@ void KvCache::append_to(Index item, ConstTensorView k, ConstTensorView v) {
   check_item(kWho, *store_, item);
   check_pair(kWho, store_->options, 1, k, v);
   check_room(kWho, *store_, item, k.dim(2));
-  const Index pages = store_->pages_for(item, k.dim(2));
-  store_->pool.reserve(pages);
-  std::vector<Page*>& held = store_->items[static_cast<std::size_t>(item)].pages;
-  held.reserve(held.size() + static_cast<std::size_t>(pages));
+  store_->pool.reserve(store_->pages_for(item, k.dim(2)));
+  store_->make_room(item, k.dim(2));
   const DefaultFloatMode float_mode;
   store_->append(item, k, v, 0, k.dim(2));
 }

@@ -64,17 +64,6 @@ template <class T>
   return std::abs(lse) > kMost && std::isfinite(lse);
 }
 
-// A row whose lse is coarse, from the sum over its own keys. An lse that is as good as that of these keys
-// adds nothing; a larger one is of more keys than these, which share the row.
-template <class T>
-[[nodiscard]] RowScale<T> row_scale_within(RowScale<T> own, double lse) {
-  constexpr double kAlike = sizeof(T) == 4 ? 0x1p-20 : 0x1p-48;
-  if (std::abs(own.lse - lse) > kAlike * std::abs(lse))
-    own.factor = static_cast<T>(static_cast<double>(own.factor) * std::exp(own.lse - lse));
-  own.lse = lse;
-  return own;
-}
-
 // Element [batch, head, token] of a statistic, or of lse.
 [[nodiscard]] inline Index statistic_offset(ConstTensorView view, const Sequence& sequence, Index head,
                                             Index query) {
@@ -83,7 +72,7 @@ template <class T>
 }
 
 // The rows' own softmax sums over all keys they see, without values: state.max and state.sum.
-// source_for(range) gives the packed keys of `step` keys at a time.
+// source_for(range) gives `step` keys at a time.
 template <class T, class SourceFor>
 void sum_rows(const Block<T>& block, const Workspace<T>& space, Index step, const SourceFor& source_for,
               const kernels::SoftmaxState<T>& state) {
@@ -95,6 +84,47 @@ void sum_rows(const Block<T>& block, const Workspace<T>& space, Index step, cons
       block.kernels.absorb(tile, state, how);
       how.fresh = false;
     });
+  }
+}
+
+// The scales of a block's rows from lse: weight = exp(score - lse), and no key, no weight. A bias can make lse
+// so large that it says nothing of the weights. Such rows are summed again (all are, when their largest score
+// is wanted): an lse that is as good as their own sum's adds nothing, a larger one is of more keys than these.
+template <class T, class SourceFor>
+void scales_from_lse(const Block<T>& block, const ConstTensorView& lse, const Workspace<T>& space, Index step,
+                     const SourceFor& source_for, RowScale<T>* scale, bool with_max = false) {
+  constexpr double kNone = -std::numeric_limits<double>::infinity(),
+                   kAlike = sizeof(T) == 4 ? 0x1p-20 : 0x1p-48;
+  const Problem& problem = block.problem;
+  const ConstTensorView& sinks = problem.options->sinks;
+  const auto coarse = [&](double x) { return problem.bias.data != nullptr && lse_is_coarse<T>(x); };
+  bool again = with_max;
+  for (int r = 0; r < block.rows; ++r) {
+    const double x = static_cast<double>(
+        lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
+    scale[r] = RowScale<T>::empty();
+    scale[r].lse = x;
+    scale[r].shift = static_cast<T>(x * kLog2E / problem.logit_unit());
+    // x - x is 0, or NaN for a row of NaN, whose factor says so.
+    scale[r].factor = x == kNone ? T{0} : static_cast<T>(x - x + 1);
+    if (!sinks.empty() && scale[r].factor != 0)
+      scale[r].sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));
+    again |= coarse(x);
+  }
+  if (!again || block.all_keys.size() <= 0) return;
+  alignas(64) T max[kBlockRows], sum[kBlockRows];
+  sum_rows(block, space, step, source_for, kernels::SoftmaxState<T>{max, sum, sum, 0});
+  for (int r = 0; r < block.rows; ++r) {
+    if (block.keys[r].size() <= 0) continue;
+    const double x = scale[r].lse, sink = sinks.empty() ? kNone : sinks.at(block.head[r]);
+    RowScale<T> own = row_scale(max[r], sum[r], block.rules.unit, sink, true);
+    if (coarse(x)) {
+      if (std::abs(own.lse - x) > kAlike * std::abs(x))
+        own.factor = static_cast<T>(static_cast<double>(own.factor) * std::exp(own.lse - x));
+      own.lse = x;
+      scale[r] = own;
+    }
+    scale[r].max = own.max;
   }
 }
 

@@ -47,45 +47,11 @@ struct Sweep {
   }
 };
 
-// A row's scale from its log-sum-exp: w = exp(score - lse). No key, no weight.
-template <class T>
-RowScale<T> scale_from_lse(const Problem& problem, double x, Index head) {
-  RowScale<T> scale = RowScale<T>::empty();
-  scale.lse = x;
-  scale.shift = static_cast<T>(x * kLog2E / problem.logit_unit());
-  // x - x is 0, or NaN for a row of NaN, whose factor says so.
-  scale.factor = x == -std::numeric_limits<double>::infinity() ? T{0} : static_cast<T>(x - x + 1);
-  const ConstTensorView& sinks = problem.options->sinks;
-  if (!sinks.empty() && scale.factor != 0) scale.sink_weight = static_cast<T>(std::exp(sinks.at(head) - x));
-  return scale;
-}
-
-// The same for all rows of a block. Rows with a bias so large that lse says nothing are summed again; all
-// are when their largest score is wanted.
 template <class T>
 void scales_from_lse(const Sweep<T>& sweep, const ConstTensorView& lse, const Block<T>& block,
                      const Workspace<T>& space, RowScale<T>* scale, bool with_max = false) {
-  const Problem& problem = sweep.problem;
-  bool coarse = with_max;
-  for (int r = 0; r < block.rows; ++r) {
-    const double x = static_cast<double>(
-        lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
-    scale[r] = scale_from_lse<T>(problem, x, block.head[r]);
-    coarse |= problem.bias.data != nullptr && lse_is_coarse<T>(x) && block.keys[r].size() > 0;
-  }
-  if (!coarse || block.all_keys.size() <= 0) return;
-  const ConstTensorView& sinks = problem.options->sinks;
-  sum_rows(
-      block, space, sweep.plan.segment_keys,
-      [&](Range range) { return sweep.packed(block.unit, range, space); }, space.total);
-  for (int r = 0; r < block.rows; ++r) {
-    if (block.keys[r].size() <= 0) continue;
-    const double sink = sinks.empty() ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
-    const RowScale<T> own = row_scale(space.total.max[r], space.total.sum[r], block.rules.unit, sink, true);
-    if (problem.bias.data != nullptr && lse_is_coarse<T>(scale[r].lse))
-      scale[r] = row_scale_within(own, scale[r].lse);
-    scale[r].max = own.max;
-  }
+  const auto source_for = [&](Range range) { return sweep.packed(block.unit, range, space); };
+  scales_from_lse(block, lse, space, sweep.plan.segment_keys, source_for, scale, with_max);
 }
 
 // Weights of the slice's rows `queries` tile by tile: use(row, query, first_key, begin, end, weights).

@@ -102,7 +102,7 @@ struct Tile {
   int rows = 0, dim = 0, value_dim = 0;  // value_dim may be rounded up to whole vectors
   const T* q = nullptr;                  // [rows][dim], scaled
   Index q_stride = 0;
-  StoredTile stored;                    // instead of keys and values: the kernels of a cache
+  const StoredTile* stored = nullptr;   // instead of keys and values: the kernels of a cache
   const T* keys = nullptr;              // packed panels, see pack_keys
   const T* values = nullptr;            // packed panels, or the caller's own rows
   Index value_stride = 0;               // from key to key

@@ -24,12 +24,12 @@ template <class S>
 class Stream {
  public:
   Stream(const Tile<float>& tile, const StripPlan& plan)
-      : cache_(tile.stored),
+      : cache_(*tile.stored),
         value_dim_(tile.value_dim),
         panel_(2 * static_cast<int>(hn::Lanes(FloatTag()))),
         end_((plan.end + panel_ - 1) / panel_ * panel_),
         columns_((tile.value_dim + panel_ - 1) / panel_ * panel_),
-        whole_(plan.begin == 0 && plan.end == tile.stored.tile_keys),
+        whole_(plan.begin == 0 && plan.end == tile.stored->tile_keys),
         rows_(order_of<S>().whole(tile.dim)) {}
 
   [[nodiscard]] const S* keys(int key) const {
@@ -134,10 +134,10 @@ struct StoredSource {
   }
 
   HWY_INLINE void scale_scores(float* row, StripRange wide) const {
-    multiply_row(row, wide, tile.stored.key_scales, kInt8Unit, 1.0F);
+    multiply_row(row, wide, tile.stored->key_scales, kInt8Unit, 1.0F);
   }
   HWY_INLINE void scale_weights(float* row, StripRange wide) const {
-    multiply_row(row, wide, tile.stored.value_scales, 1.0F, kInt8Unit);
+    multiply_row(row, wide, tile.stored->value_scales, 1.0F, kInt8Unit);
   }
 };
 

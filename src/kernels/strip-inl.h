@@ -65,14 +65,18 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
       for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, panel[v], sum[r][v]);
     }
   }
+  if (alpha != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v)
+        sum[r][v] = hn::MulAdd(hn::LoadU(d, c + r * c_stride + v * lanes), hn::Set(d, alpha[r]), sum[r][v]);
+    }
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      T* to = c + r * c_stride + v * lanes;
-      if (alpha != nullptr) sum[r][v] = hn::MulAdd(hn::LoadU(d, to), hn::Set(d, alpha[r]), sum[r][v]);
-      hn::StoreU(sum[r][v], d, to);
-    }
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], d, c + r * c_stride + v * lanes);
   }
 }
 
