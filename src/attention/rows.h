@@ -60,7 +60,7 @@ template <class T>
 // Has an lse stored as T lost the digits that tell a weight? exp(score - lse) is off by |lse|·u.
 template <class T>
 [[nodiscard]] bool lse_is_coarse(double lse) {
-  constexpr double kMost = sizeof(T) == 4 ? 0x1p10 : 0x1p39;
+  constexpr double kMost = 0x1p10;
   return std::abs(lse) > kMost && std::isfinite(lse);
 }
 
