@@ -70,7 +70,7 @@ LIBRARIES = [
 ]
 
 # Kernels know rows, tiles and floats: no heads, no threads.
-KERNELS_NEVER = re.compile(r"^(thread|mutex|condition_variable|future|shared_mutex|core/thread_pool\.h)$")
+KERNELS_NEVER = re.compile(r"^(thread|mutex|condition_variable|future|shared_mutex|core/(thread_pool|run_tasks)\.h)$")
 
 # What libheadlight.so exports.
 VISIBLE = re.compile(r"^#pragma GCC visibility push\(default\)\n.*^#pragma GCC visibility pop\n\Z", re.MULTILINE | re.DOTALL)

@@ -71,10 +71,10 @@ struct AttentionOptions {
   std::optional<double> scale = std::nullopt;  // 1/sqrt(dim) unless given
   Visibility visible = Visibility::all();
   double softcap = 0;                                     // cap·tanh(score/cap); 0 means none
-  ConstTensorView alibi_slopes = {};                      // [head]: score -= slope·|query position - key|
-  ConstTensorView bias = {};                              // broadcasts to [batch, head, query, key]
-  ConstTensorView mask = {};                              // boolean, true = attend; broadcasts likewise
-  ConstTensorView sinks = {};                             // [head]: one more logit a row, with no value
+  ConstTensorRef alibi_slopes = {};                       // [head]: score -= slope·|query position - key|
+  ConstTensorRef bias = {};                               // broadcasts to [batch, head, query, key]
+  ConstTensorRef mask = {};                               // boolean, true = attend; broadcasts likewise
+  ConstTensorRef sinks = {};                              // [head]: one more logit a row, with no value
   std::span<const Index> q_lengths = {}, k_lengths = {};  // per batch item, the rest is padding
   // Packed sequences: batch is 1, sequence s has the tokens starts[s] … starts[s+1]-1. Mask and bias
   // are then [sequence, head, longest query, longest key].
@@ -85,15 +85,15 @@ struct AttentionOptions {
 // What a call writes. Empty views are not computed; asking for more never changes a bit of the rest.
 // Statistics have the accumulation type: f64 for f64, f32 for all others.
 struct AttentionOutputs {
-  TensorView out;               // [batch, head, query, value dim], dtype of q
-  TensorView lse = {};          // [batch, head, query]: log of the softmax denominator, nats
-  TensorView max = {};          // [batch, head, query]: largest score
-  TensorView entropy = {};      // [batch, head, query]: nats, of the weights and the sink
-  TensorView sink_weight = {};  // [batch, head, query]: what the sink took
-  TensorView weights = {};      // [batch, head, query, key]; packed: [sequence, head, longest…]
-  TensorView topk_index = {};   // [batch, head, query, k ≤ 32] i64, heaviest first, -1: none
-  TensorView topk_weight = {};  // [batch, head, query, k]
-  TensorView received = {};     // [batch, head, key]: sum of the weights over the queries
+  TensorRef out;               // [batch, head, query, value dim], dtype of q
+  TensorRef lse = {};          // [batch, head, query]: log of the softmax denominator, nats
+  TensorRef max = {};          // [batch, head, query]: largest score
+  TensorRef entropy = {};      // [batch, head, query]: nats, of the weights and the sink
+  TensorRef sink_weight = {};  // [batch, head, query]: what the sink took
+  TensorRef weights = {};      // [batch, head, query, key]; packed: [sequence, head, longest…]
+  TensorRef topk_index = {};   // [batch, head, query, k ≤ 32] i64, heaviest first, -1: none
+  TensorRef topk_weight = {};  // [batch, head, query, k]
+  TensorRef received = {};     // [batch, head, key]: sum of the weights over the queries
 };
 
 // The first call of a newcomer: allocates, returns the output and its log-sum-exp.
@@ -114,12 +114,12 @@ void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, Const
 // weights are recomputed from lse; nothing else needs to be kept. An empty view is not computed;
 // every element of the others is written. Takes every option of the forward call.
 struct AttentionSaved {
-  ConstTensorView q, k, v, out, lse;
+  ConstTensorRef q, k, v, out, lse;
 };
 struct AttentionGrads {
-  TensorView dq, dk, dv;   // shape and dtype of q, k, v
-  TensorView dbias = {};   // shape of options.bias: summed over what was broadcast; accumulation type
-  TensorView dsinks = {};  // [head], accumulation type
+  TensorRef dq, dk, dv;   // shape and dtype of q, k, v
+  TensorRef dbias = {};   // shape of options.bias: summed over what was broadcast; accumulation type
+  TensorRef dsinks = {};  // [head], accumulation type
 };
 void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
                         const AttentionOptions& options, const AttentionGrads& grads);
@@ -134,9 +134,9 @@ void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, Const
 
 // Statistics recomputed from lse, each as in AttentionOutputs; empty views are not computed.
 struct AttentionStatistics {
-  TensorView max = {}, entropy = {}, sink_weight = {};  // [batch, head, query]
-  TensorView topk_index = {}, topk_weight = {};         // [batch, head, query, k ≤ 32]
-  TensorView received = {};                             // [batch, head, key]
+  TensorRef max = {}, entropy = {}, sink_weight = {};  // [batch, head, query]
+  TensorRef topk_index = {}, topk_weight = {};         // [batch, head, query, k ≤ 32]
+  TensorRef received = {};                             // [batch, head, key]
 };
 void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                           const AttentionOptions& options, const AttentionStatistics& wanted);

@@ -54,7 +54,7 @@ class Linear {
   // Several layers on the same x: together they keep the threads busy better.
   struct Target {
     const Linear& linear;
-    TensorView y;
+    TensorRef y;
   };
   static void forward_all(Context& ctx, ConstTensorView x, std::span<const Target> targets);
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, ConstTensorView dy);
@@ -247,9 +247,9 @@ struct MultiHeadAttentionConfig {
 // What one call is about, besides its tokens.
 struct AttentionCall {
   std::span<const Index> starts = {};  // of x; empty: one sequence
-  ConstTensorView memory = {};         // what cross-attention looks at, [token, width]
+  ConstTensorRef memory = {};          // what cross-attention looks at, [token, width]
   std::span<const Index> memory_starts = {};
-  ConstTensorView bias = {};              // [1 or sequence, head, longest query, longest key]
+  ConstTensorRef bias = {};               // [1 or sequence, head, longest query, longest key]
   std::span<const Index> positions = {};  // of x, for rotations; empty: counted here
   const RopeTable* rope = nullptr;        // null: made here, from the config
   // Earlier keys and values. x are then new tokens, as many for every sequence unless the cache is empty;
@@ -258,7 +258,7 @@ struct AttentionCall {
   std::uint64_t dropout_seed = 0;  // 0: no dropout
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;  // then there is no backward
-  ConstTensorView stream = {};           // what the norm before this layer read; for the observer alone
+  ConstTensorRef stream = {};            // what the norm before this layer read; for the observer alone
 };
 
 class MultiHeadAttention {

@@ -27,8 +27,8 @@ struct RecurrentConfig {
 // What one call is about, besides its tokens.
 struct RecurrentCall {
   std::span<const Index> starts = {};  // of x; empty: one sequence
-  ConstTensorView state = {};          // where each sequence begins, [sequence, state_width]; empty: zero
-  ConstTensorView memory = {};         // what attention looks at, [token, memory_width]
+  ConstTensorRef state = {};           // where each sequence begins, [sequence, state_width]; empty: zero
+  ConstTensorRef memory = {};          // what attention looks at, [token, memory_width]
   std::span<const Index> memory_starts = {};
 };
 
@@ -57,8 +57,8 @@ class RecurrentLayer {
   [[nodiscard]] Result forward(Context& ctx, ConstTensorView x, const RecurrentCall& call,
                                Saved* saved = nullptr) const;
   struct Grads {
-    TensorView dstate = {};   // written
-    TensorView dmemory = {};  // added to
+    TensorRef dstate = {};   // written
+    TensorRef dmemory = {};  // added to
   };
   // dlast may be empty. Returns dx.
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const RecurrentCall& call,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -68,6 +69,8 @@ class ConstTensorView {
   ConstTensorView(const void* data, DType dtype, const Shape& shape, const Shape& strides);
   ConstTensorView(const float* data, const Shape& shape) : ConstTensorView(data, DType::f32, shape) {}
   ConstTensorView(const double* data, const Shape& shape) : ConstTensorView(data, DType::f64, shape) {}
+  ConstTensorView(const F16* data, const Shape& shape) : ConstTensorView(data, DType::f16, shape) {}
+  ConstTensorView(const BF16* data, const Shape& shape) : ConstTensorView(data, DType::bf16, shape) {}
 
   // An empty view is "not given". A tensor with a zero-length axis is given, and has no elements.
   [[nodiscard]] bool empty() const noexcept { return shape_.rank == 0; }
@@ -82,18 +85,28 @@ class ConstTensorView {
     return static_cast<const T*>(data_);
   }
 
-  // One element as double, whatever the dtype. For reading, printing and the reference.
-  [[nodiscard]] double at(Index a) const { return load(a * strides_[0]); }
-  [[nodiscard]] double at(Index a, Index b) const { return load(a * strides_[0] + b * strides_[1]); }
-  [[nodiscard]] double at(Index a, Index b, Index c) const {
-    return load(a * strides_[0] + b * strides_[1] + c * strides_[2]);
-  }
-  [[nodiscard]] double at(Index a, Index b, Index c, Index d) const {
-    return load(a * strides_[0] + b * strides_[1] + c * strides_[2] + d * strides_[3]);
+  // One element as double, whatever the dtype. For reading, printing and the reference. An index for every axis; one
+  // out of range is Error{usage}.
+  template <std::integral... At>
+  [[nodiscard]] double at(At... at) const {
+    return load(offset({static_cast<Index>(at)...}));
   }
 
  protected:
   [[nodiscard]] double load(Index offset) const;
+  [[nodiscard]] Index offset(std::initializer_list<Index> at) const {
+    Index sum = 0;
+    int axis = 0;
+    bool inside = static_cast<int>(at.size()) == shape_.rank;
+    for (const Index i : at) {
+      if (axis == shape_.rank) break;
+      inside = inside && i >= 0 && i < shape_[axis];
+      sum += i * strides_[axis++];
+    }
+    if (!inside) refuse_index(at);
+    return sum;
+  }
+  [[noreturn]] void refuse_index(std::initializer_list<Index> at) const;
 
   const void* data_ = nullptr;
   DType dtype_ = DType::f32;
@@ -108,6 +121,8 @@ class TensorView : public ConstTensorView {
       : ConstTensorView(data, dtype, shape, strides) {}
   TensorView(float* data, const Shape& shape) : ConstTensorView(data, shape) {}
   TensorView(double* data, const Shape& shape) : ConstTensorView(data, shape) {}
+  TensorView(F16* data, const Shape& shape) : ConstTensorView(data, shape) {}
+  TensorView(BF16* data, const Shape& shape) : ConstTensorView(data, shape) {}
 
   [[nodiscard]] void* data() const noexcept { return const_cast<void*>(data_); }
   template <class T>
@@ -116,14 +131,10 @@ class TensorView : public ConstTensorView {
   }
 
   // Rounds once, to nearest even, to the view's dtype.
-  void set(Index a, double x) const { store(a * strides_[0], x); }
-  void set(Index a, Index b, double x) const { store(a * strides_[0] + b * strides_[1], x); }
-  void set(Index a, Index b, Index c, double x) const {
-    store(a * strides_[0] + b * strides_[1] + c * strides_[2], x);
-  }
-  void set(Index a, Index b, Index c, Index d, double x) const {
-    store(a * strides_[0] + b * strides_[1] + c * strides_[2] + d * strides_[3], x);
-  }
+  void set(Index a, double x) const { store(offset({a}), x); }
+  void set(Index a, Index b, double x) const { store(offset({a, b}), x); }
+  void set(Index a, Index b, Index c, double x) const { store(offset({a, b, c}), x); }
+  void set(Index a, Index b, Index c, Index d, double x) const { store(offset({a, b, c, d}), x); }
 
  private:
   void store(Index offset, double x) const;
@@ -171,6 +182,25 @@ class Tensor {
   std::unique_ptr<std::byte, Free> data_;
   DType dtype_ = DType::f32;
   Shape shape_;
+};
+
+// Views that structs keep: options, what a forward pass saved, where outputs go. They take views and tensors that have a
+// name. A temporary tensor does not compile: its memory would be gone before the struct is used.
+class ConstTensorRef : public ConstTensorView {
+ public:
+  using ConstTensorView::ConstTensorView;
+  ConstTensorRef() = default;
+  ConstTensorRef(const ConstTensorView& view) : ConstTensorView(view) {}    // NOLINT: as a view
+  ConstTensorRef(const Tensor& tensor) : ConstTensorView(tensor.view()) {}  // NOLINT
+  ConstTensorRef(const Tensor&& temporary) = delete;
+};
+class TensorRef : public TensorView {
+ public:
+  using TensorView::TensorView;
+  TensorRef() = default;
+  TensorRef(const TensorView& view) : TensorView(view) {}   // NOLINT: as a view
+  TensorRef(Tensor& tensor) : TensorView(tensor.view()) {}  // NOLINT
+  TensorRef(Tensor&& temporary) = delete;
 };
 
 // While one lives, tensors that this thread lets go of are kept and handed out again by size: a loop

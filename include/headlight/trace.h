@@ -26,12 +26,12 @@ struct AttentionEvent {
   Context& ctx;
   int layer;
   Part part;
-  ConstTensorView q, k, v;  // [1, head, token, dim]
-  ConstTensorView lse;      // [1, head, token]
+  ConstTensorRef q, k, v;  // [1, head, token, dim]
+  ConstTensorRef lse;      // [1, head, token]
   const AttentionOptions& options;
   // What the layer read, [token, width]: queries come from x, keys and values from `memory` when that is given.
   // `stream` is what the norm before x read; empty where there is no norm before.
-  ConstTensorView x = {}, memory = {}, stream = {};
+  ConstTensorRef x = {}, memory = {}, stream = {};
   // Of each query in its sequence, tokens of earlier calls counted; empty where nobody needed them.
   std::span<const Index> positions = {};
 
@@ -48,7 +48,7 @@ struct AttentionEvent {
 struct ResidualEvent {
   Part part;  // encoder or decoder
   int layer;
-  ConstTensorView x;  // [token, width]
+  ConstTensorRef x;  // [token, width]
   std::span<const Index> starts;
 };
 

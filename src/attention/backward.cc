@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/float_mode.h"
+#include "core/call_scope.h"
 #include "core/thread_pool.h"
 #include "headlight/attention.h"
 #include "kernels/kernels.h"
@@ -250,7 +250,7 @@ void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorVi
   const char* who = "attention_backward";
   const Problem problem = check_call(who, saved.q, saved.k, saved.v, options);
   check_backward(who, problem, saved, dout, grads);
-  const DefaultFloatMode float_mode;
+  const CallScope scope(ctx);
   if (problem.dtype == DType::f64) run_backward<double>(ctx, problem, saved, dout, grads);
   else run_backward<float>(ctx, problem, saved, dout, grads);
 }

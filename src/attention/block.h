@@ -78,6 +78,9 @@ struct Block {
   Block(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
         const Unit& unit, Index first, int rows, const Workspace<T>& workspace);
 
+  Block(const Block&) = delete;  // its rules point into it
+  Block& operator=(const Block&) = delete;
+
   // Calls use(tile) for every tile of keys first … end-1 that some row sees, in order. `range` is cut
   // at tile borders.
   template <class Use>

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "attention/forward_block.h"
-#include "core/float_mode.h"
+#include "core/call_scope.h"
 #include "core/thread_pool.h"
 #include "headlight/attention.h"
 
@@ -258,7 +258,7 @@ class Forward {
 }  // namespace
 
 void run_forward(Context& ctx, const Problem& problem, const AttentionOutputs& outputs) {
-  const DefaultFloatMode float_mode;
+  const CallScope scope(ctx);
   if (problem.dtype == DType::f64) Forward<double>(ctx, problem, outputs).run();
   else Forward<float>(ctx, problem, outputs).run();
 }

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
-#include "core/float_mode.h"
 #include "core/thread_pool.h"
 #include "headlight/attention.h"
 #include "kernels/kernels.h"
@@ -109,7 +109,7 @@ void merge_rows(Context& ctx, const TensorView& out, const TensorView& lse, cons
 void merge(Context& ctx, TensorView out, TensorView lse, ConstTensorView other_out,
            ConstTensorView other_lse) {
   check_merge(out, lse, other_out, other_lse);
-  const DefaultFloatMode float_mode;
+  const CallScope scope(ctx);
   if (out.dtype() == DType::f64) merge_rows<double>(ctx, out, lse, other_out, other_lse);
   else merge_rows<float>(ctx, out, lse, other_out, other_lse);
 }

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
-#include "core/float_mode.h"
 #include "core/thread_pool.h"
 
 namespace headlight {
@@ -239,7 +239,7 @@ void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, Const
   check_lse(who, problem, lse);
   check_slice(who, problem, slice);
   check_matrix(who, problem, lse, "weights", weights, slice.queries.size(), slice.keys.size());
-  const DefaultFloatMode float_mode;
+  const CallScope scope(ctx);
   if (slice.queries.size() == 0 || slice.keys.size() == 0) return;
   if (problem.dtype == DType::f64) weights_of_slice<double>(ctx, problem, lse, slice, weights);
   else weights_of_slice<float>(ctx, problem, lse, slice, weights);
@@ -258,7 +258,7 @@ void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, Cons
                        " queries and ", slice.keys.size(), " keys; need a map no larger than the slice"));
   }
   check_matrix(who, problem, lse, "map", map, -1, -1);
-  const DefaultFloatMode float_mode;
+  const CallScope scope(ctx);
   if (map.dim(0) == 0 || map.dim(1) == 0) return;
   if (problem.dtype == DType::f64) heat_map_of_slice<double>(ctx, problem, lse, slice, pool, map);
   else heat_map_of_slice<float>(ctx, problem, lse, slice, pool, map);
@@ -277,7 +277,7 @@ void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, Co
                                  .received = wanted.received};
   check_lse(who, problem, lse);
   check_outputs(who, problem, outputs);
-  const DefaultFloatMode float_mode;
+  const CallScope scope(ctx);
   if (problem.dtype == DType::f64) statistics_from_lse<double>(ctx, problem, lse, outputs);
   else statistics_from_lse<float>(ctx, problem, lse, outputs);
 }

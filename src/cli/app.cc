@@ -23,8 +23,21 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 28;  // where descriptions of options start
 constexpr std::size_t kFirstLine = 300;  // bytes, with "error: " and the newline
-constexpr int kUsage = static_cast<int>(ErrorKind::usage), kInput = static_cast<int>(ErrorKind::input),
-              kFile = static_cast<int>(ErrorKind::file), kResource = static_cast<int>(ErrorKind::resource);
+
+// What the program ends with; scripts rely on these numbers.
+constexpr int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return 2;
+    case ErrorKind::input: return 3;
+    case ErrorKind::file: return 4;
+    case ErrorKind::resource: return 5;
+    case ErrorKind::numeric: return 6;
+    case ErrorKind::peer: return 7;
+  }
+  return 1;
+}
+constexpr int kUsage = exit_code(ErrorKind::usage), kInput = exit_code(ErrorKind::input),
+              kFile = exit_code(ErrorKind::file), kResource = exit_code(ErrorKind::resource);
 
 // CLI11's layout with our own usage line in front: the line that shows which options belong together.
 class Help : public CLI::Formatter {
@@ -213,7 +226,7 @@ Spoken guarded(const Body& body) {
   } catch (const BrokenPipe&) {
     return {128 + SIGPIPE};  // the reader has seen enough: nothing to say
   } catch (const Stopped& stopped) { return {128 + stopped.signal}; } catch (const Error& error) {
-    return fail(error.exit_code(), error.what());
+    return fail(exit_code(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
     return fail(kResource, "not enough memory");
   } catch (const std::filesystem::filesystem_error& error) {

@@ -42,7 +42,7 @@ struct Settings {
 template <class Call>
 struct Result {
   const std::string* path;
-  TensorView Call::*place;
+  TensorRef Call::*place;
   DType dtype;
   Shape shape;  // with all four (or three) axes
   Tensor tensor;
@@ -69,7 +69,7 @@ std::vector<Outcome> list_results(const Settings& s, const ComputeInputs& in) {
   const Index batch = in.q_shape[0], heads = in.q_shape[1], queries = in.q_shape[2], keys = in.k_shape[2];
   const Shape row{batch, heads, queries}, top{batch, heads, queries, s.topk.value_or(1)};
   std::vector<Outcome> results;
-  const auto add = [&](const std::string& path, TensorView AttentionOutputs::*place, DType type,
+  const auto add = [&](const std::string& path, TensorRef AttentionOutputs::*place, DType type,
                        const Shape& shape, bool needed = false) {
     if (!path.empty() || needed) results.push_back({&path, place, type, shape, {}});
   };
@@ -87,7 +87,7 @@ std::vector<Outcome> list_results(const Settings& s, const ComputeInputs& in) {
 std::vector<Gradient> list_gradients(const Settings& s, const ComputeInputs& in) {
   const DType dtype = in.q.dtype(), sum = dtype == DType::f64 ? DType::f64 : DType::f32;
   std::vector<Gradient> results;
-  const auto add = [&](const std::string& path, TensorView AttentionGrads::*place, DType type,
+  const auto add = [&](const std::string& path, TensorRef AttentionGrads::*place, DType type,
                        const Shape& shape) {
     if (!path.empty()) results.push_back({&path, place, type, shape, {}});
   };

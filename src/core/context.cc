@@ -1,14 +1,12 @@
 #include "headlight/context.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <new>
-#include <thread>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
+#include "core/cpu.h"
+#include "core/run_tasks.h"
 #include "core/thread_pool.h"
 #include "headlight/error.h"
 
@@ -17,75 +15,22 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-struct Name {
-  SimdTarget target;
-  std::string_view text;
-};
-constexpr std::array<Name, 6> kNames = {{{SimdTarget::automatic, "auto"},
-                                         {SimdTarget::scalar, "scalar"},
-                                         {SimdTarget::sse4, "sse4"},
-                                         {SimdTarget::avx2, "avx2"},
-                                         {SimdTarget::avx512, "avx512"},
-                                         {SimdTarget::neon, "neon"}}};
+// Its address says which thread this is.
+thread_local char this_thread_is = 0;
 
-bool cpu_has(SimdTarget target) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool sse4 = __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2") &&
-                    __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
-  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512cd");
-  switch (target) {
-    case SimdTarget::sse4: return sse4;
-    case SimdTarget::avx2: return avx2;
-    case SimdTarget::avx512: return avx512;
-    case SimdTarget::scalar: return true;
-    default: return false;
-  }
-#elif defined(__aarch64__)
-  return target == SimdTarget::neon;
-#else
-  return target == SimdTarget::scalar;
-#endif
-}
-
-// Cores this process may use, which under taskset or in a container is less than the machine has.
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+int threads_of(const ContextOptions& options) {
+  const auto refuse = [](const std::string& found) {
+    throw Error(ErrorKind::usage, "context.threads",
+                concat("Context: ", found, "; need 1 to ", kMaxThreads, ", or 0 for one per core"));
+  };
+  if (options.threads < 0 || options.threads > kMaxThreads) refuse(concat(options.threads, " threads"));
+  if (options.executor == nullptr) return options.threads == 0 ? usable_cores() : options.threads;
+  const int there = options.executor->threads();
+  if (there < 1) refuse(concat("an executor of ", there, " threads"));
+  return std::min({options.threads == 0 ? there : options.threads, there, kMaxThreads});
 }
 
 }  // namespace
-
-std::string_view name_of(SimdTarget target) noexcept {
-  for (const Name& name : kNames) {
-    if (name.target == target) return name.text;
-  }
-  return "unknown";
-}
-
-SimdTarget parse_simd_target(std::string_view text) {
-  for (const Name& name : kNames) {
-    if (name.text == text) return name.target;
-  }
-  throw Error(
-      ErrorKind::usage, "context.target",
-      concat("SIMD target \"", text, "\" is unknown; targets are auto, scalar, sse4, avx2, avx512, neon"));
-}
-
-std::vector<SimdTarget> supported_targets() {
-  std::vector<SimdTarget> found;
-  for (const SimdTarget target :
-       {SimdTarget::avx512, SimdTarget::avx2, SimdTarget::sse4, SimdTarget::neon, SimdTarget::scalar}) {
-    if (cpu_has(target)) found.push_back(target);
-  }
-  return found;
-}
 
 struct Context::Slot {
   struct Free {
@@ -93,52 +38,62 @@ struct Context::Slot {
   };
   std::unique_ptr<std::byte, Free> memory;
   std::size_t bytes = 0;
+  std::uint64_t call = 0;  // the last one that asked for it
+
+  void release() noexcept {
+    memory.reset();
+    bytes = 0;
+  }
 };
 
 Context::Context(const ContextOptions& options)
-    : threads_(options.threads),
+    : threads_(threads_of(options)),
       target_(options.target),
       activations_(options.activations),
-      products_(options.products) {
-  if (threads_ < 0 || threads_ > kMaxThreads) {
-    throw Error(
-        ErrorKind::usage, "context.threads",
-        concat("Context: ", threads_, " threads; need 1 to ", kMaxThreads, ", or 0 for one per core"));
-  }
-  if (threads_ == 0) threads_ = usable_cores();
+      products_(options.products),
+      executor_(options.executor),
+      scratch_limit_(options.scratch_limit) {
   if (target_ == SimdTarget::automatic) target_ = supported_targets().front();
-  if (!cpu_has(target_)) {
+  if (!can_run(cpu_features(), target_)) {
     throw Error(ErrorKind::usage, "context.target",
                 concat("Context: this CPU cannot run SIMD target ", name_of(target_), "; its best is ",
                        name_of(supported_targets().front())));
   }
-  pool_ = ThreadPool::make(threads_);
-  slots_.resize(static_cast<std::size_t>(threads_) + 2);
-}
-
-Context::Context(std::shared_ptr<ThreadPool> pool)
-    : threads_(pool->threads()), target_(supported_targets().front()), pool_(std::move(pool)) {
+  if (executor_ == nullptr) executor_ = ThreadPool::make(threads_);
   slots_.resize(static_cast<std::size_t>(threads_) + 2);
 }
 
 Context::~Context() = default;
 
+TaskRunner Context::pool() noexcept { return TaskRunner(*this); }
+
 std::byte* Context::scratch(int worker, std::size_t bytes) {
   Slot& slot = slots_[static_cast<std::size_t>(worker + 2)];
-  if (slot.bytes < bytes) {
-    slot.memory.reset();
-    slot.bytes = 0;
-    const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
-    if (rounded < bytes)
-      throw Error(ErrorKind::resource, "context.memory", concat("scratch of ", bytes, " bytes"));
-    slot.memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, rounded)));
-    if (!slot.memory) {
-      throw Error(ErrorKind::resource, "context.memory",
-                  concat("attention: no memory for ", bytes, " bytes of scratch"));
-    }
-    slot.bytes = rounded;
-  }
+  if (slot.bytes < bytes) grow(slot, bytes);
+  slot.call = calls_;
   return slot.memory.get();
+}
+
+void Context::grow(Slot& slot, std::size_t bytes) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::resource, "context.memory",
+                concat("Context: no memory for ", bytes, " bytes of scratch", why));
+  };
+  slot.release();
+  const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
+  if (rounded < bytes) refuse("");
+  const auto fits = [&] { return scratch_limit_ == 0 || rounded <= scratch_limit_ - scratch_bytes(); };
+  if (!fits()) {  // what earlier calls left goes first
+    for (Slot& other : slots_)
+      if (other.call != calls_) other.release();
+  }
+  if (!fits()) {
+    refuse(concat(": this call holds ", scratch_bytes(), " already, and the limit is ", scratch_limit_,
+                  "; raise ContextOptions::scratch_limit, or use fewer threads"));
+  }
+  slot.memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, rounded)));
+  if (!slot.memory) refuse("");
+  slot.bytes = rounded;
 }
 
 std::size_t Context::scratch_bytes() const noexcept {
@@ -147,9 +102,29 @@ std::size_t Context::scratch_bytes() const noexcept {
   return sum;
 }
 
+void Context::release_scratch() {
+  const CallScope scope(*this);
+  if (!scope.outermost())
+    throw Error(ErrorKind::usage, "context.busy", "Context: scratch cannot be released inside of a call");
+  for (Slot& slot : slots_) slot.release();
+}
+
+bool CallScope::enter(Context& ctx) {
+  const void* const me = &this_thread_is;
+  if (ctx.user_.load(std::memory_order_relaxed) == me) return false;
+  const void* nobody = nullptr;
+  if (!ctx.user_.compare_exchange_strong(nobody, me, std::memory_order_acquire)) {
+    throw Error(ErrorKind::usage, "context.busy",
+                "Context: another thread is computing on it; give each thread a Context of its own\n"
+                "  They can share their threads: Context mine({.executor = other.executor()}).");
+  }
+  ++ctx.calls_;
+  return true;
+}
+
 Context& default_context() {
   static const auto shared = ThreadPool::make(usable_cores());
-  thread_local Context context(shared);
+  thread_local Context context({.executor = shared});
   return context;
 }
 

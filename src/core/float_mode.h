@@ -3,6 +3,8 @@
 // Sticky flags are the caller's: none is ever cleared.
 #pragma once
 
+#include <cstdint>
+
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -11,26 +13,40 @@ namespace headlight {
 
 class DefaultFloatMode {
  public:
-#if defined(__x86_64__)
-  DefaultFloatMode() : saved_(_mm_getcsr()) {
-    if ((saved_ & kControl) != kDefault) _mm_setcsr(kDefault);
+  DefaultFloatMode() noexcept : saved_(read()) {
+    if ((saved_ & kControl) != kDefault) write(kDefault);
   }
   ~DefaultFloatMode() {
-    if ((saved_ & kControl) != kDefault) _mm_setcsr(saved_);
+    if ((saved_ & kControl) != kDefault) write(saved_);
   }
-#else
-  DefaultFloatMode() = default;
-  ~DefaultFloatMode() = default;
-#endif
   DefaultFloatMode(const DefaultFloatMode&) = delete;
   DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
 
  private:
-#if defined(__x86_64__)
-  static constexpr unsigned kDefault = 0x1F80;  // all exceptions masked, nearest, no flush
-  static constexpr unsigned kControl = 0xFFC0;  // all but the sticky flags
-  unsigned saved_;
+#if defined(__x86_64__)  // MXCSR
+  using Word = unsigned;
+  static constexpr Word kDefault = 0x1F80;  // all exceptions masked, nearest, no flush
+  static constexpr Word kControl = 0xFFC0;  // all but the sticky flags
+  static Word read() noexcept { return _mm_getcsr(); }
+  static void write(Word word) noexcept { _mm_setcsr(word); }
+#elif defined(__aarch64__)  // FPCR; the sticky flags are in another register, FPSR
+  using Word = std::uint64_t;
+  static constexpr Word kDefault = 0;
+  // AHP, DN, FZ, RMode, FZ16, the enabled traps, NEP, AH, FIZ: everything that changes a result.
+  static constexpr Word kControl = 0x07C89F07;
+  static Word read() noexcept {
+    Word word;
+    asm volatile("mrs %0, fpcr" : "=r"(word));
+    return word;
+  }
+  static void write(Word word) noexcept { asm volatile("msr fpcr, %0" : : "r"(word)); }
+#else
+  using Word = unsigned;
+  static constexpr Word kDefault = 0, kControl = 0;
+  static Word read() noexcept { return 0; }
+  static void write(Word) noexcept {}
 #endif
+  Word saved_;
 };
 
 }  // namespace headlight

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/concat.h"
+#include "core/float_mode.h"
 #include "core/tensor_memory.h"
 #include "headlight/error.h"
 
@@ -47,6 +48,7 @@ namespace {
 std::uint16_t round_to_16(double x, int digits, int lowest, std::uint16_t infinity) {
   const std::uint16_t sign = std::signbit(x) ? 0x8000U : 0;
   if (std::isnan(x)) return static_cast<std::uint16_t>(sign | infinity | (1U << (digits - 2)));
+  const DefaultFloatMode float_mode;
   const double a = std::abs(x);
   if (std::isinf(a)) return static_cast<std::uint16_t>(sign | infinity);
   if (a == 0) return sign;
@@ -118,6 +120,13 @@ ConstTensorView::ConstTensorView(const void* data, DType dtype, const Shape& sha
   }
 }
 
+void ConstTensorView::refuse_index(std::initializer_list<Index> at) const {
+  std::string asked;
+  for (const Index i : at) asked += concat(asked.empty() ? "" : ", ", i);
+  throw Error(ErrorKind::usage, "tensor.index",
+              concat("tensor: no element (", asked, ") in a tensor of shape ", shape_.text()));
+}
+
 double ConstTensorView::load(Index i) const {
   switch (dtype_) {
     case DType::f32: return as<float>()[i];
@@ -146,6 +155,7 @@ Integer nearest(double x) {
 }  // namespace
 
 void TensorView::store(Index i, double x) const {
+  const DefaultFloatMode float_mode;
   switch (dtype_) {
     case DType::f32: as<float>()[i] = static_cast<float>(x); break;
     case DType::f64: as<double>()[i] = x; break;

@@ -3,17 +3,18 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
 
-#include "core/float_mode.h"
+#include "core/cpu.h"
 
 namespace headlight {
 namespace {
 
-// Set while this thread runs a task: a nested run must not wait for the workers it is one of.
-thread_local bool inside_task = false;
-
-// A worker spins this often before it sleeps. Back-to-back calls (a layer after a layer) then start
-// within a microsecond; an idle process costs nothing.
+// A waiting thread spins this often before it sleeps. Back-to-back calls (a layer after a layer) then start within a
+// microsecond; an idle process costs nothing. With more threads than cores, one that spins would only keep the core from
+// one that works.
 constexpr int kSpins = 4000;
 
 // Counts the fork() calls between the first process and this one.
@@ -35,6 +36,23 @@ void pause() {
 
 }  // namespace
 
+struct ThreadPool::Run {
+  int workers;
+  Work work;
+};
+
+// idle → offered (by its parent) → running (by itself) → idle; or back to idle when the parent withdraws the offer.
+enum class WorkerState : int { idle, offered, running, stopped };
+
+struct alignas(64) ThreadPool::Worker {
+  std::atomic<WorkerState> state{WorkerState::idle};
+  std::atomic<bool> sleeping{false};
+  const Run* run = nullptr;  // published by `state`
+  std::mutex mutex;          // of sleeping and waking
+  std::condition_variable wake;
+  std::thread thread;
+};
+
 std::shared_ptr<ThreadPool> ThreadPool::make(int threads) {
   return {new ThreadPool(threads), [](ThreadPool* pool) {
             if (!pool->forked()) delete pool;
@@ -43,75 +61,81 @@ std::shared_ptr<ThreadPool> ThreadPool::make(int threads) {
 
 bool ThreadPool::forked() const noexcept { return forks.load(std::memory_order_relaxed) != forks_; }
 
-ThreadPool::ThreadPool(int threads) : forks_(count_forks()) {
-  const int extra = std::max(0, threads - 1);
-  workers_.reserve(static_cast<std::size_t>(extra));
-  for (int i = 1; i <= extra; ++i) {
+ThreadPool::ThreadPool(int threads) : forks_(count_forks()), spins_(threads <= usable_cores() ? kSpins : 0) {
+  // All workers exist before the first thread starts: threads look at each other's.
+  for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+  for (int i = 1; i < threads; ++i) {
     try {
-      workers_.emplace_back([this, i] { work(i); });
-    } catch (const std::system_error&) {
-      break;  // the system gives no more threads: fewer workers, same results
+      worker(i).thread = std::thread([this, i] { serve(i); });
+    } catch (const std::exception&) {
+      workers_.resize(
+          static_cast<std::size_t>(i - 1));  // the system gives no more: fewer workers, same results
+      break;
     }
   }
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_.store(true);
-    generation_.fetch_add(1);
+  for (const std::unique_ptr<Worker>& worker : workers_) {
+    {
+      const std::lock_guard lock(worker->mutex);
+      worker->state.store(WorkerState::stopped);
+    }
+    worker->wake.notify_one();
+    worker->thread.join();
   }
-  wake_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::take_tasks(int worker) {
-  inside_task = true;
-  for (std::int64_t n; (n = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) {
-    call_(self_, worker, n);
-  }
-  inside_task = false;
+void ThreadPool::run(int workers, Work work) {
+  const std::unique_lock lock(run_mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || forked()) return work(0);
+  take_part({std::min(workers, threads()), work}, 0);
 }
 
-void ThreadPool::run_erased(std::int64_t tasks, int limit, Call call, const void* self) {
-  std::unique_lock run(run_mutex_, std::defer_lock);
-  if (tasks <= 1 || limit <= 1 || workers_.empty() || inside_task || forked() || !run.try_lock()) {
-    for (std::int64_t n = 0; n < tasks; ++n) call(self, 0, n);
-    return;
-  }
-  call_ = call;
-  self_ = self;
-  tasks_ = tasks;
-  limit_ = limit;
-  next_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1);  // publishes the run
-  if (sleeping_.load() > 0) {
-    { const std::lock_guard lock(mutex_); }  // a worker between its check and its sleep is past it now
-    wake_.notify_all();
-  }
-  take_tasks(0);
-  for (int spin = 0; busy_.load(std::memory_order_acquire) > 0; ++spin) {
-    if (spin < kSpins) pause();
+void ThreadPool::take_part(const Run& run, int number) {
+  for (const int child : {2 * number + 1, 2 * number + 2})
+    if (child < run.workers) offer(run, child);
+  run.work(number);
+  for (const int child : {2 * number + 1, 2 * number + 2})
+    if (child < run.workers) collect(child);
+}
+
+void ThreadPool::offer(const Run& run, int number) {
+  Worker& to = worker(number);
+  to.run = &run;
+  to.state.store(WorkerState::offered);
+  if (!to.sleeping.load()) return;
+  { const std::lock_guard lock(to.mutex); }  // a worker between its check and its sleep is past it now
+  to.wake.notify_one();
+}
+
+void ThreadPool::collect(int number) {
+  Worker& from = worker(number);
+  auto offered = WorkerState::offered;
+  if (from.state.compare_exchange_strong(offered, WorkerState::idle)) return;  // it had not begun
+  for (int spin = 0; from.state.load(std::memory_order_acquire) != WorkerState::idle; ++spin) {
+    if (spin < spins_) pause();
     else std::this_thread::yield();
   }
 }
 
-void ThreadPool::work(int worker) {
-  const DefaultFloatMode float_mode;
-  std::uint64_t seen = 0;
+void ThreadPool::serve(int number) {
+  Worker& self = worker(number);
   while (true) {
-    for (int spin = 0; generation_.load(std::memory_order_acquire) == seen && spin < kSpins; ++spin) pause();
-    if (generation_.load(std::memory_order_acquire) == seen) {
-      std::unique_lock lock(mutex_);
-      sleeping_.fetch_add(1);
-      wake_.wait(lock, [&] { return generation_.load() != seen; });
-      sleeping_.fetch_sub(1);
+    for (int spin = 0; spin < spins_ && self.state.load(std::memory_order_relaxed) == WorkerState::idle;
+         ++spin)
+      pause();
+    if (self.state.load() == WorkerState::idle) {
+      std::unique_lock lock(self.mutex);
+      self.sleeping.store(true);
+      self.wake.wait(lock, [&] { return self.state.load() != WorkerState::idle; });
+      self.sleeping.store(false);
     }
-    if (stop_.load()) return;
-    ++seen;
-    if (worker < limit_) take_tasks(worker);
-    busy_.fetch_sub(1, std::memory_order_release);
+    if (self.state.load() == WorkerState::stopped) return;
+    auto offered = WorkerState::offered;
+    if (!self.state.compare_exchange_strong(offered, WorkerState::running)) continue;
+    take_part(*self.run, number);
+    self.state.store(WorkerState::idle, std::memory_order_release);
   }
 }
 

@@ -1,21 +1,24 @@
-// A persistent pool. run() hands out task numbers 0 … tasks-1 in order to whoever is free, and
-// returns when all are done. The caller works too, as worker 0.
+// The Executor of a Context that was given none: threads that stay, and sleep while there is nothing to do.
+//
+// A run touches only the workers it uses. Workers form a tree: each offers the run to two others and, when no task is left,
+// withdraws the offers that nobody took up and waits for the workers that did. A worker that the system has not
+// scheduled yet is therefore not waited for.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
-#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
+
+#include "core/run_tasks.h"
+#include "headlight/context.h"
 
 namespace headlight {
 
-class ThreadPool {
+class ThreadPool final : public Executor {
  public:
   explicit ThreadPool(int threads);
-  ~ThreadPool();
+  ~ThreadPool() override;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
@@ -24,41 +27,23 @@ class ThreadPool {
   [[nodiscard]] static std::shared_ptr<ThreadPool> make(int threads);
   [[nodiscard]] bool forked() const noexcept;
 
-  [[nodiscard]] int threads() const noexcept { return static_cast<int>(workers_.size()) + 1; }
-
-  // task(worker, number); must not throw. Never uses more than `limit` workers. A call from inside a
-  // task, or while another thread uses the pool, runs on the calling thread alone: no deadlock.
-  template <class Task>
-  void run(std::int64_t tasks, int limit, const Task& task) {
-    run_erased(
-        tasks, limit,
-        [](const void* self, int worker, std::int64_t number) {
-          (*static_cast<const Task*>(self))(worker, number);
-        },
-        &task);
-  }
+  [[nodiscard]] int threads() const noexcept override { return static_cast<int>(workers_.size()) + 1; }
+  // The calling thread is worker 0, and the only one while another thread uses the pool.
+  void run(int workers, Work work) override;
 
  private:
-  using Call = void (*)(const void*, int, std::int64_t);
-  void run_erased(std::int64_t tasks, int limit, Call call, const void* self);
-  void work(int worker);
-  void take_tasks(int worker);
+  struct Run;
+  struct Worker;
+  void serve(int number);
+  void take_part(const Run& run, int number);
+  void offer(const Run& run, int number);
+  void collect(int number);
+  [[nodiscard]] Worker& worker(int number) { return *workers_[static_cast<std::size_t>(number - 1)]; }
 
-  unsigned forks_;  // how often this process had forked off when we started
-  std::vector<std::thread> workers_;
+  unsigned forks_;        // how often this process had forked off when we started
+  int spins_;             // of a thread that waits, before it gives up its core
   std::mutex run_mutex_;  // held by the caller for the length of a run
-  std::mutex mutex_;      // guards sleeping and waking
-  std::condition_variable wake_;
-  std::atomic<std::uint64_t> generation_{0};  // odd bits of news: a run began, or stop
-  std::atomic<bool> stop_{false};
-  std::atomic<int> sleeping_{0};
-
-  Call call_ = nullptr;  // the present run; published by generation_
-  const void* self_ = nullptr;
-  std::int64_t tasks_ = 0;
-  int limit_ = 0;
-  std::atomic<std::int64_t> next_{0};
-  std::atomic<int> busy_{0};  // workers that have not yet left the present run
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 }  // namespace headlight

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "core/run_tasks.h"
 #include "core/thread_pool.h"
 #include "measure/limit_loops.h"
 #include "measure/machine.h"
@@ -34,7 +35,7 @@ std::int64_t iterations_for(const FmaLoop& loop, double seconds) {
 double fma_sample(ThreadPool& pool, const FmaLoop& loop, std::int64_t iterations) {
   const int threads = pool.threads();
   const double begin = now_seconds();
-  pool.run(threads, threads, [&](int, std::int64_t) { keep(loop.run(iterations) > 0 ? 1 : 0); });
+  run_tasks(pool, threads, threads, [&](int, std::int64_t) { keep(loop.run(iterations) > 0 ? 1 : 0); });
   const double seconds = now_seconds() - begin;
   return static_cast<double>(iterations) * loop.flops_per_iteration * threads / seconds * 1e-9;
 }
@@ -84,7 +85,7 @@ double ReadBandwidth::measure(int threads, int passes) const {
   double best = 0;
   for (int pass = 0; pass < passes; ++pass) {
     const double begin = now_seconds();
-    pool.run(threads, threads, [&](int, std::int64_t part) {
+    run_tasks(pool, threads, threads, [&](int, std::int64_t part) {
       const std::size_t first = pages * static_cast<std::size_t>(part) / share;
       const std::size_t last = pages * (static_cast<std::size_t>(part) + 1) / share;
       keep(read_block(data_.get() + first * kGrain, (last - first) * kGrain));

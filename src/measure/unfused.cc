@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/run_tasks.h"
 #include "core/thread_pool.h"
 
 namespace headlight::measure {
@@ -39,7 +40,7 @@ void Unfused::run_head(const Head& head, int worker) {
   const SoftmaxRows matrix{scores, head.k_len, head.causal, head.q_len};
   if (split_ == Split::rows) {
     constexpr Index kRows = 16;
-    pool_->run((head.q_len + kRows - 1) / kRows, threads_, [&](int, std::int64_t block) {
+    run_tasks(*pool_, (head.q_len + kRows - 1) / kRows, threads_, [&](int, std::int64_t block) {
       softmax_rows(matrix, block * kRows, std::min<Index>(head.q_len, (block + 1) * kRows));
     });
   } else {
@@ -74,7 +75,8 @@ void Unfused::forward(ConstTensorView q, ConstTensorView k, ConstTensorView v, b
   const Index count = q.dim(0) * heads;
   blas_.set_threads(split_ == Split::heads ? 1 : threads_);
   if (split_ == Split::heads) {
-    pool_->run(count, threads_, [&](int worker, std::int64_t number) { run_head(head_at(number), worker); });
+    run_tasks(*pool_, count, threads_,
+              [&](int worker, std::int64_t number) { run_head(head_at(number), worker); });
   } else {
     for (Index number = 0; number < count; ++number) run_head(head_at(number), 0);
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/concat.h"
-#include "core/thread_pool.h"
+#include "core/run_tasks.h"
 #include "headlight/error.h"
 #include "kernels/kernels.h"
 #include "models/generate.h"

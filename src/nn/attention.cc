@@ -279,7 +279,7 @@ Tensor MultiHeadAttention::backward_projections(Context& ctx, ConstTensorView x,
   };
   back(query, x, columns_of(d.view(), 0, q_width), dx, Linear::Write::set);
   const ConstTensorView kv = c.cross ? d_memory.view() : columns_of(d.view(), q_width, 2 * kv_width);
-  const ConstTensorView input = c.cross ? call.memory : x;
+  const ConstTensorView input = c.cross ? ConstTensorView(call.memory) : x;
   const TensorView target = c.cross ? dmemory : dx.view();
   back(key, input, columns_of(kv, 0, kv_width), target, Linear::Write::add);
   back(value, input, columns_of(kv, kv_width, kv_width), target, Linear::Write::add);

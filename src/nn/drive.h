@@ -8,7 +8,7 @@
 
 #include "core/concat.h"
 #include "core/float_mode.h"
-#include "core/thread_pool.h"
+#include "core/run_tasks.h"
 #include "headlight/context.h"
 #include "headlight/error.h"
 #include "headlight/parameters.h"

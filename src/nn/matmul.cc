@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/concat.h"
-#include "core/thread_pool.h"
+#include "core/run_tasks.h"
 #include "headlight/attention.h"
 #include "headlight/error.h"
 #include "kernels/gemm.h"

@@ -1,7 +1,7 @@
 // Many rows with matrices of q8_0: both sides in integers, packed for kernels/integer_gemm.h.
 #include <algorithm>
 
-#include "core/thread_pool.h"
+#include "core/run_tasks.h"
 #include "kernels/integer_gemm.h"
 #include "nn/stored_tasks.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/concat.h"
 #include "core/float_mode.h"
-#include "core/thread_pool.h"
+#include "core/run_tasks.h"
 #include "headlight/error.h"
 #include "kernels/gemm.h"
 #include "kernels/integer_gemm.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/thread_pool.h"
+#include "core/run_tasks.h"
 #include "kernels/matrix_unit.h"
 #include "nn/cuts.h"
 

@@ -176,8 +176,8 @@ TEST_P(BackwardLaws, EachGradientAloneHasTheSameBits) {
       const Gradients one(x, x.c.dtype);
       const AttentionGrads from = one.views();
       AttentionGrads asked;
-      TensorView AttentionGrads::*places[] = {&AttentionGrads::dq, &AttentionGrads::dk, &AttentionGrads::dv,
-                                              &AttentionGrads::dbias, &AttentionGrads::dsinks};
+      TensorRef AttentionGrads::*places[] = {&AttentionGrads::dq, &AttentionGrads::dk, &AttentionGrads::dv,
+                                             &AttentionGrads::dbias, &AttentionGrads::dsinks};
       asked.*places[n] = from.*places[n];
       attention_backward(ctx, in.saved(x), in.dout.view(), x.options, asked);
       ASSERT_EQ(bits_of(views.*places[n]), bits_of(from.*places[n])) << n << " " << describe(x.c);

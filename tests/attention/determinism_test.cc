@@ -80,7 +80,7 @@ TEST_P(Determinism, StatisticsChangeNothingElse) {
 
 // Each output asked for alone has the bits it has among all others.
 TEST_P(Determinism, OutputsDoNotKnowEachOther) {
-  using Member = TensorView AttentionOutputs::*;
+  using Member = TensorRef AttentionOutputs::*;
   constexpr Member kMembers[] = {&AttentionOutputs::lse,         &AttentionOutputs::max,
                                  &AttentionOutputs::entropy,     &AttentionOutputs::sink_weight,
                                  &AttentionOutputs::weights,     &AttentionOutputs::topk_index,

@@ -11,6 +11,7 @@
 #include <limits>
 #include <thread>
 
+#include "core/call_scope.h"
 #include "headlight/attention.h"
 #include "support/errors.h"
 #include "support/sanitizers.h"
@@ -67,6 +68,15 @@ TEST(Contexts, ATargetThisCpuLacksIsRefused) {
                ErrorKind::usage, "context.target", "cannot run SIMD target unknown");
 }
 
+// Threads of this process, as the kernel counts them.
+int threads_now() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("Threads:", 0) == 0) return std::stoi(line.substr(8));
+  }
+  return 0;
+}
+
 TEST(Contexts, ScratchGrowsAndStays) {
   Context ctx({.threads = 2});
   EXPECT_EQ(ctx.scratch_bytes(), 0U);
@@ -96,18 +106,149 @@ TEST(Contexts, ScratchSaysWhenMemoryIsOut) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's allocator ends the program";
   expect_error([&] { (void)ctx.scratch(0, std::numeric_limits<std::size_t>::max() / 2); },
                ErrorKind::resource, "context.memory",
-               "attention: no memory for 9223372036854775807 bytes of scratch");
+               "Context: no memory for 9223372036854775807 bytes of scratch");
   EXPECT_EQ(ctx.scratch_bytes(), 0U) << "nothing is held, nothing is lost";
   std::memset(ctx.scratch(0, 5000), 1, 5000);
 }
 
-// Threads of this process, as the kernel counts them.
-int threads_now() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("Threads:", 0) == 0) return std::stoi(line.substr(8));
+Tensor numbers(const Shape& shape) {
+  Tensor x(shape);
+  for (Index i = 0; i < shape.elements(); ++i) x.as<float>()[i] = static_cast<float>(i % 37) / 37;
+  return x;
+}
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return std::memcmp(a.as<float>(), b.as<float>(),
+                     sizeof(float) * static_cast<std::size_t>(a.shape().elements())) == 0;
+}
+
+TEST(Contexts, ScratchCanBeReleased) {
+  const Tensor q = numbers({1, 4, 128, 32});
+  Tensor first(q.shape()), second(q.shape());
+  Context ctx({.threads = 2});
+  attention_forward(ctx, q, q, q, {}, first);
+  EXPECT_GT(ctx.scratch_bytes(), 0U);
+  ctx.release_scratch();
+  EXPECT_EQ(ctx.scratch_bytes(), 0U);
+  attention_forward(ctx, q, q, q, {}, second);
+  EXPECT_TRUE(same_bits(first, second));
+  const CallScope call(ctx);
+  expect_error([&] { ctx.release_scratch(); }, ErrorKind::usage, "context.busy",
+               "scratch cannot be released inside of a call");
+}
+
+TEST(Contexts, ScratchCanBeBounded) {
+  const Tensor q = numbers({1, 4, 128, 32});
+  Tensor expected(q.shape()), out(q.shape());
+  Context free({.threads = 2});
+  attention_forward(free, q, q, q, {}, expected);
+  const std::size_t needed = free.scratch_bytes();
+
+  Context enough({.threads = 2, .scratch_limit = needed});
+  attention_forward(enough, q, q, q, {}, out);
+  EXPECT_TRUE(same_bits(out, expected));
+  EXPECT_LE(enough.scratch_bytes(), needed);
+
+  Context small({.threads = 2, .scratch_limit = needed - 1});
+  expect_error([&] { attention_forward(small, q, q, q, {}, out); }, ErrorKind::resource, "context.memory",
+               "the limit is " + std::to_string(needed - 1) + "; raise ContextOptions::scratch_limit");
+  EXPECT_LT(small.scratch_bytes(), needed);
+  const Tensor one = numbers({1, 1, 2, 8});
+  Tensor little(one.shape());
+  attention_forward(small, one, one, one, {}, little);  // what is refused once leaves the Context in order
+}
+
+// Memory of earlier calls makes room for the present one, never the other way round.
+TEST(Contexts, AtTheLimitEarlierCallsGiveWay) {
+  Context ctx({.threads = 2, .scratch_limit = 3 * 4096});
+  {
+    const CallScope call(ctx);
+    (void)ctx.scratch(0, 4096);
+    (void)ctx.scratch(1, 8192);
+    expect_error(
+        [&] { (void)ctx.scratch(Context::kShared, 1); }, ErrorKind::resource, "context.memory",
+        "Context: no memory for 1 bytes of scratch: this call holds 12288 already, and the limit is 12288");
   }
-  return 0;
+  const CallScope call(ctx);
+  std::memset(ctx.scratch(Context::kShared, 12288), 1, 12288);
+  EXPECT_EQ(ctx.scratch_bytes(), 12288U);
+}
+
+TEST(Contexts, ASecondThreadIsRefused) {
+  Context ctx({.threads = 2});
+  const Tensor q = numbers({1, 2, 16, 8});
+  const auto refused_elsewhere = [&] {
+    bool refused = false;
+    std::thread([&] {
+      Tensor out(q.shape());
+      try {
+        attention_forward(ctx, q, q, q, {}, out);
+      } catch (const Error& error) {
+        refused = error.code() == "context.busy" && error.kind() == ErrorKind::usage &&
+                  std::string(error.what())
+                          .find(
+                              "another thread is computing on it; give each thread a Context "
+                              "of its own") != std::string::npos;
+      }
+    }).join();
+    return refused;
+  };
+  {
+    const CallScope call(ctx);
+    const CallScope inner(ctx);  // calls inside of calls are what a model does
+    EXPECT_TRUE(refused_elsewhere());
+  }
+  EXPECT_FALSE(refused_elsewhere()) << "in turn they may";
+}
+
+// Two threads on one Context: every call is right or refused.
+TEST(Contexts, TwoThreadsNeverMix) {
+  const Tensor q = numbers({1, 8, 96, 16});
+  Context ctx({.threads = 2});
+  Tensor expected(q.shape());
+  attention_forward(ctx, q, q, q, {}, expected);
+  std::atomic<int> wrong{0}, right{0}, refused{0}, waiting{2};
+  const auto caller = [&] {
+    Tensor out(q.shape());
+    --waiting;
+    while (waiting > 0) std::this_thread::yield();
+    for (int n = 0; n < 200; ++n) {
+      try {
+        attention_forward(ctx, q, q, q, {}, out);
+        ++(same_bits(out, expected) ? right : wrong);
+      } catch (const Error& error) { ++(error.code() == "context.busy" ? refused : wrong); }
+    }
+  };
+  std::thread a(caller), b(caller);
+  a.join();
+  b.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_GT(right.load(), 0);
+  EXPECT_EQ(right.load() + refused.load(), 400);
+}
+
+TEST(Contexts, CanShareTheirThreads) {
+  const Tensor q = numbers({1, 8, 96, 16});
+  Context first({.threads = 3});
+  const int before = threads_now();
+  Context second({.executor = first.executor()}), narrow({.threads = 2, .executor = first.executor()});
+  EXPECT_EQ(threads_now(), before) << "no threads of their own";
+  EXPECT_EQ(second.threads(), 3);
+  EXPECT_EQ(narrow.threads(), 2);
+  Tensor expected(q.shape());
+  attention_forward(first, q, q, q, {}, expected);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (Context* ctx : {&first, &second, &narrow}) {
+    callers.emplace_back([&, ctx] {
+      for (int n = 0; n < 50; ++n) {
+        Tensor out(q.shape());
+        attention_forward(*ctx, q, q, q, {}, out);
+        if (!same_bits(out, expected)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 // Many threads that call attention() must not bring a pool each.
@@ -133,7 +274,7 @@ TEST(Contexts, DefaultContextsShareOnePool) {
           ++wrong;
         }
       }
-      if (&default_context() == mine || &default_context().pool() != &mine->pool()) ++wrong;
+      if (&default_context() == mine || default_context().executor() != mine->executor()) ++wrong;
       ++arrived;
       while (!leave) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });

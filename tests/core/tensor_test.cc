@@ -245,5 +245,36 @@ TEST(Tensors, SayWhenMemoryIsOut) {
                "tensor.memory", "tensor: no memory for f64 [576460752303423488] (4611686018427387904 bytes)");
 }
 
+TEST(Views, RefuseElementsThatAreNotThere) {
+  Tensor x({2, 3});
+  const ConstTensorView row(x.as<float>(), {3});
+  const auto expect_refused = [](const auto& call, const std::string& asked, const std::string& shape) {
+    expect_error(call, ErrorKind::usage, "tensor.index",
+                 "tensor: no element (" + asked + ") in a tensor of shape " + shape);
+  };
+  expect_refused([&] { (void)x.at(2, 0); }, "2, 0", "[2, 3]");
+  expect_refused([&] { (void)x.at(0, 3); }, "0, 3", "[2, 3]");
+  expect_refused([&] { (void)x.at(-1, 0); }, "-1, 0", "[2, 3]");
+  expect_refused([&] { (void)x.at(0); }, "0", "[2, 3]");
+  expect_refused([&] { (void)x.at(0, 0, 0); }, "0, 0, 0", "[2, 3]");
+  expect_refused([&] { (void)row.at(3); }, "3", "[3]");
+  expect_refused([&] { (void)ConstTensorView().at(0); }, "0", "[]");
+  expect_refused([&] { x.view().set(1, 3, 1.0); }, "1, 3", "[2, 3]");
+  expect_refused([&] { x.view().set(5, 1.0); }, "5", "[2, 3]");
+  x.view().set(1, 2, 7);
+  EXPECT_EQ(x.at(1, 2), 7);
+}
+
+TEST(Views, TakeHalvesByPointer) {
+  F16 half[] = {to_f16(1.5), to_f16(-2)};
+  BF16 brain[] = {to_bf16(1.5), to_bf16(-2)};
+  EXPECT_EQ(ConstTensorView(half, {2}).dtype(), DType::f16);
+  EXPECT_EQ(ConstTensorView(brain, {2}).dtype(), DType::bf16);
+  TensorView(half, {2}).set(0, 3.0);
+  TensorView(brain, {2}).set(0, 3.0);
+  EXPECT_EQ(ConstTensorView(half, {2}).at(0) + ConstTensorView(brain, {2}).at(0), 6);
+  EXPECT_EQ(ConstTensorView(half, {2}).at(1), -2);
+}
+
 }  // namespace
 }  // namespace headlight::testing

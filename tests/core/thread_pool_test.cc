@@ -5,9 +5,14 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <set>
+#include <stdexcept>
 #include <thread>
 
+#include "core/run_tasks.h"
+#include "support/errors.h"
 #include "support/random.h"
 
 namespace headlight::testing {
@@ -15,11 +20,11 @@ namespace {
 
 // Runs `tasks` tasks and expects each exactly once, by workers that the limit allows, none of them in
 // two tasks at a time. What tasks write without any lock must be there when run() returns.
-void expect_all_once(ThreadPool& pool, std::int64_t tasks, int limit) {
+void expect_all_once(Executor& pool, std::int64_t tasks, int limit) {
   std::vector<int> done(static_cast<std::size_t>(tasks), 0);
   std::array<std::atomic<int>, 64> inside{};
   std::atomic<int> wrong{0};
-  pool.run(tasks, limit, [&](int worker, std::int64_t n) {
+  run_tasks(pool, tasks, limit, [&](int worker, std::int64_t n) {
     if (worker < 0 || worker >= std::min(std::max(limit, 1), pool.threads())) ++wrong;
     if (inside[static_cast<std::size_t>(worker)]++ != 0) ++wrong;
     ++done[static_cast<std::size_t>(n)];
@@ -42,7 +47,7 @@ TEST(ThreadPools, EveryTaskExactlyOnce) {
 TEST(ThreadPools, ManyShortRuns) {
   ThreadPool pool(4);
   std::atomic<std::int64_t> sum{0};
-  for (int n = 0; n < 3000; ++n) pool.run(3, 4, [&](int, std::int64_t number) { sum += number; });
+  for (int n = 0; n < 3000; ++n) run_tasks(pool, 3, 4, [&](int, std::int64_t number) { sum += number; });
   EXPECT_EQ(sum.load(), 3000 * 3);
 }
 
@@ -59,13 +64,13 @@ TEST(ThreadPools, ARunInsideATask) {
   ThreadPool pool(4), other(3);
   std::vector<std::atomic<int>> done(20);
   std::atomic<int> strangers{0};
-  pool.run(20, 4, [&](int, std::int64_t n) {
+  run_tasks(pool, 20, 4, [&](int, std::int64_t n) {
     const std::thread::id me = std::this_thread::get_id();
     for (ThreadPool* inner : {&pool, &other}) {
-      inner->run(5, 4, [&](int worker, std::int64_t) {
+      run_tasks(*inner, 5, 4, [&](int worker, std::int64_t) {
         if (worker != 0 || std::this_thread::get_id() != me) ++strangers;
         std::this_thread::sleep_for(std::chrono::microseconds(200));  // time for strangers to come
-        inner->run(2, 4, [&](int, std::int64_t) { ++done[static_cast<std::size_t>(n)]; });
+        run_tasks(*inner, 2, 4, [&](int, std::int64_t) { ++done[static_cast<std::size_t>(n)]; });
       });
     }
   });
@@ -82,7 +87,8 @@ TEST(ThreadPools, SeveralCallersAtOnce) {
     callers.emplace_back([&] {
       for (int n = 0; n < 300; ++n) {
         std::vector<std::int64_t> got(17, -1);
-        pool.run(17, 3, [&](int, std::int64_t number) { got[static_cast<std::size_t>(number)] = number; });
+        run_tasks(pool, 17, 3,
+                  [&](int, std::int64_t number) { got[static_cast<std::size_t>(number)] = number; });
         if (std::accumulate(got.begin(), got.end(), std::int64_t{0}) == 136) ++good;
       }
     });
@@ -91,12 +97,87 @@ TEST(ThreadPools, SeveralCallersAtOnce) {
   EXPECT_EQ(good.load(), 4 * 300);
 }
 
+// A pool of many threads starts only those that a run may use, on however many cores.
+TEST(ThreadPools, AreTouchedOnlyAsFarAsNeeded) {
+  ThreadPool pool(16);
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  for (int n = 0; n < 200; ++n) {
+    run_tasks(pool, 64, 3, [&](int, std::int64_t) {
+      const std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    });
+  }
+  EXPECT_LE(seen.size(), 3U);
+  EXPECT_TRUE(seen.count(std::this_thread::get_id()) == 1) << "the caller works too";
+}
+
+TEST(ThreadPools, ThrowToTheCallerAndGoOn) {
+  for (const int threads : {1, 2, 4, 9}) {
+    ThreadPool pool(threads);
+    for (const std::int64_t bad : {0, 1, 17, 99}) {
+      std::atomic<int> done{0};
+      try {
+        run_tasks(pool, 100, threads, [&](int, std::int64_t n) {
+          if (n == bad) throw std::runtime_error("task " + std::to_string(n));
+          ++done;
+        });
+        ADD_FAILURE() << "no exception";
+      } catch (const std::runtime_error& error) { EXPECT_EQ(error.what(), "task " + std::to_string(bad)); }
+      EXPECT_LT(done.load(), 100);
+      expect_all_once(pool, 50, threads);
+    }
+    // All at once: one of them arrives.
+    EXPECT_THROW(run_tasks(pool, 100, threads, [](int, std::int64_t n) { throw n; }), std::int64_t);
+    expect_all_once(pool, 50, threads);
+  }
+}
+
+// An executor that does less than it could, or calls workers in turn and on its own threads.
+class OddExecutor : public Executor {
+ public:
+  enum class Kind { nothing, last_only, in_turn, own_threads, out_of_range };
+  explicit OddExecutor(Kind kind) : kind_(kind) {}
+  [[nodiscard]] int threads() const noexcept override { return 4; }
+  void run(int workers, Work work) override {
+    switch (kind_) {
+      case Kind::nothing: return;
+      case Kind::last_only: return work(workers - 1);
+      case Kind::in_turn:
+        for (int w = workers; w-- > 0;) work(w);
+        return;
+      case Kind::own_threads: {
+        std::vector<std::thread> threads;
+        for (int w = 0; w < workers; ++w) threads.emplace_back([=] { work(w); });
+        for (std::thread& thread : threads) thread.join();
+        return;
+      }
+      case Kind::out_of_range: return work(workers);
+    }
+  }
+
+ private:
+  Kind kind_;
+};
+
+TEST(Executors, OfAnyKindRunEveryTask) {
+  using Kind = OddExecutor::Kind;
+  for (const Kind kind : {Kind::nothing, Kind::last_only, Kind::in_turn, Kind::own_threads}) {
+    OddExecutor executor(kind);
+    for (const std::int64_t tasks : {0, 1, 2, 100})
+      for (const int limit : {1, 2, 64}) expect_all_once(executor, tasks, limit);
+  }
+  OddExecutor wrong(Kind::out_of_range);
+  expect_error([&] { run_tasks(wrong, 10, 4, [](int, std::int64_t) {}); }, ErrorKind::usage,
+               "context.executor", "Executor::run was asked for workers 0 to 3 and called work(4)");
+}
+
 TEST(ThreadPools, StartAndStop) {
   for (int n = 0; n < 1000; ++n) {
     ThreadPool pool(1 + n % 5);
     if (n % 3 == 0) continue;
     std::atomic<int> done{0};
-    pool.run(n % 7, 8, [&](int, std::int64_t) { ++done; });
+    run_tasks(pool, n % 7, 8, [&](int, std::int64_t) { ++done; });
     ASSERT_EQ(done.load(), n % 7);
   }
 }
@@ -113,8 +194,8 @@ TEST(ThreadPools, RandomSequences) {
     const bool nested = random.below(4) == 0, second = random.below(8) == 0;
     std::atomic<std::int64_t> done{0};
     const auto work = [&] {
-      pool->run(tasks, limit, [&](int, std::int64_t) {
-        if (nested) pool->run(3, limit, [&](int, std::int64_t) { ++done; });
+      run_tasks(*pool, tasks, limit, [&](int, std::int64_t) {
+        if (nested) run_tasks(*pool, 3, limit, [&](int, std::int64_t) { ++done; });
         else done += 3;
       });
     };

@@ -133,6 +133,6 @@ int main(int argc, char** argv) {
     return run(targets.empty() ? headlight::supported_targets() : targets);
   } catch (const headlight::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return error.exit_code();
+    return 1;
   }
 }
