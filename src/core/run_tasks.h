@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "core/call_scope.h"
 #include "headlight/context.h"
 
 namespace headlight {
@@ -44,12 +45,19 @@ void run_tasks(Executor& executor, std::int64_t tasks, int limit, const Task& ta
       .run(executor, limit);
 }
 
+// On the threads of a Context, which belongs to this thread meanwhile.
+template <class Task>
+void run_tasks(Context& ctx, std::int64_t tasks, int limit, const Task& task) {
+  const CallScope scope(ctx);
+  run_tasks(*ctx.executor(), tasks, limit, task);
+}
+
 class TaskRunner {
  public:
   explicit TaskRunner(Context& ctx) noexcept : ctx_(ctx) {}
   template <class Task>
   void run(std::int64_t tasks, int limit, const Task& task) const {
-    run_tasks(*ctx_.executor(), tasks, limit, task);
+    run_tasks(ctx_, tasks, limit, task);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/concat.h"
+#include "core/float_mode.h"
 #include "headlight/error.h"
 
 namespace headlight {
@@ -108,6 +109,7 @@ StoredMatrix::StoredMatrix(StoredType type, Index rows, Index columns, Data data
 }
 
 StoredMatrix StoredMatrix::from(ConstTensorView matrix, StoredType type) {
+  const DefaultFloatMode float_mode;
   if (matrix.rank() != 2 || matrix.dtype() != DType::f32 || (matrix.dim(1) > 1 && matrix.stride(1) != 1) ||
       (type == StoredType::q8_0 && matrix.dim(1) % kQ8Columns != 0)) {
     throw Error(ErrorKind::usage, "matrix.stored",
@@ -136,6 +138,7 @@ std::size_t StoredMatrix::bytes() const noexcept {
 }
 
 double StoredMatrix::at(Index row, Index column) const {
+  const DefaultFloatMode float_mode;
   const std::byte* from = data_ + row * row_bytes(type_, columns_);
   switch (type_) {
     case StoredType::f32: return static_cast<double>(fetch<float>(from + 4 * column));
@@ -152,6 +155,7 @@ double StoredMatrix::at(Index row, Index column) const {
 }
 
 float to_int8(std::span<const float> row, std::span<std::int8_t> numbers) {
+  const DefaultFloatMode float_mode;
   constexpr float kMost = 127;
   float largest = 0;
   for (const float x : row) largest = std::max(largest, std::abs(x));

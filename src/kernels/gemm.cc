@@ -135,7 +135,7 @@ HWY_ATTR void multiply_block(const BlockProduct<T>& block) {
       const int rows = HWY_MIN(kGemmStrip, block.rows - row);
       if (rows == kGemmStrip && columns == panel) {
         tile(block.depth, left, right, block.c + row * block.c_stride + column, block.c_stride,
-             block.bias + column);
+             block.bias == nullptr ? nullptr : block.bias + column);
       } else {
         multiply_edge(block, left, right, row, column, rows, columns);
       }

@@ -90,6 +90,7 @@ void gate_backward(Context& ctx, Activation activation, ConstTensorView x, Const
 }
 
 void drop(Context& ctx, const Dropout& dropout, ConstTensorView x, TensorView y, ConstTensorView add) {
+  const CallScope scope(ctx);
   check("drop", "y", y, x, x.dim(1));
   if (!add.empty()) check("drop", "add", add, x, x.dim(1));
   if (!(dropout.rate >= 0 && dropout.rate < 1)) {

@@ -200,6 +200,7 @@ class CompleteCall {
 
 Tensor MultiHeadAttention::forward(Context& ctx, ConstTensorView x, const AttentionCall& given,
                                    Saved* saved) const {
+  const CallScope scope(ctx);
   const DType dtype = out.weight.value.dtype();
   check_matrix(out.weight.name, "x", x, dtype, config_.width);
   const CompleteCall complete(config_, given, x.dim(0), dtype);
@@ -218,6 +219,7 @@ Tensor MultiHeadAttention::forward(Context& ctx, ConstTensorView x, const Attent
 Tensor MultiHeadAttention::backward(Context& ctx, ConstTensorView x, const AttentionCall& given,
                                     const Saved& saved, ConstTensorView dy, TensorView dmemory,
                                     TensorView dbias) {
+  const CallScope scope(ctx);
   const MultiHeadAttentionConfig& c = config_;
   const DType dtype = out.weight.value.dtype();
   if (given.intervention != nullptr) {

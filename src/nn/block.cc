@@ -52,6 +52,7 @@ Block::Block(const std::string& name, const BlockConfig& config, DType dtype) : 
 }
 
 Tensor Block::forward(Context& ctx, ConstTensorView x, const BlockCall& call, Saved* saved) const {
+  const CallScope scope(ctx);
   Saved own;
   Saved& s = saved != nullptr ? *saved : own;
   if (config_.shape != BlockShape::serial) return forward_parallel(ctx, x, call, s);

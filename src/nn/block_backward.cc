@@ -65,6 +65,7 @@ struct Block::Backward {
 
 Tensor Block::backward(Context& ctx, ConstTensorView x, const BlockCall& call, const Saved& saved, Tensor dy,
                        TensorView dmemory, TensorView dbias) {
+  const CallScope scope(ctx);
   Backward b{ctx, *this, x, call, saved, std::move(dy), dmemory, dbias};
   const bool has_cross = config_.cross.has_value();
   if (config_.shape != BlockShape::serial) {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
-#include "core/float_mode.h"
 #include "core/run_tasks.h"
 #include "headlight/context.h"
 #include "headlight/error.h"
@@ -21,9 +21,10 @@ inline constexpr Index kRowBlock = 64;
 // Below this many elements waking another thread costs more than it brings.
 inline constexpr Index kSerialElements = 16384;
 
-// Calls f(T{}) with the type of `dtype`.
+// Calls f(T{}) with the type of `dtype`, in the default floating-point mode: layers compute nowhere else.
 template <class F>
 void with_type(DType dtype, const F& f) {
+  const DefaultFloatMode float_mode;
   if (dtype == DType::f64) f(double{});
   else f(float{});
 }
@@ -33,9 +34,8 @@ void with_type(DType dtype, const F& f) {
 // f(block, first row, rows) for all blocks.
 template <class F>
 void for_row_blocks(Context& ctx, Index rows, Index columns, const F& f) {
-  const DefaultFloatMode float_mode;
   const int workers = rows * columns < kSerialElements ? 1 : ctx.threads();
-  ctx.pool().run(row_blocks(rows), workers, [&](int, Index block) {
+  run_tasks(ctx, row_blocks(rows), workers, [&](int, Index block) {
     const Index first = block * kRowBlock;
     f(block, first, std::min(kRowBlock, rows - first));
   });

@@ -18,6 +18,7 @@ FeedForward::FeedForward(const std::string& name, const FeedForwardConfig& confi
 }
 
 Tensor FeedForward::forward(Context& ctx, ConstTensorView x, Saved* saved) const {
+  const CallScope scope(ctx);
   const DType dtype = down.weight.value.dtype();
   const Index tokens = x.dim(0), inner = config_.inner;
   Tensor wide = Tensor::uninitialized({tokens, config_.gated ? 2 * inner : inner}, dtype);
@@ -45,6 +46,7 @@ Tensor FeedForward::forward(Context& ctx, ConstTensorView x, Saved* saved) const
 }
 
 Tensor FeedForward::backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy) {
+  const CallScope scope(ctx);
   const DType dtype = down.weight.value.dtype();
   const Index tokens = x.dim(0), inner = config_.inner;
   Tensor dactive = Tensor::uninitialized({tokens, inner}, dtype);

@@ -28,6 +28,7 @@ void check_targets(const ConstTensorView& logits, std::span<const std::int32_t> 
 
 CrossEntropy cross_entropy(Context& ctx, TensorView logits, std::span<const std::int32_t> targets,
                            const CrossEntropyOptions& options) {
+  const CallScope scope(ctx);
   check_targets(logits, targets, options);
   const Index rows = logits.dim(0), classes = logits.dim(1);
   // A loss per row, added in order.
@@ -35,8 +36,7 @@ CrossEntropy cross_entropy(Context& ctx, TensorView logits, std::span<const std:
   with_type(logits.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& kernels = kernels::row_kernels_for(ctx.target()).of<T>();
-    const DefaultFloatMode float_mode;
-    ctx.pool().run(rows, rows * classes < kSerialElements ? 1 : ctx.threads(), [&](int, Index r) {
+    run_tasks(ctx, rows, rows * classes < kSerialElements ? 1 : ctx.threads(), [&](int, Index r) {
       T* row = logits.as<T>() + r * logits.stride(0);
       const std::int32_t target = targets[static_cast<std::size_t>(r)];
       if (target == options.ignored) {

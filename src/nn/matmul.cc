@@ -2,114 +2,105 @@
 
 #include <algorithm>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
-#include "core/run_tasks.h"
 #include "headlight/attention.h"
 #include "headlight/error.h"
 #include "kernels/gemm.h"
 #include "kernels/matrix_unit.h"
-#include "nn/cuts.h"
-#include "nn/unit_product.h"
+#include "nn/packed_product.h"
 
 namespace headlight::nn {
 namespace {
 
-// Steps of depth between two visits of c. Fixed, so that the order of additions is: a left strip and a
-// right panel of this depth stay in the first two caches together.
-constexpr Index kDepth = 384;
+// Rows and columns of c that a task takes. No choice here changes a bit of the result.
 constexpr Index kBlockRows = 192;  // packed left rows of one task, in the second cache
 constexpr Index kBlockColumns = 1024;
 
-template <class T>
-struct Job {
-  const kernels::GemmKernels<T>& kernels;
-  const Product& product;
-  Index rows, columns, depth;
-  Index padded;  // columns, rounded up to whole panels
-  T* right;      // all of the right side: [block of depth][panel][depth][panel width]
-
-  // The packed right side from step `k` of the depth on, panels of column `column` on.
-  [[nodiscard]] T* panels(Index k, Index column) const {
-    return right + k * padded + column * std::min(kDepth, depth - k);
-  }
-
-  void pack_right(Index k, Index first, Index last) const {
-    const ConstTensorView& b = product.b;
-    const int n = static_cast<int>(last - first), deep = static_cast<int>(std::min(kDepth, depth - k));
-    if (product.b_side == Side::plain) {
-      kernels.pack_right(b.as<T>() + k * b.stride(0) + first, b.stride(0), n, deep, panels(k, first));
-    } else {
-      kernels.pack_right_transposed(b.as<T>() + first * b.stride(0) + k, b.stride(0), n, deep,
-                                    panels(k, first));
-    }
-  }
-
-  void multiply(Range rows_of_c, Range columns_of_c, T* left) const {
-    const ConstTensorView& a = product.a;
-    const TensorView& c = product.c;
-    for (Index k = 0; k < depth; k += kDepth) {
-      const int deep = static_cast<int>(std::min(kDepth, depth - k));
-      const int n = static_cast<int>(rows_of_c.size());
-      if (product.a_side == Side::plain) {
-        kernels.pack_left(a.as<T>() + rows_of_c.begin * a.stride(0) + k, a.stride(0), n, deep, left);
-      } else {
-        kernels.pack_left_transposed(a.as<T>() + k * a.stride(0) + rows_of_c.begin, a.stride(0), n, deep,
-                                     left);
-      }
-      const bool first = k == 0 && !product.accumulate;
-      kernels.multiply_block(
-          {n, static_cast<int>(columns_of_c.size()), deep, left, panels(k, columns_of_c.begin),
-           Index{deep} * kernels.panel, c.as<T>() + rows_of_c.begin * c.stride(0) + columns_of_c.begin,
-           c.stride(0), first && !product.bias.empty() ? product.bias.as<T>() + columns_of_c.begin : nullptr,
-           !first});
-    }
-  }
-};
-
-// Tasks of rows × columns: as many for every thread. No choice here changes a bit of the result.
+// As many tasks for every thread.
 struct Tasks {
   Cuts rows, columns;
+  Tasks(Index all_rows, Index all_columns, Index strip, Index panel, int threads)
+      : rows(all_rows, strip, round_up((all_rows + kBlockRows - 1) / kBlockRows, threads)),
+        columns(all_columns, panel, (all_columns + kBlockColumns - 1) / kBlockColumns) {
+    // Few rows: the columns make up for them.
+    if (rows.parts < threads)
+      columns = {all_columns, panel, round_up((all_columns + kBlockColumns - 1) / kBlockColumns, threads)};
+  }
 };
-Tasks cut(Index rows, Index columns, Index strip, Index panel, int threads) {
-  const Index wide = (columns + kBlockColumns - 1) / kBlockColumns;
-  const Index tall = round_up((rows + kBlockRows - 1) / kBlockRows, threads);
-  Tasks tasks{{rows, strip, tall}, {columns, panel, wide}};
-  // Few rows: the columns make up for them.
-  if (tasks.rows.parts < threads) tasks.columns = {columns, panel, round_up(wide, threads)};
-  return tasks;
-}
 
+// All of the right side is shared: [block of depth][panel][depth][panel width].
 template <class T>
-void multiply_as(Context& ctx, const Product& product) {
-  const kernels::GemmKernels<T>& kernels = kernels::gemm_kernels_for(ctx.target()).of<T>();
-  const Index rows = product.c.dim(0), columns = product.c.dim(1);
-  const Index depth = product.a.dim(product.a_side == Side::plain ? 1 : 0);
-  const Index panel = kernels.panel, padded = round_up(columns, panel);
-  const auto bytes = [](Index n) { return static_cast<std::size_t>(n) * sizeof(T); };
-  Job<T> job{kernels,
-             product,
-             rows,
-             columns,
-             depth,
-             padded,
-             reinterpret_cast<T*>(ctx.scratch(Context::kShared, bytes(padded * depth)))};
-  const Tasks tasks = cut(rows, columns, kernels.strip, panel, ctx.threads());
-  // Asked for here, where it may fail; a task that asks again is given the same memory.
-  const std::size_t left_bytes = bytes(tasks.rows.largest() * kDepth);
-  for (int worker = 0; worker < ctx.threads(); ++worker) static_cast<void>(ctx.scratch(worker, left_bytes));
+class Dense {
+ public:
+  // Steps of depth between two visits of c. Fixed, so that the order of additions is: a left strip and a
+  // right panel of this depth stay in the first two caches together.
+  static constexpr Index kDepth = 384;
 
-  const Index depth_blocks = (depth + kDepth - 1) / kDepth, chunk = round_up(256, panel);
-  const Index chunks = (columns + chunk - 1) / chunk;
-  ctx.pool().run(depth_blocks * chunks, ctx.threads(), [&](int, std::int64_t task) {
-    const Index first = task % chunks * chunk;
-    job.pack_right(task / chunks * kDepth, first, std::min(columns, first + chunk));
-  });
+  Dense(const Context& ctx, const Product& product)
+      : kernels_(kernels::gemm_kernels_for(ctx.target()).of<T>()),
+        product_(product),
+        columns_(product.c.dim(1)),
+        depth_(product.a.dim(product.a_side == Side::plain ? 1 : 0)),
+        padded_(round_up(columns_, kernels_.panel)),
+        chunk_(round_up(256, kernels_.panel)),
+        tasks_(product.c.dim(0), columns_, kernels_.strip, kernels_.panel, ctx.threads()) {}
 
-  ctx.pool().run(tasks.rows.parts * tasks.columns.parts, ctx.threads(), [&](int worker, std::int64_t task) {
-    job.multiply(tasks.rows.part(task / tasks.columns.parts), tasks.columns.part(task % tasks.columns.parts),
-                 reinterpret_cast<T*>(ctx.scratch(worker, left_bytes)));
-  });
-}
+  [[nodiscard]] Index depth() const { return depth_; }
+  [[nodiscard]] std::size_t shared_bytes() const {
+    return sizeof(T) * static_cast<std::size_t>(padded_ * depth_);
+  }
+  [[nodiscard]] std::size_t own_bytes() const {
+    return sizeof(T) * static_cast<std::size_t>(tasks_.rows.largest() * kDepth);
+  }
+  [[nodiscard]] Index chunks() const { return (columns_ + chunk_ - 1) / chunk_; }
+  [[nodiscard]] Index pieces() const { return (depth_ + kDepth - 1) / kDepth * chunks(); }
+  [[nodiscard]] Index tasks() const { return tasks_.rows.parts * tasks_.columns.parts; }
+
+  void pack_shared(Index piece, std::byte* shared, std::byte*) const {
+    const ConstTensorView& b = product_.b;
+    const Index k = piece / chunks() * kDepth, first = piece % chunks() * chunk_;
+    const int n = static_cast<int>(std::min(chunk_, columns_ - first)),
+              deep = static_cast<int>(std::min(kDepth, depth_ - k));
+    T* to = reinterpret_cast<T*>(shared) + panels(k, first);
+    if (product_.b_side == Side::plain)
+      kernels_.pack_right(b.as<T>() + k * b.stride(0) + first, b.stride(0), n, deep, to);
+    else kernels_.pack_right_transposed(b.as<T>() + first * b.stride(0) + k, b.stride(0), n, deep, to);
+  }
+  void pack_own(Index task, Index k, int deep, std::byte* own) const {
+    const ConstTensorView& a = product_.a;
+    const Range rows = tasks_.rows.part(task / tasks_.columns.parts);
+    const int n = static_cast<int>(rows.size());
+    T* to = reinterpret_cast<T*>(own);
+    if (product_.a_side == Side::plain)
+      kernels_.pack_left(a.as<T>() + rows.begin * a.stride(0) + k, a.stride(0), n, deep, to);
+    else kernels_.pack_left_transposed(a.as<T>() + k * a.stride(0) + rows.begin, a.stride(0), n, deep, to);
+  }
+  void multiply(Index task, Index k, int deep, const std::byte* shared, const std::byte* own) const {
+    const Range rows = tasks_.rows.part(task / tasks_.columns.parts),
+                columns = tasks_.columns.part(task % tasks_.columns.parts);
+    const bool first = k == 0 && !product_.accumulate;
+    kernels_.multiply_block(
+        {static_cast<int>(rows.size()), static_cast<int>(columns.size()), deep,
+         reinterpret_cast<const T*>(own), reinterpret_cast<const T*>(shared) + panels(k, columns.begin),
+         Index{deep} * kernels_.panel, product_.c.as<T>() + rows.begin * product_.c.stride(0) + columns.begin,
+         product_.c.stride(0),
+         first && !product_.bias.empty() ? product_.bias.as<T>() + columns.begin : nullptr, !first});
+  }
+
+ private:
+  // Where the packed right side has step `k` of the depth, panels of column `column` on.
+  [[nodiscard]] Index panels(Index k, Index column) const {
+    return k * padded_ + column * std::min(kDepth, depth_ - k);
+  }
+
+  const kernels::GemmKernels<T>& kernels_;
+  const Product& product_;
+  Index columns_, depth_;
+  Index padded_;  // columns, rounded up to whole panels
+  Index chunk_;   // columns of a piece
+  Tasks tasks_;
+};
 
 // How many bf16 stand for a number; 0: none, it is multiplied as it is.
 int parts_of(const Context& ctx) {
@@ -122,9 +113,9 @@ int parts_of(const Context& ctx) {
 void multiply_rounded(Context& ctx, int parts, const Product& p) {
   const kernels::StoredRows b{StoredType::f32, p.b.as<std::byte>(),
                               p.b.stride(0) * static_cast<Index>(sizeof(float))};
-  const UnitFactor factor{b, p.b_side == Side::plain ? WeightLayout::in_out : WeightLayout::out_in, p.c,
-                          p.bias, p.accumulate};
-  multiply_in_parts(ctx, parts, p.a, p.a_side, {&factor, 1});
+  const Factor factor{b, p.b_side == Side::plain ? WeightLayout::in_out : WeightLayout::out_in, p.c, p.bias,
+                      p.accumulate};
+  multiply_in_parts(ctx, parts, {p.a, p.a_side, {&factor, 1}});
 }
 
 // A product over no depth is zero; c still gets what is added to it.
@@ -164,14 +155,15 @@ void check(const Product& p) {
 }  // namespace
 
 void multiply(Context& ctx, const Product& p) {
+  const CallScope scope(ctx);
   check(p);
   if (p.c.dim(0) == 0 || p.c.dim(1) == 0) return;
   const bool wide = p.c.dtype() == DType::f64;
   if (p.a.dim(p.a_side == Side::plain ? 1 : 0) == 0)
     return wide ? multiply_nothing<double>(p) : multiply_nothing<float>(p);
-  if (wide) multiply_as<double>(ctx, p);
+  if (wide) multiply_packed(ctx, Dense<double>(ctx, p));
   else if (const int parts = parts_of(ctx); parts > 0) multiply_rounded(ctx, parts, p);
-  else multiply_as<float>(ctx, p);
+  else multiply_packed(ctx, Dense<float>(ctx, p));
 }
 
 }  // namespace headlight::nn

@@ -7,6 +7,7 @@
 namespace headlight::nn {
 
 Tensor sinusoidal_positions(Index positions, Index width, SinusoidOrder order, DType dtype) {
+  const DefaultFloatMode float_mode;
   Tensor table({positions, width}, dtype);
   const Index sines = (width + 1) / 2;
   for (Index p = 0; p < positions; ++p) {
@@ -23,6 +24,7 @@ Tensor sinusoidal_positions(Index positions, Index width, SinusoidOrder order, D
 }
 
 Tensor alibi_slopes(Index heads, DType dtype) {
+  const DefaultFloatMode float_mode;
   Tensor slopes({heads}, dtype);
   Index power = 1;
   while (2 * power <= heads) power *= 2;
@@ -66,6 +68,7 @@ Index RelativeBias::bucket(Index query_position, Index key) const {
   }
   const Index exact = buckets / 2;
   if (distance < exact) return first + distance;
+  const DefaultFloatMode float_mode;
   // In f32, as the models that were trained this way computed it: a bucket's edge is a rounding away.
   const float far =
       std::log(static_cast<float>(distance) / static_cast<float>(exact)) /

@@ -146,6 +146,7 @@ class RecurrentLayer::Forward {
 
 RecurrentLayer::Result RecurrentLayer::forward(Context& ctx, ConstTensorView x, const RecurrentCall& given,
                                                Saved* saved) const {
+  const CallScope scope(ctx);
   const DType dtype = input.weight.value.dtype();
   check_matrix(input.weight.name, "x", x, dtype, config_.in);
   const StartsOr starts(given.starts, x.dim(0)),

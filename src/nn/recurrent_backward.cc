@@ -183,6 +183,7 @@ class RecurrentLayer::Backward {
 Tensor RecurrentLayer::backward(Context& ctx, ConstTensorView x, const RecurrentCall& given,
                                 const Saved& saved, ConstTensorView dy, ConstTensorView dlast,
                                 const Grads& grads) {
+  const CallScope scope(ctx);
   const DType dtype = input.weight.value.dtype();
   check_matrix(input.weight.name, "dy", dy, dtype, config_.width, x.dim(0));
   const StartsOr starts(given.starts, x.dim(0)),

@@ -44,8 +44,7 @@ struct RecurrentLayer::Steps {
 // f(row) for all rows of a step, by whoever is free.
 template <class F>
 void for_rows(Context& ctx, Index rows, Index work, const F& f) {
-  const DefaultFloatMode float_mode;
-  ctx.pool().run(rows, rows * work < kSerialElements ? 1 : ctx.threads(), [&](int, Index row) { f(row); });
+  run_tasks(ctx, rows, rows * work < kSerialElements ? 1 : ctx.threads(), [&](int, Index row) { f(row); });
 }
 
 }  // namespace headlight::nn

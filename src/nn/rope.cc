@@ -48,6 +48,7 @@ void stretch_llama3(const RopeScaling& s, std::vector<double>& frequencies) {
 }  // namespace
 
 std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index length) {
+  const DefaultFloatMode float_mode;
   const RopeScaling& s = config.scaling;
   const auto n = static_cast<double>(dims);
   double theta = config.theta;
@@ -68,6 +69,7 @@ std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index
 }
 
 double rope_attention_factor(const RopeConfig& config) {
+  const DefaultFloatMode float_mode;
   const RopeScaling& s = config.scaling;
   if (s.kind != RopeScaling::Kind::yarn) return 1;
   if (s.attention_factor > 0) return s.attention_factor;
@@ -76,6 +78,7 @@ double rope_attention_factor(const RopeConfig& config) {
 
 RopeTable::RopeTable(const RopeConfig& config, Index head_dim, Index first, Index end, DType dtype)
     : first_(first), end_(end), interleaved_(config.interleaved) {
+  const DefaultFloatMode float_mode;
   const Index dims = config.dims > 0 ? config.dims : head_dim;
   if (dims % 2 != 0 || dims > head_dim || config.theta <= 0 || config.scaling.factor <= 0) {
     throw Error(ErrorKind::usage, "nn.rope",

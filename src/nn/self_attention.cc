@@ -17,6 +17,7 @@ SelfAttention::SelfAttention(Index width, Index head_dim, bool bias, Visibility 
       visible_(visible) {}
 
 Tensor SelfAttention::forward(Context& ctx, ConstTensorView x, Saved* saved, Tensor* weights) const {
+  const CallScope scope(ctx);
   Saved own;
   Saved& s = saved != nullptr ? *saved : own;
   s.q = query.forward(ctx, x);
@@ -35,6 +36,7 @@ Tensor SelfAttention::forward(Context& ctx, ConstTensorView x, Saved* saved, Ten
 }
 
 Tensor SelfAttention::backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy) {
+  const CallScope scope(ctx);
   const Shape shape = saved.q.shape();
   Tensor dq = Tensor::uninitialized(shape, x.dtype()), dk = Tensor::uninitialized(shape, x.dtype()),
          dv = Tensor::uninitialized(shape, x.dtype());

@@ -1,0 +1,68 @@
+// One driver for all packed products. A product has a shared side, which is packed first, by whoever is free, and
+// a side that each task packs for itself, one block of depth after the other. Which kernels multiply, and which side is
+// shared, is the product's own affair:
+//
+//   matmul.cc          f32 and f64: the right side is shared, tasks take rows and columns of c
+//   column_product.cc  stored matrices, rounded products: the left side is shared, tasks take columns of matrices
+//
+// No cut changes a bit: an element of c is one chain of additions over the depth, in blocks of fixed length.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "core/run_tasks.h"
+#include "headlight/context.h"
+#include "headlight/nn.h"
+#include "kernels/stored_rows.h"
+#include "nn/cuts.h"
+#include "nn/matmul.h"
+
+namespace headlight::nn {
+
+template <class Product>
+void multiply_packed(Context& ctx, const Product& product) {
+  const int threads = ctx.threads();
+  std::byte* const shared = ctx.scratch(Context::kShared, product.shared_bytes());
+  // Asked for here, where it may fail; a task that asks again is given the same memory.
+  const std::size_t own_bytes = product.own_bytes();
+  for (int worker = 0; worker < threads; ++worker) static_cast<void>(ctx.scratch(worker, own_bytes));
+  run_tasks(ctx, product.pieces(), threads, [&](int worker, Index piece) {
+    product.pack_shared(piece, shared, ctx.scratch(worker, own_bytes));
+  });
+  run_tasks(ctx, product.tasks(), threads, [&](int worker, Index task) {
+    std::byte* const own = ctx.scratch(worker, own_bytes);
+    for (Index k = 0; k < product.depth(); k += Product::kDepth) {
+      const int deep = static_cast<int>(std::min(Product::kDepth, product.depth() - k));
+      product.pack_own(task, k, deep, own);
+      product.multiply(task, k, deep, shared, own);
+    }
+  });
+}
+
+// y = x·w + bias, or y += x·w, with a matrix in any precision. f32.
+struct Factor {
+  kernels::StoredRows w;  // [columns, depth], or [depth, columns]
+  WeightLayout layout = WeightLayout::out_in;
+  TensorView y;  // [rows, columns], any row stride
+  ConstTensorView bias = {};
+  bool accumulate = false;
+  [[nodiscard]] Index columns() const { return y.dim(1); }
+};
+// x with several matrices: one walk over the threads, one preparation of x.
+struct ColumnProduct {
+  ConstTensorView x;  // [rows, depth], or [depth, rows] when transposed
+  Side side = Side::plain;
+  std::span<const Factor> factors;
+};
+// In f32; the bits are those of multiply() for the same numbers. x is not transposed.
+void multiply_as_f32(Context& ctx, const ColumnProduct& product);
+// Matrices of q8_0 beside rows rounded to 16 bits, in integers. Only where integer_kernels_for(ctx.target()) has
+// something. x is not transposed.
+void multiply_as_integers(Context& ctx, const ColumnProduct& product);
+// In bf16 with sums in f32 (kernels/matrix_unit.h): numbers of two parts on the CPU's matrix unit, several times as fast as
+// f32 and 2^-17 off, or of one. With two parts (a weight of bf16 has one all the same) only where
+// matrix_kernels_for(ctx.target()) has something, with one where bf16_kernels_for has.
+void multiply_in_parts(Context& ctx, int parts, const ColumnProduct& product);
+
+}  // namespace headlight::nn
