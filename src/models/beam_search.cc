@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/run_tasks.h"
 #include "headlight/error.h"
@@ -231,6 +232,7 @@ class Search {
 
 std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, Writer& writer, const Tokens& source,
                                                  const BeamOptions& options) {
+  const CallScope scope(ctx);
   const auto least = std::min_element(options.most_each.begin(), options.most_each.end());
   const Index most = least == options.most_each.end() ? options.most : *least;
   if (options.beams < 1 || most < 1) {
@@ -249,6 +251,7 @@ std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, Writer& writer, c
 
 std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, const Transformer& model, const Tokens& source,
                                                  const BeamOptions& options, const RunOptions& run) {
+  const CallScope scope(ctx);
   TransformerWriter writer(model, run);
   return beam_search(ctx, writer, source, options);
 }

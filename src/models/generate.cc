@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "headlight/error.h"
 #include "kernels/kernels.h"
@@ -135,6 +136,7 @@ Index context_of(const TransformerConfig& config) noexcept {
 
 std::vector<Continuation> continue_prompts(Context& ctx, const Transformer& model, const Tokens& prompts,
                                            const SamplingOptions& options) {
+  const CallScope scope(ctx);
   const TensorRecycler recycler;
   return Continuing(ctx, model, model.start(ctx, prompts.sequences()), prompts, options).run(prompts);
 }
@@ -146,6 +148,7 @@ std::vector<std::vector<std::int32_t>> generate(Context& ctx, const Transformer&
 
 std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer& model, const Tokens& source,
                                                  const SamplingOptions& options) {
+  const CallScope scope(ctx);
   const std::int32_t start = model.config().decoder_start;
   if (start < 0)
     throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/call_scope.h"
 #include "nn/drive.h"
 #include "nn/matmul.h"
 #include "nn/stored_product.h"
@@ -160,6 +161,7 @@ void Head::project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView 
 }
 
 Tensor Head::logits(Context& ctx, const nn::Embedding& embedding, ConstTensorView x) const {
+  const CallScope scope(ctx);
   Tensor prepared;
   if (!transform.empty() || config_.head.scale != 1) {
     prepared = prepare(ctx, x, nullptr);
@@ -180,6 +182,7 @@ Tensor Head::logits(Context& ctx, const nn::Embedding& embedding, ConstTensorVie
 
 Loss Head::evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorView x,
                     std::span<const std::int32_t> targets) const {
+  const CallScope scope(ctx);
   const Counted counted(x, targets);
   Tensor prepared;
   ConstTensorView input = counted.x;
@@ -205,6 +208,7 @@ Loss Head::evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorVie
 
 Loss Head::learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
                  std::span<const std::int32_t> targets, const LearnOptions& options, Tensor& dx) {
+  const CallScope scope(ctx);
   const Counted counted(x, targets);
   const bool prepares = !transform.empty() || config_.head.scale != 1;
   Saved saved;

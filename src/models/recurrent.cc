@@ -1,5 +1,6 @@
 #include "models/recurrent.h"
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -125,6 +126,7 @@ std::vector<Tensor> RecurrentModel::back(Context& ctx, std::vector<nn::Recurrent
 }
 
 Loss RecurrentModel::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
+  const CallScope scope(ctx);
   check_batch(batch);
   make_grads(parameters());
   const bool drops = config_.dropout > 0;
@@ -150,6 +152,7 @@ Loss RecurrentModel::learn(Context& ctx, const Batch& batch, const LearnOptions&
 }
 
 RecurrentMemory RecurrentModel::read(Context& ctx, const Tokens& source) const {
+  const CallScope scope(ctx);
   RecurrentMemory memory;
   if (!config_.encoder_decoder) return memory;
   Saved saved;
@@ -174,12 +177,14 @@ Tensor RecurrentModel::next(Context& ctx, RecurrentMemory& memory, const Tokens&
 }
 
 Loss RecurrentModel::evaluate(Context& ctx, const Batch& batch) const {
+  const CallScope scope(ctx);
   check_batch(batch);
   RecurrentMemory memory = read(ctx, batch.source);
   return head_.evaluate(ctx, embedding_, advance(ctx, memory, batch.input), batch.targets);
 }
 
 Tensor RecurrentModel::logits(Context& ctx, const Tokens& source, const Tokens& input) const {
+  const CallScope scope(ctx);
   if (config_.encoder_decoder && source.sequences() != input.sequences())
     refuse(concat(source.sequences(), " source sequences for ", input.sequences(), " targets"));
   RecurrentMemory memory = read(ctx, source);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "headlight/error.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "headlight/error.h"
 #include "models/generate.h"
@@ -99,6 +100,7 @@ double TextLoss::bits_per_byte() const { return per_byte() / std::numbers::ln2; 
 
 std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model, const Tokenizer& tokenizer,
                                   std::span<const std::string> documents, const TextLossOptions& options) {
+  const CallScope scope(ctx);
   const TransformerConfig& config = model.config();
   if (config.kind != ModelKind::decoder || config.head.absent) {
     throw Error(ErrorKind::usage, "evaluate.kind",

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/random.h"
 #include "headlight/error.h"
@@ -68,6 +69,7 @@ void Transformer::check_batch(const Batch& batch) const {
 }
 
 Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
+  const CallScope scope(ctx);
   check_batch(batch);
   make_grads(parameters());
   bool drops = config_.dropout > 0;
@@ -95,6 +97,7 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
 Loss Transformer::evaluate(Context& ctx, const Batch& batch) const { return evaluate(ctx, batch, {}); }
 
 Loss Transformer::evaluate(Context& ctx, const Batch& batch, const RunOptions& options) const {
+  const CallScope scope(ctx);
   check_batch(batch);
   StackCall call = stack_call(batch.input, options);
   call.types = batch.type_ids;
@@ -107,6 +110,7 @@ Loss Transformer::evaluate(Context& ctx, const Batch& batch, const RunOptions& o
 }
 
 Tensor Transformer::logits(Context& ctx, const Tokens& input, const RunOptions& options) const {
+  const CallScope scope(ctx);
   check_head();
   return logits_of(ctx, hidden_states(ctx, input, options));
 }
@@ -117,11 +121,13 @@ Tensor Transformer::logits(Context& ctx, const Tokens& source, const Tokens& inp
 }
 
 Tensor Transformer::logits_of(Context& ctx, ConstTensorView hidden) const {
+  const CallScope scope(ctx);
   check_head();
   return head_.logits(ctx, embedding_, hidden);
 }
 
 Tensor Transformer::hidden_states(Context& ctx, const Tokens& input, const RunOptions& options) const {
+  const CallScope scope(ctx);
   check_tokens("input", input);
   if (config_.kind == ModelKind::encoder_decoder)
     refuse("an encoder-decoder needs a source beside its input");
@@ -132,6 +138,7 @@ Tensor Transformer::hidden_states(Context& ctx, const Tokens& input, const RunOp
 
 Tensor Transformer::hidden_states(Context& ctx, const Tokens& source, const Tokens& input,
                                   const RunOptions& options) const {
+  const CallScope scope(ctx);
   check_tokens("source", source);
   check_tokens("input", input);
   if (config_.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder reads a source");
@@ -144,6 +151,7 @@ Tensor Transformer::hidden_states(Context& ctx, const Tokens& source, const Toke
 }
 
 Tensor Transformer::encode(Context& ctx, const Tokens& tokens, const RunOptions& options) const {
+  const CallScope scope(ctx);
   check_tokens("tokens", tokens);
   if (config_.kind == ModelKind::decoder) refuse("a decoder has no encoder");
   StackCall call = stack_call(tokens, options);

@@ -1,6 +1,7 @@
 // Token by token: what a transformer keeps between calls.
 #include <cstring>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "headlight/error.h"
 #include "models/transformer.h"
@@ -15,6 +16,7 @@ namespace {
 }  // namespace
 
 Decoding Transformer::start(Context& ctx, Index items) const {
+  const CallScope scope(ctx);
   if (config_.kind != ModelKind::decoder) refuse("only a decoder starts without a source");
   if (config_.dtype != DType::f32) refuse("decoding computes in f32");
   if (items < 1) refuse(concat("decoding of ", items, " sequences; need 1 or more"));
@@ -25,12 +27,14 @@ Decoding Transformer::start(Context& ctx, Index items) const {
 }
 
 Decoding Transformer::start(Context& ctx, const Tokens& source, const RunOptions& options) const {
+  const CallScope scope(ctx);
   Decoding decoding;
   start(ctx, decoding, source, options);
   return decoding;
 }
 
 void Transformer::start(Context& ctx, Decoding& d, const Tokens& source, const RunOptions& options) const {
+  const CallScope scope(ctx);
   if (config_.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder starts from a source");
   if (config_.dtype != DType::f32) refuse("decoding computes in f32");
   if (source.sequences() < 1) refuse("decoding of no sequence; need 1 or more");
@@ -72,6 +76,7 @@ void Decoding::keep(Index count) {
 
 Tensor Transformer::next(Context& ctx, Decoding& decoding, const Tokens& tokens,
                          const RunOptions& options) const {
+  const CallScope scope(ctx);
   if (tokens.sequences() != decoding.items)
     refuse(concat("new tokens for ", tokens.sequences(), " of ", decoding.items, " sequences"));
   for (Index s = 0; s < tokens.sequences(); ++s)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -54,6 +55,7 @@ std::size_t batch_end(std::size_t begin, std::size_t size, const TranslateOption
 
 std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer& tokenizer,
                                    std::span<const std::string> texts, const TranslateOptions& options) {
+  const CallScope scope(ctx);
   std::vector<Translation> translations(texts.size());
   std::vector<Source> sources = read_sources(writer.facts(), tokenizer, texts, options.first_number);
   // The longest first: what is left at the end goes quickly, and an estimate of time is never too good.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/call_scope.h"
 #include "headlight/error.h"
 #include "models/generate.h"
 
@@ -43,6 +44,7 @@ Writer::Facts RecurrentWriter::facts() const {
 }
 
 void RecurrentWriter::start(Context& ctx, const Tokens& source) {
+  const CallScope scope(ctx);
   read_ = model_.read(ctx, source);
   sources_.resize(static_cast<std::size_t>(source.sequences()));
   std::iota(sources_.begin(), sources_.end(), Index{0});
@@ -74,6 +76,7 @@ void RecurrentWriter::lay_out() {
 }
 
 Tensor RecurrentWriter::next(Context& ctx, const Tokens& tokens) {
+  const CallScope scope(ctx);
   if (moved_) lay_out();
   return model_.next(ctx, memory_, tokens);
 }

@@ -62,6 +62,7 @@ Embedding::Embedding(const std::string& name, Index rows, Index width, DType dty
 }
 
 void Embedding::forward(Context& ctx, std::span<const std::int32_t> ids, TensorView y, double factor) const {
+  const CallScope scope(ctx);
   check_ids(weight, ids, y);
   if (!weight.stored.empty())
     return gather_stored(ctx, weight.stored, ids, y, static_cast<float>(factor), false);
@@ -72,6 +73,7 @@ void Embedding::forward(Context& ctx, std::span<const std::int32_t> ids, TensorV
 }
 
 void Embedding::forward_add(Context& ctx, std::span<const std::int32_t> ids, TensorView y) const {
+  const CallScope scope(ctx);
   check_ids(weight, ids, y);
   if (!weight.stored.empty()) return gather_stored(ctx, weight.stored, ids, y, 1, true);
   with_type(y.dtype(), [&](auto zero) {
@@ -83,6 +85,7 @@ void Embedding::forward_add(Context& ctx, std::span<const std::int32_t> ids, Ten
 // Rows of one number are added by one worker, in the order of the tokens: bits depend on no thread.
 void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor,
                          std::int32_t fixed) {
+  const CallScope scope(ctx);
   check_ids(weight, ids, dy);
   const Index tokens = dy.dim(0), width = weight.value.dim(1);
   std::vector<Index> order(static_cast<std::size_t>(tokens));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/float_mode.h"
 #include "core/run_tasks.h"
@@ -41,6 +42,7 @@ AdamW::AdamW(const Parameters& parameters, const AdamWConfig& config) : config_(
 }
 
 double AdamW::gradient_norm(Context& ctx) const {
+  const CallScope scope(ctx);
   const auto& kernels = kernels::optimizer_kernels_for(ctx.target());
   ctx.pool().run(static_cast<std::int64_t>(pieces_.size()), ctx.threads(), [&](int, std::int64_t i) {
     const DefaultFloatMode mode;
@@ -54,6 +56,7 @@ double AdamW::gradient_norm(Context& ctx) const {
 }
 
 void AdamW::step(Context& ctx, double learning_rate, double grad_scale) {
+  const CallScope scope(ctx);
   const auto& kernels = kernels::optimizer_kernels_for(ctx.target());
   ++steps_;
   const auto count = static_cast<double>(steps_);

@@ -1,0 +1,114 @@
+// Calls functions in floating-point modes other than the default one, as an audio program or an interval library would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/float_mode.h"
+#include "headlight/context.h"
+#include "headlight/tensor.h"
+#include "support/random.h"
+
+namespace headlight::testing {
+
+// What a function wrote.
+class Bits {
+ public:
+  void add(const void* data, std::size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(data);
+    all_.insert(all_.end(), from, from + bytes);
+  }
+  void add(const Tensor& x) {
+    if (!x.empty())
+      add(x.as<std::byte>(), static_cast<std::size_t>(x.shape().elements()) * size_of(x.dtype()));
+  }
+  template <class T>
+  void add(const std::vector<T>& list) {
+    add(list.data(), list.size() * sizeof(T));
+  }
+  void add(double x) { add(&x, sizeof x); }
+  bool operator==(const Bits&) const = default;
+
+ private:
+  std::vector<std::byte> all_;
+};
+
+// Numbers around 1 with denormals among them, the same in every mode.
+inline Tensor odd_numbers(const Shape& shape, DType dtype, std::uint64_t seed) {
+  const DefaultFloatMode mode;
+  Random random(seed);
+  Tensor x(shape, dtype);
+  const TensorView flat(x.as<std::byte>(), dtype, {shape.elements()});
+  const double tiny = dtype == DType::f64 ? 1e-309 : 1e-39;
+  for (Index i = 0; i < flat.dim(0); ++i) flat.set(i, random.normal() * (i % 3 == 0 ? tiny : 1));
+  return x;
+}
+
+#if defined(__x86_64__)
+inline constexpr unsigned kFloatModes[] = {0x1F80 | 0x8040, 0x1F80 | 0x2000, 0x1F80 | 0x4000,
+                                           0x1F80 | 0x6000 | 0x8040};
+class WithFloatMode {
+ public:
+  explicit WithFloatMode(unsigned mode) : saved_(_mm_getcsr()) { _mm_setcsr(mode); }
+  ~WithFloatMode() { _mm_setcsr(saved_); }
+  WithFloatMode(const WithFloatMode&) = delete;
+  WithFloatMode& operator=(const WithFloatMode&) = delete;
+  [[nodiscard]] static unsigned now() { return _mm_getcsr() & ~0x3FU; }
+
+ private:
+  unsigned saved_;
+};
+#endif
+
+// Some functions, called one after the other, and what they wrote.
+struct Call {
+  std::vector<std::string> functions;
+  std::function<void(Context&, DType, Bits&)> run;
+};
+
+// Every call gives the same bits in every mode for 1 to 4 threads, and leaves the caller's mode as it was.
+inline void expect_same_bits_in_every_mode(const std::vector<Call>& calls, std::span<const DType> types) {
+#if defined(__x86_64__)
+  for (const auto& [functions, run] : calls) {
+    const std::string& name = functions.front();
+    for (const DType type : types) {
+      Context one({.threads = 1});
+      Bits expected;
+      run(one, type, expected);
+      EXPECT_NE(expected, Bits()) << name << " computes nothing here";
+      for (const int threads : {1, 2, 3, 4}) {
+        Context ctx({.threads = threads});
+        for (const unsigned mode : kFloatModes) {
+          Bits found;
+          unsigned after = 0;
+          {
+            const WithFloatMode caller(mode);
+            run(ctx, type, found);
+            after = WithFloatMode::now();
+          }
+          EXPECT_TRUE(found == expected) << name << " in " << name_of(type) << ", mode " << std::hex << mode
+                                         << ", " << threads << " threads";
+          EXPECT_EQ(after, mode) << name;
+        }
+      }
+    }
+  }
+#endif
+}
+
+// No function is missing in a table of calls.
+inline void expect_complete(const std::vector<Call>& calls, const std::set<std::string>& functions) {
+  EXPECT_FALSE(functions.empty());
+  std::set<std::string> called;
+  for (const Call& call : calls) called.insert(call.functions.begin(), call.functions.end());
+  for (const std::string& name : functions)
+    EXPECT_TRUE(called.contains(name))
+        << name << "() is not called in other floating-point modes; add it to the table";
+}
+
+}  // namespace headlight::testing
