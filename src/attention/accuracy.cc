@@ -62,7 +62,7 @@ double half_step(DType dtype, double x) {
 }
 
 double broadcast_at(const Broadcast& b, Index item, Index h, Index i, Index j) {
-  const ConstTensorView view(b.data, b.dtype, {1, 1, 1, 1},
+  const ConstTensorView view(b.data, b.dtype, {p.sequences, p.q_heads, p.q_longest, p.k_longest},
                              {b.stride[0], b.stride[1], b.stride[2], b.stride[3]});
   return view.at(item, h, i, j);
 }

@@ -19,6 +19,7 @@ bool refused() {
 
 }  // namespace
 
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // once inlined, both look like malloc and free
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void* operator new(std::size_t bytes) {
   void* memory = refused() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
