@@ -26,7 +26,7 @@ bool sees(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
   const Range keys = p.keys_for(s, i);
   if (j < keys.begin || j >= keys.end) return false;
   const auto at = [&](const Broadcast& b) {
-    return ConstTensorView(b.data, b.dtype, {kAny, kAny, kAny, kAny},
+    return ConstTensorView(b.data, b.dtype, {p.sequences, p.q_heads, p.q_longest, p.k_longest},
                            {b.stride[0], b.stride[1], b.stride[2], b.stride[3]})
         .at(s.item, h, i, j);
   };
