@@ -5,12 +5,13 @@ target_link_libraries(headlight_draw PRIVATE PkgConfig::PANGOCAIRO PkgConfig::UT
 set_property(TARGET PkgConfig::PANGOCAIRO PROPERTY INTERFACE_COMPILE_OPTIONS "")
 headlight_layer(train headlight_models tomlplusplus::tomlplusplus fmt::fmt)
 headlight_layer(inspect headlight_models fmt::fmt)
+headlight_layer(session headlight_inspect headlight_draw fmt::fmt)
 headlight_layer(measure headlight_train fmt::fmt)
 # The page is one file that the program carries; see web/README.md for how it is made.
 set(page ${PROJECT_SOURCE_DIR}/web/page.html)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/serve/page.cc PROPERTIES
   OBJECT_DEPENDS ${page} COMPILE_DEFINITIONS HEADLIGHT_PAGE="${page}")
-headlight_layer(serve headlight_inspect headlight_draw fmt::fmt)
+headlight_layer(serve headlight_session fmt::fmt)
 target_link_libraries(headlight_serve PRIVATE PkgConfig::HTTPLIB)
 headlight_layer(lab headlight_measure headlight_inspect headlight_draw fmt::fmt)
 headlight_layer(cli headlight_lab headlight_measure headlight_serve CLI11::CLI11)
@@ -18,7 +19,7 @@ add_executable(headlight_program ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
 target_include_directories(headlight_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(headlight_program PRIVATE headlight_cli headlight_flags)
 set_target_properties(headlight_program PROPERTIES OUTPUT_NAME headlight POSITION_INDEPENDENT_CODE ON)
-foreach(layer IN ITEMS io text draw models train inspect measure lab serve cli program)
+foreach(layer IN ITEMS io text draw models train inspect session measure lab serve cli program)
   target_link_libraries(headlight_${layer} PRIVATE $<BUILD_INTERFACE:headlight_hardening>)
 endforeach()
 
@@ -30,6 +31,7 @@ endforeach()
 headlight_precompile(headers_of_library LIKE headlight_flags Threads::Threads
   TARGETS headlight_core headlight_kernels headlight_attention headlight_nn)
 headlight_precompile(headers_of_program LIKE headlight_flags headlight_hardening fmt::fmt HEADERS <fmt/format.h>
-  TARGETS headlight_io headlight_text headlight_models headlight_train headlight_inspect headlight_measure)
+  TARGETS headlight_io headlight_text headlight_models headlight_train headlight_inspect headlight_session
+          headlight_measure)
 headlight_precompile(headers_of_commands LIKE headlight_flags headlight_hardening fmt::fmt -O1 HEADERS <fmt/format.h>
   TARGETS ${light})

@@ -1,6 +1,6 @@
 # cmake -P script: the program must end well and print LINE somewhere. (CTest's PASS_REGULAR_EXPRESSION
 # alone would forgive a bad exit status.)
-execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE text RESULT_VARIABLE status)
+execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} OUTPUT_VARIABLE text RESULT_VARIABLE status)
 message("${text}")
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${status}")

@@ -27,7 +27,8 @@ STANDS_ON = {
     "train": ["models", "dist"],
     "inspect": ["models"],
     "lab": ["measure", "inspect", "draw"],
-    "serve": ["inspect", "draw"],
+    "session": ["inspect", "draw"],
+    "serve": ["session"],
     "cli": ["lab", "measure", "serve"],
 }
 
@@ -46,8 +47,20 @@ PUBLIC = {
     "positions.h": "nn",
     "recurrent.h": "nn",
     "train.h": "train",
-    "model.h": "models",
     "tokenizer.h": "text",
+    "head_place.h": "nn",
+    "progress.h": "core",
+    "prediction.h": "inspect",
+    "head_steps.h": "inspect",
+    "head_labels.h": "inspect",
+    "effects.h": "inspect",
+    "figure_style.h": "draw",
+    "run.h": "session",
+    "look.h": "session",
+    "ablate.h": "session",
+    "write.h": "session",
+    "figure.h": "session",
+    "model.h": "session",
     "trace.h": "nn",
 }
 UMBRELLA = "headlight.h"
@@ -64,7 +77,7 @@ LIBRARIES = [
     (r"toml\+\+/|toml\.hpp", ["train"]),
     (r"(cairo|pango)", ["draw"]),
     (r"CLI/", ["cli"]),
-    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "lab", "cli", "serve"]),
+    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "session", "lab", "cli", "serve"]),
     (r"cblas", ["measure"]),
     (r"omp\.h$", []),
 ]

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "headlight/figure_style.h"
+
 namespace headlight::draw {
 
 struct Rgb {
@@ -13,16 +15,13 @@ struct Rgb {
   bool operator==(const Rgb&) const = default;
 };
 
-enum class Theme : std::uint8_t { light, dark };
+using headlight::Theme;
 
-// How a value becomes a place on the scale. Small weights differ by factors, and the eye sees that
-// only when they are stretched.
-enum class Transfer : std::uint8_t { linear, square_root, logarithm };
+using headlight::Transfer;
 [[nodiscard]] std::string_view name_of(Transfer transfer) noexcept;  // "linear", "sqrt", "log"
 inline constexpr double kLogFloor = 1e-4;  // the logarithmic scale's zero: smaller weights look like it
 
-// The colours of weights. Each has its zero next to the page, and grows only lighter or only darker to all eyes.
-enum class Palette : std::uint8_t { cividis, viridis, magma, grey };
+using headlight::Palette;
 inline constexpr std::array<Palette, 4> kPalettes = {Palette::cividis, Palette::viridis, Palette::magma,
                                                      Palette::grey};
 [[nodiscard]] std::string_view name_of(Palette palette) noexcept;

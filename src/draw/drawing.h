@@ -98,7 +98,7 @@ struct Drawing {
   }
 };
 
-enum class PictureFormat : std::uint8_t { png, svg, pdf };
+using PictureFormat = headlight::FigureFormat;
 // By the file name's end. Throws Error{usage} that lists the known ones.
 [[nodiscard]] PictureFormat picture_format(std::string_view path);
 

@@ -5,6 +5,22 @@
 #include "core/concat.h"
 #include "headlight/error.h"
 
+namespace headlight {
+
+std::string_view name_of(Change change) noexcept {
+  switch (change) {
+    case Change::zero: return "zero";
+    case Change::mean: return "mean";
+    case Change::scale: return "scale";
+    case Change::patch: return "patch";
+    case Change::cut_mask: return "cut-mask";
+    case Change::cut_weight: return "cut-weight";
+  }
+  return "?";
+}
+
+}  // namespace headlight
+
 namespace headlight::inspect {
 namespace {
 
@@ -30,18 +46,6 @@ Index longest(std::span<const Index> starts) {
 }
 
 }  // namespace
-
-std::string_view name_of(Change change) noexcept {
-  switch (change) {
-    case Change::zero: return "zero";
-    case Change::mean: return "mean";
-    case Change::scale: return "scale";
-    case Change::patch: return "patch";
-    case Change::cut_mask: return "cut-mask";
-    case Change::cut_weight: return "cut-weight";
-  }
-  return "?";
-}
 
 void OutputRecorder::on_heads(const AttentionEvent& event, TensorView z) {
   const Index tokens = event.options.q_starts[1];
@@ -111,7 +115,7 @@ ConstTensorView Ablation::mask(const AttentionPlace& place) {
   std::fill_n(cells, sequences * place.heads * q_len * k_len, std::uint8_t{1});
   for_queries(place.q_starts, [&](Index token, Index sequence) {
     const Index row = token - place.q_starts[static_cast<std::size_t>(sequence)];
-    for (const CutLink& link : plan_.links) {
+    for (const TokenLink& link : plan_.links) {
       if (!holds(link.queries, place.positions[static_cast<std::size_t>(token)])) continue;
       for (const Index head : heads) {
         auto* keys = cells + ((sequence * place.heads + head) * q_len + row) * k_len;
@@ -148,7 +152,7 @@ void Ablation::cut_weights(const AttentionEvent& event, Index head, TensorView z
   const Index kv = head / (event.q.dim(1) / event.v.dim(1));
   for_queries(event.options.q_starts, [&](Index token, Index sequence) {
     const Index row = token - event.options.q_starts[static_cast<std::size_t>(sequence)];
-    for (const CutLink& link : plan_.links) {
+    for (const TokenLink& link : plan_.links) {
       if (!holds(link.queries, event.positions[static_cast<std::size_t>(token)])) continue;
       const Tensor weights = event.weights(sequence, head, {row, row + 1});
       const Index first = event.options.k_starts[static_cast<std::size_t>(sequence)];

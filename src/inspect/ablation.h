@@ -3,27 +3,18 @@
 
 #include <map>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "headlight/effects.h"
 #include "headlight/trace.h"
 #include "inspect/recorder.h"
 
 namespace headlight::inspect {
 
-// What becomes of a head's output z, before the output projection.
-enum class Change : std::uint8_t {
-  zero,   // nothing
-  mean,   // what it is on average, whatever it reads
-  scale,  // this many times itself
-  patch,  // what it was in another run, token by token
-  // A link alone. mask: as if the query could not see the key, the other weights fill up; weight: the weight
-  // becomes 0 and the others stay as they are.
-  cut_mask,
-  cut_weight,
-};
-[[nodiscard]] std::string_view name_of(Change change) noexcept;  // "cut-mask"
+using headlight::Change;
+using headlight::name_of;
+using headlight::TokenLink;
 
 // z of one run: [token, head, dim] for each layer of each part.
 using HeadOutputs = std::map<std::pair<Part, int>, Tensor>;
@@ -53,10 +44,6 @@ class OutputMeans : public Intervention {
   std::map<std::pair<Part, int>, Sum> sums_;
 };
 
-struct CutLink {
-  Range queries, keys;  // tokens
-};
-
 struct ChangePlan {
   Change change = Change::zero;
   Part part = Part::decoder;
@@ -64,7 +51,7 @@ struct ChangePlan {
   double factor = 1;                     // of scale
   const HeadOutputs* outputs = nullptr;  // of mean and patch; lives longer than the plan
   std::vector<Range> queries = {};       // at these tokens alone; none: at all
-  std::vector<CutLink> links = {};       // of cuts
+  std::vector<TokenLink> links = {};     // of cuts
 };
 
 // Does to every sequence of a run what the plan says. Tokens beyond those that a patch has stay as they are.

@@ -5,20 +5,15 @@
 
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "inspect/predict.h"
 
 namespace headlight::inspect {
 
 Predictions::Predictions(const Tensor& logits) : rows_(logits.dim(0)), vocabulary_(logits.dim(1)) {
   logits_.reserve(static_cast<std::size_t>(rows_ * vocabulary_));
   for (Index r = 0; r < rows_; ++r) {
-    double top = -INFINITY, sum = 0;
-    for (Index v = 0; v < vocabulary_; ++v) {
-      logits_.push_back(static_cast<float>(logits.at(r, v)));
-      top = std::max(top, double{logits_.back()});
-    }
-    const float* row = logits_.data() + r * vocabulary_;
-    for (Index v = 0; v < vocabulary_; ++v) sum += std::exp(double{row[v]} - top);
-    norm_.push_back(top + std::log(sum));
+    for (Index v = 0; v < vocabulary_; ++v) logits_.push_back(static_cast<float>(logits.at(r, v)));
+    norm_.push_back(log_sum_exp(row(r)));
     if (!std::isfinite(norm_.back()))
       throw Error(ErrorKind::numeric, "effect.logits",
                   concat("the model's logits of row ", r, " are not numbers"));
@@ -29,23 +24,15 @@ double Predictions::logit(Index row, std::int32_t token) const {
   return double{logits_[static_cast<std::size_t>(row * vocabulary_ + token)]};
 }
 
-Index Predictions::rank(Index row, std::int32_t token) const {
-  const float* logits = logits_.data() + row * vocabulary_;
-  Index before = 0;
-  for (Index v = 0; v < vocabulary_; ++v)
-    before += logits[v] > logits[token] || (logits[v] == logits[token] && v < token) ? 1 : 0;
-  return before + 1;
+std::span<const float> Predictions::row(Index row) const {
+  return std::span(logits_).subspan(static_cast<std::size_t>(row * vocabulary_),
+                                    static_cast<std::size_t>(vocabulary_));
 }
 
+Index Predictions::rank(Index row, std::int32_t token) const { return rank_of(this->row(row), token); }
+
 std::vector<std::int32_t> Predictions::likeliest(Index row, Index count) const {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(vocabulary_));
-  for (std::size_t v = 0; v < order.size(); ++v) order[v] = static_cast<std::int32_t>(v);
-  const auto kept = static_cast<std::ptrdiff_t>(std::min(count, vocabulary_));
-  std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](std::int32_t a, std::int32_t b) {
-    return logit(row, a) != logit(row, b) ? logit(row, a) > logit(row, b) : a < b;
-  });
-  order.resize(static_cast<std::size_t>(kept));
-  return order;
+  return inspect::likeliest(this->row(row), count);
 }
 
 double kl_divergence(const Predictions& before, const Predictions& after, Index row) {

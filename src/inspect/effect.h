@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "headlight/effects.h"
 #include "inspect/subject.h"
 
 namespace headlight::inspect {
@@ -24,6 +26,7 @@ class Predictions {
   [[nodiscard]] std::vector<std::int32_t> likeliest(Index row, Index count) const;
 
  private:
+  [[nodiscard]] std::span<const float> row(Index row) const;
   Index rows_, vocabulary_;
   std::vector<float> logits_;
   std::vector<double> norm_;  // log of the sum of exponentials, a row each
@@ -39,12 +42,7 @@ class Predictions {
 // Mean of -log p over the rows that have a target; 0 when none has.
 [[nodiscard]] double loss_of(const Predictions& predictions, const std::vector<std::int32_t>& targets);
 
-struct TokenEffect {
-  std::int32_t token = 0;
-  double before = 0, after = 0;  // probabilities
-  double logit_before = 0, logit_after = 0;
-  Index rank_before = 0, rank_after = 0;
-};
+using headlight::TokenEffect;
 
 struct Effect {
   std::vector<double> kl;  // of every row, nats

@@ -11,11 +11,7 @@
 
 namespace headlight::inspect {
 
-struct LabelledHead {
-  Part part = Part::decoder;
-  HeadPlace place;
-  HeadFigures text, battery;
-};
+using headlight::LabelledHead;
 
 // Sums of some texts, as they are and shuffled. Of many texts the first ones alone are shuffled: that is enough to tell
 // an offset from a habit of the text.

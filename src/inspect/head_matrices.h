@@ -4,11 +4,12 @@
 
 #include <vector>
 
+#include "headlight/head_steps.h"
 #include "inspect/subject.h"
 
 namespace headlight::inspect {
 
-using Numbers = std::vector<double>;
+using headlight::Numbers;
 
 [[nodiscard]] double dot(const Numbers& a, const Numbers& b);
 

@@ -8,12 +8,42 @@
 #include "core/nearest.h"
 #include "headlight/error.h"
 
-namespace headlight::inspect {
+namespace headlight {
 namespace {
 
 constexpr std::array<std::string_view, kLabels> kNames = {
     "previous",  "current", "next",  "offset",  "first", "delimiter", "duplicate",
     "induction", "local",   "broad", "aligned", "end",   "none"};
+
+}  // namespace
+
+std::string_view name_of(Label label) noexcept { return kNames[static_cast<std::size_t>(label)]; }
+
+const PatternScore* HeadFigures::find(Label label) const {
+  for (const PatternScore& score : patterns)
+    if (score.label == label) return &score;
+  return nullptr;
+}
+
+bool HeadFigures::has(Label label) const {
+  if (label == Label::none) return !labels.empty() && labels[0] == Label::none;
+  const PatternScore* score = find(label);
+  return score != nullptr && score->given;
+}
+
+std::string HeadFigures::label_text() const {
+  std::string text;
+  for (const Label label : labels) {
+    text += concat(text.empty() ? "" : ", ", name_of(label));
+    if (label == Label::offset) text += concat(" ", -find(label)->detail);
+  }
+  return text;
+}
+
+}  // namespace headlight
+
+namespace headlight::inspect {
+namespace {
 
 constexpr LabelRule kRules[] = {
     {Label::previous, 0.4, true, "weight on the token before"},
@@ -134,8 +164,6 @@ HeadFigures spread_of(const HeadSums& sums) {
 
 }  // namespace
 
-std::string_view name_of(Label label) noexcept { return kNames[static_cast<std::size_t>(label)]; }
-
 Label parse_label(std::string_view name) {
   for (std::size_t i = 0; i < kLabels; ++i)
     if (kNames[i] == name) return static_cast<Label>(i);
@@ -190,27 +218,6 @@ HeadFigures figures_of_cross(const HeadSums& sums) {
   if (monotone < kLeastMonotone) withdraw(figures, Label::aligned);
   collect_labels(figures);
   return figures;
-}
-
-const PatternScore* HeadFigures::find(Label label) const {
-  for (const PatternScore& score : patterns)
-    if (score.label == label) return &score;
-  return nullptr;
-}
-
-bool HeadFigures::has(Label label) const {
-  if (label == Label::none) return !labels.empty() && labels[0] == Label::none;
-  const PatternScore* score = find(label);
-  return score != nullptr && score->given;
-}
-
-std::string HeadFigures::label_text() const {
-  std::string text;
-  for (const Label label : labels) {
-    text += concat(text.empty() ? "" : ", ", name_of(label));
-    if (label == Label::offset) text += concat(" ", -find(label)->detail);
-  }
-  return text;
 }
 
 }  // namespace headlight::inspect

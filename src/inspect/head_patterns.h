@@ -11,28 +11,17 @@
 #include <vector>
 
 #include "headlight/attention.h"
+#include "headlight/head_labels.h"
 #include "headlight/tokenizer.h"
 
 namespace headlight::inspect {
 
-// In the order in which tables list them. The last two and `none` are those of cross-attention.
-enum class Label : std::uint8_t {
-  previous,
-  current,
-  next,
-  offset,
-  first,
-  delimiter,
-  duplicate,
-  induction,
-  local,
-  broad,
-  aligned,
-  end,
-  none
-};
-inline constexpr std::size_t kLabels = 13;
-[[nodiscard]] std::string_view name_of(Label label) noexcept;
+using headlight::HeadFigures;
+using headlight::kLabels;
+using headlight::Label;
+using headlight::name_of;
+using headlight::PatternScore;
+
 // Throws Error{usage} that lists the names and says which is nearest.
 [[nodiscard]] Label parse_label(std::string_view name);
 
@@ -116,32 +105,6 @@ struct HeadSums {
 
  private:
   void add_spread(const PatternRow& row);
-};
-
-struct PatternScore {
-  Label label = Label::none;
-  std::optional<double> score = std::nullopt;  // none: no row could show it
-  std::optional<double> lift = std::nullopt;   // none where even attention has no share to compare with
-  Index rows = 0;
-  Index detail = 0;    // offset: how far back the key lies; local: keys that hold 80 % of the weight
-  bool given = false;  // it is one of the head's labels
-};
-
-struct HeadFigures {
-  std::vector<PatternScore> patterns;  // all that this attention can have, in the order of label_rules()
-  std::vector<Label> labels;           // best first; {none} when nothing fits
-  Index rows = 0;
-  double entropy = 0;         // nats, mean over rows
-  double effective_keys = 0;  // exp(entropy): 2^bits
-  double mean_distance = 0;   // tokens; of self-attention
-  double sink_share = 0;      // on the first token; of cross-attention on the last
-  double largest_weight = 0;
-
-  [[nodiscard]] const PatternScore* find(Label label) const;
-  [[nodiscard]] bool has(Label label) const;
-  // The best label's, or null: its score and lift are shown beside it.
-  [[nodiscard]] const PatternScore* best() const { return find(labels.empty() ? Label::none : labels[0]); }
-  [[nodiscard]] std::string label_text() const;  // "induction, first", "offset 3"
 };
 
 // Labels of self-attention. `shuffled`: the same text with its tokens in another order, which shows whether an offset is

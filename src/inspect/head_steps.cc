@@ -269,6 +269,30 @@ class Follower {
   HeadSteps steps_;
 };
 
+}  // namespace
+
+HeadSteps head_steps(Context& ctx, const Subject& subject, const Question& question,
+                     const StepsRequest& request) {
+  return head_steps(subject, request,
+                    [&](Observer& observer) { (void)watch(ctx, subject, question, observer); });
+}
+
+HeadSteps head_steps(const Subject& subject, const StepsRequest& request, const Replay& replay) {
+  Probe probe(request);
+  replay(probe);
+  if (!probe.found) {
+    throw Error(
+        ErrorKind::usage, "inspect.steps",
+        concat("the run has no ", name_of(request.part), " attention in layer ", request.place.layer));
+  }
+  return Follower(subject, request, probe).follow();
+}
+
+}  // namespace headlight::inspect
+
+namespace headlight {
+namespace {
+
 double largest_gap(const Numbers& a, const Numbers& b) {
   double gap = 0;
   for (std::size_t j = 0; j < a.size(); ++j) gap = std::max(gap, std::abs(a[j] - b[j]));
@@ -285,16 +309,4 @@ const Numbers& TokenSteps::ready() const {
 double HeadSteps::kernel_gap() const { return largest_gap(weights, kernel_weights); }
 double HeadSteps::reference_gap() const { return largest_gap(weights, reference_weights); }
 
-HeadSteps head_steps(Context& ctx, const Subject& subject, const Question& question,
-                     const StepsRequest& request) {
-  Probe probe(request);
-  (void)watch(ctx, subject, question, probe);
-  if (!probe.found) {
-    throw Error(
-        ErrorKind::usage, "inspect.steps",
-        concat("the run has no ", name_of(request.part), " attention in layer ", request.place.layer));
-  }
-  return Follower(subject, request, probe).follow();
-}
-
-}  // namespace headlight::inspect
+}  // namespace headlight

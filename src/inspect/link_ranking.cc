@@ -63,7 +63,7 @@ class LinkMeter : public Observer {
       const double w = double{row.weights[static_cast<std::size_t>(j)]};
       if (self || key.added || w <= largest) continue;
       largest = w;
-      if (w > top_) top_ = w, found.key = key.label;
+      if (w > top_) top_ = w, found.key = key.label, found.key_token = j;
     }
     found.weight += largest;
     found.even += 1 / static_cast<double>(row.keys.size());
@@ -119,9 +119,13 @@ Link find_link(const Subject& subject, const Sides& sides, Part part, const Link
 
 std::vector<LinkWeight> rank_link(Context& ctx, const Subject& subject, const Question& question, Part part,
                                   const Link& link) {
-  const Sides sides = readings_of(subject, question, part);
+  return rank_link(readings_of(subject, question, part), part, link,
+                   [&](Observer& observer) { (void)watch(ctx, subject, question, observer); });
+}
+
+std::vector<LinkWeight> rank_link(const Sides& sides, Part part, const Link& link, const Replay& replay) {
   LinkMeter meter(sides, part, link);
-  (void)watch(ctx, subject, question, meter);
+  replay(meter);
   std::vector<LinkWeight> weights = meter.take();
   std::stable_sort(weights.begin(), weights.end(),
                    [](const LinkWeight& a, const LinkWeight& b) { return a.weight > b.weight; });

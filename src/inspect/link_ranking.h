@@ -31,9 +31,12 @@ struct LinkWeight {
   double weight = 0;  // mean over the query's tokens of the sum over the key's tokens
   double even = 0;    // what even attention would have there
   std::string key;    // for "it->?": the word that it looks at most
+  Index key_token = -1;
 };
 // In every head, largest first; of equals the first in the model. "it->?": the largest weight on one token that is no
 // special one and not the word itself. "?->animal": the mean over all other tokens that see it.
+[[nodiscard]] std::vector<LinkWeight> rank_link(const Sides& sides, Part part, const Link& link,
+                                                const Replay& replay);
 [[nodiscard]] std::vector<LinkWeight> rank_link(Context& ctx, const Subject& subject,
                                                 const Question& question, Part part, const Link& link);
 

@@ -112,6 +112,7 @@ Pick pick(const Reading& reading, std::string_view what) {
   }
   if (found.empty()) refuse(reading, what, "is not in the text");
   Pick result{{label_of(reading, found[0], what), found[0]}, ""};
+  result.others = static_cast<Index>(found.size()) - 1;
   if (found.size() > 1) {
     result.note =
         concat("\"", escaped(what, 40), "\" is there ", found.size(), " times: taking the first (token ",

@@ -58,6 +58,7 @@ struct Word {
 struct Pick {
   Word word;
   std::string note;  // "the" is there 2 times: …
+  Index others = 0;  // further places that were not taken
 };
 // "it", "Harry Potter" (neighbours), "the#2" (the second one) or "@5" (token number 5). Of several the first is
 // taken and the note says so. Throws Error{usage} that lists the words.

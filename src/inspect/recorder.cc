@@ -155,16 +155,20 @@ void ArrayRecorder::on_residual(const ResidualEvent& event) {
 }
 
 Tensor scores_of(const AttentionEvent& event, Index sequence, Index head) {
+  return scores_of(event, sequence, head, {0, event.queries(sequence)}, {0, event.keys(sequence)});
+}
+
+Tensor scores_of(const AttentionEvent& event, Index sequence, Index head, Range rows, Range columns) {
   const AttentionOptions& o = event.options;
   const auto s = static_cast<std::size_t>(sequence);
   const Index queries = event.queries(sequence), keys = event.keys(sequence), dim = event.q.dim(3);
   const Index q0 = o.q_starts[s], k0 = o.k_starts[s], kv = head / (event.q.dim(1) / event.k.dim(1));
   const double scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
-  Tensor scores({queries, keys}, DType::f32);
-  for (Index i = 0; i < queries; ++i) {
-    for (Index j = 0; j < keys; ++j) {
+  Tensor scores({rows.size(), columns.size()}, DType::f32);
+  for (Index i = rows.begin; i < rows.end; ++i) {
+    for (Index j = columns.begin; j < columns.end; ++j) {
       if (!sees(event, head, i, j)) {
-        scores.view().set(i, j, -INFINITY);
+        scores.view().set(i - rows.begin, j - columns.begin, -INFINITY);
         continue;
       }
       double x = 0;
@@ -178,7 +182,7 @@ Tensor scores_of(const AttentionEvent& event, Index sequence, Index head) {
         const auto at = [&](int axis, Index place) { return o.bias.dim(axis) == 1 ? Index{0} : place; };
         x += o.bias.at(at(0, sequence), at(1, head), at(2, i), at(3, j));
       }
-      scores.view().set(i, j, x);
+      scores.view().set(i - rows.begin, j - columns.begin, x);
     }
   }
   return scores;

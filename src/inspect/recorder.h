@@ -2,22 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "headlight/trace.h"
+#include "headlight/head_place.h"
 #include "inspect/attention_map.h"
 
 namespace headlight::inspect {
 
-struct HeadPlace {
-  int layer = 0, head = 0;
-  bool operator==(const HeadPlace&) const = default;
-};
+using headlight::HeadPlace;
 
-// What a map is made of: the weights, the scores before the softmax, or each weight times the length of its value,
-// which is what goes on from there.
-enum class MapOf : std::uint8_t { weights, scores, values };
+// Calls an observer with the attention of a run: a new one, or one that was kept.
+using Replay = std::function<void(Observer& observer)>;
+
+using headlight::MapOf;
 
 // What to keep. Memory is what the maps take, plus a few rows.
 struct MapRequest {
@@ -66,5 +65,7 @@ class ArrayRecorder : public Observer {
 
 // Scores of one head before the softmax, [q, k]; -inf where the query cannot see the key. In float64, then rounded.
 [[nodiscard]] Tensor scores_of(const AttentionEvent& event, Index sequence, Index head);
+[[nodiscard]] Tensor scores_of(const AttentionEvent& event, Index sequence, Index head, Range queries,
+                               Range keys);
 
 }  // namespace headlight::inspect

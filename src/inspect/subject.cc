@@ -190,9 +190,13 @@ Reading draw_translation(Context& ctx, const Subject& subject, const Reading& so
                          models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0]);
 }
 
-namespace {
+bool has_logits(const Subject& subject, const Question& question) {
+  const models::TransformerConfig& config = subject.model->config();
+  return !config.head.absent && (config.kind != ModelKind::encoder_decoder || question.runs_decoder());
+}
 
-Tensor run(Context& ctx, const Subject& subject, const Question& question, models::RunOptions options) {
+Tensor hidden_states(Context& ctx, const Subject& subject, const Question& question,
+                     models::RunOptions options) {
   const models::Transformer& model = *subject.model;
   check_length(subject, question.source, "the text");
   const models::Tokens source = one_sequence(question.source.ids());
@@ -202,15 +206,19 @@ Tensor run(Context& ctx, const Subject& subject, const Question& question, model
                 concat(question.types.size(), " segment numbers for ", question.source.size(),
                        " tokens; need one for each"));
   }
-  const bool both = model.config().kind == ModelKind::encoder_decoder;
-  if (!both && !model.config().head.absent) return model.logits(ctx, source, options);
-  if (!both || !question.runs_decoder()) {
-    (void)model.encode(ctx, source, options);
-    return {};
-  }
+  if (model.config().kind != ModelKind::encoder_decoder) return model.hidden_states(ctx, source, options);
+  if (!question.runs_decoder()) return model.encode(ctx, source, options);
   const Reading input = decoder_input(subject, question);
   check_length(subject, input, "the target");
-  return model.logits(ctx, source, one_sequence(input.ids()), options);
+  return model.hidden_states(ctx, source, one_sequence(input.ids()), options);
+}
+
+namespace {
+
+Tensor run(Context& ctx, const Subject& subject, const Question& question,
+           const models::RunOptions& options) {
+  const Tensor hidden = hidden_states(ctx, subject, question, options);
+  return has_logits(subject, question) ? subject.model->logits_of(ctx, hidden) : Tensor();
 }
 
 }  // namespace

@@ -63,6 +63,11 @@ struct Question {
 // Runs the model under the observer; returns the logits, or nothing when only an encoder ran. Throws Error{input}
 // when there are more tokens than the model can read.
 Tensor watch(Context& ctx, const Subject& subject, const Question& question, Observer& observer);
+// The hidden states of a run, [position, width]: what its logits are made of where it has_logits(), else the encoder's.
+// The options' types are not read.
+[[nodiscard]] Tensor hidden_states(Context& ctx, const Subject& subject, const Question& question,
+                                   models::RunOptions options);
+[[nodiscard]] bool has_logits(const Subject& subject, const Question& question);
 // The same with nobody watching, or with somebody who changes heads; null: as the model is.
 [[nodiscard]] Tensor run(Context& ctx, const Subject& subject, const Question& question,
                          Intervention* intervention = nullptr);

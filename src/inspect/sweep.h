@@ -20,17 +20,7 @@ struct SweepRequest {
   const LossTask* task = nullptr;        // a text to measure the loss on; null: none
 };
 
-struct SweptHead {
-  Part part = Part::decoder;
-  HeadPlace head;
-  double kl = 0;               // at the row, nats
-  double mean_kl = 0;          // over all rows
-  double log_probability = 0;  // of the token: after - before
-  double loss = 0;             // of the text's own tokens: after - before
-  std::optional<double> direct =
-      std::nullopt;  // what it adds to the token's logit by itself, where that is known
-  std::optional<double> task_loss = std::nullopt;  // over the task: after - before
-};
+using headlight::SweptHead;
 
 // By part, layer, head. One run of the model for each head, and one over the task.
 [[nodiscard]] std::vector<SweptHead> sweep_heads(Context& ctx, const Subject& subject,

@@ -61,7 +61,7 @@ class Transformer : public Trainable {
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& source, const Tokens& input,
                               const RunOptions& options = {}) const;
   // What logits() reads: the hidden states behind the last block and its norm, [token, width]. With logits_of() the logits
-  // of a few rows cost no more than those rows, and have the same bits.
+  // of a few rows cost no more than those rows. They have the same bits, unless a matrix is stored and meets fewer than nine.
   [[nodiscard]] Tensor hidden_states(Context& ctx, const Tokens& input, const RunOptions& options = {}) const;
   [[nodiscard]] Tensor hidden_states(Context& ctx, const Tokens& source, const Tokens& input,
                                      const RunOptions& options = {}) const;

@@ -7,9 +7,11 @@
 
 #include "inspect/subject.h"
 #include "models/generate.h"
-#include "serve/stored_attention.h"
+#include "session/stored_attention.h"
 
 namespace headlight::serve {
+
+using session::StoredAttention;
 
 inline constexpr std::string_view kSentence = "The animal didn't cross the street because it was too tired.";
 inline constexpr Index kMostTokens = 1024;

@@ -163,7 +163,7 @@ TEST_P(AblationOf, ACutLinkIsAMask) {
   const Transformer model = model_of(GetParam());
   for (const Part part : parts_of(model.config())) {
     const bool cross = part == Part::cross;
-    const CutLink link{{2, 3}, {1, 2}};
+    const TokenLink link{{2, 3}, {1, 2}};
     Witness cut({.change = Change::cut_mask, .part = part, .heads = {{1, 1}, {1, 2}}, .links = {link}});
     const Tensor after = logits(ctx_, model, &cut);
     EXPECT_FALSE(same_bits(after, logits(ctx_, model))) << name_of(part);

@@ -6,11 +6,16 @@
 
 #include "headlight/trace.h"
 
-namespace headlight::serve {
+namespace headlight::session {
+
+// The same elements, contiguous; nothing for a view that was not given.
+[[nodiscard]] Tensor copy_of(ConstTensorView x);
 
 class StoredAttention {
  public:
-  explicit StoredAttention(const AttentionEvent& event);
+  // Inputs: also what the layer read.
+  enum class Inputs { keep, leave_out };
+  explicit StoredAttention(const AttentionEvent& event, Inputs inputs = Inputs::keep);
   StoredAttention(const StoredAttention&) = delete;
   StoredAttention& operator=(const StoredAttention&) = delete;
 
@@ -22,19 +27,25 @@ class StoredAttention {
   [[nodiscard]] Index value_dim() const { return v_.dim(3); }
   [[nodiscard]] Index queries() const { return q_.dim(2); }
   [[nodiscard]] Index keys() const { return k_.dim(2); }
-  // What the layer read, [token, width]; the memory of cross-attention, else empty.
+  // What the layer read, [token, width]; the memory of cross-attention. Empty: there was none, or it was left out.
   [[nodiscard]] ConstTensorView x() const { return x_; }
   [[nodiscard]] ConstTensorView memory() const { return memory_; }
   // As the observer of the run saw it; refers to this object.
   [[nodiscard]] AttentionEvent event(Context& ctx) const;
+  // One head alone: views of one head's queries, keys and values, and the options with its share of what differs by head.
+  struct OneHead {
+    ConstTensorView q, k, v, lse;  // [1, 1, token, dim], [1, 1, token]
+    AttentionOptions options;
+  };
+  [[nodiscard]] OneHead one_head(Index head) const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
   Part part_;
   int layer_;
-  Tensor q_, k_, v_, lse_, x_, memory_, slopes_, bias_, mask_, sinks_;
-  std::vector<Index> q_starts_, k_starts_;
+  Tensor q_, k_, v_, lse_, x_, memory_, stream_, slopes_, bias_, mask_, sinks_;
+  std::vector<Index> q_starts_, k_starts_, positions_;
   AttentionOptions options_;
 };
 
-}  // namespace headlight::serve
+}  // namespace headlight::session

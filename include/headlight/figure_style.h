@@ -1,0 +1,26 @@
+// How figures look.
+#pragma once
+
+#include <cstdint>
+
+namespace headlight {
+
+enum class Theme : std::uint8_t { light, dark };
+// How a value becomes a place on the colour scale: small weights differ by factors, which a linear scale does not show.
+enum class Transfer : std::uint8_t { linear, square_root, logarithm };
+// Colours of weights. Each begins near the page's colour and grows only lighter or only darker, also for colour-blind eyes.
+enum class Palette : std::uint8_t { cividis, viridis, magma, grey };
+enum class FigureFormat : std::uint8_t { png, svg, pdf };
+
+struct FigureLook {
+  double width_mm = 160;  // of the whole figure; its height follows
+  double font_size = 8;   // points
+  double dpi = 300;       // of a PNG
+  Theme theme = Theme::light;
+  Transfer transfer = Transfer::square_root;
+  Palette palette = Palette::cividis;
+  bool auto_range = false;  // the scale ends at the largest number shown, not at 1
+  bool numbers = false;     // in the cells, where they fit
+};
+
+}  // namespace headlight

@@ -1,0 +1,66 @@
+// What a head does, as names with numbers: which pattern its weights follow, how far, and how much more than attention
+// that is spread evenly.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/head_place.h"
+
+namespace headlight {
+
+// In the order in which tables list them. The last two and `none` are those of cross-attention.
+enum class Label : std::uint8_t {
+  previous,
+  current,
+  next,
+  offset,
+  first,
+  delimiter,
+  duplicate,
+  induction,
+  local,
+  broad,
+  aligned,
+  end,
+  none
+};
+inline constexpr std::size_t kLabels = 13;
+[[nodiscard]] std::string_view name_of(Label label) noexcept;
+
+struct PatternScore {
+  Label label = Label::none;
+  std::optional<double> score = std::nullopt;  // none: no row could show it
+  std::optional<double> lift = std::nullopt;   // none where even attention has no share to compare with
+  Index rows = 0;
+  Index detail = 0;    // offset: how far back the key lies; local: keys that hold 80 % of the weight
+  bool given = false;  // it is one of the head's labels
+};
+
+struct HeadFigures {
+  std::vector<PatternScore> patterns;  // all that this attention can have, in the order of label_rules()
+  std::vector<Label> labels;           // best first; {none} when nothing fits
+  Index rows = 0;
+  double entropy = 0;         // nats, mean over rows
+  double effective_keys = 0;  // exp(entropy): 2^bits
+  double mean_distance = 0;   // tokens; of self-attention
+  double sink_share = 0;      // on the first token; of cross-attention on the last
+  double largest_weight = 0;
+
+  [[nodiscard]] const PatternScore* find(Label label) const;
+  [[nodiscard]] bool has(Label label) const;
+  // The best label's, or null: its score and lift are shown beside it.
+  [[nodiscard]] const PatternScore* best() const { return find(labels.empty() ? Label::none : labels[0]); }
+  [[nodiscard]] std::string label_text() const;  // "induction, first", "offset 3"
+};
+
+struct LabelledHead {
+  Part part = Part::decoder;
+  HeadPlace place;
+  HeadFigures text, battery;
+};
+
+}  // namespace headlight

@@ -1,0 +1,27 @@
+// Which head of a model is meant.
+#pragma once
+
+#include <cstdint>
+
+#include "headlight/trace.h"
+
+namespace headlight {
+
+// Within one part of a model.
+struct HeadPlace {
+  int layer = 0, head = 0;
+  bool operator==(const HeadPlace&) const = default;
+};
+
+// Within the whole model.
+struct Head {
+  Part part = Part::decoder;
+  int layer = 0, head = 0;
+  [[nodiscard]] HeadPlace place() const { return {layer, head}; }
+  bool operator==(const Head&) const = default;
+};
+
+// What the numbers of a map are: the weights, the scores before the softmax, or each weight times the length of its value.
+enum class MapOf : std::uint8_t { weights, scores, values };
+
+}  // namespace headlight

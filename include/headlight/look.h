@@ -1,0 +1,105 @@
+// Questions about a run: what to look at first, one weight step by step, which head makes a link, two runs compared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/head_labels.h"
+#include "headlight/head_steps.h"
+#include "headlight/run.h"
+
+namespace headlight {
+
+// What is fixed; the rest is chosen.
+struct LookRequest {
+  std::optional<Part> part = std::nullopt;  // none: the part that reads the text
+  std::vector<HeadPlace> heads = {};        // only these; none: all
+  Range query = {}, key = {};               // tokens; none: any
+  Progress progress = {};
+};
+
+enum class LookReason : std::uint8_t {
+  strongest_link,  // a word looks at another one, not a neighbour, far more than chance would
+  strongest_key,   // the same of the query that was asked for
+  strongest_head,  // both ends were asked for: the head with the largest weight
+  nothing_farther,  // only neighbours, the word itself, or tokens without meaning are seen: the largest weight of these
+};
+
+// The link to show first, from whole word to whole word.
+struct FirstLook {
+  Head head;
+  Range query, key;   // tokens
+  double weight = 0;  // mean over the query's tokens of the sum over the key's tokens
+  double chance = 0;  // what attention spread evenly would have there
+  Index heads_searched = 0;
+  LookReason reason = LookReason::strongest_link;
+  [[nodiscard]] double lift() const { return chance > 0 ? weight / chance : 0; }
+};
+// The only place that makes this choice. Links are ranked by lift over chance; a word's links to itself, its neighbours,
+// the first token, special tokens and punctuation do not count unless they are asked for. Equal ones: the first.
+[[nodiscard]] FirstLook first_look(const Run& run, const LookRequest& request = {},
+                                   Context& ctx = default_context());
+
+// Tokens that a text names: "it", "Harry Potter", "the#2" (the second one), "@5" (token number 5).
+struct WordChoice {
+  Range tokens;
+  Index others = 0;  // further places where the text has the same words
+};
+// Throws Error{usage} that lists the words.
+[[nodiscard]] WordChoice find_words(const TokenizedText& text, std::string_view words);
+
+// One weight, every number on the way, in float64. Throws Error{usage} when the query cannot see the key.
+struct ExplainRequest {
+  Head head;
+  Index query = 0, key = 0;  // tokens
+};
+[[nodiscard]] HeadSteps explain(const Run& run, const ExplainRequest& request,
+                                Context& ctx = default_context());
+
+// What every head of a model does, on these texts and on a fixed set of texts. An encoder-decoder translates them.
+[[nodiscard]] std::vector<LabelledHead> label_heads(Context& ctx, const Model& model,
+                                                    std::span<const std::string> texts,
+                                                    const Progress& progress = {});
+
+// A link: "it->animal", "it→animal"; "?" on one side means any word.
+struct LinkRequest {
+  std::string link;
+  std::optional<Part> part = std::nullopt;  // none: the part that reads the text
+};
+struct LinkScore {
+  Head head;
+  double weight = 0;                        // mean over the query's tokens of the sum over the key's tokens
+  double chance = 0;                        // what attention spread evenly would have there
+  std::optional<Index> key = std::nullopt;  // for "it->?": the token with the largest weight
+};
+// In every head, largest weight first. Throws Error{usage} for what is no link, or not in the text.
+[[nodiscard]] std::vector<LinkScore> find_links(const Run& run, const LinkRequest& request,
+                                                Context& ctx = default_context());
+
+// Two runs side by side. Tokens stand opposite each other when one model read as many of them, otherwise words do.
+struct ComparedUnit {
+  Index a = -1, b = -1;  // a token or word of each run; -1: it has none there
+};
+struct HeadDifference {
+  Head a, b;
+  double distance = 0;  // the sum of |b - a| over what both can see
+};
+struct CompareRequest {
+  std::optional<Part> part = std::nullopt;
+  std::optional<HeadPlace> head_a = std::nullopt, head_b = std::nullopt;  // none: heads with the same place
+};
+struct Comparison {
+  bool by_words = false;                    // units are words, else tokens
+  std::vector<ComparedUnit> rows, columns;  // queries and keys
+  std::vector<HeadDifference> heads;        // most different first
+  Tensor weights_a, weights_b;              // of the first of them, [row, column]; NaN where there is nothing
+};
+// Throws Error{usage} when the two have no head in common.
+[[nodiscard]] Comparison compare(const Run& a, const Run& b, const CompareRequest& request = {},
+                                 const Progress& progress = {}, Context& ctx = default_context());
+
+}  // namespace headlight

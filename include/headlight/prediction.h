@@ -1,0 +1,23 @@
+// What a model expects at one position.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "headlight/tensor.h"
+#include "headlight/tokenizer.h"
+
+namespace headlight {
+
+struct TokenProbability {
+  TokenId id = 0;
+  double probability = 0, logit = 0;
+};
+
+struct Prediction {
+  std::vector<TokenProbability> top;                      // most probable first; equal ones by id
+  std::optional<TokenProbability> actual = std::nullopt;  // the token that the text has there, if it has one
+  Index rank = 0;                                         // of the actual token, from 1; 0: there is none
+};
+
+}  // namespace headlight

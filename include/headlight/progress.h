@@ -1,0 +1,36 @@
+// How a long call tells how far it is, and how it is stopped.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string_view>
+
+namespace headlight {
+
+struct ProgressStep {
+  std::string_view what;  // "every head in turn"; valid during the call
+  double done = 0, total = 1;
+};
+
+// Both functions are called by the thread that made the call, and may be left out.
+struct Progress {
+  std::function<void(const ProgressStep& step)> report = nullptr;
+  // Asked between layers, texts and heads, also when nothing is reported. True: the call throws Cancelled.
+  std::function<bool()> cancelled = nullptr;
+
+  void tell(std::string_view what, double done, double total) const {
+    if (report) report({what, done, total});
+  }
+  void check() const;  // throws Cancelled when the caller wants that
+};
+
+class Cancelled : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "cancelled"; }
+};
+
+inline void Progress::check() const {
+  if (cancelled && cancelled()) throw Cancelled();
+}
+
+}  // namespace headlight

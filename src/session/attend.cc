@@ -1,0 +1,74 @@
+#include <algorithm>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "session/state.h"
+
+namespace headlight {
+namespace {
+
+using session::StoredAttention;
+
+// Keeps the attention of the parts that are wanted.
+class Keeper : public Observer {
+ public:
+  Keeper(RunState& run, const AttendOptions& options) : run_(run), options_(options) {}
+  void on_attention(const AttentionEvent& event) override {
+    options_.progress.check();
+    if (options_.observer != nullptr) options_.observer->on_attention(event);
+    if (std::find(run_.parts.begin(), run_.parts.end(), event.part) == run_.parts.end()) return;
+    const auto inputs =
+        options_.keep_inputs ? StoredAttention::Inputs::keep : StoredAttention::Inputs::leave_out;
+    run_.attentions.push_back(std::make_unique<StoredAttention>(event, inputs));
+  }
+  void on_residual(const ResidualEvent& event) override {
+    if (options_.observer != nullptr) options_.observer->on_residual(event);
+  }
+
+ private:
+  RunState& run_;
+  const AttendOptions& options_;
+};
+
+bool wants(const AttendOptions& options, Part part) {
+  return options.parts.empty() ||
+         std::find(options.parts.begin(), options.parts.end(), part) != options.parts.end();
+}
+
+void check_parts(const ModelInfo& info, const AttendOptions& options) {
+  for (const Part part : options.parts)
+    if (info.find(part) == nullptr)
+      throw Error(ErrorKind::usage, "attend.part",
+                  concat("\"", escaped(info.name), "\" has no ", name_of(part), " attention"));
+}
+
+}  // namespace
+
+Run attend(Context& ctx, const Model& model, const Prompt& prompt, const AttendOptions& options) {
+  const ModelInfo& info = model.info();
+  check_parts(info, options);
+  auto run = std::make_shared<RunState>(model);
+  const bool decodes = wants(options, Part::decoder) || wants(options, Part::cross);
+  run->question = session::question_of(ctx, model.state(), prompt,
+                                       decodes ? session::Needs::target : session::Needs::source,
+                                       options.draw, options.progress);
+  for (const PartInfo& part : info.parts) {
+    const bool runs = part.part == model.state().usual_part() || run->question.runs_decoder();
+    if (runs && wants(options, part.part)) run->parts.push_back(part.part);
+  }
+  run->source = session::tokenized(run->question.source);
+  run->target = session::tokenized(run->question.written);
+  if (run->question.runs_decoder())
+    run->decoder_input = session::tokenized(inspect::decoder_input(run->subject(), run->question));
+  run->simd = ctx.target();
+  run->activations = ctx.activations();
+  options.progress.check();
+  Keeper keeper(*run, options);
+  run->hidden = inspect::hidden_states(ctx, run->subject(), run->question,
+                                       {.observer = &keeper, .intervention = options.intervention});
+  run->has_logits = inspect::has_logits(run->subject(), run->question);
+  return Run(std::move(run));
+}
+
+}  // namespace headlight

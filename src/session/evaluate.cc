@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <cmath>
+#include <istream>
+#include <iterator>
+#include <numbers>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "headlight/write.h"
+#include "models/text_loss.h"
+#include "session/state.h"
+#include "text/lines.h"
+
+namespace headlight {
+namespace {
+
+// Texts between separators, without the blanks around them.
+std::vector<std::string> documents_of(std::string_view text, const std::string& separator) {
+  std::vector<std::string> documents;
+  const auto add = [&](std::string_view document) {
+    if (!document.empty()) documents.emplace_back(document);
+  };
+  if (separator.empty()) {
+    add(text);
+    return documents;
+  }
+  for (std::size_t end = 0; end < text.size();
+       text.remove_prefix(std::min(text.size(), end + separator.size()))) {
+    end = std::min(text.find(separator), text.size());
+    add(text::trimmed(text.substr(0, end)));
+  }
+  return documents;
+}
+
+}  // namespace
+
+double Evaluation::bits_per_byte() const { return nats_per_byte() / std::numbers::ln2; }
+double Evaluation::perplexity() const { return std::exp(nats_per_token()); }
+
+Evaluation evaluate(Context& ctx, const Model& model, std::span<const std::string> documents,
+                    const EvaluateOptions& options, const Progress& progress) {
+  if (model.tokenizer() == nullptr)
+    throw Error(
+        ErrorKind::input, "evaluate.tokenizer",
+        concat("the model \"", escaped(model.info().name), "\" has no tokenizer, so a text cannot be read"));
+  if (documents.empty()) throw Error(ErrorKind::input, "evaluate.empty", "there is no text to guess");
+  models::TextLossOptions loss_options;
+  loss_options.context = options.context;
+  loss_options.on_progress = [&](double done) {
+    progress.tell("reading", done, 1);
+    return !progress.cancelled || !progress.cancelled();
+  };
+  const std::optional<models::TextLoss> loss =
+      models::text_loss(ctx, *model.state().subject.model, *model.tokenizer(), documents, loss_options);
+  if (!loss) throw Cancelled();
+  return {.nats = loss->nats, .tokens = loss->tokens, .bytes = loss->bytes, .documents = loss->documents};
+}
+
+Evaluation evaluate(Context& ctx, const Model& model, std::istream& text, const EvaluateOptions& options,
+                    const Progress& progress) {
+  const std::string all{std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>()};
+  return evaluate(ctx, model, documents_of(all, options.separator), options, progress);
+}
+
+}  // namespace headlight

@@ -1,0 +1,146 @@
+// Which link of a run is shown first.
+#include <algorithm>
+#include <cmath>
+
+#include "core/concat.h"
+#include "headlight/error.h"
+#include "headlight/look.h"
+#include "inspect/head_meter.h"
+#include "session/state.h"
+#include "text/words.h"
+
+namespace headlight {
+namespace {
+
+// Some neighbouring tokens that a link begins or ends at: a word, or what was asked for.
+struct End {
+  Range tokens;
+  Index first_word = 0, last_word = 0;
+};
+
+bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a.end; }
+
+bool has_meaning(const TokenizedText& text, const Word& word) {
+  return !text.tokens[static_cast<std::size_t>(word.tokens.begin)].special &&
+         !text::is_punctuation(word.text);
+}
+
+End end_of(const TokenizedText& text, Range tokens) {
+  return {tokens, text.tokens[static_cast<std::size_t>(tokens.begin)].word,
+          text.tokens[static_cast<std::size_t>(tokens.end - 1)].word};
+}
+
+// What counts: links between words with a meaning that are neither the same nor neighbours, or all links.
+enum class Rule { farther, any };
+
+std::vector<End> ends_of(const TokenizedText& text, Range asked, Rule rule) {
+  if (asked.size() > 0) return {end_of(text, asked)};
+  std::vector<End> ends;
+  for (const Word& word : text.words)
+    if (rule == Rule::any || has_meaning(text, word)) ends.push_back(end_of(text, word.tokens));
+  return ends;
+}
+
+class LookMeter : public Observer {
+ public:
+  LookMeter(const Run& run, Part part, const LookRequest& request, Rule rule)
+      : request_(request),
+        part_(part),
+        rule_(rule),
+        queries_(ends_of(run.queries(part), request.query, rule)),
+        keys_(ends_of(run.keys(part), request.key, rule)) {}
+
+  void on_attention(const AttentionEvent& event) override {
+    request_.progress.check();
+    for (Index head = 0; head < event.q.dim(1); ++head) {
+      const HeadPlace place{event.layer, static_cast<int>(head)};
+      if (!request_.heads.empty() &&
+          std::find(request_.heads.begin(), request_.heads.end(), place) == request_.heads.end())
+        continue;
+      ++best.heads_searched;
+      for (const End& query : queries_) measure(event, place, query);
+    }
+  }
+
+  FirstLook best;
+  double score = -INFINITY;  // of the best; -inf: there is none
+
+ private:
+  void measure(const AttentionEvent& event, const HeadPlace& place, const End& query) {
+    weights_.assign(keys_.size(), 0);
+    chances_.assign(keys_.size(), 0);
+    inspect::for_each_row(event, place.head, query.tokens, [&](const inspect::PatternRow& row) {
+      const double even = row.keys.size() > 0 ? 1 / static_cast<double>(row.keys.size()) : 0;
+      for (std::size_t k = 0; k < keys_.size(); ++k) {
+        for (Index j = std::max(keys_[k].tokens.begin, row.keys.begin);
+             j < std::min(keys_[k].tokens.end, row.keys.end); ++j) {
+          weights_[k] += double{row.weights[static_cast<std::size_t>(j)]};
+          chances_[k] += even;
+        }
+      }
+    });
+    const auto rows = static_cast<double>(query.tokens.size());
+    for (std::size_t k = 0; k < keys_.size(); ++k) {
+      if (chances_[k] <= 0 || !counts(query, keys_[k])) continue;
+      // What the link adds to the divergence from even attention: a large lift of a weight that can be seen. Below
+      // chance that would grow again; there the larger weight counts more.
+      const double weight = weights_[k] / rows, chance = chances_[k] / rows;
+      const double value = weight > chance ? weight * std::log(weight / chance) : weight - chance;
+      if (value <= score) continue;
+      score = value;
+      best.head = {part_, place.layer, place.head};
+      best.query = query.tokens;
+      best.key = keys_[k].tokens;
+      best.weight = weight;
+      best.chance = chance;
+    }
+  }
+
+  [[nodiscard]] bool counts(const End& query, const End& key) const {
+    if (rule_ == Rule::any || request_.key.size() > 0 || part_ == Part::cross) return true;
+    const bool near = key.first_word <= query.last_word + 1 && key.last_word + 1 >= query.first_word;
+    return !near && !overlap(key.tokens, {0, 1});
+  }
+
+  const LookRequest& request_;
+  Part part_;
+  Rule rule_;
+  std::vector<End> queries_, keys_;
+  std::vector<double> weights_, chances_;
+};
+
+void check(Range range, Index size, std::string_view what) {
+  if (range.begin < 0 || range.end < range.begin || range.end > size)
+    throw Error(ErrorKind::usage, "look.range",
+                concat("the ", what, " is tokens ", range.begin, " to ", range.end - 1,
+                       "; there are tokens 0 to ", size - 1));
+}
+
+}  // namespace
+
+FirstLook first_look(const Run& run, const LookRequest& request, Context& ctx) {
+  const Part part = session::part_of(run, request.part);
+  check(request.query, run.queries(part).size(), "query");
+  check(request.key, run.keys(part).size(), "key");
+  for (const HeadPlace& place : request.heads)
+    session::check_head(run.model().info(), {part, place.layer, place.head});
+  const Index layers = run.model().info().find(part)->layers();
+  for (const Rule rule : {Rule::farther, Rule::any}) {
+    LookMeter meter(run, part, request, rule);
+    for (Index layer = 0; layer < layers; ++layer) {
+      session::replay(run, part, layer, meter, ctx);
+      request.progress.tell("looking for a link", static_cast<double>(layer + 1),
+                            static_cast<double>(layers));
+    }
+    if (meter.score == -INFINITY) continue;
+    const bool query = request.query.size() > 0, key = request.key.size() > 0;
+    meter.best.reason = query && key        ? LookReason::strongest_head
+                        : rule == Rule::any ? LookReason::nothing_farther
+                        : query             ? LookReason::strongest_key
+                                            : LookReason::strongest_link;
+    return meter.best;
+  }
+  throw Error(ErrorKind::usage, "look.nothing", "the query sees none of these keys");
+}
+
+}  // namespace headlight

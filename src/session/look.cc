@@ -1,0 +1,78 @@
+// Words found by name, links, steps and labels: questions that inspect answers, asked of a run that was kept.
+#include "headlight/look.h"
+#include "core/concat.h"
+#include "headlight/error.h"
+#include "inspect/head_labels.h"
+#include "inspect/head_steps.h"
+#include "inspect/link_ranking.h"
+#include "session/state.h"
+
+namespace headlight {
+
+WordChoice find_words(const TokenizedText& text, std::string_view words) {
+  const inspect::Pick pick = inspect::pick(session::reading_of(text), words);
+  return {pick.word.tokens, pick.others};
+}
+
+HeadSteps explain(const Run& run, const ExplainRequest& request, Context& ctx) {
+  const session::StoredAttention& attention = session::attention_of(run, request.head);
+  const auto check = [](std::string_view what, Index token, Index count) {
+    if (token < 0 || token >= count)
+      throw Error(ErrorKind::usage, "explain.token",
+                  concat("the ", what, " is token ", token, "; there are tokens 0 to ", count - 1));
+  };
+  check("query", request.query, attention.queries());
+  check("key", request.key, attention.keys());
+  if (attention.x().empty())
+    throw Error(ErrorKind::usage, "explain.inputs",
+                "the run was made without what its layers read; attend with keep_inputs");
+  HeadSteps steps = inspect::head_steps(
+      run.state().subject(), {request.head.part, request.head.place(), request.query, request.key},
+      [&](Observer& observer) {
+        session::replay(run, request.head.part, request.head.layer, observer, ctx);
+      });
+  if (request.key < steps.seen.begin || request.key >= steps.seen.end)
+    throw Error(ErrorKind::usage, "explain.unseen",
+                concat("token ", request.query, " cannot see token ", request.key, ": it sees tokens ",
+                       steps.seen.begin, " to ", steps.seen.end - 1));
+  return steps;
+}
+
+std::vector<LabelledHead> label_heads(Context& ctx, const Model& model, std::span<const std::string> texts,
+                                      const Progress& progress) {
+  const inspect::Subject& subject = model.state().subject;
+  inspect::TextSums sums(subject);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    inspect::Question question =
+        session::question_of(ctx, model.state(), {.text = texts[i]}, session::Needs::source, {}, progress);
+    inspect::cut_to_fit(subject, question.source);
+    if (subject.has(Part::cross)) question.written = inspect::translate(ctx, subject, question.source);
+    inspect::add_text(ctx, subject, question, sums);
+    progress.tell("texts", static_cast<double>(i + 1), static_cast<double>(texts.size()));
+    progress.check();
+  }
+  const auto tell = [&](double done) {
+    progress.tell("battery", done, 1);
+    progress.check();
+  };
+  const inspect::Battery battery = inspect::make_battery(ctx, subject, tell);
+  return inspect::labelled_heads(subject, sums, inspect::measure_battery(ctx, subject, battery, tell));
+}
+
+std::vector<LinkScore> find_links(const Run& run, const LinkRequest& request, Context& ctx) {
+  const Part part = session::part_of(run, request.part);
+  const inspect::Subject& subject = run.state().subject();
+  const inspect::LinkText words = inspect::parse_link(request.link);
+  const inspect::Sides sides = inspect::readings_of(subject, run.state().question, part);
+  const inspect::Link link = inspect::find_link(subject, sides, part, words);
+  std::vector<LinkScore> scores;
+  for (const inspect::LinkWeight& w :
+       inspect::rank_link(sides, part, link, [&](Observer& observer) { run.replay(observer, ctx); })) {
+    LinkScore score{.head = {part, w.place.layer, w.place.head}, .weight = w.weight, .chance = w.even};
+    if (w.key_token >= 0) score.key = w.key_token;
+    scores.push_back(score);
+  }
+  return scores;
+}
+
+}  // namespace headlight

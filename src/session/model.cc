@@ -1,0 +1,74 @@
+#include <algorithm>
+
+#include "models/generate.h"
+#include "session/state.h"
+
+namespace headlight {
+namespace {
+
+ModelKind kind_of(models::ModelKind kind) {
+  switch (kind) {
+    case models::ModelKind::decoder: return ModelKind::decoder;
+    case models::ModelKind::encoder: return ModelKind::encoder;
+    case models::ModelKind::encoder_decoder: return ModelKind::encoder_decoder;
+  }
+  return ModelKind::decoder;
+}
+
+ModelInfo info_of(const inspect::Subject& subject) {
+  const models::TransformerConfig& c = subject.model->config();
+  ModelInfo info;
+  info.name = subject.name;
+  info.path = subject.folder;
+  info.family = c.family;
+  info.kind = kind_of(c.kind);
+  for (const Part part : {Part::encoder, Part::decoder, Part::cross})
+    if (subject.has(part))
+      info.parts.push_back(
+          {part, std::vector<Index>(static_cast<std::size_t>(subject.layers(part)), subject.heads(part))});
+  info.width = c.width;
+  info.vocabulary = c.vocabulary;
+  info.context = models::context_of(c);
+  for (const Parameter* parameter : subject.model->parameters()) {
+    const Index elements = parameter->shape().elements();
+    if (parameter->trained) info.parameters += static_cast<double>(elements);
+    info.bytes += parameter->stored.empty()
+                      ? static_cast<std::uint64_t>(elements) * size_of(parameter->value.dtype())
+                      : parameter->stored.bytes();
+  }
+  info.has_logits = !c.head.absent;
+  info.notices = subject.notices;
+  return info;
+}
+
+}  // namespace
+
+std::string_view name_of(ModelKind kind) noexcept {
+  switch (kind) {
+    case ModelKind::decoder: return "decoder";
+    case ModelKind::encoder: return "encoder";
+    case ModelKind::encoder_decoder: return "encoder_decoder";
+  }
+  return "?";
+}
+
+const PartInfo* ModelInfo::find(Part part) const noexcept {
+  const auto found =
+      std::find_if(parts.begin(), parts.end(), [&](const PartInfo& p) { return p.part == part; });
+  return found == parts.end() ? nullptr : &*found;
+}
+
+Model Model::open(const std::string& path_or_name, const OpenOptions& options) {
+  auto state = std::make_shared<ModelState>();
+  state->subject = inspect::open_subject(path_or_name, options.places);
+  state->info = info_of(state->subject);
+  return Model(std::move(state));
+}
+
+const ModelInfo& Model::info() const noexcept { return state_->info; }
+
+const Tokenizer* Model::tokenizer() const noexcept {
+  return state_->subject.tokenizer ? &*state_->subject.tokenizer : nullptr;
+}
+
+}  // namespace headlight

@@ -1,0 +1,112 @@
+// From what a caller gives to the tokens that a model reads.
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "session/state.h"
+
+namespace headlight::session {
+namespace {
+
+using inspect::Question;
+using inspect::Reading;
+using inspect::Subject;
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "prompt", what); }
+
+Reading read(const Subject& subject, const std::string& text, const std::vector<std::int32_t>& ids,
+             std::string_view field) {
+  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
+  if (!ids.empty()) return inspect::read_ids(tokenizer, ids, subject.model->config().vocabulary);
+  if (tokenizer == nullptr) {
+    throw Error(ErrorKind::usage, "prompt.tokenizer",
+                concat("\"", escaped(subject.name),
+                       "\" has no tokenizer, so it cannot read a text; give token ids (", field, ")"));
+  }
+  return inspect::read_text(*tokenizer, text);
+}
+
+void check_fields(const Subject& subject, const Prompt& prompt) {
+  const models::ModelKind kind = subject.model->config().kind;
+  const bool has_target = !prompt.target.empty() || !prompt.target_ids.empty();
+  if (!prompt.text.empty() && !prompt.ids.empty()) refuse("text and ids are two forms of the same; give one");
+  if (!prompt.target.empty() && !prompt.target_ids.empty())
+    refuse("target and target_ids are two forms of the same; give one");
+  if (!prompt.second.empty() && (!prompt.ids.empty() || !prompt.type_ids.empty() || has_target))
+    refuse("a second text goes with a first text alone; leave out ids, type_ids and the target");
+  if (has_target && kind != models::ModelKind::encoder_decoder)
+    refuse(concat("a target was given, but \"", escaped(subject.name), "\" does not translate"));
+  if (!prompt.continuation.empty() && kind != models::ModelKind::decoder)
+    refuse("only a model that writes has tokens after its text");
+}
+
+// Tokens that were written after the text stand behind its last byte.
+void add_continuation(const Subject& subject, const std::vector<std::int32_t>& ids, Reading& reading) {
+  if (ids.empty()) return;
+  const Reading more = inspect::read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, ids,
+                                         subject.model->config().vocabulary);
+  for (inspect::ReadToken token : more.tokens) {
+    token.begin = token.end = reading.text.size();
+    reading.tokens.push_back(std::move(token));
+  }
+}
+
+Reading translation(Context& ctx, const Subject& subject, const Reading& source, const DrawOptions& draw,
+                    const Progress& progress) {
+  CancelObserver observer(progress);
+  Observer* watching = progress.cancelled ? &observer : nullptr;
+  if (draw.temperature <= 0) return inspect::translate(ctx, subject, source, watching);
+  models::SamplingOptions options;
+  options.temperature = draw.temperature;
+  options.top_k = draw.top_k;
+  options.seed = draw.seed;
+  options.observer = watching;
+  return inspect::draw_translation(ctx, subject, source, options);
+}
+
+}  // namespace
+
+Question question_of(Context& ctx, const ModelState& model, const Prompt& prompt, Needs needs,
+                     const DrawOptions& draw, const Progress& progress) {
+  const Subject& subject = model.subject;
+  check_fields(subject, prompt);
+  if (!prompt.second.empty()) return inspect::pair_question(subject, prompt.text, prompt.second);
+  Question question;
+  question.source = read(subject, prompt.text, prompt.ids, "ids");
+  question.types = prompt.type_ids;
+  add_continuation(subject, prompt.continuation, question.source);
+  if (subject.model->config().kind != models::ModelKind::encoder_decoder) return question;
+  if (!prompt.target_ids.empty()) {
+    question.decoder_input = read(subject, "", prompt.target_ids, "target_ids");
+    question.decoder_input.tokens.front().added = true;
+  } else if (!prompt.target.empty()) {
+    question.written = read(subject, prompt.target, {}, "target_ids");
+  } else if (needs == Needs::target) {
+    question.written = translation(ctx, subject, question.source, draw, progress);
+  }
+  return question;
+}
+
+TokenizedText tokenized(const Reading& reading) {
+  TokenizedText out;
+  out.text = reading.text;
+  out.second = reading.second;
+  for (const inspect::ReadToken& token : reading.tokens)
+    out.tokens.push_back({token.id, token.label, token.begin, token.end, token.added, token.type, 0});
+  for (const inspect::Word& word : inspect::words_of(reading)) {
+    for (Index i = word.tokens.begin; i < word.tokens.end; ++i)
+      out.tokens[static_cast<std::size_t>(i)].word = static_cast<Index>(out.words.size());
+    out.words.push_back({word.label, word.tokens});
+  }
+  return out;
+}
+
+Reading reading_of(const TokenizedText& text) {
+  Reading out;
+  out.text = text.text;
+  out.second = text.second;
+  for (const Token& token : text.tokens)
+    out.tokens.push_back({token.id, token.text, token.begin, token.end, token.special, token.type});
+  return out;
+}
+
+}  // namespace headlight::session

@@ -1,0 +1,94 @@
+// What the public handles Model and Run refer to.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "headlight/run.h"
+#include "inspect/recorder.h"
+#include "inspect/sides.h"
+#include "inspect/subject.h"
+#include "session/stored_attention.h"
+
+namespace headlight {
+
+struct ModelState {
+  inspect::Subject subject;
+  ModelInfo info;
+
+  [[nodiscard]] Part usual_part() const { return subject.usual_part(); }
+};
+
+struct RunState {
+  explicit RunState(Model from) : model(std::move(from)) {}
+
+  Model model;
+  inspect::Question question;
+  TokenizedText source, target, decoder_input;
+  std::vector<Part> parts;
+  std::vector<std::unique_ptr<session::StoredAttention>> attentions;
+  Tensor hidden;
+  bool has_logits = false;
+  SimdTarget simd = SimdTarget::automatic;
+  Activations activations = Activations::exact;
+
+  [[nodiscard]] const inspect::Subject& subject() const { return model.state().subject; }
+  // Null: it was not kept.
+  [[nodiscard]] const session::StoredAttention* find(Part part, Index layer) const noexcept;
+  // The token that a position is followed by, of a decoder; the one that it writes, of an encoder-decoder; the one that
+  // stands there, of an encoder. -1: none is known.
+  [[nodiscard]] TokenId actual_token(Index position) const;
+};
+
+namespace session {
+
+// The caller's Context, or one with the run's own arithmetic where the caller's has another: weights that are computed
+// again must have the bits that the model used.
+class RunContext {
+ public:
+  RunContext(const RunState& run, Context& ctx);
+  operator Context&() const { return own_ ? *own_ : given_; }  // NOLINT: it stands for one
+
+ private:
+  Context& given_;
+  std::unique_ptr<Context> own_;
+};
+
+// Watches a run for its caller: stops it when that is wanted, and passes everything on to another observer.
+class CancelObserver : public Observer {
+ public:
+  explicit CancelObserver(const Progress& progress, Observer* next = nullptr)
+      : progress_(progress), next_(next) {}
+  void on_attention(const AttentionEvent& event) override {
+    progress_.check();
+    if (next_ != nullptr) next_->on_attention(event);
+  }
+  void on_residual(const ResidualEvent& event) override {
+    if (next_ != nullptr) next_->on_residual(event);
+  }
+
+ private:
+  const Progress& progress_;
+  Observer* next_;
+};
+
+// What the model is given, as its tokens; translates where that is needed and not given.
+enum class Needs : std::uint8_t { source, target };
+[[nodiscard]] inspect::Question question_of(Context& ctx, const ModelState& model, const Prompt& prompt,
+                                            Needs needs, const DrawOptions& draw, const Progress& progress);
+
+[[nodiscard]] TokenizedText tokenized(const inspect::Reading& reading);
+[[nodiscard]] inspect::Reading reading_of(const TokenizedText& text);
+
+// Throw Error{usage} that says what the run or the model has.
+void check_part(const Run& run, Part part);
+[[nodiscard]] const StoredAttention& attention_of(const Run& run, const Head& head);
+void check_head(const ModelInfo& info, const Head& head);
+[[nodiscard]] Part part_of(const Run& run, const std::optional<Part>& asked);
+
+// Calls an observer with one layer of a kept run.
+void replay(const Run& run, Part part, Index layer, Observer& observer, Context& ctx);
+
+}  // namespace session
+}  // namespace headlight

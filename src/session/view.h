@@ -1,0 +1,46 @@
+// What is to be seen of a run: which maps, made of which heads, as what kind of picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "draw/weight_map.h"
+#include "headlight/figure.h"
+#include "headlight/look.h"
+#include "inspect/attention_map.h"
+
+namespace headlight::session {
+
+enum class ViewKind : std::uint8_t {
+  maps,   // heat maps, one after the other
+  atlas,  // many small ones
+  bars,   // one query
+  tops,   // one query in many heads: the keys it looks at most
+};
+
+struct View {
+  ViewKind kind = ViewKind::maps;
+  std::vector<draw::WeightMap> maps;
+  std::vector<inspect::AttentionMap> numbers;  // the same, for data files
+  inspect::Word query;                         // that was asked for; no tokens: none was
+  Index in_row = 1;                            // of an atlas
+  std::optional<FirstLook> choice;             // the head was chosen here
+  std::vector<std::string> notes;              // words that are in the text several times
+};
+
+// Refuses more than 1 GiB of weights.
+void check_map_memory(Index maps, Index rows, Index columns);
+
+// Whether some keys or links are not shown.
+[[nodiscard]] inline bool leaves_out(const ViewRequest& s) {
+  return s.exclude_self || s.mute_first || s.mute_special;
+}
+
+// Where the colours end: 1 for weights, or the largest number shown.
+[[nodiscard]] double scale_top(const View& view, MapOf of, bool auto_range);
+
+[[nodiscard]] View make_view(Context& ctx, const Run& run, const ViewRequest& request);
+
+}  // namespace headlight::session
