@@ -8,6 +8,8 @@
 #include "headlight/effects.h"
 #include "headlight/run.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 struct AblationPlan {
@@ -59,3 +61,5 @@ struct SweepResult {
                                 const SweepOptions& options = {}, const Progress& progress = {});
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 #include "headlight/head_place.h"
 #include "headlight/tokenizer.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // What becomes of a head's output before the output projection reads it.
@@ -48,3 +50,5 @@ struct SweptHead {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include "headlight/figure_style.h"
 #include "headlight/run.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 enum class MeanOver : std::uint8_t { none, heads, layers };
@@ -44,3 +46,5 @@ struct FigureRequest {
                                  Context& ctx = default_context());
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

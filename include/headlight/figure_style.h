@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 enum class Theme : std::uint8_t { light, dark };
@@ -24,3 +26,5 @@ struct FigureLook {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

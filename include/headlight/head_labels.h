@@ -10,6 +10,8 @@
 
 #include "headlight/head_place.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // In the order in which tables list them. The last two and `none` are those of cross-attention.
@@ -64,3 +66,5 @@ struct LabelledHead {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

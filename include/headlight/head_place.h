@@ -5,6 +5,8 @@
 
 #include "headlight/trace.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // Within one part of a model.
@@ -25,3 +27,5 @@ struct Head {
 enum class MapOf : std::uint8_t { weights, scores, values };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 #include "headlight/head_place.h"
 #include "headlight/nn.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 using Numbers = std::vector<double>;
@@ -80,3 +82,5 @@ struct HeadSteps {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

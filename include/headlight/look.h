@@ -12,6 +12,8 @@
 #include "headlight/head_steps.h"
 #include "headlight/run.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // What is fixed; the rest is chosen.
@@ -25,7 +27,7 @@ struct LookRequest {
 enum class LookReason : std::uint8_t {
   strongest_link,  // a word looks at another one, not a neighbour, far more than chance would
   strongest_key,   // the same of the query that was asked for
-  strongest_head,  // both ends were asked for: the head with the largest weight
+  strongest_head,  // both ends were asked for: the head with the largest weight; 0: none sees the key
   nothing_farther,  // only neighbours, the word itself, or tokens without meaning are seen: the largest weight of these
 };
 
@@ -103,3 +105,5 @@ struct Comparison {
                                  const Progress& progress = {}, Context& ctx = default_context());
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -6,3 +6,6 @@
 #include "headlight/look.h"
 #include "headlight/run.h"
 #include "headlight/write.h"
+
+#pragma GCC visibility push(default)
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 #include "headlight/tensor.h"
 #include "headlight/tokenizer.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 struct TokenProbability {
@@ -21,3 +23,5 @@ struct Prediction {
 };
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 struct ProgressStep {
@@ -34,3 +36,5 @@ inline void Progress::check() const {
 }
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

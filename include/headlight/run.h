@@ -22,6 +22,8 @@
 #include "headlight/tokenizer.h"
 #include "headlight/trace.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 enum class ModelKind : std::uint8_t { decoder, encoder, encoder_decoder };
@@ -51,6 +53,7 @@ struct ModelInfo {
 
 struct OpenOptions {
   std::vector<std::string> places = {};  // folders in which a name is looked up, as NAME and headlight-NAME
+  std::string name = {};                 // what the model is called; empty: as its folder or file
 };
 
 struct ModelState;  // src/session
@@ -179,3 +182,5 @@ class Run {
                          const AttendOptions& options = {});
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

@@ -10,6 +10,8 @@
 
 #include "headlight/run.h"
 
+#pragma GCC visibility push(default)
+
 namespace headlight {
 
 // Why a text ends.
@@ -94,3 +96,5 @@ struct Evaluation {
                                   const EvaluateOptions& options = {}, const Progress& progress = {});
 
 }  // namespace headlight
+
+#pragma GCC visibility pop

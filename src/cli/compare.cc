@@ -16,6 +16,7 @@
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
 #include "io/json_writer.h"
+#include "serve/view_json.h"
 
 namespace headlight::cli {
 namespace {
@@ -107,9 +108,9 @@ void run(const CompareSettings& s) {
   write(w.key("a"), a, c.a);
   write(w.key("b"), b, c.b);
   w.field("queries", p.a.queries).field("keys", p.a.keys);
-  write_weights(w.key("weights_a"), p.a);
-  write_weights(w.key("weights_b"), p.b);
-  write_weights(w.key("difference"), draw::difference(p.a, p.b));
+  serve::write_weights(w.key("weights_a"), p.a);
+  serve::write_weights(w.key("weights_b"), p.b);
+  serve::write_weights(w.key("difference"), draw::difference(p.a, p.b));
   json.write(w.end_object().take_line());
   if (!s.json.to_stdout() && !s.has_figure()) print(text_of(p, s));
   for (const std::string& note : c.notes) print_error(concat("note: ", note, "\n"));

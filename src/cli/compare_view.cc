@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "cli/show_view.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "session/view.h"
 
 namespace headlight::cli {
 namespace {
@@ -100,7 +100,7 @@ ComparedRun run_model(Context& ctx, const inspect::Subject& subject, const Model
                   {}};
   run.sides = sides_of(subject, run.question, part);
   const Index count = heads.empty() ? subject.layers(part) * subject.heads(part) : 1;
-  check_map_memory(count, run.sides.queries.size(), run.sides.keys.size());
+  session::check_map_memory(count, run.sides.queries.size(), run.sides.keys.size());
   inspect::MapRecorder recorder({.part = part, .heads = heads});
   (void)inspect::watch(ctx, subject, run.question, recorder);
   run.maps = std::move(recorder.maps());

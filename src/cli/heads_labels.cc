@@ -11,6 +11,8 @@
 #include "draw/figures.h"
 #include "headlight/error.h"
 #include "io/gzip.h"
+#include "session/state.h"
+#include "session/view.h"
 #include "text/lines.h"
 
 namespace headlight::cli {
@@ -115,13 +117,15 @@ std::string nothing_found(const std::vector<LabelledHead>& heads, inspect::Label
   return text;
 }
 
-void draw_atlas(io::Outputs& outputs, Context& ctx, const Subject& subject, const Read& read,
+void draw_atlas(io::Outputs& outputs, Context& ctx, const Model& model, const Read& read,
                 const HeadsView& view, const HeadsSettings& s) {
   ShowSettings looks = s;
   looks.all = true;
   looks.heads.clear();
-  looks.part = s.part.value_or(subject.usual_part());
-  View atlas = make_view(ctx, subject, read.first, looks);
+  looks.part = s.part.value_or(model.state().usual_part());
+  const Run run =
+      session::attend_tokens(ctx, model, read.first, {.parts = {*looks.part}, .keep_inputs = false});
+  const session::View atlas = session::make_view(ctx, run, view_request(looks));
   std::vector<std::string> captions(atlas.maps.size());
   for (std::size_t i = 0; i < captions.size(); ++i)
     for (const LabelledHead& head : view.heads)
@@ -129,7 +133,7 @@ void draw_atlas(io::Outputs& outputs, Context& ctx, const Subject& subject, cons
           head.place.head == atlas.numbers[i].head)
         captions[i] = head.text.label_text();
   if (!looks.caption)
-    looks.caption = concat("“", escaped(read.first.source.text, 240), "” Model ", escaped(subject.name),
+    looks.caption = concat("“", escaped(read.first.source.text, 240), "” Model ", escaped(model.info().name),
                            ". Below each map: what the head does on ", read.what, ".");
   write_drawing(outputs, looks, [&](const draw::FigureStyle& style) {
     return draw::atlas_figure(atlas.maps, atlas.in_row, style, captions);
@@ -143,7 +147,8 @@ void run_head_labels(const HeadsSettings& s) {
   for (const std::string* path : {&s.png, &s.svg, &s.pdf})
     if (!path->empty()) outputs.reserve(*path);
   JsonOutput json(s.json);
-  const Subject subject = inspect::open_subject(s.model, model_places());
+  const Model model = open_model(s.model);
+  const Subject& subject = model.state().subject;
   if (s.part) check_part(subject, *s.part);
   for (const inspect::HeadPlace& place : s.heads) check_head(subject, part_of(s, subject), place);
   Context ctx({.threads = static_cast<int>(s.threads)});
@@ -173,7 +178,7 @@ void run_head_labels(const HeadsSettings& s) {
     }
   }
   bar.clear();
-  if (s.has_figure()) draw_atlas(outputs, ctx, subject, read, view, s);
+  if (s.has_figure()) draw_atlas(outputs, ctx, model, read, view, s);
   outputs.commit();
   json.write(labels_json(view));
   Page page = heads_page(s);

@@ -1,18 +1,20 @@
 // headlight look: the first screen, computed by the default model.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/look_view.h"
 #include "cli/model_input.h"
-#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "headlight/look.h"
 #include "io/file.h"
 #include "serve/run.h"
+#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
@@ -40,51 +42,47 @@ std::vector<std::string> labels_of(const std::vector<Word>& words) {
   return labels;
 }
 
-std::vector<AttentionMap> maps_of(Context& ctx, const Subject& subject, const Question& question, Part part,
-                                  std::vector<inspect::HeadPlace> heads = {}) {
-  inspect::MapRecorder recorder({.part = part, .heads = std::move(heads)});
-  (void)inspect::watch(ctx, subject, question, recorder);
-  return std::move(recorder.maps());
+AttentionMap map_of(Context& ctx, const Run& run, const Head& head) {
+  inspect::MapRecorder recorder({.part = head.part, .heads = {head.place()}});
+  session::replay(run, head.part, head.layer, recorder, ctx);
+  return std::move(recorder.maps().front());
 }
 
 // A first line that the model's makers wrote about it.
-std::string about(const Subject& subject) {
-  const std::string path = subject.folder + "/about.txt";
+std::string about(const std::string& folder) {
+  const std::string path = folder + "/about.txt";
   if (!std::filesystem::exists(path)) return "";
   const std::vector<std::byte> bytes = io::read_file(path, kLargestAbout);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return escaped(text.substr(0, text.find('\n')), 60);
 }
 
-// The head that aligns best by sentences that come with the model; without them the one that makes most choices.
-void choose_cross_head(Context& ctx, const Subject& subject, const Question& question, LookView& view) {
+// The head that aligns best by sentences that come with the model; without them the one with the strongest link.
+void choose_cross_head(Context& ctx, const Run& run, LookView& view) {
+  const Subject& subject = run.state().subject();
   const std::string path = subject.folder + "/alignments.tsv";
-  if (std::filesystem::exists(path)) {
-    const std::vector<inspect::AlignedSentence> sentences = inspect::read_alignments(path);
-    const std::span all(sentences);
-    const auto chosen = inspect::score_alignment(ctx, subject, all.first(all.size() / 2));
-    view.written.head = inspect::best_of(chosen).head;
-    for (const auto& score : inspect::score_alignment(ctx, subject, all.subspan(all.size() / 2)))
-      if (score.head == view.written.head) view.alignment = score;
+  if (!std::filesystem::exists(path)) {
+    view.written.head = first_look(run, {.part = Part::cross}, ctx).head.place();
     return;
   }
-  double most = -1;
-  for (const AttentionMap& map : maps_of(ctx, subject, question, Part::cross))
-    if (inspect::focus_of(map) > most)
-      most = inspect::focus_of(map), view.written.head = {map.layer, map.head};
+  const std::vector<inspect::AlignedSentence> sentences = inspect::read_alignments(path);
+  const std::span all(sentences);
+  const auto chosen = inspect::score_alignment(ctx, subject, all.first(all.size() / 2));
+  view.written.head = inspect::best_of(chosen).head;
+  for (const auto& score : inspect::score_alignment(ctx, subject, all.subspan(all.size() / 2)))
+    if (score.head == view.written.head) view.alignment = score;
 }
 
-void add_translation(Context& ctx, const Subject& subject, const std::string& text, LookView& view) {
-  Question question{.source = inspect::read_text(*subject.tokenizer, text)};
-  question.written = inspect::translate(ctx, subject, question.source);
+void add_translation(Context& ctx, const Run& run, const std::string& text, LookView& view) {
+  const Question& question = run.state().question;
   view.text = text;
-  view.translation = subject.tokenizer->decode(question.written.ids());
-  choose_cross_head(ctx, subject, question, view);
+  view.translation = run.model().tokenizer()->decode(question.written.ids());
+  choose_cross_head(ctx, run, view);
   const std::vector<Word> from = inspect::words_of(question.written), to = inspect::words_of(question.source);
   view.written.rows = labels_of(from);
   view.written.columns = labels_of(to);
-  view.written.map =
-      inspect::by_words(maps_of(ctx, subject, question, Part::cross, {view.written.head}).front(), from, to);
+  const HeadPlace place = view.written.head;
+  view.written.map = inspect::by_words(map_of(ctx, run, {Part::cross, place.layer, place.head}), from, to);
 }
 
 std::size_t place_of(const std::vector<Word>& words, const std::string& label) {
@@ -121,73 +119,67 @@ WordRow row_of(const AttentionMap& map, const std::vector<Word>& words, const st
   return row;
 }
 
-// The head where the word looks hardest: at `key`, or without one at any word but itself and what was added.
-WordRow strongest_row(Context& ctx, const Subject& subject, const Question& question,
-                      const std::string& key) {
-  const std::vector<Word> words = inspect::words_of(question.source);
-  const std::string word = key.empty() ? word_to_ask(words, question.source) : "it";
-  const std::vector<AttentionMap> maps = maps_of(ctx, subject, question, Part::encoder);
-  WordRow best;
-  double most = -1;
-  for (const AttentionMap& map : maps) {
-    for (const Word& other : words) {
-      const bool counts =
-          key.empty() ? other.label != word && other.label.size() > 1 &&
-                            !question.source.tokens[static_cast<std::size_t>(other.tokens.begin)].added
-                      : other.label == key;
-      if (!counts) continue;
-      WordRow row = row_of(map, words, word, other.label);
-      if (row.weight_of(other.label) > most) most = row.weight_of(other.label), best = std::move(row);
-    }
-  }
-  if (most < 0) best = row_of(maps.front(), words, word, word);
-  best.heads = static_cast<Index>(maps.size());
-  return best;
+// The head where the word looks hardest: at `key`, or without one at any other word.
+WordRow strongest_row(Context& ctx, const Run& run, const std::string& key) {
+  const Reading& source = run.state().question.source;
+  const std::vector<Word> words = inspect::words_of(source);
+  const std::string word = key.empty() ? word_to_ask(words, source) : "it";
+  LookRequest request{.part = Part::encoder, .query = words[place_of(words, word)].tokens};
+  if (!key.empty()) request.key = words[place_of(words, key)].tokens;
+  const FirstLook look = first_look(run, request, ctx);
+  const auto at_key = std::find_if(words.begin(), words.end(),
+                                   [&](const Word& other) { return other.tokens.begin == look.key.begin; });
+  WordRow row = row_of(map_of(ctx, run, look.head), words, word, at_key->label);
+  row.heads = look.heads_searched;
+  return row;
 }
 
-void add_number(Context& ctx, const Subject& subject, const Question& question, LookView& view) {
-  const std::vector<Word> words = inspect::words_of(question.source);
+void add_number(Context& ctx, const Run& run, LookView& view) {
+  const std::vector<Word> words = inspect::words_of(run.state().question.source);
   const Range query = words[place_of(words, view.row.word)].tokens,
               key = words[place_of(words, view.row.key)].tokens;
-  view.steps = inspect::head_steps(
-      ctx, subject, question,
-      {.part = Part::encoder, .place = view.row.head, .query = query.begin, .key = key.begin});
+  view.steps = explain(run,
+                       {.head = {Part::encoder, view.row.head.layer, view.row.head.head},
+                        .query = query.begin,
+                        .key = key.begin},
+                       ctx);
 }
 
 // The tutorials' sentence with its control: the same head, asked when "it" is the street.
-void add_street(Context& ctx, const Subject& subject, LookView& view) {
-  const Question street{.source = inspect::read_text(*subject.tokenizer, serve::kSentence)};
+void add_street(Context& ctx, const Model& model, LookView& view) {
+  const Run street = attend(ctx, model, {.text = std::string(serve::kSentence)});
   view.street = serve::kSentence;
-  view.street_translation = subject.tokenizer->decode(inspect::translate(ctx, subject, street.source).ids());
-  view.row = strongest_row(ctx, subject, street, "animal");
-  add_number(ctx, subject, street, view);
-  const Question control{.source = inspect::read_text(*subject.tokenizer, kControl)};
-  const AttentionMap map = maps_of(ctx, subject, control, Part::encoder, {view.row.head}).front();
-  const WordRow row = row_of(map, inspect::words_of(control.source), "it", "animal");
+  view.street_translation = model.tokenizer()->decode(street.state().question.written.ids());
+  view.row = strongest_row(ctx, street, "animal");
+  add_number(ctx, street, view);
+  const Run control = attend(ctx, model, {.text = kControl}, {.parts = {Part::encoder}});
+  const AttentionMap map = map_of(ctx, control, {Part::encoder, view.row.head.layer, view.row.head.head});
+  const WordRow row = row_of(map, inspect::words_of(control.state().question.source), "it", "animal");
   view.control = "too wide";
   for (const char* word : {"animal", "street"}) view.control_weights.emplace_back(word, row.weight_of(word));
 }
 
 void run(const Settings& s) {
   Context ctx({.threads = static_cast<int>(s.threads)});
-  const Subject subject = inspect::open_subject(s.model, model_places());
-  if (!subject.has(Part::cross) || !subject.tokenizer) {
+  const Model model = open_model(s.model);
+  const ModelInfo& info = model.info();
+  if (info.kind != ModelKind::encoder_decoder || model.tokenizer() == nullptr) {
     throw Error(ErrorKind::usage, "look.model",
-                concat("\"", escaped(subject.name), "\" does not translate; headlight show --model ",
+                concat("\"", escaped(info.name), "\" does not translate; headlight show --model ",
                        escaped(s.model), " \"…\" shows what it looks at"));
   }
   LookView view;
-  view.model = subject.name;
-  view.about = about(subject);
-  for (const Parameter* parameter : subject.model->parameters())
-    view.parameters += static_cast<double>(parameter->trained ? parameter->shape().elements() : 0);
-  add_translation(ctx, subject, s.text.empty() ? kCat : s.text, view);
+  view.model = info.name;
+  view.about = about(info.path);
+  view.parameters = info.parameters;
+  const std::string text = s.text.empty() ? kCat : s.text;
+  const Run run = attend(ctx, model, {.text = text});
+  add_translation(ctx, run, text, view);
   if (s.text.empty()) {
-    add_street(ctx, subject, view);
+    add_street(ctx, model, view);
   } else {
-    const Question question{.source = inspect::read_text(*subject.tokenizer, s.text)};
-    view.row = strongest_row(ctx, subject, question, "");
-    add_number(ctx, subject, question, view);
+    view.row = strongest_row(ctx, run, "");
+    add_number(ctx, run, view);
   }
   PageStyle style;
   style.color = color_depth(s.color);

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <limits>
 
+#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/standard_input.h"
 #include "core/concat.h"
@@ -140,6 +141,8 @@ inspect::Question read_question(Context& ctx, const inspect::Subject& subject, c
   else if (needs == Needs::target) question.written = inspect::translate(ctx, subject, question.source);
   return question;
 }
+
+Model open_model(const std::string& name) { return Model::open(name, {.places = model_places()}); }
 
 void check_part(const inspect::Subject& subject, Part part) {
   if (subject.has(part)) return;

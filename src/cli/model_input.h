@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "headlight/run.h"
 #include "inspect/recorder.h"
 #include "inspect/subject.h"
 
@@ -34,6 +35,9 @@ void add_heads(CLI::App& command, std::vector<inspect::HeadPlace>& heads, const 
 enum class Needs : std::uint8_t { source, target };
 [[nodiscard]] inspect::Question read_question(Context& ctx, const inspect::Subject& subject,
                                               const ModelInput& input, Needs needs);
+
+// By path, or by name where models are looked for.
+[[nodiscard]] Model open_model(const std::string& name);
 
 // Refuse, with the range, what the model does not have.
 void check_part(const inspect::Subject& subject, Part part);

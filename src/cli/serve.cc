@@ -17,7 +17,6 @@
 #include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
-#include "cli/serve_figures.h"
 #include "cli/terminal.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -139,7 +138,6 @@ void run(const Settings& s) {
   options.models = model_list(s);
   options.token = http.token;
   options.threads = static_cast<int>(s.threads);
-  options.drawer = draw_figure;
   options.complain = [tell](const std::string& what) { tell(error_text(what)); };
   std::unique_ptr<serve::Api> api;
   const auto handle = [&](const serve::Ask& ask) { return api->answer(ask); };

@@ -1,7 +1,5 @@
 // headlight show: what a model looks at, on the terminal, as figures and as data.
 #include <fmt/format.h>
-#include <cstdlib>
-#include <memory>
 
 #include "cli/model_places.h"
 #include "cli/numbers.h"
@@ -14,20 +12,25 @@
 #include "draw/bars_text.h"
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
+#include "serve/view_json.h"
+#include "session/state.h"
+#include "session/view.h"
 
 namespace headlight::cli {
 namespace {
 
-std::string text_of(const View& view, const ShowSettings& s) {
+std::string text_of(const session::View& view, const ShowSettings& s) {
   draw::TerminalStyle style = terminal_style(s);
-  style.top = scale_top(view, s);
-  if (view.kind == ViewKind::atlas) return draw::atlas_text(view.maps, view.in_row, style);
-  if (view.kind == ViewKind::tops) return draw::top_keys_text(view.maps, s.top > 0 ? s.top : 3, style);
+  style.top = session::scale_top(view, s.of, s.auto_range);
+  if (view.kind == session::ViewKind::atlas) return draw::atlas_text(view.maps, view.in_row, style);
+  if (view.kind == session::ViewKind::tops)
+    return draw::top_keys_text(view.maps, s.top > 0 ? s.top : 3, style);
   std::string out;
   for (const draw::WeightMap& map : view.maps) {
     if (!out.empty()) out += "\n";
     if (style.look == draw::Look::table && view.maps.size() > 1) out += draw::title_line(map, style);
-    out += view.kind == ViewKind::bars ? draw::bars_text(map, style, s.top) : draw::heat_map_text(map, style);
+    out += view.kind == session::ViewKind::bars ? draw::bars_text(map, style, s.top)
+                                                : draw::heat_map_text(map, style);
   }
   return out;
 }
@@ -44,13 +47,14 @@ void check_combinations(const ShowSettings& s) {
     refuse("--html shows a text; give TEXT and --target in place of numbers");
   if (s.mean != MeanOver::none && s.rollout)
     refuse("--mean and --rollout are two ways to join heads; give one");
+  const bool leaves_out = session::leaves_out(view_request(s));
   const bool part = s.from.size() > 0 || s.to.size() > 0;
-  if (part && (s.words || s.mean != MeanOver::none || s.rollout || leaves_out(s) || s.renormalize ||
-               !s.query.empty()))
+  if (part &&
+      (s.words || s.mean != MeanOver::none || s.rollout || leaves_out || s.renormalize || !s.query.empty()))
     refuse(
         "--from and --to show a part as it is; leave out --words, --mean, --rollout, --exclude-self, "
         "--mute-first, --mute-special and --query");
-  if (s.renormalize && !leaves_out(s))
+  if (s.renormalize && !leaves_out)
     refuse(
         "--renormalize is for rows with something left out: add --mute-first, --mute-special or "
         "--exclude-self");
@@ -64,7 +68,61 @@ void check_combinations(const ShowSettings& s) {
   if (s.by_head && !s.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
 }
 
+// Only what is shown is kept of the run; files of arrays take everything.
+Run read_and_run(Context& ctx, const Model& model, const ShowSettings& s, inspect::ArrayRecorder& arrays) {
+  const inspect::Subject& subject = model.state().subject;
+  const Part part = s.part.value_or(subject.usual_part());
+  check_part(subject, part);
+  for (const HeadPlace& place : s.heads) check_head(subject, part, place);
+  if (s.layer) check_layer(subject, part, *s.layer);
+  const bool writes = !s.npy.empty() || part != Part::encoder;
+  AttendOptions options;
+  options.parts = {part};
+  options.keep_inputs = false;
+  if (!s.npy.empty()) options.observer = &arrays;
+  return session::attend_tokens(
+      ctx, model, read_question(ctx, subject, s, writes ? Needs::target : Needs::source), options);
+}
+
+std::string choice_note(const Run& run, const FirstLook& look) {
+  const auto words = [](const TokenizedText& text, Range tokens) {
+    std::string out;
+    for (const Word& word : text.words)
+      if (word.tokens.begin < tokens.end && tokens.begin < word.tokens.end)
+        out += concat(out.empty() ? "" : " ", word.text);
+    return concat("\"", escaped(out, 40), "\"");
+  };
+  const std::string from = words(run.queries(look.head.part), look.query),
+                    to = words(run.keys(look.head.part), look.key);
+  const bool asked = look.reason == LookReason::strongest_key;
+  return concat("showing head ", look.head.layer, ".", look.head.head, ", where ", from,
+                asked ? " looks hardest at another word, " : " looks at ", to,
+                asked ? "" : fmt::format(", {:.1f} times chance", look.lift()), ": the strongest link of ",
+                look.heads_searched, " heads; --head L.H shows another one, --all all of them");
+}
+
 }  // namespace
+
+ViewRequest view_request(const ShowSettings& s) {
+  return {.part = s.part,
+          .layer = s.layer,
+          .heads = s.heads,
+          .all = s.all,
+          .mean = s.mean,
+          .rollout = s.rollout,
+          .from = s.from,
+          .to = s.to,
+          .query = s.query,
+          .key = s.key,
+          .by_head = s.by_head,
+          .words = s.words,
+          .exclude_self = s.exclude_self,
+          .mute_first = s.mute_first,
+          .mute_special = s.mute_special,
+          .renormalize = s.renormalize,
+          .of = s.of,
+          .every_weight = !s.json.path.empty()};
+}
 
 void run_show(const ShowSettings& s) {
   check_combinations(s);
@@ -73,24 +131,23 @@ void run_show(const ShowSettings& s) {
     if (!path->empty()) outputs.reserve(*path);
   JsonOutput json(s.json);
 
-  const auto opened =
-      std::make_shared<const inspect::Subject>(inspect::open_subject(s.model, model_places()));
-  const inspect::Subject& subject = *opened;
+  const Model model = open_model(s.model);
   Context ctx({.threads = static_cast<int>(s.threads)});
-  const bool writes = !s.npy.empty() || s.part.value_or(Part::encoder) != Part::encoder;
-  const inspect::Question question = read_question(ctx, subject, s, writes ? Needs::target : Needs::source);
-  const View view = make_view(ctx, subject, question, s);
+  inspect::ArrayRecorder arrays(s.what);
+  const Run run = read_and_run(ctx, model, s, arrays);
+  const session::View view = session::make_view(ctx, run, view_request(s));
 
-  if (s.has_figure()) write_figures(outputs, view, subject, question, s);
-  if (!s.html.empty()) write_page(outputs, ctx, view, {opened, question, s});
+  if (s.has_figure()) write_view(outputs, view, run, s);
+  if (!s.html.empty()) write_page(outputs, ctx, view, {run, s});
   outputs.commit();
-  if (!s.npy.empty()) write_arrays(ctx, subject, question, s);
-  json.write(view_json(view, subject, question));
+  if (!s.npy.empty()) write_arrays(run, arrays.arrays(), s);
+  json.write(serve::view_json(view, run));
   if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty() && s.html.empty()) print(text_of(view, s));
+  if (view.choice) print_error(concat("note: ", choice_note(run, *view.choice), "\n"));
   for (const std::string& note : view.notes) print_error(concat("note: ", note, "\n"));
-  for (const std::string& note : subject.notices) print_error(concat("note: ", note, "\n"));
+  for (const std::string& note : model.info().notices) print_error(concat("note: ", note, "\n"));
   if (output_is_terminal() && s.ids.empty() && s.type_ids.empty())
-    print_error(concat("In the browser: ", serve_command(view, {opened, question, s}), "\n"));
+    print_error(concat("In the browser: ", serve_command(view, {run, s}), "\n"));
 }
 
 draw::TerminalStyle terminal_style(const ShowSettings& s) {

@@ -12,13 +12,13 @@ namespace headlight::cli {
 namespace {
 
 std::string first_text(const Shown& shown) {
-  const std::string& text = shown.question.source.text;
+  const std::string& text = shown.run.source().text;
   const std::string& second = shown.settings.second;
   return second.empty() ? text : text.substr(0, text.size() - second.size() - inspect::kBetweenTexts.size());
 }
 
 // The first map of the view says which head it is; a pinned word is picked once more.
-serve::ViewPlace place_of(const View& view, const Shown& shown) {
+serve::ViewPlace place_of(const session::View& view, const Shown& shown) {
   const ShowSettings& s = shown.settings;
   serve::ViewPlace place;
   place.text = first_text(shown);
@@ -53,20 +53,20 @@ std::string looks_of(const ShowSettings& s) {
 
 }  // namespace
 
-void write_page(io::Outputs& outputs, Context& ctx, const View& view, const Shown& shown) {
+void write_page(io::Outputs& outputs, Context& ctx, const session::View& view, const Shown& shown) {
   const ShowSettings& s = shown.settings;
   const serve::ViewPlace place = place_of(view, shown);
   serve::RunRequest request;
-  request.model = shown.subject->name;
+  request.model = shown.run.model().info().name;
   request.text = first_text(shown);
   request.second = s.second;
   request.target = s.target;
-  const auto run = serve::make_run(ctx, shown.subject, request, [] { return false; });
+  const auto run = serve::make_run(ctx, shown.run.model(), request, [] { return false; });
   serve::OfflineOptions options;
   options.at = serve::view_address(
                    {.part = place.part, .layer = place.layer, .head = place.head, .queries = place.queries}) +
                looks_of(s);
-  options.part = place.part.value_or(shown.subject->usual_part());
+  options.part = place.part.value_or(shown.run.model().state().usual_part());
   options.layer = std::max(0, place.layer);
   options.most_bytes = static_cast<std::size_t>(s.max_megabytes * 1e6);
   const std::string page = serve::offline_page(ctx, *run, options);
@@ -75,7 +75,7 @@ void write_page(io::Outputs& outputs, Context& ctx, const View& view, const Show
       fmt::format("note: {} has {:.2f} MB\n", escaped(s.html), static_cast<double>(page.size()) / 1e6));
 }
 
-std::string serve_command(const View& view, const Shown& shown) {
+std::string serve_command(const session::View& view, const Shown& shown) {
   return concat("headlight serve --model ", serve::shell_quoted(shown.settings.model), " --at ",
                 serve::shell_quoted(serve::view_address(place_of(view, shown)) + looks_of(shown.settings)));
 }

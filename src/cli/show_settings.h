@@ -12,11 +12,11 @@
 #include "cli/model_input.h"
 #include "draw/figure_style.h"
 #include "draw/terminal_style.h"
+#include "headlight/figure.h"
 #include "inspect/recorder.h"
 
 namespace headlight::cli {
 
-enum class MeanOver : std::uint8_t { none, heads, layers };
 // auto: by what standard output is; never: shades on a terminal, numbers in a pipe.
 enum class MapColor : std::uint8_t { automatic, always, palette, shades, ascii, never };
 
@@ -52,10 +52,8 @@ struct ShowSettings : ModelInput, FigureFiles {
   Index threads = 0;
 };
 
-// Whether some keys or links are not shown.
-[[nodiscard]] inline bool leaves_out(const ShowSettings& s) {
-  return s.exclude_self || s.mute_first || s.mute_special;
-}
+// Which part of a run they show.
+[[nodiscard]] ViewRequest view_request(const ShowSettings& settings);
 
 // Options of colours, and of figures: other commands draw the same way.
 void add_looks(CLI::App& command, ShowSettings& settings);

@@ -8,6 +8,7 @@
 #include "headlight/version.h"
 #include "io/gzip.h"
 #include "io/json_writer.h"
+#include "serve/figures.h"
 #include "serve/matrices.h"
 #include "serve/page.h"
 #include "serve/payload.h"
@@ -45,25 +46,24 @@ Api::Api(ApiOptions options)
       desk_(options_.threads),
       runs_(kCacheBytes),
       zipped_page_(io::gzip(page_html())) {
-  for (const ModelPlace& place : options_.models) slots_.push_back({place, nullptr});
+  for (const ModelPlace& place : options_.models) slots_.push_back({place, std::nullopt});
 }
 
-void Api::warm_up() { (void)subject_of(slots_.front().place.name); }
+void Api::warm_up() { (void)model_of(slots_.front().place.name); }
 
-std::shared_ptr<const inspect::Subject> Api::subject_of(const std::string& name) {
+Model Api::model_of(const std::string& name) {
   const auto slot =
       std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.place.name == name; });
   if (slot == slots_.end()) throw BadRequest{"there is no such model"};
   {
     const std::lock_guard lock(slots_mutex_);
-    if (slot->subject) return slot->subject;
+    if (slot->model) return *slot->model;
   }
   // Two threads may load the same model; only one does, as this happens at the desk.
-  auto subject = std::make_shared<inspect::Subject>(inspect::open_subject(slot->place.folder, {}));
-  subject->name = slot->place.name;
+  Model model = Model::open(slot->place.folder, {.name = slot->place.name});
   const std::lock_guard lock(slots_mutex_);
-  slot->subject = subject;
-  return subject;
+  slot->model = model;
+  return model;
 }
 
 Answer Api::answer(const Ask& ask) {
@@ -71,7 +71,7 @@ Answer Api::answer(const Ask& ask) {
     return route(ask);
   } catch (const BadRequest& bad) { return failure(400, "request", bad.why); } catch (const Busy&) {
     return failure(503);
-  } catch (const ClientLeft&) {
+  } catch (const ClientLeft&) { return failure(499, "client", "the client left"); } catch (const Cancelled&) {
     return failure(499, "client", "the client left");
   } catch (const Error& error) {
     const int status = status_of(error);
@@ -127,7 +127,7 @@ Answer Api::models() {
   w.begin_object().field("version", kVersion).field("sentence", kSentence);
   w.field("most_tokens", kMostTokens).key("models").begin_list();
   for (const Slot& slot : slots_) {
-    if (slot.subject) w.value(io::JsonText{subject_json(*slot.subject)});
+    if (slot.model) w.value(io::JsonText{model_json(*slot.model)});
     else w.begin_object().field("name", slot.place.name).end_object();
   }
   return json(w.end_list().end_object().take_line());
@@ -139,7 +139,7 @@ Answer Api::run_of(const Ask& ask, const RunRequest& request) {
   if (const auto known = runs_.find(request.id())) return json(run_json(*known));
   const auto run = desk_.at_turn(ask.left, [&](Context& ctx) {
     if (auto known = runs_.find(request.id())) return known;  // somebody else asked for it meanwhile
-    auto made = make_run(ctx, subject_of(request.model), request, ask.left);
+    auto made = make_run(ctx, model_of(request.model), request, ask.left);
     runs_.keep(made);
     return made;
   });
@@ -153,19 +153,20 @@ Answer Api::of_run(const Ask& ask, const Segments& path) {
   if (path[4] == "next" && path.size() == 5) {
     if (posts) return next_token(ask, *run);
     const Index position = Fields(ask.query).integer("position");
-    if (position >= static_cast<Index>(run->predictions.size()))
-      throw BadRequest{"there is no such position"};
-    return json(prediction_json(*run, position));
+    if (position >= run->run.positions()) throw BadRequest{"there is no such position"};
+    const Prediction next =
+        desk_.at_turn(ask.left, [&](Context& ctx) { return run->run.prediction(position, kGuesses, ctx); });
+    return json(prediction_json(run->run.model(), position, next));
   }
   if (posts) return failure(405);
   if (path[4] == "figure" && path.size() == 5) return figure(ask, *run);
-  if (path.size() >= 6) return of_part(ask, *run, path);
+  if (path.size() >= 6) return of_part(ask, run->run, path);
   return failure(404);
 }
 
 Answer Api::of_part(const Ask& ask, const Run& run, const Segments& path) {
   const auto part = parse_part(path[4]);
-  if (!part || run.find(*part, 0) == nullptr) return failure(404);
+  if (!part || !run.has(*part)) return failure(404);
   if (path.size() == 6 && path[5] == "weights.f32") {
     if (all_weights_count(run, *part) > kMostWeights) return failure(413);
     return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return all_weights(ctx, run, *part); }));
@@ -176,7 +177,7 @@ Answer Api::of_part(const Ask& ask, const Run& run, const Segments& path) {
   const auto suffixed = [](std::string_view text, std::string_view suffix) {
     return text.ends_with(suffix) ? parse_count(text.substr(0, text.size() - suffix.size())) : std::nullopt;
   };
-  const StoredAttention& first = *run.find(*part, 0);
+  const StoredAttention& first = *run.state().find(*part, 0);
   if (path[5] == "row") {
     const auto query = suffixed(path[6], ".f32");
     if (!query || *query >= first.queries()) throw BadRequest{"there is no such query"};
@@ -184,36 +185,35 @@ Answer Api::of_part(const Ask& ask, const Run& run, const Segments& path) {
   }
   const auto layer = parse_count(path[5]), matrices = suffixed(path[6], ".matrices");
   const auto head = matrices ? matrices : suffixed(path[6], ".bin");
-  if (!layer || !head || *layer >= run.subject->layers(*part) || *head >= first.heads())
+  if (!layer || !head || *layer >= run.model().info().find(*part)->layers() || *head >= first.heads())
     throw BadRequest{"there is no such head"};
   return bytes(desk_.at_turn(ask.left, [&](Context& ctx) {
     return (matrices ? head_matrices : head_numbers)(ctx, run, *part, *layer, *head);
   }));
 }
 
-Answer Api::next_token(const Ask& ask, const Run& run) {
+Answer Api::next_token(const Ask& ask, const KeptRun& run) {
   const models::SamplingOptions options = parse_sampling(ask.body);
-  return run_of(ask, with_next_token(run, options));
+  return run_of(ask,
+                desk_.at_turn(ask.left, [&](Context& ctx) { return with_next_token(ctx, run, options); }));
 }
 
-Answer Api::figure(const Ask& ask, const Run& run) {
-  if (!options_.drawer) return failure(404);
-  const FigureRequest request = parse_figure(ask.query);
-  if (run.find(request.part, 0) == nullptr || request.layer >= run.subject->layers(request.part) ||
-      request.head >= run.find(request.part, 0)->heads())
+Answer Api::figure(const Ask& ask, const KeptRun& kept) {
+  const Run& run = kept.run;
+  const FileRequest request = parse_figure(ask.query);
+  const PartInfo* part = run.model().info().find(request.part());
+  if (part == nullptr || !run.has(request.part()) || request.head().layer >= part->layers() ||
+      request.head().head >= part->heads[static_cast<std::size_t>(request.head().layer)])
     throw BadRequest{"there is no such head"};
-  if (request.from.end > run.queries(request.part).size() || request.to.end > run.keys(request.part).size())
+  if (request.view.from.end > run.queries(request.part()).size() ||
+      request.view.to.end > run.keys(request.part()).size())
     throw BadRequest{"there are fewer tokens"};
-  Answer answer =
-      bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return options_.drawer(ctx, run, request); }));
-  answer.type = request.format == "png"   ? "image/png"
-                : request.format == "svg" ? "image/svg+xml"
-                : request.format == "pdf" ? "application/pdf"
-                : request.format == "npy" ? "application/octet-stream"
-                                          : "application/json";
+  Answer answer = bytes(desk_.at_turn(
+      ask.left, [&](Context& ctx) { return file_of(ctx, run, request, !kept.request.target.empty()); }));
+  answer.type = media_type(request.form);
   answer.headers.emplace_back("Content-Disposition",
-                              concat("attachment; filename=\"headlight-", request.layer, ".", request.head,
-                                     ".", request.format, "\""));
+                              concat("attachment; filename=\"headlight-", request.head().layer, ".",
+                                     request.head().head, ".", name_of(request.form), "\""));
   return answer;
 }
 

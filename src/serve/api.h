@@ -3,31 +3,16 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "draw/color.h"
-#include "inspect/recorder.h"
+#include "headlight/run.h"
 #include "serve/answer.h"
 #include "serve/desk.h"
 #include "serve/run_cache.h"
 
 namespace headlight::serve {
-
-// A picture or file of one head, drawn by the same code that draws for the command line.
-struct FigureRequest {
-  Part part = Part::decoder;
-  Index layer = 0, head = 0;
-  Range from = {}, to = {};    // a part of it: these queries, these keys; none: all
-  std::string format = "png";  // png, svg, pdf, json
-  draw::Theme theme = draw::Theme::light;
-  draw::Transfer transfer = draw::Transfer::square_root;
-  draw::Palette palette = draw::Palette::cividis;
-  bool auto_range = false;  // the scale ends at the largest number, not at 1
-  inspect::MapOf of = inspect::MapOf::weights;
-  bool words = false, mute_first = false, mute_special = false, renormalize = false;
-};
-using Drawer = std::function<std::string(Context& ctx, const Run& run, const FigureRequest& request)>;
 
 struct ModelPlace {
   std::string name, folder;
@@ -36,7 +21,6 @@ struct ModelPlace {
 struct ApiOptions {
   std::vector<ModelPlace> models;  // the first one is shown first
   std::string token, cookie;       // what /enter gives to the browser
-  Drawer drawer = nullptr;
   int threads = 0;
   std::function<void(const std::string&)> complain = nullptr;  // what is not for the client to know
 };
@@ -53,7 +37,7 @@ class Api {
   using Segments = std::vector<std::string_view>;
   struct Slot {
     ModelPlace place;
-    std::shared_ptr<const inspect::Subject> subject;
+    std::optional<Model> model;
   };
 
   [[nodiscard]] Answer route(const Ask& ask);
@@ -63,10 +47,10 @@ class Api {
   [[nodiscard]] Answer start_run(const Ask& ask);
   [[nodiscard]] Answer of_run(const Ask& ask, const Segments& path);
   [[nodiscard]] Answer of_part(const Ask& ask, const Run& run, const Segments& path);
-  [[nodiscard]] Answer next_token(const Ask& ask, const Run& run);
-  [[nodiscard]] Answer figure(const Ask& ask, const Run& run);
+  [[nodiscard]] Answer next_token(const Ask& ask, const KeptRun& run);
+  [[nodiscard]] Answer figure(const Ask& ask, const KeptRun& run);
   [[nodiscard]] Answer run_of(const Ask& ask, const RunRequest& request);
-  [[nodiscard]] std::shared_ptr<const inspect::Subject> subject_of(const std::string& name);
+  [[nodiscard]] Model model_of(const std::string& name);
 
   ApiOptions options_;
   Desk desk_;

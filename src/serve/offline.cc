@@ -43,9 +43,9 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
   const bool whole = is_short(run, part);
   if (whole) pieces.add(base + "/weights.f32", all_weights(ctx, run, part));
   else pieces.add(base + "/atlas.u8", atlas(ctx, run, part));
-  for (Index layer = 0; layer < run.subject->layers(part); ++layer) {
+  for (Index layer = 0; layer < run.model().info().find(part)->layers(); ++layer) {
     if (!whole && (part != options.part || layer != options.layer)) continue;
-    const Index heads = run.find(part, layer)->heads();
+    const Index heads = run.state().find(part, layer)->heads();
     // Of the layer that is shown first, the parameters too, unless they are a model's worth.
     const bool parameters =
         part == options.part && layer == options.layer &&
@@ -60,15 +60,16 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
 
 }  // namespace
 
-std::string offline_page(Context& ctx, const Run& run, const OfflineOptions& options) {
+std::string offline_page(Context& ctx, const KeptRun& kept, const OfflineOptions& options) {
+  const Run& run = kept.run;
   Pieces pieces;
-  for (const Part part : parts_of(run)) add_part(pieces, ctx, run, part, options);
-  for (Index i = 0; i < static_cast<Index>(run.predictions.size()); ++i)
-    pieces.add(fmt::format("next/{}", i), prediction_json(run, i));
+  for (const Part part : run.parts()) add_part(pieces, ctx, run, part, options);
+  for (Index i = 0; i < run.positions(); ++i)
+    pieces.add(fmt::format("next/{}", i), prediction_json(run.model(), i, run.prediction(i, kGuesses, ctx)));
   io::JsonWriter w;
   w.begin_object().field("version", kVersion).field("sentence", kSentence).key("models").begin_list();
-  w.value(io::JsonText{subject_json(*run.subject)}).end_list().field("at", options.at);
-  w.field("run", io::JsonText{run_json(run)}).field("pieces", io::JsonText{pieces.take_list()});
+  w.value(io::JsonText{model_json(run.model())}).end_list().field("at", options.at);
+  w.field("run", io::JsonText{run_json(kept)}).field("pieces", io::JsonText{pieces.take_list()});
   std::string json = w.end_object().take();
   json.append((4 - json.size() % 4) % 4, ' ');
   const auto length = std::bit_cast<std::array<char, 4>>(static_cast<std::uint32_t>(json.size()));

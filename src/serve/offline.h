@@ -16,6 +16,6 @@ struct OfflineOptions {
 
 // Texts of up to 64 tokens are kept whole. Of longer ones, one layer is; the others are small pictures.
 // Throws Error{resource} when the file would be too large.
-[[nodiscard]] std::string offline_page(Context& ctx, const Run& run, const OfflineOptions& options);
+[[nodiscard]] std::string offline_page(Context& ctx, const KeptRun& kept, const OfflineOptions& options);
 
 }  // namespace headlight::serve

@@ -47,7 +47,7 @@ void append_vectors(std::string& out, ConstTensorView x, Index head) {
 void write_rope(io::JsonWriter& w, const Run& run, const StoredAttention& attention) {
   const bool cross = attention.part() == Part::cross;
   const nn::MultiHeadAttentionConfig& layer =
-      inspect::attention_layer(*run.subject, attention.part(), attention.layer()).config();
+      inspect::attention_layer(run.state().subject(), attention.part(), attention.layer()).config();
   if (cross || !layer.rope) {
     w.value(nullptr);
     return;
@@ -66,7 +66,7 @@ std::string head_json(const Run& run, const StoredAttention& a, const AttentionE
   };
   const Index group = a.heads() / a.kv_heads();
   const nn::MultiHeadAttentionConfig& layer =
-      inspect::attention_layer(*run.subject, a.part(), a.layer()).config();
+      inspect::attention_layer(run.state().subject(), a.part(), a.layer()).config();
   io::JsonWriter w;
   w.begin_object().field("part", name_of(a.part())).field("layer", a.layer()).field("head", head);
   w.field("kv_head", head / group).field("group", group).field("rows", a.queries());
@@ -88,8 +88,8 @@ void append_bias(std::string& out, const StoredAttention& a, ConstTensorView bia
 
 template <class Each>
 void each_head(const Run& run, Part part, const Each& each) {
-  for (Index layer = 0; layer < run.subject->layers(part); ++layer) {
-    const StoredAttention& attention = *run.find(part, layer);
+  for (Index layer = 0; layer < run.model().info().find(part)->layers(); ++layer) {
+    const StoredAttention& attention = *run.state().find(part, layer);
     for (Index head = 0; head < attention.heads(); ++head) each(attention, head);
   }
 }
@@ -108,8 +108,9 @@ void append_json(std::string& out, std::string json) {
 }
 
 std::size_t all_weights_count(const Run& run, Part part) {
-  const StoredAttention& first = *run.find(part, 0);
-  return static_cast<std::size_t>(run.subject->layers(part) * first.heads() * first.queries() * first.keys());
+  const StoredAttention& first = *run.state().find(part, 0);
+  return static_cast<std::size_t>(run.model().info().find(part)->layers() * first.heads() * first.queries() *
+                                  first.keys());
 }
 
 std::string all_weights(Context& ctx, const Run& run, Part part) {
@@ -155,7 +156,7 @@ Tensor head_outputs(Context& ctx, const StoredAttention& a) {
 }
 
 std::string head_numbers(Context& ctx, const Run& run, Part part, Index layer, Index head) {
-  const StoredAttention& a = *run.find(part, layer);
+  const StoredAttention& a = *run.state().find(part, layer);
   const AttentionEvent event = a.event(ctx);
   std::string out;
   append_json(out, head_json(run, a, event, head));

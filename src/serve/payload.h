@@ -8,9 +8,12 @@
 
 namespace headlight::serve {
 
-[[nodiscard]] std::string subject_json(const inspect::Subject& subject);
-[[nodiscard]] std::string run_json(const Run& run);
-[[nodiscard]] std::string prediction_json(const Run& run, Index position);
+using session::StoredAttention;
+
+[[nodiscard]] std::string model_json(const Model& model);
+[[nodiscard]] std::string run_json(const KeptRun& run);
+[[nodiscard]] std::string prediction_json(const Model& model, Index position, const Prediction& prediction);
+inline constexpr Index kGuesses = 12;  // tokens of a prediction
 
 // Weights of all heads: [layers, heads, rows, columns].
 [[nodiscard]] std::string all_weights(Context& ctx, const Run& run, Part part);
@@ -30,8 +33,5 @@ namespace headlight::serve {
 // Little-endian bytes of an answer: one number; JSON behind its length, with blanks up to a multiple of four.
 void append_number(std::string& out, float x);
 void append_json(std::string& out, std::string json);
-
-// The parts of a run that were recorded.
-[[nodiscard]] std::vector<Part> parts_of(const Run& run);
 
 }  // namespace headlight::serve

@@ -6,94 +6,79 @@
 namespace headlight::serve {
 namespace {
 
-std::string_view kind_name(models::ModelKind kind) {
-  switch (kind) {
-    case models::ModelKind::decoder: return "decoder";
-    case models::ModelKind::encoder: return "encoder";
-    case models::ModelKind::encoder_decoder: return "encoder_decoder";
-  }
-  return "decoder";
-}
-
-void write(io::JsonWriter& w, const inspect::Reading& reading) {
-  w.begin_object().field("text", reading.text).field("second", reading.second);
+void write(io::JsonWriter& w, const TokenizedText& text) {
+  w.begin_object().field("text", text.text).field("second", text.second);
   w.key("tokens").begin_list();
-  for (const inspect::ReadToken& token : reading.tokens) {
-    w.begin_object().field("id", token.id).field("text", token.label);
-    w.field("begin", token.begin).field("end", token.end).field("added", token.added).end_object();
+  for (const Token& token : text.tokens) {
+    w.begin_object().field("id", token.id).field("text", token.text);
+    w.field("begin", token.begin).field("end", token.end).field("added", token.special).end_object();
   }
   w.end_list().key("words").begin_list();
-  for (const inspect::Word& word : inspect::words_of(reading)) {
-    w.begin_object().field("text", word.label);
+  for (const Word& word : text.words) {
+    w.begin_object().field("text", word.text);
     w.field("begin", word.tokens.begin).field("end", word.tokens.end).end_object();
   }
   w.end_list().end_object();
 }
 
-void write(io::JsonWriter& w, const Run& run, const Guess& guess) {
-  const auto& tokenizer = run.subject->tokenizer;
+void write(io::JsonWriter& w, const Model& model, const TokenProbability& token) {
   std::string text;
-  if (tokenizer) {
-    text = tokenizer->decode(std::span(&guess.token, 1), SpecialTokens::add);
-    if (text.empty()) text = tokenizer->token(guess.token);
+  if (const Tokenizer* tokenizer = model.tokenizer()) {
+    text = tokenizer->decode(std::span(&token.id, 1), SpecialTokens::add);
+    if (text.empty()) text = tokenizer->token(token.id);
   }
-  w.begin_object().field("id", guess.token).field("text", text);
-  w.field("p", guess.probability).field("logit", guess.logit).end_object();
+  w.begin_object().field("id", token.id).field("text", text);
+  w.field("p", token.probability).field("logit", token.logit).end_object();
 }
 
 void write(io::JsonWriter& w, const Run& run, Part part) {
-  const StoredAttention* first = run.find(part, 0);
-  w.begin_object().field("part", name_of(part)).field("layers", run.subject->layers(part));
+  const StoredAttention* first = run.state().find(part, 0);
+  w.begin_object().field("part", name_of(part)).field("layers", run.model().info().find(part)->layers());
   w.field("heads", first->heads()).field("kv_heads", first->kv_heads());
   w.field("rows", first->queries()).field("columns", first->keys()).end_object();
 }
 
 }  // namespace
 
-std::vector<Part> parts_of(const Run& run) {
-  std::vector<Part> parts;
-  for (const Part part : {Part::encoder, Part::decoder, Part::cross})
-    if (run.find(part, 0) != nullptr) parts.push_back(part);
-  return parts;
-}
-
-std::string subject_json(const inspect::Subject& subject) {
-  const models::TransformerConfig& c = subject.model->config();
+std::string model_json(const Model& model) {
+  const ModelInfo& info = model.info();
+  const PartInfo& main = *info.find(info.kind == ModelKind::encoder ? Part::encoder : Part::decoder);
   io::JsonWriter w;
-  w.begin_object().field("name", subject.name).field("kind", kind_name(c.kind)).field("family", c.family);
-  w.field("layers", c.main().size()).field("heads", c.main().front().attention.heads).field("width", c.width);
-  w.field("vocabulary", c.vocabulary).field("reads", subject.tokenizer.has_value());
+  w.begin_object().field("name", info.name).field("kind", name_of(info.kind)).field("family", info.family);
+  w.field("layers", main.layers()).field("heads", main.heads.front()).field("width", info.width);
+  w.field("vocabulary", info.vocabulary).field("reads", model.tokenizer() != nullptr);
   return w.end_object().take();
 }
 
-std::string run_json(const Run& run) {
+std::string run_json(const KeptRun& kept) {
+  const Run& run = kept.run;
+  const RunRequest& request = kept.request;
   io::JsonWriter w;
-  w.begin_object().field("id", run.id).field("model", io::JsonText{subject_json(*run.subject)});
-  w.field("text", run.request.text).field("second", run.request.second).field("target", run.request.target);
-  w.field("more", run.request.more).field("temperature", run.request.temperature);
-  w.field("top_k", run.request.top_k).field("seed", run.request.seed);
-  write(w.key("source"), run.question.source);
-  const bool translates = !run.question.written.tokens.empty();
-  for (const auto& [name, reading] :
-       {std::pair{"written", &run.question.written}, {"decoder_input", &run.decoder_input}}) {
-    if (translates) write(w.key(name), *reading);
+  w.begin_object().field("id", kept.id).field("model", io::JsonText{model_json(run.model())});
+  w.field("text", request.text).field("second", request.second).field("target", request.target);
+  w.field("more", request.more).field("temperature", request.temperature);
+  w.field("top_k", request.top_k).field("seed", request.seed);
+  write(w.key("source"), run.source());
+  const bool translates = !run.target().tokens.empty();
+  for (const auto& [name, text] :
+       {std::pair{"written", &run.target()}, {"decoder_input", &run.state().decoder_input}}) {
+    if (translates) write(w.key(name), *text);
     else w.field(name, nullptr);
   }
   w.key("parts").begin_list();
-  for (const Part part : parts_of(run)) write(w, run, part);
-  w.end_list().field("usual_part", name_of(run.subject->usual_part()));
-  return w.field("predictions", run.predictions.size()).end_object().take_line();
+  for (const Part part : run.parts()) write(w, run, part);
+  w.end_list().field("usual_part", name_of(run.model().state().usual_part()));
+  return w.field("predictions", run.positions()).end_object().take_line();
 }
 
-std::string prediction_json(const Run& run, Index position) {
-  const Prediction& p = run.predictions[static_cast<std::size_t>(position)];
+std::string prediction_json(const Model& model, Index position, const Prediction& prediction) {
   io::JsonWriter w;
   w.begin_object().field("position", position).key("tops").begin_list();
-  for (const Guess& guess : p.tops) write(w, run, guess);
+  for (const TokenProbability& token : prediction.top) write(w, model, token);
   w.end_list().key("actual");
-  if (p.actual.token < 0) w.value(nullptr);
-  else write(w, run, p.actual);
-  return w.field("rank", p.rank).end_object().take_line();
+  if (prediction.actual) write(w, model, *prediction.actual);
+  else w.value(nullptr);
+  return w.field("rank", prediction.rank).end_object().take_line();
 }
 
 }  // namespace headlight::serve

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "draw/color.h"
 #include "headlight/error.h"
 #include "io/json.h"
 
@@ -153,7 +154,7 @@ T named(const std::array<T, N>& all, std::string_view name, const char* otherwis
 }
 
 // What becomes of tokens: joined into words, muted, and rows made whole again.
-void parse_joins(const Fields& fields, FigureRequest& request) {
+void parse_joins(const Fields& fields, ViewRequest& request) {
   const auto is_on = [&](std::string_view name) {
     const std::string value = fields.text(name, "0");
     if (value != "0" && value != "1") refuse("a switch is not 0 or 1");
@@ -165,45 +166,46 @@ void parse_joins(const Fields& fields, FigureRequest& request) {
   if (mute != "none" && mute != "first" && mute != "special") refuse("what is to be muted is not known");
   request.mute_first = mute == "first";
   request.mute_special = mute == "special";
-  const bool weights = request.of == inspect::MapOf::weights, is_muted = mute != "none";
+  const bool weights = request.of == MapOf::weights, is_muted = mute != "none";
   if (request.renormalize && (!weights || !is_muted)) refuse("rows are made whole where weights are muted");
-  if (request.words && request.of == inspect::MapOf::scores) refuse("scores of words have no meaning");
+  if (request.words && request.of == MapOf::scores) refuse("scores of words have no meaning");
   if ((request.words || is_muted) && (request.from.size() > 0 || request.to.size() > 0))
     refuse("a part is shown as it is");
 }
 
 }  // namespace
 
-FigureRequest parse_figure(std::string_view query) {
+FileRequest parse_figure(std::string_view query) {
   const Fields fields(query);
-  FigureRequest request;
+  FileRequest request;
   const auto part = parse_part(fields.text("part", ""));
   if (!part) refuse("the part is not known");
-  request.part = *part;
-  request.layer = fields.integer("layer");
-  request.head = fields.integer("head");
-  request.from = fields.range("from");
-  request.to = fields.range("to");
-  request.format = fields.text("format", "png");
-  constexpr std::array<std::string_view, 5> formats = {"png", "svg", "pdf", "json", "npy"};
-  if (std::find(formats.begin(), formats.end(), request.format) == formats.end())
-    refuse("the format is not known");
+  request.view.part = *part;
+  const Index layer = fields.integer("layer"), head = fields.integer("head");
+  request.view.heads = {{static_cast<int>(layer), static_cast<int>(head)}};
+  request.view.from = fields.range("from");
+  request.view.to = fields.range("to");
+  constexpr std::array<FileForm, 5> forms = {FileForm::png, FileForm::svg, FileForm::pdf, FileForm::json,
+                                             FileForm::npy};
+  const std::string form = fields.text("format", "png");
+  const auto known = std::find_if(forms.begin(), forms.end(), [&](FileForm f) { return name_of(f) == form; });
+  if (known == forms.end()) refuse("the format is not known");
+  request.form = *known;
   const std::string theme = fields.text("theme", "light");
   if (theme != "light" && theme != "dark") refuse("the theme is not known");
-  request.theme = theme == "light" ? draw::Theme::light : draw::Theme::dark;
+  request.look.theme = theme == "light" ? draw::Theme::light : draw::Theme::dark;
   using draw::Transfer;
   constexpr std::array<Transfer, 3> transfers = {Transfer::linear, Transfer::square_root,
                                                  Transfer::logarithm};
-  request.transfer = named(transfers, fields.text("scale", "sqrt"), "the scale is not known");
-  request.palette = named(draw::kPalettes, fields.text("palette", "cividis"), "the palette is not known");
+  request.look.transfer = named(transfers, fields.text("scale", "sqrt"), "the scale is not known");
+  request.look.palette =
+      named(draw::kPalettes, fields.text("palette", "cividis"), "the palette is not known");
   const std::string range = fields.text("range", "fixed"), of = fields.text("of", "weights");
   if (range != "fixed" && range != "auto") refuse("the range is not known");
-  request.auto_range = range == "auto";
+  request.look.auto_range = range == "auto";
   if (of != "weights" && of != "scores" && of != "values") refuse("these numbers are not known");
-  request.of = of == "weights"  ? inspect::MapOf::weights
-               : of == "scores" ? inspect::MapOf::scores
-                                : inspect::MapOf::values;
-  parse_joins(fields, request);
+  request.view.of = of == "weights" ? MapOf::weights : of == "scores" ? MapOf::scores : MapOf::values;
+  parse_joins(fields, request.view);
   return request;
 }
 

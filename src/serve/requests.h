@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "serve/api.h"
+#include "serve/figures.h"
 #include "serve/http_head.h"
 
 namespace headlight::serve {
@@ -33,6 +34,6 @@ class Fields {
 
 [[nodiscard]] RunRequest parse_run(std::string_view body, const std::string& first_model);
 [[nodiscard]] models::SamplingOptions parse_sampling(std::string_view body);
-[[nodiscard]] FigureRequest parse_figure(std::string_view query);
+[[nodiscard]] FileRequest parse_figure(std::string_view query);
 
 }  // namespace headlight::serve

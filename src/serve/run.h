@@ -1,13 +1,14 @@
 // One text through one model, with everything that can be asked about it later.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "inspect/subject.h"
+#include "headlight/run.h"
 #include "models/generate.h"
-#include "session/stored_attention.h"
+#include "session/state.h"
 
 namespace headlight::serve {
 
@@ -27,40 +28,21 @@ struct RunRequest {
   [[nodiscard]] std::string id() const;  // 16 digits made of all of it
 };
 
-struct Guess {
-  std::int32_t token = 0;
-  double probability = 0, logit = 0;
-};
-// What follows one position: the likeliest tokens, and the one that is there.
-struct Prediction {
-  std::vector<Guess> tops;
-  Guess actual = {.token = -1};
-  Index rank = 0;  // of the actual one, from 1
-};
-
-struct Run {
+struct KeptRun {
   std::string id;
   RunRequest request;
-  std::shared_ptr<const inspect::Subject> subject;
-  inspect::Question question;
-  inspect::Reading decoder_input;  // of encoder-decoders
-  std::vector<std::unique_ptr<StoredAttention>> attentions;
-  std::vector<Prediction> predictions;  // one per row of the logits
-  Tensor last_logits;                   // [1, vocabulary] of the last row
+  Run run;
 
-  [[nodiscard]] const StoredAttention* find(Part part, Index layer) const;
-  [[nodiscard]] const inspect::Reading& queries(Part part) const;
-  [[nodiscard]] const inspect::Reading& keys(Part part) const;
-  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::size_t bytes() const { return run.bytes() + 65536; }
 };
 
-// Computes. `left` is asked between layers; when it says yes, ClientLeft is thrown. Throws Error otherwise.
-[[nodiscard]] std::shared_ptr<const Run> make_run(Context& ctx,
-                                                  std::shared_ptr<const inspect::Subject> subject,
-                                                  const RunRequest& request,
-                                                  const std::function<bool()>& left);
+// Computes. `left` is asked between layers; when it says yes, Cancelled is thrown. Throws Error otherwise.
+[[nodiscard]] std::shared_ptr<const KeptRun> make_run(Context& ctx, const Model& model,
+                                                      const RunRequest& request,
+                                                      const std::function<bool()>& left);
 
 // The request for the same text with one token more, drawn from what the run predicts.
-[[nodiscard]] RunRequest with_next_token(const Run& run, const models::SamplingOptions& options);
+[[nodiscard]] RunRequest with_next_token(Context& ctx, const KeptRun& run,
+                                         const models::SamplingOptions& options);
 
 }  // namespace headlight::serve

@@ -4,7 +4,7 @@
 
 namespace headlight::serve {
 
-std::shared_ptr<const Run> RunCache::find(const std::string& id) {
+std::shared_ptr<const KeptRun> RunCache::find(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const auto& run) { return run->id == id; });
   if (found == runs_.end()) return nullptr;
@@ -12,7 +12,7 @@ std::shared_ptr<const Run> RunCache::find(const std::string& id) {
   return runs_.front();
 }
 
-void RunCache::keep(const std::shared_ptr<const Run>& run) {
+void RunCache::keep(const std::shared_ptr<const KeptRun>& run) {
   const std::lock_guard lock(mutex_);
   runs_.remove_if([&](const auto& other) {
     if (other->id != run->id) return false;

@@ -46,21 +46,26 @@ void check_parts(const ModelInfo& info, const AttendOptions& options) {
 }  // namespace
 
 Run attend(Context& ctx, const Model& model, const Prompt& prompt, const AttendOptions& options) {
-  const ModelInfo& info = model.info();
-  check_parts(info, options);
-  auto run = std::make_shared<RunState>(model);
+  check_parts(model.info(), options);
   const bool decodes = wants(options, Part::decoder) || wants(options, Part::cross);
-  run->question = session::question_of(ctx, model.state(), prompt,
-                                       decodes ? session::Needs::target : session::Needs::source,
-                                       options.draw, options.progress);
-  for (const PartInfo& part : info.parts) {
+  const auto needs = decodes ? session::Needs::target : session::Needs::source;
+  return session::attend_tokens(
+      ctx, model, session::question_of(ctx, model.state(), prompt, needs, options.draw, options.progress),
+      options);
+}
+
+Run session::attend_tokens(Context& ctx, const Model& model, inspect::Question question,
+                           const AttendOptions& options) {
+  auto run = std::make_shared<RunState>(model);
+  run->question = std::move(question);
+  for (const PartInfo& part : model.info().parts) {
     const bool runs = part.part == model.state().usual_part() || run->question.runs_decoder();
     if (runs && wants(options, part.part)) run->parts.push_back(part.part);
   }
-  run->source = session::tokenized(run->question.source);
-  run->target = session::tokenized(run->question.written);
+  run->source = tokenized(run->question.source);
+  run->target = tokenized(run->question.written);
   if (run->question.runs_decoder())
-    run->decoder_input = session::tokenized(inspect::decoder_input(run->subject(), run->question));
+    run->decoder_input = tokenized(inspect::decoder_input(run->subject(), run->question));
   run->simd = ctx.target();
   run->activations = ctx.activations();
   options.progress.check();

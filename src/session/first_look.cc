@@ -140,7 +140,13 @@ FirstLook first_look(const Run& run, const LookRequest& request, Context& ctx) {
                                             : LookReason::strongest_link;
     return meter.best;
   }
-  throw Error(ErrorKind::usage, "look.nothing", "the query sees none of these keys");
+  if (request.query.size() == 0 || request.key.size() == 0)
+    throw Error(ErrorKind::usage, "look.nothing", "the query sees none of these keys");
+  const HeadPlace first = request.heads.empty() ? HeadPlace{} : request.heads.front();
+  return {.head = {part, first.layer, first.head},
+          .query = request.query,
+          .key = request.key,
+          .reason = LookReason::strongest_head};
 }
 
 }  // namespace headlight

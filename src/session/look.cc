@@ -32,9 +32,12 @@ HeadSteps explain(const Run& run, const ExplainRequest& request, Context& ctx) {
         session::replay(run, request.head.part, request.head.layer, observer, ctx);
       });
   if (request.key < steps.seen.begin || request.key >= steps.seen.end)
-    throw Error(ErrorKind::usage, "explain.unseen",
-                concat("token ", request.query, " cannot see token ", request.key, ": it sees tokens ",
-                       steps.seen.begin, " to ", steps.seen.end - 1));
+    throw Error(
+        ErrorKind::usage, "explain.unseen",
+        concat("token ", request.query, " cannot see token ", request.key, ": it sees tokens ",
+               steps.seen.begin, " to ", steps.seen.end - 1, " only (",
+               request.key > request.query ? "a decoder does not look ahead" : "its window ends before it",
+               ")"));
   return steps;
 }
 

@@ -61,6 +61,7 @@ const PartInfo* ModelInfo::find(Part part) const noexcept {
 Model Model::open(const std::string& path_or_name, const OpenOptions& options) {
   auto state = std::make_shared<ModelState>();
   state->subject = inspect::open_subject(path_or_name, options.places);
+  if (!options.name.empty()) state->subject.name = options.name;
   state->info = info_of(state->subject);
   return Model(std::move(state));
 }

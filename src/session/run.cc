@@ -172,9 +172,8 @@ HeadStatistics Run::statistics(const Head& head, Context& ctx) const {
   const DType type = one.lse.dtype();
   Tensor entropy({1, 1, queries}, type), weight({1, 1, queries, 1}, type), received({1, 1, keys}, type);
   Tensor key({1, 1, queries, 1}, DType::i64);
-  attention_statistics(
-      own, one.q, one.k, one.lse, one.options,
-      {.out = {}, .entropy = entropy, .topk_index = key, .topk_weight = weight, .received = received});
+  attention_statistics(own, one.q, one.k, one.lse, one.options,
+                       {.entropy = entropy, .topk_index = key, .topk_weight = weight, .received = received});
   HeadStatistics out;
   for (Index i = 0; i < queries; ++i) {
     out.entropy.push_back(static_cast<float>(entropy.at(0, 0, i)));

@@ -78,6 +78,10 @@ enum class Needs : std::uint8_t { source, target };
 [[nodiscard]] inspect::Question question_of(Context& ctx, const ModelState& model, const Prompt& prompt,
                                             Needs needs, const DrawOptions& draw, const Progress& progress);
 
+// attend() for a prompt that is tokens already.
+[[nodiscard]] Run attend_tokens(Context& ctx, const Model& model, inspect::Question question,
+                                const AttendOptions& options);
+
 [[nodiscard]] TokenizedText tokenized(const inspect::Reading& reading);
 [[nodiscard]] inspect::Reading reading_of(const TokenizedText& text);
 

@@ -25,7 +25,7 @@ std::vector<TokenId> prompt_ids(const Model& model, const Prompt& prompt, std::s
   std::vector<TokenId> ids = prompt.ids;
   if (ids.empty()) {
     std::vector<TokenPiece> pieces = tokenizer_of(model).encode_pieces(prompt.text);
-    if (!pieces.empty() && pieces.back().added && pieces.back().id == config.eos) pieces.pop_back();
+    if (!pieces.empty() && pieces.back().added && config.is_end(pieces.back().id)) pieces.pop_back();
     for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
   }
   ids.insert(ids.end(), prompt.continuation.begin(), prompt.continuation.end());
@@ -34,7 +34,7 @@ std::vector<TokenId> prompt_ids(const Model& model, const Prompt& prompt, std::s
       throw Error(ErrorKind::input, "generate.id",
                   concat("token id ", id, " is not between 0 and ", config.vocabulary - 1));
   if (ids.empty()) {
-    const TokenId start = config.bos >= 0 ? config.bos : config.eos;
+    const TokenId start = config.bos >= 0 ? config.bos : config.end();
     if (start < 0) throw Error(ErrorKind::input, "generate.prompt", "the prompt is empty; give a few words");
     ids.push_back(start);
   }

@@ -113,10 +113,12 @@ TEST_F(Show, EveryLook) {
 TEST_F(Show, ChoosesAHeadAndSaysSo) {
   const Finished done = show({"the cat sat on the mat"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_THAT(done.err,
-              HasSubstr("the most focused of 4 heads; --head L.H shows another one, --all all of them"));
+  EXPECT_THAT(
+      done.err,
+      HasSubstr(
+          "times chance: the strongest link of 4 heads; --head L.H shows another one, --all all of them"));
   EXPECT_THAT(show({"the cat sat on the mat", "--query", "sat"}).err,
-              HasSubstr("where \"sat\" looks hardest at one word"));
+              HasSubstr("where \"sat\" looks hardest at another word"));
 }
 
 TEST_F(Show, BarsOfOneQuery) {

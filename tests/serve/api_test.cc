@@ -12,6 +12,7 @@
 #include "inspect/recorder.h"
 #include "io/json.h"
 #include "serve/payload.h"
+#include "serve/requests.h"
 #include "support/small_models.h"
 
 namespace headlight::serve {
@@ -302,40 +303,70 @@ TEST_F(ServeApi, PlacesOutsideAreRefused) {
 }
 
 TEST_F(ServeApi, FiguresOfAPart) {
-  ApiOptions o = options();
-  FigureRequest drawn;
-  o.drawer = [&](Context&, const serve::Run&, const FigureRequest& request) {
-    drawn = request;
-    return std::string("figure");
-  };
-  Api api(o);
-  const Answer made = api.answer({.method = "POST",
-                                  .path = "/api/v1/run",
-                                  .query = "",
-                                  .body = R"({"model": "en", "text": "the cat"})"});
+  const Answer made = api_.answer({.method = "POST",
+                                   .path = "/api/v1/run",
+                                   .query = "",
+                                   .body = R"({"model": "en", "text": "the cat"})"});
   const std::string path = "/api/v1/run/" + io::Json::parse(made.body, "run").text("id") + "/figure";
   const auto figure = [&](const std::string& range) {
     const std::string query = "part=decoder&layer=1&head=0&format=png" + range;
-    return api.answer({.method = "GET", .path = path, .query = query, .body = ""}).status;
+    return api_.answer({.method = "GET", .path = path, .query = query, .body = ""}).status;
   };
   EXPECT_EQ(figure(""), 200);
-  EXPECT_EQ(drawn.from.size(), 0);
   EXPECT_EQ(figure("&from=0:2&to=1:4"), 200);
-  EXPECT_EQ(drawn.from.end, 2);
-  EXPECT_EQ(drawn.to.begin, 1);
   for (const char* range : {"&from=2:2", "&from=3:1", "&from=-1:2", "&from=1", "&from=1:", "&from=:2",
                             "&from=0:5", "&to=0:5", "&to=0:99999999999", "&to=a:b"})
     EXPECT_EQ(figure(range), 400) << range;
   EXPECT_EQ(figure("&of=values&palette=magma&words=1&mute=special&scale=log"), 200);
-  EXPECT_EQ(drawn.of, inspect::MapOf::values);
-  EXPECT_EQ(drawn.palette, draw::Palette::magma);
-  EXPECT_TRUE(drawn.words && drawn.mute_special && !drawn.mute_first && !drawn.auto_range);
   EXPECT_EQ(figure("&mute=first&renormalize=1&range=auto"), 200);
-  EXPECT_TRUE(drawn.renormalize && drawn.mute_first && drawn.auto_range);
   for (const char* look : {"&of=keys", "&palette=rainbow", "&range=2", "&words=yes", "&mute=all",
                            "&renormalize=1", "&renormalize=1&mute=first&of=values", "&of=scores&words=1",
                            "&from=0:2&words=1", "&to=0:2&mute=first"})
     EXPECT_EQ(figure(look), 400) << look;
+}
+
+TEST(FigureQuery, SaysWhatIsShownAndHow) {
+  const std::string head = "part=decoder&layer=1&head=0&format=svg";
+  const FileRequest plain = parse_figure(head), part = parse_figure(head + "&from=0:2&to=1:4");
+  EXPECT_EQ(plain.view.from.size(), 0);
+  EXPECT_EQ(plain.form, FileForm::svg);
+  EXPECT_EQ(plain.head(), (HeadPlace{1, 0}));
+  EXPECT_EQ(part.view.from.end, 2);
+  EXPECT_EQ(part.view.to.begin, 1);
+  const FileRequest values = parse_figure(head + "&of=values&palette=magma&words=1&mute=special&scale=log");
+  EXPECT_EQ(values.view.of, MapOf::values);
+  EXPECT_EQ(values.look.palette, Palette::magma);
+  EXPECT_EQ(values.look.transfer, Transfer::logarithm);
+  EXPECT_TRUE(values.view.words && values.view.mute_special && !values.view.mute_first);
+  EXPECT_FALSE(values.look.auto_range);
+  const FileRequest muted = parse_figure(head + "&mute=first&renormalize=1&range=auto");
+  EXPECT_TRUE(muted.view.renormalize && muted.view.mute_first && muted.look.auto_range);
+}
+
+// The files of a head have the numbers that the page was told, and pictures are pictures.
+TEST_F(ServeApi, FilesOfAHeadHaveTheNumbersOfTheRun) {
+  const std::string id = run(R"({"model": "en-fr", "text": "the cat sat on the mat"})").text("id");
+  for (const std::string part : {"encoder", "decoder", "cross"}) {
+    const std::vector<float> all = floats(get("run/" + id + "/" + part + "/weights.f32").body);
+    const auto file = [&](const std::string& form) {
+      const Answer answer = get("run/" + id + "/figure", "part=" + part + "&layer=0&head=0&format=" + form);
+      EXPECT_EQ(answer.status, 200) << answer.body;
+      return answer.body;
+    };
+    const io::Json map = io::Json::parse(file("json"), "figure").list("maps").items()[0];
+    std::size_t at = 0;
+    for (const io::Json& row : map.list("weights").items()) {
+      for (const io::Json& cell : row.items()) {
+        const float weight = all.at(at++);
+        EXPECT_EQ(cell.is(io::Json::Kind::null), std::isnan(weight));
+        if (!std::isnan(weight)) { EXPECT_EQ(static_cast<float>(cell.real()), weight); }
+      }
+    }
+    EXPECT_GT(at, 0U);
+    EXPECT_EQ(file("npy").substr(1, 5), "NUMPY");
+    EXPECT_EQ(file("png").substr(1, 3), "PNG");
+    EXPECT_EQ(file("pdf").substr(0, 4), "%PDF");
+  }
 }
 
 TEST_F(ServeApi, TextsOfEveryKind) {
@@ -388,11 +419,12 @@ TEST_F(ServeApi, WorkStopsWhenTheClientLeaves) {
 TEST_F(ServeApi, PayloadsAreJsonWhateverTheNumbersAre) {
   const float infinity = std::numeric_limits<float>::infinity();
   Context ctx;
-  serve::Run made;
-  made.id = "0123456789abcdef";
-  made.subject = std::make_shared<const inspect::Subject>(inspect::open_subject(folder_->path("en"), {}));
-  made.question.source = inspect::read_text(*made.subject->tokenizer, "the cat");
-  made.request.temperature = infinity;
+  const Model model = Model::open(folder_->path("en"));
+  const auto state = std::make_shared<RunState>(model);
+  state->parts = {Part::decoder};
+  const headlight::Run made(state);
+  RunRequest request;
+  request.temperature = infinity;
   for (const float sink : {infinity, -infinity, std::nanf(""), 0.5F}) {
     const Tensor q = Tensor({1, 2, 4, 8}, DType::f32);
     const std::vector<float> sinks = {sink, sink};
@@ -404,16 +436,16 @@ TEST_F(ServeApi, PayloadsAreJsonWhateverTheNumbersAre) {
     options.scale = 1;
     options.q_starts = options.k_starts = starts;
     const Tensor lse = Tensor({1, 2, 4}, DType::f32), x = Tensor({4, 16}, DType::f32);
-    made.attentions.clear();
-    made.attentions.push_back(std::make_unique<StoredAttention>(AttentionEvent{.ctx = ctx,
-                                                                               .layer = 0,
-                                                                               .part = Part::decoder,
-                                                                               .q = q,
-                                                                               .k = q,
-                                                                               .v = q,
-                                                                               .lse = lse,
-                                                                               .options = options,
-                                                                               .x = x}));
+    state->attentions.clear();
+    state->attentions.push_back(std::make_unique<StoredAttention>(AttentionEvent{.ctx = ctx,
+                                                                                 .layer = 0,
+                                                                                 .part = Part::decoder,
+                                                                                 .q = q,
+                                                                                 .k = q,
+                                                                                 .v = q,
+                                                                                 .lse = lse,
+                                                                                 .options = options,
+                                                                                 .x = x}));
     const std::string bytes = head_numbers(ctx, made, Part::decoder, 0, 0);
     std::uint32_t length = 0;
     std::memcpy(&length, bytes.data(), 4);
@@ -421,14 +453,15 @@ TEST_F(ServeApi, PayloadsAreJsonWhateverTheNumbersAre) {
     EXPECT_EQ(json.at("sink").is(io::Json::Kind::null), !std::isfinite(sink));
   }
   Prediction prediction;
-  prediction.tops = {{5, std::nan(""), infinity}, {6, 0, -infinity}};
+  prediction.top = {{5, std::nan(""), infinity}, {6, 0, -infinity}};
   prediction.actual = {7, 0.5, std::nan("")};
-  made.predictions = {prediction};
-  const io::Json json = io::Json::parse(prediction_json(made, 0), "prediction");
+  const io::Json json = io::Json::parse(prediction_json(model, 0, prediction), "prediction");
   EXPECT_TRUE(json.list("tops").items()[0].at("p").is(io::Json::Kind::null));
   EXPECT_TRUE(json.list("tops").items()[1].at("logit").is(io::Json::Kind::null));
   EXPECT_TRUE(json.at("actual").at("logit").is(io::Json::Kind::null));
-  EXPECT_TRUE(io::Json::parse(run_json(made), "run").at("temperature").is(io::Json::Kind::null));
+  EXPECT_TRUE(io::Json::parse(run_json({"0123456789abcdef", request, made}), "run")
+                  .at("temperature")
+                  .is(io::Json::Kind::null));
 }
 
 }  // namespace

@@ -59,9 +59,9 @@ TEST(Desk, ThoseWhoLeaveLeaveTheQueue) {
 
 TEST(RunCache, ForgetsTheLeastRecentlyUsed) {
   const auto run = [](const std::string& id) {
-    auto made = std::make_shared<serve::Run>();
-    made->id = id;
-    return made;
+    const Model none(std::make_shared<const ModelState>());
+    return std::make_shared<const KeptRun>(
+        KeptRun{id, {}, headlight::Run(std::make_shared<const RunState>(none))});
   };
   RunCache cache(2 * run("x")->bytes());
   cache.keep(run("a"));

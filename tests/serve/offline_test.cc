@@ -53,12 +53,11 @@ TEST(OfflinePage, HoldsTheRunAndNothingThatRuns) {
   testing::TempFolder folder;
   std::filesystem::create_directory(folder.root() / "en");
   testing::write_small_model(folder.path("en"), testing::SmallKind::decoder);
-  auto subject = std::make_shared<const inspect::Subject>(inspect::open_subject(folder.path("en"), {}));
   Context ctx;
   RunRequest request;
   request.model = "en";
   request.text = "</script><img src=x onerror=alert(1)> the cat";
-  const auto run = make_run(ctx, subject, request, [] { return false; });
+  const auto run = make_run(ctx, Model::open(folder.path("en")), request, [] { return false; });
   const std::string page = offline_page(ctx, *run, {.at = "h=0.1"});
   EXPECT_THAT(page, Not(HasSubstr("onerror")));
   EXPECT_GT(page.size(), page_html().size() + 1000);

@@ -1,0 +1,15 @@
+// A view as data: the same for the command line and the page.
+#pragma once
+
+#include <string>
+
+#include "io/json_writer.h"
+#include "session/view.h"
+
+namespace headlight::serve {
+
+// Rows of numbers, null where a query cannot see a key.
+void write_weights(io::JsonWriter& w, const draw::WeightMap& map);
+[[nodiscard]] std::string view_json(const session::View& view, const Run& run);
+
+}  // namespace headlight::serve
