@@ -203,6 +203,9 @@ void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& ca
     const nn::BlockCall block = block_call(shared, call, n);
     dx = blocks[n].backward(ctx, saved.inputs[n], block, saved.blocks[n], std::move(dx), dmemory,
                             dbias.empty() ? TensorView{} : dbias.view());
+    if (call.guiding != nullptr && static_cast<Index>(n) == call.guiding->guide.layer)
+      learn_links(ctx, blocks[n].attention, saved.blocks[n].attention, saved.inputs[n], call.tokens.starts,
+                  *call.guiding, dx);
     if (!dbias.empty()) relative.backward(0, dbias);
   }
   if (config_.dropout > 0 && call.dropout_seed != 0)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/nn.h"
+#include "models/guide.h"
 #include "models/trainable.h"
 #include "models/transformer_config.h"
 
@@ -29,6 +30,7 @@ struct StackCall {
   std::uint64_t dropout_seed = 0;  // 0: no dropout
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;
+  Guiding* guiding = nullptr;  // of backward; nullptr: none
 };
 
 class Stack {

@@ -26,6 +26,18 @@ struct Tokens {
   }
 };
 
+// Where one head of the encoder is to look: from a token of the source at others of the same sequence. Places in
+// source.ids.
+struct Link {
+  Index query = 0, key_begin = 0, key_end = 0;
+};
+
+// The head that learns the links of a batch, besides what its model learns anyway.
+struct Guide {
+  Index layer = 0, head = 0;
+  double weight = 0;  // of a link, where a target has 1; 0: links are passed over
+};
+
 inline constexpr std::int32_t kIgnored = -100;  // a target that does not count
 
 struct Batch {
@@ -33,6 +45,7 @@ struct Batch {
   Tokens input;   // what the decoder, or an encoder alone, reads; as many sequences as `source`
   std::vector<std::int32_t> targets;        // one per input token, or kIgnored
   std::vector<std::int32_t> type_ids = {};  // one per input token for models with segments; empty: all 0
+  std::vector<Link> links = {};             // for a guided head, in any order
 };
 
 // Sums over the targets that count, so that parts of a batch can be added.
@@ -41,6 +54,9 @@ struct Loss {
   double plain = 0;  // without
   Index targets = 0;
   Index correct = 0;  // where the largest logit is the target
+  double linked =
+      0;  // -log of what the guided head gives to the keys of its links, without the guide's weight
+  Index links = 0;
   [[nodiscard]] double mean() const { return targets > 0 ? plain / static_cast<double>(targets) : 0; }
 };
 
@@ -48,6 +64,7 @@ struct LearnOptions {
   double scale = 1;  // gradients are those of sum·scale: pass 1 / (all targets of the step)
   double label_smoothing = 0;
   std::uint64_t dropout_seed = 0;  // another one for every part of every step
+  Guide guide = {};                // gradients are also those of linked·guide.weight·scale
 };
 
 class Trainable {

@@ -78,7 +78,12 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   });
   const auto seed = [&](Part part) { return drops ? stack_seed(options.dropout_seed, part) : 0; };
   const bool both = config_.kind == ModelKind::encoder_decoder;
-  const StackCall source{.tokens = batch.source, .dropout_seed = seed(Part::encoder)};
+  Guiding guiding{options.guide, batch.links, options.guide.weight * options.scale};
+  StackCall source{.tokens = batch.source, .dropout_seed = seed(Part::encoder)};
+  if (options.guide.weight > 0 && !batch.links.empty()) {
+    check_guide(config_, options.guide);
+    source.guiding = &guiding;
+  }
   Stack::Saved encoder_saved, saved;
   Tensor memory;
   if (both) memory = encoder_.forward(ctx, embedding_, source, &encoder_saved);
@@ -87,10 +92,12 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   const Tensor x = main().forward(ctx, embedding_, call, &saved);
 
   Tensor dx, dmemory;
-  const Loss loss = head_.learn(ctx, embedding_, x, batch.targets, options, dx);
+  Loss loss = head_.learn(ctx, embedding_, x, batch.targets, options, dx);
   if (both) dmemory = Tensor(memory.shape(), memory.dtype());
   main().backward(ctx, embedding_, call, saved, std::move(dx), both ? dmemory.view() : TensorView{});
   if (both) encoder_.backward(ctx, embedding_, source, encoder_saved, std::move(dmemory));
+  loss.linked = guiding.loss;
+  loss.links = source.guiding != nullptr ? static_cast<Index>(batch.links.size()) : 0;
   return loss;
 }
 

@@ -1,6 +1,7 @@
 #include "train/corpus.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -8,6 +9,7 @@
 #include "io/gzip.h"
 #include "io/hash.h"
 #include "text/lines.h"
+#include "train/word_links.h"
 
 namespace headlight::train {
 namespace {
@@ -35,6 +37,14 @@ void split(std::string_view text, const std::string& separator, std::vector<std:
       documents.emplace_back(document);
     text.remove_prefix(std::min(text.size(), end + separator.size()));
   }
+}
+
+// The first column, which the line then no longer has.
+std::string_view taken_cell(std::string_view& line) {
+  const std::size_t tab = line.find('\t');
+  const std::string_view cell = line.substr(0, tab);
+  line = tab == std::string_view::npos ? std::string_view() : line.substr(tab + 1);
+  return cell;
 }
 
 // The last `share` of all bytes becomes the evaluation text: whole documents, or the end of the only one.
@@ -111,6 +121,29 @@ std::vector<std::pair<std::string, std::string>> DataReader::read_pairs(const st
   return pairs;
 }
 
+// Source, target, and two words of the source: the one that looks and the one to look at.
+void DataReader::read_linked(const std::string& path, PairText& text) {
+  const std::string all = read(path);
+  std::size_t number = 0;
+  for (std::string_view line : text::lines_of(all)) {
+    ++number;
+    if (line.empty()) continue;
+    std::string_view cells[4];
+    for (std::string_view& cell : cells) cell = taken_cell(line);
+    const Index words = count_words(cells[0]);
+    Index places[2] = {};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string_view cell = cells[i + 2];
+      const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), places[i]);
+      if (error != std::errc() || end != cell.data() + cell.size() || places[i] < 0 || places[i] >= words)
+        refuse(path, concat("line ", number, ": column ", i + 3, " is \"", escaped(cell, 40),
+                            "\"; need the number of a word of the first column, 0 to ", words - 1));
+    }
+    text.train.emplace_back(cells[0], cells[1]);
+    text.links.push_back({places[0], places[1]});
+  }
+}
+
 void DataReader::read_line_by_line(const std::string& source, const std::string& target, bool swap,
                                    std::vector<std::pair<std::string, std::string>>& pairs) {
   const std::string first = read(source), second = read(target);
@@ -136,6 +169,7 @@ PairText DataReader::read_pairs(const DataRecipe& recipe) {
                     std::make_move_iterator(text.train.end() - static_cast<std::ptrdiff_t>(aside)),
                     std::make_move_iterator(text.train.end()));
   text.train.resize(text.train.size() - aside);
+  for (const std::string& path : recipe.linked) read_linked(path, text);
   return text;
 }
 

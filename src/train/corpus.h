@@ -10,8 +10,14 @@
 
 namespace headlight::train {
 
+// Two words of a source sentence, counted from 0: one should look at the other.
+struct WordLink {
+  Index query = 0, key = 0;
+};
+
 struct PairText {
   std::vector<std::pair<std::string, std::string>> train, valid;
+  std::vector<WordLink> links;  // of the last pairs of `train`, one each
 };
 
 struct CorpusText {
@@ -36,6 +42,7 @@ class DataReader {
                                                    std::vector<std::size_t>* file_ends = nullptr);
   void read_columns(const std::string& path, bool swap,
                     std::vector<std::pair<std::string, std::string>>& pairs);
+  void read_linked(const std::string& path, PairText& text);
   void read_line_by_line(const std::string& source, const std::string& target, bool swap,
                          std::vector<std::pair<std::string, std::string>>& pairs);
 

@@ -14,6 +14,7 @@
 #include "train/language_task.h"
 #include "train/synthetic_task.h"
 #include "train/translation_task.h"
+#include "train/word_links.h"
 
 namespace headlight::train {
 namespace {
@@ -183,8 +184,14 @@ class Preparer {
     config.evaluation_pairs = recipe_.data.evaluation_size;
     if (recipe_.data.split_share > 0)
       config.splits = TokenSplits(*result_.tokenizer, recipe_.data.split_share);
+    Pairs train = encoded(text.train);
+    for (std::size_t i = 0; i < text.links.size(); ++i) {
+      const std::string& source = text.train[text.train.size() - text.links.size() + i].first;
+      const std::vector<TokenSpan> tokens = result_.tokenizer->encode_spans(source, SpecialTokens::leave_out);
+      train.links.push_back(token_link(source, tokens, text.links[i].query, text.links[i].key));
+    }
     result_.task =
-        std::make_unique<TranslationTask>(encoded(text.train), encoded(text.valid), std::move(config));
+        std::make_unique<TranslationTask>(std::move(train), encoded(text.valid), std::move(config));
   }
 
   void prepare_synthetic() {

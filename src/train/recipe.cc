@@ -1,5 +1,7 @@
 #include "train/recipe.h"
 
+#include <charconv>
+
 namespace headlight::train {
 namespace {
 
@@ -60,6 +62,7 @@ DataRecipe read_data(Settings& s) {
   d.weights = s.reals("data.weights", {1e-6, 1e6});
   d.repeat_share = s.real("data.repeat_share", 0, {0, 1});
   d.split_share = s.real("data.split_share", 0, {0, 0.9});
+  d.linked = s.texts("data.linked");
   d.train_source = s.texts("data.train_source");
   d.train_target = s.texts("data.train_target");
   d.valid_source = s.texts("data.valid_source");
@@ -93,6 +96,9 @@ void check_data(const Settings& s, const DataRecipe& d) {
   if (!d.valid.empty() && d.valid_share > 0) s.refuse("data.valid_share", "data.valid is given already");
   if (d.task != "language" && (!d.weights.empty() || d.repeat_share > 0))
     s.refuse(d.weights.empty() ? "data.repeat_share" : "data.weights", "is for the task \"language\"");
+  if (!pairs && !d.linked.empty()) s.refuse("data.linked", "is for the task \"translation\"");
+  if (!d.linked.empty() && (d.swap || d.split_share > 0))
+    s.refuse("data.linked", "names words of the source as it is: not with data.swap or data.split_share");
   if (!pairs && d.split_share > 0) s.refuse("data.split_share", "is for the task \"translation\"");
   if (!d.weights.empty() && d.weights.size() != d.train.size())
     s.refuse("data.weights", "needs as many numbers as data.train has files");
@@ -132,6 +138,23 @@ void read_training(Settings& s, Recipe& r) {
   r.adam.average = s.real("optimizer.average", 0, {0, kBelowOne});
 }
 
+// "2.5": the head that learns where to look.
+void read_guide(Settings& s, Recipe& r) {
+  const std::string head = s.text("guide.head", "");
+  const double weight = s.real("guide.weight", 1, {0, 1e6});
+  if (head.empty() != r.data.linked.empty())
+    s.refuse("guide.head", "and data.linked go together: a head, and the pairs it learns from");
+  if (head.empty()) return;
+  models::Guide& guide = r.trainer.guide;
+  const char* end = head.data() + head.size();
+  const auto layer = std::from_chars(head.data(), end, guide.layer);
+  const bool point = layer.ec == std::errc() && layer.ptr != end && *layer.ptr == '.';
+  const auto number = std::from_chars(point ? layer.ptr + 1 : end, end, guide.head);
+  if (!point || number.ec != std::errc() || number.ptr != end || guide.layer < 0 || guide.head < 0)
+    s.refuse("guide.head", "is not LAYER.HEAD, such as \"2.5\"; both count from 0");
+  guide.weight = weight;
+}
+
 void read_output(Settings& s, Recipe& r) {
   TrainerConfig& t = r.trainer;
   t.evaluate_every = s.whole("evaluation.every", 250);
@@ -152,6 +175,7 @@ Recipe read_recipe(Settings s) {
   recipe.tokenizer = read_tokenizer(s);
   recipe.data = read_data(s);
   read_training(s, recipe);
+  read_guide(s, recipe);
   read_output(s, recipe);
   s.finish();
   check_data(s, recipe.data);
@@ -166,7 +190,7 @@ std::vector<std::string> free_settings() {
   return {"train.steps",       "train.products",     "output.save_every", "output.keep",
           "output.watch",      "output.watch_every", "output.folder",     "data.train",
           "data.valid",        "data.train_source",  "data.train_target", "data.valid_source",
-          "data.valid_target", "tokenizer.file",     "model.start"};
+          "data.valid_target", "data.linked",        "tokenizer.file",    "model.start"};
 }
 
 }  // namespace headlight::train

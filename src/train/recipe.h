@@ -43,6 +43,8 @@ struct DataRecipe {
   std::vector<std::string> train, valid;                // text, or pairs with a tab between
   std::vector<std::string> train_source, train_target;  // or line by line in two files
   std::vector<std::string> valid_source, valid_target;
+  std::vector<std::string>
+      linked;  // translation: more pairs, with the places of two words that a guided head links
   std::vector<double> weights;  // language: how often each file of `train` is read, against the others
   double repeat_share = 0;      // language: of the windows show a piece of text again and again
   double split_share = 0;       // translation: of the tokens are taken apart, see token_splits.h

@@ -28,6 +28,12 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
                        .special = prepared_.special},
                       recipe_.trainer.seed);
   if (!recipe_.model.start.empty() && !goes_on(options)) take_weights(recipe_.model.start, *model_);
+  if (recipe_.trainer.guide.weight > 0) {
+    const auto* transformer = dynamic_cast<const models::Transformer*>(model_.get());
+    if (transformer == nullptr)
+      throw Error(ErrorKind::usage, "recipe.guide", "guide.head: only transformers have heads");
+    models::check_guide(transformer->config(), recipe_.trainer.guide);
+  }
   adam_.emplace(model_->parameters(), recipe_.adam);
   make_trainer(ctx, listener);
   if (!options.resume) return;

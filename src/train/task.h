@@ -36,6 +36,7 @@ inline void clear(models::Batch& batch) {
   }
   batch.targets.clear();
   batch.type_ids.clear();
+  batch.links.clear();
 }
 
 }  // namespace headlight::train

@@ -29,7 +29,9 @@ std::string step_line(const StepReport& r, std::int64_t targets) {
   io::JsonWriter w;
   w.begin_object().field("step", r.step).field("loss", r.loss).field("smoothed", r.smoothed);
   w.field("learning_rate", r.learning_rate).field("gradient_norm", r.gradient_norm);
-  return w.field("tokens", targets).field("epochs", r.epochs).end_object().take();
+  w.field("tokens", targets).field("epochs", r.epochs);
+  if (r.links > 0) w.field("link_loss", r.linked);
+  return w.end_object().take();
 }
 
 std::string evaluation_line(const Evaluation& e) {
@@ -123,11 +125,16 @@ void Trainer::learn_step() {
         parts_.model.learn(parts_.ctx, batches_[part],
                            {.scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0,
                             .label_smoothing = config_.label_smoothing,
-                            .dropout_seed = dice.next64()});
+                            .dropout_seed = dice.next64(),
+                            .guide = config_.guide});
     loss.sum += one.sum;
     loss.plain += one.plain;
     loss.targets += one.targets;
+    loss.linked += one.linked;
+    loss.links += one.links;
   }
+  report.links = loss.links;
+  if (loss.links > 0) report.linked = loss.linked / static_cast<double>(loss.links);
   report.loss = loss.mean();
   report.gradient_norm = parts_.adam.gradient_norm(parts_.ctx);
   if (!std::isfinite(loss.sum) || !std::isfinite(report.gradient_norm)) {

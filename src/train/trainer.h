@@ -24,6 +24,7 @@ struct TrainerConfig {
   Index accumulate = 1;  // batches of a step
   double clip = 1;       // longest gradient; 0: any
   double label_smoothing = 0;
+  models::Guide guide = {};
   Schedule schedule;
   std::int64_t evaluate_every = 100;  // 0: only at the end
   std::int64_t patience = 0;          // evaluations without a better one before stopping; 0: never stop early
@@ -37,6 +38,8 @@ struct StepReport {
   std::int64_t step = 0, steps = 0;
   double loss = 0, smoothed = 0, learning_rate = 0, gradient_norm = 0;
   Index targets = 0;   // of this step
+  double linked = 0;   // -log of what the guided head gives to the right keys, per link
+  Index links = 0;     // of this step
   double epochs = 0;   // 0: the data is endless
   double seconds = 0;  // of this step
   double flops = 0;    // of this step

@@ -115,12 +115,22 @@ void TranslationTask::add_split(std::size_t which, headlight::Dice dice, models:
   else add(train_.source[which], train_.target[which], batch);
 }
 
+// Before the pair itself: its source begins where the batch ends now.
+void TranslationTask::add_link(std::size_t which, models::Batch& batch) const {
+  const std::size_t first = train_.source.size() - train_.links.size();
+  if (which < first) return;
+  models::Link link = train_.links[which - first];
+  for (Index* place : {&link.query, &link.key_begin, &link.key_end}) *place += batch.source.size();
+  batch.links.push_back(link);
+}
+
 void TranslationTask::training_batch(std::int64_t number, models::Batch& batch) const {
   clear(batch);
   prepare(number / per_epoch_);
   const std::uint32_t which = epoch_.batches[static_cast<std::size_t>(number % per_epoch_)];
   for (std::size_t i = epoch_.cuts[which]; i < epoch_.cuts[which + 1]; ++i) {
     const std::uint32_t pair = epoch_.order[i];
+    add_link(pair, batch);
     if (config_.splits.any())
       add_split(pair, Dice(config_.seed, Purpose::splits, static_cast<std::uint64_t>(number), pair), batch);
     else add(train_.source[pair], train_.target[pair], batch);
@@ -147,6 +157,8 @@ std::string TranslationTask::describe() const {
   std::string text =
       fmt::format("{} training pairs, {} for evaluation; {} batches of about {} tokens an epoch",
                   usable_.size(), valid_cuts_.back(), per_epoch_, total_tokens_ / per_epoch_);
+  if (!train_.links.empty())
+    text += fmt::format("\n{} pairs teach a head where to look", train_.links.size());
   if (left_out + valid_left_out_ > 0)
     text += fmt::format(
         "\n{} training pairs and {} evaluation pairs were left out: empty, or longer than {} tokens",

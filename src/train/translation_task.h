@@ -31,7 +31,8 @@ class TokenLists {
 };
 
 struct Pairs {
-  TokenLists source, target;  // as many of each; without begin and end tokens
+  TokenLists source, target;        // as many of each; without begin and end tokens
+  std::vector<models::Link> links;  // of the last pairs, one each; places count from the begin of the source
 };
 
 struct TranslationConfig {
@@ -72,6 +73,7 @@ class TranslationTask : public Task {
   void prepare(std::int64_t epoch) const;
   using Ids = std::span<const TokenId>;
   void add(Ids source, Ids target, models::Batch& batch) const;
+  void add_link(std::size_t which, models::Batch& batch) const;
   void add_split(std::size_t which, headlight::Dice dice, models::Batch& batch) const;
   [[nodiscard]] Index tokens(const Pairs& pairs, std::size_t which) const;
   [[nodiscard]] std::vector<std::uint32_t> usable(const Pairs& pairs) const;

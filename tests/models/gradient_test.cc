@@ -89,6 +89,9 @@ std::vector<Row> rows() {
   Sizes shallow = sizes;
   shallow.layers = 1;
   add("translation", translation_config(shallow));
+  TransformerConfig deeper = translation_config(sizes);
+  deeper.layers = 1;
+  add("translation_guided", deeper, {.scale = 0.5, .guide = {.layer = 1, .head = 1, .weight = 3}});
   add("gpt_smoothed", gpt_config(sizes), {.scale = 0.5, .label_smoothing = 0.1});
   TransformerConfig dropped = gpt_config(sizes);
   drop(dropped, 0.2, 0.1);
@@ -122,6 +125,7 @@ Batch batch_for(const TransformerConfig& c) {
   if (c.kind == ModelKind::encoder_decoder) {
     batch.source.append(std::vector<std::int32_t>{3, 1, 4});
     batch.source.append(std::vector<std::int32_t>{2, 6, 5, 3});
+    batch.links = {{2, 0, 1}, {4, 5, 7}, {6, 3, 4}};
   }
   return batch;
 }
@@ -138,11 +142,12 @@ TEST_P(ModelGradients, MatchDifferences) {
   std::vector<Tensor> grads;
   for (Parameter* p : parameters) grads.push_back(std::move(p->grad));
   const LearnOptions& options = GetParam().options;
-  const bool plain = options.label_smoothing == 0 && model.config().dropout == 0;
+  const bool plain = options.label_smoothing == 0 && model.config().dropout == 0 && options.guide.weight == 0;
   const auto loss = [&] {
     if (plain) return model.evaluate(ctx, batch).sum * options.scale;  // forward alone is quicker
     for (Parameter* p : parameters) p->grad = {};
-    return model.learn(ctx, batch, options).sum * options.scale;
+    const Loss all = model.learn(ctx, batch, options);
+    return (all.sum + all.linked * options.guide.weight) * options.scale;
   };
   headlight::testing::Difference worst;
   for (std::size_t i = 0; i < parameters.size(); ++i) {

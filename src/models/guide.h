@@ -1,0 +1,29 @@
+// Guided attention: a loss on the weights of one head, where it is known what a token should look at. As guided
+// alignment does for cross-attention (Chen et al. 2016), here for the encoder's own attention.
+#pragma once
+
+#include <span>
+
+#include "headlight/nn.h"
+#include "models/trainable.h"
+#include "models/transformer_config.h"
+
+namespace headlight::models {
+
+// Error{usage} unless the model is an encoder-decoder of 2017's form that has this head: its scores must be products
+// of queries and keys alone.
+void check_guide(const TransformerConfig& config, const Guide& guide);
+
+struct Guiding {
+  Guide guide;
+  std::span<const Link> links;
+  double factor = 0;  // the gradients are those of loss·factor
+  double loss = 0;    // is written: the sum of -log(weights of a link's keys)
+};
+
+// One layer's part: adds to the gradients of its query and key projections, and to dx, the gradient of what the
+// layer read.
+void learn_links(Context& ctx, nn::MultiHeadAttention& attention, const nn::MultiHeadAttention::Saved& saved,
+                 ConstTensorView x, std::span<const Index> starts, Guiding& guiding, TensorView dx);
+
+}  // namespace headlight::models
