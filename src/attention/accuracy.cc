@@ -114,7 +114,7 @@ Exact::Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const Atte
       rows_(static_cast<std::size_t>(q.dim(0) * q.dim(1) * q.dim(2))) {
   const Tensor q64 = exact_copy(q), k64 = exact_copy(k), v64 = exact_copy(v);
   const Problem p = check_call("attention", q64, k64, v64, options);
-  weights_ = Tensor({item + 1, h + 1, i + 1, j + 1}, DType::f64);
+  weights_ = Tensor({p.sequences, p.q_heads, p.q_longest, p.k_longest}, DType::f64);
   reference::attention(q64, k64, v64, options, {.out = out_.view(), .weights = weights_.view()});
   for (Index n = 0; n < p.sequences; ++n) {
     const Sequence s = p.sequence(n);

@@ -150,13 +150,18 @@ void learn(Context& ctx, nn::MultiHeadAttention& attention, const nn::MultiHeadA
 
 void check_guide(const TransformerConfig& c, const Guide& guide) {
   if (c.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder's encoder has a head to guide");
-  if (guide.layer >= c.encoder_layers || guide.head >= c.heads)
-    refuse(concat("no head ", guide.layer, ".", guide.head, ": the encoder has ", c.encoder_layers,
-                  " layers of ", c.heads, " heads, counted from 0"));
-  const bool positions = c.positions == PositionKind::rope || c.positions == PositionKind::alibi ||
-                         c.positions == PositionKind::relative;
-  if (c.norm_place != nn::NormPlace::after || c.projections != nn::Projections::separate || positions ||
-      c.head_norm || c.attention_softcap > 0 || (c.kv_heads > 0 && c.kv_heads != c.heads))
+  const auto layers = static_cast<Index>(c.encoder.size());
+  if (guide.layer >= layers)
+    refuse(concat("no layer ", guide.layer, ": the encoder has ", layers, ", counted from 0"));
+  const nn::BlockConfig& block = c.encoder[static_cast<std::size_t>(guide.layer)];
+  const nn::MultiHeadAttentionConfig& a = block.attention;
+  if (guide.head >= a.heads)
+    refuse(concat("no head ", guide.layer, ".", guide.head, ": the layer has ", a.heads,
+                  " heads, counted from 0"));
+  const bool shared_keys = a.kv_heads > 0 && a.kv_heads != a.heads;
+  if (block.norm_place != nn::NormPlace::after || a.projections != nn::Projections::separate ||
+      a.rope.has_value() || a.alibi || c.relative.has_value() || a.head_norm.has_value() || a.softcap > 0 ||
+      shared_keys)
     refuse(
         "the model must have the form of 2017: norms after each step, positions added to the tokens, and a "
         "key for every query head");
