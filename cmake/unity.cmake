@@ -79,7 +79,7 @@ function(headlight_unite layer variable)
       continue()
     endif()
     headlight_names(${source} local used)
-    get_filename_component(name ${source} NAME)
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/src/${layer} ${source})
     string(MD5 hash ${name})
     string(SUBSTRING ${hash} 0 6 hash)
     # The first batch without a clash, from the one that the hash names; then further ones that take what is left.

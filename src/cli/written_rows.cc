@@ -2,7 +2,7 @@
 
 #include "cli/model_input.h"
 #include "cli/numbers.h"
-#include "cli/show_settings.h"
+#include "cli/show/settings.h"
 #include "core/concat.h"
 #include "headlight/error.h"
 

@@ -2,10 +2,10 @@
 #include <fstream>
 #include <limits>
 
-#include "cli/ablate_view.h"
-#include "cli/file_report.h"
-#include "cli/heads_view.h"
-#include "cli/translate_evaluation.h"
+#include "cli/ablate/view.h"
+#include "cli/heads/view.h"
+#include "cli/info/file_report.h"
+#include "cli/translate/evaluation.h"
 #include "io/gzip.h"
 #include "io/json.h"
 #include "measure/bench.h"

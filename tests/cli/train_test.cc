@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/train_display.h"
+#include "cli/train/display.h"
 #include "headlight/error.h"
 #include "io/gzip.h"
 #include "io/hash.h"

@@ -2,7 +2,7 @@
 // their limits, from which a page and JSON can be made that do not carry raw control bytes.
 #include <cmath>
 
-#include "cli/explain_text.h"
+#include "cli/explain/text.h"
 #include "fuzz/bytes.h"
 #include "headlight/error.h"
 #include "io/json.h"

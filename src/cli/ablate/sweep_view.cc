@@ -1,0 +1,219 @@
+// Tables, JSON and maps of all heads: what a sweep found, and what heads add to a logit by themselves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/ablate/view.h"
+#include "core/concat.h"
+#include "core/escape.h"
+#include "draw/text.h"
+#include "io/json_writer.h"
+
+namespace headlight::cli {
+namespace {
+
+using inspect::HeadContribution;
+using inspect::SweptHead;
+
+std::string place_text(Part part, const inspect::HeadPlace& head) {
+  return fmt::format("{} {}.{}", name_of(part), head.layer, head.head);
+}
+
+// What the sweep is sorted and drawn by.
+double value_of(const SweptHead& head, SweepBy by) {
+  switch (by) {
+    case SweepBy::kl: return head.mean_kl;
+    case SweepBy::token: return head.log_probability;
+    case SweepBy::loss: return head.task_loss.value_or(head.loss);
+    case SweepBy::direct: return head.direct.value_or(0);
+  }
+  return 0;
+}
+
+std::string quantity_of(const SweepView& view) {
+  switch (view.by) {
+    case SweepBy::kl: return "KL divergence, nats";
+    case SweepBy::token: return concat("log p(", escaped(view.token_label, 40), "), change");
+    case SweepBy::loss: return "loss, change in nats";
+    case SweepBy::direct: return concat("share in the logit of ", escaped(view.token_label, 40));
+  }
+  return "";
+}
+
+std::string optional_text(const std::optional<double>& x) {
+  return x ? fmt::format("{:+9.4f}", *x) : "        –";
+}
+std::optional<io::Rounded> rounded(const std::optional<double>& x) {
+  return x ? std::optional(io::significant(*x, 6)) : std::nullopt;
+}
+
+// A map of layers × heads for each part, in the order in which parts come.
+class MapMaker {
+ public:
+  MapMaker(std::string quantity, std::string derivation, bool is_signed)
+      : quantity_(std::move(quantity)), derivation_(std::move(derivation)), is_signed_(is_signed) {}
+
+  void add(Part part, const inspect::HeadPlace& head, double value) {
+    if (maps_.empty() || part != part_) {
+      part_ = part;
+      draw::WeightMap map;
+      map.title = map.short_name = name_of(part);
+      map.origin = draw::Origin::derived;
+      map.derivation = derivation_;
+      map.quantity = quantity_;
+      map.is_signed = is_signed_;
+      map.row_axis = "layer";
+      map.column_axis = "head";
+      maps_.push_back(std::move(map));
+    }
+    draw::WeightMap& map = maps_.back();
+    if (head.head == 0) map.queries.push_back(fmt::format("{}", head.layer));
+    if (head.layer == 0) map.keys.push_back(fmt::format("{}", head.head));
+    map.weights.push_back(static_cast<float>(value));
+  }
+  [[nodiscard]] std::vector<draw::WeightMap> take() { return std::move(maps_); }
+
+ private:
+  std::string quantity_, derivation_;
+  bool is_signed_;
+  Part part_ = Part::encoder;
+  std::vector<draw::WeightMap> maps_;
+};
+
+}  // namespace
+
+std::string sweep_text(const SweepView& view, const PageStyle& style, Index top) {
+  Page page(style);
+  add_heading(page, view.model, view.what);
+  page.line(draw::wrapped(fmt::format("Followed: \"{}\" in {}, probability {:.4f} as the model is.",
+                                      escaped(view.token_label, 40), view.row_words, view.probability),
+                          style.width, 2));
+  page.line();
+  std::vector<const SweptHead*> order;
+  for (const SweptHead& head : view.heads) order.push_back(&head);
+  std::stable_sort(order.begin(), order.end(), [&](const SweptHead* a, const SweptHead* b) {
+    return std::abs(value_of(*a, view.by)) > std::abs(value_of(*b, view.by));
+  });
+  const std::size_t shown = std::min(order.size(), static_cast<std::size_t>(top));
+  const bool task = view.task_before.has_value();
+  page.line(fmt::format("  {:<14}{:>9}{:>9}{:>10}{:>10}{:>10}{}", "head", "mean KL", "KL there", "log p",
+                        "loss", "direct", task ? "  text loss" : ""));
+  const double most = std::max(1e-9, std::abs(order.empty() ? 1 : value_of(*order[0], view.by)));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const SweptHead& h = *order[i];
+    page.line(fmt::format("  {:<14}{:9.4f}{:9.4f} {:+9.4f} {:+9.4f} {}{}  {}", place_text(h.part, h.head),
+                          h.mean_kl, h.kl, h.log_probability, h.loss, optional_text(h.direct),
+                          task ? concat("  ", optional_text(h.task_loss)) : "",
+                          page.bar(std::abs(value_of(h, view.by)) / most, task ? 10 : 16)));
+  }
+  if (shown < order.size())
+    page.line(
+        fmt::format("  … and {} more with less; --top {} lists all", order.size() - shown, order.size()));
+  page.line();
+  page.line(
+      page.dim(draw::wrapped(concat("mean KL: over all predictions of the text. KL there, log p: of the "
+                                    "token that is followed. loss: of the "
+                                    "text's own tokens. direct: what the head adds to the token's logit by "
+                                    "itself, with the norms' statistics "
+                                    "as they are; a head can matter through others, and then the two differ.",
+                                    task ? fmt::format(" text loss: over {} tokens, {:.4f} as the model is.",
+                                                       view.task_before->targets, view.task_before->mean)
+                                         : ""),
+                             style.width, 0)));
+  return page.text();
+}
+
+std::string sweep_json(const SweepView& view) {
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", view.model).field("change", view.what);
+  w.field("about", view.row_words).field("token", view.token_label);
+  w.field("probability", io::significant(view.probability, 6));
+  if (view.task_before) {
+    w.key("text_loss").begin_object().field("before", io::significant(view.task_before->mean, 6));
+    w.field("tokens", view.task_before->targets).end_object();
+  }
+  w.key("heads").begin_list(io::JsonLayout::lines);
+  for (const SweptHead& h : view.heads) {
+    w.begin_object().field("part", name_of(h.part)).field("layer", h.head.layer).field("head", h.head.head);
+    w.field("mean_kl", io::significant(h.mean_kl, 6)).field("kl", io::significant(h.kl, 6));
+    w.field("log_probability", io::significant(h.log_probability, 6));
+    w.field("loss", io::significant(h.loss, 6)).field("direct", rounded(h.direct));
+    w.field("text_loss", rounded(h.task_loss)).end_object();
+  }
+  return w.end_list().end_object().take_line();
+}
+
+std::vector<draw::WeightMap> sweep_maps(const SweepView& view) {
+  const std::string derivation = view.by == SweepBy::direct ? "direct share" : "one at a time";
+  MapMaker maker(quantity_of(view), derivation, view.by != SweepBy::kl);
+  for (const SweptHead& h : view.heads) maker.add(h.part, h.head, value_of(h, view.by));
+  return maker.take();
+}
+
+std::string attribution_text(const AttributionView& view, const PageStyle& style, Index top) {
+  const inspect::Attribution& a = view.attribution;
+  Page page(style);
+  add_heading(page, view.model,
+              concat("who speaks for \"", escaped(view.token_label, 40), "\" in ", view.row_words));
+  page.line();
+  std::vector<HeadContribution> order = a.heads;
+  std::stable_sort(order.begin(), order.end(), [](const HeadContribution& x, const HeadContribution& y) {
+    return std::abs(x.logit) > std::abs(y.logit);
+  });
+  const auto shown = std::min(order.size(), static_cast<std::size_t>(top));
+  double rest = 0, most = 1e-9;
+  for (std::size_t i = shown; i < order.size(); ++i) rest += order[i].logit;
+  if (!order.empty()) most = std::max(most, std::abs(order[0].logit));
+  const auto row = [&](const std::string& name, double logit) {
+    page.line(fmt::format("  {:<26}{:+9.4f}", name, logit));
+  };
+  for (std::size_t i = 0; i < shown; ++i)
+    page.line(fmt::format("  {:<26}{:+9.4f}  {}", place_text(order[i].part, order[i].head), order[i].logit,
+                          page.bar(std::abs(order[i].logit) / most, 24)));
+  if (shown < order.size()) row(fmt::format("{} other heads", order.size() - shown), rest);
+  row("feed-forward layers", a.feed_forward);
+  row("embedding", a.embedding);
+  row("biases", a.biases);
+  row("together", a.sum());
+  row("the model's logit", a.logit);
+  page.line();
+  page.line(
+      page.dim(draw::wrapped("Each number is what a head's output adds to the logit along the stream, "
+                             "through its part of the output "
+                             "projection, the norms that follow and the unembedding. The norms divide by "
+                             "what they divided by in this run "
+                             "(frozen statistics), which makes the shares add up and is an approximation: "
+                             "without the head they would divide "
+                             "by something else. What later layers made of a head's words counts as theirs.",
+                             style.width, 0)));
+  return page.text();
+}
+
+std::string attribution_json(const AttributionView& view) {
+  const inspect::Attribution& a = view.attribution;
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", view.model).field("about", view.row_words);
+  w.field("row", a.row).field("token", view.token_label).field("id", a.token);
+  w.field("logit", io::significant(a.logit, 6)).field("sum", io::significant(a.sum(), 6));
+  w.field("embedding", io::significant(a.embedding, 6));
+  w.field("feed_forward", io::significant(a.feed_forward, 6)).field("biases", io::significant(a.biases, 6));
+  w.key("heads").begin_list(io::JsonLayout::lines);
+  for (const HeadContribution& h : a.heads) {
+    w.begin_object().field("part", name_of(h.part)).field("layer", h.head.layer).field("head", h.head.head);
+    w.field("logit", io::significant(h.logit, 6)).end_object();
+  }
+  return w.end_list().end_object().take_line();
+}
+
+std::vector<draw::WeightMap> attribution_maps(const AttributionView& view) {
+  std::vector<HeadContribution> heads = view.attribution.heads;
+  // Blocks have self- and cross-attention in turn; maps have one after the other.
+  std::stable_sort(heads.begin(), heads.end(),
+                   [](const HeadContribution& a, const HeadContribution& b) { return a.part < b.part; });
+  MapMaker maker(concat("share in the logit of ", escaped(view.token_label, 40)), "direct share", true);
+  for (const HeadContribution& head : heads) maker.add(head.part, head.head, head.logit);
+  return maker.take();
+}
+
+}  // namespace headlight::cli

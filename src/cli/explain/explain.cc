@@ -1,0 +1,161 @@
+// headlight explain: attention on one sentence, every number on the way.
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/explain/predict.h"
+#include "cli/explain/steps.h"
+#include "cli/explain/text.h"
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+#include "io/json_writer.h"
+#include "io/outputs.h"
+#include "io/word_vectors.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Settings : ExplainStepsSettings {
+  bool simple = false, trainable = false, causal = false, project = false, json = false, predict = false;
+  std::optional<Index> heads_to_make, seed;
+  std::string input, save_input;
+  Color color = Color::automatic;
+};
+
+Recipe recipe_of(const Settings& s) {
+  if (s.simple && (s.trainable || s.heads_to_make || s.project)) {
+    refuse_option("--simple", "has no parameters; leave out --trainable, --heads and --project");
+  }
+  if (s.seed && !s.trainable && !s.heads_to_make && !s.project) {
+    refuse_option("--seed", "draws parameters; add --trainable or --heads");
+  }
+  Recipe recipe;
+  recipe.causal = s.causal;
+  recipe.heads = s.heads_to_make.value_or(1);
+  recipe.seed = static_cast<std::uint32_t>(s.seed.value_or(123));
+  if (s.trainable) recipe.parameters = Parameters::uniform;
+  if (s.heads_to_make) recipe.parameters = Parameters::per_head;
+  if (s.project) recipe.parameters = Parameters::shared;
+  return recipe;
+}
+
+Sentence sentence_of(const Settings& s) {
+  if (s.input.empty()) return lab::journey();
+  io::WordVectors own = io::read_word_vectors(s.input);
+  return {.words = std::move(own.words), .x = std::move(own.x), .built_in = false};
+}
+
+Index query_of(const Settings& s, const Sentence& sentence) {
+  const auto& words = sentence.words;
+  if (s.query.empty()) return words.size() > 1 ? 1 : 0;
+  const auto found = std::find(words.begin(), words.end(), s.query);
+  if (found == words.end()) refuse_value("--query", s.query, "a word of the sentence");
+  return found - words.begin();
+}
+
+PageStyle page_style(const Settings& s) {
+  PageStyle style;
+  style.color = color_depth(s.color);
+  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
+  style.width = std::clamp(terminal_width(), 60, 100);
+  return style;
+}
+
+// The words and vectors as a file that --input reads, to be changed there.
+void save(const Sentence& sentence, const std::string& path) {
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("tokens", sentence.words);
+  w.key("vectors").begin_list(io::JsonLayout::lines);
+  for (Index i = 0; i < sentence.x.dim(0); ++i) {
+    w.begin_list();
+    for (Index d = 0; d < sentence.x.dim(1); ++d) w.value(sentence.x.at(i, d));
+    w.end_list();
+  }
+  const std::string json = w.end_list().end_object().take_line();
+  io::Outputs outputs(io::Existing::refuse);
+  outputs.reserve(path);
+  outputs.write(path, std::as_bytes(std::span(json)));
+  outputs.commit();
+}
+
+void run(const Settings& s) {
+  if (s.asks_for_model()) {
+    if (s.simple || s.trainable || s.causal || s.heads_to_make || s.project || s.seed || s.predict ||
+        !s.input.empty() || !s.save_input.empty()) {
+      refuse_option("TEXT",
+                    "is for a model, which has its own recipe; leave out --simple, --trainable, "
+                    "--causal, --heads, --project, --seed, --predict and --input");
+    }
+    run_explain_steps(s, s.json ? ExplainForm::json : ExplainForm::page, page_style(s));
+    return;
+  }
+  if (s.predict && s.json) refuse_option("--predict", "asks a question; leave out --json");
+  const Recipe recipe = recipe_of(s);
+  const Sentence sentence = sentence_of(s);
+  if (!s.save_input.empty()) {
+    save(sentence, s.save_input);
+    return;
+  }
+  const Index query = query_of(s, sentence);
+  const Trace numbers = lab::trace(sentence, recipe);
+  const Explanation explanation{sentence, recipe, numbers, query};
+  if (s.json) {
+    print(explain_json(explanation));
+    return;
+  }
+  const ExplainPages pages = explain_pages(explanation, page_style(s));
+  print(pages.before_scores);
+  if (s.predict) print(verdict(explanation, ask(explanation)));
+  print(pages.rest);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "explain",
+       .what = "Attention step by step, with every number: a worked example, or one weight of a model",
+       .usage =
+           "headlight explain [--simple | --trainable | --heads N] [options]\n"
+           "       headlight explain TEXT --query WORD --key WORD [--head L.H] [--model NAME|PATH] [options]",
+       .examples =
+           "  headlight explain                               the words' own vectors, no parameters\n"
+           "  headlight explain --trainable                   with queries, keys and values\n"
+           "  headlight explain --heads 2 --causal            two heads, no look ahead\n"
+           "  headlight explain --heads 2 --causal --project  as in GPT: one layer, cut into heads\n"
+           "  headlight explain --predict                     guess first\n"
+           "  headlight explain --save-input mine.json        words and vectors to change\n"
+           "  headlight explain --input mine.json --query cat\n"
+           "      mine.json: {\"tokens\": [\"the\", \"cat\"], \"vectors\": [[0.1, 0.2], [0.7, 0.4]]}\n"
+           "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat  one weight of a model\n"
+           "  headlight explain \"The cat sat\" --query sat --key cat --as numpy  as a program\n"});
+  const auto s = std::make_shared<Settings>();
+  add_model_input(*command, *s, "What a model reads; without it the worked example");
+  add_part(*command, s->part);
+  add_heads(*command, s->heads);
+  add_switch(*command, "--simple", s->simple, "No parameters (the default)");
+  add_switch(*command, "--trainable", s->trainable, "Parameters Wq, Wk, Wv, uniform in 0 to 1");
+  add_switch(*command, "--causal", s->causal, "Words do not see later words");
+  add_count(*command, "--heads", s->heads_to_make, "N heads of two numbers each, 1 to 8", {1, 8});
+  add_switch(*command, "--project", s->project,
+             "One wide layer cut into the heads, and an output projection");
+  add_path(*command, "--input", s->input, "Your own words and vectors, as JSON");
+  add_text(*command, "--query", s->query, "The word that looks (worked example: the second)")
+      ->type_name("WORD");
+  add_text(*command, "--key", s->key, "With TEXT: the word it looks at")->type_name("WORD");
+  add_choice<Snippet>(*command, "--as", s->as, {{"numpy", Snippet::numpy}, {"cpp", Snippet::cpp}},
+                      "With TEXT: a program that computes this weight");
+  add_count(*command, "--threads", s->threads, "With TEXT: threads (default: one per core)", {1, 1024});
+  add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
+  add_switch(*command, "--json", s->json, "All numbers, for scripts");
+  add_switch(*command, "--predict", s->predict, "Ask for the largest weight before it is shown");
+  add_path(*command, "--save-input", s->save_input,
+           "Write the words and vectors as a file for --input, and stop");
+  add_color(*command, s->color);
+  keep_alive(*command, s);
+  on_run(*command, [s] { run(*s); });
+}
+
+}  // namespace headlight::cli

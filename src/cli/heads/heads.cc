@@ -1,0 +1,138 @@
+// headlight heads: what each head of a model does.
+#include <CLI/App.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/heads/settings.h"
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "headlight/error.h"
+
+namespace headlight::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "heads.options", what); }
+
+void check(const HeadsSettings& s) {
+  const int questions = (s.link.empty() ? 0 : 1) + (s.pairs.empty() ? 0 : 1) + (s.like.empty() ? 0 : 1) +
+                        (s.treebank.empty() ? 0 : 1) + (s.coref.empty() ? 0 : 1);
+  if (questions > 1) refuse("--link, --pairs, --like, --treebank and --coref are five questions; ask one");
+  const bool labels = questions == 0;
+  if (!labels && (s.find || !s.corpus.empty() || !s.heads.empty()))
+    refuse(
+        "--find, --head and --corpus are about labels; leave them out with --link, --pairs, --like, "
+        "--treebank "
+        "or --coref");
+  if (!labels && s.has_figure()) refuse("--png, --svg and --pdf draw labels; they have no figure of this");
+  const bool given = !s.text.empty() || !s.ids.empty();
+  if (given && !s.corpus.empty()) refuse("TEXT and --corpus are two ways to say what is read; give one");
+  if (given && (!s.pairs.empty() || !s.treebank.empty() || !s.coref.empty() || !s.like.empty()))
+    refuse("a TEXT beside --pairs, --treebank, --coref or --like would not be read; leave it out");
+  if (!s.parallel.empty() && s.treebank.empty())
+    refuse("--parallel FILE is the translation of --treebank FILE; give both");
+  const bool fixed = !s.treebank.empty() || !s.coref.empty();
+  if (s.part && fixed) refuse("--treebank and --coref choose the part themselves; leave --part out");
+  if (s.like.size() > 1) refuse("--like takes one head");
+  const bool many = !s.corpus.empty() || !s.pairs.empty() || fixed;
+  if (s.limit > 0 && !many)
+    refuse("--limit N takes the first N of a --corpus, --pairs, --treebank or --coref");
+}
+
+void run(const HeadsSettings& s) {
+  check(s);
+  if (!s.link.empty()) return run_head_link(s);
+  if (!s.pairs.empty()) return run_head_pairs(s);
+  if (!s.like.empty()) return run_similar_heads(s);
+  if (!s.parallel.empty()) return run_parallel(s);
+  if (!s.treebank.empty()) return run_treebank(s);
+  if (!s.coref.empty()) return run_coref(s);
+  run_head_labels(s);
+}
+
+void add_questions(CLI::App& command, HeadsSettings& s) {
+  add_path(command, "--corpus", s.corpus,
+           "Measure over a file, plain or .gz: a text in each line, with a tab its translation");
+  command
+      .add_option_function<std::string>(
+          "--find", [&s](const std::string& text) { s.find = inspect::parse_label(text); },
+          "Only heads with this label, best first")
+      ->type_name("LABEL");
+  add_heads(command, s.heads, "--head", "Only these heads, with all their scores and what is similar");
+  add_part(command, s.part);
+  add_text(command, "--link", s.link,
+           "Rank all heads by a link of the text: \"it->animal\", \"it->?\", \"?->animal\"")
+      ->type_name("LINK");
+  add_path(command, "--pairs", s.pairs, "Rank all heads by many links: lines of TEXT, FROM, TO with tabs");
+  add_heads(command, s.like, "--like", "Heads that do the same as this one on the battery");
+  add_path(command, "--treebank", s.treebank,
+           "Which head follows which relation of dependency trees (CoNLL-U, plain or .gz)");
+  add_path(command, "--parallel", s.parallel,
+           "With --treebank: the same sentences in the other language; which head aligns words");
+  add_path(command, "--coref", s.coref,
+           "Which head links pronouns to names: Winograd (XML), Winogender or GAP (with tabs)");
+  add_count(command, "--limit", s.limit, "Only the first N texts, pairs, sentences or items", {1, 100000000});
+  add_count(command, "--top", s.top, "Rows of a ranking (default: 10)", {1, 1000000});
+}
+
+}  // namespace
+
+Part part_of(const HeadsSettings& s, const inspect::Subject& subject) {
+  const Part part = s.part.value_or(subject.usual_part());
+  check_part(subject, part);
+  return part;
+}
+
+std::string place_text(const inspect::HeadPlace& place) { return concat(place.layer, ".", place.head); }
+
+Page heads_page(const HeadsSettings& s) {
+  const draw::TerminalStyle look = terminal_style(s);
+  PageStyle style;
+  style.color = look.look == draw::Look::full_color ? ColorDepth::full
+                : look.look == draw::Look::palette  ? ColorDepth::palette
+                                                    : ColorDepth::none;
+  style.glyphs = look.glyphs;
+  style.width = look.width > 0 ? look.width : 120;  // a pipe has room
+  return Page(style);
+}
+
+void print_page(const Page& page, const HeadsSettings& s) {
+  if (!s.json.to_stdout()) print(page.text());
+}
+
+void add_heads_command(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "heads",
+       .what = "What each head does: labels, links, grammar, pronouns, similar heads",
+       .usage = "headlight heads [TEXT | --corpus FILE] [--find LABEL | --head L.H] [options]\n"
+                "       headlight heads [TEXT] --link \"it->animal\"\n"
+                "       headlight heads --pairs FILE | --like L.H | --treebank FILE [--parallel FILE] | "
+                "--coref FILE",
+       .examples =
+           "  headlight heads \"The animal didn't cross the street because it was too tired.\"\n"
+           "  headlight heads --find induction --model stories15M\n"
+           "  headlight heads --head 2.5\n"
+           "  headlight heads --corpus stories.txt --limit 500 --json heads.json\n"
+           "  headlight heads --link \"it->animal\"\n"
+           "  headlight heads --treebank en_ewt-ud-dev.conllu.gz\n"
+           "  headlight heads --treebank en_pud.conllu.gz --parallel fr_pud.conllu.gz\n"
+           "  headlight heads --coref gap-validation.tsv\n"
+           "  headlight heads --png heads.png\n\n"
+           "  Labels: previous current next offset first delimiter duplicate induction local broad none;\n"
+           "  of cross-attention aligned end none. A label comes with its score and its lift: how many "
+           "times\n"
+           "  the weight that even attention would have there. docs/guide/heads.md says what each takes.\n"});
+  const auto s = std::make_shared<HeadsSettings>();
+  add_model_input(*command, *s,
+                  "What the model reads (default: piped text, else a sentence about a tired animal)");
+  add_questions(*command, *s);
+  add_looks(*command, *s);
+  add_figure(*command, *s);
+  add_json(*command, s->json);
+  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  keep_alive(*command, s);
+  on_run(*command, [s] { run(*s); });
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,29 @@
+// Labels of heads for people and for scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/heads/settings.h"
+#include "inspect/similar_heads.h"
+
+namespace headlight::cli {
+
+struct HeadsView {
+  std::string model, what;  // what was read: "this text", "500 texts of stories.txt"
+  bool one_part = true;     // else heads are named with their part
+  std::vector<inspect::LabelledHead> heads;
+  std::vector<std::vector<inspect::SimilarHead>> similar;  // the nearest of each head, when asked for
+  std::size_t searched = 0;                                // heads in all, before --find and --head
+};
+
+// A row for each head and how many there are of each label.
+void add_label_table(Page& page, const HeadsView& view);
+// One head: every score with what its label takes, on the text and on the battery.
+void add_head_details(Page& page, const HeadsView& view);
+[[nodiscard]] std::string labels_json(const HeadsView& view);
+
+// "encoder 2.5" when several parts are shown.
+[[nodiscard]] std::string head_name(const inspect::LabelledHead& head, bool one_part);
+
+}  // namespace headlight::cli

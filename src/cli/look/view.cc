@@ -1,0 +1,186 @@
+#include "cli/look/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/escape.h"
+#include "draw/text.h"
+
+namespace headlight::cli {
+namespace {
+
+using draw::left_aligned, draw::display_width;
+
+constexpr int kIndent = 3, kLongestRow = 16, kNarrowest = 3, kBar = 24;
+constexpr std::size_t kMostRows = 24;
+
+struct Shade {
+  double below;
+  const char *unicode, *ascii;
+};
+constexpr Shade kShades[] = {
+    {.05, "·", "."}, {.25, "░", ":"}, {.50, "▒", "+"}, {.75, "▓", "#"}, {9, "█", "@"}};
+
+std::string shade_of(const Page& page, double weight) {
+  const Shade* shade = std::find_if(std::begin(kShades), std::end(kShades) - 1,
+                                    [&](const Shade& s) { return weight < s.below; });
+  return page.glyph(shade->unicode, shade->ascii);
+}
+
+std::string margin() { return std::string(kIndent, ' '); }
+
+std::string name_of(const inspect::HeadPlace& head) { return fmt::format("{}.{}", head.layer, head.head); }
+
+// Columns as wide as their words, but no wider than what fits beside the row's word and its strongest key.
+std::vector<int> column_widths(const WordMap& map, int room) {
+  std::vector<int> widths;
+  for (const std::string& word : map.columns) widths.push_back(std::max(kNarrowest, display_width(word)) + 1);
+  while (std::accumulate(widths.begin(), widths.end(), 0) > room) {
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    if (*widest <= kNarrowest) break;
+    --*widest;
+  }
+  return widths;
+}
+
+void add_map(Page& page, const WordMap& map) {
+  int label = 4, strongest = 0;
+  for (const std::string& word : map.rows)
+    label = std::max(label, std::min(kLongestRow, display_width(word)));
+  for (const std::string& word : map.columns) strongest = std::max(strongest, display_width(word));
+  strongest = std::min(strongest, kLongestRow);
+  const std::vector<int> widths =
+      column_widths(map, page.style().width - kIndent - label - 2 - 6 - strongest);
+  std::string head = margin() + std::string(static_cast<std::size_t>(label) + 2, ' ');
+  for (std::size_t j = 0; j < widths.size(); ++j)
+    head += left_aligned(draw::shortened(map.columns[j], widths[j] - 1), widths[j]);
+  page.line(page.dim(head));
+  for (std::size_t i = 0; i < std::min(map.rows.size(), kMostRows); ++i) {
+    std::string line = margin() + left_aligned(map.rows[i], label) + "  ";
+    std::size_t best = 0;
+    const auto weight = [&](std::size_t j) {
+      return map.map.at(static_cast<Index>(i), static_cast<Index>(j));
+    };
+    for (std::size_t j = 0; j < widths.size(); ++j) {
+      if (weight(j) > weight(best)) best = j;
+      const std::string cell = page.style().color == ColorDepth::none
+                                   ? fmt::format(" {} ", shade_of(page, weight(j)))
+                                   : page.shaded("   ", weight(j));
+      line += cell + std::string(static_cast<std::size_t>(widths[j] - 3), ' ');
+    }
+    line += fmt::format("{:.2f} {}", weight(best), draw::shortened(map.columns[best], strongest));
+    page.line(line);
+  }
+  if (map.rows.size() > kMostRows)
+    page.line(fmt::format("   … and {} more rows", map.rows.size() - kMostRows));
+}
+
+void add_legend(Page& page) {
+  if (page.style().color != ColorDepth::none) return;
+  std::string legend = margin();
+  for (std::size_t i = 0; i < std::size(kShades); ++i) {
+    const bool last = i + 1 == std::size(kShades);
+    legend +=
+        fmt::format("{} {}.{:02d}  ", page.glyph(kShades[i].unicode, kShades[i].ascii),
+                    last ? page.glyph("≥", ">=") : "<", std::lround(kShades[last ? i - 1 : i].below * 100));
+  }
+  page.line(page.dim(legend));
+}
+
+// On one line when there is room.
+void add_sentence(Page& page, int number, const std::string& text, const std::string& translation) {
+  const std::string first = fmt::format("{}  {}", number, text),
+                    second = fmt::format("{} {}", page.glyph("→", "->"), translation);
+  if (display_width(first) + 1 + display_width(second) <= page.style().width) {
+    page.line(page.bold(first + " " + second));
+    return;
+  }
+  page.line(page.bold(fmt::format("{}  {}", number, draw::wrapped(text, page.style().width, kIndent))));
+  page.line(margin() + draw::wrapped(second, page.style().width, kIndent));
+}
+
+void add_row(Page& page, const WordRow& row, int number, const std::string& text,
+             const std::string& translation) {
+  if (!text.empty()) add_sentence(page, number, text, translation);
+  page.line(fmt::format("{}\"{}\" looks at  encoder {}, strongest of {} heads for \"{}\" (uniform {:.2f})",
+                        text.empty() ? fmt::format("{}  ", number) : margin(), row.word, name_of(row.head),
+                        row.heads, row.key, row.uniform));
+  std::vector<std::size_t> order(row.words.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return row.weights[a] > row.weights[b]; });
+  // The three that get most; the one that was asked for is among them whatever it gets.
+  const auto asked =
+      std::find_if(order.begin(), order.end(), [&](std::size_t i) { return row.words[i] == row.key; });
+  if (asked - order.begin() > 2) std::swap(*asked, order[2]);
+  order.resize(std::min<std::size_t>(order.size(), 3));
+  int label = 0;
+  for (const std::size_t i : order)
+    label = std::max(label, std::min(kLongestRow, display_width(row.words[i])));
+  for (const std::size_t i : order)
+    page.line(fmt::format("     {} {} {:.2f}", left_aligned(row.words[i], label),
+                          page.bar(row.weights[i], kBar), row.weights[i]));
+}
+
+void add_number(Page& page, const LookView& view) {
+  const inspect::HeadSteps& s = view.steps;
+  const auto key = static_cast<std::size_t>(s.request.key);
+  const bool same =
+      s.kernel_gap() <= inspect::kExplainedWithin && s.reference_gap() <= inspect::kExplainedWithin;
+  std::string line = fmt::format("3  One number by hand: q{}k {:.2f}", page.glyph("·", "*"), s.dots[key]);
+  line += s.usual_scale ? fmt::format(" {} {}{} = {:.3f}", page.glyph("÷", "/"), page.glyph("√", "sqrt "),
+                                      s.head_dim, s.scaled[key])
+                        : fmt::format(" * {:.4g} = {:.3f}", s.scale, s.scaled[key]);
+  line += fmt::format(" {} softmax {:.2f} {} float64", page.glyph("→", "->"), s.weights[key],
+                      same ? page.glyph("✓", "=") : page.glyph("≠", "!="));
+  page.line(line);
+}
+
+}  // namespace
+
+double WordRow::weight_of(const std::string& label) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == label) sum += weights[i];
+  return sum;
+}
+
+std::string look_text(const LookView& view, const PageStyle& style) {
+  Page page(style);
+  page.line(page.bold("headlight") + fmt::format(" {} {}, {:.0f} M parameters{}{}", page.glyph("·", "-"),
+                                                 view.model, view.parameters / 1e6,
+                                                 view.about.empty() ? "" : ", ", view.about));
+  page.line();
+  add_sentence(page, 1, view.text, view.translation);
+  page.line(fmt::format("   Where each word of it looked   cross {}   each row sums to 1",
+                        name_of(view.written.head)));
+  add_map(page, view.written);
+  add_legend(page);
+  if (view.alignment) {
+    page.line(page.dim(
+        fmt::format("   this head finds {:.0f} % of {} content words in sentences it was not chosen on",
+                    100 * view.alignment->share(), view.alignment->words)));
+  }
+  page.line();
+  add_row(page, view.row, 2, view.street, view.street_translation);
+  if (!view.control.empty()) {
+    std::string line = fmt::format("   control \"{}\":", view.control);
+    for (std::size_t i = 0; i < view.control_weights.size(); ++i)
+      line += fmt::format("{} {} {:.2f}", i > 0 ? "," : "", view.control_weights[i].first,
+                          view.control_weights[i].second);
+    page.line(line);
+  }
+  page.line();
+  add_number(page, view);
+  page.line();
+  page.line("Attention shows where a model looks; it is no proof of why.");
+  page.line(page.dim("  ./run \"your sentence\"        ./run serve       every head, in a browser"));
+  page.line(page.dim(fmt::format("  ./run show --model PATH \"{}\"  your own model    ./run lab seeds",
+                                 page.glyph("…", "..."))));
+  return page.text();
+}
+
+}  // namespace headlight::cli

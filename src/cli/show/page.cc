@@ -1,0 +1,83 @@
+#include "cli/show/page.h"
+
+#include <fmt/format.h>
+
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "core/escape.h"
+#include "serve/offline.h"
+#include "serve/view_address.h"
+
+namespace headlight::cli {
+namespace {
+
+std::string first_text(const Shown& shown) {
+  const std::string& text = shown.run.source().text;
+  const std::string& second = shown.settings.second;
+  return second.empty() ? text : text.substr(0, text.size() - second.size() - inspect::kBetweenTexts.size());
+}
+
+// The first map of the view says which head it is; a pinned word is picked once more.
+serve::ViewPlace place_of(const session::View& view, const Shown& shown) {
+  const ShowSettings& s = shown.settings;
+  serve::ViewPlace place;
+  place.text = first_text(shown);
+  place.second = s.second;
+  place.target = s.target;
+  if (!view.numbers.empty()) {
+    place.part = view.numbers.front().part;
+    place.layer = view.numbers.front().layer;
+    place.head = view.numbers.front().head;
+  }
+  if (!s.query.empty()) place.queries = view.query.tokens;
+  return place;
+}
+
+// What is shown and in which colours, as the page's own links say it (web/src/address.ts).
+std::string looks_of(const ShowSettings& s) {
+  std::string looks;
+  if (s.of != inspect::MapOf::weights) looks += s.of == inspect::MapOf::scores ? "&d=scores" : "&d=values";
+  if (s.transfer != draw::Transfer::square_root) looks += concat("&s=", draw::name_of(s.transfer));
+  if (s.palette != draw::Palette::cividis) looks += concat("&c=", draw::name_of(s.palette));
+  if (s.auto_range) looks += "&r=auto";
+  std::string flags;
+  const auto add = [&](bool on, std::string_view name) {
+    if (on) flags += concat(flags.empty() ? "" : ",", name);
+  };
+  add(s.mute_special, "special");
+  add(s.mute_first && !s.mute_special, "first");
+  add(s.renormalize, "whole");
+  add(s.words, "words");
+  return flags.empty() ? looks : looks + "&f=" + flags;
+}
+
+}  // namespace
+
+void write_page(io::Outputs& outputs, Context& ctx, const session::View& view, const Shown& shown) {
+  const ShowSettings& s = shown.settings;
+  const serve::ViewPlace place = place_of(view, shown);
+  serve::RunRequest request;
+  request.model = shown.run.model().info().name;
+  request.text = first_text(shown);
+  request.second = s.second;
+  request.target = s.target;
+  const auto run = serve::make_run(ctx, shown.run.model(), request, [] { return false; });
+  serve::OfflineOptions options;
+  options.at = serve::view_address(
+                   {.part = place.part, .layer = place.layer, .head = place.head, .queries = place.queries}) +
+               looks_of(s);
+  options.part = place.part.value_or(shown.run.model().state().usual_part());
+  options.layer = std::max(0, place.layer);
+  options.most_bytes = static_cast<std::size_t>(s.max_megabytes * 1e6);
+  const std::string page = serve::offline_page(ctx, *run, options);
+  outputs.write(s.html, std::as_bytes(std::span(page)));
+  print_error(
+      fmt::format("note: {} has {:.2f} MB\n", escaped(s.html), static_cast<double>(page.size()) / 1e6));
+}
+
+std::string serve_command(const session::View& view, const Shown& shown) {
+  return concat("headlight serve --model ", serve::shell_quoted(shown.settings.model), " --at ",
+                serve::shell_quoted(serve::view_address(place_of(view, shown)) + looks_of(shown.settings)));
+}
+
+}  // namespace headlight::cli

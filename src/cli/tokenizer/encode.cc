@@ -1,0 +1,122 @@
+// headlight tokenizer encode and decode: text to tokens and back, to look at.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/numbers.h"
+#include "cli/standard_input.h"
+#include "cli/terminal.h"
+#include "cli/token_table.h"
+#include "cli/tokenizer/commands.h"
+#include "models/tokenizer_file.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Settings {
+  std::string tokenizer;
+  std::optional<std::string> text;
+  std::vector<std::string> ids;
+  bool only_ids = false, json = false, no_special = false;
+  Color color = Color::automatic;
+};
+
+void run_encode(const Settings& s) {
+  if (s.only_ids && s.json) refuse_option("--ids", "and --json are two forms of one answer; choose one");
+  const Tokenizer tokenizer = models::load_tokenizer(s.tokenizer);
+  const std::string text = s.text ? *s.text : read_standard_input();
+  const SpecialTokens special = s.no_special ? SpecialTokens::leave_out : SpecialTokens::add;
+  if (s.only_ids) {
+    std::string line;
+    for (const TokenId id : tokenizer.encode(text, special))
+      line += fmt::format("{}{}", line.empty() ? "" : " ", id);
+    print(line + "\n");
+    return;
+  }
+  const std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text, special);
+  if (s.json) {
+    print(tokens_json(text, pieces, tokenizer) + "\n");
+    return;
+  }
+  PageStyle style;
+  style.color = color_depth(s.color);
+  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
+  style.width = std::clamp(terminal_width(), 60, 120);
+  print(tokens_text(text, pieces, tokenizer, style));
+}
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; (at = text.find_first_not_of(" \t\r\n,", at)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n,", at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+void run_decode(const Settings& s) {
+  const Tokenizer tokenizer = models::load_tokenizer(s.tokenizer);
+  std::vector<std::string> words;
+  for (const std::string& argument : s.ids) {
+    const std::vector<std::string> more = split_words(argument);
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  if (s.ids.empty()) words = split_words(read_standard_input());
+  std::vector<TokenId> ids;
+  for (const std::string& word : words) {
+    const std::optional<Index> id = parse_integer(word);
+    if (!id || *id < 0 || *id >= tokenizer.size())
+      refuse_value("ID", word, fmt::format("an id from 0 to {}", tokenizer.size() - 1));
+    ids.push_back(static_cast<TokenId>(*id));
+  }
+  print(tokenizer.decode(ids, s.no_special ? SpecialTokens::leave_out : SpecialTokens::add) + "\n");
+}
+
+void add_tokenizer_path(CLI::App& command, std::string& path) {
+  add_path(command, "--tokenizer", path, "A tokenizer.json, or a folder with one")
+      ->required()
+      ->type_name("PATH");
+}
+
+}  // namespace
+
+void add_tokenizer_encode(CLI::App& tokenizer) {
+  CLI::App* command = add_command(
+      tokenizer,
+      {.name = "encode",
+       .what = "Show the tokens of a text",
+       .usage = "headlight tokenizer encode --tokenizer PATH [TEXT] [options]",
+       .examples = "  headlight tokenizer encode --tokenizer my-tokenizer \"Once upon a time\"\n"
+                   "  headlight tokenizer encode --tokenizer gpt2/tokenizer.json --ids < story.txt\n"
+                   "  headlight tokenizer encode --tokenizer bert --json \"[MASK] is it\"\n"});
+  const auto s = std::make_shared<Settings>();
+  add_tokenizer_path(*command, s->tokenizer);
+  add_words(*command, "TEXT", s->text, "The text (default: standard input)");
+  add_switch(*command, "--ids", s->only_ids, "Only the ids, in one line");
+  add_switch(*command, "--json", s->json, "Ids, tokens, offsets in characters and the text again, as JSON");
+  add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the text");
+  add_color(*command, s->color);
+  keep_alive(*command, s);
+  on_run(*command, [s] { run_encode(*s); });
+}
+
+void add_tokenizer_decode(CLI::App& tokenizer) {
+  CLI::App* command = add_command(
+      tokenizer, {.name = "decode",
+                  .what = "Turn token ids into text",
+                  .usage = "headlight tokenizer decode --tokenizer PATH [ID …] [options]",
+                  .examples = "  headlight tokenizer decode --tokenizer my-tokenizer 409 712 257\n"
+                              "  headlight tokenizer encode --tokenizer T --ids \"hello\" | headlight "
+                              "tokenizer decode --tokenizer T\n"});
+  const auto s = std::make_shared<Settings>();
+  add_tokenizer_path(*command, s->tokenizer);
+  add_words(*command, "ID", s->ids, "Ids, with spaces or commas between (default: from standard input)");
+  add_switch(*command, "--no-special", s->no_special, "Leave special tokens out of the text");
+  keep_alive(*command, s);
+  on_run(*command, [s] { run_decode(*s); });
+}
+
+}  // namespace headlight::cli
