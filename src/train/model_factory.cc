@@ -80,6 +80,7 @@ void set_layers(TransformerConfig& c, const ModelRecipe& recipe) {
     if (recipe.gated) f.gated = *recipe.gated;
     if (recipe.bias) f.bias = *recipe.bias;
     if (recipe.inner) f.inner = *recipe.inner;
+    if (recipe.encoder_inner && block.attention.part == Part::encoder) f.inner = *recipe.encoder_inner;
     block.dropout = recipe.dropout;
   });
   models::each_attention(c, [&](nn::MultiHeadAttentionConfig& a) {
@@ -110,10 +111,10 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
 
 // Settings that only transformers have must not be given in vain.
 models::RecurrentModelConfig recurrent_config(const ModelRecipe& recipe, const ModelNeeds& needs) {
-  if (recipe.heads || recipe.kv_heads || recipe.inner || recipe.encoder_layers || recipe.gated ||
-      recipe.bias || !recipe.preset.empty() || !recipe.positions.empty() || !recipe.norm.empty() ||
-      !recipe.norm_place.empty() || !recipe.activation.empty() || recipe.attention_dropout > 0 ||
-      recipe.rope_theta > 0)
+  if (recipe.heads || recipe.kv_heads || recipe.inner || recipe.encoder_inner || recipe.encoder_layers ||
+      recipe.gated || recipe.bias || !recipe.preset.empty() || !recipe.positions.empty() ||
+      !recipe.norm.empty() || !recipe.norm_place.empty() || !recipe.activation.empty() ||
+      recipe.attention_dropout > 0 || recipe.rope_theta > 0)
     refuse(
         concat("\"", recipe.kind,
                "\" has width, layers, dropout, tied and attention; the other settings are a transformer's"));

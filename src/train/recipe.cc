@@ -23,6 +23,7 @@ ModelRecipe read_model(Settings& s) {
   m.heads = size("heads");
   m.kv_heads = size("kv_heads");
   m.inner = size("inner");
+  m.encoder_inner = size("encoder_inner");
   m.context = s.whole("model.context", 0, {0, 1 << 22});
   m.dropout = s.real("model.dropout", 0, {0, kBelowOne});
   m.attention_dropout = s.real("model.attention_dropout", 0, {0, kBelowOne});

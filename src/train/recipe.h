@@ -19,7 +19,7 @@ struct ModelRecipe {
   std::string kind;    // "decoder", "encoder", "encoder-decoder", "gru", "gru-seq2seq", …
   std::string preset;  // "transformer-base"; empty: none
   std::string start;   // a model whose weights, and tokenizer, to begin with; empty: random weights
-  std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner;
+  std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner, encoder_inner;
   Index context = 0;  // longest sequence; 0: what the task needs
   double dropout = 0, attention_dropout = 0;
   double rope_theta = 0;   // of rotary positions; 0: as the kind has it

@@ -1,6 +1,8 @@
 #include "train/start_weights.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -37,6 +39,19 @@ void copy_into(const TransformerConfig& config, const Parameter& from, Parameter
                 sizeof(float) * static_cast<std::size_t>(columns));
 }
 
+// Gives layers that are wider inside than those of the folder the folder's inner width; false: there are none.
+bool narrow_layers(const std::vector<nn::BlockConfig>& before, std::vector<nn::BlockConfig>& layers) {
+  bool changed = false;
+  for (std::size_t n = 0; n < std::min(before.size(), layers.size()); ++n) {
+    const nn::FeedForwardConfig& narrower = before[n].feed_forward;
+    nn::FeedForwardConfig& wanted = layers[n].feed_forward;
+    if (narrower.inner >= wanted.inner || narrower.gated != wanted.gated) continue;
+    wanted.inner = narrower.inner;
+    changed = true;
+  }
+  return changed;
+}
+
 void load_all(const models::ModelFiles& files, Transformer& model) {
   for (const std::string& name : models::load_parameters(
            files.weights(),
@@ -64,14 +79,9 @@ void take_weights(const std::string& path, models::Trainable& model) {
   const models::ModelFiles files(path);
   const TransformerConfig before = files.describe().config;
   TransformerConfig config = transformer->config();
-  const nn::FeedForwardConfig &narrower = before.main().front().feed_forward,
-                              &wanted = config.main().front().feed_forward;
-  if (narrower.inner >= wanted.inner || narrower.gated != wanted.gated) return load_all(files, *transformer);
-
-  const Index inner = narrower.inner;
-  const Index encoder_inner = before.encoder.empty() ? inner : before.encoder.front().feed_forward.inner;
-  for (nn::BlockConfig& block : config.decoder) block.feed_forward.inner = inner;
-  for (nn::BlockConfig& block : config.encoder) block.feed_forward.inner = encoder_inner;
+  const bool encoders = narrow_layers(before.encoder, config.encoder);
+  const bool decoders = narrow_layers(before.decoder, config.decoder);
+  if (!encoders && !decoders) return load_all(files, *transformer);
   Transformer narrow(config);
   load_all(files, narrow);
   const Parameters from = narrow.parameters(), to = transformer->parameters();

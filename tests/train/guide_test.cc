@@ -148,7 +148,7 @@ TEST_F(Guided, RefusesAHeadThatIsNotThere) {
         },
         ErrorKind::usage, code, words);
   };
-  refused(recipe_of(path, "[guide]\nhead = \"2.0\"\n"), "model.guide", "the encoder has 2 layers of 2 heads");
+  refused(recipe_of(path, "[guide]\nhead = \"2.0\"\n"), "model.guide", "no layer 2: the encoder has 2");
   refused(recipe_of(path, "[guide]\nhead = \"0.2\"\n"), "model.guide", "no head 0.2");
   refused(recipe_of(path, "[guide]\nhead = \"0.0\"\n", "gru-seq2seq"), "recipe.guide",
           "only transformers have heads");

@@ -121,6 +121,23 @@ TEST(ModelFactory, FeedForwardLayersMayGrow) {
   }
 }
 
+// An encoder may be wider inside than its decoder, and may grow alone.
+TEST(ModelFactory, EncodersMayGrowAlone) {
+  const std::string sizes = "kind = \"encoder-decoder\"\nwidth = 16\nheads = 2\nlayers = 2\ninner = 24";
+  const auto narrow = make(sizes, true, 3), wide = make(sizes + "\nencoder_inner = 40", true, 4);
+  EXPECT_EQ(config_of(*wide).encoder[1].feed_forward.inner, 40);
+  EXPECT_EQ(config_of(*wide).decoder[1].feed_forward.inner, 24);
+  const testing::TempFolder folder;
+  save_checkpoint(folder.root().string(), "narrow", {.model = narrow.get()}, {});
+  models::Batch batch;
+  batch.input.append(std::vector<std::int32_t>{1, 7, 9, 30, 12});
+  batch.source.append(std::vector<std::int32_t>{8, 3, 2});
+  batch.targets = {7, 9, 30, 12, 2};
+  Context ctx({.threads = 1});
+  take_weights(folder.path("narrow"), *wide);
+  EXPECT_NEAR(wide->evaluate(ctx, batch).plain, narrow->evaluate(ctx, batch).plain, 1e-5);
+}
+
 TEST(ModelFactory, RefusesWhatMakesNoModel) {
   const auto refused = [](const std::string& model, const std::string& words, bool source = false) {
     try {
