@@ -26,6 +26,8 @@ const std::vector<Experiment>& experiments() {
       {"errata", "Numbers of the tutorials that do not come out: theirs, ours, the arithmetic", run_errata},
       {"heads", "What heads become while a model learns; nobody assigns tasks", run_heads, kTrains},
       {"mask", "What leaks without the causal mask: a loss that is too good to be true", run_mask, kTrains},
+      {"pronouns", "What \"it\" stands for: il or elle, the head that finds out, and the same without it",
+       run_pronouns, kLooks},
       {"scaling", "Scores with and without 1/√d: variance, entropy, gradient, and what is learnt",
        run_scaling, kTrains},
       {"seeds",

@@ -9,7 +9,7 @@
 #include "io/gzip.h"
 #include "io/hash.h"
 #include "text/lines.h"
-#include "train/word_links.h"
+#include "text/spaced_words.h"
 
 namespace headlight::train {
 namespace {
@@ -130,7 +130,7 @@ void DataReader::read_linked(const std::string& path, PairText& text) {
     if (line.empty()) continue;
     std::string_view cells[4];
     for (std::string_view& cell : cells) cell = taken_cell(line);
-    const Index words = count_words(cells[0]);
+    const Index words = text::count_spaced_words(cells[0]);
     Index places[2] = {};
     for (std::size_t i = 0; i < 2; ++i) {
       const std::string_view cell = cells[i + 2];

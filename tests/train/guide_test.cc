@@ -9,6 +9,7 @@
 #include "support/temp_folder.h"
 #include "train/corpus.h"
 #include "train/run.h"
+#include "text/spaced_words.h"
 #include "train/word_links.h"
 
 namespace headlight::train {
@@ -28,8 +29,8 @@ class Guided : public ::testing::Test {
 
 TEST(WordLinks, AreTokensWithoutMarksAtTheEnd) {
   const std::string text = "It left  the hedgehog, why?";
-  EXPECT_EQ(count_words(text), 5);
-  EXPECT_EQ(count_words(" "), 0);
+  EXPECT_EQ(text::count_spaced_words(text), 5);
+  EXPECT_EQ(text::count_spaced_words(" "), 0);
   // It| left| |the| hedge|hog|,| why|?
   const std::vector<TokenSpan> tokens = {{1, 0, 2},   {2, 2, 7},   {3, 7, 8},   {4, 8, 12}, {5, 12, 18},
                                          {6, 18, 21}, {7, 21, 22}, {8, 22, 26}, {9, 26, 27}};
