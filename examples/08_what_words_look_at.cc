@@ -33,6 +33,6 @@ int main(int argc, char** argv) {
                 word(look.key).c_str(), look.lift());
   } catch (const headlight::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return error.exit_code();
+    return 1;
   }
 }

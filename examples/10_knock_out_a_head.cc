@@ -27,6 +27,6 @@ int main(int argc, char** argv) {
     }
   } catch (const headlight::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return error.exit_code();
+    return 1;
   }
 }

@@ -90,7 +90,7 @@ std::vector<Row> rows() {
   shallow.layers = 1;
   add("translation", translation_config(shallow));
   TransformerConfig deeper = translation_config(sizes);
-  deeper.layers = 1;
+  deeper.decoder.resize(1);
   add("translation_guided", deeper, {.scale = 0.5, .guide = {.layer = 1, .head = 1, .weight = 3}});
   add("gpt_smoothed", gpt_config(sizes), {.scale = 0.5, .label_smoothing = 0.1});
   TransformerConfig dropped = gpt_config(sizes);
