@@ -16,11 +16,36 @@ namespace headlight {
 
 // q8_0: blocks of 32 columns, each an f16 factor and 32 signed bytes.
 // int8: signed bytes, with one f32 factor per row beside them.
-enum class StoredType : std::uint8_t { f32, f16, bf16, q8_0, int8 };
+// The rest: the block types of GGUF files (src/core/block_formats.h has the formulas). A row is whole blocks.
+enum class StoredType : std::uint8_t {
+  f32,
+  f16,
+  bf16,
+  q8_0,
+  int8,
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q2_k,
+  q3_k,
+  q4_k,
+  q5_k,
+  q6_k,
+  iq4_nl,
+  iq4_xs,
+  mxfp4
+};
 inline constexpr Index kQ8Columns = 32, kQ8Bytes = 34;  // of q8_0
 
-[[nodiscard]] std::string_view name_of(StoredType type) noexcept;  // "q8_0"
-// Bytes of one row, without the factor of an int8 row. A row of q8_0 has whole blocks.
+[[nodiscard]] std::span<const StoredType> stored_types() noexcept;  // all of them
+[[nodiscard]] std::string_view name_of(StoredType type) noexcept;   // "q8_0"
+// Columns and bytes of a block: 256 and 144 of q4_k, 1 and 4 of f32.
+[[nodiscard]] Index block_columns(StoredType type) noexcept;
+[[nodiscard]] Index block_bytes(StoredType type) noexcept;
+// One block of a block type to floats, exactly.
+void read_block(StoredType type, const std::byte* block, float* to);
+// Bytes of one row, without the factor of an int8 row.
 [[nodiscard]] Index row_bytes(StoredType type, Index columns) noexcept;
 
 class StoredMatrix {
@@ -36,7 +61,8 @@ class StoredMatrix {
   };
   // Throws Error{input} when the sizes do not fit, or when the data is not aligned to its elements.
   StoredMatrix(StoredType type, Index rows, Index columns, Data data);
-  // A matrix of f32 rounded to `type`, in memory of its own.
+  // A matrix of f32 rounded to `type`, in memory of its own. Of the block types q8_0, q6_k and q4_k can be made;
+  // Error{usage} for the others.
   [[nodiscard]] static StoredMatrix from(ConstTensorView matrix, StoredType type);
 
   [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }

@@ -1,9 +1,12 @@
 #include "headlight/stored_matrix.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
+#include "core/block_formats.h"
+#include "core/block_store.h"
 #include "core/concat.h"
 #include "core/float_mode.h"
 #include "headlight/error.h"
@@ -11,14 +14,43 @@
 namespace headlight {
 namespace {
 
-std::size_t alignment_of(StoredType type) {
-  switch (type) {
-    case StoredType::f32: return 4;
-    case StoredType::f16:
-    case StoredType::bf16: return 2;
-    default: return 1;
-  }
+struct TypeRow {
+  StoredType type;
+  std::string_view name;
+  Index columns, bytes;  // of a block
+  std::size_t alignment;
+  void (*floats)(const std::byte* block, float* to) = nullptr;           // of blocks alone
+  void (*store)(std::span<const float> block, std::byte* to) = nullptr;  // null: cannot be made here
+};
+// In the order of StoredType.
+constexpr TypeRow kRows[] = {
+    {StoredType::f32, "f32", 1, 4, 4},
+    {StoredType::f16, "f16", 1, 2, 2},
+    {StoredType::bf16, "bf16", 1, 2, 2},
+    {StoredType::q8_0, "q8_0", kQ8Columns, kQ8Bytes, 1, blocks::q8_0, blocks::to_q8_0},
+    {StoredType::int8, "int8", 1, 1, 1},
+    {StoredType::q4_0, "q4_0", 32, 18, 1, blocks::q4_0},
+    {StoredType::q4_1, "q4_1", 32, 20, 1, blocks::q4_1},
+    {StoredType::q5_0, "q5_0", 32, 22, 1, blocks::q5_0},
+    {StoredType::q5_1, "q5_1", 32, 24, 1, blocks::q5_1},
+    {StoredType::q2_k, "q2_k", 256, 84, 1, blocks::q2_k},
+    {StoredType::q3_k, "q3_k", 256, 110, 1, blocks::q3_k},
+    {StoredType::q4_k, "q4_k", 256, 144, 1, blocks::q4_k, blocks::to_q4_k},
+    {StoredType::q5_k, "q5_k", 256, 176, 1, blocks::q5_k},
+    {StoredType::q6_k, "q6_k", 256, 210, 1, blocks::q6_k, blocks::to_q6_k},
+    {StoredType::iq4_nl, "iq4_nl", 32, 18, 1, blocks::iq4_nl},
+    {StoredType::iq4_xs, "iq4_xs", 256, 136, 1, blocks::iq4_xs},
+    {StoredType::mxfp4, "mxfp4", 32, 17, 1, blocks::mxfp4}};
+constexpr Index kMostColumns = 256;
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < std::size(kRows); ++i)
+    if (static_cast<std::size_t>(kRows[i].type) != i || kRows[i].columns > kMostColumns) return false;
+  return true;
 }
+static_assert(in_order());
+
+const TypeRow& row_of(StoredType type) { return kRows[static_cast<std::size_t>(type)]; }
 
 template <class T>
 T fetch(const std::byte* from) {
@@ -48,40 +80,31 @@ void store_row(std::span<const float> row, StoredType type, std::byte* to, float
         std::memcpy(to + 2 * i, &x, 2);
       }
       break;
-    case StoredType::q8_0:
-      for (std::size_t i = 0; i < n; i += kQ8Columns, to += kQ8Bytes) {
-        std::int8_t numbers[kQ8Columns];
-        const F16 factor = to_f16(static_cast<double>(to_int8(row.subspan(i, kQ8Columns), numbers)));
-        std::memcpy(to, &factor, sizeof factor);
-        std::memcpy(to + sizeof factor, numbers, sizeof numbers);
-      }
-      break;
     case StoredType::int8: *scale = to_int8(row, {reinterpret_cast<std::int8_t*>(to), n}); break;
+    default: {
+      const TypeRow& as = row_of(type);
+      const auto columns = static_cast<std::size_t>(as.columns);
+      for (std::size_t i = 0; i < n; i += columns, to += as.bytes) as.store(row.subspan(i, columns), to);
+    }
   }
 }
 
 }  // namespace
 
-std::string_view name_of(StoredType type) noexcept {
-  switch (type) {
-    case StoredType::f32: return "f32";
-    case StoredType::f16: return "f16";
-    case StoredType::bf16: return "bf16";
-    case StoredType::q8_0: return "q8_0";
-    case StoredType::int8: return "int8";
-  }
-  return "unknown";
+std::span<const StoredType> stored_types() noexcept {
+  static constexpr auto kAll = [] {
+    std::array<StoredType, std::size(kRows)> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = kRows[i].type;
+    return all;
+  }();
+  return kAll;
 }
-
+std::string_view name_of(StoredType type) noexcept { return row_of(type).name; }
+Index block_columns(StoredType type) noexcept { return row_of(type).columns; }
+Index block_bytes(StoredType type) noexcept { return row_of(type).bytes; }
+void read_block(StoredType type, const std::byte* block, float* to) { row_of(type).floats(block, to); }
 Index row_bytes(StoredType type, Index columns) noexcept {
-  switch (type) {
-    case StoredType::f32: return 4 * columns;
-    case StoredType::f16:
-    case StoredType::bf16: return 2 * columns;
-    case StoredType::q8_0: return columns / kQ8Columns * kQ8Bytes;
-    case StoredType::int8: return columns;
-  }
-  return 0;
+  return columns / row_of(type).columns * row_of(type).bytes;
 }
 
 StoredMatrix::StoredMatrix(StoredType type, Index rows, Index columns, Data data)
@@ -97,13 +120,13 @@ StoredMatrix::StoredMatrix(StoredType type, Index rows, Index columns, Data data
   };
   if (rows < 1 || columns < 1) refuse("need 1 row and 1 column or more");
   const Index elements = Shape{rows, columns}.elements();
-  if (type == StoredType::q8_0 && columns % kQ8Columns != 0)
-    refuse(concat("columns must be a multiple of ", kQ8Columns));
+  if (columns % block_columns(type) != 0)
+    refuse(concat("columns must be a multiple of ", block_columns(type)));
   const auto wanted = static_cast<std::size_t>(row_bytes(type, elements));
   if (data.bytes.size() != wanted)
     refuse(concat("needs ", wanted, " bytes; ", data.bytes.size(), " are there"));
-  if (reinterpret_cast<std::uintptr_t>(data_) % alignment_of(type) != 0)
-    refuse(concat("does not start at a multiple of ", alignment_of(type), " bytes"));
+  if (reinterpret_cast<std::uintptr_t>(data_) % row_of(type).alignment != 0)
+    refuse(concat("does not start at a multiple of ", row_of(type).alignment, " bytes"));
   if (type == StoredType::int8 && data.scales.size() != static_cast<std::size_t>(rows))
     refuse(concat("needs one factor per row; ", data.scales.size(), " are there"));
 }
@@ -111,13 +134,16 @@ StoredMatrix::StoredMatrix(StoredType type, Index rows, Index columns, Data data
 StoredMatrix StoredMatrix::from(ConstTensorView matrix, StoredType type) {
   const DefaultFloatMode float_mode;
   if (matrix.rank() != 2 || matrix.dtype() != DType::f32 || (matrix.dim(1) > 1 && matrix.stride(1) != 1) ||
-      (type == StoredType::q8_0 && matrix.dim(1) % kQ8Columns != 0)) {
+      matrix.dim(1) % block_columns(type) != 0) {
     throw Error(ErrorKind::usage, "matrix.stored",
                 concat("to be stored as ", name_of(type),
-                       ", a matrix must be f32 with contiguous rows (q8_0: of whole "
-                       "blocks of 32); this is ",
-                       name_of(matrix.dtype()), " ", matrix.shape().text()));
+                       ", a matrix must be f32 with contiguous rows of whole blocks of ", block_columns(type),
+                       "; this is ", name_of(matrix.dtype()), " ", matrix.shape().text()));
   }
+  if (row_of(type).floats != nullptr && row_of(type).store == nullptr)
+    throw Error(
+        ErrorKind::usage, "matrix.stored",
+        concat("matrices can be read but not made in ", name_of(type), "; choose q8_0, q6_k or q4_k"));
   const Index rows = matrix.dim(0), columns = matrix.dim(1), bytes = row_bytes(type, columns);
   const auto owned = std::make_shared<Owned>();
   owned->bytes = Tensor::uninitialized({(rows * bytes + 3) / 4});
@@ -144,14 +170,14 @@ double StoredMatrix::at(Index row, Index column) const {
     case StoredType::f32: return static_cast<double>(fetch<float>(from + 4 * column));
     case StoredType::f16: return static_cast<double>(to_float(fetch<F16>(from + 2 * column)));
     case StoredType::bf16: return static_cast<double>(to_float(fetch<BF16>(from + 2 * column)));
-    case StoredType::q8_0: {
-      from += column / kQ8Columns * kQ8Bytes;
-      return static_cast<double>(to_float(fetch<F16>(from))) *
-             fetch<std::int8_t>(from + 2 + column % kQ8Columns);
-    }
     case StoredType::int8: return static_cast<double>(scales_[row]) * fetch<std::int8_t>(from + column);
+    default: {
+      const TypeRow& as = row_of(type_);
+      float values[kMostColumns];
+      as.floats(from + column / as.columns * as.bytes, values);
+      return static_cast<double>(values[column % as.columns]);
+    }
   }
-  return 0;
 }
 
 float to_int8(std::span<const float> row, std::span<std::int8_t> numbers) {

@@ -204,8 +204,7 @@ void Gguf::load(const GgufTensor& tensor, std::uint64_t first, std::span<float> 
   if (!type.loads()) {
     throw Error(ErrorKind::input, "gguf.unsupported",
                 concat(escaped(file.name()), ": tensor \"", escaped(tensor.name, 80), "\" is ", type.name,
-                       ", which is not supported\nSupported are F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, "
-                       "Q8_0, Q2_K to Q6_K, Q8_K, IQ4_NL and IQ4_XS."));
+                       ", which is not supported\nSupported are ", names_of_loading_types(), "."));
   }
   std::uint64_t from = file.data_begin_ + tensor.begin + first / type.elements * type.bytes;
   if (type.name == "F32") return file.source_->read(from, std::as_writable_bytes(to));

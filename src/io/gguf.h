@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,8 +41,8 @@ struct GgufValue {
 
 struct GgufTensor {
   std::string_view name;
-  const BlockType* type = nullptr;
-  Shape shape;  // outermost axis first, as everywhere here; a scalar has none
+  const BlockType* type = nullptr;  // of an unknown one the name is "type 77" and nothing loads()
+  Shape shape;                      // outermost axis first, as everywhere here; a scalar has none
   std::uint64_t elements = 0;
   std::uint64_t begin = 0, bytes = 0;  // in the data section
   std::uint32_t part = 0;              // of the files of a split model; 0 is the first
@@ -106,8 +107,15 @@ class Gguf {
   }
   [[noreturn]] void refuse_kind(const GgufValue& value, std::string_view wanted) const;
 
+  // What a number stands for that find_block_type() does not know.
+  struct UnknownType {
+    std::string name;
+    BlockType type;
+  };
+
   std::shared_ptr<Source> source_;
-  std::vector<std::byte> header_;  // what names and values look into
+  std::list<UnknownType> unknown_;  // stays where it is, also when this object moves
+  std::vector<std::byte> header_;   // what names and values look into
   std::uint32_t version_ = 0;
   std::uint64_t alignment_ = 32, data_begin_ = 0;
   std::vector<GgufValue> values_;

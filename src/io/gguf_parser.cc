@@ -176,17 +176,25 @@ void GgufParser::read_tensor() {
   }
   const auto type = number<std::uint32_t>();
   t.type = find_block_type(type);
-  if (t.type == nullptr) {
-    refuse("tensor_type", concat(tensor(), " has the type ", static_cast<std::int32_t>(type),
-                                 ", which does not exist or was taken back"));
-  }
+  if (t.type == nullptr) t.type = &unknown_type(type);
   t.bytes = whole_bytes(place);
   t.begin = number<std::uint64_t>();
   places_.push_back(place);
 }
 
+// A type that was invented after this program, or taken back: it has a name and a place, and nothing can be read.
+const BlockType& GgufParser::unknown_type(std::uint32_t id) {
+  for (const Gguf::UnknownType& known : to_.unknown_)
+    if (known.type.id == id) return known.type;
+  Gguf::UnknownType& made = to_.unknown_.emplace_back();
+  made.name = concat("type ", id);
+  made.type = {.name = made.name, .id = id};
+  return made.type;
+}
+
 std::uint64_t GgufParser::whole_bytes(const Place& place) {
   const GgufTensor& t = place.tensor;
+  if (t.type->bytes == 0) return 0;  // check_ranges() knows
   const auto row = static_cast<std::uint64_t>(t.shape.rank == 0 ? 1 : t.shape[t.shape.rank - 1]);
   if (row % t.type->elements != 0) {
     refuse("row", concat("tensor ", quoted(place.name), " has rows of ", row, ", which ", t.type->name,
@@ -224,6 +232,14 @@ void GgufParser::check_ranges() {
   if (places_.empty()) return;
   if (begin > source_.size()) refuse("data", "has tensors but no data");
   const std::uint64_t there = source_.size() - begin;
+  const std::vector<std::uint32_t> order = sorted_by(places_, [](const Place& p) { return p.tensor.begin; });
+  // A tensor of an unknown type reaches to the next one.
+  std::uint64_t next = there;
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    GgufTensor& t = places_[*i].tensor;
+    if (t.type->bytes == 0) t.bytes = next - std::min(t.begin, next);
+    next = t.begin;
+  }
   for (const Place& place : places_) {
     const GgufTensor& t = place.tensor;
     const auto tensor = [&] { return concat("tensor ", quoted(place.name)); };
@@ -238,7 +254,7 @@ void GgufParser::check_ranges() {
     }
   }
   std::uint64_t filled = 0;
-  for (const std::uint32_t i : sorted_by(places_, [](const Place& p) { return p.tensor.begin; })) {
+  for (const std::uint32_t i : order) {
     const GgufTensor& t = places_[i].tensor;
     if (t.begin < filled)
       refuse("overlap", concat("tensor ", quoted(places_[i].name), " overlaps another one"));
@@ -276,8 +292,8 @@ void GgufParser::run() {
   for (std::uint64_t i = 0; i < value_count_; ++i) read_value();
   set_alignment();
   for (std::uint64_t i = 0; i < tensor_count_; ++i) read_tensor();
-  settle();
   check_ranges();
+  settle();
 }
 
 }  // namespace headlight::io

@@ -57,6 +57,7 @@ class GgufParser {
   void read_value();
   Range read_items(Value& value);
   void read_tensor();
+  [[nodiscard]] const BlockType& unknown_type(std::uint32_t id);
   [[nodiscard]] std::uint64_t whole_bytes(const Place& place);
   void set_alignment();
   void settle();

@@ -129,7 +129,7 @@ HEADLIGHT_BF16 void pack_half(const StoredRows& w, Index k, int n, int depth, st
 template <int kParts>
 HEADLIGHT_BF16 void pack_wide_half(const StoredRows& w, Index k, int n, int depth, std::byte* right) {
   alignas(64) float wide[16 * kStoredDepth];
-  const StoredKernels& stored = stored_kernels_for(SimdTarget::avx512);
+  const StoredKernels& stored = stored_kernels_for(SimdTarget::avx512, w.type);
   const bool as_it_is = w.type == StoredType::f32;
   for (int j = 0; !as_it_is && j < n; ++j) stored.widen(w.from(j), k, depth, wide + j * kStoredDepth);
   const auto column = [&](int j) {
@@ -169,7 +169,7 @@ void pack_right(const StoredRows& w, Index k, int columns, int depth, int parts,
 template <int kParts>
 HEADLIGHT_BF16 void pack_right_in_out_parts(const StoredRows& w, Index first, int columns, int depth,
                                             std::byte* right) {
-  const StoredKernels& stored = stored_kernels_for(SimdTarget::avx512);
+  const StoredKernels& stored = stored_kernels_for(SimdTarget::avx512, w.type);
   const int steps = static_cast<int>(MatrixKernels::steps_of(depth));
   alignas(64) float pair[2][kPanel];
   for (int k = 0; k < steps * kStep; k += 2) {

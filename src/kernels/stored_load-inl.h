@@ -165,6 +165,7 @@ HWY_INLINE void with_stored_type(StoredType type, const F& f) {
     case StoredType::bf16: return f.template operator()<StoredType::bf16>();
     case StoredType::q8_0: return f.template operator()<StoredType::q8_0>();
     case StoredType::int8: return f.template operator()<StoredType::int8>();
+    default: return;  // block_rows.cc
   }
 }
 

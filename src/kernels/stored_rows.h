@@ -1,4 +1,5 @@
-// Products with a matrix that is read as it is stored: f32, f16, bf16, q8_0 or int8 (headlight/stored_matrix.h).
+// Products with a matrix that is read as it is stored: f32, f16, bf16, q8_0 or int8 in stored_rows.cc, the other block types of
+// headlight/stored_matrix.h in block_rows.cc.
 //
 // A few rows of x read the matrix once, at the speed of memory: multiply_few(). Many rows go through the packed
 // product of gemm.h: pack_*() writes its right side in f32, converted on the way.
@@ -26,9 +27,9 @@ inline constexpr int kFewRows = 8;
 // Steps of depth between two visits of y, in packed products and in products with few rows [in, out].
 inline constexpr Index kStoredDepth = 384;
 
-// The orders in which multiply_few() reads x: even and odd elements apart beside bf16, rounded to 16 bits beside
-// q8_0 where that is allowed, as they are beside all others.
-enum class ArrangedFor { bf16, rounding, others };
+// The orders in which multiply_few() reads x: even and odd elements apart beside bf16; where it may be rounded to 16 bits
+// beside q8_0 and to 8 bits beside the types of block_rows.cc; as it is beside all others.
+enum class ArrangedFor { bf16, rounding, others, bytes };
 
 struct FewRows {
   StoredRows w;
@@ -39,7 +40,7 @@ struct FewRows {
   float* y = nullptr;
   Index y_stride = 0;
   const float* bias = nullptr;  // [columns] or null
-  bool rounded = false;         // x was arranged for rounding; only beside q8_0
+  bool rounded = false;         // x was arranged for rounding, or in bytes
 };
 
 struct StoredKernels {
@@ -52,12 +53,18 @@ struct StoredKernels {
   // y = x·w with w [depth, columns], of which the job sees `columns` from column `first` on; no bias. Rows
   // of y have room for columns rounded up to 16. Over kStoredDepth steps the bits are those of the packed product.
   void (*sum_few_in_out)(const FewRows& job, Index first);
-  // Elements [first, first + n) of the first row, as floats; first is a multiple of 32.
+  // Elements [first, first + n) of the first row, as floats; first is a multiple of 32, n one of a block's part (32) too.
   void (*widen)(const StoredRows& w, Index first, int n, float* to);
   // Panels of gemm.h: `columns` of them, `depth` steps from step `k` on (a multiple of 32).
   void (*pack)(const StoredRows& w, Index k, int columns, int depth, float* panels);
   void (*pack_in_out)(const StoredRows& w, Index first, int columns, int depth, float* panels);
 };
 [[nodiscard]] const StoredKernels& stored_kernels_for(SimdTarget target);
+// Of the types for which is_block_type() is true. They have no *_in_out: a block would lie across rows of x.
+[[nodiscard]] const StoredKernels& block_kernels_for(SimdTarget target);
+[[nodiscard]] constexpr bool is_block_type(StoredType type) { return type > StoredType::int8; }
+[[nodiscard]] inline const StoredKernels& stored_kernels_for(SimdTarget target, StoredType type) {
+  return is_block_type(type) ? block_kernels_for(target) : stored_kernels_for(target);
+}
 
 }  // namespace headlight::kernels

@@ -94,8 +94,7 @@ class TransformerRun : public ModelRun {
 };
 
 StoredType type_of(std::string_view name) {
-  for (const StoredType type :
-       {StoredType::f32, StoredType::f16, StoredType::bf16, StoredType::q8_0, StoredType::int8})
+  for (const StoredType type : stored_types())
     if (name_of(type) == name) return type;
   throw Error(ErrorKind::usage, "bench.type", concat("no matrix is stored as \"", name, "\""));
 }

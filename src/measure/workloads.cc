@@ -72,11 +72,15 @@ constexpr Workload model(std::string_view name, std::string_view what, std::stri
                          std::string_view stored, Part part) {
   return {.name = name, .step = what, .model = shape, .stored = stored, .part = part};
 }
-constexpr std::array<Workload, 10> kModels = {{
+constexpr std::array<Workload, 14> kModels = {{
     model("llama_bf16_prefill", "1.04 B bf16, 512 tokens", "llama-1b", "bf16", Part::prefill),
     model("llama_bf16_decode", "1.04 B bf16, after 32–512", "llama-1b", "bf16", Part::decode),
     model("llama_q8_prefill", "1.04 B q8_0, 512 tokens", "llama-1b", "q8_0", Part::prefill),
     model("llama_q8_decode", "1.04 B q8_0, after 32–512", "llama-1b", "q8_0", Part::decode),
+    model("llama_q6_k_prefill", "1.04 B q6_k, 512 tokens", "llama-1b", "q6_k", Part::prefill),
+    model("llama_q6_k_decode", "1.04 B q6_k, after 32–512", "llama-1b", "q6_k", Part::decode),
+    model("llama_q4_k_prefill", "1.04 B q4_k, 512 tokens", "llama-1b", "q4_k", Part::prefill),
+    model("llama_q4_k_decode", "1.04 B q4_k, after 32–512", "llama-1b", "q4_k", Part::decode),
     model("gpt2_bf16_prefill", "152 M bf16, 512 tokens", "gpt2-small", "bf16", Part::prefill),
     model("gpt2_bf16_decode", "152 M bf16, after 32–512", "gpt2-small", "bf16", Part::decode),
     model("model_load", "to the first token", "given", "", Part::load),

@@ -108,9 +108,9 @@ std::unique_ptr<Transformer> random_model(TransformerConfig config, StoredType t
 }
 
 std::int64_t write_random_model(const std::string& folder, const TransformerConfig& config, StoredType type) {
-  if (type == StoredType::q8_0)
+  if (block_columns(type) > 1)
     throw Error(ErrorKind::usage, "model.shape",
-                "q8_0 is a type of .gguf files; choose f32, f16, bf16 or int8");
+                fmt::format("{} is a type of .gguf files; choose f32, f16, bf16 or int8", name_of(type)));
   const std::unique_ptr<Transformer> model = random_model(config, type);
   struct Piece {
     io::SafetensorsEntry entry;

@@ -1,5 +1,6 @@
 #include "models/stored_weights.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -13,12 +14,19 @@ struct Usable {
   StoredType type;
   std::size_t alignment;
 };
+bool same_name(std::string_view ours, std::string_view of_file) {
+  return std::equal(ours.begin(), ours.end(), of_file.begin(), of_file.end(), [](char a, char b) {
+    return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
+  });
+}
 std::optional<Usable> usable(std::string_view dtype) {
-  if (dtype == "Q8_0") return Usable{StoredType::q8_0, 1};
   if (dtype == "F32") return Usable{StoredType::f32, 4};
   if (dtype == "F16") return Usable{StoredType::f16, 2};
   if (dtype == "BF16") return Usable{StoredType::bf16, 2};
   if (dtype == "I8") return Usable{StoredType::int8, 1};
+  // Blocks have the names of the format in capitals, and need no alignment.
+  for (const StoredType type : stored_types())
+    if (block_columns(type) > 1 && same_name(name_of(type), dtype)) return Usable{type, 1};
   return std::nullopt;
 }
 

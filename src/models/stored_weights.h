@@ -12,8 +12,8 @@ namespace headlight::models {
 [[nodiscard]] bool is_usable(std::string_view type);
 
 // Gives a parameter, whose stored matrix has this shape and no data, a tensor of the files. F32, F16, BF16,
-// Q8_0 and I8 with its factors are mapped and not copied; other types, and data that is not aligned to its
-// elements, become f32 in memory.
+// I8 with its factors and the block types of headlight/stored_matrix.h are mapped and not copied; other types, and data that
+// is not aligned to its elements, become f32 in memory.
 void give_matrix(const WeightSource& weights, const StoredTensor& tensor, Parameter& parameter);
 
 }  // namespace headlight::models

@@ -97,6 +97,7 @@ class Verifier {
     const ModelFiles files(verdict_.path);
     const io::Gguf& file = *files.gguf();
     found(fmt::format("{} values, {} tensors", file.values().size(), file.tensors().size()));
+    for (const io::GgufTensor& tensor : file.tensors()) blocks(file, tensor);
     const bool is_model = file.find_tensor("token_embd.weight") != nullptr;
     if (is_model) level("GGUF model", Stage::config);
     const Index rows = is_model ? model(files) : 0;
@@ -104,6 +105,19 @@ class Verifier {
     if (!is_model) level("GGUF vocabulary", Stage::tokenizer);
     stage_ = Stage::tokenizer;
     tokenizer(files.find_tokenizer(), rows);
+  }
+
+  // Opening a file reads no numbers, and takes types that it does not know; this is the place for both.
+  static void blocks(const io::Gguf& file, const io::GgufTensor& tensor) {
+    const auto refuse = [&](const char* code, std::string_view what) {
+      throw Error(ErrorKind::input, code,
+                  fmt::format("{}: tensor \"{}\" {}", escaped(file.name()), escaped(tensor.name, 80), what));
+    };
+    if (tensor.type->bytes == 0)
+      refuse("gguf.tensor_type",
+             fmt::format("is of {}, which does not exist or was taken back", tensor.type->name));
+    if (io::has_bad_scale(*tensor.type, file.bytes(tensor)))
+      refuse("gguf.scale", fmt::format("has a block of {} whose scale is not finite", tensor.type->name));
   }
 
   void safetensors() {

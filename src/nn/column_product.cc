@@ -102,7 +102,7 @@ struct F32Kernels {
   static constexpr Index kDepth = kernels::kStoredDepth,
                          kTaskColumns = 256;  // packed, they stay in the second cache
   const kernels::GemmKernels<float>& gemm;
-  const kernels::StoredKernels& stored;
+  SimdTarget target;
 
   [[nodiscard]] int strip() const { return gemm.strip; }
   [[nodiscard]] int panel() const { return gemm.panel; }
@@ -123,6 +123,7 @@ struct F32Kernels {
   void pack_right(const Factor& f, Range columns, Index k, int deep, std::byte* own) const {
     auto* right = reinterpret_cast<float*>(own);
     const int n = static_cast<int>(columns.size());
+    const kernels::StoredKernels& stored = kernels::stored_kernels_for(target, f.w.type);
     if (f.layout == WeightLayout::out_in) stored.pack(f.w.from(columns.begin), k, n, deep, right);
     else stored.pack_in_out(f.w.from(k), columns.begin, n, deep, right);
   }
@@ -247,8 +248,7 @@ struct Parts {
 }  // namespace
 
 void multiply_as_f32(Context& ctx, const ColumnProduct& product) {
-  const F32Kernels kernels{kernels::gemm_kernels_for(ctx.target()).f32,
-                           kernels::stored_kernels_for(ctx.target())};
+  const F32Kernels kernels{kernels::gemm_kernels_for(ctx.target()).f32, ctx.target()};
   multiply_columns(ctx, kernels, product);
 }
 

@@ -36,8 +36,8 @@ void check(const ConstTensorView& x, const StoredFactor& f) {
   if (x.dim(1) != depth || f.y.dim(1) != columns || f.y.dim(0) != x.dim(0)) refuse("shapes do not fit");
   if ((x.stride(1) != 1 && x.dim(1) > 1) || (f.y.stride(1) != 1 && f.y.dim(1) > 1))
     refuse("the last axis must be contiguous");
-  if (f.w.type() == StoredType::q8_0 && !out_in)
-    refuse("blocks of q8_0 lie along the depth: the matrix must be [out, in]");
+  if (block_columns(f.w.type()) > 1 && !out_in)
+    refuse(concat("blocks of ", name_of(f.w.type()), " lie along the depth: the matrix must be [out, in]"));
   if (!f.bias.empty() && (f.bias.rank() != 1 || f.bias.dim(0) != columns || f.bias.dtype() != DType::f32))
     refuse(concat("bias must have one f32 per column; it is ", f.bias.shape().text()));
 }
@@ -49,25 +49,30 @@ kernels::StoredRows rows_of(const StoredMatrix& w) {
 // ---- Few rows -----------------------------------------------------------------------------------------
 
 bool rounds(const Context& ctx, const Factor& f) {
-  return f.w.type == StoredType::q8_0 && ctx.activations() == Activations::rounded;
+  return block_columns(f.w.type) > 1 && ctx.activations() == Activations::rounded;
 }
 
 kernels::ArrangedFor order_of(const Context& ctx, const Factor& f) {
   if (f.w.type == StoredType::bf16) return kernels::ArrangedFor::bf16;
-  return rounds(ctx, f) ? kernels::ArrangedFor::rounding : kernels::ArrangedFor::others;
+  if (!rounds(ctx, f)) return kernels::ArrangedFor::others;
+  return kernels::is_block_type(f.w.type) ? kernels::ArrangedFor::bytes : kernels::ArrangedFor::rounding;
 }
 
 // x in the orders that multiply_few() wants it in.
 class Arranged {
  public:
-  Arranged(Context& ctx, const kernels::StoredKernels& kernels, const ConstTensorView& x,
-           std::span<const Factor> factors)
-      : stride_(kernels.arranged_size(x.dim(1))), size_(x.dim(0) * stride_) {
+  Arranged(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors)
+      : stride_(std::max(kernels::stored_kernels_for(ctx.target()).arranged_size(x.dim(1)),
+                         kernels::block_kernels_for(ctx.target()).arranged_size(x.dim(1)))),
+        size_(x.dim(0) * stride_) {
     data_ = reinterpret_cast<float*>(
         ctx.scratch(Context::kShared, kOrders.size() * sizeof(float) * static_cast<std::size_t>(size_)));
     for (const kernels::ArrangedFor order : kOrders) {
       const bool wanted = std::any_of(factors.begin(), factors.end(),
                                       [&](const Factor& f) { return order_of(ctx, f) == order; });
+      const kernels::StoredKernels& kernels = order == kernels::ArrangedFor::bytes
+                                                  ? kernels::block_kernels_for(ctx.target())
+                                                  : kernels::stored_kernels_for(ctx.target());
       for (Index r = 0; wanted && r < x.dim(0); ++r)
         kernels.arrange(order, x.as<float>() + r * x.stride(0), x.dim(1),
                         data_ + static_cast<Index>(order) * size_ + r * stride_);
@@ -80,7 +85,7 @@ class Arranged {
 
  private:
   static constexpr std::array kOrders = {kernels::ArrangedFor::bf16, kernels::ArrangedFor::rounding,
-                                         kernels::ArrangedFor::others};
+                                         kernels::ArrangedFor::others, kernels::ArrangedFor::bytes};
   Index stride_, size_;
   float* data_;
 };
@@ -101,7 +106,6 @@ int workers_for(const Context& ctx, Index depth, std::span<const Factor> factors
 
 void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors) {
   constexpr Index kUnit = 16;
-  const kernels::StoredKernels& kernels = kernels::stored_kernels_for(ctx.target());
   const int workers = workers_for(ctx, x.dim(1), factors);
   std::vector<FactorColumns> tasks;
   for (const Factor& f : factors) {
@@ -109,7 +113,7 @@ void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const Factor
     const Cuts cuts(f.columns(), kUnit, workers == 1 ? 1 : Index{4} * workers);
     for (Index n = 0; n < cuts.parts; ++n) tasks.push_back({&f, cuts.part(n)});
   }
-  const Arranged arranged(ctx, kernels, x, factors);
+  const Arranged arranged(ctx, x, factors);
   run_tasks(ctx, static_cast<Index>(tasks.size()), workers, [&](int, Index number) {
     const auto& [f, columns] = tasks[static_cast<std::size_t>(number)];
     kernels::FewRows job = few_rows(x, *f);
@@ -120,7 +124,7 @@ void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const Factor
     job.x_stride = arranged.stride();
     job.y += columns.begin;
     if (!f->bias.empty()) job.bias = f->bias.as<float>() + columns.begin;
-    kernels.multiply_few(job);
+    kernels::stored_kernels_for(ctx.target(), job.w.type).multiply_few(job);
   });
 }
 
@@ -166,8 +170,8 @@ enum class Way { in_f32, in_integers, on_unit };
 Way way_of(const Context& ctx, const Factor& f) {
   if (ctx.activations() == Activations::exact || f.w.type == StoredType::f32) return Way::in_f32;
   if (kernels::matrix_kernels_for(ctx.target()) != nullptr) return Way::on_unit;
-  return rounds(ctx, f) && kernels::integer_kernels_for(ctx.target()) != nullptr ? Way::in_integers
-                                                                                 : Way::in_f32;
+  const bool q8 = f.w.type == StoredType::q8_0 && kernels::integer_kernels_for(ctx.target()) != nullptr;
+  return q8 ? Way::in_integers : Way::in_f32;
 }
 
 void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors) {
@@ -204,7 +208,7 @@ void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFact
 }
 
 void read_row(const Context& ctx, const StoredMatrix& matrix, Index row, float* to) {
-  kernels::stored_kernels_for(ctx.target())
+  kernels::stored_kernels_for(ctx.target(), matrix.type())
       .widen(rows_of(matrix).from(row), 0, static_cast<int>(matrix.columns()), to);
 }
 

@@ -46,6 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const io::GgufTensor& tensor : file.tensors()) {
       if (file.find_tensor(tensor.name) != &tensor) std::abort();
       if (file.bytes(tensor).size() != tensor.bytes) std::abort();
+      if (tensor.type->bytes == 0 && tensor.type->loads()) std::abort();
+      if (tensor.type->bytes > 0) (void)io::has_bad_scale(*tensor.type, file.bytes(tensor));
       total += tensor.bytes;
       input_or_fine([&] { (void)file.load(tensor); });
     }

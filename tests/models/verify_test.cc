@@ -313,6 +313,9 @@ TEST(VerifyFile, GgufRules) {
   const auto value = [](std::uint32_t type, const std::string& bytes) {
     return GgufWriter().value_bytes("k", type, bytes).text();
   };
+  GgufWriter scale;
+  scale.tensor_bytes("t", {32}, 8, 0).data = raw(std::uint16_t{0x7E00}) + std::string(62, '\0');
+  const std::string nan_scale = scale.text();
   const std::vector<FileCase> cases = {
       {"G1", "GGUX", "does not start"},
       {"G2", many.text(), "values, but only"},
@@ -327,6 +330,8 @@ TEST(VerifyFile, GgufRules) {
       {"G11", tensor({1ULL << 62}, 0), "overflow"},
       {"G12", tensor({32}, 4), "taken back"},
       {"G13", tensor({33}, 8), "blocks"},
+      {"G13", tensor({128, 2}, 12), "blocks have 256"},
+      {"G26", nan_scale, "has a block of Q8_0 whose scale is not finite"},
       {"G14", tensor({1}, 0, 4), "multiple"},
       {"G15", tensor({17}, 0), "needs 68 bytes"}};
   const TempFolder temp;

@@ -10,14 +10,18 @@
 #include "kernels/integer_gemm.h"
 #include "kernels/matrix_unit.h"
 #include "nn/matmul.h"
+#include "support/block_matrices.h"
 #include "support/errors.h"
 #include "support/sanitizers.h"
 
 namespace headlight::nn {
 namespace {
 
-constexpr StoredType kTypes[] = {StoredType::f32, StoredType::f16, StoredType::bf16, StoredType::q8_0,
-                                 StoredType::int8};
+const std::span<const StoredType> kTypes = stored_types();
+
+bool in_blocks(StoredType type) { return block_columns(type) > 1; }
+// Eight bits for an activation, not sixteen.
+bool in_bytes(StoredType type) { return in_blocks(type) && type != StoredType::q8_0; }
 
 Tensor noise(Index rows, Index columns, unsigned seed) {
   std::mt19937 random(seed);
@@ -32,8 +36,10 @@ struct Problem {
   StoredType type;
   WeightLayout layout = WeightLayout::out_in;
   Tensor x = noise(rows, depth, 1);
-  StoredMatrix w = layout == WeightLayout::out_in ? StoredMatrix::from(noise(columns, depth, 2), type)
-                                                  : StoredMatrix::from(noise(depth, columns, 2), type);
+  StoredMatrix w = in_bytes(type)                   ? testing::random_blocks(columns, depth, type, 2)
+                   : layout == WeightLayout::out_in ? StoredMatrix::from(noise(columns, depth, 2), type)
+                                                    : StoredMatrix::from(noise(depth, columns, 2), type);
+  Tensor dense = in_bytes(type) ? testing::decoded(w) : Tensor();
   Tensor bias_values = noise(1, columns, 3);
   ConstTensorView bias = {bias_values.as<float>(), {columns}};
 
@@ -47,6 +53,7 @@ struct Problem {
     return y;
   }
   [[nodiscard]] double weight(Index k, Index column) const {
+    if (in_bytes(type)) return static_cast<double>(dense.as<float>()[column * depth + k]);
     return layout == WeightLayout::out_in ? w.at(column, k) : w.at(k, column);
   }
   // Where it may be, x is rounded. On the matrix unit numbers are two bf16 each, 16 bits of 24 (a weight of bf16 is one),
@@ -56,8 +63,8 @@ struct Problem {
     if (type == StoredType::f32 || ctx.activations() == Activations::exact) return 0;
     if (rows > 8 && kernels::matrix_kernels_for(ctx.target()) != nullptr)
       return ((type == StoredType::bf16 ? 1 : 3) * 0x1p-18 + 2 * static_cast<double>(depth) * 0x1p-24) * size;
-    if (type != StoredType::q8_0) return 0;
-    if (rows > 8 && kernels::integer_kernels_for(ctx.target()) == nullptr) return 0;
+    if (!in_blocks(type)) return 0;
+    if (rows > 8 && (in_bytes(type) || kernels::integer_kernels_for(ctx.target()) == nullptr)) return 0;
     double sum = 0;
     for (Index k = 0; k < depth; k += 32) {
       double largest = 0, weights = 0;
@@ -67,7 +74,8 @@ struct Problem {
       }
       sum += largest * weights;
     }
-    return 0x1p-16 * sum;
+    // In 8 bits, codes count from zero: sums before their offset or minimum is taken off are larger than what is left.
+    return in_bytes(type) ? sum / 254 + 8 * static_cast<double>(depth) * 0x1p-24 * size : 0x1p-16 * sum;
   }
   void expect_right(Context& ctx) const {
     const Tensor y = run(ctx, x);
@@ -102,10 +110,12 @@ TEST(StoredProduct, EverySizeTypeAndTarget) {
     Context rounded({.threads = 2, .target = target, .activations = Activations::rounded});
     for (const auto& size : sizes) {
       for (const StoredType type : kTypes) {
-        const Index depth = type == StoredType::q8_0 ? (size.depth + 31) / 32 * 32 : size.depth;
+        const Index whole = block_columns(type), depth = (size.depth + whole - 1) / whole * whole;
+        if (in_bytes(type) && size.rows * size.columns * depth > 200'000)
+          continue;  // the plain loops are slow
         for (Context* how : {&ctx, &rounded}) {
           Problem{size.rows, size.columns, depth, type}.expect_right(*how);
-          if (type != StoredType::q8_0)
+          if (!in_blocks(type))
             Problem{size.rows, size.columns, size.depth, type, WeightLayout::in_out}.expect_right(*how);
         }
       }
@@ -138,7 +148,7 @@ TEST(StoredProduct, SameBitsForAnyThreadsAndNeighbours) {
   for (const SimdTarget target : supported_targets()) {
     for (const StoredType type : kTypes) {
       for (const Index rows : {8, 60}) {
-        const Problem problem{rows, 150, 416, type};
+        const Problem problem{rows, 150, block_columns(type) == 256 ? 512 : 416, type};
         constexpr Activations kHow = Activations::rounded;  // the others never differ
         Context one({.threads = 1, .target = target, .activations = kHow}),
             three({.threads = 3, .target = target, .activations = kHow});
@@ -157,8 +167,9 @@ TEST(StoredProduct, SameBitsForAnyThreadsAndNeighbours) {
 // Many rows have the bits of the f32 product; matrices [in, out] have them for few rows too.
 TEST(StoredProduct, HasTheBitsOfTheProductInF32) {
   for (const WeightLayout layout : {WeightLayout::out_in, WeightLayout::in_out}) {
-    for (const StoredType type : {StoredType::f32, StoredType::bf16, StoredType::f16, StoredType::int8}) {
-      const Problem problem{30, 70, 800, type, layout};
+    for (const StoredType type : kTypes) {
+      if (in_blocks(type) && layout == WeightLayout::in_out) continue;
+      const Problem problem{30, 70, in_blocks(type) ? 768 : 800, type, layout};
       Context ctx({.threads = 2});
       Tensor w(problem.w.shape());
       for (Index r = 0; r < w.dim(0); ++r) read_row(ctx, problem.w, r, w.as<float>() + r * w.dim(1));
@@ -180,18 +191,28 @@ TEST(StoredProduct, HasTheBitsOfTheProductInF32) {
 // Numbers of every size, and some that are none.
 TEST(StoredProduct, RoundsRowsOfAnySize) {
   Context ctx({.threads = 1, .activations = Activations::rounded});
-  for (const float factor : {0.0F, 1e-42F, 1e-33F, 1e-20F, 1e30F, 2e37F}) {
-    for (const Index rows : {2, 20}) {
-      // The matrix unit takes what is smaller than the smallest normal number for zero.
-      if (rows > 8 && factor > 0 && factor < 1e-30F) continue;
-      Problem problem{rows, 20, 96, StoredType::q8_0};
-      for (Index i = 0; i < rows * 96; ++i) problem.x.as<float>()[i] *= factor;
-      problem.expect_right(ctx);
+  const struct {
+    StoredType type;
+    Index depth;
+  } types[] = {
+      {StoredType::q8_0, 96}, {StoredType::q5_1, 96}, {StoredType::q4_k, 512}, {StoredType::q6_k, 256}};
+  for (const float factor : {0.0F, 1e-42F, 1e-33F, 1e-20F, 1e30F, 2e36F}) {
+    for (const auto& [type, depth] : types) {
+      for (const Index rows : {2, 20}) {
+        // The matrix unit takes what is smaller than the smallest normal number for zero; so do sums of 8 bits.
+        // Made-up blocks hold large numbers, whose sums would be infinite.
+        if ((rows > 8 || in_bytes(type)) && factor > 0 && factor < 1e-30F) continue;
+        if (in_bytes(type) && factor > 1e31F) continue;
+        Problem problem{rows, 20, depth, type};
+        for (Index i = 0; i < rows * depth; ++i) problem.x.as<float>()[i] *= factor;
+        problem.expect_right(ctx);
+      }
     }
   }
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
-    for (const Index rows : {2, 20}) {
-      Problem problem{rows, 20, 96, StoredType::q8_0};
+    for (const Index choice : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      const Index rows = choice % 2 == 0 ? 2 : 20;
+      Problem problem{rows, 20, types[choice / 2].depth, types[choice / 2].type};
       problem.x.as<float>()[40] = bad;
       const Tensor y = problem.run(ctx, problem.x);
       for (Index j = 0; j < 20; ++j) {

@@ -1,15 +1,19 @@
-// headlight convert: a model's folder with its matrices in another precision.
+// headlight convert: a model's folder, or its .gguf file, with its matrices in another precision.
 #include "models/convert.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
+#include "headlight/context.h"
+#include "headlight/error.h"
 #include "inspect/subject.h"
+#include "models/convert_gguf.h"
 
 namespace headlight::cli {
 namespace {
@@ -18,8 +22,26 @@ using models::StoredAs;
 
 struct Settings {
   std::string model, out;
-  models::ConvertOptions options;
+  StoredType type = StoredType::f16;
+  bool replace = false;
 };
+
+double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) * 1e-6; }
+bool is_gguf(const std::string& path) { return path.ends_with(".gguf"); }
+
+StoredAs type_in_folder(StoredType type) {
+  switch (type) {
+    case StoredType::f32: return StoredAs::f32;
+    case StoredType::f16: return StoredAs::f16;
+    case StoredType::bf16: return StoredAs::bf16;
+    case StoredType::int8: return StoredAs::int8;
+    default: break;
+  }
+  throw Error(
+      ErrorKind::usage, "convert.type",
+      fmt::format("{} is a type of .gguf files, and this model is a folder; choose f32, f16, bf16 or int8",
+                  name_of(type)));
+}
 
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
@@ -29,12 +51,11 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kShown ? text + fmt::format(" and {} more", names.size() - kShown) : text;
 }
 
-void run(const Settings& s) {
-  const std::string from = inspect::find_model(s.model, model_places());
-  const models::Converted done = models::convert_folder(from, s.out, s.options);
-  const auto megabytes = [](std::int64_t bytes) { return static_cast<double>(bytes) * 1e-6; };
+void convert_folder(const std::string& from, const Settings& s) {
+  const models::ConvertOptions options{type_in_folder(s.type), s.replace};
+  const models::Converted done = models::convert_folder(from, s.out, options);
   print(fmt::format("{}: {} tensors, {} matrices in {}; {:.1f} MB, was {:.1f} MB\n", escaped(s.out),
-                    done.tensors, done.matrices, models::name_of(s.options.type), megabytes(done.bytes_after),
+                    done.tensors, done.matrices, models::name_of(options.type), megabytes(done.bytes_after),
                     megabytes(done.bytes_before)));
   print(fmt::format("  matrices differ by {:.2g} of their size from what they were\n", done.relative_error));
   print(fmt::format("  copied: {}\n", done.copied.empty() ? "nothing else" : listed(done.copied)));
@@ -42,30 +63,65 @@ void run(const Settings& s) {
     print(fmt::format("  left out, as they are no floats: {}\n", listed(done.left_out)));
 }
 
+// One line per matrix: its error is what a reader wants to know before using the file.
+void convert_file(const std::string& from, const Settings& s) {
+  Context ctx;
+  const models::ConvertedGguf done = models::convert_gguf(ctx, from, {s.out, s.type, s.replace});
+  std::size_t width = 0;
+  for (const models::ConvertedMatrix& m : done.matrices) width = std::max(width, escaped(m.name, 60).size());
+  for (const models::ConvertedMatrix& m : done.matrices)
+    print(fmt::format("  {:<{}}  {:>6} -> {:<5}  relative error {:.2g}\n", escaped(m.name, 60), width,
+                      m.before, m.after, m.relative_error));
+  print(fmt::format("{}: {} tensors, {} matrices converted; {:.1f} MB, was {:.1f} MB\n", escaped(s.out),
+                    done.tensors, done.matrices.size(), megabytes(done.bytes_after),
+                    megabytes(done.bytes_before)));
+}
+
+void run(const Settings& s) {
+  const std::string from = inspect::find_model(s.model, model_places());
+  if (is_gguf(from) != is_gguf(s.out))
+    throw Error(
+        ErrorKind::usage, "convert.format",
+        is_gguf(from)
+            ? fmt::format("{}: a .gguf file becomes a .gguf file; end the new name in .gguf", escaped(s.out))
+            : fmt::format("{}: a folder becomes a folder; choose a name without .gguf", escaped(s.out)));
+  if (is_gguf(from)) convert_file(from, s);
+  else convert_folder(from, s);
+}
+
 }  // namespace
 
 void add_convert(CLI::App& program) {
   CLI::App* command = add_command(
-      program,
-      {.name = "convert",
-       .what = "Write a model again with its matrices in another precision",
-       .usage = "headlight convert MODEL -o FOLDER [--dtype f32|f16|bf16|int8] [--force]",
-       .examples =
-           "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
-           "  headlight convert runs/stories/best -o models/stories --dtype int8\n\n"
-           "  Vectors, norms and small tables stay f32. int8 is one f32 factor per row and a byte per\n"
-           "  number: docs/guide/weights.md says how it is stored.\n"});
+      program, {.name = "convert",
+                .what = "Write a model again with its matrices in another precision",
+                .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--force]",
+                .examples = "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
+                            "  headlight convert runs/stories/best -o models/stories --dtype int8\n"
+                            "  headlight convert model-f16.gguf -o model-q4_k.gguf --dtype q4_k\n\n"
+                            "  Vectors, norms and small tables stay f32. int8, for folders, is one f32 "
+                            "factor per row and a byte\n"
+                            "  per number: docs/guide/weights.md says how it is stored. q8_0, q6_k and q4_k "
+                            "are for .gguf files;\n"
+                            "  the error of each matrix is printed.\n"});
   const auto s = std::make_shared<Settings>();
-  add_words(*command, "MODEL", s->model, "A model's folder with safetensors, or a model's name")
+  add_words(*command, "MODEL", s->model, "A model's folder with safetensors, a .gguf file, or a model's name")
       ->required()
-      ->type_name("FOLDER");
-  add_path(*command, "-o,--out", s->out, "The new folder")->required()->type_name("FOLDER");
-  add_choice<StoredAs>(
-      *command, "--dtype", s->options.type,
-      {{"f32", StoredAs::f32}, {"f16", StoredAs::f16}, {"bf16", StoredAs::bf16}, {"int8", StoredAs::int8}},
-      "What matrices become (default f16)");
-  add_switch(*command, "--force", s->options.replace,
-             "Replace the folder when it exists (else: exit code 4)");
+      ->type_name("MODEL");
+  add_path(*command, "-o,--out", s->out, "The new folder, or the new .gguf file")
+      ->required()
+      ->type_name("PATH");
+  add_choice<StoredType>(*command, "--dtype", s->type,
+                         {{"f32", StoredType::f32},
+                          {"f16", StoredType::f16},
+                          {"bf16", StoredType::bf16},
+                          {"int8", StoredType::int8},
+                          {"q8_0", StoredType::q8_0},
+                          {"q6_k", StoredType::q6_k},
+                          {"q4_k", StoredType::q4_k}},
+                         "What matrices become (default f16)");
+  add_switch(*command, "--force", s->replace,
+             "Replace the folder or file when it exists (else: exit code 4)");
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

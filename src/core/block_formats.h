@@ -1,0 +1,38 @@
+// How quantised blocks become floats, one function per type, written to be read. The formulas are exact: same bits on
+// every machine, and the bits of ggml. The kernels do the same for the types that are multiplied where they lie.
+#pragma once
+
+#include <cstddef>
+
+namespace headlight::blocks {
+
+// One block to floats: as many bytes and elements as io/gguf_blocks.h says.
+void q4_0(const std::byte* b, float* y);
+void q4_1(const std::byte* b, float* y);
+void q5_0(const std::byte* b, float* y);
+void q5_1(const std::byte* b, float* y);
+void q8_0(const std::byte* b, float* y);
+void q2_k(const std::byte* b, float* y);
+void q3_k(const std::byte* b, float* y);
+void q4_k(const std::byte* b, float* y);
+void q5_k(const std::byte* b, float* y);
+void q6_k(const std::byte* b, float* y);
+void q8_k(const std::byte* b, float* y);
+void iq4_nl(const std::byte* b, float* y);
+void iq4_xs(const std::byte* b, float* y);
+void mxfp4(const std::byte* b, float* y);
+// block_formats_iq.cc
+void iq1_s(const std::byte* b, float* y);
+void iq1_m(const std::byte* b, float* y);
+void iq2_xxs(const std::byte* b, float* y);
+void iq2_xs(const std::byte* b, float* y);
+void iq2_s(const std::byte* b, float* y);
+void iq3_xxs(const std::byte* b, float* y);
+void iq3_s(const std::byte* b, float* y);
+void tq1_0(const std::byte* b, float* y);
+void tq2_0(const std::byte* b, float* y);
+void q1_0(const std::byte* b, float* y);
+void q2_0(const std::byte* b, float* y);
+void nvfp4(const std::byte* b, float* y);
+
+}  // namespace headlight::blocks
