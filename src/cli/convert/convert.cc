@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
@@ -30,6 +31,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 void run(const Settings& s) {
+  if (s.model.empty()) need_option("MODEL");
   const std::string from = inspect::find_model(s.model, model_places());
   const models::Converted done = models::convert_folder(from, s.out, s.options);
   const auto megabytes = [](std::int64_t bytes) { return static_cast<double>(bytes) * 1e-6; };
@@ -56,9 +58,7 @@ void add_convert(CLI::App& program) {
            "  Vectors, norms and small tables stay f32. int8 is one f32 factor per row and a byte per\n"
            "  number: docs/guide/weights.md says how it is stored.\n"});
   const auto s = std::make_shared<Settings>();
-  add_words(*command, "MODEL", s->model, "A model's folder with safetensors, or a model's name")
-      ->required()
-      ->type_name("FOLDER");
+  add_model_or(*command, "MODEL", s->model, "A model's folder with safetensors, or a model's name");
   add_path(*command, "-o,--out", s->out, "The new folder")->required()->type_name("FOLDER");
   add_choice<StoredAs>(
       *command, "--dtype", s->options.type,
