@@ -4,7 +4,7 @@
 #   headlight::attention   forward, backward, decode      needs nothing but the C++ runtime
 #   headlight::nn          layers                         attention
 #   headlight::text        tokenizers                     fmt, utf8proc, PCRE2
-#   headlight::models      models and their files         nn, text, simdjson, zlib
+#   headlight::models      open, run, look into models    nn, text, simdjson, zlib, Pango and Cairo (figures)
 #
 # `core` comes with every one of them.
 set(known_components core attention nn text models)
@@ -12,7 +12,7 @@ set(layers_core core)
 set(layers_attention kernels attention)
 set(layers_nn nn)
 set(layers_text text)
-set(layers_models io models)
+set(layers_models io models inspect draw session)
 set(needs_attention core)
 set(needs_nn attention)
 set(needs_text core)

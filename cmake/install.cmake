@@ -1,5 +1,5 @@
 # Install rules, in two components: `library` (headers, libraries, what find_package and pkg-config read, examples) and
-# `program`.
+# `program` (with the default models, manual pages and completion).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headlight)
 file(RELATIVE_PATH prefix_from_here /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
@@ -8,9 +8,10 @@ set(description_core "Tensors, contexts and errors of Headlight")
 set(description_attention "Transformer attention on CPUs: forward, backward, decode")
 set(description_nn "Layers of transformers and their gradients")
 set(description_text "Tokenizers")
-set(description_models "Transformer models and their files")
+set(description_models "Transformer models: open, run and look into them")
 set(modules_text fmt libutf8proc libpcre2-8)
-set(modules_models fmt simdjson zlib)
+set(modules_models fmt simdjson zlib pangocairo cairo-pdf libutf8proc)
+set(models_dir ${CMAKE_INSTALL_DATADIR}/headlight/models)
 
 set(needs "")
 foreach(component IN LISTS components)
@@ -51,7 +52,8 @@ foreach(component IN LISTS components)
     COMPONENT library)
 endforeach()
 
-configure_package_config_file(cmake/headlight-config.cmake.in headlight-config.cmake INSTALL_DESTINATION ${package_dir})
+configure_package_config_file(cmake/headlight-config.cmake.in headlight-config.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS models_dir)
 write_basic_package_version_file(headlight-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/headlight-config.cmake ${PROJECT_BINARY_DIR}/headlight-config-version.cmake
   DESTINATION ${package_dir} COMPONENT library)
@@ -59,4 +61,13 @@ install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 if(HEADLIGHT_PROGRAM)
   install(TARGETS headlight_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(DIRECTORY models/ DESTINATION ${models_dir} COMPONENT program)
+  if(TARGET headlight_pages)
+    install(DIRECTORY ${pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+    install(FILES ${pages}/completion/headlight COMPONENT program
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${pages}/completion/_headlight DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT program)
+    install(FILES ${pages}/completion/headlight.fish COMPONENT program
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
 endif()

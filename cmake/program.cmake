@@ -1,11 +1,5 @@
 # The headlight program, and the layers that only it uses.
-headlight_layer(draw headlight_core fmt::fmt)
-target_link_libraries(headlight_draw PRIVATE PkgConfig::PANGOCAIRO PkgConfig::UTF8PROC)
-# It asks for -pthread, which defines a macro that no header here reads, and keeps precompiled headers from being used.
-set_property(TARGET PkgConfig::PANGOCAIRO PROPERTY INTERFACE_COMPILE_OPTIONS "")
 headlight_layer(train headlight_models tomlplusplus::tomlplusplus fmt::fmt)
-headlight_layer(inspect headlight_models fmt::fmt)
-headlight_layer(session headlight_inspect headlight_draw fmt::fmt)
 headlight_layer(measure headlight_train fmt::fmt)
 # The page is one file that the program carries; see web/README.md for how it is made.
 set(page ${PROJECT_SOURCE_DIR}/web/page.html)
@@ -22,6 +16,17 @@ set_target_properties(headlight_program PROPERTIES OUTPUT_NAME headlight POSITIO
 foreach(layer IN ITEMS io text draw models train inspect session measure lab serve cli program)
   target_link_libraries(headlight_${layer} PRIVATE $<BUILD_INTERFACE:headlight_hardening>)
 endforeach()
+
+# Manual pages and completion, which the program writes of its own options.
+set(pages ${PROJECT_BINARY_DIR}/pages)
+if(HEADLIGHT_INSTALL AND NOT CMAKE_CROSSCOMPILING AND NOT HEADLIGHT_SANITIZE AND NOT HEADLIGHT_FUZZ)
+  add_custom_command(OUTPUT ${pages}/written DEPENDS headlight_program VERBATIM
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages}
+    COMMAND headlight_program man --all ${pages}/man
+    COMMAND headlight_program completion --all ${pages}/completion
+    COMMAND ${CMAKE_COMMAND} -E touch ${pages}/written)
+  add_custom_target(headlight_pages ALL DEPENDS ${pages}/written)
+endif()
 
 # Options, tables, sentences and pictures: half of all files and no time in them, so they are not optimised for long.
 set(light headlight_draw headlight_serve headlight_lab headlight_cli)

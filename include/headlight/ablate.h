@@ -7,6 +7,7 @@
 
 #include "headlight/effects.h"
 #include "headlight/run.h"
+#include "headlight/write.h"
 
 #pragma GCC visibility push(default)
 
@@ -24,22 +25,42 @@ struct AblationPlan {
   std::vector<TokenLink> links = {};  // of cuts
 };
 
+// A longer text on which the change is measured as well: one of the two.
+struct TaskText {
+  std::string text = {};      // a decoder's loss on it
+  Index most_tokens = 0;      // of that text; 0: all
+  TestSet translations = {};  // an encoder-decoder's loss on the first reference of each, and its BLEU
+};
+struct TaskEffect {
+  double before = 0, after = 0;
+  double error = 0;  // standard error of the difference; 0: not known
+  Index count = 0;   // tokens, or sentences
+};
+
 struct AblationEffect {
   std::vector<double> kl;  // KL divergence of each position's prediction, nats
   double mean_kl = 0;
-  Index position = 0;                    // the one that `tokens` are of
-  std::vector<TokenEffect> tokens = {};  // the likeliest before and after, by probability before
-  double loss_before = 0,
-         loss_after = 0;  // of the text's own tokens, nats per token; 0: nothing is predicted
+  Index position = 0;                         // the one that `tokens` are of
+  std::vector<TokenEffect> tokens = {};       // the likeliest before and after, by probability before
+  double loss_before = 0, loss_after = 0;     // of the text's own tokens, nats per token
+  bool has_loss = false;                      // false: no position has a token to predict
+  Index mean_sentences = 0, mean_tokens = 0;  // what means were taken over
+  std::optional<std::string> translation_before = std::nullopt, translation_after = std::nullopt;
+  std::optional<TaskEffect> task_loss = std::nullopt, bleu = std::nullopt;
 };
 
 struct EffectRequest {
-  std::optional<Index> position = std::nullopt;  // none: where the prediction changes most
-  Index top = 5;                                 // likeliest tokens before, and after
-  std::vector<TokenId> tokens = {};              // also these
+  std::optional<Index> position =
+      std::nullopt;  // none: natural_position(), and without one where the prediction changes most
+  Index top = 5;     // likeliest tokens before, and after
+  std::vector<TokenId> tokens = {};  // also these
+  bool translate = false;            // again, with the change: what an encoder-decoder writes
+  const TaskText* task = nullptr;
   Progress progress = {};
 };
 // Throws Error{usage} for models without logits and for plans that lack something.
+[[nodiscard]] AblationEffect ablate(Context& ctx, const Run& before, const AblationPlan& plan,
+                                    const EffectRequest& request = {});
 [[nodiscard]] AblationEffect ablate(Context& ctx, const Model& model, const Prompt& prompt,
                                     const AblationPlan& plan, const EffectRequest& request = {});
 
@@ -48,17 +69,29 @@ struct SweepOptions {
   std::vector<Part> parts = {};  // none: all
   Change change = Change::zero;  // or mean
   std::vector<std::string> mean_texts = {};
-  std::optional<Index> position = std::nullopt;  // none: the last one
+  const TaskText* task = nullptr;
+  std::optional<Index> position = std::nullopt;  // none: usual_position()
   std::optional<TokenId> token = std::nullopt;   // whose probability is followed there; none: the likeliest
 };
 struct SweepResult {
   Index position = 0;
   TokenId token = 0;
-  double probability = 0;        // of the token, before
-  std::vector<SweptHead> heads;  // by part, layer, head
+  double probability = 0;                          // of the token, before
+  std::vector<SweptHead> heads;                    // by part, layer, head
+  std::optional<double> task_loss = std::nullopt;  // before, nats per token
+  Index task_tokens = 0;
 };
+[[nodiscard]] SweepResult sweep(Context& ctx, const Run& before, const SweepOptions& options = {},
+                                const Progress& progress = {});
 [[nodiscard]] SweepResult sweep(Context& ctx, const Model& model, const Prompt& prompt,
                                 const SweepOptions& options = {}, const Progress& progress = {});
+
+// What each head adds to a token's logit by itself. Heads of the stack that the logits come from: an encoder-decoder's
+// encoder speaks through cross-attention alone. Throws Error{usage} for models without logits, or with an activation
+// between the stream and them. None: usual_position(), and the likeliest token.
+[[nodiscard]] Attribution attribute(Context& ctx, const Run& run,
+                                    std::optional<Index> position = std::nullopt,
+                                    std::optional<TokenId> token = std::nullopt);
 
 }  // namespace headlight
 

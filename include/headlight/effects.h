@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "headlight/head_place.h"
 #include "headlight/tokenizer.h"
@@ -47,6 +48,25 @@ struct SweptHead {
   std::optional<double> direct =
       std::nullopt;  // what it adds to the token's logit by itself, where that is known
   std::optional<double> task_loss = std::nullopt;  // over a longer text, where one was given: after - before
+};
+
+struct HeadContribution {
+  Part part = Part::decoder;
+  HeadPlace head;
+  double logit = 0;
+};
+
+// The stream is a sum, and logits are linear in it once the norms on its way divide by what they divided by in this
+// run (frozen statistics). So a logit is a sum of what the embedding, each head, the feed-forward layers and the
+// biases wrote. What later layers made of a head's words is in their share, not in its own.
+struct Attribution {
+  Index row = 0;
+  TokenId token = 0;
+  std::vector<HeadContribution> heads;  // by part, layer, head
+  double embedding = 0, feed_forward = 0, biases = 0;
+  double logit = 0;  // the model's own, before a softcap
+
+  [[nodiscard]] double sum() const;
 };
 
 }  // namespace headlight

@@ -65,6 +65,11 @@ struct LabelledHead {
   HeadFigures text, battery;
 };
 
+struct SimilarHead {
+  HeadPlace place;
+  double cosine = 0;  // of all weights of both on the battery
+};
+
 }  // namespace headlight
 
 #pragma GCC visibility pop

@@ -49,10 +49,20 @@ struct FirstLook {
 // Tokens that a text names: "it", "Harry Potter", "the#2" (the second one), "@5" (token number 5).
 struct WordChoice {
   Range tokens;
-  Index others = 0;  // further places where the text has the same words
+  Index others = 0;   // further places where the text has the same words
+  std::string label;  // the token's text, or the words asked for
 };
 // Throws Error{usage} that lists the words.
 [[nodiscard]] WordChoice find_words(const TokenizedText& text, std::string_view words);
+// One token of the vocabulary: by its text, with or without a space before it, or "@" and its id. Throws Error{usage}
+// that lists the tokens of a text that is several.
+[[nodiscard]] TokenId find_token(const Model& model, std::string_view text);
+
+// The position whose prediction is usually meant: the last one where the next token is predicted, the first mask of an
+// encoder. None: no position is special.
+[[nodiscard]] std::optional<Index> natural_position(const Run& run);
+// The same, and otherwise that of the last word.
+[[nodiscard]] Index usual_position(const Run& run);
 
 // One weight, every number on the way, in float64. Throws Error{usage} when the query cannot see the key.
 struct ExplainRequest {
@@ -66,8 +76,26 @@ struct ExplainRequest {
 [[nodiscard]] std::vector<LabelledHead> label_heads(Context& ctx, const Model& model,
                                                     std::span<const std::string> texts,
                                                     const Progress& progress = {});
+// The same of prompts, which may have targets.
+struct LabelRequest {
+  std::vector<Head> similar_to = {};  // also the heads that are most like these
+  bool cut_long_texts = true;         // else a text that is longer than the model reads is Error{input}
+  Progress progress = {};
+};
+struct HeadLabels {
+  std::vector<LabelledHead> heads;                // by part, layer, head
+  std::vector<std::vector<SimilarHead>> similar;  // for each of similar_to: the others, most similar first
+  Index cut = 0;                                  // texts that were longer than the model reads
+};
+[[nodiscard]] HeadLabels label_heads(Context& ctx, const Model& model, std::span<const Prompt> prompts,
+                                     const LabelRequest& request);
 
 // A link: "it->animal", "it→animal"; "?" on one side means any word.
+struct LinkWords {
+  std::string from, to;  // empty: any word
+};
+// The only place that reads this syntax. Throws Error{usage}.
+[[nodiscard]] LinkWords parse_link(std::string_view text);
 struct LinkRequest {
   std::string link;
   std::optional<Part> part = std::nullopt;  // none: the part that reads the text
@@ -92,6 +120,8 @@ struct HeadDifference {
 };
 struct CompareRequest {
   std::optional<Part> part = std::nullopt;
+  std::string query =
+      {};  // a word of A as find_words() takes it: its row alone, and the word opposite it in B
   std::optional<HeadPlace> head_a = std::nullopt, head_b = std::nullopt;  // none: heads with the same place
 };
 struct Comparison {

@@ -46,6 +46,7 @@ struct ModelInfo {
   double parameters = 0;                  // fixed numbers such as sinusoidal positions are not counted
   std::uint64_t bytes = 0;                // of all parameters as they are held, mapped files included
   bool has_logits = true;                 // false: the files have no output head
+  bool recurrent = false;                 // it has no heads; translate() alone takes it
   std::vector<std::string> notices = {};  // about the files: what was assumed or left out
 
   [[nodiscard]] const PartInfo* find(Part part) const noexcept;  // null: the model does not have it
@@ -54,6 +55,7 @@ struct ModelInfo {
 struct OpenOptions {
   std::vector<std::string> places = {};  // folders in which a name is looked up, as NAME and headlight-NAME
   std::string name = {};                 // what the model is called; empty: as its folder or file
+  bool recurrent_too = false;            // else a recurrent model is refused: it has no heads to look into
 };
 
 struct ModelState;  // src/session
@@ -117,7 +119,9 @@ struct DrawOptions {
 
 struct AttendOptions {
   std::vector<Part> parts = {};  // keep these only; none: all. The encoder alone: nothing is translated
+  bool decode = false;           // run the decoder of an encoder-decoder in any case
   bool keep_inputs = true;       // also what each layer read, which explain() needs
+  bool keep_attention = true;    // false: logits alone can be asked for
   Observer* observer = nullptr;  // sees the run as it happens
   Intervention* intervention = nullptr;
   DrawOptions draw = {};
@@ -151,6 +155,9 @@ class Run {
   [[nodiscard]] const TokenizedText& keys(Part part) const;      // columns
   [[nodiscard]] Index positions() const noexcept;                // that have logits; 0: the run has none
   [[nodiscard]] ConstTensorView hidden_states() const noexcept;  // [position, width], what logits are made of
+  // A token for each position: the one that the position predicts, or with predicts_next() the one before that.
+  [[nodiscard]] const TokenizedText& position_tokens() const noexcept;
+  [[nodiscard]] bool predicts_next() const noexcept;
 
   [[nodiscard]] Tensor logits(Range positions = {}, Context& ctx = default_context()) const;
   // The `count` likeliest tokens at a position.
@@ -180,6 +187,9 @@ class Run {
 // Throws Error{usage} for a prompt that the model cannot be given, Error{input} for one that is too long, Cancelled.
 [[nodiscard]] Run attend(Context& ctx, const Model& model, const Prompt& prompt,
                          const AttendOptions& options = {});
+// The run in which an encoder-decoder writes these tokens for the text. The end is added where there is room for it.
+[[nodiscard]] Run attend_written(Context& ctx, const Model& model, const std::string& text,
+                                 std::vector<TokenId> written, const AttendOptions& options = {});
 
 }  // namespace headlight
 

@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/run.h"
@@ -31,6 +32,7 @@ struct GeneratedToken {
 };
 
 // Rules apply in this order: repetition penalty, temperature, top_k, top_p, min_p.
+struct GeneratedText;
 struct GenerateOptions {
   Index max_tokens = 200;
   double temperature = 0;         // 0: always the likeliest token
@@ -43,6 +45,8 @@ struct GenerateOptions {
   std::vector<std::string> stops = {};  // a text ends before the first of these
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;
+  // All prompts were accepted; each text has its prompt's ids and nothing else yet.
+  std::function<void(std::span<const GeneratedText> texts)> on_start = nullptr;
   std::function<bool(const GeneratedToken& token)> on_token = nullptr;  // false ends that text
   Progress progress = {};
 };
@@ -55,6 +59,8 @@ struct GeneratedText {
   Ending ending = Ending::length;
   bool stopped_by_string = false;
 };
+// Throws Error{usage} that names the rule which makes no sense.
+void check(const GenerateOptions& options);
 // What follows each prompt, all of them at once. Throws Error{usage} for models that do not write.
 [[nodiscard]] std::vector<GeneratedText> generate(Context& ctx, const Model& model,
                                                   std::span<const Prompt> prompts,
@@ -63,7 +69,8 @@ struct GeneratedText {
 struct TranslateOptions {
   Index beams = 4;
   double length_penalty = 1;
-  Index max_tokens = 0;  // of a translation; 0: twice its source's and 16
+  Index max_tokens = 0;    // of a translation; 0: twice its source's and 16
+  Index first_number = 1;  // of the first text, for messages
   Intervention* intervention = nullptr;
 };
 struct Translation {
@@ -76,6 +83,25 @@ struct Translation {
                                                  std::span<const std::string> texts,
                                                  const TranslateOptions& options = {},
                                                  const Progress& progress = {});
+
+// Sentences with one or more translations that people made of each.
+struct TestSet {
+  std::vector<std::string> sources = {};
+  std::vector<std::vector<std::string>> references = {};
+};
+struct TranslationScore {
+  double bleu = 0;                  // 0 to 100, words cut by the rules of 13a
+  double chrf = 0;                  // chrF2, 0 to 100
+  double brevity = 0;               // BLEU's factor for being too short
+  std::vector<double> shared = {};  // shares of runs of 1, 2, 3 and 4 words that a reference has
+  Index sentences = 0, references = 0;
+};
+// translations[i] is that of sources[i].
+[[nodiscard]] TranslationScore score_translations(const TestSet& set,
+                                                  std::span<const std::string> translations);
+
+// Texts between separators, without the blanks around them; an empty separator: all of it is one.
+[[nodiscard]] std::vector<std::string> split_documents(std::string_view text, std::string_view separator);
 
 struct EvaluateOptions {
   Index context = 0;  // tokens that a guess may look back at; 0: as many as the model reads

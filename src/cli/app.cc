@@ -10,6 +10,8 @@
 #include <system_error>
 
 #include "cli/commands.h"
+#include "cli/help/formatter.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -21,7 +23,6 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::size_t kHelpColumn = 28;  // where descriptions of options start
 constexpr std::size_t kFirstLine = 300;  // bytes, with "error: " and the newline
 
 // What the program ends with; scripts rely on these numbers.
@@ -38,28 +39,6 @@ constexpr int exit_code(ErrorKind kind) {
 }
 constexpr int kUsage = exit_code(ErrorKind::usage), kInput = exit_code(ErrorKind::input),
               kFile = exit_code(ErrorKind::file), kResource = exit_code(ErrorKind::resource);
-
-// CLI11's layout with our own usage line in front: the line that shows which options belong together.
-class Help : public CLI::Formatter {
- public:
-  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(kHelpColumn); }
-  [[nodiscard]] const std::string& usage() const { return usage_; }
-  std::string make_usage(const CLI::App*, std::string) const override { return "\nusage: " + usage_ + "\n"; }
-
- private:
-  std::string usage_;
-};
-
-std::string usage_of(const CLI::App& app) {
-  const auto help = std::dynamic_pointer_cast<const Help>(app.get_formatter());
-  const auto chosen = app.get_subcommands();
-  if (!chosen.empty()) return usage_of(*chosen.front());
-  std::string name;
-  for (const CLI::App* at = &app; at->get_parent() != nullptr; at = at->get_parent())
-    name = concat(" ", at->get_name(), name);
-  name = "headlight" + name;
-  return concat("usage: ", help ? help->usage() : name, "\n       ", name, " --help\n");
-}
 
 // A file opened while 0, 1 or 2 is closed would get that number, and messages would land in it.
 void occupy_standard_streams() {
@@ -102,6 +81,21 @@ void check_arguments(int argc, const char* const* argv) {
   }
 }
 
+// `--json` alone is `--json -`: what follows is its file only when it can be one, so that a text after it stays a text.
+std::vector<const char*> with_json_target(int argc, const char* const* argv) {
+  std::vector<const char*> arguments;
+  for (int i = 0; i < argc; ++i) {
+    arguments.push_back(argv[i]);
+    if (std::string_view(argv[i]) == "--") {
+      arguments.insert(arguments.end(), argv + i + 1, argv + argc);
+      break;
+    }
+    if (std::string_view(argv[i]) == "--json" && (i + 1 == argc || !is_json_target(argv[i + 1])))
+      arguments.push_back("-");
+  }
+  return arguments;
+}
+
 // "; did you mean --threads?" for an option, or a command, that almost is one. The first letter is seldom wrong.
 std::string almost(const CLI::App& app, bool name_it) {
   const CLI::App* asked = &app;
@@ -142,42 +136,6 @@ Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return {kUsage, "", error_text(text) + usage_of(app)};
 }
 
-// Lines of at most 90 columns: a description goes on below itself.
-std::string folded(std::string_view line) {
-  constexpr std::size_t kWidth = 90;
-  if (line.size() <= kWidth) return concat(line, "\n");
-  const std::size_t indent = line.starts_with(' ') ? kHelpColumn : 0;
-  std::string out(line.substr(0, indent));
-  line.remove_prefix(indent);
-  for (std::size_t column = indent; !line.empty();) {
-    const std::string_view word = line.substr(0, line.find(' '));
-    line.remove_prefix(std::min(line.size(), word.size() + 1));
-    if (column > indent && column + 1 + word.size() > kWidth) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out + "\n";
-}
-
-// CLI11 puts two empty lines between groups of options. Examples stay as they are, for whoever copies them.
-std::string tidied(std::string text) {
-  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
-  std::string out;
-  for (std::string_view rest = text; !rest.empty();) {
-    if (rest.starts_with("EXAMPLES\n")) return concat(out, rest);
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    out += folded(rest.substr(0, end));
-    rest.remove_prefix(std::min(rest.size(), end + 1));
-  }
-  return out;
-}
-
 void add_commands(CLI::App& app) {
   add_look(app);
   add_show(app);
@@ -201,16 +159,20 @@ void add_commands(CLI::App& app) {
   add_bench_model(app);
   add_info(app);
   add_verify(app);
+  add_help(app);
 }
 
 // Runs the command when the whole line was understood.
 Spoken parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   try {
     check_arguments(argc, argv);
-    app.parse(argc, argv);
+    const std::vector<const char*> arguments = with_json_target(argc, argv);
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
   } catch (const CLI::CallForHelp&) {
-    return {0, tidied(app.help())};
+    return {0, help_text(app, Detail::usual)};
+  } catch (const CLI::CallForAllHelp&) {
+    return {0, help_text(app, Detail::full)};
   } catch (const CLI::CallForVersion& version) {
     return {0, concat(version.what(), "\n")};
   } catch (const CLI::ParseError& error) { return usage_error(app, error); }
@@ -240,14 +202,6 @@ Spoken guarded(const Body& body) {
 
 }  // namespace
 
-CLI::App* add_command(CLI::App& program, const CommandText& text) {
-  CLI::App* command = program.add_subcommand(text.name, text.what);
-  command->formatter(std::make_shared<Help>(text.usage));
-  command->footer("EXAMPLES\n" + text.examples);
-  command->group("Commands");
-  return command;
-}
-
 std::string error_text(std::string_view message) {
   constexpr std::string_view intro = "error: ";
   std::string out;
@@ -271,11 +225,12 @@ std::shared_ptr<CLI::App> make_program() {
   app->formatter(std::make_shared<Help>("headlight COMMAND [options]"));
   app->set_version_flag("--version", concat("headlight ", kVersion));
   app->set_help_flag("-h,--help", "Print this help and stop");
+  app->set_help_all_flag("--help-all", "Print the help with all options");
   add_commands(*app);
   // One command; a word after it is its argument, whatever commands there are: "lab heads", "show train".
   app->require_subcommand(0, 1);
   app->footer(
-      "headlight COMMAND --help shows a command's options and examples.\n"
+      "headlight help COMMAND shows a command's options and examples.\n"
       "Exit codes: 0 done, 2 usage, 3 refused input, 4 a file cannot be opened, read or written,\n"
       "5 memory or threads, 6 a number is not finite or a check failed, 128 + N signal N.");
   return app;

@@ -2,6 +2,7 @@
 // and does its work in on_run(): by then the whole command line has been accepted.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,12 @@ struct CommandText {
   std::string examples;  // the lines under EXAMPLES in --help
 };
 CLI::App* add_command(CLI::App& program, const CommandText& text);
+
+// Options that are added from here on stand under this heading in --help. Those of `full` are shown by --help-all alone.
+enum class Detail { usual, full };
+void begin_group(CLI::App& command, const std::string& heading, Detail detail = Detail::usual);
+// Adds --threads.
+void add_threads(CLI::App& command, std::int64_t& threads);
 
 // The program with all its commands, and what a command line makes it say beside what the command itself
 // prints. Failures are told, not thrown.
@@ -58,5 +65,7 @@ void add_convert(CLI::App& program);
 void add_bench_model(CLI::App& program);
 void add_info(CLI::App& program);
 void add_verify(CLI::App& program);
+// help, and the hidden completion and man: made from the options of the others.
+void add_help(CLI::App& program);
 
 }  // namespace headlight::cli

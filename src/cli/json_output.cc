@@ -1,35 +1,39 @@
 #include "cli/json_output.h"
 
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <span>
 
 #include "cli/numbers.h"
 #include "cli/terminal.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "io/json_writer.h"
+#include "io/npy.h"
 
 namespace headlight::cli {
 
 void add_json(CLI::App& command, JsonTarget& target) {
-  add_path(command, "--json", target.path, "Also write the results as JSON; -: to standard output, alone");
-  add_switch(command, "--force", target.force, "Replace an existing JSON file (else: exit code 4)");
-}
-
-void add_json_beside_texts(CLI::App& command, JsonTarget& target) {
+  begin_group(command, "Output");
   const auto read = [&target](const std::string& text) {
-    if (text != "-" && !text.ends_with(".json"))
-      refuse_value("--json", text, "- or a file name that ends in .json");
+    if (!is_json_target(text)) refuse_value("--json", text, "- or a file name that ends in .json");
     target.path = text;
   };
-  command
-      .add_option_function<std::string>("--json", read,
-                                        "Write the results as JSON, to standard output or into a file")
-      ->expected(0, 1)
-      ->default_str("-")
+  add_reader(command, "--json", read, "Write the results as JSON, to standard output or into a file")
       ->type_name("[FILE.json]");
-  add_switch(command, "--force", target.force, "Replace an existing JSON file (else: exit code 4)");
+  add_switch(command, "--force", target.force, "Replace existing files (else: exit code 4)");
 }
 
-JsonOutput::JsonOutput(const JsonTarget& target)
-    : target_(target), outputs_(target.force ? io::Existing::replace : io::Existing::refuse) {
+void add_arrays(CLI::App& command, std::string& folder, const std::string& what) {
+  begin_group(command, "Output");
+  add_path(command, "--npy", folder,
+           concat("Write arrays into a folder: ", what, "; tokens.json says what rows and columns are"))
+      ->type_name("FOLDER");
+}
+
+bool is_json_target(std::string_view text) noexcept { return text == "-" || text.ends_with(".json"); }
+
+JsonOutput::JsonOutput(const JsonTarget& target) : target_(target), outputs_(target.existing()) {
   if (!target.path.empty() && !target.to_stdout()) outputs_.reserve(target.path);
 }
 
@@ -38,6 +42,52 @@ void JsonOutput::write(const std::string& json) {
   if (target_.to_stdout()) return print(json);
   outputs_.write(target_.path, std::as_bytes(std::span(json)));
   outputs_.commit();
+}
+
+void write_arrays(const std::string& folder, const JsonTarget& target, const std::vector<NamedTensor>& arrays,
+                  const std::string& tokens_json) {
+  if (folder.empty()) return;
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem)
+    throw Error(ErrorKind::file, "file.create",
+                concat(escaped(folder), ": ", problem.message(), " (cannot make this folder)"));
+  io::Outputs outputs(target.existing());
+  const auto path = [&](const std::string& name) { return (std::filesystem::path(folder) / name).string(); };
+  for (const NamedTensor& array : arrays) outputs.reserve(path(array.name + ".npy"));
+  outputs.reserve(path("tokens.json"));
+  for (const NamedTensor& array : arrays)
+    io::write_npy(outputs, path(array.name + ".npy"), array.tensor, array.tensor.shape());
+  outputs.write(path("tokens.json"), std::as_bytes(std::span(tokens_json)));
+  outputs.commit();
+}
+
+std::string tokens_json(const std::string& model, const std::vector<TokenList>& lists) {
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("model", model);
+  for (const TokenList& list : lists) {
+    w.key(list.name).begin_list(io::JsonLayout::lines);
+    for (const Token& token : list.text.tokens) {
+      w.begin_object().field("id", token.id).field("text", token.text).field("begin", token.begin);
+      w.field("end", token.end).field("special", token.special).field("word", token.word).end_object();
+    }
+    w.end_list();
+  }
+  return w.end_object().take_line();
+}
+
+std::vector<TokenList> token_lists(const Run& run) {
+  std::vector<TokenList> lists = {{"source", run.source()}};
+  if (!run.target().tokens.empty()) lists.push_back({"target", run.target()});
+  else if (&run.position_tokens() != &run.source()) lists.push_back({"target", run.position_tokens()});
+  return lists;
+}
+
+Tensor matrix_of(const draw::WeightMap& map) {
+  Tensor out({map.rows(), map.columns()}, DType::f32);
+  for (Index i = 0; i < map.rows(); ++i)
+    for (Index j = 0; j < map.columns(); ++j) out.view().set(i, j, map.sees(i, j) ? map.weight(i, j) : 0);
+  return out;
 }
 
 }  // namespace headlight::cli

@@ -1,26 +1,32 @@
-// Where a command's JSON goes: nowhere, to a file that is written whole, or to standard output.
+// Where a command's data go: JSON to standard output or into a file, arrays into a folder. The same options in every
+// command that has data.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
+#include "draw/weight_map.h"
+#include "headlight/run.h"
 #include "io/outputs.h"
 
 namespace headlight::cli {
 
 struct JsonTarget {
-  std::string path;  // empty: no JSON; "-": standard output, which then gets nothing else
-  bool force = false;
+  std::string path;    // empty: no JSON; "-": standard output, which then gets nothing else
+  bool force = false;  // existing files are replaced: JSON, arrays and figures
   [[nodiscard]] bool to_stdout() const { return path == "-"; }
+  [[nodiscard]] io::Existing existing() const { return force ? io::Existing::replace : io::Existing::refuse; }
 };
 
-// Adds --json and --force.
+// Adds --json and --force. `--json` alone is standard output, and so is `--json -`; a file's name ends in .json, so that
+// no text is taken for one.
 void add_json(CLI::App& command, JsonTarget& target);
-
-// The same for commands that take texts: --json alone, or with -, is standard output; a file's name ends in
-// .json, so that a text is never taken for one.
-void add_json_beside_texts(CLI::App& command, JsonTarget& target);
+[[nodiscard]] bool is_json_target(std::string_view text) noexcept;
+// Adds --npy FOLDER.
+void add_arrays(CLI::App& command, std::string& folder, const std::string& what);
 
 class JsonOutput {
  public:
@@ -32,5 +38,22 @@ class JsonOutput {
   const JsonTarget& target_;
   io::Outputs outputs_;
 };
+
+struct NamedTensor {
+  std::string name;  // of the file, without .npy
+  Tensor tensor;
+};
+// NAME.npy for each array, and tokens.json. No folder: nothing.
+void write_arrays(const std::string& folder, const JsonTarget& target, const std::vector<NamedTensor>& arrays,
+                  const std::string& tokens_json);
+// {"model": …, "source": [{"id": …, "text": …, …}, …], …}
+struct TokenList {
+  std::string name;
+  const TokenizedText& text;
+};
+[[nodiscard]] std::string tokens_json(const std::string& model, const std::vector<TokenList>& lists);
+// The texts of a run: its source, and what an encoder-decoder writes or reads.
+[[nodiscard]] std::vector<TokenList> token_lists(const Run& run);
+[[nodiscard]] Tensor matrix_of(const draw::WeightMap& map);
 
 }  // namespace headlight::cli

@@ -6,16 +6,18 @@
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/standard_input.h"
+#include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "inspect/sides.h"
 #include "serve/run.h"
+#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
+constexpr const char* kModelHelp = "A model's folder or .gguf file, or the name of one in the folder models";
 
 void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
                  const std::string& description) {
@@ -30,7 +32,7 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<std::in
   add_reader(command, name, read, description)->type_name("N,N,…");
 }
 
-void read_heads(const std::string& name, const std::string& text, std::vector<inspect::HeadPlace>& heads) {
+void read_heads(const std::string& name, const std::string& text, std::vector<HeadPlace>& heads) {
   constexpr Index most = 100000;
   for (const std::string& part : split_list(text)) {
     const std::size_t point = part.find('.');
@@ -50,21 +52,30 @@ std::string text_to_read(const ModelInput& input) {
   return text.empty() ? std::string(serve::kSentence) : text;
 }
 
-inspect::Reading reading_of(const inspect::Subject& subject, const std::string& text,
-                            const std::vector<std::int32_t>& ids, std::string_view option) {
-  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
-  if (!ids.empty()) return inspect::read_ids(tokenizer, ids, subject.model->config().vocabulary);
-  if (tokenizer == nullptr) {
-    throw Error(ErrorKind::usage, "input.tokenizer",
-                concat("\"", escaped(subject.name),
-                       "\" has no tokenizer, so a text cannot be read; give token numbers with ", option));
-  }
-  return inspect::read_text(*tokenizer, text);
+std::string range_of(const Model& model, Part part) {
+  const PartInfo& heads = *model.info().find(part);
+  return concat("the ", name_of(part), " attention of \"", escaped(model.info().name), "\" has layers 0 to ",
+                heads.layers() - 1, " and heads 0 to ", heads.heads.front() - 1, " in each");
 }
 
-std::string range_of(const inspect::Subject& subject, Part part) {
-  return concat("the ", name_of(part), " attention of \"", escaped(subject.name), "\" has layers 0 to ",
-                subject.layers(part) - 1, " and heads 0 to ", subject.heads(part) - 1, " in each");
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "input.options", what); }
+
+void check_input(const Model& model, const ModelInput& input) {
+  const bool has_target = !input.target.empty() || !input.target_ids.empty();
+  if (!input.text.empty() && !input.ids.empty())
+    refuse("TEXT and --ids are two ways to say the same; give one");
+  if (!input.target.empty() && !input.target_ids.empty())
+    refuse("--target and --target-ids are two ways to say the same; give one");
+  if (!input.second.empty() && (!input.ids.empty() || !input.type_ids.empty() || has_target))
+    refuse("--second is a text beside TEXT; leave out --ids, --type-ids, --target and --target-ids");
+  if (has_target && model.info().kind != ModelKind::encoder_decoder)
+    refuse(concat("--target: \"", escaped(model.info().name), "\" does not translate"));
+  if (model.tokenizer() != nullptr) return;
+  const char* option = input.ids.empty() ? "--ids" : !input.target.empty() ? "--target-ids" : nullptr;
+  if (option != nullptr)
+    throw Error(ErrorKind::usage, "input.tokenizer",
+                concat("\"", escaped(model.info().name),
+                       "\" has no tokenizer, so a text cannot be read; give token numbers with ", option));
 }
 
 }  // namespace
@@ -81,16 +92,28 @@ std::vector<std::string> split_list(const std::string& text) {
 
 void add_model(CLI::App& command, std::string& model) {
   add_text(command, "--model", model,
-           concat("A model's folder or .gguf file, or the name of one in the folder models (default: ", model,
-                  ")"))
+           concat(kModelHelp, model.empty() ? "" : concat(" (default: ", model, ")")))
       ->type_name("NAME|PATH");
 }
 
+void add_model_or(CLI::App& command, const std::string& argument, std::string& model,
+                  const std::string& description) {
+  const auto read = [&model, argument](const std::string& text) {
+    if (text.empty() || text.starts_with("--")) refuse_value(argument, text, "a file or a model's name");
+    if (!model.empty()) refuse_option("--model", concat("names what ", argument, " has named; give one"));
+    model = text;
+  };
+  add_reader(command, argument, read, description)->type_name("");
+  add_reader(command, "--model", read, concat("The same as ", argument))->type_name("NAME|PATH");
+}
+
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description) {
+  begin_group(command, "Model and text");
   add_text(command, "TEXT", input.text, text_description);
   add_model(command, input.model);
-  add_text(command, "--second", input.second, "A second text, for models that read pairs such as BERT");
   add_text(command, "--target", input.target, "The translation to look at (default: the model's own)");
+  begin_group(command, "Model and text, in full", Detail::full);
+  add_text(command, "--second", input.second, "A second text, for models that read pairs such as BERT");
   add_numbers(command, "--ids", input.ids, "Token numbers in place of TEXT");
   add_numbers(command, "--target-ids", input.target_ids,
               "The decoder's input as token numbers, its start token included");
@@ -104,70 +127,54 @@ void add_part(CLI::App& command, std::optional<Part>& part) {
       "Which attention of a translator; cross: of the writer on the text");
 }
 
-void add_heads(CLI::App& command, std::vector<inspect::HeadPlace>& heads, const std::string& name,
+void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::string& name,
                const std::string& description) {
-  command
-      .add_option_function<std::string>(
-          name, [&heads, name](const std::string& text) { read_heads(name, text, heads); }, description)
+  add_reader(
+      command, name, [&heads, name](const std::string& text) { read_heads(name, text, heads); }, description)
       ->type_name("L.H");
 }
 
-inspect::Question read_question(Context& ctx, const inspect::Subject& subject, const ModelInput& input,
-                                Needs needs) {
-  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::usage, "input.options", what); };
-  if (!input.text.empty() && !input.ids.empty())
-    refuse("TEXT and --ids are two ways to say the same; give one");
-  if (!input.target.empty() && !input.target_ids.empty())
-    refuse("--target and --target-ids are two ways to say the same; give one");
-  if (!input.second.empty()) {
-    if (!input.ids.empty() || !input.type_ids.empty() || !input.target.empty() || !input.target_ids.empty())
-      refuse("--second is a text beside TEXT; leave out --ids, --type-ids, --target and --target-ids");
-    return inspect::pair_question(subject, text_to_read(input), input.second);
-  }
-  inspect::Question question;
-  question.source = reading_of(subject, input.ids.empty() ? text_to_read(input) : "", input.ids, "--ids");
-  question.types = input.type_ids;
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  const bool has_target = !input.target.empty() || !input.target_ids.empty();
-  if (!translates) {
-    if (has_target) refuse(concat("--target: \"", escaped(subject.name), "\" does not translate"));
-    return question;
-  }
-  if (!input.target_ids.empty()) {
-    // Verbatim, as other libraries take decoder_input_ids.
-    question.decoder_input = reading_of(subject, "", input.target_ids, "--target-ids");
-    question.decoder_input.tokens.front().added = true;
-  } else if (has_target) question.written = reading_of(subject, input.target, {}, "--target-ids");
-  else if (needs == Needs::target) question.written = inspect::translate(ctx, subject, question.source);
-  return question;
+Model open_model(const std::string& name, bool recurrent_too) {
+  return Model::open(name, {.places = model_places(), .recurrent_too = recurrent_too});
 }
 
-Model open_model(const std::string& name) { return Model::open(name, {.places = model_places()}); }
+Prompt prompt_of(const Model& model, const ModelInput& input) {
+  check_input(model, input);
+  return {.text = input.ids.empty() ? text_to_read(input) : "",
+          .target = input.target,
+          .second = input.second,
+          .ids = input.ids,
+          .target_ids = input.target_ids,
+          .type_ids = input.type_ids};
+}
 
-void check_part(const inspect::Subject& subject, Part part) {
-  if (subject.has(part)) return;
-  const bool decoder = subject.model->config().kind == models::ModelKind::decoder;
+AttendOptions attend_to(Part part) { return {.parts = {part}, .keep_inputs = false}; }
+
+void check_part(const Model& model, Part part) {
+  const ModelInfo& info = model.info();
+  if (info.find(part) != nullptr) return;
+  const bool decoder = info.kind == ModelKind::decoder;
   throw Error(ErrorKind::usage, "input.part",
-              concat("--part ", name_of(part), ": \"", escaped(subject.name), "\" is ",
+              concat("--part ", name_of(part), ": \"", escaped(info.name), "\" is ",
                      decoder ? "a decoder" : "an encoder", " alone; its only part is ",
                      decoder ? "decoder" : "encoder"));
 }
 
-void check_layer(const inspect::Subject& subject, Part part, Index layer) {
-  if (layer >= subject.layers(part))
-    throw Error(ErrorKind::usage, "input.layer", concat("--layer ", layer, ": ", range_of(subject, part)));
+Part chosen_part(const Model& model, const std::optional<Part>& part) {
+  if (part) check_part(model, *part);
+  return part.value_or(model.state().usual_part());
 }
 
-void check_head(const inspect::Subject& subject, Part part, const inspect::HeadPlace& place) {
-  if (place.layer >= subject.layers(part) || place.head >= subject.heads(part))
+void check_layer(const Model& model, Part part, Index layer) {
+  if (layer >= model.info().find(part)->layers())
+    throw Error(ErrorKind::usage, "input.layer", concat("--layer ", layer, ": ", range_of(model, part)));
+}
+
+void check_head(const Model& model, Part part, const HeadPlace& place) {
+  const PartInfo& heads = *model.info().find(part);
+  if (place.layer >= heads.layers() || place.head >= heads.heads[static_cast<std::size_t>(place.layer)])
     throw Error(ErrorKind::usage, "input.head",
-                concat("--head ", place.layer, ".", place.head, ": ", range_of(subject, part)));
-}
-
-Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part) {
-  inspect::Sides sides = inspect::readings_of(subject, question, part);
-  return {std::move(sides.queries), std::move(sides.keys),
-          part == Part::cross ? "query (writing)" : "query (from)"};
+                concat("--head ", place_text(place), ": ", range_of(model, part)));
 }
 
 }  // namespace headlight::cli

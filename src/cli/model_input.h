@@ -8,8 +8,6 @@
 
 #include "cli/commands.h"
 #include "headlight/run.h"
-#include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::cli {
 
@@ -18,37 +16,50 @@ struct ModelInput {
   std::string second;  // for encoders that read two texts
   std::vector<std::int32_t> ids, target_ids, type_ids;
   std::string model = "en-fr";
+  [[nodiscard]] bool given() const { return !text.empty() || !ids.empty(); }
 };
 
 // Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids.
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
+// For commands about files, whose argument names the model: --model is the same in the form that all commands have.
+void add_model_or(CLI::App& command, const std::string& argument, std::string& model,
+                  const std::string& description);
 void add_part(CLI::App& command, std::optional<Part>& part);
 // --head L.H, several with commas.
-void add_heads(CLI::App& command, std::vector<inspect::HeadPlace>& heads, const std::string& name = "--head",
+void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::string& name = "--head",
                const std::string& description = "Heads as LAYER.HEAD from 0, several with commas");
 // "5,17,3" as its parts.
 [[nodiscard]] std::vector<std::string> split_list(const std::string& text);
 
-// The text is the argument, what was piped, or a sentence of our own. An encoder-decoder gets a target when one was
-// given, and translates when somebody `needs` one.
-enum class Needs : std::uint8_t { source, target };
-[[nodiscard]] inspect::Question read_question(Context& ctx, const inspect::Subject& subject,
-                                              const ModelInput& input, Needs needs);
-
 // By path, or by name where models are looked for.
-[[nodiscard]] Model open_model(const std::string& name);
+[[nodiscard]] Model open_model(const std::string& name, bool recurrent_too = false);
+// What the model reads: TEXT, what was piped, or a sentence of our own. Refuses what the model cannot be given.
+[[nodiscard]] Prompt prompt_of(const Model& model, const ModelInput& input);
+// An encoder alone needs no translation.
+[[nodiscard]] AttendOptions attend_to(Part part);
 
 // Refuse, with the range, what the model does not have.
-void check_part(const inspect::Subject& subject, Part part);
-void check_layer(const inspect::Subject& subject, Part part, Index layer);
-void check_head(const inspect::Subject& subject, Part part, const inspect::HeadPlace& place);
+[[nodiscard]] Part chosen_part(const Model& model, const std::optional<Part>& part);
+void check_part(const Model& model, Part part);
+void check_layer(const Model& model, Part part, Index layer);
+void check_head(const Model& model, Part part, const HeadPlace& place);
 
-// Rows and columns of a part: who looks, and at what.
-struct Sides {
-  inspect::Reading queries, keys;
-  std::string row_axis = "query (from)";
-};
-[[nodiscard]] Sides sides_of(const inspect::Subject& subject, const inspect::Question& question, Part part);
+// A text for each line of a file, plain or .gz, or of standard input ("-"): documents where "<|endoftext|>" stands
+// between them. Throws Error{input} when there is none. `limit` > 0: the first so many.
+[[nodiscard]] std::vector<std::string> read_corpus(const std::string& path, Index limit);
+// All of a file, plain or .gz, or of standard input ("-"), as UTF-8.
+[[nodiscard]] std::string read_text_file(const std::string& path);
+
+// Tokens as their labels.
+[[nodiscard]] std::vector<std::string> labels_of(const TokenizedText& text);
+// Words picked by name; what there is to say about the choice is added to the notes.
+[[nodiscard]] Range picked(const TokenizedText& text, const std::string& words,
+                           std::vector<std::string>& notes);
+[[nodiscard]] std::string row_axis(Part part);
+[[nodiscard]] std::string place_text(const HeadPlace& place);  // "2.5"
+
+// "note: …" on standard error, one line each.
+void print_notes(const std::vector<std::string>& notes);
 
 }  // namespace headlight::cli

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "inspect/subject.h"
+
 namespace headlight::cli {
 
 std::vector<std::string> model_places() {
@@ -20,6 +22,12 @@ std::vector<std::string> model_places() {
     if (fs::is_directory(place, problem)) places.push_back(place.lexically_normal().string());
   }
   return places;
+}
+
+std::string find_files(const std::string& name) {
+  std::error_code problem;
+  if (std::filesystem::exists(name, problem) && !std::filesystem::is_directory(name, problem)) return name;
+  return inspect::find_model(name, model_places());
 }
 
 }  // namespace headlight::cli

@@ -80,6 +80,11 @@ void keep_alive(CLI::App& command, std::shared_ptr<void> settings) {
   command.preparse_callback([settings = std::move(settings)](std::size_t /*arguments*/) {});
 }
 
+void add_threads(CLI::App& command, Index& threads) {
+  begin_group(command, "General");
+  add_count(command, "--threads", threads, "Threads (default: one per core)", {1, 1024});
+}
+
 void refuse_option(const std::string& name, const std::string& why) { throw CLI::ValidationError(name, why); }
 void need_option(const std::string& name) { throw CLI::RequiredError(name); }
 void refuse_value(const std::string& names, std::string_view text, std::string_view what) {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
+
+#include "headlight/progress.h"
 
 namespace headlight::cli {
 
@@ -19,6 +22,11 @@ class ProgressBar {
   // ten times a second, so that it can be called as often as one likes.
   void show(std::string_view doing, double done);
   void clear() noexcept;
+  // For calls that report their progress; valid as long as the bar.
+  [[nodiscard]] std::function<void(const ProgressStep&)> reporter() {
+    return
+        [this](const ProgressStep& step) { show(step.what, step.total > 0 ? step.done / step.total : -1); };
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -62,7 +62,10 @@ void print_error(std::string_view text) noexcept {
   }
 }
 
+std::string program_name() { return environment("HEADLIGHT_RUN_SCRIPT").empty() ? "headlight" : "./run"; }
+
 void add_color(CLI::App& command, Color& color) {
+  begin_group(command, "General");
   add_choice<Color>(command, "--color", color,
                     {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}},
                     "When to use colour; auto: on a terminal, unless NO_COLOR is set");

@@ -19,6 +19,9 @@ void print(std::string_view text);
 // To standard error, where nothing can be done about a failure.
 void print_error(std::string_view text) noexcept;
 
+// What the program is called in hints: "headlight", or "./run" when that script has started it.
+[[nodiscard]] std::string program_name();
+
 enum class Color { automatic, always, never };
 enum class ColorDepth { none, palette, full };  // palette: the 256 colours of xterm; full: 24 bit
 

@@ -1,10 +1,11 @@
 #include "cli/written_rows.h"
 
+#include "cli/map_look.h"
 #include "cli/model_input.h"
 #include "cli/numbers.h"
-#include "cli/show/settings.h"
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "session/state.h"
 
 namespace headlight::cli {
 
@@ -14,20 +15,21 @@ void add_rows(CLI::App& command, RowSettings& settings) {
   add_heads(command, settings.heads);
 }
 
-inspect::RowChoice chosen_row(const inspect::Subject& subject, Part part, const RowSettings& settings) {
+inspect::RowChoice chosen_row(const Model& model, Part part, const RowSettings& settings) {
+  const inspect::Subject& subject = model.state().subject;
   if (settings.heads.empty()) return inspect::choose_row(subject, part, std::nullopt);
   if (settings.heads.size() > 1)
     throw Error(ErrorKind::usage, "input.head",
                 "--show has lines of one head; give one head, such as --head 2.5");
-  check_head(subject, part, settings.heads[0]);
+  check_head(model, part, settings.heads[0]);
   return inspect::choose_row(subject, part, settings.heads[0]);
 }
 
-RowPrinter::RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice, int bars)
-    : title_(inspect::title_of(choice, subject)),
+RowPrinter::RowPrinter(const Model& model, const inspect::RowChoice& choice, int bars)
+    : title_(inspect::title_of(choice, model.state().subject)),
       exact_(choice.head.has_value()),
       bars_(bars),
-      style_(terminal_style(ShowSettings{})) {}
+      style_(terminal_style(MapLook{})) {}
 
 std::string RowPrinter::heading() const {
   return concat(title_, "  ", name_of(exact_ ? draw::Origin::exact : draw::Origin::derived),

@@ -7,25 +7,25 @@
 
 #include "cli/commands.h"
 #include "draw/row_text.h"
+#include "headlight/run.h"
 #include "inspect/last_row.h"
 
 namespace headlight::cli {
 
 struct RowSettings {
   bool show = false;
-  std::vector<inspect::HeadPlace> heads;  // one at most
+  std::vector<HeadPlace> heads;  // one at most
 };
 // Adds --show and --head L.H.
 void add_rows(CLI::App& command, RowSettings& settings);
 // Throws Error{usage} when there is no such head, or when several were named.
-[[nodiscard]] inspect::RowChoice chosen_row(const inspect::Subject& subject, Part part,
-                                            const RowSettings& settings);
+[[nodiscard]] inspect::RowChoice chosen_row(const Model& model, Part part, const RowSettings& settings);
 
 // Prints the lines of one text.
 class RowPrinter {
  public:
   // `bars` as in draw::RowLayout: for keys that become more, room for as many as fit.
-  RowPrinter(const inspect::Subject& subject, const inspect::RowChoice& choice, int bars = 0);
+  RowPrinter(const Model& model, const inspect::RowChoice& choice, int bars = 0);
   // What is said before the first line.
   [[nodiscard]] std::string heading() const;
   [[nodiscard]] std::string line(const std::string& query, const std::vector<std::string>& keys,

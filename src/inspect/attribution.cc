@@ -165,12 +165,6 @@ models::Tokens one_sequence(const Reading& reading) {
 
 }  // namespace
 
-double Attribution::sum() const {
-  double all = embedding + feed_forward + biases;
-  for (const HeadContribution& head : heads) all += head.logit;
-  return all;
-}
-
 Attribution attribute_logit(Context& ctx, const Subject& subject, const Question& question, Index row,
                             std::int32_t token) {
   check_model(subject);
@@ -211,3 +205,9 @@ Attribution attribute_logit(Context& ctx, const Subject& subject, const Question
 }
 
 }  // namespace headlight::inspect
+
+double headlight::Attribution::sum() const {
+  double all = embedding + feed_forward + biases;
+  for (const HeadContribution& head : heads) all += head.logit;
+  return all;
+}

@@ -4,15 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "headlight/head_labels.h"
 #include "inspect/head_battery.h"
 #include "inspect/recorder.h"
 
 namespace headlight::inspect {
 
-struct SimilarHead {
-  HeadPlace place;
-  double cosine = 0;
-};
+using headlight::SimilarHead;
 
 // Every pair of heads of one part, on the prose and the repeated tokens of the battery.
 class HeadSimilarity {

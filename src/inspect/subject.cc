@@ -1,6 +1,7 @@
 #include "inspect/subject.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -42,6 +43,28 @@ void check_folder(const std::string& folder) {
   }
 }
 
+// The folder that a Hugging Face cache (models--owner--name) has of a model: the snapshot that refs/main names, or the
+// only one. A folder that is none is returned as it is.
+std::string snapshot_of(const std::string& folder) {
+  const fs::path snapshots = fs::path(folder) / "snapshots";
+  if (is_there(fs::path(folder) / "config.json") || !is_folder(snapshots)) return folder;
+  std::ifstream file(fs::path(folder) / "refs" / "main");
+  std::string revision;
+  constexpr std::size_t most = 64;
+  if (file >> revision && revision.size() <= most &&
+      revision.find_first_not_of("0123456789abcdef") == std::string::npos && is_folder(snapshots / revision))
+    return (snapshots / revision).string();
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(snapshots, ignored))
+    if (is_there(entry.path() / "config.json")) found.push_back(entry.path().string());
+  if (found.size() == 1) return found.front();
+  throw Error(ErrorKind::input, "model.snapshot",
+              concat(escaped(folder), ": is a Hugging Face cache folder with ", found.size(),
+                     " snapshots, and refs/main names none of them; give one of the folders in ",
+                     escaped(snapshots.string())));
+}
+
 models::Tokens one_sequence(const std::vector<std::int32_t>& ids) {
   models::Tokens tokens;
   tokens.append(ids);
@@ -75,6 +98,14 @@ Reading written_reading(const Subject& subject, std::vector<std::int32_t> ids) {
   return reading;
 }
 
+// "gpt2" for …/models--openai--gpt2/snapshots/607a30d…: the hash says nothing to people.
+std::string name_of_folder(const fs::path& path) {
+  const std::string cache = path.parent_path().parent_path().filename().string();
+  if (path.parent_path().filename() == "snapshots" && cache.starts_with("models--"))
+    return cache.substr(cache.rfind("--") + 2);
+  return path.filename().string();
+}
+
 }  // namespace
 
 Index Subject::layers(Part part) const { return static_cast<Index>(model->config().layers(part).size()); }
@@ -92,7 +123,7 @@ Part Subject::usual_part() const {
 }
 
 std::string find_model(const std::string& name, const std::vector<std::string>& places) {
-  if (is_folder(name)) return name;
+  if (is_folder(name)) return snapshot_of(name);
   if (is_there(name)) {
     if (models::is_gguf(name)) return name;
     throw Error(ErrorKind::input, "model.folder",
@@ -102,7 +133,8 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
   if (name.find('/') == std::string::npos) {
     for (const std::string& place : places) {
       const fs::path path = fs::path(place) / name, own = fs::path(place) / ("headlight-" + name);
-      if (is_folder(path) || (models::is_gguf(path.string()) && is_there(path))) return path.string();
+      if (is_folder(path)) return snapshot_of(path.string());
+      if (models::is_gguf(path.string()) && is_there(path)) return path.string();
       if (is_folder(own)) return own.string();
       looked += concat(", \"", escaped(path.string(), 80), "\" and \"", escaped(own.string(), 80), "\"");
     }
@@ -119,7 +151,7 @@ Subject open_subject(const std::string& name, const std::vector<std::string>& pl
   if (!models::is_gguf(subject.folder)) check_folder(subject.folder);
   fs::path path(subject.folder);
   if (path.filename().empty()) path = path.parent_path();
-  subject.name = path.filename().string();
+  subject.name = name_of_folder(path);
   models::OpenedModel opened = models::open_model(subject.folder);
   subject.model = std::move(opened.transformer);
   subject.recurrent = std::move(opened.recurrent);

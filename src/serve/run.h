@@ -8,13 +8,14 @@
 
 #include "headlight/run.h"
 #include "models/generate.h"
+#include "session/glance.h"
 #include "session/state.h"
 
 namespace headlight::serve {
 
 using session::StoredAttention;
 
-inline constexpr std::string_view kSentence = "The animal didn't cross the street because it was too tired.";
+inline constexpr std::string_view kSentence = session::kStreetSentence;
 inline constexpr Index kMostTokens = 1024;
 
 struct RunRequest {

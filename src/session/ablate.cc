@@ -1,49 +1,19 @@
 #include "headlight/ablate.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "headlight/look.h"
 #include "inspect/effect.h"
-#include "inspect/mean_outputs.h"
-#include "inspect/sweep.h"
-#include "session/state.h"
+#include "session/task.h"
 
 namespace headlight {
 namespace {
 
 using inspect::Question;
-using inspect::Subject;
-
-void check_model(const ModelInfo& info) {
-  if (info.has_logits) return;
-  throw Error(ErrorKind::usage, "ablate.head",
-              concat("\"", escaped(info.name),
-                     "\" was stored without its head, so it predicts nothing that could "
-                     "change"));
-}
-
-// A run's predictions, which can be stopped between layers.
-inspect::Predictions predictions(Context& ctx, const Subject& subject, const Question& question,
-                                 Intervention* intervention, const Progress& progress) {
-  session::CancelObserver observer(progress);
-  const Tensor hidden = inspect::hidden_states(
-      ctx, subject, question,
-      {.observer = progress.cancelled ? &observer : nullptr, .intervention = intervention});
-  return inspect::Predictions(subject.model->logits_of(ctx, hidden));
-}
-
-inspect::HeadOutputs means_of(Context& ctx, const Subject& subject, const std::vector<std::string>& texts,
-                              const Progress& progress) {
-  const std::span<const std::string> sentences = texts.empty() ? inspect::usual_sentences() : texts;
-  return inspect::mean_outputs(ctx, subject, sentences,
-                               [&](double done) {
-                                 progress.tell("means of heads", done, 1);
-                                 progress.check();
-                               })
-      .outputs;
-}
+using session::Changing;
 
 // What the heads said in another run. Both write the same, so that their tokens stand side by side.
 inspect::HeadOutputs patch_of(Context& ctx, const ModelState& model, const AblationPlan& plan,
@@ -57,17 +27,17 @@ inspect::HeadOutputs patch_of(Context& ctx, const ModelState& model, const Ablat
   if (here != there && plan.queries.empty())
     throw Error(ErrorKind::usage, "ablate.patch",
                 concat("heads are patched token by token: the other run has ", there, " tokens, this one ",
-                       here, "; name the tokens to patch, or give a text of as many"));
+                       here, "; name the tokens to patch, or give a text of as many tokens"));
+  for (const Range& range : plan.queries)
+    if (range.end > there)
+      throw Error(ErrorKind::usage, "ablate.patch",
+                  concat("the other run has ", there, " tokens, none at the place of tokens ", range.begin,
+                         " to ", range.end - 1, " that are to be patched"));
   inspect::OutputRecorder recorder;
   (void)inspect::hidden_states(ctx, model.subject, other, {.intervention = &recorder});
   return std::move(recorder.outputs());
 }
 
-// Who is changed, with what they are changed into.
-struct Changing {
-  inspect::HeadOutputs outputs;
-  inspect::ChangePlan plan;
-};
 void prepare(Context& ctx, const ModelState& model, const AblationPlan& plan, const Question& question,
              const Progress& progress, Changing& out) {
   const PartInfo* part = model.info.find(plan.part);
@@ -81,72 +51,81 @@ void prepare(Context& ctx, const ModelState& model, const AblationPlan& plan, co
       .factor = plan.factor,
       .queries = plan.queries,
       .links = plan.links};
-  if (plan.change == Change::mean) out.outputs = means_of(ctx, model.subject, plan.mean_texts, progress);
+  if (plan.change == Change::mean) {
+    inspect::MeanOutputs means = session::means_of(ctx, model.subject, plan.mean_texts, progress);
+    out.outputs = std::move(means.outputs);
+    out.sentences = means.sentences;
+    out.tokens = means.tokens;
+  }
   if (plan.change == Change::patch) out.outputs = patch_of(ctx, model, plan, question, progress);
   if (plan.change == Change::mean || plan.change == Change::patch) out.plan.outputs = &out.outputs;
 }
 
+// A translation of the model's own, made again with the change.
+void translate_again(Context& ctx, const ModelState& model, const Question& question,
+                     inspect::Ablation& ablation, const Progress& progress, AblationEffect& effect) {
+  if (model.info.kind != ModelKind::encoder_decoder || !model.subject.tokenizer ||
+      question.written.tokens.empty())
+    return;
+  const auto text_of = [&](const inspect::Reading& reading) {
+    return model.subject.tokenizer->decode(reading.ids());
+  };
+  session::CancelObserver observer(progress);
+  effect.translation_before = text_of(question.written);
+  effect.translation_after = text_of(inspect::translate(ctx, model.subject, question.source,
+                                                        progress.cancelled ? &observer : nullptr, &ablation));
+}
+
+inspect::Predictions changed_predictions(Context& ctx, const ModelState& model, const Question& question,
+                                         inspect::Ablation& ablation, const Progress& progress) {
+  session::CancelObserver observer(progress);
+  const Tensor hidden = inspect::hidden_states(
+      ctx, model.subject, question,
+      {.observer = progress.cancelled ? &observer : nullptr, .intervention = &ablation});
+  return inspect::Predictions(model.subject.model->logits_of(ctx, hidden));
+}
+
 }  // namespace
+
+AblationEffect ablate(Context& ctx, const Run& run, const AblationPlan& plan, const EffectRequest& request) {
+  const ModelState& state = run.model().state();
+  const Progress& progress = request.progress;
+  session::check_predicts(state.info);
+  session::check_position(request.position, run.positions());
+  const session::RunContext own(run.state(), ctx);
+  const Question& question = run.state().question;
+  const std::optional<inspect::LossTask> task = session::loss_task(state, request.task);
+  Changing changing;
+  prepare(own, state, plan, question, progress, changing);
+  inspect::Ablation ablation(changing.plan);
+  progress.tell("with the change", 1, 2);
+  const inspect::Predictions before(run.logits({}, own)),
+      after = changed_predictions(own, state, question, ablation, progress);
+  const std::optional<Index> position = request.position ? request.position : natural_position(run);
+  const std::vector<TokenId> targets = inspect::targets_of(state.subject, question);
+  inspect::Effect found = inspect::effect_of(
+      before, after, targets, {.row = position.value_or(-1), .top = request.top, .also = request.tokens});
+  progress.tell("with the change", 2, 2);
+  AblationEffect effect{.kl = std::move(found.kl),
+                        .mean_kl = found.mean_kl,
+                        .position = found.row,
+                        .tokens = std::move(found.tokens),
+                        .loss_before = found.loss_before,
+                        .loss_after = found.loss_after};
+  effect.has_loss =
+      std::any_of(targets.begin(), targets.end(), [](TokenId t) { return t != models::kIgnored; });
+  effect.mean_sentences = changing.sentences;
+  effect.mean_tokens = changing.tokens;
+  if (request.translate) translate_again(own, state, question, ablation, progress, effect);
+  if (task) session::measure_task(own, state, *request.task, *task, ablation, progress, effect);
+  return effect;
+}
 
 AblationEffect ablate(Context& ctx, const Model& model, const Prompt& prompt, const AblationPlan& plan,
                       const EffectRequest& request) {
-  const ModelState& state = model.state();
-  const Progress& progress = request.progress;
-  check_model(state.info);
-  const Question question = session::question_of(ctx, state, prompt, session::Needs::target, {}, progress);
-  Changing changing;
-  prepare(ctx, state, plan, question, progress, changing);
-  inspect::Ablation ablation(changing.plan);
-  progress.tell("as it is", 0, 2);
-  const inspect::Predictions before = predictions(ctx, state.subject, question, nullptr, progress);
-  progress.tell("with the change", 1, 2);
-  const inspect::Predictions after = predictions(ctx, state.subject, question, &ablation, progress);
-  if (request.position && (*request.position < 0 || *request.position >= before.rows()))
-    throw Error(ErrorKind::usage, "ablate.position",
-                concat("position ", *request.position, ": there are positions 0 to ", before.rows() - 1));
-  inspect::Effect effect =
-      inspect::effect_of(before, after, inspect::targets_of(state.subject, question),
-                         {.row = request.position.value_or(-1), .top = request.top, .also = request.tokens});
-  progress.tell("with the change", 2, 2);
-  return {.kl = std::move(effect.kl),
-          .mean_kl = effect.mean_kl,
-          .position = effect.row,
-          .tokens = std::move(effect.tokens),
-          .loss_before = effect.loss_before,
-          .loss_after = effect.loss_after};
-}
-
-SweepResult sweep(Context& ctx, const Model& model, const Prompt& prompt, const SweepOptions& options,
-                  const Progress& progress) {
-  const ModelState& state = model.state();
-  check_model(state.info);
-  if (options.change != Change::zero && options.change != Change::mean)
-    throw Error(ErrorKind::usage, "sweep.change", "a sweep zeroes heads or replaces them by their means");
-  const Question question = session::question_of(ctx, state, prompt, session::Needs::target, {}, progress);
-  inspect::SweepRequest request{.parts = options.parts, .change = options.change};
-  if (request.parts.empty())
-    for (const PartInfo& part : state.info.parts) request.parts.push_back(part.part);
-  for (const Part part : request.parts) session::check_head(state.info, {part, 0, 0});
-  inspect::HeadOutputs means;
-  if (options.change == Change::mean) {
-    means = means_of(ctx, state.subject, options.mean_texts, progress);
-    request.outputs = &means;
-  }
-  const inspect::Predictions before = predictions(ctx, state.subject, question, nullptr, progress);
-  SweepResult result;
-  result.position = options.position.value_or(before.rows() - 1);
-  if (result.position < 0 || result.position >= before.rows())
-    throw Error(ErrorKind::usage, "sweep.position",
-                concat("position ", result.position, ": there are positions 0 to ", before.rows() - 1));
-  result.token = options.token.value_or(before.likeliest(result.position, 1).front());
-  result.probability = std::exp(before.log_probability(result.position, result.token));
-  request.row = result.position;
-  request.token = result.token;
-  result.heads = inspect::sweep_heads(ctx, state.subject, question, request, [&](double done) {
-    progress.tell("every head in turn", done, 1);
-    progress.check();
-  });
-  return result;
+  session::check_predicts(model.info());
+  return ablate(ctx, attend(ctx, model, prompt, {.keep_attention = false, .progress = request.progress}),
+                plan, request);
 }
 
 }  // namespace headlight

@@ -47,11 +47,25 @@ void check_parts(const ModelInfo& info, const AttendOptions& options) {
 
 Run attend(Context& ctx, const Model& model, const Prompt& prompt, const AttendOptions& options) {
   check_parts(model.info(), options);
-  const bool decodes = wants(options, Part::decoder) || wants(options, Part::cross);
+  const bool decodes = options.decode || wants(options, Part::decoder) || wants(options, Part::cross);
   const auto needs = decodes ? session::Needs::target : session::Needs::source;
   return session::attend_tokens(
       ctx, model, session::question_of(ctx, model.state(), prompt, needs, options.draw, options.progress),
       options);
+}
+
+Run attend_written(Context& ctx, const Model& model, const std::string& text, std::vector<TokenId> written,
+                   const AttendOptions& options) {
+  check_parts(model.info(), options);
+  const inspect::Subject& subject = model.state().subject;
+  const models::TransformerConfig& config = subject.model->config();
+  inspect::Question question =
+      session::question_of(ctx, model.state(), {.text = text}, session::Needs::source, {}, options.progress);
+  const Index limit = model.info().context;
+  const bool ended = limit == 0 || static_cast<Index>(written.size()) < limit;
+  if (config.end() >= 0 && ended) written.push_back(config.end());
+  question.written = inspect::read_ids(model.tokenizer(), written, config.vocabulary);
+  return session::attend_tokens(ctx, model, std::move(question), options);
 }
 
 Run session::attend_tokens(Context& ctx, const Model& model, inspect::Question question,
@@ -60,7 +74,7 @@ Run session::attend_tokens(Context& ctx, const Model& model, inspect::Question q
   run->question = std::move(question);
   for (const PartInfo& part : model.info().parts) {
     const bool runs = part.part == model.state().usual_part() || run->question.runs_decoder();
-    if (runs && wants(options, part.part)) run->parts.push_back(part.part);
+    if (runs && options.keep_attention && wants(options, part.part)) run->parts.push_back(part.part);
   }
   run->source = tokenized(run->question.source);
   run->target = tokenized(run->question.written);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/concat.h"
+#include "core/escape.h"
 #include "headlight/error.h"
 #include "headlight/look.h"
 #include "inspect/alignment.h"
@@ -95,6 +97,22 @@ Tensor tensor_of(const AttentionMap& map) {
   return out;
 }
 
+// The row of A's query, where B has a word opposite it.
+Index row_of_query(const Run& a, Part part, const Aligner& aligner, const std::string& query) {
+  const TokenizedText& text = a.queries(part);
+  const Range asked = find_words(text, query).tokens;
+  for (std::size_t r = 0; r < aligner.rows.size(); ++r) {
+    const Index at = aligner.rows[r].a;
+    if (at < 0) continue;
+    const Range row = aligner.by_words ? text.words[static_cast<std::size_t>(at)].tokens : Range{at, at + 1};
+    if (asked.begin < row.begin || asked.begin >= row.end) continue;
+    if (aligner.rows[r].b >= 0) return static_cast<Index>(r);
+    throw Error(ErrorKind::usage, "compare.query",
+                concat("\"", escaped(query, 60), "\" has no word opposite it in B"));
+  }
+  throw Error(ErrorKind::usage, "compare.query", concat("\"", escaped(query, 60), "\" is no word of A"));
+}
+
 std::vector<ComparedUnit> units_of(const std::vector<WordPair>& pairs) {
   std::vector<ComparedUnit> units;
   for (const WordPair& pair : pairs) units.push_back({pair.a, pair.b});
@@ -107,7 +125,12 @@ Comparison compare(const Run& a, const Run& b, const CompareRequest& request, co
                    Context& ctx) {
   const Part part = session::part_of(a, request.part);
   session::check_part(b, part);
-  const Aligner aligner(a, b, part);
+  Aligner aligner(a, b, part);
+  if (!request.query.empty()) {
+    const WordPair row =
+        aligner.rows[static_cast<std::size_t>(row_of_query(a, part, aligner, request.query))];
+    aligner.rows = {row};
+  }
   const std::vector<std::pair<Head, Head>> pairs = pairs_of(a, b, part, request);
   if (pairs.empty())
     throw Error(ErrorKind::usage, "compare.heads", "the two models have no head in common; name one of each");

@@ -13,10 +13,8 @@
 #include "text/lines.h"
 
 namespace headlight {
-namespace {
 
-// Texts between separators, without the blanks around them.
-std::vector<std::string> documents_of(std::string_view text, const std::string& separator) {
+std::vector<std::string> split_documents(std::string_view text, std::string_view separator) {
   std::vector<std::string> documents;
   const auto add = [&](std::string_view document) {
     if (!document.empty()) documents.emplace_back(document);
@@ -32,8 +30,6 @@ std::vector<std::string> documents_of(std::string_view text, const std::string& 
   }
   return documents;
 }
-
-}  // namespace
 
 double Evaluation::bits_per_byte() const { return nats_per_byte() / std::numbers::ln2; }
 double Evaluation::perplexity() const { return std::exp(nats_per_token()); }
@@ -60,7 +56,7 @@ Evaluation evaluate(Context& ctx, const Model& model, std::span<const std::strin
 Evaluation evaluate(Context& ctx, const Model& model, std::istream& text, const EvaluateOptions& options,
                     const Progress& progress) {
   const std::string all{std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>()};
-  return evaluate(ctx, model, documents_of(all, options.separator), options, progress);
+  return evaluate(ctx, model, split_documents(all, options.separator), options, progress);
 }
 
 }  // namespace headlight

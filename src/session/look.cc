@@ -1,17 +1,16 @@
-// Words found by name, links, steps and labels: questions that inspect answers, asked of a run that was kept.
+// Links and steps: questions that inspect answers, asked of a run that was kept.
 #include "headlight/look.h"
 #include "core/concat.h"
 #include "headlight/error.h"
-#include "inspect/head_labels.h"
 #include "inspect/head_steps.h"
 #include "inspect/link_ranking.h"
 #include "session/state.h"
 
 namespace headlight {
 
-WordChoice find_words(const TokenizedText& text, std::string_view words) {
-  const inspect::Pick pick = inspect::pick(session::reading_of(text), words);
-  return {pick.word.tokens, pick.others};
+LinkWords parse_link(std::string_view text) {
+  inspect::LinkText link = inspect::parse_link(text);
+  return {std::move(link.from), std::move(link.to)};
 }
 
 HeadSteps explain(const Run& run, const ExplainRequest& request, Context& ctx) {
@@ -39,27 +38,6 @@ HeadSteps explain(const Run& run, const ExplainRequest& request, Context& ctx) {
                request.key > request.query ? "a decoder does not look ahead" : "its window ends before it",
                ")"));
   return steps;
-}
-
-std::vector<LabelledHead> label_heads(Context& ctx, const Model& model, std::span<const std::string> texts,
-                                      const Progress& progress) {
-  const inspect::Subject& subject = model.state().subject;
-  inspect::TextSums sums(subject);
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    inspect::Question question =
-        session::question_of(ctx, model.state(), {.text = texts[i]}, session::Needs::source, {}, progress);
-    inspect::cut_to_fit(subject, question.source);
-    if (subject.has(Part::cross)) question.written = inspect::translate(ctx, subject, question.source);
-    inspect::add_text(ctx, subject, question, sums);
-    progress.tell("texts", static_cast<double>(i + 1), static_cast<double>(texts.size()));
-    progress.check();
-  }
-  const auto tell = [&](double done) {
-    progress.tell("battery", done, 1);
-    progress.check();
-  };
-  const inspect::Battery battery = inspect::make_battery(ctx, subject, tell);
-  return inspect::labelled_heads(subject, sums, inspect::measure_battery(ctx, subject, battery, tell));
 }
 
 std::vector<LinkScore> find_links(const Run& run, const LinkRequest& request, Context& ctx) {

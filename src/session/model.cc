@@ -15,11 +15,28 @@ ModelKind kind_of(models::ModelKind kind) {
   return ModelKind::decoder;
 }
 
+ModelInfo recurrent_info(const inspect::Subject& subject, ModelInfo info) {
+  const models::RecurrentModelConfig& c = subject.recurrent->config();
+  info.family = models::kRecurrentType;
+  info.kind = c.encoder_decoder ? ModelKind::encoder_decoder : ModelKind::decoder;
+  info.width = c.width;
+  info.vocabulary = c.vocabulary;
+  info.recurrent = true;
+  for (const Parameter* parameter : subject.recurrent->parameters()) {
+    info.parameters += static_cast<double>(parameter->shape().elements());
+    info.bytes +=
+        static_cast<std::uint64_t>(parameter->shape().elements()) * size_of(parameter->value.dtype());
+  }
+  return info;
+}
+
 ModelInfo info_of(const inspect::Subject& subject) {
-  const models::TransformerConfig& c = subject.model->config();
   ModelInfo info;
   info.name = subject.name;
   info.path = subject.folder;
+  info.notices = subject.notices;
+  if (subject.recurrent) return recurrent_info(subject, std::move(info));
+  const models::TransformerConfig& c = subject.model->config();
   info.family = c.family;
   info.kind = kind_of(c.kind);
   for (const Part part : {Part::encoder, Part::decoder, Part::cross})
@@ -37,7 +54,6 @@ ModelInfo info_of(const inspect::Subject& subject) {
                       : parameter->stored.bytes();
   }
   info.has_logits = !c.head.absent;
-  info.notices = subject.notices;
   return info;
 }
 
@@ -60,7 +76,9 @@ const PartInfo* ModelInfo::find(Part part) const noexcept {
 
 Model Model::open(const std::string& path_or_name, const OpenOptions& options) {
   auto state = std::make_shared<ModelState>();
-  state->subject = inspect::open_subject(path_or_name, options.places);
+  state->subject = inspect::open_subject(
+      path_or_name, options.places,
+      options.recurrent_too ? inspect::Accept::recurrent_too : inspect::Accept::transformers);
   if (!options.name.empty()) state->subject.name = options.name;
   state->info = info_of(state->subject);
   return Model(std::move(state));

@@ -116,6 +116,15 @@ const TokenizedText& Run::keys(Part part) const {
 Index Run::positions() const noexcept { return state_->has_logits ? state_->hidden.dim(0) : 0; }
 ConstTensorView Run::hidden_states() const noexcept { return state_->hidden; }
 
+const TokenizedText& Run::position_tokens() const noexcept {
+  if (model().info().kind != ModelKind::encoder_decoder) return state_->source;
+  return state_->target.tokens.empty() ? state_->decoder_input : state_->target;
+}
+bool Run::predicts_next() const noexcept {
+  const ModelKind kind = model().info().kind;
+  return kind == ModelKind::decoder || (kind == ModelKind::encoder_decoder && state_->target.tokens.empty());
+}
+
 Tensor Run::logits(Range positions, Context& ctx) const {
   if (this->positions() == 0)
     throw Error(ErrorKind::usage, "run.logits",

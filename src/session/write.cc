@@ -1,5 +1,8 @@
 #include "headlight/write.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -7,6 +10,7 @@
 #include "models/translate.h"
 #include "session/state.h"
 #include "text/text_stream.h"
+#include "text/translation_score.h"
 
 namespace headlight {
 namespace {
@@ -79,7 +83,6 @@ models::SamplingOptions sampling_of(const GenerateOptions& o) {
   out.stop_at_eos = o.stop_at_end;
   out.observer = o.observer;
   out.intervention = o.intervention;
-  models::check(out);
   return out;
 }
 
@@ -94,6 +97,8 @@ Ending ending_of(models::Ending ending) {
 }
 
 }  // namespace
+
+void check(const GenerateOptions& options) { models::check(sampling_of(options)); }
 
 std::string_view name_of(Ending ending) noexcept {
   switch (ending) {
@@ -115,6 +120,7 @@ std::vector<GeneratedText> generate(Context& ctx, const Model& model, std::span<
     if (stop.empty()) throw Error(ErrorKind::usage, "generate.stop", "a stop string is empty");
   if (!options.stops.empty()) (void)tokenizer_of(model);
   models::SamplingOptions sampling = sampling_of(options);
+  models::check(sampling);
   std::vector<GeneratedText> texts(prompts.size());
   std::vector<Story> stories;
   models::Tokens tokens;
@@ -124,6 +130,7 @@ std::vector<GeneratedText> generate(Context& ctx, const Model& model, std::span<
     stories.push_back({std::nullopt, text::StopStrings(options.stops)});
     if (model.tokenizer() != nullptr) stories.back().tokens.emplace(*model.tokenizer(), texts[i].prompt_ids);
   }
+  if (options.on_start) options.on_start(texts);
   Index written = 0;
   const double most = static_cast<double>(options.max_tokens) * static_cast<double>(prompts.size());
   sampling.on_token = [&](const models::NewToken& token) {
@@ -154,11 +161,16 @@ std::vector<Translation> translate(Context& ctx, const Model& model, std::span<c
     throw Error(ErrorKind::usage, "translate.kind",
                 concat("the model \"", escaped(model.info().name), "\" does not translate: it is ",
                        model.info().kind == ModelKind::encoder ? "an encoder" : "a decoder"));
+  const inspect::Subject& subject = model.state().subject;
   session::CancelObserver observer(progress);
-  models::TransformerWriter writer(
-      *model.state().subject.model,
-      {.observer = progress.cancelled ? &observer : nullptr, .intervention = options.intervention});
+  std::unique_ptr<models::Writer> writer;
+  if (subject.recurrent) writer = std::make_unique<models::RecurrentWriter>(*subject.recurrent);
+  else
+    writer = std::make_unique<models::TransformerWriter>(
+        *subject.model, models::RunOptions{.observer = progress.cancelled ? &observer : nullptr,
+                                           .intervention = options.intervention});
   models::TranslateOptions beams;
+  beams.first_number = options.first_number;
   beams.beams = options.beams;
   beams.length_penalty = options.length_penalty;
   beams.most = options.max_tokens;
@@ -166,9 +178,32 @@ std::vector<Translation> translate(Context& ctx, const Model& model, std::span<c
     progress.tell("texts", static_cast<double>(done), static_cast<double>(texts.size()));
   };
   std::vector<Translation> out;
-  for (models::Translation& t : models::translate(ctx, writer, tokenizer_of(model), texts, beams))
+  for (models::Translation& t : models::translate(ctx, *writer, tokenizer_of(model), texts, beams))
     out.push_back({std::move(t.text), std::move(t.tokens), t.score});
   return out;
+}
+
+TranslationScore score_translations(const TestSet& set, std::span<const std::string> translations) {
+  if (set.sources.size() != translations.size() || set.sources.size() != set.references.size())
+    throw Error(ErrorKind::usage, "score.count",
+                concat(translations.size(), " translations for ", set.sources.size(),
+                       " sentences; need one for "
+                       "each"));
+  std::vector<text::ScoredSentence> sentences;
+  TranslationScore score;
+  for (std::size_t i = 0; i < translations.size(); ++i) {
+    sentences.push_back({translations[i], set.references[i]});
+    score.references += static_cast<Index>(set.references[i].size());
+  }
+  const text::Bleu bleu = text::bleu(sentences);
+  score.bleu = bleu.score;
+  score.brevity = bleu.brevity;
+  for (std::size_t n = 0; n < bleu.shared.size(); ++n)
+    score.shared.push_back(static_cast<double>(bleu.shared[n]) /
+                           static_cast<double>(std::max<std::int64_t>(bleu.written[n], 1)));
+  score.chrf = text::chrf(sentences);
+  score.sentences = static_cast<Index>(sentences.size());
+  return score;
 }
 
 }  // namespace headlight

@@ -51,7 +51,7 @@ TEST(Doctor, JsonSaysTheSame) {
 
 TEST(Doctor, RefusesArguments) {
   EXPECT_EQ(run_program({"doctor", "now"}).code, 2);
-  EXPECT_EQ(run_program({"doctor", "--json"}).code, 2);
+  EXPECT_EQ(run_program({"doctor", "--json=results"}).code, 2);
   EXPECT_EQ(run_program({"doctor", "--json", "/nowhere/at/all.json"}).code, 4);
 }
 

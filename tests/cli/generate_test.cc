@@ -228,7 +228,7 @@ TEST_F(Generate, Mistakes) {
   refused({"--model", writer, "--show", "--head", "0.0,1.1"}, 2, "one head");
   refused({"--model", writer, "--show", "--json"}, 2, "--json");
   refused({"--model", writer, "--show", "another"}, 2, "one prompt");
-  refused({"--model", writer, "--json", "the cat"}, 2, "a file name that ends in .json");
+  refused({"--model", writer, "--json=the cat"}, 2, "a file name that ends in .json");
   std::ofstream(folder_.path("there.json")) << "{}";
   refused({"--model", writer, "--json", folder_.path("there.json")}, 4, "there.json");
   std::filesystem::remove(folder_.root() / "writer" / "tokenizer.json");

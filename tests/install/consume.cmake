@@ -1,6 +1,7 @@
 # cmake -P script: installs or copies the library into a fresh folder, then builds and runs a project that uses it.
 #   WAY=component    find_package and pkg-config, with one component and all of its headers
 #   WAY=examples     the installed examples, by find_package
+#   WAY=program      the program from another folder: its models, manual pages and completion
 #   WAY=subproject   add_subdirectory of a copy, with BUILD_SHARED_LIBS; checks what libheadlight.so exports and needs
 function(step)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
@@ -39,7 +40,19 @@ if(WAY STREQUAL "subproject")
   return()
 endif()
 
+if(WAY STREQUAL "program")
+  step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component program)
+  set(prefix "${WORK}/moved here")
+  file(RENAME ${WORK}/prefix ${prefix})
+  file(MAKE_DIRECTORY ${WORK}/elsewhere)
+  step(bash ${SOURCE}/tests/install/program.sh "${prefix}" WORKING_DIRECTORY ${WORK}/elsewhere)
+  return()
+endif()
+
 step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component library)
+if(WAY STREQUAL "examples")  # some open a model, which comes with the program
+  step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component program)
+endif()
 # Away from where it was installed, and with a space: an exported path that points home would show here.
 set(prefix "${WORK}/moved here")
 file(RENAME ${WORK}/prefix ${prefix})

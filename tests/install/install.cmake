@@ -14,6 +14,7 @@ foreach(component IN ITEMS attention nn text models)
   headlight_install_test(component_${component} -D WAY=component -D COMPONENT=${component} -D HEADERS=${headers})
 endforeach()
 headlight_install_test(examples -D WAY=examples)
+headlight_install_test(program -D WAY=program)
 headlight_install_test(subproject -D WAY=subproject)
 add_test(NAME install.exports COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/install/check_shared.py
   $<TARGET_FILE:headlight_shared> ${PROJECT_SOURCE_DIR}/include)

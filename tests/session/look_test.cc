@@ -170,7 +170,8 @@ TEST_P(SessionLook, AblatesLikeInspect) {
   inspect::Ablation change({.part = part, .heads = {{1, 0}}});
   const inspect::Predictions before(inspect::run(ctx_, subject, question)),
       after(inspect::run(ctx_, subject, question, &change));
-  const inspect::Effect old = inspect::effect_of(before, after, inspect::targets_of(subject, question), {});
+  const inspect::Effect old = inspect::effect_of(before, after, inspect::targets_of(subject, question),
+                                                 {.row = natural_position(run_).value_or(-1)});
   EXPECT_EQ(effect.kl, old.kl);
   EXPECT_GT(effect.mean_kl, 0);
   EXPECT_EQ(effect.position, old.row);

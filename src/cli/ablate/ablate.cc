@@ -1,232 +1,176 @@
 // headlight ablate: what heads are good for, by taking them away.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "cli/ablate/view.h"
 #include "cli/commands.h"
-#include "cli/model_places.h"
+#include "cli/map_look.h"
 #include "cli/numbers.h"
+#include "cli/progress_bar.h"
+#include "cli/translate/evaluation.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/figures.h"
 #include "headlight/error.h"
 #include "io/gzip.h"
-#include "models/translate.h"
 
 namespace headlight::cli {
 namespace {
 
-using inspect::Change;
-
 constexpr Index kCorpusTokens = 20000, kTestSentences = 200;
 constexpr std::uint64_t kLargestCorpus = std::uint64_t{1} << 30;
 
-PageStyle page_style(const AblateSettings& s) {
-  PageStyle style;
-  style.color = color_depth(s.color);
-  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
-  style.width = std::clamp(terminal_width(), 60, 110);
-  return style;
+// Files are read first: a wrong name should not wait for a model.
+std::optional<TaskText> read_task(const AblateSettings& s) {
+  if (s.corpus.empty() && s.evaluate.empty()) return std::nullopt;
+  TaskText task;
+  if (!s.corpus.empty()) task.text = io::read_text(s.corpus, kLargestCorpus);
+  task.most_tokens = s.limit.value_or(kCorpusTokens);
+  if (!s.evaluate.empty())
+    task.translations = read_test_set(s.evaluate, static_cast<std::size_t>(s.limit.value_or(kTestSentences)));
+  return task;
 }
 
 class Ablating {
  public:
-  explicit Ablating(const AblateSettings& s)
+  Ablating(const AblateSettings& s, io::Outputs& outputs, JsonOutput& json)
       : s_(s),
-        outputs_(s.json.force ? io::Existing::replace : io::Existing::refuse),
-        json_(s.json),
+        outputs_(outputs),
+        json_(json),
+        task_(read_task(s)),
+        model_(open_model(s.input.model)),
         ctx_({.threads = static_cast<int>(s.threads)}) {
-    reserve_figures(outputs_, s);
-    read_corpus();
-    subject_ = inspect::open_subject(s.model, model_places());
-    case_.emplace(ctx_, subject_, s, bar_);
-    make_task();
+    progress_.report = bar_.reporter();
   }
 
   void run() {
-    if (s_.attribute) attribute();
-    else if (s_.sweep) sweep();
-    else knock_out();
-    for (const std::string& note : case_->notes()) print_error(concat("note: ", note, "\n"));
-    for (const std::string& note : subject_.notices) print_error(concat("note: ", note, "\n"));
+    (void)chosen_part(model_, s_.part);
+    if (!model_.info().has_logits)
+      throw Error(ErrorKind::usage, "ablate.head",
+                  concat("\"", escaped(model_.info().name),
+                         "\" was stored without its head, so it predicts nothing that could change"));
+    const Run run = attend(ctx_, model_, prompt_of(model_, s_.input), {.keep_inputs = false});
+    const AblateRequest request = request_of(run, s_);
+    if (s_.attribute) attribute(run, request);
+    else if (s_.sweep) sweep(run, request);
+    else knock_out(run, request);
+    print_notes(request.notes);
+    print_notes(model_.info().notices);
   }
 
  private:
-  // Files are read first: a wrong name should not wait for a model.
-  void read_corpus() {
-    if (!s_.corpus.empty()) corpus_ = io::read_text(s_.corpus, kLargestCorpus);
-    if (!s_.evaluate.empty())
-      set_ = read_test_set(s_.evaluate, static_cast<std::size_t>(s_.limit.value_or(kTestSentences)));
-  }
-
-  void make_task() {
-    if (!s_.corpus.empty()) task_ = inspect::text_task(subject_, corpus_, s_.limit.value_or(kCorpusTokens));
-    if (s_.evaluate.empty()) return;
-    std::vector<inspect::TextPair> pairs;
-    for (std::size_t i = 0; i < set_.sources.size(); ++i)
-      pairs.emplace_back(set_.sources[i], set_.references[i].front());
-    task_ = inspect::pair_task(subject_, pairs);
-  }
-
-  void finish(const std::string& text, const std::string& json) {
+  void finish(const Run& run, const std::string& text, const std::string& json,
+              const std::vector<NamedTensor>& arrays) {
     bar_.clear();
     outputs_.commit();
     json_.write(json);
+    write_arrays(s_.npy, s_.json, arrays, tokens_json(model_.info().name, token_lists(run)));
     if (!s_.json.to_stdout()) print(text);
   }
 
-  void draw_maps(const std::vector<draw::WeightMap>& maps, const std::string& caption) {
-    if (!s_.has_figure()) return;
-    draw::FigureStyle style;
-    style.transfer = draw::Transfer::linear;
-    style.top = 1e-9;
-    for (const draw::WeightMap& map : maps) style.top = std::max(style.top, draw::largest(map));
-    style.caption = caption;
-    write_figures(outputs_, s_, draw::heat_map_figure(maps, style), style.dpi);
+  void draw_maps(const Run& run, const std::vector<draw::WeightMap>& maps, const std::string& about) {
+    if (!s_.figures.any()) return;
+    const std::string &source = run.source().text, &target = run.target().text;
+    const std::string caption = concat("“", escaped(source, 200), "”",
+                                       target.empty() ? "" : concat(" → “", escaped(target, 200), "”"), " ",
+                                       about, " Model ", escaped(model_.info().name), ".");
+    double top = 1e-9;
+    for (const draw::WeightMap& map : maps) top = std::max(top, draw::largest(map));
+    MapLook look;
+    look.transfer = draw::Transfer::linear;
+    const draw::FigureStyle style = figure_style(s_.figures, look, caption, top);
+    write_figures(outputs_, s_.figures, draw::heat_map_figure(maps, style), style.dpi);
   }
 
-  [[nodiscard]] std::string caption(const std::string& about) const {
-    const inspect::Question& q = case_->question();
-    return concat("“", escaped(q.source.text, 200), "”",
-                  q.written.text.empty() ? "" : concat(" → “", escaped(q.written.text, 200), "”"), " ", about,
-                  " Model ", escaped(subject_.name), ".");
+  static std::vector<NamedTensor> arrays_of(const std::vector<draw::WeightMap>& maps, const char* what) {
+    std::vector<NamedTensor> arrays;
+    for (const draw::WeightMap& map : maps) arrays.push_back({concat(map.title, "_", what), matrix_of(map)});
+    return arrays;
   }
 
-  void knock_out() {
-    inspect::Ablation ablation(case_->plan());
-    const inspect::Question& question = case_->question();
-    const inspect::Predictions before(inspect::run(ctx_, subject_, question)),
-        after(inspect::run(ctx_, subject_, question, &ablation));
-    const std::vector<std::int32_t> targets = inspect::targets_of(subject_, question);
-    inspect::EffectOptions options{.row = case_->asked_row().value_or(-1), .top = s_.top};
-    if (case_->asked_token()) options.also = {*case_->asked_token()};
+  void knock_out(const Run& run, const AblateRequest& request) {
+    EffectRequest asked{.position = request.position, .top = s_.top};
+    if (request.token) asked.tokens = {*request.token};
+    // A translation of the model's own is made again with the change.
+    asked.translate = s_.input.target.empty() && s_.input.target_ids.empty();
+    asked.task = task_ ? &*task_ : nullptr;
+    asked.progress = progress_;
     AblateView view;
-    view.model = escaped(subject_.name);
-    view.what = case_->what();
-    view.effect = inspect::effect_of(before, after, targets, options);
-    view.row_words = case_->row_words(view.effect.row);
-    view.row_labels = case_->predicted().labels();
-    for (const inspect::TokenEffect& token : view.effect.tokens)
-      view.token_labels.push_back(case_->label_of(token.token));
-    view.has_loss =
-        std::any_of(targets.begin(), targets.end(), [](std::int32_t t) { return t != models::kIgnored; });
-    translate(ablation, view);
-    measure(ablation, view);
-    finish(ablate_text(view, page_style(s_)), ablate_json(view));
+    view.effect = ablate(ctx_, run, request.plan, asked);
+    view.model = escaped(model_.info().name);
+    view.what = what_changes(s_, request.plan, view.effect);
+    view.row_words = position_words(run, view.effect.position);
+    view.row_labels = labels_of(run.position_tokens());
+    for (const TokenEffect& token : view.effect.tokens)
+      view.token_labels.push_back(label_of(model_, token.token));
+    std::vector<NamedTensor> arrays;
+    arrays.push_back({"kl", Tensor({static_cast<Index>(view.effect.kl.size())}, DType::f64)});
+    std::copy(view.effect.kl.begin(), view.effect.kl.end(), arrays[0].tensor.as<double>());
+    finish(run, ablate_text(view, page_style(s_.color, 60, 110)), ablate_json(view), arrays);
   }
 
-  // A translation of the model's own is made again with the change.
-  void translate(inspect::Ablation& ablation, AblateView& view) {
-    if (!case_->translates() || !s_.target.empty() || !s_.target_ids.empty() || !subject_.tokenizer) return;
-    const auto text_of = [&](const inspect::Reading& reading) {
-      return subject_.tokenizer->decode(reading.ids());
-    };
-    view.translation_before = text_of(case_->question().written);
-    view.translation_after =
-        text_of(inspect::translate(ctx_, subject_, case_->question().source, nullptr, &ablation));
-  }
-
-  void measure(inspect::Ablation& ablation, AblateView& view) {
-    if (!task_) return;
-    const auto loss = [&](Intervention* change, const char* doing) {
-      return inspect::measure_loss(ctx_, subject_, *task_, change,
-                                   [&](double done) { bar_.show(doing, done); });
-    };
-    const inspect::MeasuredLoss before = loss(nullptr, "loss before"), after = loss(&ablation, "loss after");
-    view.corpus_loss =
-        BeforeAfter{before.mean, after.mean, inspect::error_of_difference(before, after), before.targets};
-    if (s_.evaluate.empty()) return;
-    const auto bleu = [&](Intervention* change, const char* doing) {
-      models::TransformerWriter writer(*subject_.model, {.intervention = change});
-      models::TranslateOptions options;
-      const auto total = static_cast<double>(set_.sources.size());
-      options.on_progress = [&](Index done) { bar_.show(doing, static_cast<double>(done) / total); };
-      std::vector<std::string> texts;
-      for (models::Translation& t :
-           models::translate(ctx_, writer, *subject_.tokenizer, set_.sources, options))
-        texts.push_back(std::move(t.text));
-      return evaluate(set_, texts).bleu.score;
-    };
-    view.bleu =
-        BeforeAfter{bleu(nullptr, "translating as it is"), bleu(&ablation, "translating with the change"), 0,
-                    static_cast<Index>(set_.sources.size())};
-  }
-
-  // Which token of which row is followed through a sweep.
-  struct Followed {
-    Index row;
-    std::int32_t token;
-    double probability;
-  };
-  Followed followed() {
-    const inspect::Predictions before(inspect::run(ctx_, subject_, case_->question()));
-    const Index row = case_->usual_row();
-    const std::int32_t token = case_->asked_token().value_or(before.likeliest(row, 1).front());
-    return {row, token, std::exp(before.log_probability(row, token))};
-  }
-
-  void sweep() {
-    const Followed at = followed();
-    inspect::SweepRequest request{
-        .parts = {}, .row = at.row, .token = at.token, .task = task_ ? &*task_ : nullptr};
-    for (const Part part : {Part::encoder, Part::decoder, Part::cross})
-      if (subject_.has(part) && s_.part.value_or(part) == part) request.parts.push_back(part);
-    if (s_.with == Change::mean) request.change = Change::mean, request.outputs = case_->means();
+  void sweep(const Run& run, const AblateRequest& request) {
+    SweepOptions options{.change = s_.with.value_or(Change::zero), .mean_texts = request.plan.mean_texts};
+    if (s_.part) options.parts = {*s_.part};
+    options.task = task_ ? &*task_ : nullptr;
+    options.position = request.position;
+    options.token = request.token;
     SweepView view;
-    view.heads = inspect::sweep_heads(ctx_, subject_, case_->question(), request,
-                                      [&](double done) { bar_.show("every head in turn", done); });
-    view.model = escaped(subject_.name);
-    view.what = concat("each of ", view.heads.size(), " heads ",
-                       request.change == Change::mean ? "replaced by its mean" : "zeroed", ", one at a time");
-    view.row_words = case_->row_words(at.row);
-    view.token_label = case_->label_of(at.token);
-    view.probability = at.probability;
+    view.result = headlight::sweep(ctx_, run, options, progress_);
+    const std::vector<SweptHead>& heads = view.result.heads;
+    const char* how = options.change == Change::mean ? "replaced by its mean" : "zeroed";
+    view.model = escaped(model_.info().name);
+    view.what = concat("each of ", heads.size(), " heads ", how, ", one at a time");
+    view.row_words = position_words(run, view.result.position);
+    view.token_label = label_of(model_, view.result.token);
     view.by = s_.by.value_or(task_ ? SweepBy::loss : SweepBy::kl);
     if (view.by == SweepBy::direct &&
-        std::none_of(view.heads.begin(), view.heads.end(),
-                     [](const inspect::SweptHead& h) { return h.direct.has_value(); }))
+        std::none_of(heads.begin(), heads.end(), [](const SweptHead& h) { return h.direct.has_value(); }))
       throw Error(
           ErrorKind::usage, "ablate.direct",
-          concat("--by direct: \"", escaped(subject_.name),
+          concat("--by direct: \"", escaped(model_.info().name),
                  "\" has an activation between its heads and its logits, so shares cannot be told apart"));
-    if (task_) view.task_before = inspect::measure_loss(ctx_, subject_, *task_);
-    draw_maps(sweep_maps(view),
-              caption(concat("One head at a time ",
-                             request.change == Change::mean ? "replaced by its mean" : "zeroed", ".")));
-    finish(sweep_text(view, page_style(s_), top_of_list()), sweep_json(view));
+    const std::vector<draw::WeightMap> maps = sweep_maps(view);
+    draw_maps(run, maps, concat("One head at a time ", how, "."));
+    finish(run, sweep_text(view, page_style(s_.color, 60, 110), top_of_list()), sweep_json(view),
+           arrays_of(maps, "sweep"));
   }
 
-  void attribute() {
-    const Followed at = followed();
+  void attribute(const Run& run, const AblateRequest& request) {
     AttributionView view;
-    view.model = escaped(subject_.name);
-    view.row_words = case_->row_words(at.row);
-    view.token_label = case_->label_of(at.token);
-    view.attribution = inspect::attribute_logit(ctx_, subject_, case_->question(), at.row, at.token);
-    draw_maps(attribution_maps(view), caption("What each head adds to the logit by itself."));
-    finish(attribution_text(view, page_style(s_), top_of_list()), attribution_json(view));
+    view.attribution = headlight::attribute(ctx_, run, request.position, request.token);
+    view.model = escaped(model_.info().name);
+    view.row_words = position_words(run, view.attribution.row);
+    view.token_label = label_of(model_, view.attribution.token);
+    const std::vector<draw::WeightMap> maps = attribution_maps(view);
+    draw_maps(run, maps, "What each head adds to the logit by itself.");
+    finish(run, attribution_text(view, page_style(s_.color, 60, 110), top_of_list()), attribution_json(view),
+           arrays_of(maps, "attribution"));
   }
 
-  // A list of heads is longer than one of tokens.
-  [[nodiscard]] Index top_of_list() const { return s_.top == kUsualTop ? 12 : s_.top; }
-  static constexpr Index kUsualTop = 5;
+  // A list of heads is worth more lines than one of tokens.
+  [[nodiscard]] Index top_of_list() const { return s_.top == AblateSettings{}.top ? 12 : s_.top; }
 
   const AblateSettings& s_;
-  io::Outputs outputs_;
-  JsonOutput json_;
+  io::Outputs& outputs_;
+  JsonOutput& json_;
+  std::optional<TaskText> task_;
+  Model model_;
   Context ctx_;
   ProgressBar bar_;
-  std::string corpus_;
-  TestSet set_;
-  inspect::Subject subject_;
-  std::optional<AblateCase> case_;
-  std::optional<inspect::LossTask> task_;
+  Progress progress_;
 };
 
+void run(const AblateSettings& s) {
+  check_ablate(s);
+  io::Outputs outputs(s.json.existing());
+  reserve_figures(outputs, s.figures);
+  JsonOutput json(s.json);
+  Ablating(s, outputs, json).run();
+}
+
 void add_changes(CLI::App& command, AblateSettings& s) {
+  begin_group(command, "What is changed");
   add_part(command, s.part);
   add_heads(command, s.heads, "--head", "Knock out these heads: LAYER.HEAD from 0, several with commas");
   add_count(command, "--layer", s.layer, "Knock out all heads of this layer", {0, 100000});
@@ -246,6 +190,7 @@ void add_changes(CLI::App& command, AblateSettings& s) {
 }
 
 void add_effects(CLI::App& command, AblateSettings& s) {
+  begin_group(command, "What is measured");
   add_switch(command, "--sweep", s.sweep, "Every head in turn: which ones matter here?");
   add_switch(command, "--attribute", s.attribute,
              "Change nothing; what does each head add to a token's logit?");
@@ -281,21 +226,19 @@ void add_ablate(CLI::App& program) {
                    "  headlight ablate \"The cat sat on the mat.\" --sweep --png heads.png\n"
                    "  headlight ablate --model models/gpt2 \"The cat sat on the\" --attribute\n"
                    "  headlight ablate --part cross --head 3.2 --evaluate test.tsv --limit 100\n\n"
-                   "  zero takes a head where training never took it; mean is gentler. Both say what they\n"
-                   "  did. A large weight does not make a head important; taking it away shows more.\n"});
+                   "  Zeroing moves the model outside its training distribution; means stay closer to it.\n"
+                   "  A large weight does not make a head important; taking it away shows more.\n"});
   const auto s = std::make_shared<AblateSettings>();
-  add_model_input(*command, *s, "The text (default: piped text, else a sentence of ours)");
+  add_model_input(*command, s->input, "The text (default: piped text, else a sentence of ours)");
   add_changes(*command, *s);
   add_effects(*command, *s);
-  add_figure_files(*command, *s);
-  add_color(*command, s->color);
+  add_figures(*command, s->figures);
+  add_arrays(*command, s->npy, "kl.npy [position], or PART_sweep.npy and PART_attribution.npy [layer, head]");
   add_json(*command, s->json);
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_threads(*command, s->threads);
+  add_color(*command, s->color);
   keep_alive(*command, s);
-  on_run(*command, [s] {
-    check_ablate(*s);
-    Ablating(*s).run();
-  });
+  on_run(*command, [s] { run(*s); });
 }
 
 }  // namespace headlight::cli

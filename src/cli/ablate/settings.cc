@@ -2,21 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
-#include "cli/numbers.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "headlight/look.h"
+#include "inspect/ablation.h"
+#include "inspect/reading.h"
 #include "io/gzip.h"
+#include "text/lines.h"
 
 namespace headlight::cli {
 namespace {
-
-using inspect::Change;
-using inspect::HeadPlace;
-using inspect::Reading;
-using models::ModelKind;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorKind::usage, "ablate.options", message);
@@ -26,9 +22,10 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
 constexpr std::size_t kMeanLines = 500;  // more change a mean little
 
 std::vector<std::string> first_lines(const std::string& path, std::size_t most) {
-  std::istringstream text(io::read_text(path, kLargestFile));
+  const std::string text = io::read_text(path, kLargestFile);
   std::vector<std::string> lines;
-  for (std::string line; lines.size() < most && std::getline(text, line);) lines.push_back(line);
+  for (const std::string_view line : text::lines_of(text))
+    if (lines.size() < most) lines.emplace_back(line);
   return lines;
 }
 
@@ -50,7 +47,7 @@ void check_ablate(const AblateSettings& s) {
   if (!s.edge.empty() && !s.at.empty()) refuse("--edge says where; leave --at out");
   if (!s.mean_over.empty() && s.with != Change::mean) refuse("--mean-over belongs to --with mean");
   if (s.by && !s.sweep) refuse("--by says what a --sweep is drawn and sorted by");
-  if (s.has_figure() && !whole) refuse("figures are of all heads: give --sweep or --attribute");
+  if (s.figures.any() && !whole) refuse("figures are of all heads: give --sweep or --attribute");
   const bool corpus = !s.corpus.empty() || !s.evaluate.empty();
   if (s.limit && !corpus) refuse("--limit belongs to --corpus and --evaluate");
   if (s.attribute && corpus) refuse("--attribute is about one prediction; leave out --corpus and --evaluate");
@@ -58,189 +55,104 @@ void check_ablate(const AblateSettings& s) {
     refuse("--patch, --edge and --at are about words of TEXT; --corpus and --evaluate have others");
 }
 
-AblateCase::AblateCase(Context& ctx, const inspect::Subject& subject, const AblateSettings& s,
-                       ProgressBar& bar)
-    : ctx_(ctx), subject_(subject), s_(s), bar_(bar), part_(s.part.value_or(subject.usual_part())) {
-  check_part(subject, part_);
-  if (subject.model->config().head.absent) {
-    throw Error(ErrorKind::usage, "ablate.head",
-                concat("\"", escaped(subject.name),
-                       "\" was stored without its head, so it predicts nothing that could change"));
+namespace {
+
+std::vector<HeadPlace> chosen_heads(const Model& model, Part part, const AblateSettings& s) {
+  for (const HeadPlace& place : s.heads) check_head(model, part, place);
+  if (s.layer) check_layer(model, part, *s.layer);
+  if (!s.heads.empty()) return s.heads;
+  const PartInfo& info = *model.info().find(part);
+  std::vector<HeadPlace> heads;
+  for (const HeadPlace& place : inspect::all_heads(info.layers(), info.heads.front()))
+    if (!s.layer || place.layer == static_cast<int>(*s.layer)) heads.push_back(place);
+  return heads;
+}
+
+// Two words of the text, in the one syntax that links have.
+TokenLink link_of(const Run& run, Part part, const std::string& edge, std::vector<std::string>& notes) {
+  const LinkWords words = parse_link(edge);
+  if (words.from.empty() || words.to.empty())
+    refuse(concat("--edge: \"", escaped(edge, 60),
+                  "\" is not FROM->TO, such as 'it->animal': two words of the text"));
+  return {picked(run.queries(part), words.from, notes), picked(run.keys(part), words.to, notes)};
+}
+
+void set_change(const Run& run, const AblateSettings& s, AblateRequest& request) {
+  AblationPlan& plan = request.plan;
+  if (!s.at.empty()) plan.queries.push_back(picked(run.queries(plan.part), s.at, request.notes));
+  if (!s.edge.empty()) {
+    plan.links.push_back(link_of(run, plan.part, s.edge, request.notes));
+    plan.change = s.cut.value_or(Change::cut_mask);
+  } else if (!s.patch.empty()) {
+    plan.change = Change::patch;
+    plan.patch = Prompt{.text = s.patch, .type_ids = s.input.type_ids};
+  } else if (s.scale) {
+    plan.change = Change::scale;
+    plan.factor = *s.scale;
+  } else if (s.with == Change::mean) {
+    plan.change = Change::mean;
   }
-  question_ = read_question(ctx, subject, s, Needs::target);
-  find_heads();
-  find_row();
-  if (!s.token.empty()) token_ = find_token(s.token);
+  if (!s.mean_over.empty()) plan.mean_texts = first_lines(s.mean_over, kMeanLines);
 }
 
-bool AblateCase::translates() const { return subject_.model->config().kind == ModelKind::encoder_decoder; }
+}  // namespace
 
-void AblateCase::find_heads() {
-  heads_ = s_.heads;
-  for (const HeadPlace& place : heads_) check_head(subject_, part_, place);
-  if (s_.layer) check_layer(subject_, part_, *s_.layer);
-  if (!heads_.empty()) return;
-  for (const HeadPlace& place : inspect::all_heads(subject_.layers(part_), subject_.heads(part_)))
-    if (!s_.layer || place.layer == static_cast<int>(*s_.layer)) heads_.push_back(place);
-}
-
-Range AblateCase::picked(const Reading& reading, const std::string& word) {
-  const inspect::Pick found = inspect::pick(reading, word);
-  if (!found.note.empty()) notes_.push_back(found.note);
-  return found.word.tokens;
-}
-
-const Reading& AblateCase::predicted() const {
-  if (!translates()) return question_.source;
-  return question_.written.tokens.empty() ? question_.decoder_input : question_.written;
-}
-
-// Is a row's prediction what comes after its token? Otherwise it is that token itself.
-bool AblateCase::predicts_next() const {
-  return subject_.model->config().kind == ModelKind::decoder || !question_.decoder_input.tokens.empty();
-}
-
-void AblateCase::find_row() {
-  const ModelKind kind = subject_.model->config().kind;
-  if (!s_.position.empty()) {
-    const Range tokens = picked(predicted(), s_.position);
-    row_ = predicts_next() ? tokens.end - 1 : tokens.begin;
-  } else if (predicts_next()) {
-    row_ = predicted().size() - 1;
-  } else if (kind == ModelKind::encoder && subject_.tokenizer) {
-    const std::optional<TokenId> mask = subject_.tokenizer->find(SpecialRole::mask);
-    for (Index i = 0; mask && !row_ && i < question_.source.size(); ++i)
-      if (question_.source.tokens[static_cast<std::size_t>(i)].id == *mask) row_ = i;
+AblateRequest request_of(const Run& run, const AblateSettings& s) {
+  const Model& model = run.model();
+  AblateRequest request;
+  request.plan.part = chosen_part(model, s.part);
+  request.plan.heads = chosen_heads(model, request.plan.part, s);
+  if (!s.sweep && !s.attribute) set_change(run, s, request);
+  else if (!s.mean_over.empty()) request.plan.mean_texts = first_lines(s.mean_over, kMeanLines);
+  if (!s.position.empty()) {
+    const Range tokens = picked(run.position_tokens(), s.position, request.notes);
+    request.position = run.predicts_next() ? tokens.end - 1 : tokens.begin;
   }
-}
-
-Index AblateCase::usual_row() const {
-  if (row_) return *row_;
-  const std::vector<inspect::Word> words = inspect::words_of(predicted());
-  for (auto word = words.rbegin(); word != words.rend(); ++word)
-    if (!predicted().tokens[static_cast<std::size_t>(word->tokens.begin)].added && word->label.size() > 1)
-      return word->tokens.begin;
-  return 0;
-}
-
-std::int32_t AblateCase::find_token(const std::string& text) const {
-  const Index vocabulary = subject_.model->config().vocabulary;
-  if (text.starts_with('@')) {
-    const std::optional<Index> id = parse_integer(std::string_view(text).substr(1));
-    if (!id || *id < 0 || *id >= vocabulary)
-      refuse_value("--token", text, concat("@ and a token's number below ", vocabulary));
-    return static_cast<std::int32_t>(*id);
+  if (!s.token.empty()) {
+    try {
+      request.token = find_token(model, s.token);
+    } catch (const Error& error) { refuse(concat("--token: ", error.what())); }
   }
-  if (!subject_.tokenizer)
-    refuse_value("--token", text, "@ and a token's number: the model has no tokenizer");
-  if (const std::optional<TokenId> id = subject_.tokenizer->find(text)) return *id;
-  for (const std::string& form : {" " + text, text}) {
-    const std::vector<TokenId> ids = subject_.tokenizer->encode(form, SpecialTokens::leave_out);
-    if (ids.size() == 1) return ids[0];
-  }
-  std::string pieces;
-  for (const TokenPiece& piece : subject_.tokenizer->encode_pieces(" " + text, SpecialTokens::leave_out))
-    pieces += concat(pieces.empty() ? "" : " ", "\"", escaped(piece.text, 30), "\" (@", piece.id, ")");
-  refuse_value("--token", text, concat("one token of the model, but several: ", pieces));
+  return request;
 }
 
-std::string AblateCase::label_of(std::int32_t token) const {
-  return inspect::read_ids(subject_.tokenizer ? &*subject_.tokenizer : nullptr, {token},
-                           subject_.model->config().vocabulary)
-      .labels()[0];
+std::string label_of(const Model& model, TokenId token) {
+  return inspect::read_ids(model.tokenizer(), {token}, model.info().vocabulary).labels()[0];
 }
 
-std::string AblateCase::row_words(Index row) const {
-  const std::string label = escaped(predicted().labels()[static_cast<std::size_t>(row)], 40);
-  if (predicts_next()) return concat("what follows \"", label, "\" (token ", row, ")");
-  return concat("the prediction of \"", label, "\" (token ", row,
-                translates() ? " of the translation)" : ")");
+std::string position_words(const Run& run, Index position) {
+  const std::string label =
+      escaped(run.position_tokens().tokens[static_cast<std::size_t>(position)].text, 40);
+  if (run.predicts_next()) return concat("what follows \"", label, "\" (token ", position, ")");
+  const bool translates = run.model().info().kind == ModelKind::encoder_decoder;
+  return concat("the prediction of \"", label, "\" (token ", position,
+                translates ? " of the translation)" : ")");
 }
 
-void AblateCase::add_links(inspect::ChangePlan& plan) {
-  const std::size_t arrow = s_.edge.find("->");
-  if (arrow == std::string::npos || arrow == 0 || arrow + 2 == s_.edge.size())
-    refuse_value("--edge", s_.edge, "FROM->TO, such as 'it->animal': two words of the text");
-  const Sides sides = sides_of(subject_, question_, part_);
-  plan.links.push_back(
-      {picked(sides.queries, s_.edge.substr(0, arrow)), picked(sides.keys, s_.edge.substr(arrow + 2))});
-  plan.change = s_.cut.value_or(Change::cut_mask);
-}
-
-void AblateCase::record_patch(inspect::ChangePlan& plan) {
-  ModelInput other = s_;
-  other.text = s_.patch;
-  other.ids.clear();
-  other.target.clear();
-  other.target_ids.clear();
-  inspect::Question question = read_question(ctx_, subject_, other, Needs::source);
-  // Both write the same, so that their tokens stand side by side.
-  question.written = question_.written;
-  question.decoder_input = question_.decoder_input;
-  const Index here = sides_of(subject_, question_, part_).queries.size(),
-              there = sides_of(subject_, question, part_).queries.size();
-  if (here != there && s_.at.empty()) {
-    refuse(concat("--patch: heads are patched token by token; \"", escaped(s_.patch, 60), "\" has ", there,
-                  " tokens, the text has ", here,
-                  "\nGive a sentence of as many tokens, or name the word to patch with --at."));
-  }
-  for (const Range& range : plan.queries)
-    if (range.end > there)
-      refuse(concat("--patch: \"", escaped(s_.patch, 60), "\" has ", there,
-                    " tokens, none at the place of \"", escaped(s_.at, 40), "\""));
-  inspect::OutputRecorder recorder;
-  (void)inspect::run(ctx_, subject_, question, &recorder);
-  patch_ = std::move(recorder.outputs());
-  plan.outputs = &patch_;
-  plan.change = Change::patch;
-}
-
-const inspect::HeadOutputs* AblateCase::means() {
-  if (s_.with != Change::mean) return nullptr;
-  if (!means_) {
-    std::vector<std::string> lines;
-    if (!s_.mean_over.empty()) lines = first_lines(s_.mean_over, kMeanLines);
-    const std::span<const std::string> sentences =
-        s_.mean_over.empty() ? inspect::usual_sentences() : std::span<const std::string>(lines);
-    means_ = inspect::mean_outputs(ctx_, subject_, sentences,
-                                   [&](double done) { bar_.show("means of heads", done); });
-    bar_.clear();
-  }
-  return &means_->outputs;
-}
-
-inspect::ChangePlan AblateCase::plan() {
-  inspect::ChangePlan plan{.part = part_, .heads = heads_};
-  if (!s_.at.empty()) plan.queries.push_back(picked(sides_of(subject_, question_, part_).queries, s_.at));
-  if (!s_.edge.empty()) add_links(plan);
-  else if (!s_.patch.empty()) record_patch(plan);
-  else if (s_.scale) plan.change = Change::scale, plan.factor = *s_.scale;
-  else if (s_.with == Change::mean) plan.change = Change::mean, plan.outputs = means();
-  return plan;
-}
-
-std::string AblateCase::what() const {
+std::string what_changes(const AblateSettings& s, const AblationPlan& plan, const AblationEffect& effect) {
+  const std::vector<HeadPlace>& heads = plan.heads;
   std::string list;
-  if (s_.layer || s_.heads.empty()) {
-    list = s_.layer ? concat("layer ", *s_.layer, ", all ", heads_.size(), " heads,")
-                    : concat("all ", heads_.size(), " heads");
+  if (s.layer || s.heads.empty()) {
+    list = s.layer ? concat("layer ", *s.layer, ", all ", heads.size(), " heads,")
+                   : concat("all ", heads.size(), " heads");
   } else {
-    list = heads_.size() == 1 ? "head " : "heads ";
-    for (std::size_t i = 0; i < heads_.size(); ++i)
-      list += concat(i == 0 ? "" : ", ", heads_[i].layer, ".", heads_[i].head);
+    list = heads.size() == 1 ? "head " : "heads ";
+    for (std::size_t i = 0; i < heads.size(); ++i) list += concat(i == 0 ? "" : ", ", place_text(heads[i]));
   }
-  const std::string who = concat(name_of(part_), " ", list, " "),
-                    where = s_.at.empty() ? "" : concat(" at \"", escaped(s_.at, 40), "\"");
-  if (!s_.edge.empty()) {
-    const bool mask = s_.cut.value_or(Change::cut_mask) == Change::cut_mask;
-    return concat(who, "without the link ", escaped(s_.edge, 80),
-                  mask ? " (masked: the other weights fill up)" : " (weight 0: the other weights stay)");
+  const std::string who = concat(name_of(plan.part), " ", list, " "),
+                    where = s.at.empty() ? "" : concat(" at \"", escaped(s.at, 40), "\"");
+  switch (plan.change) {
+    case Change::cut_mask:
+      return concat(who, "without the link ", escaped(s.edge, 80), " (masked: the other weights fill up)");
+    case Change::cut_weight:
+      return concat(who, "without the link ", escaped(s.edge, 80), " (weight 0: the other weights stay)");
+    case Change::patch: return concat(who, "as in \"", escaped(s.patch, 80), "\"", where);
+    case Change::scale: return concat(who, fmt::format("times {:g}", plan.factor), where);
+    case Change::zero: return concat(who, "zeroed", where);
+    case Change::mean: break;
   }
-  if (!s_.patch.empty()) return concat(who, "as in \"", escaped(s_.patch, 80), "\"", where);
-  if (s_.scale) return concat(who, fmt::format("times {:g}", *s_.scale), where);
-  if (s_.with != Change::mean) return concat(who, "zeroed", where);
-  return concat(who, "replaced by ", heads_.size() == 1 ? "its mean" : "their means", where, " (over ",
-                means_->tokens, " tokens of ", means_->sentences, " sentences)");
+  return concat(who, "replaced by ", heads.size() == 1 ? "its mean" : "their means", where, " (over ",
+                effect.mean_tokens, " tokens of ", effect.mean_sentences, " sentences)");
 }
 
 }  // namespace headlight::cli

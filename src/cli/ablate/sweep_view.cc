@@ -13,10 +13,7 @@
 namespace headlight::cli {
 namespace {
 
-using inspect::HeadContribution;
-using inspect::SweptHead;
-
-std::string place_text(Part part, const inspect::HeadPlace& head) {
+std::string place_text(Part part, const HeadPlace& head) {
   return fmt::format("{} {}.{}", name_of(part), head.layer, head.head);
 }
 
@@ -54,7 +51,7 @@ class MapMaker {
   MapMaker(std::string quantity, std::string derivation, bool is_signed)
       : quantity_(std::move(quantity)), derivation_(std::move(derivation)), is_signed_(is_signed) {}
 
-  void add(Part part, const inspect::HeadPlace& head, double value) {
+  void add(Part part, const HeadPlace& head, double value) {
     if (maps_.empty() || part != part_) {
       part_ = part;
       draw::WeightMap map;
@@ -87,16 +84,16 @@ std::string sweep_text(const SweepView& view, const PageStyle& style, Index top)
   Page page(style);
   add_heading(page, view.model, view.what);
   page.line(draw::wrapped(fmt::format("Followed: \"{}\" in {}, probability {:.4f} as the model is.",
-                                      escaped(view.token_label, 40), view.row_words, view.probability),
+                                      escaped(view.token_label, 40), view.row_words, view.result.probability),
                           style.width, 2));
   page.line();
   std::vector<const SweptHead*> order;
-  for (const SweptHead& head : view.heads) order.push_back(&head);
+  for (const SweptHead& head : view.result.heads) order.push_back(&head);
   std::stable_sort(order.begin(), order.end(), [&](const SweptHead* a, const SweptHead* b) {
     return std::abs(value_of(*a, view.by)) > std::abs(value_of(*b, view.by));
   });
   const std::size_t shown = std::min(order.size(), static_cast<std::size_t>(top));
-  const bool task = view.task_before.has_value();
+  const bool task = view.result.task_loss.has_value();
   page.line(fmt::format("  {:<14}{:>9}{:>9}{:>10}{:>10}{:>10}{}", "head", "mean KL", "KL there", "log p",
                         "loss", "direct", task ? "  text loss" : ""));
   const double most = std::max(1e-9, std::abs(order.empty() ? 1 : value_of(*order[0], view.by)));
@@ -118,7 +115,7 @@ std::string sweep_text(const SweepView& view, const PageStyle& style, Index top)
                                     "itself, with the norms' statistics "
                                     "as they are; a head can matter through others, and then the two differ.",
                                     task ? fmt::format(" text loss: over {} tokens, {:.4f} as the model is.",
-                                                       view.task_before->targets, view.task_before->mean)
+                                                       view.result.task_tokens, *view.result.task_loss)
                                          : ""),
                              style.width, 0)));
   return page.text();
@@ -128,13 +125,13 @@ std::string sweep_json(const SweepView& view) {
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("model", view.model).field("change", view.what);
   w.field("about", view.row_words).field("token", view.token_label);
-  w.field("probability", io::significant(view.probability, 6));
-  if (view.task_before) {
-    w.key("text_loss").begin_object().field("before", io::significant(view.task_before->mean, 6));
-    w.field("tokens", view.task_before->targets).end_object();
+  w.field("probability", io::significant(view.result.probability, 6));
+  if (view.result.task_loss) {
+    w.key("text_loss").begin_object().field("before", io::significant(*view.result.task_loss, 6));
+    w.field("tokens", view.result.task_tokens).end_object();
   }
   w.key("heads").begin_list(io::JsonLayout::lines);
-  for (const SweptHead& h : view.heads) {
+  for (const SweptHead& h : view.result.heads) {
     w.begin_object().field("part", name_of(h.part)).field("layer", h.head.layer).field("head", h.head.head);
     w.field("mean_kl", io::significant(h.mean_kl, 6)).field("kl", io::significant(h.kl, 6));
     w.field("log_probability", io::significant(h.log_probability, 6));
@@ -147,12 +144,12 @@ std::string sweep_json(const SweepView& view) {
 std::vector<draw::WeightMap> sweep_maps(const SweepView& view) {
   const std::string derivation = view.by == SweepBy::direct ? "direct share" : "one at a time";
   MapMaker maker(quantity_of(view), derivation, view.by != SweepBy::kl);
-  for (const SweptHead& h : view.heads) maker.add(h.part, h.head, value_of(h, view.by));
+  for (const SweptHead& h : view.result.heads) maker.add(h.part, h.head, value_of(h, view.by));
   return maker.take();
 }
 
 std::string attribution_text(const AttributionView& view, const PageStyle& style, Index top) {
-  const inspect::Attribution& a = view.attribution;
+  const Attribution& a = view.attribution;
   Page page(style);
   add_heading(page, view.model,
               concat("who speaks for \"", escaped(view.token_label, 40), "\" in ", view.row_words));
@@ -191,7 +188,7 @@ std::string attribution_text(const AttributionView& view, const PageStyle& style
 }
 
 std::string attribution_json(const AttributionView& view) {
-  const inspect::Attribution& a = view.attribution;
+  const Attribution& a = view.attribution;
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("model", view.model).field("about", view.row_words);
   w.field("row", a.row).field("token", view.token_label).field("id", a.token);

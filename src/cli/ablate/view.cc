@@ -31,7 +31,7 @@ void add_tokens(Page& page, const AblateView& view) {
   page.line(fmt::format("  {}  {:>8}  {:>8}  {:>8}  {:>8}  {:>9}", draw::left_aligned("token", width),
                         "before", "after", "change", "logit", "rank"));
   for (std::size_t i = 0; i < view.effect.tokens.size(); ++i) {
-    const inspect::TokenEffect& t = view.effect.tokens[i];
+    const TokenEffect& t = view.effect.tokens[i];
     const std::string move = t.rank_before == t.rank_after
                                  ? fmt::format("{}", t.rank_after)
                                  : fmt::format("{} {} {}", t.rank_before, page.glyph("→", ">"), t.rank_after);
@@ -45,7 +45,7 @@ void add_divergence(Page& page, const AblateView& view) {
   const std::vector<double>& kl = view.effect.kl;
   page.line();
   page.line(fmt::format("KL divergence, nats: {:.4f} there, {:.4f} on average over {} tokens",
-                        kl[static_cast<std::size_t>(view.effect.row)], view.effect.mean_kl, kl.size()));
+                        kl[static_cast<std::size_t>(view.effect.position)], view.effect.mean_kl, kl.size()));
   std::vector<std::size_t> rows(kl.size());
   std::iota(rows.begin(), rows.end(), 0);
   if (rows.size() > kRowsInFull) {
@@ -63,13 +63,13 @@ void add_divergence(Page& page, const AblateView& view) {
                           page.bar(kl[r] / top, 30)));
 }
 
-std::string change_text(const BeforeAfter& x, int digits) {
+std::string change_text(const TaskEffect& x, int digits) {
   const std::string error = x.error > 0 ? fmt::format(" ± {:.{}f}", x.error, digits) : "";
   return fmt::format("{:.{}f} before, {:.{}f} after ({:+.{}f}{})", x.before, digits, x.after, digits,
                      x.after - x.before, digits, error);
 }
 
-void write(io::JsonWriter& w, const BeforeAfter& x) {
+void write(io::JsonWriter& w, const TaskEffect& x) {
   w.begin_object().field("before", io::significant(x.before, 6)).field("after", io::significant(x.after, 6));
   w.field("standard_error", io::significant(x.error, 3)).field("count", x.count).end_object();
 }
@@ -88,18 +88,19 @@ std::string ablate_text(const AblateView& view, const PageStyle& style) {
   add_tokens(page, view);
   add_divergence(page, view);
   const auto plain = [&](const std::string& text) { page.line(draw::wrapped(text, style.width, 2)); };
-  if (view.has_loss || view.corpus_loss || view.bleu || !view.translation_before.empty()) page.line();
-  if (view.has_loss)
+  const AblationEffect& effect = view.effect;
+  if (effect.has_loss || effect.task_loss || effect.bleu || effect.translation_before) page.line();
+  if (effect.has_loss)
     plain(concat("Loss of this text, nats per token: ",
-                 change_text({view.effect.loss_before, view.effect.loss_after}, 4)));
-  if (view.corpus_loss)
-    plain(fmt::format("Loss over {} tokens, nats per token: {}", view.corpus_loss->count,
-                      change_text(*view.corpus_loss, 4)));
-  if (view.bleu)
-    plain(fmt::format("BLEU over {} sentences: {}", view.bleu->count, change_text(*view.bleu, 2)));
-  if (!view.translation_before.empty()) {
-    plain(concat("Translation before: ", printable(view.translation_before)));
-    plain(concat("Translation after: ", printable(view.translation_after)));
+                 change_text({effect.loss_before, effect.loss_after}, 4)));
+  if (effect.task_loss)
+    plain(fmt::format("Loss over {} tokens, nats per token: {}", effect.task_loss->count,
+                      change_text(*effect.task_loss, 4)));
+  if (effect.bleu)
+    plain(fmt::format("BLEU over {} sentences: {}", effect.bleu->count, change_text(*effect.bleu, 2)));
+  if (effect.translation_before) {
+    plain(concat("Translation before: ", printable(*effect.translation_before)));
+    plain(concat("Translation after: ", printable(*effect.translation_after)));
   }
   page.line();
   page.line(page.dim(draw::wrapped(kCaveat, style.width, 0)));
@@ -107,13 +108,13 @@ std::string ablate_text(const AblateView& view, const PageStyle& style) {
 }
 
 std::string ablate_json(const AblateView& view) {
-  const inspect::Effect& effect = view.effect;
+  const AblationEffect& effect = view.effect;
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("model", view.model).field("change", view.what);
-  w.field("row", effect.row).field("about", view.row_words);
+  w.field("row", effect.position).field("about", view.row_words);
   w.key("tokens").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < effect.tokens.size(); ++i) {
-    const inspect::TokenEffect& t = effect.tokens[i];
+    const TokenEffect& t = effect.tokens[i];
     w.begin_object().field("id", t.token).field("text", view.token_labels[i]);
     w.field("before", io::significant(t.before, 6)).field("after", io::significant(t.after, 6));
     w.field("logit_before", io::significant(t.logit_before, 6));
@@ -126,13 +127,13 @@ std::string ablate_json(const AblateView& view) {
     w.field("nats", io::significant(effect.kl[r], 6)).end_object();
   }
   w.end_list().field("mean_kl", io::significant(effect.mean_kl, 6));
-  if (view.has_loss)
+  if (effect.has_loss)
     write(w.key("loss"), {effect.loss_before, effect.loss_after, 0, static_cast<Index>(effect.kl.size())});
-  if (view.corpus_loss) write(w.key("corpus_loss"), *view.corpus_loss);
-  if (view.bleu) write(w.key("bleu"), *view.bleu);
-  if (!view.translation_before.empty()) {
-    w.key("translation").begin_object().field("before", view.translation_before);
-    w.field("after", view.translation_after).end_object();
+  if (effect.task_loss) write(w.key("corpus_loss"), *effect.task_loss);
+  if (effect.bleu) write(w.key("bleu"), *effect.bleu);
+  if (effect.translation_before) {
+    w.key("translation").begin_object().field("before", *effect.translation_before);
+    w.field("after", *effect.translation_after).end_object();
   }
   return w.end_object().take_line();
 }

@@ -161,8 +161,8 @@ void add_bench(CLI::App& program) {
        .what =
            "Time attention, as a share of this machine's FMA peak and against the unfused path, and weigh "
            "its memory",
-       .usage =
-           "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--model PATH] [--json FILE]",
+       .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--model NAME|PATH] [--json "
+                "[FILE.json]]",
        .examples = "  headlight bench\n"
                    "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
                    "  headlight bench --threads 1,2 --json bench.json\n"
@@ -196,7 +196,7 @@ void add_bench(CLI::App& program) {
           "--target", [settings](const std::string& text) { settings->target = parse_simd_target(text); },
           "SIMD target: auto, scalar, sse4, avx2, avx512, neon")
       ->type_name("NAME");
-  add_path(*command, "--model", settings->model, "A decoder for the buckets model_*")->type_name("PATH");
+  add_path(*command, "--model", settings->model, "A decoder for the buckets model_*")->type_name("NAME|PATH");
   add_path(*command, "--text", settings->text, "A text for the bucket model_tokenize")->type_name("FILE");
   add_switch(*command, "--profile", settings->profile,
              "Where the time and memory of a training step go, in place of the buckets");

@@ -1,13 +1,15 @@
 // headlight compare: two texts on one model, or one text on two models, and the signed difference.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/compare/view.h"
-#include "cli/model_places.h"
+#include "cli/figures.h"
+#include "cli/json_output.h"
+#include "cli/map_look.h"
+#include "cli/model_input.h"
 #include "cli/numbers.h"
-#include "cli/show/files.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -15,37 +17,69 @@
 #include "draw/figures.h"
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
+#include "headlight/look.h"
+#include "inspect/alignment.h"
 #include "io/json_writer.h"
 #include "serve/view_json.h"
 
 namespace headlight::cli {
 namespace {
 
-using inspect::AttentionMap;
+struct CompareSettings {
+  ModelInput a, b;  // b without a model: a's
+  std::optional<Part> part;
+  std::vector<HeadPlace> heads_a, heads_b;  // one at most; b's none: as a's
+  std::string query;
+  MapLook look;
+  FigureOptions figures;
+  JsonTarget json;
+  std::string npy;
+  Index threads = 0;
+};
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorKind::usage, "compare.options", message);
 }
 
-draw::WeightMap drawn(const Comparison& c, const AttentionMap& map, const ComparedRun& run) {
+// "cat", "cat → dog", "+ very", "- old": what both, each, the second alone, the first alone have there.
+std::vector<std::string> labels_of(const std::vector<ComparedUnit>& units, bool by_words,
+                                   const TokenizedText& a, const TokenizedText& b) {
+  const auto names = [&](const TokenizedText& text) {
+    if (!by_words) return cli::labels_of(text);
+    std::vector<std::string> words;
+    for (const Word& word : text.words) words.push_back(word.text);
+    return words;
+  };
+  std::vector<inspect::WordPair> pairs;
+  for (const ComparedUnit& unit : units) pairs.push_back({unit.a, unit.b});
+  return inspect::aligned_labels(pairs, names(a), names(b));
+}
+
+draw::WeightMap drawn(const Comparison& c, const Head& head, const Tensor& weights, const Run& a,
+                      const Run& b, const Model& model) {
   draw::WeightMap out;
-  out.title = concat(escaped(run.subject.name, 40), ", ", name_of(map.part), " layer ", map.layer, ", head ",
-                     map.head);
-  out.short_name = concat(map.layer, ".", map.head);
+  out.title = concat(escaped(model.info().name, 40), ", ", name_of(head.part), " layer ", head.layer,
+                     ", head ", head.head);
+  out.short_name = place_text(head.place());
   out.origin = c.by_words ? draw::Origin::derived : draw::Origin::exact;
   if (c.by_words) out.derivation = "tokens merged into words";
-  out.queries = c.row_labels;
-  out.keys = c.column_labels;
-  out.weights = map.weights;
-  out.visible = map.visible;
+  out.queries = labels_of(c.rows, c.by_words, a.queries(head.part), b.queries(head.part));
+  out.keys = labels_of(c.columns, c.by_words, a.keys(head.part), b.keys(head.part));
+  const std::span<const float> numbers(weights.as<float>(),
+                                       static_cast<std::size_t>(weights.shape().elements()));
+  for (const float number : numbers) {
+    out.weights.push_back(number == number ? number : 0);
+    out.visible.push_back(number == number ? 1 : 0);
+  }
+  if (std::find(out.visible.begin(), out.visible.end(), 0) == out.visible.end()) out.visible.clear();
   out.masked_words = "not visible or not there";
-  out.row_axis = run.sides.row_axis;
+  out.row_axis = row_axis(head.part);
   return out;
 }
 
-void write(io::JsonWriter& w, const ComparedRun& run, const AttentionMap& map) {
-  w.begin_object().field("model", run.subject.name).field("text", run.question.source.text);
-  w.field("part", name_of(map.part)).field("layer", map.layer).field("head", map.head).end_object();
+void write(io::JsonWriter& w, const Run& run, const Head& head) {
+  w.begin_object().field("model", run.model().info().name).field("text", run.source().text);
+  w.field("part", name_of(head.part)).field("layer", head.layer).field("head", head.head).end_object();
 }
 
 struct Pictures {
@@ -53,7 +87,7 @@ struct Pictures {
 };
 
 std::string text_of(const Pictures& p, const CompareSettings& s) {
-  draw::TerminalStyle style = terminal_style(s);
+  draw::TerminalStyle style = terminal_style(s.look);
   if (!s.query.empty()) return draw::compared_bars_text(p.a, p.b, style);
   std::string out;
   draw::WeightMap maps[] = {p.a, p.b, draw::difference(p.a, p.b)};
@@ -66,54 +100,87 @@ std::string text_of(const Pictures& p, const CompareSettings& s) {
   return out;
 }
 
-void check_settings(const CompareSettings& s) {
-  if (s.text.empty()) refuse("compare what? Give two texts, or one text and --with-model");
-  if (s.second.text.empty() && s.second.model.empty())
-    refuse("with what? Give a second text, or a second model with --with-model");
-  if (s.heads.size() > 1 || s.second_heads.size() > 1) refuse("one head at a time: --head LAYER.HEAD");
-  if (!s.second_heads.empty() && s.heads.empty())
-    refuse("--with-head is the head of B; it needs --head for A");
-}
-
-void run(const CompareSettings& s) {
-  check_settings(s);
-  io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  reserve_figures(outputs, s);
-  JsonOutput json(s.json);
-
-  const inspect::Subject first = inspect::open_subject(s.model, model_places());
-  std::optional<inspect::Subject> other;
-  if (!s.second.model.empty()) other = inspect::open_subject(s.second.model, model_places());
-  const inspect::Subject& second = other ? *other : first;
-  Context ctx({.threads = static_cast<int>(s.threads)});
-  const Part part = s.part.value_or(first.usual_part());
-  ModelInput second_input = s.second;
-  if (second_input.text.empty()) second_input.text = s.text;
-  const ComparedRun a = run_model(ctx, first, s, part, s.heads);
-  const ComparedRun b =
-      run_model(ctx, second, second_input, part, s.second_heads.empty() ? s.heads : s.second_heads);
-  const Comparison c = most_different(a, b, s);
-  const Pictures p{drawn(c, c.a, a), drawn(c, c.b, b)};
-  if (s.has_figure()) {
-    ShowSettings looks = s;
-    if (!looks.caption)
-      looks.caption = concat("A: “", escaped(a.question.source.text, 200), "” B: “",
-                             escaped(b.question.source.text, 200), "”");
-    write_drawing(outputs, looks,
-                  [&](const draw::FigureStyle& style) { return draw::comparison_figure(p.a, p.b, style); });
-  }
-  outputs.commit();
+std::string json_of(const Pictures& p, const Run& a, const Run& b, const HeadDifference& heads) {
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines);
-  write(w.key("a"), a, c.a);
-  write(w.key("b"), b, c.b);
+  write(w.key("a"), a, heads.a);
+  write(w.key("b"), b, heads.b);
   w.field("queries", p.a.queries).field("keys", p.a.keys);
   serve::write_weights(w.key("weights_a"), p.a);
   serve::write_weights(w.key("weights_b"), p.b);
   serve::write_weights(w.key("difference"), draw::difference(p.a, p.b));
-  json.write(w.end_object().take_line());
-  if (!s.json.to_stdout() && !s.has_figure()) print(text_of(p, s));
-  for (const std::string& note : c.notes) print_error(concat("note: ", note, "\n"));
+  return w.end_object().take_line();
+}
+
+void check_settings(const CompareSettings& s) {
+  if (s.a.text.empty()) refuse("compare what? Give two texts, or one text and --with-model");
+  if (s.b.text.empty() && s.b.model.empty())
+    refuse("with what? Give a second text, or a second model with --with-model");
+  if (s.heads_a.size() > 1 || s.heads_b.size() > 1) refuse("one head at a time: --head LAYER.HEAD");
+  if (!s.heads_b.empty() && s.heads_a.empty()) refuse("--with-head is the head of B; it needs --head for A");
+}
+
+CompareRequest request_of(const CompareSettings& s, const Model& a, const Model& b, Part part) {
+  check_part(b, part);
+  CompareRequest request{.part = part, .query = s.query};
+  if (!s.heads_a.empty()) request.head_a = s.heads_a.front();
+  if (!s.heads_a.empty()) request.head_b = s.heads_b.empty() ? s.heads_a.front() : s.heads_b.front();
+  if (request.head_a) check_head(a, part, *request.head_a);
+  if (request.head_b) check_head(b, part, *request.head_b);
+  return request;
+}
+
+std::vector<std::string> notes_of(const CompareSettings& s, const Run& a, const Comparison& c, Part part,
+                                  const std::string& row) {
+  std::vector<std::string> notes;
+  if (!s.query.empty()) {
+    const Range asked = picked(a.queries(part), s.query, notes);
+    const Index at = c.rows.front().a;
+    const Range shown =
+        c.by_words ? a.queries(part).words[static_cast<std::size_t>(at)].tokens : Range{at, at + 1};
+    if (asked.end > shown.end)
+      notes.push_back(concat("\"", escaped(s.query, 60), "\" is more than one row: comparing \"",
+                             escaped(row, 60), "\""));
+  }
+  if (c.heads.size() > 1)
+    notes.push_back(concat("showing head ", place_text(c.heads.front().a.place()),
+                           ", where the two differ most of ", c.heads.size(),
+                           " heads; --head L.H shows another one"));
+  return notes;
+}
+
+void run(const CompareSettings& s) {
+  check_settings(s);
+  io::Outputs outputs(s.json.existing());
+  reserve_figures(outputs, s.figures);
+  JsonOutput json(s.json);
+  const Model first = open_model(s.a.model), second = s.b.model.empty() ? first : open_model(s.b.model);
+  Context ctx({.threads = static_cast<int>(s.threads)});
+  const Part part = chosen_part(first, s.part);
+  const CompareRequest request = request_of(s, first, second, part);
+  ModelInput other = s.b;
+  if (other.text.empty()) other.text = s.a.text;
+  const Run a = attend(ctx, first, prompt_of(first, s.a), attend_to(part)),
+            b = attend(ctx, second, prompt_of(second, other), attend_to(part));
+  const Comparison c = compare(a, b, request, {}, ctx);
+  const HeadDifference& heads = c.heads.front();
+  const Pictures p{drawn(c, heads.a, c.weights_a, a, b, first), drawn(c, heads.b, c.weights_b, a, b, second)};
+  if (s.figures.any()) {
+    const draw::FigureStyle style = figure_style(
+        s.figures, s.look,
+        concat("A: “", escaped(a.source().text, 200), "” B: “", escaped(b.source().text, 200), "”"));
+    write_figures(outputs, s.figures, draw::comparison_figure(p.a, p.b, style), style.dpi);
+  }
+  outputs.commit();
+  std::vector<NamedTensor> arrays;
+  for (const auto& [name, map] :
+       {std::pair{"weights_a", p.a}, {"weights_b", p.b}, {"difference", draw::difference(p.a, p.b)}})
+    arrays.push_back({name, matrix_of(map)});
+  write_arrays(s.npy, s.json, arrays,
+               tokens_json(first.info().name, {{"a", a.queries(part)}, {"b", b.queries(part)}}));
+  json.write(json_of(p, a, b, heads));
+  if (!s.json.to_stdout() && !s.figures.any() && s.npy.empty()) print(text_of(p, s));
+  print_notes(notes_of(s, a, c, part, p.a.queries.front()));
 }
 
 }  // namespace
@@ -133,22 +200,26 @@ void add_compare(CLI::App& program) {
            "  Texts of different lengths are laid side by side word by word: \"cat → dog\" stands\n"
            "  in the same place, \"+ very\" in B alone, \"- old\" in A alone.\n"});
   const auto s = std::make_shared<CompareSettings>();
-  add_text(*command, "A", s->text, "The first text");
-  add_text(*command, "B", s->second.text, "The second text (default: the same, for a second model)");
-  add_model(*command, s->model);
-  add_text(*command, "--with-model", s->second.model, "The model that reads B (default: the same)")
+  s->b.model.clear();
+  begin_group(*command, "Models and texts");
+  add_text(*command, "A", s->a.text, "The first text");
+  add_text(*command, "B", s->b.text, "The second text (default: the same, for a second model)");
+  add_model(*command, s->a.model);
+  add_text(*command, "--with-model", s->b.model, "The model that reads B (default: the same)")
       ->type_name("NAME|PATH");
-  add_text(*command, "--target", s->target, "The translation of A to look at (default: the model's own)");
-  add_text(*command, "--with-target", s->second.target, "The translation of B");
+  add_text(*command, "--target", s->a.target, "The translation of A to look at (default: the model's own)");
+  add_text(*command, "--with-target", s->b.target, "The translation of B");
+  begin_group(*command, "What is shown");
   add_part(*command, s->part);
-  add_heads(*command, s->heads);
-  add_heads(*command, s->second_heads, "--with-head", "The head of B (default: the same place)");
+  add_heads(*command, s->heads_a);
+  add_heads(*command, s->heads_b, "--with-head", "The head of B (default: the same place)");
   add_text(*command, "--query", s->query, "One word of A and what stands opposite it in B: rows as bars")
       ->type_name("WORD");
-  add_looks(*command, *s);
-  add_figure(*command, *s);
+  add_figures(*command, s->figures);
+  add_arrays(*command, s->npy, "weights_a, weights_b and difference [row, column]");
   add_json(*command, s->json);
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_map_look(*command, s->look);
+  add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

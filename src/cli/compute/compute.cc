@@ -317,6 +317,8 @@ void add_compute(CLI::App& program) {
            "  headlight compute --q q.npy --k k.npy --v v.npy -o out.npy --mask m.npy --weights w.npy\n"
            "  headlight compute --q q.npy --k k.npy --v v.npy -o o.npy --impl reference --dtype f64\n"
            "  headlight compute --q q.npy --k k.npy --v v.npy --dout g.npy --dq dq.npy --dk dk.npy\n"});
+  begin_group(*command, "Gradients", Detail::full);
+  begin_group(*command, "Arithmetic", Detail::full);
   const auto settings = std::make_shared<Settings>();
   add_inputs(*command, settings->files);
   add_results(*command, *settings);

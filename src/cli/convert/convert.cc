@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
@@ -78,6 +79,7 @@ void convert_file(const std::string& from, const Settings& s) {
 }
 
 void run(const Settings& s) {
+  if (s.model.empty()) need_option("MODEL");
   const std::string from = inspect::find_model(s.model, model_places());
   if (is_gguf(from) != is_gguf(s.out))
     throw Error(
@@ -105,9 +107,8 @@ void add_convert(CLI::App& program) {
                             "are for .gguf files;\n"
                             "  the error of each matrix is printed.\n"});
   const auto s = std::make_shared<Settings>();
-  add_words(*command, "MODEL", s->model, "A model's folder with safetensors, a .gguf file, or a model's name")
-      ->required()
-      ->type_name("MODEL");
+  add_model_or(*command, "MODEL", s->model,
+               "A model's folder with safetensors, a .gguf file, or a model's name");
   add_path(*command, "-o,--out", s->out, "The new folder, or the new .gguf file")
       ->required()
       ->type_name("PATH");

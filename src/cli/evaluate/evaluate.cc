@@ -3,13 +3,12 @@
 #include <CLI/App.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
-#include "cli/model_places.h"
+#include "cli/model_input.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
 #include "cli/stop_signal.h"
@@ -17,10 +16,8 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
+#include "headlight/write.h"
 #include "io/json_writer.h"
-#include "models/text_loss.h"
-#include "train/corpus.h"
 
 namespace headlight::cli {
 namespace {
@@ -34,14 +31,11 @@ struct Settings {
 
 struct Row {
   std::string model;
-  models::TextLoss loss;
+  Evaluation result;
 };
 
 std::vector<std::string> read_documents(const Settings& s) {
-  train::DataRecipe recipe;
-  recipe.train = {s.file};
-  recipe.separator = s.separator;
-  std::vector<std::string> documents = train::DataReader().read_texts(recipe).train;
+  std::vector<std::string> documents = split_documents(read_text_file(s.file), s.separator);
   if (s.limit > 0 && static_cast<std::size_t>(s.limit) < documents.size())
     documents.resize(static_cast<std::size_t>(s.limit));
   if (documents.empty())
@@ -50,25 +44,23 @@ std::vector<std::string> read_documents(const Settings& s) {
   return documents;
 }
 
-models::TextLoss evaluate(Context& ctx, const inspect::Subject& subject,
-                          const std::vector<std::string>& documents, const Settings& s) {
-  if (!subject.tokenizer) {
+Evaluation evaluate(Context& ctx, const Model& model, const std::vector<std::string>& documents,
+                    const Settings& s) {
+  const ModelInfo& info = model.info();
+  if (model.tokenizer() == nullptr)
     throw Error(ErrorKind::input, "evaluate.tokenizer",
-                concat("the model \"", escaped(subject.name),
+                concat("the model \"", escaped(info.name),
                        "\" has no tokenizer, so a text cannot be read\nPut its tokenizer.json beside "
                        "config.json."));
-  }
   ProgressBar bar;
   const std::atomic<int>& stop = catch_stop_signals();
-  const std::string doing = fmt::format("{} reads", subject.name);
-  const auto progress = [&](double done) {
-    bar.show(doing, done);
-    return stop == 0;
-  };
-  const std::optional<models::TextLoss> loss = models::text_loss(
-      ctx, *subject.model, *subject.tokenizer, documents, {.context = s.context, .on_progress = progress});
-  if (!loss) throw Stopped{stop};
-  return *loss;
+  const std::string doing = "reading with " + escaped(info.name, 40);
+  const Progress progress{
+      .report = [&](const ProgressStep& step) { bar.show(doing, step.done / step.total); },
+      .cancelled = [&] { return stop != 0; }};
+  try {
+    return headlight::evaluate(ctx, model, documents, {.context = s.context}, progress);
+  } catch (const Cancelled&) { throw Stopped{stop}; }
 }
 
 std::string table(const std::vector<Row>& rows) {
@@ -78,7 +70,7 @@ std::string table(const std::vector<Row>& rows) {
                                  "model", widest);
   for (const auto& [model, loss] : rows) {
     text += fmt::format("{:<{}}  {:9.4f}  {:9.4f}  {:10.4f}  {:10.2f}  {:7}  {:8}\n", model, widest,
-                        loss.per_byte(), loss.bits_per_byte(), loss.per_token(), std::exp(loss.per_token()),
+                        loss.nats_per_byte(), loss.bits_per_byte(), loss.nats_per_token(), loss.perplexity(),
                         loss.tokens, loss.bytes);
   }
   return text + "Models have different tokens: compare bytes, not tokens.\n";
@@ -88,9 +80,10 @@ std::string json(const std::string& file, const std::vector<Row>& rows) {
   io::JsonWriter w;
   w.begin_object().field("file", file).key("results").begin_list(io::JsonLayout::lines);
   for (const auto& [model, loss] : rows) {
-    w.begin_object().field("model", model).field("nats_per_byte", io::decimals(loss.per_byte(), 6));
+    w.begin_object().field("model", model).field("nats_per_byte", io::decimals(loss.nats_per_byte(), 6));
     w.field("bits_per_byte", io::decimals(loss.bits_per_byte(), 6));
-    w.field("nats_per_token", io::decimals(loss.per_token(), 6)).field("tokens", loss.tokens);
+    w.field("nats_per_token", io::decimals(loss.nats_per_token(), 6));
+    w.field("perplexity", io::decimals(loss.perplexity(), 6)).field("tokens", loss.tokens);
     w.field("bytes", loss.bytes).field("documents", loss.documents).end_object();
   }
   return w.end_list().end_object().take_line();
@@ -102,8 +95,8 @@ void run(const Settings& s) {
   Context ctx({.threads = static_cast<int>(s.threads)});
   std::vector<Row> rows;
   for (const std::string& name : s.models.empty() ? std::vector<std::string>{"en"} : s.models) {
-    const inspect::Subject subject = inspect::open_subject(name, model_places());
-    rows.push_back({subject.name, evaluate(ctx, subject, documents, s)});
+    const Model model = open_model(name);
+    rows.push_back({model.info().name, evaluate(ctx, model, documents, s)});
   }
   output.write(json(s.file, rows));
   if (!s.json.to_stdout()) print(printable(table(rows)));
@@ -116,15 +109,16 @@ void add_evaluate(CLI::App& program) {
       program,
       {.name = "evaluate",
        .what = "Measure how well language models guess a text, per byte",
-       .usage = "headlight evaluate FILE [--model NAME|PATH …] [--separator TEXT] [--json FILE|-]",
+       .usage = "headlight evaluate FILE|- [--model NAME|PATH …] [--separator TEXT] [--json [FILE.json]]",
        .examples =
            "  headlight evaluate stories.txt\n"
            "  headlight evaluate stories.txt --model en --model models/stories15M\n"
-           "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json -\n\n"
+           "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json\n"
+           "  zcat book.txt.gz | headlight evaluate -\n\n"
            "  Documents stand between separators, <|endoftext|> unless told otherwise; each is guessed\n"
            "  on its own. To measure translations: headlight translate --evaluate FILE.tsv\n"});
   const auto s = std::make_shared<Settings>();
-  add_path(*command, "FILE", s->file, "The text, plain or .gz")->required();
+  add_path(*command, "FILE", s->file, "The text, plain or .gz; -: standard input")->required();
   command
       ->add_option("--model", s->models,
                    "A model's name, folder or .gguf file; may be repeated (default: en)")
@@ -135,7 +129,7 @@ void add_evaluate(CLI::App& program) {
             {2, 1 << 20});
   add_count(*command, "--limit", s->limit, "Only the first N documents", {1, 1000000000});
   add_json(*command, s->json);
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "cli/commands.h"
 #include "cli/explain/predict.h"
 #include "cli/explain/steps.h"
 #include "cli/explain/text.h"
+#include "cli/map_look.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
 #include "io/json_writer.h"
@@ -16,8 +18,9 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings : ExplainStepsSettings {
-  bool simple = false, trainable = false, causal = false, project = false, json = false, predict = false;
+struct Settings {
+  StepsSettings steps;  // of a model; --query, --json and --threads are also those of the worked example
+  bool simple = false, trainable = false, causal = false, project = false, predict = false;
   std::optional<Index> heads_to_make, seed;
   std::string input, save_input;
   Color color = Color::automatic;
@@ -48,22 +51,14 @@ Sentence sentence_of(const Settings& s) {
 
 Index query_of(const Settings& s, const Sentence& sentence) {
   const auto& words = sentence.words;
-  if (s.query.empty()) return words.size() > 1 ? 1 : 0;
-  const auto found = std::find(words.begin(), words.end(), s.query);
-  if (found == words.end()) refuse_value("--query", s.query, "a word of the sentence");
+  if (s.steps.query.empty()) return words.size() > 1 ? 1 : 0;
+  const auto found = std::find(words.begin(), words.end(), s.steps.query);
+  if (found == words.end()) refuse_value("--query", s.steps.query, "a word of the sentence");
   return found - words.begin();
 }
 
-PageStyle page_style(const Settings& s) {
-  PageStyle style;
-  style.color = color_depth(s.color);
-  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
-  style.width = std::clamp(terminal_width(), 60, 100);
-  return style;
-}
-
 // The words and vectors as a file that --input reads, to be changed there.
-void save(const Sentence& sentence, const std::string& path) {
+void save(const Sentence& sentence, const std::string& path, io::Existing existing) {
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("tokens", sentence.words);
   w.key("vectors").begin_list(io::JsonLayout::lines);
@@ -73,38 +68,36 @@ void save(const Sentence& sentence, const std::string& path) {
     w.end_list();
   }
   const std::string json = w.end_list().end_object().take_line();
-  io::Outputs outputs(io::Existing::refuse);
+  io::Outputs outputs(existing);
   outputs.reserve(path);
   outputs.write(path, std::as_bytes(std::span(json)));
   outputs.commit();
 }
 
 void run(const Settings& s) {
-  if (s.asks_for_model()) {
+  const PageStyle style = page_style(s.color, 60, 100);
+  if (s.steps.asks_for_model()) {
     if (s.simple || s.trainable || s.causal || s.heads_to_make || s.project || s.seed || s.predict ||
         !s.input.empty() || !s.save_input.empty()) {
       refuse_option("TEXT",
                     "is for a model, which has its own recipe; leave out --simple, --trainable, "
                     "--causal, --heads, --project, --seed, --predict and --input");
     }
-    run_explain_steps(s, s.json ? ExplainForm::json : ExplainForm::page, page_style(s));
-    return;
+    return run_steps(s.steps, style);
   }
-  if (s.predict && s.json) refuse_option("--predict", "asks a question; leave out --json");
+  if (s.predict && s.steps.json.to_stdout()) refuse_option("--predict", "asks a question; leave out --json");
   const Recipe recipe = recipe_of(s);
   const Sentence sentence = sentence_of(s);
   if (!s.save_input.empty()) {
-    save(sentence, s.save_input);
+    save(sentence, s.save_input, s.steps.json.existing());
     return;
   }
   const Index query = query_of(s, sentence);
   const Trace numbers = lab::trace(sentence, recipe);
   const Explanation explanation{sentence, recipe, numbers, query};
-  if (s.json) {
-    print(explain_json(explanation));
-    return;
-  }
-  const ExplainPages pages = explain_pages(explanation, page_style(s));
+  JsonOutput(s.steps.json).write(explain_json(explanation));
+  if (s.steps.json.to_stdout()) return;
+  const ExplainPages pages = explain_pages(explanation, style);
   print(pages.before_scores);
   if (s.predict) print(verdict(explanation, ask(explanation)));
   print(pages.rest);
@@ -132,27 +125,30 @@ void add_explain(CLI::App& program) {
            "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat  one weight of a model\n"
            "  headlight explain \"The cat sat\" --query sat --key cat --as numpy  as a program\n"});
   const auto s = std::make_shared<Settings>();
-  add_model_input(*command, *s, "What a model reads; without it the worked example");
-  add_part(*command, s->part);
-  add_heads(*command, s->heads);
+  add_model_input(*command, s->steps.input, "What a model reads; without it the worked example");
+  begin_group(*command, "One weight of a model");
+  add_part(*command, s->steps.part);
+  add_heads(*command, s->steps.heads);
+  add_text(*command, "--query", s->steps.query, "The word that looks (worked example: the second)")
+      ->type_name("WORD");
+  add_text(*command, "--key", s->steps.key, "The word it looks at")->type_name("WORD");
+  add_choice<Snippet>(*command, "--as", s->steps.as, {{"numpy", Snippet::numpy}, {"cpp", Snippet::cpp}},
+                      "Print a program that computes this weight");
+  begin_group(*command, "The worked example");
   add_switch(*command, "--simple", s->simple, "No parameters (the default)");
   add_switch(*command, "--trainable", s->trainable, "Parameters Wq, Wk, Wv, uniform in 0 to 1");
   add_switch(*command, "--causal", s->causal, "Words do not see later words");
   add_count(*command, "--heads", s->heads_to_make, "N heads of two numbers each, 1 to 8", {1, 8});
   add_switch(*command, "--project", s->project,
              "One wide layer cut into the heads, and an output projection");
-  add_path(*command, "--input", s->input, "Your own words and vectors, as JSON");
-  add_text(*command, "--query", s->query, "The word that looks (worked example: the second)")
-      ->type_name("WORD");
-  add_text(*command, "--key", s->key, "With TEXT: the word it looks at")->type_name("WORD");
-  add_choice<Snippet>(*command, "--as", s->as, {{"numpy", Snippet::numpy}, {"cpp", Snippet::cpp}},
-                      "With TEXT: a program that computes this weight");
-  add_count(*command, "--threads", s->threads, "With TEXT: threads (default: one per core)", {1, 1024});
-  add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
-  add_switch(*command, "--json", s->json, "All numbers, for scripts");
   add_switch(*command, "--predict", s->predict, "Ask for the largest weight before it is shown");
+  add_path(*command, "--input", s->input, "Your own words and vectors, as JSON");
   add_path(*command, "--save-input", s->save_input,
            "Write the words and vectors as a file for --input, and stop");
+  add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
+  add_arrays(*command, s->steps.npy, "query, key, scores, weights, context and output of a model's head");
+  add_json(*command, s->steps.json);
+  add_threads(*command, s->steps.threads);
   add_color(*command, s->color);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });

@@ -22,13 +22,13 @@ std::string numbers_text(const Numbers& numbers, std::string_view open, std::str
 // What the snippet says about itself, each line after `mark`.
 std::string header(const StepsExplanation& e, std::string_view mark) {
   const HeadSteps& s = e.steps;
-  const auto label = [](const inspect::Reading& reading, Index token) {
-    return escaped(reading.tokens[static_cast<std::size_t>(token)].label, 40);
+  const auto label = [](const TokenizedText& text, Index token) {
+    return escaped(text.tokens[static_cast<std::size_t>(token)].text, 40);
   };
-  return concat(mark, " ", escaped(e.subject.name, 60), ", ", name_of(s.request.part), " layer ",
+  return concat(mark, " ", escaped(e.run.model().info().name, 60), ", ", name_of(s.request.part), " layer ",
                 s.request.place.layer, ", head ", s.request.place.head, ": from \"",
-                label(e.sides.queries, s.query.token), "\" (token ", s.query.token, ") to \"",
-                label(e.sides.keys, s.key.token), "\" (token ", s.key.token, ")\n", mark,
+                label(e.queries(), s.query.token), "\" (token ", s.query.token, ") to \"",
+                label(e.keys(), s.key.token), "\" (token ", s.key.token, ")\n", mark,
                 " q and k are the model's own, ready for the dot product; keys are tokens ", s.seen.begin,
                 " to ", s.seen.end - 1, ", all that the query sees.\n");
 }

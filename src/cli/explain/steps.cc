@@ -1,12 +1,13 @@
 // headlight explain TEXT: which weight, and how it is to be told.
 #include "cli/explain/steps.h"
 
+#include <algorithm>
+
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "headlight/look.h"
-#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
@@ -15,27 +16,24 @@ namespace {
   throw Error(ErrorKind::usage, "explain.options", message);
 }
 
-void say(const std::string& note) { print_error(concat("note: ", note, "\n")); }
-
 // A word is explained by its first token; what else it has is said.
-Index token_of(const inspect::Reading& reading, const std::string& what) {
-  const inspect::Pick pick = inspect::pick(reading, what);
-  if (!pick.note.empty()) say(pick.note);
-  const Range tokens = pick.word.tokens;
-  if (tokens.size() > 1) {
-    say(concat("\"", escaped(pick.word.label, 40), "\" is ", tokens.size(),
-               " tokens: taking the first (token ", tokens.begin, "); @", tokens.begin + 1,
-               " takes the next"));
-  }
+Index token_of(const TokenizedText& text, const std::string& what) {
+  std::vector<std::string> notes;
+  const Range tokens = picked(text, what, notes);
+  if (tokens.size() > 1)
+    notes.push_back(concat("\"", escaped(what, 40), "\" is ", tokens.size(),
+                           " tokens: taking the first (token ", tokens.begin, "); @", tokens.begin + 1,
+                           " takes the next"));
+  print_notes(notes);
   return tokens.begin;
 }
 
-ExplainRequest request_of(Context& ctx, const Run& run, const Sides& sides, Part part,
-                          const ExplainStepsSettings& s) {
+ExplainRequest request_of(Context& ctx, const Run& run, Part part, const StepsSettings& s) {
+  const TokenizedText &queries = run.queries(part), &keys = run.keys(part);
   ExplainRequest request;
-  request.query = token_of(sides.queries, s.query);
+  request.query = token_of(queries, s.query);
   std::optional<Index> key;
-  if (!s.key.empty()) key = token_of(sides.keys, s.key);
+  if (!s.key.empty()) key = token_of(keys, s.key);
   if (!s.heads.empty() && key) {
     request.head = {part, s.heads.front().layer, s.heads.front().head};
     request.key = *key;
@@ -46,41 +44,61 @@ ExplainRequest request_of(Context& ctx, const Run& run, const Sides& sides, Part
   const FirstLook look = first_look(run, asked, ctx);
   request.head = look.head;
   request.key = look.key.begin;
-  const auto label = [](const inspect::Reading& reading, Index i) {
-    return concat("\"", escaped(reading.tokens[static_cast<std::size_t>(i)].label, 40), "\"");
+  const auto label = [](const TokenizedText& text, Index i) {
+    return concat("\"", escaped(text.tokens[static_cast<std::size_t>(i)].text, 40), "\"");
   };
-  if (s.heads.empty()) {
-    say(concat("head ", look.head.layer, ".", look.head.head, ", where ", label(sides.queries, request.query),
-               " looks hardest", key ? " at it" : "", "; --head L.H explains another one"));
-  }
-  if (!key) say(concat("the key is ", label(sides.keys, request.key), "; --key WORD takes another one"));
+  if (s.heads.empty())
+    print_notes({concat("head ", place_text(look.head.place()), ", where ", label(queries, request.query),
+                        " looks hardest", key ? " at it" : "", "; --head L.H explains another one")});
+  if (!key) print_notes({concat("the key is ", label(keys, request.key), "; --key WORD takes another one")});
   return request;
+}
+
+Tensor array_of(const std::vector<double>& numbers) {
+  Tensor out({static_cast<Index>(numbers.size())}, DType::f64);
+  std::copy(numbers.begin(), numbers.end(), out.as<double>());
+  return out;
+}
+
+// Numbers for each key, and the query, key, context and output of the head, in float64.
+void write_numbers(const StepsExplanation& e, const StepsSettings& s) {
+  if (s.npy.empty()) return;
+  const HeadSteps& steps = e.steps;
+  std::vector<NamedTensor> arrays;
+  const auto add = [&](const char* name, const Numbers& numbers) {
+    if (!numbers.empty()) arrays.push_back({name, array_of(numbers)});
+  };
+  add("query", steps.query.ready());
+  add("key", steps.key.ready());
+  add("dot_products", steps.dots);
+  add("scores", steps.scores);
+  add("weights", steps.weights);
+  add("context", steps.context);
+  add("output", steps.output);
+  write_arrays(s.npy, s.json, arrays, tokens_json(e.run.model().info().name, token_lists(e.run)));
 }
 
 }  // namespace
 
-void run_explain_steps(const ExplainStepsSettings& s, ExplainForm form, const PageStyle& style) {
-  if (s.text.empty() && s.ids.empty())
-    refuse("--part, --head, --key and --as belong to a model: give it a TEXT to read");
+void run_steps(const StepsSettings& s, const PageStyle& style) {
+  if (!s.input.given())
+    refuse("--part, --head, --key, --as and --npy belong to a model: give it a TEXT to read");
   if (s.query.empty()) refuse("which word looks? Give --query WORD, and --key WORD for the one it looks at");
   if (s.heads.size() > 1) refuse("one head at a time: --head LAYER.HEAD");
-  if (s.as != Snippet::none && form == ExplainForm::json)
-    refuse("--as prints a program and --json numbers; give one of them");
-  const Model model = open_model(s.model);
-  const inspect::Subject& subject = model.state().subject;
-  const Part part = s.part.value_or(subject.usual_part());
-  check_part(subject, part);
-  for (const HeadPlace& place : s.heads) check_head(subject, part, place);
+  if (s.as != Snippet::none && s.json.to_stdout())
+    refuse("--as prints a program and --json numbers; give one of them, or --json a file");
+  JsonOutput json(s.json);
+  const Model model = open_model(s.input.model);
+  const Part part = chosen_part(model, s.part);
+  for (const HeadPlace& place : s.heads) check_head(model, part, place);
   Context ctx({.threads = static_cast<int>(s.threads)});
-  const inspect::Question question =
-      read_question(ctx, subject, s, part == Part::encoder ? Needs::source : Needs::target);
-  const Sides sides = sides_of(subject, question, part);
-  const Run run = session::attend_tokens(ctx, model, question, {.parts = {part}});
-  const HeadSteps steps = explain(run, request_of(ctx, run, sides, part, s), ctx);
-  const StepsExplanation e{subject, question, sides, steps};
-  if (form == ExplainForm::json) print(steps_json(e));
-  else if (s.as != Snippet::none) print(steps_snippet(e, s.as));
-  else print(steps_text(e, style));
+  const Run run = attend(ctx, model, prompt_of(model, s.input), {.parts = {part}});
+  const HeadSteps steps = explain(run, request_of(ctx, run, part, s), ctx);
+  const StepsExplanation e{run, steps};
+  json.write(steps_json(e));
+  write_numbers(e, s);
+  if (s.json.to_stdout()) return;
+  print(s.as != Snippet::none ? steps_snippet(e, s.as) : steps_text(e, style));
 }
 
 }  // namespace headlight::cli

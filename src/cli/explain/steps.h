@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/json_output.h"
 #include "cli/model_input.h"
 #include "cli/page.h"
 #include "inspect/head_steps.h"
@@ -14,24 +15,27 @@ namespace headlight::cli {
 
 enum class Snippet : std::uint8_t { none, numpy, cpp };
 
-struct ExplainStepsSettings : ModelInput {
+struct StepsSettings {
+  ModelInput input;
   std::optional<Part> part;
-  std::vector<inspect::HeadPlace> heads;  // one, or none: the head where the query looks hardest at the key
+  std::vector<HeadPlace> heads;  // one, or none: the head where the query looks hardest at the key
   std::string query, key;
   Snippet as = Snippet::none;
+  JsonTarget json;
+  std::string npy;
   Index threads = 0;
 
   // Options that make no sense without a model.
   [[nodiscard]] bool asks_for_model() const {
-    return !text.empty() || !ids.empty() || part || !heads.empty() || !key.empty() || as != Snippet::none;
+    return input.given() || part || !heads.empty() || !key.empty() || as != Snippet::none || !npy.empty();
   }
 };
 
 struct StepsExplanation {
-  const inspect::Subject& subject;
-  const inspect::Question& question;
-  const Sides& sides;
-  const inspect::HeadSteps& steps;
+  const Run& run;
+  const HeadSteps& steps;
+  [[nodiscard]] const TokenizedText& queries() const { return run.queries(steps.request.part); }
+  [[nodiscard]] const TokenizedText& keys() const { return run.keys(steps.request.part); }
 };
 
 [[nodiscard]] std::string steps_text(const StepsExplanation& e, const PageStyle& style);
@@ -39,7 +43,6 @@ struct StepsExplanation {
 // A program without input that prints the weight: numbers of this run, arithmetic of this model.
 [[nodiscard]] std::string steps_snippet(const StepsExplanation& e, Snippet as);
 
-enum class ExplainForm : std::uint8_t { page, json };
-void run_explain_steps(const ExplainStepsSettings& settings, ExplainForm form, const PageStyle& style);
+void run_steps(const StepsSettings& settings, const PageStyle& style);
 
 }  // namespace headlight::cli

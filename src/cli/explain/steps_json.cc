@@ -28,10 +28,10 @@ std::string steps_json(const StepsExplanation& e) {
   const inspect::HeadSteps& s = e.steps;
   const auto key = static_cast<std::size_t>(s.key.token);
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("version", kVersion).field("model", e.subject.name);
+  w.begin_object(io::JsonLayout::lines).field("version", kVersion).field("model", e.run.model().info().name);
   w.field("part", name_of(s.request.part)).field("layer", s.request.place.layer);
-  w.field("head", s.request.place.head).field("queries", e.sides.queries.labels());
-  w.field("keys", e.sides.keys.labels());
+  w.field("head", s.request.place.head).field("queries", labels_of(e.queries()));
+  w.field("keys", labels_of(e.keys()));
   write(w.key("query"), s.query);
   write(w.key("key"), s.key);
   const auto add = [&](std::string_view name, const Numbers& numbers) {

@@ -8,6 +8,7 @@
 #include "core/escape.h"
 #include "draw/weight_map.h"
 #include "inspect/head_matrices.h"
+#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
@@ -48,12 +49,12 @@ class StepsWriter {
   }
 
  private:
-  [[nodiscard]] std::string word_of(const inspect::Reading& reading, Index token) const {
-    return draw::shortened(draw::shown(reading.tokens[static_cast<std::size_t>(token)].label), kLabel);
+  [[nodiscard]] std::string word_of(const TokenizedText& text, Index token) const {
+    return draw::shortened(draw::shown(text.tokens[static_cast<std::size_t>(token)].text), kLabel);
   }
-  [[nodiscard]] std::string query() const { return word_of(e_.sides.queries, s_.query.token); }
-  [[nodiscard]] std::string key() const { return word_of(e_.sides.keys, s_.key.token); }
-  [[nodiscard]] std::string key(std::size_t j) const { return word_of(e_.sides.keys, static_cast<Index>(j)); }
+  [[nodiscard]] std::string query() const { return word_of(e_.queries(), s_.query.token); }
+  [[nodiscard]] std::string key() const { return word_of(e_.keys(), s_.key.token); }
+  [[nodiscard]] std::string key(std::size_t j) const { return word_of(e_.keys(), static_cast<Index>(j)); }
   [[nodiscard]] std::size_t chosen() const { return static_cast<std::size_t>(s_.key.token); }
   [[nodiscard]] std::string times() const { return page_.glyph("×", "*"); }
   [[nodiscard]] std::string divided() const { return page_.glyph("÷", "/"); }
@@ -86,8 +87,8 @@ class StepsWriter {
 
   void write_title() {
     const std::string title = "One weight, step by step";
-    const std::string place = concat(escaped(e_.subject.name, 40), ", ", name_of(s_.request.part), " layer ",
-                                     s_.request.place.layer, ", head ", s_.request.place.head);
+    const std::string place = concat(escaped(e_.run.model().info().name, 40), ", ", name_of(s_.request.part),
+                                     " layer ", s_.request.place.layer, ", head ", s_.request.place.head);
     const int gap = page_.style().width - 2 - draw::display_width(title) - draw::display_width(place);
     page_.line(concat(page_.bold(title), spaces(std::max(gap, 2)), page_.dim(place)));
     page_.rule();
@@ -99,7 +100,7 @@ class StepsWriter {
   }
 
   void write_reads() {
-    const models::TransformerConfig& c = e_.subject.model->config();
+    const models::TransformerConfig& c = e_.run.state().subject().model->config();
     std::string where;
     if (c.embedding.positions != models::AddedPositions::none)
       where = " Where a token stands is already in its numbers: positions were added to the embeddings.";
@@ -323,14 +324,15 @@ class StepsWriter {
   }
 
   void write_output() {
-    page_.step(
-        "Output projection",
-        concat("Wo turns the ", s_.head_dim, " numbers of this head into ", s_.width, "; the parts of all ",
-               s_.heads, " heads are added",
-               inspect::attention_layer(e_.subject, s_.request.part, s_.request.place.layer).config().out_bias
-                   ? ", and a bias"
-                   : "",
-               ". The first number of this head's part:"));
+    page_.step("Output projection", concat("Wo turns the ", s_.head_dim, " numbers of this head into ",
+                                           s_.width, "; the parts of all ", s_.heads, " heads are added",
+                                           inspect::attention_layer(e_.run.state().subject(), s_.request.part,
+                                                                    s_.request.place.layer)
+                                                   .config()
+                                                   .out_bias
+                                               ? ", and a bias"
+                                               : "",
+                                           ". The first number of this head's part:"));
     equation(concat(products(s_.output_row, s_.context), " = ", number_text(s_.output[0])));
     page_.line();
     labelled("this head adds", few(s_.output));

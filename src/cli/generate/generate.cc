@@ -1,14 +1,10 @@
 // headlight generate: a model goes on with a text.
-#include "models/generate.h"
-#include "io/json_writer.h"
-
 #include <memory>
 
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/model_input.h"
-#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/standard_input.h"
 #include "cli/stop_signal.h"
@@ -17,8 +13,9 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
-#include "text/text_stream.h"
+#include "headlight/write.h"
+#include "inspect/reading.h"
+#include "io/json_writer.h"
 #include "text/unicode.h"
 
 namespace headlight::cli {
@@ -29,211 +26,127 @@ constexpr int kBars = 64;  // of --show, where the terminal has room
 
 struct Settings {
   std::string model = "en";
-  std::vector<std::string> prompts, stops;
-  Index most = 200, top_k = 0, seed = 0, threads = 0;
-  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::vector<std::string> prompts;
+  GenerateOptions options;
+  Index threads = 0;
   bool only_new = false, ignore_end = false;
   RowSettings rows;
   JsonTarget json;
 };
 
-inspect::Subject open_writer(const std::string& name) {
-  inspect::Subject subject = inspect::open_subject(name, model_places());
-  const models::ModelKind kind = subject.model->config().kind;
-  if (kind != models::ModelKind::decoder) {
-    const bool translates = kind == models::ModelKind::encoder_decoder;
+Model open_writer(const std::string& name) {
+  Model model = open_model(name);
+  const ModelInfo& info = model.info();
+  if (info.kind != ModelKind::decoder) {
+    const bool translates = info.kind == ModelKind::encoder_decoder;
     throw Error(ErrorKind::usage, "generate.kind",
-                concat("the model \"", escaped(subject.name), "\" does not continue texts: it is an ",
+                concat("the model \"", escaped(info.name), "\" does not continue texts: it is an ",
                        translates ? "encoder-decoder\nTo let it translate: headlight translate --model "
                                   : "encoder\nTo see what it looks at: headlight show --model ",
                        escaped(name), " \"…\""));
   }
-  if (!subject.tokenizer) {
+  if (model.tokenizer() == nullptr)
     throw Error(ErrorKind::input, "generate.tokenizer",
-                concat("the model \"", escaped(subject.name),
+                concat("the model \"", escaped(info.name),
                        "\" has no tokenizer, so a prompt cannot be read\nPut its tokenizer.json beside "
                        "config.json."));
-  }
-  return subject;
-}
-
-models::SamplingOptions sampling_of(const Settings& s) {
-  models::SamplingOptions o;
-  o.most = s.most;
-  o.temperature = s.temperature.value_or(0);
-  o.top_k = s.top_k;
-  o.top_p = s.top_p.value_or(1);
-  o.min_p = s.min_p.value_or(0);
-  o.repetition_penalty = s.repetition_penalty.value_or(1);
-  o.seed = static_cast<std::uint64_t>(s.seed);
-  o.stop_at_eos = !s.ignore_end;
-  return o;
-}
-
-// An end that the tokenizer puts behind every text is left out: the text is to go on. A prompt without any token
-// starts where the model's training texts started.
-std::vector<std::int32_t> read_prompt(const inspect::Subject& subject, const std::string& prompt,
-                                      std::size_t number) {
-  const models::TransformerConfig& config = subject.model->config();
-  std::vector<TokenPiece> pieces = subject.tokenizer->encode_pieces(prompt);
-  if (!pieces.empty() && pieces.back().added && config.is_end(pieces.back().id)) pieces.pop_back();
-  std::vector<std::int32_t> ids;
-  ids.reserve(pieces.size());
-  for (const TokenPiece& piece : pieces) ids.push_back(piece.id);
-  if (ids.empty()) {
-    const std::int32_t start = config.bos >= 0 ? config.bos : config.end();
-    if (start < 0) throw Error(ErrorKind::input, "generate.prompt", "the prompt is empty; give a few words");
-    ids.push_back(start);
-  }
-  const Index limit = models::context_of(config);
-  if (limit > 0 && static_cast<Index>(ids.size()) > limit) {
-    throw Error(
-        ErrorKind::input, "generate.length",
-        concat("prompt ", number + 1, " has ", ids.size(), " tokens; the model \"", escaped(subject.name),
-               "\" reads at most ", limit, "\nShorten it: cutting it silently would continue another text."));
-  }
-  return ids;
-}
-
-// What becomes of one prompt while its tokens come.
-struct Story {
-  std::string prompt;
-  std::vector<std::int32_t> prompt_ids;
-  text::TokenText text;
-  text::StopStrings stops;
-  std::string written = {};
-  bool stopped_by_string = false;
-
-  // Returns what can be shown now.
-  std::string add(std::int32_t token) {
-    std::string fresh = stops.add(text.add(token));
-    stopped_by_string = stops.found();
-    written += fresh;
-    return fresh;
-  }
-  std::string finish() {
-    if (stopped_by_string) return {};
-    std::string rest = stops.add(text.finish());
-    rest += stops.finish();
-    written += rest;
-    return rest;
-  }
-};
-
-void write(io::JsonWriter& w, const Story& story, const models::Continuation& c, std::string_view ending,
-           const Tokenizer& tokenizer) {
-  w.begin_object().field("prompt", text::to_well_formed(story.prompt)).field("prompt_ids", story.prompt_ids);
-  w.field("text", story.written).field("ids", c.tokens).key("tokens").begin_list();
-  for (const std::int32_t id : c.tokens) w.value(tokenizer.token(id));
-  w.end_list().key("log_probabilities").begin_list();
-  for (const double x : c.log_probabilities) w.value(io::decimals(x, 6));
-  w.end_list().field("ended", ending).end_object();
+  return model;
 }
 
 // Lines of what each new token looked at: all tokens before it.
-class RowsOfStory {
+class RowsOfText {
  public:
-  RowsOfStory(const inspect::Subject& subject, const RowSettings& settings,
-              const std::vector<std::int32_t>& prompt)
-      : subject_(subject),
-        choice_(chosen_row(subject, Part::decoder, settings)),
-        printer_(subject, choice_, kBars),
-        row_(choice_),
-        keys_(read(prompt).labels()) {}
+  RowsOfText(const Model& model, const RowSettings& settings)
+      : model_(model),
+        choice_(chosen_row(model, Part::decoder, settings)),
+        printer_(model, choice_, kBars),
+        row_(choice_) {}
   [[nodiscard]] Observer& observer() { return row_; }
-  [[nodiscard]] std::string heading() const { return printer_.heading(); }
-  [[nodiscard]] std::string line(std::int32_t token) {
-    const std::string label = read({token}).labels()[0];
+  [[nodiscard]] std::string start(const std::vector<TokenId>& prompt) {
+    keys_ = labels(prompt);
+    return printer_.heading();
+  }
+  [[nodiscard]] std::string line(TokenId token) {
+    const std::string label = labels({token})[0];
     std::string text = printer_.line(label, keys_, row_.weights());
     keys_.push_back(label);
     return text;
   }
 
  private:
-  [[nodiscard]] inspect::Reading read(const std::vector<std::int32_t>& ids) const {
-    return inspect::read_ids(&*subject_.tokenizer, ids, subject_.model->config().vocabulary);
+  [[nodiscard]] std::vector<std::string> labels(const std::vector<TokenId>& ids) const {
+    return inspect::read_ids(model_.tokenizer(), ids, model_.info().vocabulary).labels();
   }
-  const inspect::Subject& subject_;
+  const Model& model_;
   inspect::RowChoice choice_;
   RowPrinter printer_;
   inspect::LastRow row_;
   std::vector<std::string> keys_;
 };
 
-class Generation {
- public:
-  explicit Generation(const Settings& s)
-      : s_(s),
-        subject_(open_writer(s.model)),
-        ctx_({.threads = static_cast<int>(s.threads), .activations = Activations::rounded}) {}
+void write(io::JsonWriter& w, const std::string& prompt, const GeneratedText& text, std::string_view ending,
+           const Tokenizer& tokenizer) {
+  w.begin_object().field("prompt", text::to_well_formed(prompt)).field("prompt_ids", text.prompt_ids);
+  w.field("text", text.text).field("ids", text.ids).key("tokens").begin_list();
+  for (const TokenId id : text.ids) w.value(tokenizer.token(id));
+  w.end_list().key("log_probabilities").begin_list();
+  for (const double x : text.log_probabilities) w.value(io::decimals(x, 6));
+  w.end_list().field("ended", ending).end_object();
+}
 
-  void run(const std::vector<std::string>& prompts) {
-    models::Tokens tokens;
-    for (std::size_t i = 0; i < prompts.size(); ++i) {
-      std::vector<std::int32_t> ids = read_prompt(subject_, prompts[i], i);
-      tokens.append(ids);
-      stories_.push_back(
-          {prompts[i], ids, text::TokenText(*subject_.tokenizer, ids), text::StopStrings(s_.stops)});
-    }
-    // One story is told while it comes, several in turn.
-    const bool streams = stories_.size() == 1 && !s_.json.to_stdout();
-    models::SamplingOptions options = sampling_of(s_);
-    std::optional<RowsOfStory> rows;
-    if (s_.rows.show) {
-      rows.emplace(subject_, s_.rows, stories_[0].prompt_ids);
-      options.observer = &rows->observer();
-      print(rows->heading());
-    } else if (streams && !s_.only_new) {
-      print(printable(prompts[0]));
-    }
-    const std::atomic<int>& signal = catch_stop_signals();
-    options.on_token = [&](const models::NewToken& token) {
-      Story& story = stories_[static_cast<std::size_t>(token.item)];
-      const std::string fresh = story.add(token.token);
-      if (rows) print(rows->line(token.token));
-      else if (streams && !fresh.empty()) print(printable(fresh));
-      return !story.stopped_by_string && signal == 0;
-    };
-    results_ = models::continue_prompts(ctx_, *subject_.model, tokens, options);
-    for (Story& story : stories_) {
-      const std::string rest = story.finish();
-      if (streams && !rows) print(printable(rest) + "\n");
-    }
-    if (rows) print("\n");
-    if (rows || (!streams && !s_.json.to_stdout())) print_all();
+std::string json_of(const Settings& s, const Model& model, const std::vector<std::string>& prompts,
+                    const std::vector<GeneratedText>& texts, int signal) {
+  io::JsonWriter w;
+  w.begin_object().field("model", model.info().name).field("seed", s.options.seed);
+  w.key("results").begin_list(io::JsonLayout::lines);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const bool interrupted = texts[i].ending == Ending::stopped && !texts[i].stopped_by_string && signal != 0;
+    write(w, prompts[i], texts[i], interrupted ? "signal" : name_of(texts[i].ending), *model.tokenizer());
   }
+  return w.end_list().end_object().take_line();
+}
 
-  [[nodiscard]] std::string json(int signal) const {
-    io::JsonWriter w;
-    w.begin_object().field("model", subject_.name).field("seed", s_.seed);
-    w.key("results").begin_list(io::JsonLayout::lines);
-    for (std::size_t i = 0; i < stories_.size(); ++i) {
-      std::string_view ending = name_of(results_[i].ending);
-      if (results_[i].ending == models::Ending::stopped && !stories_[i].stopped_by_string && signal != 0)
-        ending = "signal";
-      write(w, stories_[i], results_[i], ending, *subject_.tokenizer);
-    }
-    return w.end_list().end_object().take_line();
+// One text is told while it comes, several in turn.
+std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
+                                       const std::vector<std::string>& texts) {
+  const bool streams = texts.size() == 1 && !s.json.to_stdout();
+  std::vector<Prompt> prompts;
+  for (const std::string& text : texts) prompts.push_back({.text = text});
+  GenerateOptions options = s.options;
+  options.stop_at_end = !s.ignore_end;
+  std::optional<RowsOfText> rows;
+  if (s.rows.show) {
+    rows.emplace(model, s.rows);
+    options.observer = &rows->observer();
   }
-
- private:
-  void print_all() const {
+  const std::atomic<int>& signal = catch_stop_signals();
+  std::size_t shown = 0;
+  options.on_start = [&](std::span<const GeneratedText> accepted) {
+    if (rows) print(rows->start(accepted[0].prompt_ids));
+    else if (streams && !s.only_new) print(printable(texts[0]));
+  };
+  options.on_token = [&](const GeneratedToken& token) {
+    if (rows) print(rows->line(token.id));
+    else if (streams && !token.text.empty()) print(printable(token.text));
+    shown += token.text.size();
+    return signal == 0;
+  };
+  Context ctx({.threads = static_cast<int>(s.threads), .activations = Activations::rounded});
+  std::vector<GeneratedText> written = generate(ctx, model, prompts, options);
+  if (streams && !rows) print(printable(written[0].text.substr(shown)) + "\n");
+  if (rows) print("\n");
+  if (rows || (!streams && !s.json.to_stdout())) {
     std::string out;
-    for (const Story& story : stories_)
-      out += concat(out.empty() ? "" : "\n", s_.only_new ? "" : story.prompt, story.written, "\n");
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      out += concat(i == 0 ? "" : "\n", s.only_new ? "" : texts[i], written[i].text, "\n");
     print(printable(out));
   }
-
-  const Settings& s_;
-  inspect::Subject subject_;
-  Context ctx_;
-  std::vector<Story> stories_;
-  std::vector<models::Continuation> results_;
-};
+  return written;
+}
 
 void run(const Settings& s) {
-  models::check(sampling_of(s));
-  for (const std::string& stop : s.stops)
+  check(s.options);
+  for (const std::string& stop : s.options.stops)
     if (stop.empty()) refuse_value("--stop", stop, "a text");
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "generate.options", std::string(what));
@@ -248,27 +161,45 @@ void run(const Settings& s) {
     while (prompts[0].ends_with('\n') || prompts[0].ends_with('\r')) prompts[0].pop_back();
   }
   JsonOutput output(s.json);
-  Generation generation(s);
-  generation.run(prompts);
+  const Model model = open_writer(s.model);
+  const std::vector<GeneratedText> texts = write_texts(s, model, prompts);
   const int signal = catch_stop_signals();
-  output.write(generation.json(signal));
+  output.write(json_of(s, model, prompts, texts, signal));
   if (signal != 0) throw Stopped{signal};
 }
 
-void add_sampling(CLI::App& command, Settings& s) {
-  add_count(command, "--max-tokens", s.most, "Tokens to write at most (default: 200)", {1, 1000000});
-  add_real(command, "--temperature", s.temperature,
-           "0: always the likeliest token (default); 0.8: lively; above 1: wild");
-  add_count(command, "--top-k", s.top_k, "Only among the N likeliest tokens", {1, 1000000000});
-  add_real(command, "--top-p", s.top_p, "Only among the likeliest that have this probability together");
-  add_real(command, "--min-p", s.min_p, "Only tokens at least X times as likely as the likeliest");
-  add_real(command, "--repetition-penalty", s.repetition_penalty,
-           "Above 1: tokens that are there already become less likely");
-  add_count(command, "--seed", s.seed, "Of the draws: the same seed gives the same text (default: 0)");
-  add_words(command, "--stop", s.stops, "End before this text; may be given several times")
+// A number in place of a default.
+void add_number(CLI::App& command, const std::string& name, double& value, const std::string& description) {
+  const auto read = [&value, name](const std::string& text) {
+    const std::optional<double> number = parse_real(text);
+    if (!number) refuse_value(name, text, "a finite number");
+    value = *number;
+  };
+  add_reader(command, name, read, description)->type_name("X");
+}
+
+void add_sampling(CLI::App& command, GenerateOptions& o) {
+  begin_group(command, "How it is written");
+  add_count(command, "--max-tokens", o.max_tokens, "Tokens to write at most (default: 200)", {1, 1000000});
+  add_number(command, "--temperature", o.temperature,
+             "0: always the likeliest token (default); 0.8: lively; above 1: wild");
+  add_count(command, "--top-k", o.top_k, "Only among the N likeliest tokens", {1, 1000000000});
+  add_number(command, "--top-p", o.top_p, "Only the smallest set of tokens whose probabilities sum to X");
+  add_number(command, "--min-p", o.min_p, "Only tokens at least X times as likely as the likeliest");
+  add_number(command, "--repetition-penalty", o.repetition_penalty,
+             "Above 1: tokens that are there already become less likely");
+  add_reader(
+      command, "--seed",
+      [&o](const std::string& text) {
+        const std::optional<Index> seed = parse_integer(text);
+        if (!seed || *seed < 0) refuse_value("--seed", text, "a whole number of at least 0");
+        o.seed = static_cast<std::uint64_t>(*seed);
+      },
+      "Of the draws: the same seed gives the same text (default: 0)")
+      ->type_name("N");
+  add_words(command, "--stop", o.stops, "End before this text; may be given several times")
       ->type_name("TEXT")
       ->one_at_a_time();
-  add_switch(command, "--ignore-end", s.ignore_end, "Go on where the model would end");
 }
 
 }  // namespace
@@ -292,11 +223,13 @@ void add_generate(CLI::App& program) {
   add_words(*command, "PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
       ->type_name("");
   add_model(*command, s->model);
-  add_sampling(*command, *s);
+  add_sampling(*command, s->options);
+  add_switch(*command, "--ignore-end", s->ignore_end, "Go on where the model would end");
+  begin_group(*command, "Output");
   add_switch(*command, "--only-new", s->only_new, "Print the continuation without the prompt");
   add_rows(*command, s->rows);
-  add_json_beside_texts(*command, s->json);
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_json(*command, s->json);
+  add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

@@ -1,11 +1,10 @@
 // headlight heads: what each head of a model does.
-#include <CLI/App.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/heads/settings.h"
 #include "cli/numbers.h"
-#include "cli/terminal.h"
 #include "core/concat.h"
 #include "headlight/error.h"
 
@@ -24,8 +23,8 @@ void check(const HeadsSettings& s) {
         "--find, --head and --corpus are about labels; leave them out with --link, --pairs, --like, "
         "--treebank "
         "or --coref");
-  if (!labels && s.has_figure()) refuse("--png, --svg and --pdf draw labels; they have no figure of this");
-  const bool given = !s.text.empty() || !s.ids.empty();
+  if (!labels && s.figures.any()) refuse("--png, --svg and --pdf draw labels; they have no figure of this");
+  const bool given = s.input.given();
   if (given && !s.corpus.empty()) refuse("TEXT and --corpus are two ways to say what is read; give one");
   if (given && (!s.pairs.empty() || !s.treebank.empty() || !s.coref.empty() || !s.like.empty()))
     refuse("a TEXT beside --pairs, --treebank, --coref or --like would not be read; leave it out");
@@ -35,6 +34,8 @@ void check(const HeadsSettings& s) {
   if (s.part && fixed) refuse("--treebank and --coref choose the part themselves; leave --part out");
   if (s.like.size() > 1) refuse("--like takes one head");
   const bool many = !s.corpus.empty() || !s.pairs.empty() || fixed;
+  if (!s.npy.empty() && s.link.empty())
+    refuse("--npy writes the weight of a --link in every head; --json has the numbers of the others");
   if (s.limit > 0 && !many)
     refuse("--limit N takes the first N of a --corpus, --pairs, --treebank or --coref");
 }
@@ -52,11 +53,13 @@ void run(const HeadsSettings& s) {
 
 void add_questions(CLI::App& command, HeadsSettings& s) {
   add_path(command, "--corpus", s.corpus,
-           "Measure over a file, plain or .gz: a text in each line, with a tab its translation");
-  command
-      .add_option_function<std::string>(
-          "--find", [&s](const std::string& text) { s.find = inspect::parse_label(text); },
-          "Only heads with this label, best first")
+           "Measure over many texts: one in each line of FILE, with a tab its translation; - for piped ones")
+      ->type_name("FILE|-");
+  add_count(command, "--limit", s.limit, "Only the first N texts, pairs, sentences or items", {1, 100000000});
+  begin_group(command, "What is asked");
+  add_reader(
+      command, "--find", [&s](const std::string& text) { s.find = inspect::parse_label(text); },
+      "Only heads with this label, best first")
       ->type_name("LABEL");
   add_heads(command, s.heads, "--head", "Only these heads, with all their scores and what is similar");
   add_part(command, s.part);
@@ -71,33 +74,24 @@ void add_questions(CLI::App& command, HeadsSettings& s) {
            "With --treebank: the same sentences in the other language; which head aligns words");
   add_path(command, "--coref", s.coref,
            "Which head links pronouns to names: Winograd (XML), Winogender or GAP (with tabs)");
-  add_count(command, "--limit", s.limit, "Only the first N texts, pairs, sentences or items", {1, 100000000});
   add_count(command, "--top", s.top, "Rows of a ranking (default: 10)", {1, 1000000});
 }
 
 }  // namespace
 
-Part part_of(const HeadsSettings& s, const inspect::Subject& subject) {
-  const Part part = s.part.value_or(subject.usual_part());
-  check_part(subject, part);
-  return part;
-}
-
-std::string place_text(const inspect::HeadPlace& place) { return concat(place.layer, ".", place.head); }
-
-Page heads_page(const HeadsSettings& s) {
-  const draw::TerminalStyle look = terminal_style(s);
-  PageStyle style;
-  style.color = look.look == draw::Look::full_color ? ColorDepth::full
-                : look.look == draw::Look::palette  ? ColorDepth::palette
-                                                    : ColorDepth::none;
-  style.glyphs = look.glyphs;
-  style.width = look.width > 0 ? look.width : 120;  // a pipe has room
-  return Page(style);
-}
-
 void print_page(const Page& page, const HeadsSettings& s) {
   if (!s.json.to_stdout()) print(page.text());
+}
+
+void write_head_array(const HeadsSettings& s, const Run& run, Part part, const std::string& name,
+                      const std::vector<std::pair<HeadPlace, double>>& numbers) {
+  if (s.npy.empty()) return;
+  const PartInfo& info = *run.model().info().find(part);
+  std::vector<NamedTensor> arrays;
+  arrays.push_back({concat(name_of(part), "_", name),
+                    Tensor({info.layers(), *std::max_element(info.heads.begin(), info.heads.end())})});
+  for (const auto& [place, number] : numbers) arrays[0].tensor.view().set(place.layer, place.head, number);
+  write_arrays(s.npy, s.json, arrays, tokens_json(run.model().info().name, token_lists(run)));
 }
 
 void add_heads_command(CLI::App& program) {
@@ -124,13 +118,15 @@ void add_heads_command(CLI::App& program) {
            "times\n"
            "  the weight that even attention would have there. docs/guide/heads.md says what each takes.\n"});
   const auto s = std::make_shared<HeadsSettings>();
-  add_model_input(*command, *s,
+  add_model_input(*command, s->input,
                   "What the model reads (default: piped text, else a sentence about a tired animal)");
+  begin_group(*command, "Model and text");
   add_questions(*command, *s);
-  add_looks(*command, *s);
-  add_figure(*command, *s);
+  add_figures(*command, s->figures);
+  add_arrays(*command, s->npy, "the weights of a --link as PART_link.npy [layer, head]");
   add_json(*command, s->json);
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_map_look(*command, s->look);
+  add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

@@ -2,16 +2,12 @@
 #include <algorithm>
 
 #include "cli/heads/view.h"
-#include "cli/model_places.h"
 #include "cli/progress_bar.h"
-#include "cli/show/files.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "draw/figures.h"
 #include "headlight/error.h"
-#include "io/gzip.h"
-#include "session/state.h"
 #include "session/view.h"
 #include "text/lines.h"
 
@@ -19,70 +15,31 @@ namespace headlight::cli {
 namespace {
 
 using inspect::LabelledHead;
-using inspect::Question;
-using inspect::Subject;
 
 constexpr std::size_t kSimilar = 3;  // shown beside a head
-constexpr std::string_view kEndOfText = "<|endoftext|>";
 
-// Texts that were measured, and the first of them for the picture.
+// What is read, and how the result says so.
 struct Read {
-  inspect::TextSums sums;
-  std::string what;
-  Question first;
-  std::vector<std::string> notes;
+  std::vector<Prompt> prompts;
+  std::string what = "this text";
 };
 
-Question corpus_question(Context& ctx, const Subject& subject, std::string_view line, Index& cut) {
-  const bool translates = subject.has(Part::cross);
-  const std::size_t tab = translates ? line.find('\t') : std::string_view::npos;
-  Question question{.source = inspect::read_text(*subject.tokenizer, line.substr(0, tab))};
-  bool was_cut = inspect::cut_to_fit(subject, question.source);
-  if (tab != std::string_view::npos) {
-    const std::string_view rest = line.substr(tab + 1);
-    question.written = inspect::read_text(*subject.tokenizer, rest.substr(0, rest.find('\t')));
-    was_cut = inspect::cut_to_fit(subject, question.written) || was_cut;
-  } else if (translates) {
-    question.written = inspect::translate(ctx, subject, question.source);
-  }
-  cut += was_cut ? 1 : 0;
-  return question;
-}
-
-Read read_corpus(Context& ctx, const Subject& subject, const HeadsSettings& s, ProgressBar& bar) {
-  if (!subject.tokenizer)
+Read read_texts(const Model& model, const HeadsSettings& s) {
+  if (s.corpus.empty()) return {{prompt_of(model, s.input)}};
+  if (model.tokenizer() == nullptr)
     throw Error(ErrorKind::usage, "heads.tokenizer",
-                concat("\"", escaped(subject.name), "\" has no tokenizer, so --corpus cannot be read"));
-  const std::string bytes = io::read_text(s.corpus);
-  const std::vector<std::string_view> lines = text::lines_of(bytes);
-  Read read{.sums = inspect::TextSums(subject), .what = "", .first = {}, .notes = {}};
-  Index cut = 0, texts = 0;
-  for (std::size_t i = 0; i < lines.size() && (s.limit == 0 || texts < s.limit); ++i) {
-    const std::string_view line = text::trimmed(lines[i]);
-    if (line.empty() || line == kEndOfText) continue;
-    text::check_utf8({s.corpus, i + 1}, "heads.corpus", line);
-    Question question = corpus_question(ctx, subject, line, cut);
-    inspect::add_text(ctx, subject, question, read.sums);
-    if (texts++ == 0) read.first = std::move(question);
-    const double by_lines = static_cast<double>(i + 1) / static_cast<double>(lines.size());
-    bar.show("corpus", s.limit > 0
-                           ? std::max(by_lines, static_cast<double>(texts) / static_cast<double>(s.limit))
-                           : by_lines);
+                concat("\"", escaped(model.info().name), "\" has no tokenizer, so --corpus cannot be read"));
+  const bool translates = model.info().kind == ModelKind::encoder_decoder;
+  Read read;
+  for (const std::string& line : cli::read_corpus(s.corpus, s.limit)) {
+    const std::vector<std::string_view> cells = text::split(line, '\t');
+    Prompt prompt{.text = translates ? std::string(cells[0]) : line};
+    if (translates && cells.size() > 1) prompt.target = cells[1];
+    read.prompts.push_back(std::move(prompt));
   }
-  if (texts == 0)
-    throw Error(ErrorKind::input, "heads.corpus",
-                concat(escaped(s.corpus), ": has no text; need one in each line"));
-  read.what = concat(texts, texts == 1 ? " text of " : " texts of ", escaped(s.corpus, 60));
-  if (cut > 0)
-    read.notes.push_back(concat(cut, " of ", texts, " texts are longer than the model reads (",
-                                subject.model->config().max_positions, " tokens) and were cut there"));
-  return read;
-}
-
-Read read_one(Context& ctx, const Subject& subject, const HeadsSettings& s) {
-  Read read{.sums = inspect::TextSums(subject), .what = "this text", .first = {}, .notes = {}};
-  read.first = read_question(ctx, subject, s, Needs::target);
-  inspect::add_text(ctx, subject, read.first, read.sums);
+  const std::size_t texts = read.prompts.size();
+  read.what = concat(texts, texts == 1 ? " text of " : " texts of ",
+                     s.corpus == "-" ? "standard input" : escaped(s.corpus, 60));
   return read;
 }
 
@@ -119,75 +76,82 @@ std::string nothing_found(const std::vector<LabelledHead>& heads, inspect::Label
 
 void draw_atlas(io::Outputs& outputs, Context& ctx, const Model& model, const Read& read,
                 const HeadsView& view, const HeadsSettings& s) {
-  ShowSettings looks = s;
-  looks.all = true;
-  looks.heads.clear();
-  looks.part = s.part.value_or(model.state().usual_part());
-  const Run run =
-      session::attend_tokens(ctx, model, read.first, {.parts = {*looks.part}, .keep_inputs = false});
-  const session::View atlas = session::make_view(ctx, run, view_request(looks));
+  const Part part = chosen_part(model, s.part);
+  const Run run = attend(ctx, model, read.prompts.front(), attend_to(part));
+  const session::View atlas = session::make_view(ctx, run, {.part = part, .all = true});
   std::vector<std::string> captions(atlas.maps.size());
   for (std::size_t i = 0; i < captions.size(); ++i)
     for (const LabelledHead& head : view.heads)
-      if (head.part == *looks.part && head.place.layer == atlas.numbers[i].layer &&
+      if (head.part == part && head.place.layer == atlas.numbers[i].layer &&
           head.place.head == atlas.numbers[i].head)
         captions[i] = head.text.label_text();
-  if (!looks.caption)
-    looks.caption = concat("“", escaped(read.first.source.text, 240), "” Model ", escaped(model.info().name),
-                           ". Below each map: what the head does on ", read.what, ".");
-  write_drawing(outputs, looks, [&](const draw::FigureStyle& style) {
-    return draw::atlas_figure(atlas.maps, atlas.in_row, style, captions);
-  });
+  const draw::FigureStyle style =
+      figure_style(s.figures, s.look,
+                   concat("“", escaped(run.source().text, 240), "” Model ", escaped(model.info().name),
+                          ". Below each map: what the head does on ", read.what, "."));
+  write_figures(outputs, s.figures, draw::atlas_figure(atlas.maps, atlas.in_row, style, captions), style.dpi);
+}
+
+// Those that were asked for.
+HeadsView view_of(const Model& model, const HeadsSettings& s, const Read& read,
+                  const std::vector<LabelledHead>& heads) {
+  HeadsView view{.model = model.info().name, .what = read.what, .heads = {}, .similar = {}};
+  view.one_part = s.part || model.info().parts.size() == 1 || !s.heads.empty();
+  for (const LabelledHead& head : heads) {
+    if (view.one_part && head.part != chosen_part(model, s.part)) continue;
+    ++view.searched;
+    if (s.heads.empty() || std::find(s.heads.begin(), s.heads.end(), head.place) != s.heads.end())
+      view.heads.push_back(head);
+  }
+  return view;
+}
+
+// The nearest ones of each head that is listed.
+void add_similar(HeadsView& view, const HeadsSettings& s,
+                 const std::vector<std::vector<SimilarHead>>& similar) {
+  for (const LabelledHead& head : view.heads) {
+    const auto asked = std::find(s.heads.begin(), s.heads.end(), head.place);
+    if (asked == s.heads.end()) continue;
+    view.similar.push_back(similar[static_cast<std::size_t>(asked - s.heads.begin())]);
+    view.similar.back().resize(std::min(view.similar.back().size(), kSimilar));
+  }
 }
 
 }  // namespace
 
 void run_head_labels(const HeadsSettings& s) {
-  io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  for (const std::string* path : {&s.png, &s.svg, &s.pdf})
-    if (!path->empty()) outputs.reserve(*path);
+  io::Outputs outputs(s.json.existing());
+  reserve_figures(outputs, s.figures);
   JsonOutput json(s.json);
-  const Model model = open_model(s.model);
-  const Subject& subject = model.state().subject;
-  if (s.part) check_part(subject, *s.part);
-  for (const inspect::HeadPlace& place : s.heads) check_head(subject, part_of(s, subject), place);
+  const Model model = open_model(s.input.model);
+  const Part part = chosen_part(model, s.part);
+  LabelRequest request{.cut_long_texts = !s.corpus.empty()};
+  for (const HeadPlace& place : s.heads) {
+    check_head(model, part, place);
+    request.similar_to.push_back({part, place.layer, place.head});
+  }
   Context ctx({.threads = static_cast<int>(s.threads)});
   ProgressBar bar;
-  const Read read = s.corpus.empty() ? read_one(ctx, subject, s) : read_corpus(ctx, subject, s, bar);
-  const auto show = [&](double done) { bar.show("battery", done); };
-  const inspect::Battery battery = inspect::make_battery(ctx, subject, show);
-  const inspect::BatterySums sums = inspect::measure_battery(ctx, subject, battery, show);
-
-  HeadsView view{.model = subject.name, .what = read.what, .heads = {}, .similar = {}};
-  const std::vector<LabelledHead> all = inspect::labelled_heads(subject, read.sums, sums);
-  const bool one_part = s.part || !subject.has(Part::cross) || !s.heads.empty();
-  for (const LabelledHead& head : all) {
-    if (one_part && head.part != part_of(s, subject)) continue;
-    ++view.searched;
-    if (s.heads.empty() || std::find(s.heads.begin(), s.heads.end(), head.place) != s.heads.end())
-      view.heads.push_back(head);
-  }
-  view.one_part = one_part;
+  request.progress.report = bar.reporter();
+  const Read read = read_texts(model, s);
+  const HeadLabels labels = label_heads(ctx, model, read.prompts, request);
+  HeadsView view = view_of(model, s, read, labels.heads);
   const std::vector<LabelledHead> asked = view.heads;
   if (s.find) keep_found(view.heads, *s.find);
-  if (!s.heads.empty()) {
-    const inspect::HeadSimilarity similarity(ctx, subject, battery, part_of(s, subject));
-    for (const LabelledHead& head : view.heads) {
-      view.similar.push_back(similarity.like(head.place));
-      view.similar.back().resize(std::min(view.similar.back().size(), kSimilar));
-    }
-  }
+  add_similar(view, s, labels.similar);
   bar.clear();
-  if (s.has_figure()) draw_atlas(outputs, ctx, model, read, view, s);
+  if (s.figures.any()) draw_atlas(outputs, ctx, model, read, view, s);
   outputs.commit();
   json.write(labels_json(view));
-  Page page = heads_page(s);
-  if (view.heads.empty() && s.find) page.line(nothing_found(asked, *s.find, one_part));
+  Page page(page_style(s.look));
+  if (view.heads.empty() && s.find) page.line(nothing_found(asked, *s.find, view.one_part));
   else if (!s.heads.empty()) add_head_details(page, view);
   else add_label_table(page, view);
-  if (!s.has_figure()) print_page(page, s);
-  for (const std::string& note : read.notes) print_error(concat("note: ", note, "\n"));
-  for (const std::string& note : subject.notices) print_error(concat("note: ", note, "\n"));
+  if (!s.figures.any()) print_page(page, s);
+  if (labels.cut > 0)
+    print_notes({concat(labels.cut, " of ", read.prompts.size(), " texts are longer than the model reads (",
+                        model.info().context, " tokens) and were cut there")});
+  print_notes(model.info().notices);
 }
 
 }  // namespace headlight::cli

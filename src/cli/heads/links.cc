@@ -2,24 +2,22 @@
 #include <fmt/format.h>
 
 #include "cli/heads/settings.h"
-#include "cli/model_places.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "cli/text_table.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "headlight/look.h"
 #include "inspect/link_ranking.h"
-#include "inspect/similar_heads.h"
 #include "io/gzip.h"
 #include "io/json_writer.h"
+#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
 
-using inspect::LinkWeight;
 using inspect::PairsScore;
-using inspect::Subject;
 using Side = TextTable::Side;
 
 constexpr std::size_t kTop = 10;
@@ -32,23 +30,27 @@ std::size_t rows_of(const HeadsSettings& s, std::size_t all) {
 
 double lift(double weight, double even) { return even > 0 ? weight / even : 0; }
 
-std::string link_name(const inspect::Link& link) {
-  const auto side = [](const inspect::Word& word) {
-    return word.tokens.size() > 0 ? escaped(word.label, 40) : "?";
+std::string link_name(const Run& run, Part part, const LinkWords& words) {
+  const auto side = [](const TokenizedText& text, const std::string& word) {
+    return word.empty() ? "?" : escaped(find_words(text, word).label, 40);
   };
-  return concat(side(link.from), " -> ", side(link.to));
+  return concat(side(run.queries(part), words.from), " -> ", side(run.keys(part), words.to));
 }
 
-std::string link_json(const Subject& subject, Part part, const inspect::Link& link,
-                      const std::vector<LinkWeight>& weights) {
+std::string key_of(const Run& run, const LinkScore& score) {
+  return score.key ? run.keys(score.head.part).tokens[static_cast<std::size_t>(*score.key)].text : "";
+}
+
+std::string link_json(const Run& run, Part part, const std::string& link,
+                      const std::vector<LinkScore>& scores) {
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("part", name_of(part));
-  w.field("link", link_name(link)).field("heads_searched", weights.size());
+  w.begin_object(io::JsonLayout::lines).field("model", run.model().info().name).field("part", name_of(part));
+  w.field("link", link).field("heads_searched", scores.size());
   w.key("heads").begin_list(io::JsonLayout::lines);
-  for (const LinkWeight& head : weights) {
-    w.begin_object().field("layer", head.place.layer).field("head", head.place.head);
-    w.field("weight", io::significant(head.weight, 7)).field("even", io::significant(head.even, 7));
-    if (!head.key.empty()) w.field("key", head.key);
+  for (const LinkScore& score : scores) {
+    w.begin_object().field("layer", score.head.layer).field("head", score.head.head);
+    w.field("weight", io::significant(score.weight, 7)).field("even", io::significant(score.chance, 7));
+    if (score.key) w.field("key", key_of(run, score));
     w.end_object();
   }
   return w.end_list().end_object().take_line();
@@ -61,9 +63,9 @@ void write(io::JsonWriter& w, const PairsScore& p) {
   w.end_object();
 }
 
-std::string pairs_json(const Subject& subject, Part part, const inspect::PairsRanking& ranking) {
+std::string pairs_json(const Model& model, Part part, const inspect::PairsRanking& ranking) {
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("part", name_of(part));
+  w.begin_object(io::JsonLayout::lines).field("model", model.info().name).field("part", name_of(part));
   w.field("pairs", ranking.pairs).field("heads_searched", ranking.heads.size()).key("chosen");
   if (ranking.chosen) write(w, *ranking.chosen);
   else w.value(nullptr);
@@ -80,39 +82,42 @@ std::string interval_text(const PairsScore& p) {
 
 void run_head_link(const HeadsSettings& s) {
   JsonOutput json(s.json);
-  const inspect::LinkText words = inspect::parse_link(s.link);
-  const Subject subject = inspect::open_subject(s.model, model_places());
-  const Part part = part_of(s, subject);
+  const LinkWords words = parse_link(s.link);
+  const Model model = open_model(s.input.model);
+  const Part part = chosen_part(model, s.part);
   Context ctx({.threads = static_cast<int>(s.threads)});
-  const inspect::Question question =
-      read_question(ctx, subject, s, part == Part::encoder ? Needs::source : Needs::target);
-  const inspect::Link link =
-      inspect::find_link(subject, inspect::readings_of(subject, question, part), part, words);
-  const std::vector<LinkWeight> weights = inspect::rank_link(ctx, subject, question, part, link);
-  json.write(link_json(subject, part, link, weights));
+  const Run run = attend(ctx, model, prompt_of(model, s.input), attend_to(part));
+  const std::vector<LinkScore> scores = find_links(run, {.link = s.link, .part = part}, ctx);
+  const std::string link = link_name(run, part, words);
+  json.write(link_json(run, part, link, scores));
+  std::vector<std::pair<HeadPlace, double>> numbers;
+  for (const LinkScore& score : scores) numbers.emplace_back(score.head.place(), score.weight);
+  write_head_array(s, run, part, "link", numbers);
 
-  Page page = heads_page(s);
-  const LinkWeight& best = weights.front();
-  page.line(page.bold(fmt::format("{}: head {} gives it {:.3f}, the most of {} heads ({} attention)",
-                                  link_name(link), place_text(best.place), best.weight, weights.size(),
-                                  name_of(part))));
-  if (best.weight < best.even)
+  Page page(page_style(s.look));
+  const LinkScore& best = scores.front();
+  page.line(page.bold(fmt::format("{}: head {} gives it {:.3f}, the most of {} heads ({} attention)", link,
+                                  place_text(best.head.place()), best.weight, scores.size(), name_of(part))));
+  if (best.weight < best.chance)
     page.line("That is less than attention spread evenly would give: no head makes this link.");
-  const bool any = link.to.tokens.size() == 0;
+  const bool any = words.to.empty();
   TextTable table({{"head", Side::left}, {"weight"}, {"even"}, {"lift"}, {any ? "at" : "", Side::left, 30}});
-  for (std::size_t i = 0; i < rows_of(s, weights.size()); ++i) {
-    const LinkWeight& w = weights[i];
-    table.add({place_text(w.place), fmt::format("{:.4f}", w.weight), fmt::format("{:.4f}", w.even),
-               fmt::format("{:.1f}", lift(w.weight, w.even)),
-               any ? escaped(w.key, 40) : page.bar(w.weight, kBar)});
+  for (std::size_t i = 0; i < rows_of(s, scores.size()); ++i) {
+    const LinkScore& score = scores[i];
+    table.add({place_text(score.head.place()), fmt::format("{:.4f}", score.weight),
+               fmt::format("{:.4f}", score.chance), fmt::format("{:.1f}", lift(score.weight, score.chance)),
+               any ? escaped(key_of(run, score), 40) : page.bar(score.weight, kBar)});
   }
   table.print(page);
   page.line(page.dim(draw::wrapped(
-      concat("even: the share that attention spread evenly has there. The best of ", weights.size(),
+      concat("even: the share that attention spread evenly has there. The best of ", scores.size(),
              " heads on one text is large by chance too: --pairs FILE asks many."),
       page.style().width - 2, 0)));
   print_page(page, s);
-  for (const std::string& note : link.notes) print_error(concat("note: ", note, "\n"));
+  std::vector<std::string> notes;
+  if (!words.from.empty()) (void)picked(run.queries(part), words.from, notes);
+  if (!words.to.empty()) (void)picked(run.keys(part), words.to, notes);
+  print_notes(notes);
 }
 
 void run_head_pairs(const HeadsSettings& s) {
@@ -120,19 +125,19 @@ void run_head_pairs(const HeadsSettings& s) {
   std::vector<inspect::PairLine> pairs = inspect::parse_pairs(io::read_text(s.pairs, kLargestPairs), s.pairs);
   if (s.limit > 0 && static_cast<std::size_t>(s.limit) < pairs.size())
     pairs.resize(static_cast<std::size_t>(s.limit));
-  const Subject subject = inspect::open_subject(s.model, model_places());
-  if (!subject.tokenizer)
+  const Model model = open_model(s.input.model);
+  if (model.tokenizer() == nullptr)
     throw Error(ErrorKind::usage, "heads.tokenizer",
-                concat("\"", escaped(subject.name), "\" has no tokenizer, so --pairs cannot be read"));
-  const Part part = part_of(s, subject);
+                concat("\"", escaped(model.info().name), "\" has no tokenizer, so --pairs cannot be read"));
+  const Part part = chosen_part(model, s.part);
   Context ctx({.threads = static_cast<int>(s.threads)});
   ProgressBar bar;
-  const inspect::PairsRanking ranking =
-      inspect::rank_pairs(ctx, subject, pairs, part, s.pairs, [&](double done) { bar.show("pairs", done); });
+  const inspect::PairsRanking ranking = inspect::rank_pairs(ctx, model.state().subject, pairs, part, s.pairs,
+                                                            [&](double done) { bar.show("pairs", done); });
   bar.clear();
-  json.write(pairs_json(subject, part, ranking));
+  json.write(pairs_json(model, part, ranking));
 
-  Page page = heads_page(s);
+  Page page(page_style(s.look));
   page.line(page.bold(concat(ranking.pairs, " links, ", ranking.heads.size(), " heads searched (",
                              name_of(part), " attention)")));
   TextTable table({{"head", Side::left}, {"mean weight"}, {"95 % interval"}, {"even"}, {"lift"}});
@@ -154,35 +159,32 @@ void run_head_pairs(const HeadsSettings& s) {
 
 void run_similar_heads(const HeadsSettings& s) {
   JsonOutput json(s.json);
-  const Subject subject = inspect::open_subject(s.model, model_places());
-  const Part part = part_of(s, subject);
-  const inspect::HeadPlace place = s.like.front();
-  check_head(subject, part, place);
+  const Model model = open_model(s.input.model);
+  const Part part = chosen_part(model, s.part);
+  const HeadPlace place = s.like.front();
+  check_head(model, part, place);
   Context ctx({.threads = static_cast<int>(s.threads)});
   ProgressBar bar;
-  const inspect::Battery battery =
-      inspect::make_battery(ctx, subject, [&](double done) { bar.show("battery", done); });
-  const std::vector<inspect::SimilarHead> others =
-      inspect::HeadSimilarity(ctx, subject, battery, part).like(place);
-  const inspect::BatterySums sums = inspect::measure_battery(ctx, subject, battery);
-  const std::vector<inspect::LabelledHead> heads =
-      inspect::labelled_heads(subject, inspect::TextSums(subject), sums);
-  const auto labels = [&](const inspect::HeadPlace& at) {
-    for (const inspect::LabelledHead& head : heads)
+  LabelRequest request{.similar_to = {{part, place.layer, place.head}}};
+  request.progress.report = bar.reporter();
+  const HeadLabels found = label_heads(ctx, model, std::span<const Prompt>(), request);
+  const std::vector<SimilarHead>& others = found.similar.front();
+  const auto labels = [&](const HeadPlace& at) {
+    for (const LabelledHead& head : found.heads)
       if (head.part == part && head.place == at && head.battery.rows > 0) return head.battery.label_text();
     return std::string("not measured");
   };
   bar.clear();
 
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("part", name_of(part));
+  w.begin_object(io::JsonLayout::lines).field("model", model.info().name).field("part", name_of(part));
   w.field("like", place_text(place)).key("heads").begin_list(io::JsonLayout::lines);
-  for (const inspect::SimilarHead& other : others) {
+  for (const SimilarHead& other : others) {
     w.begin_object().field("layer", other.place.layer).field("head", other.place.head);
     w.field("cosine", io::significant(other.cosine, 7)).end_object();
   }
   json.write(w.end_list().end_object().take_line());
-  Page page = heads_page(s);
+  Page page(page_style(s.look));
   page.line(page.bold(concat("Heads like ", place_text(place), " (", labels(place), "), of ", others.size(),
                              " others, by the cosine of all weights on the battery")));
   TextTable table({{"head", Side::left}, {"cosine"}, {"labels on the battery", Side::left}});

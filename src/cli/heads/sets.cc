@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "cli/heads/settings.h"
-#include "cli/model_places.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "cli/text_table.h"
@@ -13,13 +12,13 @@
 #include "inspect/parallel_heads.h"
 #include "io/gzip.h"
 #include "io/json_writer.h"
+#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
 
 using inspect::HeadShare;
 using inspect::Share;
-using inspect::Subject;
 using Side = TextTable::Side;
 
 constexpr std::uint64_t kLargestSet = std::uint64_t{1} << 28;
@@ -84,7 +83,8 @@ std::string left_out(Index count, std::string_view why) {
 void run_treebank(const HeadsSettings& s) {
   JsonOutput json(s.json);
   const std::vector<text::Tree> trees = read_trees(s.treebank, s.limit);
-  const Subject subject = inspect::open_subject(s.model, model_places());
+  const Model model = open_model(s.input.model);
+  const inspect::Subject& subject = model.state().subject;
   Context ctx({.threads = static_cast<int>(s.threads)});
   ProgressBar bar;
   const inspect::TreebankReport report =
@@ -104,7 +104,7 @@ void run_treebank(const HeadsSettings& s) {
   }
   json.write(w.end_list().end_object().take_line());
 
-  Page page = heads_page(s);
+  Page page(page_style(s.look));
   page.line(page.bold(concat("Grammar: ", report.sentences, " sentences, ", report.heads, " heads searched",
                              left_out(report.too_long, "sentences are longer than the model reads"))));
   TextTable table({{"relation", Side::left},
@@ -140,7 +140,8 @@ void run_parallel(const HeadsSettings& s) {
   JsonOutput json(s.json);
   const std::vector<text::Tree> source = read_trees(s.treebank, s.limit),
                                 written = read_trees(s.parallel, s.limit);
-  const Subject subject = inspect::open_subject(s.model, model_places());
+  const Model model = open_model(s.input.model);
+  const inspect::Subject& subject = model.state().subject;
   Context ctx({.threads = static_cast<int>(s.threads)});
   ProgressBar bar;
   const inspect::ParallelReport report = inspect::score_parallel(
@@ -153,7 +154,7 @@ void run_parallel(const HeadsSettings& s) {
   write(w.key("baseline"), report.baseline);
   write(w.key("heads"), report.heads);
   json.write(w.end_object().take_line());
-  Page page = heads_page(s);
+  Page page(page_style(s.look));
   const HeadShare& best = report.heads.front();
   page.line(page.bold(concat("Alignment: ", report.sentences, " sentences, ", report.links, " links, ",
                              report.heads.size(), " heads searched",
@@ -178,7 +179,8 @@ void run_coref(const HeadsSettings& s) {
     throw Error(ErrorKind::input, "coref.empty", concat(escaped(s.coref), ": has no item that can be asked"));
   if (s.limit > 0 && static_cast<std::size_t>(s.limit) < set.items.size())
     set.items.resize(static_cast<std::size_t>(s.limit));
-  const Subject subject = inspect::open_subject(s.model, model_places());
+  const Model model = open_model(s.input.model);
+  const inspect::Subject& subject = model.state().subject;
   Context ctx({.threads = static_cast<int>(s.threads)});
   ProgressBar bar;
   const inspect::CorefReport report =
@@ -190,7 +192,7 @@ void run_coref(const HeadsSettings& s) {
   write(w.field("unseen", report.unseen).key("nearest"), report.nearest);
   write(w.field("chance", io::significant(report.chance, 6)).key("heads"), report.heads);
   json.write(w.end_object().take_line());
-  Page page = heads_page(s);
+  Page page(page_style(s.look));
   const HeadShare& best = report.heads.front();
   page.line(page.bold(concat("Pronouns, ", set.kind, ": ", report.items, " items, ", report.heads.size(),
                              " heads searched")));

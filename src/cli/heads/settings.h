@@ -5,19 +5,30 @@
 #include <string>
 #include <vector>
 
-#include "cli/page.h"
-#include "cli/show/settings.h"
+#include "cli/figures.h"
+#include "cli/json_output.h"
+#include "cli/map_look.h"
+#include "cli/model_input.h"
 #include "inspect/head_labels.h"
 
 namespace headlight::cli {
 
-struct HeadsSettings : ShowSettings {
+struct HeadsSettings {
+  ModelInput input;
   std::string corpus;
+  std::optional<Part> part;
+  std::vector<HeadPlace> heads;
   std::optional<inspect::Label> find;
   std::string link, pairs;
-  std::vector<inspect::HeadPlace> like;
+  std::vector<HeadPlace> like;
   std::string treebank, parallel, coref;
   Index limit = 0;  // texts, sentences or items; 0: all
+  Index top = 0;    // rows of a ranking
+  MapLook look;
+  FigureOptions figures;
+  JsonTarget json;
+  std::string npy;
+  Index threads = 0;
 };
 
 // Labels of all heads on a text or a corpus, and on the battery.
@@ -31,11 +42,10 @@ void run_treebank(const HeadsSettings& settings);
 void run_parallel(const HeadsSettings& settings);
 void run_coref(const HeadsSettings& settings);
 
-// The part that was asked for, or the first that the text meets.
-[[nodiscard]] Part part_of(const HeadsSettings& settings, const inspect::Subject& subject);
-[[nodiscard]] std::string place_text(const inspect::HeadPlace& place);  // "2.5"
-[[nodiscard]] Page heads_page(const HeadsSettings& settings);
 // The page on standard output unless JSON has it.
 void print_page(const Page& page, const HeadsSettings& settings);
+// A number for each head as an array [layer, head], with the run's tokens beside it.
+void write_head_array(const HeadsSettings& settings, const Run& run, Part part, const std::string& name,
+                      const std::vector<std::pair<HeadPlace, double>>& numbers);
 
 }  // namespace headlight::cli

@@ -188,7 +188,7 @@ void add_head_details(Page& page, const HeadsView& view) {
     add_details(page, head);
     if (i >= view.similar.size()) continue;
     std::string near;
-    for (const inspect::SimilarHead& other : view.similar[i])
+    for (const SimilarHead& other : view.similar[i])
       near +=
           concat(near.empty() ? "" : ", ", place_text(other.place), fmt::format(" ({:.2f})", other.cosine));
     page.line(concat("similar on the battery (cosine of all weights): ", near));
@@ -208,7 +208,7 @@ std::string labels_json(const HeadsView& view) {
     write(w.key("battery"), head.battery, cross);
     if (i < view.similar.size()) {
       w.key("similar").begin_list();
-      for (const inspect::SimilarHead& other : view.similar[i]) {
+      for (const SimilarHead& other : view.similar[i]) {
         w.begin_object().field("layer", other.place.layer).field("head", other.place.head);
         w.field("cosine", real(other.cosine)).end_object();
       }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/heads/settings.h"
-#include "inspect/similar_heads.h"
+#include "headlight/look.h"
 
 namespace headlight::cli {
 
@@ -13,8 +13,8 @@ struct HeadsView {
   std::string model, what;  // what was read: "this text", "500 texts of stories.txt"
   bool one_part = true;     // else heads are named with their part
   std::vector<inspect::LabelledHead> heads;
-  std::vector<std::vector<inspect::SimilarHead>> similar;  // the nearest of each head, when asked for
-  std::size_t searched = 0;                                // heads in all, before --find and --head
+  std::vector<std::vector<SimilarHead>> similar;  // the nearest of each head, when asked for
+  std::size_t searched = 0;                       // heads in all, before --find and --head
 };
 
 // A row for each head and how many there are of each label.

@@ -1,12 +1,14 @@
 // headlight info and headlight verify: what a model's files are, and whether they can be trusted to be that.
 #include <fmt/format.h>
-#include <CLI/App.hpp>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/info/file_report.h"
 #include "cli/json_output.h"
+#include "cli/model_input.h"
+#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
@@ -18,71 +20,56 @@ namespace {
 
 struct Settings {
   std::string path, tensor, npy;
-  bool list = false, scan = false, rules = false, json_given = false;
+  bool list = false, scan = false, rules = false;
   JsonTarget json;
-
-  // `--json` alone is standard output. When it took the path for a file's name, it is given back.
-  void settle() {
-    if (!json_given) return;
-    if (path.empty() && !json.path.empty() && !json.to_stdout()) std::swap(path, json.path);
-    if (json.path.empty()) json.path = "-";
-  }
 };
 
-void add_file_json(CLI::App& command, Settings& s) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--json",
-          [&s](const std::vector<std::string>& values) {
-            s.json_given = true;
-            if (!values.empty()) s.json.path = values.front();
-          },
-          "As JSON: on standard output, or into FILE")
-      ->expected(0, 1)
-      ->type_name("[FILE]");
-}
-
-void need_path(const Settings& s) {
+// A file as it is; a model by its folder or its name.
+std::string files_of(const Settings& s) {
   if (s.path.empty()) need_option("PATH");
+  return find_files(s.path);
 }
 
 void run_tensor(const Settings& s, JsonOutput& json) {
-  io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  if (!s.npy.empty()) outputs.reserve(s.npy);
-  const models::LoadedTensor loaded = models::load_tensor(s.path, s.tensor);
-  if (!s.npy.empty()) {
-    io::write_npy(outputs, s.npy, loaded.tensor, loaded.shape);
+  io::Outputs outputs(s.json.existing());
+  std::string file = s.npy;
+  if (!file.empty() && !file.ends_with(".npy")) {
+    std::filesystem::create_directories(file);
+    file = (std::filesystem::path(file) / (s.tensor + ".npy")).string();
+  }
+  if (!file.empty()) outputs.reserve(file);
+  const models::LoadedTensor loaded = models::load_tensor(files_of(s), s.tensor);
+  if (!file.empty()) {
+    io::write_npy(outputs, file, loaded.tensor, loaded.shape);
     outputs.commit();
   }
   json.write(tensor_json(loaded));
-  if (!s.json_given) print(tensor_text(loaded));
+  if (!s.json.to_stdout()) print(tensor_text(loaded));
 }
 
-void run_info(Settings& s) {
-  s.settle();
-  need_path(s);
+void run_info(const Settings& s) {
+  const std::string path = files_of(s);
   if (!s.npy.empty() && s.tensor.empty())
     throw Error(ErrorKind::usage, "info.options", "--npy: which tensor? Give --tensor NAME");
   JsonOutput json(s.json);
   if (!s.tensor.empty()) return run_tensor(s, json);
   const models::FileInfo info =
-      models::describe_file(s.path, s.scan ? models::Count::all : models::Count::small_files);
+      models::describe_file(path, s.scan ? models::Count::all : models::Count::small_files);
   json.write(info_json(info));
-  if (!s.json_given) print(info_text(info, s.list ? ListTensors::yes : ListTensors::no));
+  if (!s.json.to_stdout()) print(info_text(info, s.list ? ListTensors::yes : ListTensors::no));
   for (const std::string& note : info.notices) print_error(concat("note: ", note, "\n"));
 }
 
-void run_verify(Settings& s) {
-  s.settle();
+void run_verify(const Settings& s) {
   if (s.rules) {
     for (const models::Rule& rule : models::rules()) print(fmt::format("{:<4} {}\n", rule.id, rule.says));
     return;
   }
-  need_path(s);
+  const std::string path = files_of(s);
   JsonOutput json(s.json);
-  const models::Verdict verdict = models::verify(s.path);
+  const models::Verdict verdict = models::verify(path);
   json.write(verdict_json(verdict));
-  if (!s.json_given) print(verdict_text(verdict));
+  if (!s.json.to_stdout()) print(verdict_text(verdict));
   for (const std::string& note : verdict.notices) print_error(concat("note: ", note, "\n"));
   if (!verdict.refusal) return;
   const Error& refusal = *verdict.refusal;
@@ -97,19 +84,22 @@ void add_info(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "info",
                 .what = "Say what a model's folder or file holds, and what it needs",
-                .usage = "headlight info PATH [--json] [--tensors] [--tensor NAME [--npy FILE]]",
-                .examples = "  headlight info models/gpt2\n"
+                .usage = "headlight info NAME|PATH [--json] [--tensors] [--tensor NAME [--npy FOLDER]]",
+                .examples = "  headlight info en-fr\n"
+                            "  headlight info models/gpt2\n"
                             "  headlight info llama.gguf --json\n"
                             "  headlight info llama.gguf --tensor blk.0.attn_q.weight --npy q.npy\n\n"
                             "  Only headers are read, and small files are searched for NaN.\n"});
   const auto s = std::make_shared<Settings>();
-  add_path(*command, "PATH", s->path, "A model's folder, or a .safetensors, .gguf, .npy or tokenizer file");
-  add_file_json(*command, *s);
+  add_model_or(*command, "PATH", s->path,
+               "A model's name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
   add_switch(*command, "--tensors", s->list, "List all tensors");
   add_text(*command, "--tensor", s->tensor, "One tensor: its numbers at a glance")->type_name("NAME");
-  add_path(*command, "--npy", s->npy, "With --tensor: write it as floats");
   add_switch(*command, "--scan", s->scan, "Search large files for NaN too");
-  add_switch(*command, "--force", s->json.force, "Replace existing files (else: exit code 4)");
+  begin_group(*command, "Output");
+  add_path(*command, "--npy", s->npy, "With --tensor: write it as floats, as NAME.npy or into FILE.npy")
+      ->type_name("FOLDER");
+  add_json(*command, s->json);
   keep_alive(*command, s);
   on_run(*command, [s] { run_info(*s); });
 }
@@ -118,7 +108,7 @@ void add_verify(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "verify",
                 .what = "Check a model's files against every rule, without running them",
-                .usage = "headlight verify PATH [--json]",
+                .usage = "headlight verify NAME|PATH [--json]",
                 .examples = "  headlight verify models/gpt2\n"
                             "  headlight verify downloaded.gguf --json\n"
                             "  headlight verify --rules\n\n"
@@ -126,10 +116,10 @@ void add_verify(CLI::App& program) {
                             "  A GGUF file is verified as a model when it has token_embd.weight, else as a\n"
                             "  vocabulary when it has one, else as a plain container.\n"});
   const auto s = std::make_shared<Settings>();
-  add_path(*command, "PATH", s->path, "A model's folder, or a .safetensors, .gguf, .npy or tokenizer file");
-  add_file_json(*command, *s);
+  add_model_or(*command, "PATH", s->path,
+               "A model's name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
   add_switch(*command, "--rules", s->rules, "List all rules");
-  add_switch(*command, "--force", s->json.force, "Replace an existing JSON file (else: exit code 4)");
+  add_json(*command, s->json);
   keep_alive(*command, s);
   on_run(*command, [s] { run_verify(*s); });
 }

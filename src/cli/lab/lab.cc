@@ -6,8 +6,9 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/figure_files.h"
+#include "cli/figures.h"
 #include "cli/json_output.h"
+#include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
@@ -15,15 +16,16 @@
 #include "core/concat.h"
 #include "draw/text.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
 #include "lab/experiment.h"
+#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
 
 constexpr double kFigureDpi = 150;
 
-struct LabSettings : FigureFiles {
+struct LabSettings {
+  FigureOptions figures;
   std::string name, model;
   lab::LabOptions options;
   std::optional<Index> seed;
@@ -46,14 +48,14 @@ void check_settings(const LabSettings& s, const lab::Experiment& e) {
   if (s.markdown && s.options.row)
     throw Error(ErrorKind::usage, "lab.option", "--markdown: the page has all rows; leave out --row");
   if (s.options.quick && !e.can.repeats) refuse("--quick", "is quick already");
-  if (s.seed && !e.can.repeats) refuse("--seed", "leaves nothing to chance");
-  if (s.has_figure() && !e.can.draws) refuse("--png, --svg, --pdf", "has no figure");
+  if (s.seed && !e.can.repeats) refuse("--seed", "uses no random numbers");
+  if (s.figures.any() && !e.can.draws) refuse("--png, --svg, --pdf", "has no figure");
   if (!s.model.empty() && e.can.model.empty()) refuse("--model", "looks into no model");
   if (s.options.row && !e.can.lists) refuse("--row", "has no rows");
   if (s.markdown && !e.can.lists) refuse("--markdown", "has no form for documents");
 }
 
-std::optional<inspect::Subject> open_model(const LabSettings& s, const lab::Experiment& e) {
+std::optional<Model> open_model(const LabSettings& s, const lab::Experiment& e) {
   if (e.can.model.empty()) return std::nullopt;
   const std::string name = s.model.empty() ? std::string(e.can.model) : s.model;
   if (s.model.empty() && !e.can.needs_model) {
@@ -63,7 +65,7 @@ std::optional<inspect::Subject> open_model(const LabSettings& s, const lab::Expe
       return std::nullopt;  // the experiment says what it left out
     }
   }
-  return inspect::open_subject(name, model_places());
+  return cli::open_model(name);
 }
 
 void show_outcome(const LabSettings& s, const lab::Outcome& outcome, int width) {
@@ -77,29 +79,29 @@ void run(const LabSettings& s) {
   if (s.name.empty()) return list_experiments();
   const lab::Experiment& experiment = lab::find_experiment(s.name);
   check_settings(s, experiment);
-  io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  reserve_figures(outputs, s);
+  io::Outputs outputs(s.json.existing());
+  reserve_figures(outputs, s.figures);
   JsonOutput json(s.json);
-  const std::optional<inspect::Subject> model = open_model(s, experiment);
+  const std::optional<Model> model = open_model(s, experiment);
 
   ProgressBar bar;
   lab::LabOptions options = s.options;
   options.width = std::clamp(terminal_width(), 60, 110);
   options.threads = static_cast<int>(s.threads);
   if (s.seed) options.seed = static_cast<std::uint64_t>(*s.seed);
-  options.model = model ? &*model : nullptr;
+  options.model = model ? &model->state().subject : nullptr;
   options.progress = [&](double done, double total, std::string_view what) {
     bar.show(what, total > 0 ? done / total : -1);
   };
   const lab::Outcome outcome = experiment.run(options);
   bar.clear();
-  if (s.has_figure() && outcome.figure) write_figures(outputs, s, *outcome.figure, kFigureDpi);
+  if (s.figures.any() && outcome.figure) write_figures(outputs, s.figures, *outcome.figure, kFigureDpi);
   outputs.commit();
   json.write(outcome.json);
   if (!s.json.to_stdout()) show_outcome(s, outcome, options.width);
   if (!outcome.holds)
     throw Error(ErrorKind::numeric, "lab.outcome",
-                "lab " + s.name + ": not everything came out as it should; see above");
+                "lab " + s.name + ": the result does not support the claim; see above");
 }
 
 }  // namespace
@@ -123,9 +125,9 @@ void add_lab(CLI::App& program) {
             {0, 1000000000});
   add_text(*command, "--model", s->model, "Another model to look into: its name, folder or .gguf file")
       ->type_name("NAME|PATH");
-  add_figure_files(*command, *s);
+  add_figure_files(*command, s->figures);
   add_switch(*command, "--markdown", s->markdown, "As a page of the documents");
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_threads(*command, s->threads);
   add_json(*command, s->json);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });

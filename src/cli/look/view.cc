@@ -8,11 +8,13 @@
 
 #include "core/escape.h"
 #include "draw/text.h"
+#include "inspect/head_steps.h"
 
 namespace headlight::cli {
 namespace {
 
 using draw::left_aligned, draw::display_width;
+using session::WordMap, session::WordRow;
 
 constexpr int kIndent = 3, kLongestRow = 16, kNarrowest = 3, kBar = 24;
 constexpr std::size_t kMostRows = 24;
@@ -32,7 +34,7 @@ std::string shade_of(const Page& page, double weight) {
 
 std::string margin() { return std::string(kIndent, ' '); }
 
-std::string name_of(const inspect::HeadPlace& head) { return fmt::format("{}.{}", head.layer, head.head); }
+std::string name_of(const HeadPlace& head) { return fmt::format("{}.{}", head.layer, head.head); }
 
 // Columns as wide as their words, but no wider than what fits beside the row's word and its strongest key.
 std::vector<int> column_widths(const WordMap& map, int room) {
@@ -125,8 +127,8 @@ void add_row(Page& page, const WordRow& row, int number, const std::string& text
                           page.bar(row.weights[i], kBar), row.weights[i]));
 }
 
-void add_number(Page& page, const LookView& view) {
-  const inspect::HeadSteps& s = view.steps;
+void add_number(Page& page, const session::Glance& view) {
+  const HeadSteps& s = view.steps;
   const auto key = static_cast<std::size_t>(s.request.key);
   const bool same =
       s.kernel_gap() <= inspect::kExplainedWithin && s.reference_gap() <= inspect::kExplainedWithin;
@@ -141,14 +143,7 @@ void add_number(Page& page, const LookView& view) {
 
 }  // namespace
 
-double WordRow::weight_of(const std::string& label) const {
-  double sum = 0;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (words[i] == label) sum += weights[i];
-  return sum;
-}
-
-std::string look_text(const LookView& view, const PageStyle& style) {
+std::string look_text(const session::Glance& view, const std::string& program, const PageStyle& style) {
   Page page(style);
   page.line(page.bold("headlight") + fmt::format(" {} {}, {:.0f} M parameters{}{}", page.glyph("·", "-"),
                                                  view.model, view.parameters / 1e6,
@@ -177,9 +172,11 @@ std::string look_text(const LookView& view, const PageStyle& style) {
   add_number(page, view);
   page.line();
   page.line("Attention shows where a model looks; it is no proof of why.");
-  page.line(page.dim("  ./run \"your sentence\"        ./run serve       every head, in a browser"));
-  page.line(page.dim(fmt::format("  ./run show --model PATH \"{}\"  your own model    ./run lab seeds",
-                                 page.glyph("…", "..."))));
+  const std::string dots = page.glyph("…", "...");
+  for (const auto& [hint, what] : {std::pair{fmt::format("look \"{}\"", dots), "a sentence of yours"},
+                                   {"serve", "every head, in a browser"},
+                                   {fmt::format("show --model PATH \"{}\"", dots), "your own model"}})
+    page.line(page.dim(fmt::format("  {} {}", left_aligned(fmt::format("{} {}", program, hint), 38), what)));
   return page.text();
 }
 

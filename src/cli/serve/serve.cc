@@ -196,7 +196,7 @@ void add_serve(CLI::App& program) {
   add_text(*command, "--at", s->at, "The view to open, as headlight show and the page's Share write it")
       ->type_name("VIEW");
   add_switch(*command, "--log", s->log, "One line for each request, on standard error");
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

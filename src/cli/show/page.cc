@@ -13,7 +13,7 @@ namespace {
 
 std::string first_text(const Shown& shown) {
   const std::string& text = shown.run.source().text;
-  const std::string& second = shown.settings.second;
+  const std::string& second = shown.settings.input.second;
   return second.empty() ? text : text.substr(0, text.size() - second.size() - inspect::kBetweenTexts.size());
 }
 
@@ -22,32 +22,32 @@ serve::ViewPlace place_of(const session::View& view, const Shown& shown) {
   const ShowSettings& s = shown.settings;
   serve::ViewPlace place;
   place.text = first_text(shown);
-  place.second = s.second;
-  place.target = s.target;
+  place.second = s.input.second;
+  place.target = s.input.target;
   if (!view.numbers.empty()) {
     place.part = view.numbers.front().part;
     place.layer = view.numbers.front().layer;
     place.head = view.numbers.front().head;
   }
-  if (!s.query.empty()) place.queries = view.query.tokens;
+  if (!s.view.query.empty()) place.queries = view.query.tokens;
   return place;
 }
 
 // What is shown and in which colours, as the page's own links say it (web/src/address.ts).
 std::string looks_of(const ShowSettings& s) {
   std::string looks;
-  if (s.of != inspect::MapOf::weights) looks += s.of == inspect::MapOf::scores ? "&d=scores" : "&d=values";
-  if (s.transfer != draw::Transfer::square_root) looks += concat("&s=", draw::name_of(s.transfer));
-  if (s.palette != draw::Palette::cividis) looks += concat("&c=", draw::name_of(s.palette));
-  if (s.auto_range) looks += "&r=auto";
+  if (s.view.of != MapOf::weights) looks += s.view.of == MapOf::scores ? "&d=scores" : "&d=values";
+  if (s.look.transfer != draw::Transfer::square_root) looks += concat("&s=", draw::name_of(s.look.transfer));
+  if (s.look.palette != draw::Palette::cividis) looks += concat("&c=", draw::name_of(s.look.palette));
+  if (s.look.auto_range) looks += "&r=auto";
   std::string flags;
   const auto add = [&](bool on, std::string_view name) {
     if (on) flags += concat(flags.empty() ? "" : ",", name);
   };
-  add(s.mute_special, "special");
-  add(s.mute_first && !s.mute_special, "first");
-  add(s.renormalize, "whole");
-  add(s.words, "words");
+  add(s.view.mute_special, "special");
+  add(s.view.mute_first && !s.view.mute_special, "first");
+  add(s.view.renormalize, "whole");
+  add(s.view.words, "words");
   return flags.empty() ? looks : looks + "&f=" + flags;
 }
 
@@ -59,8 +59,8 @@ void write_page(io::Outputs& outputs, Context& ctx, const session::View& view, c
   serve::RunRequest request;
   request.model = shown.run.model().info().name;
   request.text = first_text(shown);
-  request.second = s.second;
-  request.target = s.target;
+  request.second = s.input.second;
+  request.target = s.input.target;
   const auto run = serve::make_run(ctx, shown.run.model(), request, [] { return false; });
   serve::OfflineOptions options;
   options.at = serve::view_address(
@@ -76,7 +76,7 @@ void write_page(io::Outputs& outputs, Context& ctx, const session::View& view, c
 }
 
 std::string serve_command(const session::View& view, const Shown& shown) {
-  return concat("headlight serve --model ", serve::shell_quoted(shown.settings.model), " --at ",
+  return concat("headlight serve --model ", serve::shell_quoted(shown.settings.input.model), " --at ",
                 serve::shell_quoted(serve::view_address(place_of(view, shown)) + looks_of(shown.settings)));
 }
 

@@ -1,9 +1,6 @@
 // headlight show: what a model looks at, on the terminal, as figures and as data.
 #include <fmt/format.h>
 
-#include "cli/model_places.h"
-#include "cli/numbers.h"
-#include "cli/show/files.h"
 #include "cli/show/page.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
@@ -13,6 +10,7 @@
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
 #include "serve/view_json.h"
+#include "session/figure_of.h"
 #include "session/state.h"
 #include "session/view.h"
 
@@ -20,8 +18,8 @@ namespace headlight::cli {
 namespace {
 
 std::string text_of(const session::View& view, const ShowSettings& s) {
-  draw::TerminalStyle style = terminal_style(s);
-  style.top = session::scale_top(view, s.of, s.auto_range);
+  draw::TerminalStyle style = terminal_style(s.look);
+  style.top = session::scale_top(view, s.view.of, s.look.auto_range);
   if (view.kind == session::ViewKind::atlas) return draw::atlas_text(view.maps, view.in_row, style);
   if (view.kind == session::ViewKind::tops)
     return draw::top_keys_text(view.maps, s.top > 0 ? s.top : 3, style);
@@ -35,53 +33,44 @@ std::string text_of(const session::View& view, const ShowSettings& s) {
   return out;
 }
 
-void check_combinations(const ShowSettings& s) {
-  const auto refuse = [](std::string_view what) {
-    throw Error(ErrorKind::usage, "show.options", std::string(what));
-  };
-  const int ways = (s.heads.empty() ? 0 : 1) + (s.layer ? 1 : 0) + (s.all ? 1 : 0);
+[[noreturn]] void refuse(std::string_view what) {
+  throw Error(ErrorKind::usage, "show.options", std::string(what));
+}
+
+void check_input(const ShowSettings& s) {
+  const ModelInput& in = s.input;
+  const bool numbers = !in.ids.empty() || !in.target_ids.empty() || !in.type_ids.empty();
+  if (!s.html.empty() && numbers) refuse("--html shows a text; give TEXT and --target in place of numbers");
+  if (s.limit > 0 && s.corpus.empty()) refuse("--limit N takes the first N texts of a --corpus");
+  if (s.corpus.empty()) return;
+  if (in.given() || numbers) refuse("TEXT and --corpus are two ways to say what is read; give one");
+  if (!in.target.empty() || !in.second.empty())
+    refuse("--target and --second belong to one text; leave them out with --corpus");
+}
+
+void check_combinations(const ViewRequest& v) {
+  const int ways = (v.heads.empty() ? 0 : 1) + (v.layer ? 1 : 0) + (v.all ? 1 : 0);
+  const bool joins = v.mean != MeanOver::none || v.rollout, leaves_out = session::leaves_out(v);
+  const bool part = v.from.size() > 0 || v.to.size() > 0;
   if (ways > 1) refuse("--head, --layer and --all choose heads; give one of them");
-  if (!s.heads.empty() && (s.mean != MeanOver::none || s.rollout))
-    refuse("--mean and --rollout take all heads of a layer; leave --head out");
-  if (!s.html.empty() && (!s.ids.empty() || !s.target_ids.empty() || !s.type_ids.empty()))
-    refuse("--html shows a text; give TEXT and --target in place of numbers");
-  if (s.mean != MeanOver::none && s.rollout)
+  if (!v.heads.empty() && joins) refuse("--mean and --rollout take all heads of a layer; leave --head out");
+  if (v.mean != MeanOver::none && v.rollout)
     refuse("--mean and --rollout are two ways to join heads; give one");
-  const bool leaves_out = session::leaves_out(view_request(s));
-  const bool part = s.from.size() > 0 || s.to.size() > 0;
-  if (part &&
-      (s.words || s.mean != MeanOver::none || s.rollout || leaves_out || s.renormalize || !s.query.empty()))
+  if (part && (v.words || joins || leaves_out || v.renormalize || !v.query.empty()))
     refuse(
         "--from and --to show a part as it is; leave out --words, --mean, --rollout, --exclude-self, "
         "--mute-first, --mute-special and --query");
-  if (s.renormalize && !leaves_out)
+  if (v.renormalize && !leaves_out)
     refuse(
         "--renormalize is for rows with something left out: add --mute-first, --mute-special or "
         "--exclude-self");
-  if (s.of != inspect::MapOf::weights &&
-      (s.mean != MeanOver::none || s.rollout || !s.query.empty() || s.renormalize))
+  if (v.of != MapOf::weights && (joins || !v.query.empty() || v.renormalize))
     refuse(
         "--of scores and --of values are maps of heads; leave out --mean, --rollout, --query and "
         "--renormalize");
-  if (s.of == inspect::MapOf::scores && s.words)
+  if (v.of == MapOf::scores && v.words)
     refuse("scores of words have no meaning; leave out --words, or --of scores");
-  if (s.by_head && !s.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
-}
-
-// Only what is shown is kept of the run; files of arrays take everything.
-Run read_and_run(Context& ctx, const Model& model, const ShowSettings& s, inspect::ArrayRecorder& arrays) {
-  const inspect::Subject& subject = model.state().subject;
-  const Part part = s.part.value_or(subject.usual_part());
-  check_part(subject, part);
-  for (const HeadPlace& place : s.heads) check_head(subject, part, place);
-  if (s.layer) check_layer(subject, part, *s.layer);
-  const bool writes = !s.npy.empty() || part != Part::encoder;
-  AttendOptions options;
-  options.parts = {part};
-  options.keep_inputs = false;
-  if (!s.npy.empty()) options.observer = &arrays;
-  return session::attend_tokens(
-      ctx, model, read_question(ctx, subject, s, writes ? Needs::target : Needs::source), options);
+  if (v.by_head && !v.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
 }
 
 std::string choice_note(const Run& run, const FirstLook& look) {
@@ -101,83 +90,109 @@ std::string choice_note(const Run& run, const FirstLook& look) {
                 look.heads_searched, " heads; --head L.H shows another one, --all all of them");
 }
 
+// One text, or one of many.
+class Showing {
+ public:
+  Showing(const ShowSettings& s, const Model& model, Context& ctx) : s_(s), model_(model), ctx_(ctx) {
+    const Part part = chosen_part(model, s.view.part);
+    for (const HeadPlace& place : s.view.heads) check_head(model, part, place);
+    if (s.view.layer) check_layer(model, part, *s.view.layer);
+    // Only what is shown is kept of the run; files of arrays take everything.
+    options_ = attend_to(part);
+    view_ = s.view;
+    view_.every_weight = !s.json.path.empty();
+  }
+
+  // Returns its JSON. Files are those of the settings.
+  std::string show(const Prompt& prompt, const ShowSettings& files) {
+    io::Outputs outputs(files.json.existing());
+    reserve_figures(outputs, files.figures);
+    if (!files.html.empty()) outputs.reserve(files.html);
+    inspect::ArrayRecorder recorder(files.what);
+    AttendOptions options = options_;
+    if (!files.npy.empty()) {
+      options.observer = &recorder;
+      options.decode = true;
+    }
+    const Run run = attend(ctx_, model_, prompt, options);
+    const session::View view = session::make_view(ctx_, run, view_);
+    if (files.figures.any()) {
+      const draw::FigureStyle style =
+          figure_style(files.figures, files.look, session::caption_of(run),
+                       session::scale_top(view, files.view.of, files.look.auto_range));
+      write_figures(outputs, files.figures, session::figure_of(view, style, files.top), style.dpi);
+    }
+    if (!files.html.empty()) write_page(outputs, ctx_, view, {run, files});
+    outputs.commit();
+    if (!files.npy.empty()) write_all(run, recorder, files);
+    say(run, view);
+    return files.json.path.empty() ? "" : serve::view_json(view, run);
+  }
+
+ private:
+  static void write_all(const Run& run, inspect::ArrayRecorder& recorder, const ShowSettings& files) {
+    std::vector<NamedTensor> arrays;
+    for (inspect::NamedArray& array : recorder.arrays())
+      arrays.push_back({std::move(array.name), std::move(array.tensor)});
+    if (run.positions() > 0) arrays.push_back({"logits", run.logits()});
+    write_arrays(files.npy, files.json, arrays, tokens_json(run.model().info().name, token_lists(run)));
+  }
+
+  void say(const Run& run, const session::View& view) const {
+    if (!s_.json.to_stdout() && !s_.figures.any() && s_.npy.empty() && s_.html.empty())
+      print(text_of(view, s_));
+    if (view.choice) print_notes({choice_note(run, *view.choice)});
+    print_notes(view.notes);
+    const bool numbers = !s_.input.ids.empty() || !s_.input.type_ids.empty();
+    if (output_is_terminal() && !numbers && s_.corpus.empty())
+      print_error(concat("In the browser: ", serve_command(view, {run, s_}), "\n"));
+  }
+
+  const ShowSettings& s_;
+  const Model& model_;
+  Context& ctx_;
+  AttendOptions options_;
+  ViewRequest view_;
+};
+
+// Each text's files have its number in their names; one JSON has them all.
+void show_corpus(const ShowSettings& s, const std::vector<std::string>& texts, Showing& showing,
+                 JsonOutput& json) {
+  std::string list;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    ShowSettings files = s;
+    files.figures = numbered(s.figures, i + 1);
+    if (!s.html.empty()) files.html = numbered_file(s.html, i + 1);
+    if (!s.npy.empty()) files.npy = concat(s.npy, "/", i + 1);
+    if (!s.json.to_stdout())
+      print(concat(i == 0 ? "" : "\n", i + 1, ": ", printable(escaped(texts[i], 200)), "\n"));
+    std::string one = showing.show({.text = texts[i]}, files);
+    while (one.ends_with('\n')) one.pop_back();
+    list += concat(i == 0 ? "" : ",\n", one);
+  }
+  json.write(concat("{\"texts\": [\n", list, "\n]}\n"));
+}
+
 }  // namespace
 
-ViewRequest view_request(const ShowSettings& s) {
-  return {.part = s.part,
-          .layer = s.layer,
-          .heads = s.heads,
-          .all = s.all,
-          .mean = s.mean,
-          .rollout = s.rollout,
-          .from = s.from,
-          .to = s.to,
-          .query = s.query,
-          .key = s.key,
-          .by_head = s.by_head,
-          .words = s.words,
-          .exclude_self = s.exclude_self,
-          .mute_first = s.mute_first,
-          .mute_special = s.mute_special,
-          .renormalize = s.renormalize,
-          .of = s.of,
-          .every_weight = !s.json.path.empty()};
-}
-
 void run_show(const ShowSettings& s) {
-  check_combinations(s);
-  io::Outputs outputs(s.json.force ? io::Existing::replace : io::Existing::refuse);
-  for (const std::string* path : {&s.png, &s.svg, &s.pdf, &s.html})
-    if (!path->empty()) outputs.reserve(*path);
+  check_combinations(s.view);
+  check_input(s);
+  if (s.corpus.empty()) {
+    io::Outputs check(
+        s.json.existing());  // a file that cannot be written is refused before a model is opened
+    reserve_figures(check, s.figures);
+    if (!s.html.empty()) check.reserve(s.html);
+  }
   JsonOutput json(s.json);
-
-  const Model model = open_model(s.model);
+  std::vector<std::string> texts;
+  if (!s.corpus.empty()) texts = read_corpus(s.corpus, s.limit);
+  const Model model = open_model(s.input.model);
   Context ctx({.threads = static_cast<int>(s.threads)});
-  inspect::ArrayRecorder arrays(s.what);
-  const Run run = read_and_run(ctx, model, s, arrays);
-  const session::View view = session::make_view(ctx, run, view_request(s));
-
-  if (s.has_figure()) write_view(outputs, view, run, s);
-  if (!s.html.empty()) write_page(outputs, ctx, view, {run, s});
-  outputs.commit();
-  if (!s.npy.empty()) write_arrays(run, arrays.arrays(), s);
-  json.write(serve::view_json(view, run));
-  if (!s.json.to_stdout() && !s.has_figure() && s.npy.empty() && s.html.empty()) print(text_of(view, s));
-  if (view.choice) print_error(concat("note: ", choice_note(run, *view.choice), "\n"));
-  for (const std::string& note : view.notes) print_error(concat("note: ", note, "\n"));
-  for (const std::string& note : model.info().notices) print_error(concat("note: ", note, "\n"));
-  if (output_is_terminal() && s.ids.empty() && s.type_ids.empty())
-    print_error(concat("In the browser: ", serve_command(view, {run, s}), "\n"));
-}
-
-draw::TerminalStyle terminal_style(const ShowSettings& s) {
-  draw::TerminalStyle style;
-  style.theme = s.theme.value_or(draw::Theme::dark);
-  style.transfer = s.transfer;
-  style.palette = s.palette;
-  style.numbers = s.numbers;
-  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
-  style.width = terminal_width();
-  const draw::Look plain = output_is_utf8() ? draw::Look::shades : draw::Look::ascii;
-  const auto colored = [](ColorDepth depth) {
-    return depth == ColorDepth::full ? draw::Look::full_color : draw::Look::palette;
-  };
-  switch (s.color) {
-    case MapColor::always: style.look = colored(color_depth(Color::always)); return style;
-    case MapColor::palette: style.look = draw::Look::palette; return style;
-    case MapColor::shades: style.look = plain; return style;
-    case MapColor::ascii: style.look = draw::Look::ascii; return style;
-    case MapColor::automatic:
-    case MapColor::never: break;
-  }
-  if (!output_is_terminal()) {
-    style.look = draw::Look::table;
-    style.width = 0;  // data has no width
-    return style;
-  }
-  const ColorDepth depth = s.color == MapColor::never ? ColorDepth::none : color_depth(Color::automatic);
-  style.look = depth == ColorDepth::none ? plain : colored(depth);
-  return style;
+  Showing showing(s, model, ctx);
+  if (s.corpus.empty()) json.write(showing.show(prompt_of(model, s.input), s));
+  else show_corpus(s, texts, showing, json);
+  print_notes(model.info().notices);
 }
 
 }  // namespace headlight::cli

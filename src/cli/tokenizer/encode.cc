@@ -5,6 +5,9 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
+#include "cli/map_look.h"
+#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/standard_input.h"
 #include "cli/terminal.h"
@@ -19,15 +22,21 @@ struct Settings {
   std::string tokenizer;
   std::optional<std::string> text;
   std::vector<std::string> ids;
-  bool only_ids = false, json = false, no_special = false;
+  bool only_ids = false, no_special = false;
+  JsonTarget json;
   Color color = Color::automatic;
 };
 
 void run_encode(const Settings& s) {
-  if (s.only_ids && s.json) refuse_option("--ids", "and --json are two forms of one answer; choose one");
-  const Tokenizer tokenizer = models::load_tokenizer(s.tokenizer);
+  if (s.only_ids && s.json.to_stdout())
+    refuse_option("--ids", "and --json are two forms of one answer; choose one");
+  JsonOutput json(s.json);
+  const Tokenizer tokenizer = models::load_tokenizer(find_files(s.tokenizer));
   const std::string text = s.text ? *s.text : read_standard_input();
   const SpecialTokens special = s.no_special ? SpecialTokens::leave_out : SpecialTokens::add;
+  const std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text, special);
+  json.write(tokens_json(text, pieces, tokenizer) + "\n");
+  if (s.json.to_stdout()) return;
   if (s.only_ids) {
     std::string line;
     for (const TokenId id : tokenizer.encode(text, special))
@@ -35,16 +44,7 @@ void run_encode(const Settings& s) {
     print(line + "\n");
     return;
   }
-  const std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text, special);
-  if (s.json) {
-    print(tokens_json(text, pieces, tokenizer) + "\n");
-    return;
-  }
-  PageStyle style;
-  style.color = color_depth(s.color);
-  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
-  style.width = std::clamp(terminal_width(), 60, 120);
-  print(tokens_text(text, pieces, tokenizer, style));
+  print(tokens_text(text, pieces, tokenizer, page_style(s.color, 60, 120)));
 }
 
 std::vector<std::string> split_words(const std::string& text) {
@@ -58,7 +58,7 @@ std::vector<std::string> split_words(const std::string& text) {
 }
 
 void run_decode(const Settings& s) {
-  const Tokenizer tokenizer = models::load_tokenizer(s.tokenizer);
+  const Tokenizer tokenizer = models::load_tokenizer(find_files(s.tokenizer));
   std::vector<std::string> words;
   for (const std::string& argument : s.ids) {
     const std::vector<std::string> more = split_words(argument);
@@ -76,9 +76,9 @@ void run_decode(const Settings& s) {
 }
 
 void add_tokenizer_path(CLI::App& command, std::string& path) {
-  add_path(command, "--tokenizer", path, "A tokenizer.json, or a folder with one")
+  add_path(command, "--model,--tokenizer", path, "A model's name or folder, or a tokenizer file")
       ->required()
-      ->type_name("PATH");
+      ->type_name("NAME|PATH");
 }
 
 }  // namespace
@@ -88,16 +88,16 @@ void add_tokenizer_encode(CLI::App& tokenizer) {
       tokenizer,
       {.name = "encode",
        .what = "Show the tokens of a text",
-       .usage = "headlight tokenizer encode --tokenizer PATH [TEXT] [options]",
-       .examples = "  headlight tokenizer encode --tokenizer my-tokenizer \"Once upon a time\"\n"
+       .usage = "headlight tokenizer encode --model NAME|PATH [TEXT] [options]",
+       .examples = "  headlight tokenizer encode --model en \"Once upon a time\"\n"
                    "  headlight tokenizer encode --tokenizer gpt2/tokenizer.json --ids < story.txt\n"
-                   "  headlight tokenizer encode --tokenizer bert --json \"[MASK] is it\"\n"});
+                   "  headlight tokenizer encode --tokenizer bert \"[MASK] is it\" --json\n"});
   const auto s = std::make_shared<Settings>();
   add_tokenizer_path(*command, s->tokenizer);
   add_words(*command, "TEXT", s->text, "The text (default: standard input)");
   add_switch(*command, "--ids", s->only_ids, "Only the ids, in one line");
-  add_switch(*command, "--json", s->json, "Ids, tokens, offsets in characters and the text again, as JSON");
   add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the text");
+  add_json(*command, s->json);
   add_color(*command, s->color);
   keep_alive(*command, s);
   on_run(*command, [s] { run_encode(*s); });
@@ -107,7 +107,7 @@ void add_tokenizer_decode(CLI::App& tokenizer) {
   CLI::App* command = add_command(
       tokenizer, {.name = "decode",
                   .what = "Turn token ids into text",
-                  .usage = "headlight tokenizer decode --tokenizer PATH [ID …] [options]",
+                  .usage = "headlight tokenizer decode --model NAME|PATH [ID …] [options]",
                   .examples = "  headlight tokenizer decode --tokenizer my-tokenizer 409 712 257\n"
                               "  headlight tokenizer encode --tokenizer T --ids \"hello\" | headlight "
                               "tokenizer decode --tokenizer T\n"});

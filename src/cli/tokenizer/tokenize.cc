@@ -2,18 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/map_look.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "cli/token_table.h"
 #include "core/concat.h"
-#include "headlight/error.h"
-#include "inspect/subject.h"
 #include "io/gzip.h"
 #include "io/json.h"
 #include "models/tokenizer_file.h"
@@ -48,19 +46,11 @@ void run_lines(const Tokenizer& tokenizer, std::string_view input, const std::st
 }
 
 void run(const Settings& s) {
-  // Tokenizers are also files that are no model; a name stands for one that is shipped.
-  std::error_code unknown;
-  const bool is_path = std::filesystem::exists(s.model, unknown);
-  const Tokenizer tokenizer =
-      models::load_tokenizer(is_path ? s.model : inspect::find_model(s.model, model_places()));
+  const Tokenizer tokenizer = models::load_tokenizer(find_files(s.model));
   const std::string input = s.file.empty() ? read_standard_input() : io::read_text(s.file);
   const SpecialTokens special = s.no_special ? SpecialTokens::leave_out : SpecialTokens::add;
   if (s.jsonl) return run_lines(tokenizer, input, s.file.empty() ? "standard input" : s.file, special);
-  PageStyle style;
-  style.color = color_depth(s.color);
-  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
-  style.width = std::clamp(terminal_width(), 60, 120);
-  print(tokens_text(input, tokenizer.encode_pieces(input, special), tokenizer, style));
+  print(tokens_text(input, tokenizer.encode_pieces(input, special), tokenizer, page_style(s.color, 60, 120)));
 }
 
 }  // namespace

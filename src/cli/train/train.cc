@@ -15,6 +15,7 @@
 #include "cli/train/display.h"
 #include "headlight/version.h"
 #include "measure/limits.h"
+#include "train/recipe_paths.h"
 #include "train/run.h"
 
 namespace headlight::cli {
@@ -72,6 +73,7 @@ void run(const Settings& s) {
   train::Settings settings = train::Settings::read(s.recipe);
   for (const std::string& assignment : s.assignments) settings.set(assignment);
   train::Recipe recipe = train::read_recipe(std::move(settings));
+  train::resolve_paths(recipe, s.recipe);
   train::RunOptions options;
   options.resume = s.resume;
   options.allow_data_change = s.allow_data_change;
@@ -105,12 +107,13 @@ void add_train(CLI::App& program) {
        .examples = "  headlight train recipes/copy.toml\n"
                    "  headlight train recipes/shakespeare.toml --set data.train=input.txt\n"
                    "  headlight train recipes/copy.toml --out runs/copy --resume\n"
-                   "  headlight train recipes/copy.toml --set model.layers=1 --out runs/one-layer\n"});
+                   "  headlight train recipes/copy.toml --set model.layers=1 --out runs/one-layer\n\n"
+                   "  Files that a recipe names are looked for beside it, then in the working folder.\n"});
   const auto settings = std::make_shared<Settings>();
   add_path(*command, "RECIPE", settings->recipe, "The recipe: a TOML file (docs/guide/train.md)")->required();
   add_path(*command, "-o,--out", settings->out, "The run's folder (default: output.folder, or runs/NAME)");
   add_switch(*command, "--resume", settings->resume, "Go on from the newest checkpoint in the folder");
-  add_count(*command, "--threads", settings->threads, "Threads (default: one per core)", {1, 1024});
+  add_threads(*command, settings->threads);
   command
       ->add_option_function<std::vector<std::string>>(
           "--set", [settings](const std::vector<std::string>& all) { settings->assignments = all; },

@@ -36,35 +36,20 @@ TestSet read_test_set(const std::string& path, std::size_t limit) {
   return set;
 }
 
-Evaluation evaluate(const TestSet& set, const std::vector<std::string>& translations) {
-  std::vector<text::ScoredSentence> sentences;
-  Evaluation result;
-  for (std::size_t i = 0; i < set.sources.size(); ++i) {
-    sentences.push_back({translations.at(i), set.references[i]});
-    result.references += set.references[i].size();
-  }
-  result.sentences = sentences.size();
-  result.bleu = text::bleu(sentences);
-  result.chrf = text::chrf(sentences);
-  return result;
-}
-
-std::string evaluation_json(const Evaluation& e) {
+std::string evaluation_json(const TranslationScore& score) {
   io::JsonWriter w;
-  w.begin_object().field("bleu", io::decimals(e.bleu.score, 4)).field("chrf", io::decimals(e.chrf, 4));
-  return w.field("sentences", e.sentences).end_object().take_line();
+  w.begin_object().field("bleu", io::decimals(score.bleu, 4)).field("chrf", io::decimals(score.chrf, 4));
+  return w.field("sentences", score.sentences).end_object().take_line();
 }
 
-std::string evaluation_text(const Evaluation& e) {
+std::string evaluation_text(const TranslationScore& score) {
   std::string shares;
-  for (std::size_t n = 0; n < e.bleu.shared.size(); ++n) {
-    const double all = static_cast<double>(std::max<std::int64_t>(e.bleu.written[n], 1));
-    shares += fmt::format("{}{:.1f}", n == 0 ? "" : " / ", 100 * static_cast<double>(e.bleu.shared[n]) / all);
-  }
+  for (const double share : score.shared)
+    shares += fmt::format("{}{:.1f}", shares.empty() ? "" : " / ", 100 * share);
   return fmt::format(
       "BLEU   {:.2f}   (13a words; {} % of runs of 1 / 2 / 3 / 4 words shared; brevity {:.3f})\n"
       "chrF2  {:.2f}\n{} sentences, {} references\n",
-      e.bleu.score, shares, e.bleu.brevity, e.chrf, e.sentences, e.references);
+      score.bleu, shares, score.brevity, score.chrf, score.sentences, score.references);
 }
 
 }  // namespace headlight::cli

@@ -1,7 +1,4 @@
 // headlight translate: texts from one language to another, and how good that is.
-#include "models/translate.h"
-#include "io/json_writer.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/model_input.h"
-#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
 #include "cli/standard_input.h"
@@ -20,9 +16,9 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
-#include "models/recurrent.h"
-#include "models/tokenizer_file.h"
+#include "headlight/write.h"
+#include "io/json_writer.h"
+#include "session/view.h"
 #include "text/unicode.h"
 
 namespace headlight::cli {
@@ -37,93 +33,64 @@ struct Settings {
   JsonTarget json;
 };
 
-// A transformer, which can be looked into, or a recurrent model to compare it with.
-struct Model {
-  inspect::Subject subject;
-  std::unique_ptr<models::Writer> writer = nullptr;
-};
-
-void check_translates(const inspect::Subject& subject, const std::string& name) {
-  const bool recurrent = subject.recurrent != nullptr;
-  if (recurrent ? subject.recurrent->config().encoder_decoder
-                : subject.model->config().kind == models::ModelKind::encoder_decoder)
-    return;
-  const bool writes = recurrent || subject.model->config().kind == models::ModelKind::decoder;
-  std::string hint;
-  if (!recurrent)
-    hint = concat(writes ? "\nTo let it continue a text: headlight generate --model "
-                         : "\nTo see what it looks at: headlight show --model ",
-                  escaped(name), " \"…\"");
-  throw Error(ErrorKind::usage, "translate.kind",
-              concat("the model \"", escaped(subject.name), "\" does not translate: it has no ",
-                     writes ? "encoder" : "decoder", hint));
-}
-
-Model open_translator(const Settings& s) {
-  Model model{.subject = inspect::open_subject(s.model, model_places(), inspect::Accept::recurrent_too)};
-  const inspect::Subject& subject = model.subject;
-  check_translates(subject, s.model);
-  if (subject.recurrent) model.writer = std::make_unique<models::RecurrentWriter>(*subject.recurrent);
-  else model.writer = std::make_unique<models::TransformerWriter>(*subject.model);
-  if (subject.recurrent && s.rows.show)
+void check_translates(const Model& model, const Settings& s) {
+  const ModelInfo& info = model.info();
+  if (info.kind != ModelKind::encoder_decoder) {
+    const bool writes = info.kind == ModelKind::decoder;
+    std::string hint;
+    if (!info.recurrent)
+      hint = concat(writes ? "\nTo let it continue a text: headlight generate --model "
+                           : "\nTo see what it looks at: headlight show --model ",
+                    escaped(s.model), " \"…\"");
+    throw Error(ErrorKind::usage, "translate.kind",
+                concat("the model \"", escaped(info.name), "\" does not translate: it has no ",
+                       writes ? "encoder" : "decoder", hint));
+  }
+  if (info.recurrent && s.rows.show)
     throw Error(ErrorKind::usage, "translate.show",
-                concat("the model \"", escaped(subject.name),
+                concat("the model \"", escaped(info.name),
                        "\" is recurrent: --show looks into the heads of transformers"));
-  if (!subject.tokenizer) {
+  if (model.tokenizer() == nullptr)
     throw Error(
         ErrorKind::input, "translate.tokenizer",
-        concat("the model \"", escaped(subject.name),
+        concat("the model \"", escaped(info.name),
                "\" has no tokenizer, so texts cannot be read\nPut its tokenizer.json beside config.json."));
-  }
-  return model;
 }
 
 // A model with its settings, ready for any number of texts.
 class Translator {
  public:
   explicit Translator(const Settings& s)
-      : model_(open_translator(s)), ctx_({.threads = static_cast<int>(s.threads)}) {
-    options_.beams = s.beams;
-    options_.length_penalty = s.length_penalty.value_or(1);
-    options_.most = s.most;
+      : model_(open_model(s.model, true)), ctx_({.threads = static_cast<int>(s.threads)}) {
+    check_translates(model_, s);
+    options_ = {.beams = s.beams, .length_penalty = s.length_penalty.value_or(1), .max_tokens = s.most};
   }
-  [[nodiscard]] const inspect::Subject& subject() const { return model_.subject; }
+  [[nodiscard]] const Model& model() const { return model_; }
 
-  std::vector<models::Translation> translate(std::span<const std::string> texts) {
+  std::vector<Translation> translate(std::span<const std::string> texts) {
     ProgressBar bar;
-    const auto all = static_cast<double>(std::max<std::size_t>(texts.size(), 1));
     const std::string doing = fmt::format("translating {} sentences", texts.size());
-    options_.on_progress = [&](Index done) {
-      if (texts.size() > 1) bar.show(doing, static_cast<double>(done) / all);
-    };
-    options_.on_progress(0);
-    auto translations = models::translate(ctx_, *model_.writer, *subject().tokenizer, texts, options_);
+    Progress progress;
+    if (texts.size() > 1)
+      progress.report = [&](const ProgressStep& step) { bar.show(doing, step.done / step.total); };
+    progress.tell(doing, 0, 1);
+    std::vector<Translation> translations = headlight::translate(ctx_, model_, texts, options_, progress);
     options_.first_number += static_cast<Index>(texts.size());
     return translations;
   }
 
   // Lines of what each token of a translation looked at in its source. Beams decide at the end, so that the
   // weights are those of a run over the translation that has won.
-  std::string rows(const std::string& text, const models::Translation& translation,
-                   const RowSettings& settings) {
-    if (translation.tokens.empty()) return {};
-    const inspect::RowChoice choice = chosen_row(subject(), Part::cross, settings);
-    const models::TransformerConfig& config = subject().model->config();
-    std::vector<std::int32_t> written = translation.tokens;
-    const Index limit = models::context_of(config);
-    const bool ended = limit == 0 || static_cast<Index>(written.size()) < limit;
-    if (config.end() >= 0 && ended) written.push_back(config.end());
-    inspect::Question question;
-    question.source = inspect::read_text(*subject().tokenizer, text);
-    question.written = inspect::read_ids(&*subject().tokenizer, written, config.vocabulary);
-    inspect::MapRequest request{.part = Part::cross};
-    for (int head = 0; head < static_cast<int>(subject().heads(Part::cross)); ++head)
-      if (!choice.head || *choice.head == head) request.heads.push_back({choice.layer, head});
-    inspect::MapRecorder recorder(request);
-    (void)inspect::watch(ctx_, subject(), question, recorder);
-    const inspect::AttentionMap map = inspect::mean_of(recorder.maps(), "");
-    const RowPrinter printer(subject(), choice);
-    const std::vector<std::string> keys = question.source.labels(), queries = question.written.labels();
+  std::string rows(const std::string& text, const Translation& translation, const RowSettings& settings) {
+    if (translation.ids.empty()) return {};
+    const inspect::RowChoice choice = chosen_row(model_, Part::cross, settings);
+    const Run run = attend_written(ctx_, model_, text, translation.ids, attend_to(Part::cross));
+    ViewRequest request{.part = Part::cross, .every_weight = true};
+    if (choice.head) request.heads = {{choice.layer, *choice.head}};
+    else request.layer = choice.layer, request.mean = MeanOver::heads;
+    const inspect::AttentionMap map = std::move(session::make_view(ctx_, run, request).numbers.front());
+    const RowPrinter printer(model_, choice);
+    const std::vector<std::string> keys = labels_of(run.source()), queries = labels_of(run.target());
     std::string out = printer.heading();
     for (std::size_t i = 0; i < queries.size(); ++i) {
       const auto row = map.weights.begin() + static_cast<Index>(i) * map.columns;
@@ -135,14 +102,14 @@ class Translator {
  private:
   Model model_;
   Context ctx_;
-  models::TranslateOptions options_;
+  TranslateOptions options_;
 };
 
-void write(io::JsonWriter& w, const std::string& source, const models::Translation& translation,
+void write(io::JsonWriter& w, const std::string& source, const Translation& translation,
            const Tokenizer& tokenizer) {
   w.begin_object().field("source", text::to_well_formed(source)).field("text", translation.text);
-  w.field("ids", translation.tokens).key("tokens").begin_list();
-  for (const std::int32_t id : translation.tokens) w.value(tokenizer.token(id));
+  w.field("ids", translation.ids).key("tokens").begin_list();
+  for (const TokenId id : translation.ids) w.value(tokenizer.token(id));
   w.end_list().field("score", io::decimals(translation.score, 6)).end_object();
 }
 
@@ -157,16 +124,16 @@ void run_texts(const Settings& s) {
   JsonOutput output(s.json);
   Translator translator(s);
   io::JsonWriter json;
-  json.begin_object().field("model", translator.subject().name).field("beams", s.beams);
+  json.begin_object().field("model", translator.model().info().name).field("beams", s.beams);
   json.field("length_penalty", s.length_penalty.value_or(1));
   json.key("translations").begin_list(io::JsonLayout::lines);
   const auto translate = [&](const std::vector<std::string>& texts) {
-    const std::vector<models::Translation> translations = translator.translate(texts);
+    const std::vector<Translation> translations = translator.translate(texts);
     std::string lines;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       if (!s.json.to_stdout()) lines += printable(as_line(translations[i].text));
       if (s.rows.show) lines += translator.rows(texts[i], translations[i], s.rows) + "\n";
-      if (!s.json.path.empty()) write(json, texts[i], translations[i], *translator.subject().tokenizer);
+      if (!s.json.path.empty()) write(json, texts[i], translations[i], *translator.model().tokenizer());
     }
     print(lines);
   };
@@ -185,11 +152,11 @@ void run_evaluation(const Settings& s) {
   const TestSet set = read_test_set(s.evaluate, static_cast<std::size_t>(s.limit));
   Translator translator(s);
   std::vector<std::string> translations;
-  for (models::Translation& translation : translator.translate(set.sources))
+  for (Translation& translation : translator.translate(set.sources))
     translations.push_back(std::move(translation.text));
-  const Evaluation evaluation = evaluate(set, translations);
-  output.write(evaluation_json(evaluation));
-  if (!s.json.to_stdout()) print(evaluation_text(evaluation));
+  const TranslationScore score = score_translations(set, translations);
+  output.write(evaluation_json(score));
+  if (!s.json.to_stdout()) print(evaluation_text(score));
 }
 
 void run(const Settings& s) {
@@ -234,9 +201,10 @@ void add_translate(CLI::App& program) {
   add_path(*command, "--evaluate", s->evaluate, "Measure BLEU and chrF2 on lines of source, tab, translation")
       ->type_name("FILE.tsv");
   add_count(*command, "--limit", s->limit, "With --evaluate: only the first N sentences", {1, 1000000000});
+  begin_group(*command, "Output");
   add_rows(*command, s->rows);
-  add_json_beside_texts(*command, s->json);
-  add_count(*command, "--threads", s->threads, "Threads (default: one per core)", {1, 1024});
+  add_json(*command, s->json);
+  add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

@@ -1,16 +1,26 @@
 #include <cstdio>
 
-#include "headlight/nn.h"
-#include "headlight/tokenizer.h"
+#include "headlight/model.h"
 #include "headlight/version.h"
 
-// Models bring layers and tokenizers along.
-std::string text_of(const headlight::Tokenizer& tokenizer) {
-  return tokenizer.decode(tokenizer.encode("a cat"));
-}
-
+// Everything that model.h declares can be linked; without a model to open, the error says where it was looked for.
 int main() {
-  const headlight::nn::SelfAttention layer(8, 8);
-  if (layer.query.weight.value.dim(0) != 8) return 1;
+  try {
+    const headlight::Model model = headlight::Model::open("no such model");
+    headlight::Context ctx;
+    const headlight::Run run = headlight::attend(ctx, model, {.text = "a cat"});
+    const headlight::FirstLook look = headlight::first_look(run);
+    (void)headlight::explain(run, {.head = look.head});
+    (void)headlight::find_links(run, {.link = "a->cat"});
+    (void)headlight::compare(run, run);
+    (void)headlight::ablate(ctx, run, {});
+    (void)headlight::sweep(ctx, run);
+    (void)headlight::generate(ctx, model, {});
+    (void)headlight::translate(ctx, model, {});
+    (void)headlight::figure(run, {});
+    return 1;
+  } catch (const headlight::Error& error) {
+    if (error.kind() != headlight::ErrorKind::file) return 1;
+  }
   std::printf("consumed headlight %s\n", headlight::kVersion);
 }

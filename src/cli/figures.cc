@@ -1,0 +1,102 @@
+#include "cli/figures.h"
+
+#include <CLI/App.hpp>
+#include <span>
+
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "core/escape.h"
+
+namespace headlight::cli {
+
+void add_length(CLI::App& command, const std::string& name, double& value,
+                const std::vector<std::pair<std::string_view, double>>& units,
+                const std::string& description) {
+  const auto read = [&value, name, units](const std::string& text) {
+    for (const auto& [unit, factor] : units) {
+      if (!text.ends_with(unit)) continue;
+      if (const auto number = parse_real(std::string_view(text).substr(0, text.size() - unit.size()));
+          number && *number > 0) {
+        value = *number * factor;
+        return;
+      }
+    }
+    const auto number = parse_real(text);
+    if (!number || *number <= 0) refuse_value(name, text, concat("a length such as 85", units[0].first));
+    value = *number;
+  };
+  add_reader(command, name, read, description)->type_name("LENGTH");
+}
+
+void add_figure_files(CLI::App& command, FigureOptions& f) {
+  begin_group(command, "Output");
+  add_path(command, "--png", f.png, "Draw a figure");
+  add_path(command, "--svg", f.svg, "Draw a figure");
+  add_path(command, "--pdf", f.pdf, "Draw a figure");
+}
+
+void add_figures(CLI::App& command, FigureOptions& f) {
+  add_figure_files(command, f);
+  begin_group(command, "Figures", Detail::full);
+  add_length(command, "--width", f.style.width_mm, {{"mm", 1}, {"cm", 10}, {"in", 25.4}},
+             "Width of the figure (default: 160mm)");
+  add_length(command, "--font-size", f.style.font_size, {{"pt", 1}}, "Size of the text (default: 8pt)");
+  add_length(command, "--dpi", f.style.dpi, {{"dpi", 1}}, "Pixels per inch of a PNG (default: 300)");
+  add_text(command, "--title", f.style.title, "A heading above the figure");
+  add_reader(
+      command, "--caption", [&f](const std::string& text) { f.caption = text; },
+      "Text below the figure (default: text and model; empty: none)")
+      ->type_name("TEXT");
+}
+
+std::string numbered_file(const std::string& path, std::size_t number) {
+  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  const std::size_t point = path.rfind('.');
+  const std::size_t at = point == std::string::npos || point <= name ? path.size() : point;
+  return concat(path.substr(0, at), "-", number, path.substr(at));
+}
+
+FigureOptions numbered(FigureOptions figures, std::size_t number) {
+  for (std::string* path : {&figures.png, &figures.svg, &figures.pdf})
+    if (!path->empty()) *path = numbered_file(*path, number);
+  return figures;
+}
+
+draw::FigureStyle figure_style(const FigureOptions& figures, const MapLook& look, const std::string& caption,
+                               double top) {
+  draw::FigureStyle style = figures.style;
+  style.theme = look.theme.value_or(draw::Theme::light);
+  style.transfer = look.transfer;
+  style.palette = look.palette;
+  style.numbers = look.numbers;
+  style.caption = figures.caption.value_or(caption);
+  style.top = top;
+  return style;
+}
+
+void reserve_figures(io::Outputs& outputs, const FigureOptions& figures) {
+  for (const std::string* path : {&figures.png, &figures.svg, &figures.pdf})
+    if (!path->empty()) outputs.reserve(*path);
+}
+
+void write_figures(io::Outputs& outputs, const FigureOptions& figures, const draw::Drawing& drawing,
+                   double dpi) {
+  const auto write = [&](const std::string& path, draw::PictureFormat format) {
+    if (path.empty()) return;
+    const std::string bytes = draw::encoded(drawing, format, dpi);
+    outputs.write(path, std::as_bytes(std::span(bytes)));
+  };
+  write(figures.png, draw::PictureFormat::png);
+  write(figures.svg, draw::PictureFormat::svg);
+  write(figures.pdf, draw::PictureFormat::pdf);
+  if (figures.png.empty() && figures.pdf.empty()) return;  // an SVG's words are drawn where it is looked at
+  const std::vector<std::string> missing = draw::texts_without_glyphs(drawing);
+  if (!missing.empty()) {
+    print_error(concat("note: no font of this machine has all characters of \"", escaped(missing[0], 60),
+                       "\"", missing.size() > 1 ? concat(" and ", missing.size() - 1, " more") : "",
+                       "; they are drawn as boxes (Debian: fonts-noto-cjk and others)\n"));
+  }
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,44 @@
+// Figures of a command: the files, how they look, what stands around them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/map_look.h"
+#include "draw/drawing.h"
+#include "draw/figure_style.h"
+#include "io/outputs.h"
+
+namespace headlight::cli {
+
+struct FigureOptions {
+  std::string png, svg, pdf;
+  draw::FigureStyle style;             // size, letters, title
+  std::optional<std::string> caption;  // none: the command's own
+  [[nodiscard]] bool any() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
+};
+
+// Adds --png, --svg and --pdf.
+void add_figure_files(CLI::App& command, FigureOptions& figures);
+// Adds the same, and --width, --font-size, --dpi, --title and --caption.
+void add_figures(CLI::App& command, FigureOptions& figures);
+// "85mm", "8.5cm", "3.3in"; a number alone is in the first unit.
+void add_length(CLI::App& command, const std::string& name, double& value,
+                const std::vector<std::pair<std::string_view, double>>& units,
+                const std::string& description);
+
+// figure.png as figure-3.png, for the third of several texts.
+[[nodiscard]] std::string numbered_file(const std::string& path, std::size_t number);
+[[nodiscard]] FigureOptions numbered(FigureOptions figures, std::size_t number);
+
+// What a figure is drawn with: the options' sizes, the colours of the look. `top` ends the scale.
+[[nodiscard]] draw::FigureStyle figure_style(const FigureOptions& figures, const MapLook& look,
+                                             const std::string& caption, double top = 1);
+
+void reserve_figures(io::Outputs& outputs, const FigureOptions& figures);
+// The drawing in every format asked for. A note goes to standard error when no font has some of its characters.
+void write_figures(io::Outputs& outputs, const FigureOptions& figures, const draw::Drawing& drawing,
+                   double dpi);
+
+}  // namespace headlight::cli

@@ -1,0 +1,131 @@
+#include "cli/help/formatter.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/concat.h"
+
+namespace headlight::cli {
+namespace {
+
+// Lines of at most 90 columns: a description goes on below itself.
+std::string folded(std::string_view line) {
+  constexpr std::size_t kWidth = 90;
+  if (line.size() <= kWidth) return concat(line, "\n");
+  const std::size_t indent = line.starts_with(' ') ? kHelpColumn : 0;
+  std::string out(line.substr(0, indent));
+  line.remove_prefix(indent);
+  for (std::size_t column = indent; !line.empty();) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(line.size(), word.size() + 1));
+    if (column > indent && column + 1 + word.size() > kWidth) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out + "\n";
+}
+
+// Empty lines stand between sections, one at a time. Examples stay as they are, for whoever copies them.
+std::string tidied(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    if (rest.starts_with("EXAMPLES\n")) return concat(out, rest);
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    out += folded(rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<OptionGroup> option_groups(const CLI::App& app) {
+  const std::shared_ptr<Help> help = help_of(app);
+  std::vector<OptionGroup> groups;
+  for (const std::string& heading : app.get_groups()) {
+    if (heading.empty()) continue;
+    OptionGroup group{heading, {}, help && help->is_rare(heading)};
+    for (const CLI::Option* option : app.get_options())
+      if (option->get_group() == heading && option->nonpositional() && option != app.get_help_ptr() &&
+          option != app.get_help_all_ptr())
+        group.options.push_back(option);
+    if (!group.options.empty()) groups.push_back(std::move(group));
+  }
+  // Those of the full help stand behind the others; General is the last of each.
+  std::stable_sort(groups.begin(), groups.end(), [](const OptionGroup& a, const OptionGroup& b) {
+    const auto place = [](const OptionGroup& g) {
+      return (g.rare ? 2 : 0) + (g.heading == "General" ? 1 : 0);
+    };
+    return place(a) < place(b);
+  });
+  return groups;
+}
+
+std::vector<const CLI::Option*> arguments_of(const CLI::App& app) {
+  return app.get_options([](const CLI::Option* option) { return option->get_positional(); });
+}
+
+std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  const bool full = mode == CLI::AppFormatMode::All;
+  std::string out = make_description(app) + make_usage(app, std::move(name)) + make_positionals(app);
+  std::size_t hidden = 0;
+  for (const OptionGroup& group : option_groups(*app)) {
+    if (full || !group.rare) out += make_group(group.heading, false, group.options);
+    else hidden += group.options.size();
+  }
+  if (hidden > 0) out += concat("\n--help-all shows ", hidden, " more options.\n");
+  return concat(out, make_subcommands(app, CLI::AppFormatMode::Normal), "\n", make_footer(app));
+}
+
+std::shared_ptr<Help> help_of(const CLI::App& app) {
+  return std::dynamic_pointer_cast<Help>(app.get_formatter());
+}
+
+std::string help_text(const CLI::App& app, Detail detail) {
+  return tidied(app.help("", detail == Detail::full ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal));
+}
+
+std::string usage_of(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  if (!chosen.empty()) return usage_of(*chosen.front());
+  std::string name;
+  for (const CLI::App* at = &app; at->get_parent() != nullptr; at = at->get_parent())
+    name = concat(" ", at->get_name(), name);
+  name = "headlight" + name;
+  const std::shared_ptr<Help> help = help_of(app);
+  return concat("usage: ", help ? help->usage() : name, "\n       ", name, " --help\n");
+}
+
+CLI::App* add_command(CLI::App& program, const CommandText& text) {
+  CLI::App* command = program.add_subcommand(text.name, text.what);
+  command->formatter(std::make_shared<Help>(text.usage));
+  command->footer("EXAMPLES\n" + text.examples);
+  command->group("Commands");
+  return command;
+}
+
+void begin_group(CLI::App& command, const std::string& heading, Detail detail) {
+  command.option_defaults()->group(heading);
+  const std::shared_ptr<Help> help = help_of(command);
+  if (help && detail == Detail::full) help->show_in_full_alone(heading);
+}
+
+std::vector<NamedCommand> commands_of(const CLI::App& program) {
+  std::vector<NamedCommand> list;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_group().empty()) continue;  // hidden
+    list.push_back({command->get_name(), command});
+    for (const NamedCommand& part : commands_of(*command))
+      list.push_back({concat(command->get_name(), " ", part.name), part.app});
+  }
+  return list;
+}
+
+}  // namespace headlight::cli

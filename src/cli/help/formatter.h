@@ -1,0 +1,56 @@
+// Help of commands: options under headings, in two screens at most; --help-all has the rest.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+
+namespace headlight::cli {
+
+inline constexpr std::size_t kHelpColumn = 28;  // where descriptions of options start
+
+// Our own usage line in front, which shows which options belong together.
+class Help : public CLI::Formatter {
+ public:
+  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(kHelpColumn); }
+  [[nodiscard]] const std::string& usage() const { return usage_; }
+  void show_in_full_alone(const std::string& heading) { rare_.insert(heading); }
+  [[nodiscard]] bool is_rare(const std::string& heading) const { return rare_.contains(heading); }
+
+  std::string make_usage(const CLI::App*, std::string) const override { return "\nusage: " + usage_ + "\n"; }
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+
+ private:
+  std::string usage_;
+  std::set<std::string> rare_;
+};
+
+[[nodiscard]] std::shared_ptr<Help> help_of(const CLI::App& app);
+[[nodiscard]] std::string help_text(const CLI::App& app, Detail detail);
+// The usage of the command that was chosen, for after an error.
+[[nodiscard]] std::string usage_of(const CLI::App& app);
+
+// What completion, manual pages and the table read of a program.
+struct OptionGroup {
+  std::string heading;
+  std::vector<const CLI::Option*> options;  // without --help
+  bool rare = false;
+};
+[[nodiscard]] std::vector<OptionGroup> option_groups(const CLI::App& app);
+[[nodiscard]] std::vector<const CLI::Option*> arguments_of(const CLI::App& app);  // without dashes
+// Commands that --help lists, with those of commands: {"tokenizer", "tokenizer encode", …}.
+struct NamedCommand {
+  std::string name;
+  const CLI::App* app;
+};
+[[nodiscard]] std::vector<NamedCommand> commands_of(const CLI::App& program);
+
+[[nodiscard]] std::string completion_script(const CLI::App& program, const std::string& shell);
+[[nodiscard]] std::string manual_page(const CLI::App& program, const NamedCommand& command);
+// Which command has which of the options that several have, as Markdown.
+[[nodiscard]] std::string option_table(const CLI::App& program);
+
+}  // namespace headlight::cli

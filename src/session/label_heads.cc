@@ -1,0 +1,65 @@
+// What every head does: on the texts of the caller, and on the battery.
+#include "headlight/look.h"
+#include "inspect/head_labels.h"
+#include "inspect/similar_heads.h"
+#include "session/state.h"
+
+namespace headlight {
+namespace {
+
+using inspect::Question;
+using inspect::Subject;
+
+// Cuts what is too long where that is wanted; an encoder-decoder translates what has no target.
+Question question_for(Context& ctx, const ModelState& model, const Prompt& prompt,
+                      const LabelRequest& request, Index& cut) {
+  const Subject& subject = model.subject;
+  Question question = session::question_of(ctx, model, prompt, session::Needs::source, {}, request.progress);
+  bool was_cut = request.cut_long_texts && inspect::cut_to_fit(subject, question.source);
+  if (subject.has(Part::cross) && !question.runs_decoder())
+    question.written = inspect::translate(ctx, subject, question.source);
+  else if (request.cut_long_texts && !question.written.tokens.empty())
+    was_cut = inspect::cut_to_fit(subject, question.written) || was_cut;
+  cut += was_cut ? 1 : 0;
+  return question;
+}
+
+}  // namespace
+
+HeadLabels label_heads(Context& ctx, const Model& model, std::span<const Prompt> prompts,
+                       const LabelRequest& request) {
+  const ModelState& state = model.state();
+  const Subject& subject = state.subject;
+  const Progress& progress = request.progress;
+  for (const Head& head : request.similar_to) session::check_head(state.info, head);
+  HeadLabels out;
+  inspect::TextSums sums(subject);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    inspect::add_text(ctx, subject, question_for(ctx, state, prompts[i], request, out.cut), sums);
+    progress.tell("texts", static_cast<double>(i + 1), static_cast<double>(prompts.size()));
+    progress.check();
+  }
+  const auto tell = [&](double done) {
+    progress.tell("battery", done, 1);
+    progress.check();
+  };
+  const inspect::Battery battery = inspect::make_battery(ctx, subject, tell);
+  out.heads = inspect::labelled_heads(subject, sums, inspect::measure_battery(ctx, subject, battery, tell));
+  std::optional<inspect::HeadSimilarity> similarity;
+  for (std::size_t i = 0; i < request.similar_to.size(); ++i) {
+    const Head& head = request.similar_to[i];
+    if (i == 0 || head.part != request.similar_to[i - 1].part)
+      similarity.emplace(ctx, subject, battery, head.part);
+    out.similar.push_back(similarity->like(head.place()));
+  }
+  return out;
+}
+
+std::vector<LabelledHead> label_heads(Context& ctx, const Model& model, std::span<const std::string> texts,
+                                      const Progress& progress) {
+  std::vector<Prompt> prompts;
+  for (const std::string& text : texts) prompts.push_back({.text = text});
+  return label_heads(ctx, model, prompts, {.progress = progress}).heads;
+}
+
+}  // namespace headlight

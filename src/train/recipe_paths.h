@@ -1,0 +1,14 @@
+// Where the files are that a recipe names.
+#pragma once
+
+#include <string>
+
+#include "train/recipe.h"
+
+namespace headlight::train {
+
+// A relative path is looked for beside the recipe first; when nothing is there, it stays relative to the working folder.
+// Settings that a checkpoint keeps stay as the recipe has them.
+void resolve_paths(Recipe& recipe, const std::string& recipe_file);
+
+}  // namespace headlight::train
