@@ -45,6 +45,8 @@ function(headlight_names file local used)
   set(${local} ${names} PARENT_SCOPE)
 
   # What may be a function, a type or a constant of a namespace: not members, not what is qualified.
+  # A space after each parenthesis lets f(g(x)) match twice: the first match ends with it.
+  string(REPLACE "(" "( " text "${text}")
   string(REGEX MATCHALL "[^A-Za-z_0-9.>:]([a-z_][A-Za-z_0-9]*\\(|[A-Zk][A-Za-z_0-9]+)" words "${text}")
   string(REGEX REPLACE "[^A-Za-z_0-9;]" "" words "${words}")
   list(REMOVE_DUPLICATES words)
