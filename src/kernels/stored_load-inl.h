@@ -77,6 +77,8 @@ HWY_INLINE WideVec<kType> load_part(const std::byte* from, Index n) {
 template <StoredType kType>
 struct WidePair {
   WideVec<kType> first, second;
+  HWY_INLINE WidePair() {}  // g++ makes an implicit one without the target's instructions
+  HWY_INLINE WidePair(WideVec<kType> a, WideVec<kType> b) : first(a), second(b) {}
 };
 template <StoredType kType>
 HWY_INLINE WidePair<kType> load_pair(const std::byte* from) {
