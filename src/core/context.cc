@@ -68,6 +68,9 @@ Context::~Context() = default;
 TaskRunner Context::pool() noexcept { return TaskRunner(*this); }
 
 std::byte* Context::scratch(int worker, std::size_t bytes) {
+  // Without a call nothing keeps a second thread from taking the same memory.
+  if (user_.load(std::memory_order_relaxed) == nullptr)
+    throw Error(ErrorKind::usage, "context.scratch", "Context: scratch is asked for outside of a call");
   Slot& slot = slots_[static_cast<std::size_t>(worker + 2)];
   if (slot.bytes < bytes) grow(slot, bytes);
   slot.call = calls_;

@@ -53,7 +53,7 @@ class BlockSums {
  public:
   // `arrays` sums of `columns` each.
   BlockSums(Context& ctx, Index rows, Index columns, Index arrays)
-      : blocks_(row_blocks(rows)), columns_(columns), arrays_(arrays) {
+      : scope_(ctx), blocks_(row_blocks(rows)), columns_(columns), arrays_(arrays) {
     const auto bytes = static_cast<std::size_t>(blocks_ * columns * arrays) * sizeof(T);
     memory_ = reinterpret_cast<T*>(ctx.scratch(Context::kShared, bytes));
   }
@@ -69,6 +69,7 @@ class BlockSums {
   }
 
  private:
+  CallScope scope_;  // keeps the memory this call's
   Index blocks_, columns_, arrays_;
   T* memory_;
 };
@@ -93,24 +94,20 @@ inline void check_matrix(const std::string& name, const char* what, const ConstT
 }
 
 // Columns [first, first + count) of a matrix.
-[[nodiscard]] inline TensorView columns_of(const TensorView& x, Index first, Index count) {
-  auto* data = static_cast<std::byte*>(x.data()) + first * static_cast<Index>(size_of(x.dtype()));
-  return {data, x.dtype(), {x.dim(0), count}, {x.stride(0), 1}};
-}
-[[nodiscard]] inline ConstTensorView columns_of(const ConstTensorView& x, Index first, Index count) {
-  const auto* data = static_cast<const std::byte*>(x.data()) + first * static_cast<Index>(size_of(x.dtype()));
-  return {data, x.dtype(), {x.dim(0), count}, {x.stride(0), 1}};
+template <class View>
+[[nodiscard]] View columns_of(const View& x, Index first, Index count) {
+  return {x.template as<std::byte>() + first * static_cast<Index>(size_of(x.dtype())),
+          x.dtype(),
+          {x.dim(0), count},
+          {x.stride(0), 1}};
 }
 // Rows [first, first + count) of a matrix.
-[[nodiscard]] inline TensorView rows_of(const TensorView& x, Index first, Index count) {
-  auto* data =
-      static_cast<std::byte*>(x.data()) + first * x.stride(0) * static_cast<Index>(size_of(x.dtype()));
-  return {data, x.dtype(), {count, x.dim(1)}, {x.stride(0), x.stride(1)}};
-}
-[[nodiscard]] inline ConstTensorView rows_of(const ConstTensorView& x, Index first, Index count) {
-  const auto* data =
-      static_cast<const std::byte*>(x.data()) + first * x.stride(0) * static_cast<Index>(size_of(x.dtype()));
-  return {data, x.dtype(), {count, x.dim(1)}, {x.stride(0), x.stride(1)}};
+template <class View>
+[[nodiscard]] View rows_of(const View& x, Index first, Index count) {
+  return {x.template as<std::byte>() + first * x.stride(0) * static_cast<Index>(size_of(x.dtype())),
+          x.dtype(),
+          {count, x.dim(1)},
+          {x.stride(0), x.stride(1)}};
 }
 
 }  // namespace headlight::nn

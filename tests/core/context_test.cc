@@ -79,6 +79,7 @@ int threads_now() {
 
 TEST(Contexts, ScratchGrowsAndStays) {
   Context ctx({.threads = 2});
+  const CallScope call(ctx);
   EXPECT_EQ(ctx.scratch_bytes(), 0U);
   std::byte* first = ctx.scratch(0, 100);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 4096, 0U);
@@ -98,8 +99,17 @@ TEST(Contexts, ScratchGrowsAndStays) {
   EXPECT_EQ(ctx.scratch_bytes(), held + 3 * 4096);
 }
 
+TEST(Contexts, ScratchBelongsToACall) {
+  Context ctx({.threads = 1});
+  expect_error([&] { (void)ctx.scratch(0, 1); }, ErrorKind::usage, "context.scratch",
+               "scratch is asked for outside of a call");
+  { const CallScope call(ctx); }
+  expect_error([&] { (void)ctx.scratch(0, 1); }, ErrorKind::usage, "context.scratch", "outside of a call");
+}
+
 TEST(Contexts, ScratchSaysWhenMemoryIsOut) {
   Context ctx({.threads = 1});
+  const CallScope call(ctx);
   (void)ctx.scratch(0, 5000);
   expect_error([&] { (void)ctx.scratch(0, std::numeric_limits<std::size_t>::max()); }, ErrorKind::resource,
                "context.memory", "18446744073709551615 bytes");
