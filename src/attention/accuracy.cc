@@ -10,10 +10,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-const double* row_of(const ConstTensorView& x, Index batch, Index head, Index token) {
-  return x.as<double>() + batch * x.stride(0) + head * x.stride(1) + token * x.stride(2);
-}
-
 // What a score is made of: its bias, and the magnitudes of the rest.
 struct KeySize {
   double bias = 0, rest = 0;
@@ -61,18 +57,12 @@ double half_step(DType dtype, double x) {
   return std::ldexp(1.0, exponent - digits);
 }
 
-double broadcast_at(const Broadcast& b, Index item, Index h, Index i, Index j) {
-  const ConstTensorView view(b.data, b.dtype, {item + 1, h + 1, i + 1, j + 1},
-                             {b.stride[0], b.stride[1], b.stride[2], b.stride[3]});
-  return view.at(item, h, i, j);
-}
-
 std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i) {
   std::vector<Index> keys;
   const Range range = p.keys_for(s, i);
   for (Index j = range.begin; j < range.end; ++j) {
-    if (p.mask.data != nullptr && broadcast_at(p.mask, s.item, h, i, j) == 0) continue;
-    if (p.bias.data != nullptr && broadcast_at(p.bias, s.item, h, i, j) == -kInfinity) continue;
+    if (p.mask.data != nullptr && p.mask.at(s.item, h, i, j) == 0) continue;
+    if (p.bias.data != nullptr && p.bias.at(s.item, h, i, j) == -kInfinity) continue;
     keys.push_back(j);
   }
   return keys;
@@ -80,17 +70,17 @@ std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i
 
 RowBound row_bound(const Problem& p, const Sequence& s, Index h, Index i, std::span<const Index> keys) {
   const AttentionOptions& o = *p.options;
-  const double* q = row_of(p.q, s.batch, h, s.q_start + i);
+  const double* q = p.q.as<double>() + row_offset(p.q, s.batch, h, s.q_start + i);
   RowBound row{.keys = static_cast<Index>(keys.size())};
   std::vector<KeySize> sizes;
   for (const Index j : keys) {
-    const double* k = row_of(p.k, s.batch, h / p.group, s.k_start + j);
+    const double* k = p.k.as<double>() + row_offset(p.k, s.batch, h / p.group, s.k_start + j);
     KeySize size;
     for (Index d = 0; d < p.dim; ++d) size.rest += std::abs(q[d]) * std::abs(k[d]);
     size.rest *= std::abs(p.scale);
     if (!o.alibi_slopes.empty())
       size.rest += std::abs(o.alibi_slopes.at(h)) * std::abs(static_cast<double>(i + s.offset - j));
-    if (p.bias.data != nullptr) size.bias = broadcast_at(p.bias, s.item, h, i, j);
+    if (p.bias.data != nullptr) size.bias = p.bias.at(s.item, h, i, j);
     sizes.push_back(size);
   }
   measure_keys(sizes, o.sinks.empty() ? -kInfinity : o.sinks.at(h), row);
@@ -129,7 +119,7 @@ void Exact::measure_row(const Problem& p, const Sequence& s, Index h, Index i) {
   rows_[static_cast<std::size_t>(row)] = row_bound(p, s, h, i, keys);
   double *size = size_.as<double>() + row * p.value_dim, *reach = reach_.as<double>() + row * p.value_dim;
   for (const Index j : keys) {
-    const double* v = row_of(p.v, s.batch, h / p.group, s.k_start + j);
+    const double* v = p.v.as<double>() + row_offset(p.v, s.batch, h / p.group, s.k_start + j);
     const double weight = weights_.at(s.item, h, i, j);
     for (Index d = 0; d < p.value_dim; ++d) {
       size[d] += weight * std::abs(v[d]);

@@ -26,7 +26,6 @@ namespace headlight::accuracy {
 
 // An f64 tensor of the same numbers, dense.
 [[nodiscard]] Tensor exact_copy(const ConstTensorView& x);
-[[nodiscard]] double broadcast_at(const Broadcast& b, Index item, Index h, Index i, Index j);
 // The keys of a row by the shared meaning: the run of keys, the mask, and biases of -inf.
 [[nodiscard]] std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i);
 

@@ -66,7 +66,6 @@ class Backward {
   [[nodiscard]] GradTiles<T> space(int worker) {
     return GradTiles<T>(reinterpret_cast<T*>(ctx_.scratch(worker, bytes_)), problem_, plan_);
   }
-  [[nodiscard]] Index unit_rows(const Unit& unit) const { return unit.sequence.q_rows * problem_.group; }
 
   [[nodiscard]] GradRows<T> rows_from(GradRows<T> rows, Index first) const {
     rows.q += first * rows.q_stride;
@@ -82,14 +81,12 @@ class Backward {
     Workspace<T> space;
     space.q = q;
     space.q_stride = GradRows<T>::stride(problem_.dim);
-    return Block<T>(problem_, plan_, kernels_, unit, first,
-                    static_cast<int>(std::min<Index>(kBlockRows, unit_rows(unit) - first)), space);
+    return Block<T>(problem_, plan_, kernels_, unit, first, unit.rows(), space);
   }
 
   void load_block(const Unit& unit, Index first, const GradRows<T>& all, int worker) {
     const GradRows<T> rows = rows_from(all, first);
-    const auto n =
-        static_cast<std::size_t>(std::min<Index>(kBlockRows, unit_rows(unit) - first) * rows.q_stride);
+    const auto n = static_cast<std::size_t>(std::min<Index>(kBlockRows, unit.rows() - first) * rows.q_stride);
     std::memset(rows.dq, 0, sizeof(T) * n);
     std::memset(rows.q, 0, sizeof(T) * n);
     const Block<T> block = block_of(unit, first, rows.q);
@@ -110,12 +107,9 @@ class Backward {
     std::memset(space.dv, 0, sizeof(T) * static_cast<std::size_t>(padded * space.dv_stride));
     if (range.size() > 0) {
       pack_tile(problem_, kernels_, unit, range, space);
-      KeySource<T> source;
-      source.keys = space.keys;
-      source.first_key = range.begin;
-      source.end_key = range.end;
+      const KeySource<T> source{.keys = space.keys, .first_key = range.begin, .end_key = range.end};
       const Workspace<T> none;
-      for (Index first = 0; first < unit_rows(unit); first += kBlockRows) {
+      for (Index first = 0; first < unit.rows(); first += kBlockRows) {
         const Block<T> block = block_of(unit, first, nullptr);
         const GradRows<T> rows = rows_from(all, first);
         const kernels::BackwardSums<T> sums{rows.dq,       space.dk,        space.dv,
@@ -150,7 +144,7 @@ class Backward {
              bool* finite) const {
     if (view.empty()) return;
     kernels_.store_row(row, static_cast<int>(view.dim(3)), factor, problem_.dtype,
-                       token_row(view, batch, head, token), finite);
+                       row_at(view, batch, head, token), finite);
   }
 
   [[nodiscard]] bool store_queries(const Unit& unit, Index first, const GradRows<T>& all) const {
@@ -167,11 +161,11 @@ class Backward {
   [[nodiscard]] bool run_unit(const Unit& unit, const GradRows<T>& rows, int worker, bool careful) {
     bool finite = true;
     const GradTiles<T> tiles = space(worker);
-    for (Index first = 0; first < unit_rows(unit); first += kBlockRows) load_block(unit, first, rows, worker);
+    for (Index first = 0; first < unit.rows(); first += kBlockRows) load_block(unit, first, rows, worker);
     const auto nothing = [](Index) {};
     for (Index t = 0; t < tiles_; ++t)
       finite = run_tile(unit, t, rows, tiles, careful, nothing, nothing) && finite;
-    for (Index first = 0; first < unit_rows(unit); first += kBlockRows) {
+    for (Index first = 0; first < unit.rows(); first += kBlockRows) {
       finite = store_queries(unit, first, rows) && finite;
     }
     return finite;
@@ -188,7 +182,7 @@ class Backward {
     ctx_.pool().run(units * blocks_, workers, [&](int worker, Index task) {
       const Unit unit = unit_of(problem_, start + task / blocks_);
       const Index first = task % blocks_ * kBlockRows;
-      if (first >= unit_rows(unit)) return;
+      if (first >= unit.rows()) return;
       load_block(unit, first, rows_of(task / blocks_), worker);
       const Block<T> block = block_of(unit, first, nullptr);
       ticket[static_cast<std::size_t>(task)].store(block.all_keys.begin / plan_.tile_keys);
@@ -211,7 +205,7 @@ class Backward {
     ctx_.pool().run(units * blocks_, workers, [&](int, Index task) {
       const Unit unit = unit_of(problem_, start + task / blocks_);
       const Index first = task % blocks_ * kBlockRows;
-      if (first < unit_rows(unit) && !store_queries(unit, first, rows_of(task / blocks_))) {
+      if (first < unit.rows() && !store_queries(unit, first, rows_of(task / blocks_))) {
         finite[static_cast<std::size_t>(task / blocks_)].store(false);
       }
     });
@@ -234,15 +228,6 @@ class Backward {
   T* memory_ = nullptr;
 };
 
-template <class T>
-void run_backward(Context& ctx, const Problem& problem, const AttentionSaved& saved,
-                  const ConstTensorView& dout, const AttentionGrads& grads) {
-  if (!grads.dq.empty() || !grads.dk.empty() || !grads.dv.empty())
-    Backward<T>(ctx, problem, saved, dout, grads).run();
-  if (!grads.dbias.empty()) bias_gradient<T>(ctx, problem, saved, dout, grads.dbias);
-  if (!grads.dsinks.empty()) sink_gradient<T>(ctx, problem, saved, dout, grads.dsinks);
-}
-
 }  // namespace
 
 void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
@@ -251,8 +236,11 @@ void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorVi
   const Problem problem = check_call(who, saved.q, saved.k, saved.v, options);
   check_backward(who, problem, saved, dout, grads);
   const CallScope scope(ctx);
-  if (problem.dtype == DType::f64) run_backward<double>(ctx, problem, saved, dout, grads);
-  else run_backward<float>(ctx, problem, saved, dout, grads);
+  if (!grads.dq.empty() || !grads.dk.empty() || !grads.dv.empty()) {
+    compute_in(problem.dtype, [&]<class T>() { Backward<T>(ctx, problem, saved, dout, grads).run(); });
+  }
+  if (!grads.dbias.empty()) bias_gradient(ctx, problem, saved, dout, grads.dbias);
+  if (!grads.dsinks.empty()) sink_gradient(ctx, problem, saved, dout, grads.dsinks);
 }
 
 }  // namespace headlight

@@ -82,26 +82,14 @@ struct GradTiles {
   }
 };
 
-[[nodiscard]] inline const void* token_row(const ConstTensorView& view, Index batch, Index head,
-                                           Index token) {
-  return static_cast<const std::byte*>(view.data()) +
-         (batch * view.stride(0) + head * view.stride(1) + token * view.stride(2)) *
-             static_cast<Index>(size_of(view.dtype()));
-}
-
-[[nodiscard]] inline void* token_row(const TensorView& view, Index batch, Index head, Index token) {
-  return view.as<std::byte>() + (batch * view.stride(0) + head * view.stride(1) + token * view.stride(2)) *
-                                    static_cast<Index>(size_of(view.dtype()));
-}
-
 // Packs a tile of the unit's keys and values in the three forms that the gradients need.
 template <class T>
 void pack_tile(const Problem& problem, const kernels::AttentionKernels<T>& kernels, const Unit& unit,
                Range range, const GradTiles<T>& space) {
   const Sequence& s = unit.sequence;
   const int n = static_cast<int>(range.size());
-  const void* k = token_row(problem.k, s.batch, unit.kv_head, s.k_start + range.begin);
-  const void* v = token_row(problem.v, s.batch, unit.kv_head, s.k_start + range.begin);
+  const void* k = row_at(problem.k, s.batch, unit.kv_head, s.k_start + range.begin);
+  const void* v = row_at(problem.v, s.batch, unit.kv_head, s.k_start + range.begin);
   kernels.pack_keys(k, problem.dtype, problem.k.stride(2), n, static_cast<int>(problem.dim), space.keys);
   kernels.pack_keys(v, problem.dtype, problem.v.stride(2), n, static_cast<int>(problem.value_dim),
                     space.value_keys);
@@ -140,8 +128,8 @@ void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& ba
       rows.shift[r] = -std::numeric_limits<T>::infinity();
       continue;
     }
-    block.kernels.load_row(token_row(dout, sequence.batch, block.head[r], token), problem.dtype, n, T{1}, to);
-    block.kernels.load_row(token_row(saved.out, sequence.batch, block.head[r], token), problem.dtype, n, T{1},
+    block.kernels.load_row(row_at(dout, sequence.batch, block.head[r], token), problem.dtype, n, T{1}, to);
+    block.kernels.load_row(row_at(saved.out, sequence.batch, block.head[r], token), problem.dtype, n, T{1},
                            space.row);
     rows.delta[r] = backward.dot(to, space.row, n);
   }
@@ -174,10 +162,8 @@ template <class T>
 }
 
 // The gradients of the bias and the sinks, each a pass of its own.
-template <class T>
 void bias_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
                    const ConstTensorView& dout, const TensorView& dbias);
-template <class T>
 void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
                    const ConstTensorView& dout, const TensorView& dsinks);
 

@@ -4,11 +4,6 @@
 namespace headlight {
 namespace {
 
-HEADLIGHT_COLD void refuse_no_values(const char* who) {
-  refuse(ErrorKind::input, "attention.rank",
-         concat(who, ": v is empty; need rank 4: [batch, head, token, dim]"));
-}
-
 HEADLIGHT_COLD void refuse_without(Argument at, const char* option) {
   refuse(ErrorKind::input, "attention.grads",
          concat(at.who, ": ", at.name, " is given but options.", option, " is not; leave ", at.name,
@@ -31,7 +26,9 @@ void check_read(Argument at, const ConstTensorView& view, const Wanted& wanted, 
 
 void check_backward(const char* who, const Problem& p, const AttentionSaved& saved,
                     const ConstTensorView& dout, const AttentionGrads& grads) {
-  if (p.v.empty()) refuse_no_values(who);
+  if (p.v.empty())
+    refuse(ErrorKind::input, "attention.rank",
+           concat(who, ": v is empty; need rank 4: [batch, head, token, dim]"));
   const Wanted result{p.dtype, 4, {p.q.dim(0), p.q_heads, p.q_total, p.value_dim}};
   check_read({who, "out"}, saved.out, result, "attention.out");
   check_lse(who, p, saved.lse);

@@ -88,17 +88,12 @@ class BiasGradient {
 
   void add_head(const Unit& unit, Index item, Index head, Range range, const GradTiles<T>& space,
                 const GradRows<T>& rows, double* sums) const {
-    KeySource<T> source;
-    source.keys = space.keys;
-    source.first_key = range.begin;
-    source.end_key = range.end;
+    const KeySource<T> source{.keys = space.keys, .first_key = range.begin, .end_key = range.end};
     Workspace<T> queries;
     queries.q = rows.q;
     queries.q_stride = rows.q_stride;
-    for (Index first = 0; first < unit.sequence.q_rows; first += kBlockRows) {
-      const Block<T> block(problem_, plan_, kernels_, unit, first,
-                           static_cast<int>(std::min<Index>(kBlockRows, unit.sequence.q_rows - first)),
-                           queries);
+    for (Index first = 0; first < unit.rows(); first += kBlockRows) {
+      const Block<T> block(problem_, plan_, kernels_, unit, first, unit.rows(), queries);
       load_grad_rows(block, backward_, saved_, dout_, rows, space);
       pack_tile(problem_, kernels_, unit, range, space);
       block.for_each_tile(range, source, queries, [&](const kernels::Tile<T>& tile) {
@@ -143,14 +138,12 @@ class BiasGradient {
 
 }  // namespace
 
-template <class T>
 void bias_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
                    const ConstTensorView& dout, const TensorView& dbias) {
-  BiasGradient<T>(ctx, problem, saved, dout, dbias).run();
+  compute_in(problem.dtype, [&]<class T>() { BiasGradient<T>(ctx, problem, saved, dout, dbias).run(); });
 }
 
 // The sink is a key whose value is zero: its gradient is p·(0 - delta), summed over batch and queries.
-template <class T>
 void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
                    const ConstTensorView& dout, const TensorView& dsinks) {
   ctx.pool().run(problem.q_heads, ctx.threads(), [&](int, Index head) {
@@ -170,7 +163,7 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
         // A row whose keys are all masked has no gradient, whatever dout says of it.
         if (!std::isfinite(delta) && reference::softmax_row(problem, sequence, head, i).keys.empty())
           continue;
-        const double weight = problem.bias.data != nullptr && lse_is_coarse<T>(lse)
+        const double weight = problem.bias.data != nullptr && lse_is_coarse(lse)
                                   ? reference::softmax_row(problem, sequence, head, i).sink_weight
                                   : std::exp(sink - lse);
         sum -= static_cast<long double>(weight) * delta;
@@ -179,14 +172,5 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
     dsinks.set(head, static_cast<double>(sum));
   });
 }
-
-template void bias_gradient<float>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
-                                   const TensorView&);
-template void bias_gradient<double>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
-                                    const TensorView&);
-template void sink_gradient<float>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
-                                   const TensorView&);
-template void sink_gradient<double>(Context&, const Problem&, const AttentionSaved&, const ConstTensorView&,
-                                    const TensorView&);
 
 }  // namespace headlight

@@ -16,10 +16,6 @@ constexpr Index padded(Index n) {
   return round_up(n, kLine) + kLine;
 }
 
-const void* element(ConstTensorView view, Index offset) {
-  return static_cast<const std::byte*>(view.data()) + offset * static_cast<Index>(size_of(view.dtype()));
-}
-
 }  // namespace
 
 template <class T>
@@ -58,9 +54,13 @@ Workspace<T>::Workspace(std::byte* memory, const Problem& problem, const TilePla
 
 template <class T>
 Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan,
-                const kernels::AttentionKernels<T>& the_kernels, const Unit& the_unit, Index first,
-                int row_count, const Workspace<T>& workspace)
-    : problem(the_problem), plan(the_plan), kernels(the_kernels), unit(the_unit), rows(row_count) {
+                const kernels::AttentionKernels<T>& the_kernels, const Unit& the_unit, Index first, Index end,
+                const Workspace<T>& workspace)
+    : problem(the_problem),
+      plan(the_plan),
+      kernels(the_kernels),
+      unit(the_unit),
+      rows(static_cast<int>(std::clamp<Index>(end - first, 0, kBlockRows))) {
   const double cap = problem.options->softcap;
   rules.unit = static_cast<T>(problem.logit_unit());
   const T factor =
@@ -76,11 +76,9 @@ Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan,
       all_keys.begin = std::min(all_keys.begin, keys[r].begin);
       all_keys.end = std::max(all_keys.end, keys[r].end);
     }
-    const Index at = sequence.batch * problem.q.stride(0) + head[r] * problem.q.stride(1) +
-                     (sequence.q_start + query[r]) * problem.q.stride(2);
     if (workspace.q == nullptr) continue;
-    kernels.load_row(element(problem.q, at), problem.dtype, static_cast<int>(problem.dim), factor,
-                     workspace.q + r * workspace.q_stride);
+    kernels.load_row(row_at(problem.q, sequence.batch, head[r], sequence.q_start + query[r]), problem.dtype,
+                     static_cast<int>(problem.dim), factor, workspace.q + r * workspace.q_stride);
   }
   prepare_rules();
   if (problem.dropout.threshold > 0) {
@@ -131,8 +129,7 @@ template <class T>
 void KeyReader<T>::pack(const Unit& unit, Range range, Range tiles, T* memory) const {
   const Sequence& sequence = unit.sequence;
   const auto row = [&](const ConstTensorView& view, Index key) {
-    return element(view, sequence.batch * view.stride(0) + unit.kv_head * view.stride(1) +
-                             (sequence.k_start + key) * view.stride(2));
+    return row_at(view, sequence.batch, unit.kv_head, sequence.k_start + key);
   };
   for (Index first = tiles.begin; first < tiles.end; first += plan_.tile_keys) {
     const int n = static_cast<int>(std::min<Index>(plan_.tile_keys, tiles.end - first));

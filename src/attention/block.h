@@ -16,6 +16,7 @@ struct Unit {
   Sequence sequence;
   Index kv_head = 0;
   Index first_head = 0, heads = 1;  // the query heads that are its rows
+  [[nodiscard]] Index rows() const { return sequence.q_rows * heads; }
 };
 
 [[nodiscard]] inline Unit unit_of(const Problem& problem, Index number) {
@@ -74,9 +75,10 @@ struct Block {
   kernels::ScoreRules<T> rules;
   kernels::DropoutRows dropout;
 
-  // Rows first … first+rows-1 of the unit; loads their queries into workspace.q, scaled, unless null.
+  // Rows `first` … of the unit, as many as a block takes and there are before `end`; loads their queries into
+  // workspace.q, scaled, unless null.
   Block(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
-        const Unit& unit, Index first, int rows, const Workspace<T>& workspace);
+        const Unit& unit, Index first, Index end, const Workspace<T>& workspace);
 
   Block(const Block&) = delete;  // its rules point into it
   Block& operator=(const Block&) = delete;
@@ -142,21 +144,15 @@ class KeyReader {
 
 template <class T>
 [[gnu::always_inline]] inline KeySource<T> KeyReader<T>::at(const Unit& unit, Range range, T* memory) const {
-  KeySource<T> source;
-  source.cache = problem_.cache;
-  source.first_key = range.begin;
-  source.end_key = range.end;
-  if (source.cache != nullptr) {
-    source.end_key = unit.sequence.k_len;
-    return source;
-  }
-  source.keys = memory;
-  source.values_in_place = values_in_place_;
+  const Sequence& s = unit.sequence;
+  if (problem_.cache != nullptr)
+    return {.cache = problem_.cache, .first_key = range.begin, .end_key = s.k_len};
+  KeySource<T> source{.keys = memory, .first_key = range.begin, .end_key = range.end};
   if (values_in_place_) {
     const ConstTensorView& v = problem_.v;
+    source.values_in_place = true;
     source.value_stride = v.stride(2);
-    source.values = v.as<T>() + unit.sequence.batch * v.stride(0) + unit.kv_head * v.stride(1) +
-                    (unit.sequence.k_start + range.begin) * v.stride(2);
+    source.values = v.as<T>() + row_offset(v, s.batch, unit.kv_head, s.k_start + range.begin);
   } else if (columns_ > 0) {
     source.values = values_at(range, memory);
   }

@@ -27,15 +27,10 @@ void check_options(const KvCacheOptions& o) {
   check("page_keys", o.page_keys, 0, kWidest);
 }
 
-kernels::Stored stored_as(KvType type) {
-  switch (type) {
-    case KvType::f32: return kernels::Stored::f32;
-    case KvType::f16: return kernels::Stored::f16;
-    case KvType::bf16: return kernels::Stored::bf16;
-    case KvType::int8: break;
-  }
-  return kernels::Stored::int8;
-}
+// The kernels have the same names in the same order.
+kernels::Stored stored_as(KvType type) { return static_cast<kernels::Stored>(type); }
+static_assert(static_cast<int>(KvType::bf16) == static_cast<int>(kernels::Stored::bf16));
+static_assert(static_cast<int>(KvType::int8) == static_cast<int>(kernels::Stored::int8));
 
 kernels::AttentionKernels<float> kernels_of(SimdTarget target, kernels::Stored type) {
   kernels::AttentionKernels<float> table = kernels::kernels_for(target).f32;
@@ -134,10 +129,8 @@ CacheStore::CacheStore(const Context& ctx, const KvCacheOptions& given)
   }
   if (options.capacity > 0) {
     // A window needs its own keys, and a page that is being left beside one that is being filled.
-    Index pages = (options.capacity + options.page_keys - 1) / options.page_keys;
-    if (options.window > 0)
-      pages = std::min(pages, (options.window + options.page_keys - 1) / options.page_keys + 2);
-    Index total = 0;
+    Index pages = layout.pages(options.capacity), total = 0;
+    if (options.window > 0) pages = std::min(pages, layout.pages(options.window) + 2);
     if (__builtin_mul_overflow(pages, options.items, &total) ||
         total > (Index{1} << 50) / layout.page_bytes()) {
       refuse_option("capacity", options.capacity, "less than 2^50 bytes of pages");
@@ -158,10 +151,9 @@ CallShape CacheStore::shape() const {
 
 Index CacheStore::pages_for(Index item, Index count) const {
   const CacheItem& of = items[static_cast<std::size_t>(item)];
-  const Index length = lengths[static_cast<std::size_t>(item)], page = layout.page_keys;
-  const Index fresh =
-      (length + count + page - 1) / page - of.first_page - static_cast<Index>(of.pages.size());
-  const bool copy = length % page != 0 && of.pages.back()->users > 1;
+  const Index length = lengths[static_cast<std::size_t>(item)];
+  const Index fresh = layout.pages(length + count) - of.first_page - static_cast<Index>(of.pages.size());
+  const bool copy = length % layout.page_keys != 0 && of.pages.back()->users > 1;
   return std::max<Index>(0, fresh) + (copy ? 1 : 0);
 }
 
@@ -192,7 +184,7 @@ void CacheStore::append(Index item, ConstTensorView k, ConstTensorView v, Index 
   Index& length = lengths[static_cast<std::size_t>(item)];
   leave_window(item);
   own_last_page(of, length);
-  const Index end = (length + count + layout.page_keys - 1) / layout.page_keys;
+  const Index end = layout.pages(length + count);
   while (of.first_page + static_cast<Index>(of.pages.size()) < end) of.pages.push_back(pool.take());
   write(item, k, v, batch, length, count);
   length += count;
@@ -200,16 +192,13 @@ void CacheStore::append(Index item, ConstTensorView k, ConstTensorView v, Index 
 
 void CacheStore::write(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index from,
                        Index count) {
-  const auto size = static_cast<Index>(size_of(k.dtype()));
   for (Index head = 0; head < options.kv_heads; ++head) {
-    const auto* keys = k.as<std::byte>() + (batch * k.stride(0) + head * k.stride(1)) * size;
-    const auto* values = v.as<std::byte>() + (batch * v.stride(0) + head * v.stride(1)) * size;
     for (Index done = 0; done < count;) {
       const Index at = from + done, slot = at % layout.tile_keys,
                   n = std::min(count - done, layout.tile_keys - slot);
       write_head(tile(item, head, at), static_cast<int>(slot), static_cast<int>(n),
-                 keys + done * k.stride(2) * size, k.stride(2), values + done * v.stride(2) * size,
-                 v.stride(2), k.dtype());
+                 row_at(k, batch, head, done), k.stride(2), row_at(v, batch, head, done), v.stride(2),
+                 k.dtype());
       done += n;
     }
   }
@@ -259,7 +248,7 @@ void CacheStore::write_head(std::byte* tile, int slot, int n, const std::byte* k
 
 void CacheStore::truncate(Index item, Index length) noexcept {
   CacheItem& of = items[static_cast<std::size_t>(item)];
-  const Index keep = std::max<Index>(0, (length + layout.page_keys - 1) / layout.page_keys - of.first_page);
+  const Index keep = std::max<Index>(0, layout.pages(length) - of.first_page);
   while (static_cast<Index>(of.pages.size()) > keep) {
     pool.drop(of.pages.back());
     of.pages.pop_back();
@@ -271,8 +260,7 @@ void CacheStore::truncate(Index item, Index length) noexcept {
 void CacheStore::share(Index from, Index to, Index length) {
   if (from == to) return truncate(from, length);
   const CacheItem& source = items[static_cast<std::size_t>(from)];
-  const Index count =
-      std::max<Index>(0, (length + layout.page_keys - 1) / layout.page_keys - source.first_page);
+  const Index count = std::max<Index>(0, layout.pages(length) - source.first_page);
   std::vector<Page*> pages(source.pages.begin(), source.pages.begin() + count);
   for (Page* page : pages) ++page->users;
   truncate(to, 0);

@@ -22,6 +22,7 @@ struct PageLayout {
   Index page_keys = 0, kv_heads = 0;
 
   [[nodiscard]] Index page_bytes() const { return kv_heads * (page_keys / tile_keys) * tile_bytes; }
+  [[nodiscard]] Index pages(Index tokens) const { return (tokens + page_keys - 1) / page_keys; }
   // The tile of `key` (counted inside its page) of one head.
   [[nodiscard]] Index tile(Index head, Index key) const {
     return (head * (page_keys / tile_keys) + key / tile_keys) * tile_bytes;

@@ -63,8 +63,6 @@ class Forward {
     run_blocks(std::max<Index>(1, kSharedBytes / std::max<Index>(1, unit_bytes)));
   }
 
-  [[nodiscard]] Index unit_rows(const Unit& unit) const { return unit.sequence.q_rows * problem_.group; }
-
   // All memory is asked for before the work begins: a task cannot fail.
   void reserve_workers(Index packed) {
     bytes_ = Workspace<T>::bytes(problem_, plan_, static_cast<std::size_t>(packed));
@@ -74,8 +72,7 @@ class Forward {
     return Workspace<T>(ctx_.scratch(worker, bytes_), problem_, plan_);
   }
   [[nodiscard]] Block<T> block_of(const Unit& unit, Index first, const Workspace<T>& space) const {
-    const int rows = static_cast<int>(std::clamp<Index>(unit_rows(unit) - first, 0, kBlockRows));
-    return Block<T>(problem_, plan_, kernels_, unit, first, rows, space);
+    return Block<T>(problem_, plan_, kernels_, unit, first, unit.rows(), space);
   }
 
   // What this worker probably takes next, and where it will write what it has.
@@ -88,7 +85,7 @@ class Forward {
       const Index row = view.dim(3) * size, batch = unit / problem_.kv_heads, head = unit % problem_.kv_heads;
       if (row == 0 || view.dim(2) == 0 || row * view.dim(2) > kMost) return;
       ahead.regions[ahead.size++] = {
-          view.as<char>() + (batch * view.stride(0) + head * view.stride(1)) * size, view.stride(2) * size,
+          reinterpret_cast<const char*>(row_at(view, batch, head, 0)), view.stride(2) * size,
           static_cast<int>(view.dim(2)),
           static_cast<int>((row + kernels::FetchAhead::kLine - 1) / kernels::FetchAhead::kLine)};
     };
@@ -118,7 +115,7 @@ class Forward {
         return;
       }
       const KeySource<T> source = keys_.read(unit, {0, unit.sequence.k_len}, space.packed);
-      for (Index first = 0; first < unit_rows(unit); first += kBlockRows)
+      for (Index first = 0; first < unit.rows(); first += kBlockRows)
         blocks_.run(block_of(unit, first, space), space, [&](Range) { return source; });
     });
   }
@@ -145,7 +142,7 @@ class Forward {
       ctx_.pool().run(now * row_blocks_, workers_, [&](int worker, Index task) {
         const Unit unit = unit_of(problem_, start + task / row_blocks_);
         const Index first = (row_blocks_ - 1 - task % row_blocks_) * kBlockRows;
-        if (first >= unit_rows(unit)) return;
+        if (first >= unit.rows()) return;
         const KeySource<T> source =
             keys_.at(unit, {0, unit.sequence.k_len}, memory + task / row_blocks_ * size);
         const Workspace<T> space = workspace(worker);
@@ -171,9 +168,11 @@ class Forward {
   // use every core. Segments are merged in key order. False when it is not worth it, or when hidden NaN or
   // Inf may have leaked: the caller then goes another way.
   [[nodiscard]] bool run_segments() {
+    const auto tasks_of = [&](Index s) {
+      return segments_of(problem_.sequence(s)).size() * problem_.kv_heads * row_blocks_;
+    };
     Index tasks = 0;
-    for (Index s = 0; s < problem_.sequences; ++s)
-      tasks += segments_of(problem_.sequence(s)).size() * problem_.kv_heads * row_blocks_;
+    for (Index s = 0; s < problem_.sequences; ++s) tasks += tasks_of(s);
     const Index stride = Workspace<T>::padded_columns(plan_),
                 room = 2 * kBlockRows + std::min<Index>(rows_, kBlockRows) * stride;
     const Index state_bytes = tasks * room * static_cast<Index>(sizeof(T));
@@ -185,9 +184,7 @@ class Forward {
     // The first task of every sequence, and behind the last one the number of all tasks.
     auto* first_task = reinterpret_cast<Index*>(memory + state_bytes);
     first_task[0] = 0;
-    for (Index s = 0; s < problem_.sequences; ++s)
-      first_task[s + 1] =
-          first_task[s] + segments_of(problem_.sequence(s)).size() * problem_.kv_heads * row_blocks_;
+    for (Index s = 0; s < problem_.sequences; ++s) first_task[s + 1] = first_task[s] + tasks_of(s);
     const auto state_of = [&](Index task) {
       T* at = reinterpret_cast<T*>(memory) + task * room;
       return kernels::SoftmaxState<T>{at, at + kBlockRows, at + 2 * kBlockRows, stride};
@@ -236,7 +233,7 @@ class Forward {
     for (Index s = 0; s < problem_.sequences; ++s) {
       for (Index h = 0; h < problem_.q_heads; ++h) {
         for (Index i = problem_.sequence(s).q_rows; i < problem_.q_longest; ++i) {
-          T* row = w.as<T>() + s * w.stride(0) + h * w.stride(1) + i * w.stride(2);
+          T* row = w.as<T>() + row_offset(w, s, h, i);
           std::fill(row, row + problem_.k_longest, T{0});
         }
       }
@@ -259,8 +256,7 @@ class Forward {
 
 void run_forward(Context& ctx, const Problem& problem, const AttentionOutputs& outputs) {
   const CallScope scope(ctx);
-  if (problem.dtype == DType::f64) Forward<double>(ctx, problem, outputs).run();
-  else Forward<float>(ctx, problem, outputs).run();
+  compute_in(problem.dtype, [&]<class T>() { Forward<T>(ctx, problem, outputs).run(); });
 }
 
 void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,

@@ -77,25 +77,12 @@ class ForwardBlock {
       const double sink =
           sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
       scale[r] = row_scale(total.max[r], total.sum[r], block.rules.unit, sink, !outputs_.lse.empty());
-      const TensorView& out = outputs_.out;
-      const Index at = statistic_offset(out, sequence, block.head[r], block.query[r]);
       kernels_.store_row(
           total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim), out_factor(scale[r]),
           problem_.dtype,
-          static_cast<std::byte*>(out.data()) + at * static_cast<Index>(size_of(problem_.dtype)), &finite);
-      const auto put = [&](const TensorView& view, double x) {
-        if (!view.empty())
-          view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
-      };
-      put(outputs_.lse, scale[r].lse);
-      put(outputs_.max, scale[r].max);
-      put(outputs_.sink_weight, static_cast<double>(scale[r].sink_weight));
+          row_at(outputs_.out, sequence.batch, block.head[r], sequence.q_start + block.query[r]), &finite);
+      write_scale(block, r, scale[r], outputs_, scales);
       if (!outputs_.weights.empty()) finish_weights(block, r, scale[r]);
-      if (scales.data != nullptr) {
-        T* at_row = scales.at(sequence.item, block.head[r], block.query[r]);
-        at_row[0] = scale[r].shift;
-        at_row[1] = scale[r].factor;
-      }
     }
     return finite;
   }
@@ -134,8 +121,7 @@ class ForwardBlock {
 
   [[nodiscard]] T* weights_row(const Block<T>& block, int r) const {
     const TensorView& w = outputs_.weights;
-    return w.as<T>() + block.unit.sequence.item * w.stride(0) + block.head[r] * w.stride(1) +
-           block.query[r] * w.stride(2);
+    return w.as<T>() + row_offset(w, block.unit.sequence.item, block.head[r], block.query[r]);
   }
 
   // Dropout scales what it leaves, in the output alone.

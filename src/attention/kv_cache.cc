@@ -8,11 +8,6 @@
 namespace headlight {
 namespace {
 
-HEADLIGHT_COLD void refuse_item(const char* who, Index item, Index items) {
-  refuse(ErrorKind::usage, "kv_cache.item",
-         concat(who, ": there is no item ", item, "; the cache has ", items, ", from 0 to ", items - 1));
-}
-
 // f32, f16 or bf16 [batch, kv_head, token, dim] with a contiguous last axis.
 void check_rows(Argument at, const ConstTensorView& x, const Shape& wanted) {
   const bool known = x.dtype() == DType::f32 || x.dtype() == DType::f16 || x.dtype() == DType::bf16;
@@ -50,7 +45,9 @@ void check_room(const char* who, const CacheStore& store, Index item, Index coun
 
 void check_item(const char* who, const CacheStore& store, Index item) {
   const auto items = static_cast<Index>(store.items.size());
-  if (item < 0 || item >= items) refuse_item(who, item, items);
+  if (item >= 0 && item < items) return;
+  refuse(ErrorKind::usage, "kv_cache.item",
+         concat(who, ": there is no item ", item, "; the cache has ", items, ", from 0 to ", items - 1));
 }
 
 // May `item` end at `length`? What its next token sees through the window must still be there.

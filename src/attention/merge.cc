@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/problem.h"
 #include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/thread_pool.h"
@@ -52,20 +53,16 @@ struct Rows {
   Index dim;
 
   void load(const ConstTensorView& view, Index b, Index h, Index i, T factor, T* row) const {
-    const Index at = b * view.stride(0) + h * view.stride(1) + i * view.stride(2);
     if (view.stride(3) == 1 || dim == 1) {
-      kernels.load_row(view.as<std::byte>() + at * static_cast<Index>(size_of(view.dtype())), view.dtype(),
-                       static_cast<int>(dim), factor, row);
+      kernels.load_row(row_at(view, b, h, i), view.dtype(), static_cast<int>(dim), factor, row);
     } else {
       for (Index d = 0; d < dim; ++d) row[d] = static_cast<T>(view.at(b, h, i, d)) * factor;
     }
   }
   void store(const T* row, const TensorView& view, Index b, Index h, Index i) const {
-    const Index at = b * view.stride(0) + h * view.stride(1) + i * view.stride(2);
-    bool finite = true;
     if (view.stride(3) == 1 || dim == 1) {
-      kernels.store_row(row, static_cast<int>(dim), T{1}, view.dtype(),
-                        view.as<std::byte>() + at * static_cast<Index>(size_of(view.dtype())), &finite);
+      bool finite = true;
+      kernels.store_row(row, static_cast<int>(dim), T{1}, view.dtype(), row_at(view, b, h, i), &finite);
     } else {
       for (Index d = 0; d < dim; ++d) view.set(b, h, i, d, static_cast<double>(row[d]));
     }
@@ -110,8 +107,7 @@ void merge(Context& ctx, TensorView out, TensorView lse, ConstTensorView other_o
            ConstTensorView other_lse) {
   check_merge(out, lse, other_out, other_lse);
   const CallScope scope(ctx);
-  if (out.dtype() == DType::f64) merge_rows<double>(ctx, out, lse, other_out, other_lse);
-  else merge_rows<float>(ctx, out, lse, other_out, other_lse);
+  compute_in(out.dtype(), [&]<class T>() { merge_rows<T>(ctx, out, lse, other_out, other_lse); });
 }
 
 void merge(TensorView out, TensorView lse, ConstTensorView other_out, ConstTensorView other_lse) {

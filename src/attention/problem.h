@@ -26,6 +26,10 @@ struct Broadcast {
   const void* data = nullptr;
   DType dtype = DType::f32;
   Index stride[4] = {0, 0, 0, 0};
+  [[nodiscard]] double at(Index item, Index h, Index i, Index j) const {
+    const Shape strides{stride[0], stride[1], stride[2], stride[3]};
+    return ConstTensorView(data, dtype, {item + 1, h + 1, i + 1, j + 1}, strides).at(item, h, i, j);
+  }
 };
 
 // The bytes from a view's first element to its last: begin == end for a view without elements.
@@ -33,6 +37,27 @@ struct ByteSpan {
   std::uintptr_t begin, end;
   [[nodiscard]] bool meets(const ByteSpan& other) const { return begin < other.end && other.begin < end; }
 };
+
+// Where row [batch, head, token] of a view begins: in elements, and in memory.
+[[nodiscard]] inline Index row_offset(const ConstTensorView& view, Index batch, Index head, Index token) {
+  return batch * view.stride(0) + head * view.stride(1) + token * view.stride(2);
+}
+[[nodiscard]] inline const std::byte* row_at(const ConstTensorView& view, Index batch, Index head,
+                                             Index token) {
+  return view.as<std::byte>() +
+         row_offset(view, batch, head, token) * static_cast<Index>(size_of(view.dtype()));
+}
+[[nodiscard]] inline std::byte* row_at(const TensorView& view, Index batch, Index head, Index token) {
+  return view.as<std::byte>() +
+         row_offset(view, batch, head, token) * static_cast<Index>(size_of(view.dtype()));
+}
+
+// use.operator()<T>(), T what a dtype is computed in.
+template <class Use>
+void compute_in(DType dtype, const Use& use) {
+  if (dtype == DType::f64) use.template operator()<double>();
+  else use.template operator()<float>();
+}
 
 class CacheStore;
 

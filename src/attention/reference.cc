@@ -4,18 +4,11 @@
 #include <vector>
 
 #include "attention/reference_row.h"
+#include "core/float_mode.h"
 #include "core/random.h"
 
 namespace headlight::reference {
 namespace {
-
-// A mask or bias as a view whose strides repeat it over [sequence, head, query, key].
-ConstTensorView spread(const Problem& p, const Broadcast& b) {
-  return {b.data,
-          b.dtype,
-          {p.sequences, p.q_heads, p.q_longest, p.k_longest},
-          {b.stride[0], b.stride[1], b.stride[2], b.stride[3]}};
-}
 
 // The sum of term(begin) … term(end-1), by halves: its rounding does not grow with the length.
 template <class Term>
@@ -47,7 +40,7 @@ double score(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
   double x = match(p, s, h, i, j);
   if (o.softcap > 0) x = o.softcap * std::tanh(x / o.softcap);
   if (!o.alibi_slopes.empty()) x -= o.alibi_slopes.at(h) * static_cast<double>(std::abs(i + s.offset - j));
-  if (!o.bias.empty()) x += spread(p, p.bias).at(s.item, h, i, j);
+  if (!o.bias.empty()) x += p.bias.at(s.item, h, i, j);
   return x;
 }
 // [/score]
@@ -73,7 +66,7 @@ Row softmax_row(const Problem& p, const Sequence& s, Index h, Index i) {
   bool broken = false;
   const Range range = p.keys_for(s, i);
   for (Index j = range.begin; j < range.end; ++j) {
-    if (!p.options->mask.empty() && spread(p, p.mask).at(s.item, h, i, j) == 0) continue;
+    if (!p.options->mask.empty() && p.mask.at(s.item, h, i, j) == 0) continue;
     const double x = score(p, s, h, i, j);
     if (x == -kInfinity) continue;
     row.keys.push_back({j, x, 0, dropout_factor(p, s, h, i, j)});
@@ -149,6 +142,7 @@ void fill_zero(const TensorView& weights) {
 // [forward]
 void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
                const AttentionOutputs& outputs) {
+  const DefaultFloatMode float_mode;
   const Problem p = check_call("attention", q, k, v, options);
   check_outputs("attention", p, outputs);
   fill_zero(outputs.weights);  // what no query sees is not visited below

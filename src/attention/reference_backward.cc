@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "attention/reference_row.h"
+#include "core/float_mode.h"
 #include "headlight/reference.h"
 
 namespace headlight::reference {
@@ -58,6 +59,7 @@ double cap_slope(const Problem& p, const Sequence& s, Index h, Index i, Index j)
 // [backward]
 void attention_backward(const AttentionSaved& saved, ConstTensorView dout, const AttentionOptions& options,
                         const AttentionGrads& grads) {
+  const DefaultFloatMode float_mode;
   const Problem p = check_call("attention_backward", saved.q, saved.k, saved.v, options);
   check_backward("attention_backward", p, saved, dout, grads);
   Totals dq(p.q.shape()), dk(p.k.shape()), dv(p.v.shape());

@@ -57,18 +57,16 @@ template <class T>
   return scale;
 }
 
-// Has an lse stored as T lost the digits that tell a weight? exp(score - lse) is off by |lse|·u.
-template <class T>
-[[nodiscard]] bool lse_is_coarse(double lse) {
+// Has a stored lse lost the digits that tell a weight? exp(score - lse) is off by |lse|·u.
+[[nodiscard]] inline bool lse_is_coarse(double lse) {
   constexpr double kMost = 0x1p10;
   return std::abs(lse) > kMost && std::isfinite(lse);
 }
 
 // Element [batch, head, token] of a statistic, or of lse.
-[[nodiscard]] inline Index statistic_offset(ConstTensorView view, const Sequence& sequence, Index head,
+[[nodiscard]] inline Index statistic_offset(const ConstTensorView& view, const Sequence& sequence, Index head,
                                             Index query) {
-  return sequence.batch * view.stride(0) + head * view.stride(1) +
-         (sequence.q_start + query) * view.stride(2);
+  return row_offset(view, sequence.batch, head, sequence.q_start + query);
 }
 
 // The rows' own softmax sums over all keys they see, without values: state.max and state.sum.
@@ -97,7 +95,7 @@ void scales_from_lse(const Block<T>& block, const ConstTensorView& lse, const Wo
                    kAlike = sizeof(T) == 4 ? 0x1p-20 : 0x1p-48;
   const Problem& problem = block.problem;
   const ConstTensorView& sinks = problem.options->sinks;
-  const auto coarse = [&](double x) { return problem.bias.data != nullptr && lse_is_coarse<T>(x); };
+  const auto coarse = [&](double x) { return problem.bias.data != nullptr && lse_is_coarse(x); };
   bool again = with_max;
   for (int r = 0; r < block.rows; ++r) {
     const double x = static_cast<double>(

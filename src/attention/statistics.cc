@@ -61,12 +61,11 @@ void sweep_slice(Sweep<T>& sweep, const ConstTensorView& lse, const WeightSlice&
   const Problem& problem = sweep.problem;
   const Unit unit{problem.sequence(slice.batch), slice.head / problem.group, slice.head, 1};
   for (Index first = queries.begin; first < queries.end; first += kBlockRows) {
-    const int rows = static_cast<int>(std::min<Index>(kBlockRows, queries.end - first));
-    Block<T> block(problem, sweep.plan, sweep.kernels, unit, first, rows, space);
+    Block<T> block(problem, sweep.plan, sweep.kernels, unit, first, queries.end, space);
     T shift[kBlockRows], factor[kBlockRows];
     RowScale<T> scale[kBlockRows];
     scales_from_lse(sweep, lse, block, space, scale);
-    for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < block.rows; ++r) {
       shift[r] = scale[r].shift;
       factor[r] = scale[r].factor;
       block.keys[r] = {std::max(block.keys[r].begin, slice.keys.begin),
@@ -77,7 +76,7 @@ void sweep_slice(Sweep<T>& sweep, const ConstTensorView& lse, const WeightSlice&
       if (range.size() <= 0) return;
       block.for_each_tile(range, sweep.packed(unit, range, space), space, [&](const kernels::Tile<T>& tile) {
         sweep.kernels.weigh(tile, shift, factor, nullptr);
-        for (int r = 0; r < rows; ++r) {
+        for (int r = 0; r < block.rows; ++r) {
           if (tile.begin[r] >= tile.end[r]) continue;
           T* row = tile.scores + r * tile.scores_stride;
           for (int j = tile.begin[r]; j < tile.end[r]; ++j) row[j] = row[j] < 0 ? T{0} : row[j];
@@ -150,27 +149,13 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
   const Index blocks = (problem.q_longest * problem.group + kBlockRows - 1) / kBlockRows;
   ctx.pool().run(problem.sequences * problem.kv_heads * blocks, ctx.threads(), [&](int worker, Index task) {
     const Unit unit = unit_of(problem, task / blocks);
-    const Index first = task % blocks * kBlockRows, all = unit.sequence.q_rows * problem.group;
-    if (first >= all) return;
+    const Index first = task % blocks * kBlockRows;
+    if (first >= unit.rows()) return;
     const Workspace<T> space = sweep.workspace(worker);
-    const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first,
-                         static_cast<int>(std::min<Index>(kBlockRows, all - first)), space);
+    const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first, unit.rows(), space);
     RowScale<T> scale[kBlockRows];
     scales_from_lse(sweep, lse, block, space, scale, !outputs.max.empty());
-    for (int r = 0; r < block.rows; ++r) {
-      if (scales.data != nullptr) {
-        T* row = scales.at(unit.sequence.item, block.head[r], block.query[r]);
-        row[0] = scale[r].shift;
-        row[1] = scale[r].factor;
-      }
-      const auto put = [&](const TensorView& view, double x) {
-        if (!view.empty())
-          view.as<T>()[statistic_offset(view, unit.sequence, block.head[r], block.query[r])] =
-              static_cast<T>(x);
-      };
-      put(outputs.max, scale[r].max);
-      put(outputs.sink_weight, static_cast<double>(scale[r].sink_weight));
-    }
+    for (int r = 0; r < block.rows; ++r) write_scale(block, r, scale[r], outputs, scales);
     if (wants_row_statistics(outputs)) {
       row_statistics(
           block, space, [&](Range range) { return sweep.packed(unit, range, space); }, scale, outputs);
@@ -196,11 +181,10 @@ void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T
     std::fill(sums, sums + problem.group * width, 0.0);
     const Index begin = task % tiles * width;
     const Range range{begin, std::min(begin + width, sequence.k_len)};
-    const Index rows = range.size() > 0 ? sequence.q_rows * problem.group : 0;
+    const Index rows = range.size() > 0 ? unit.rows() : 0;
     const KeySource<T> source = range.size() > 0 ? sweep.packed(unit, range, space) : KeySource<T>();
     for (Index first = 0; first < rows; first += kBlockRows) {
-      const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first,
-                           static_cast<int>(std::min<Index>(kBlockRows, rows - first)), space);
+      const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first, rows, space);
       T shift[kBlockRows], factor[kBlockRows];
       for (int r = 0; r < block.rows; ++r) {
         const T* scale = scales.at(sequence.item, block.head[r], block.query[r]);
@@ -218,8 +202,7 @@ void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T
       });
     }
     for (Index g = 0; g < problem.group; ++g) {
-      T* to =
-          received.as<T>() + sequence.batch * received.stride(0) + (unit.first_head + g) * received.stride(1);
+      T* to = received.as<T>() + row_offset(received, sequence.batch, unit.first_head + g, 0);
       for (Index key = begin; key < std::min(begin + width, sequence.k_rows); ++key) {
         to[(sequence.k_start + key) * received.stride(2)] = static_cast<T>(sums[g * width + key - begin]);
       }
@@ -241,8 +224,7 @@ void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, Const
   check_matrix(who, problem, lse, "weights", weights, slice.queries.size(), slice.keys.size());
   const CallScope scope(ctx);
   if (slice.queries.size() == 0 || slice.keys.size() == 0) return;
-  if (problem.dtype == DType::f64) weights_of_slice<double>(ctx, problem, lse, slice, weights);
-  else weights_of_slice<float>(ctx, problem, lse, slice, weights);
+  compute_in(problem.dtype, [&]<class T>() { weights_of_slice<T>(ctx, problem, lse, slice, weights); });
 }
 
 void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
@@ -260,8 +242,7 @@ void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, Cons
   check_matrix(who, problem, lse, "map", map, -1, -1);
   const CallScope scope(ctx);
   if (map.dim(0) == 0 || map.dim(1) == 0) return;
-  if (problem.dtype == DType::f64) heat_map_of_slice<double>(ctx, problem, lse, slice, pool, map);
-  else heat_map_of_slice<float>(ctx, problem, lse, slice, pool, map);
+  compute_in(problem.dtype, [&]<class T>() { heat_map_of_slice<T>(ctx, problem, lse, slice, pool, map); });
 }
 
 void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
@@ -278,8 +259,7 @@ void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, Co
   check_lse(who, problem, lse);
   check_outputs(who, problem, outputs);
   const CallScope scope(ctx);
-  if (problem.dtype == DType::f64) statistics_from_lse<double>(ctx, problem, lse, outputs);
-  else statistics_from_lse<float>(ctx, problem, lse, outputs);
+  compute_in(problem.dtype, [&]<class T>() { statistics_from_lse<T>(ctx, problem, lse, outputs); });
 }
 
 }  // namespace headlight

@@ -15,6 +15,41 @@ namespace headlight {
   return !outputs.entropy.empty() || !outputs.topk_index.empty() || !outputs.topk_weight.empty();
 }
 
+// Where finished rows leave their scale for a later pass: [sequence, head, query], two T each.
+template <class T>
+struct ScaleTable {
+  T* data = nullptr;
+  Index heads = 0, queries = 0;
+
+  [[nodiscard]] T* at(Index sequence, Index head, Index query) const {
+    return data + 2 * ((sequence * heads + head) * queries + query);
+  }
+  [[nodiscard]] static ScaleTable reserve(Context& ctx, const Problem& problem) {
+    const Index rows = problem.sequences * problem.q_heads * problem.q_longest;
+    auto* memory =
+        reinterpret_cast<T*>(ctx.scratch(Context::kRows, static_cast<std::size_t>(rows) * 2 * sizeof(T)));
+    return {memory, problem.q_heads, problem.q_longest};
+  }
+};
+
+// What the scale of a finished row says by itself.
+template <class T>
+[[gnu::always_inline]] inline void write_scale(const Block<T>& block, int r, const RowScale<T>& scale,
+                                               const AttentionOutputs& outputs, const ScaleTable<T>& scales) {
+  const Sequence& sequence = block.unit.sequence;
+  const auto put = [&](const TensorView& view, double x) {
+    if (!view.empty())
+      view.as<T>()[statistic_offset(view, sequence, block.head[r], block.query[r])] = static_cast<T>(x);
+  };
+  put(outputs.lse, scale.lse);
+  put(outputs.max, scale.max);
+  put(outputs.sink_weight, static_cast<double>(scale.sink_weight));
+  if (scales.data == nullptr) return;
+  T* row = scales.at(sequence.item, block.head[r], block.query[r]);
+  row[0] = scale.shift;
+  row[1] = scale.factor;
+}
+
 // The heaviest keys of a row so far, heaviest first; of equal weights the earlier key.
 template <class T>
 class TopKeys {
@@ -118,23 +153,6 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
     write_row_statistics(block, r, scale[r], moments[r], top[r], outputs);
   }
 }
-
-// Where finished rows leave their scale for a later pass: [sequence, head, query], two T each.
-template <class T>
-struct ScaleTable {
-  T* data = nullptr;
-  Index heads = 0, queries = 0;
-
-  [[nodiscard]] T* at(Index sequence, Index head, Index query) const {
-    return data + 2 * ((sequence * heads + head) * queries + query);
-  }
-  [[nodiscard]] static ScaleTable reserve(Context& ctx, const Problem& problem) {
-    const Index rows = problem.sequences * problem.q_heads * problem.q_longest;
-    auto* memory =
-        reinterpret_cast<T*>(ctx.scratch(Context::kRows, static_cast<std::size_t>(rows) * 2 * sizeof(T)));
-    return {memory, problem.q_heads, problem.q_longest};
-  }
-};
 
 // Attention received per key: each worker owns a tile of keys and walks the rows in order.
 template <class T>

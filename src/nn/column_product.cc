@@ -22,10 +22,6 @@ struct Left {
     return x.as<float>() + (rows.begin + r) * (side == Side::plain ? x.stride(0) : 1);
   }
 };
-struct Task {
-  const Factor* factor;
-  Range columns;
-};
 // Rows of x and columns of a matrix over `deep` steps from step k on, and where their product goes.
 struct Meeting {
   Index row, k;
@@ -42,7 +38,7 @@ class Columns {
   static constexpr Index kDepth = Kernels::kDepth;
   static_assert(kMostRows % kBlockRows == 0);
 
-  Columns(const Kernels& kernels, const Left& left, std::span<const Task> tasks)
+  Columns(const Kernels& kernels, const Left& left, std::span<const FactorColumns> tasks)
       : kernels_(kernels), left_(left), tasks_(tasks) {}
   [[nodiscard]] Index depth() const { return left_.depth; }
   [[nodiscard]] std::size_t shared_bytes() const {
@@ -62,7 +58,7 @@ class Columns {
                        own);
   }
   void pack_own(Index number, Index k, int deep, std::byte* own) const {
-    const Task& task = tasks_[static_cast<std::size_t>(number)];
+    const FactorColumns& task = tasks_[static_cast<std::size_t>(number)];
     kernels_.pack_right(*task.factor, task.columns, k, deep, own);
   }
   void multiply(Index number, Index k, int deep, const std::byte* shared, const std::byte* own) const {
@@ -82,12 +78,12 @@ class Columns {
  private:
   const Kernels& kernels_;
   const Left& left_;
-  std::span<const Task> tasks_;
+  std::span<const FactorColumns> tasks_;
 };
 
 template <class Kernels>
 void multiply_columns(Context& ctx, const Kernels& kernels, const ColumnProduct& product) {
-  std::vector<Task> tasks;
+  std::vector<FactorColumns> tasks;
   for (const Factor& f : product.factors) {
     constexpr Index kWide = Kernels::kTaskColumns;
     const Cuts cuts(f.columns(), kernels.panel(), round_up((f.columns() + kWide - 1) / kWide, ctx.threads()));

@@ -49,6 +49,11 @@ struct Factor {
   bool accumulate = false;
   [[nodiscard]] Index columns() const { return y.dim(1); }
 };
+// What a task takes of one.
+struct FactorColumns {
+  const Factor* factor;
+  Range columns;
+};
 // x with several matrices: one walk over the threads, one preparation of x.
 struct ColumnProduct {
   ConstTensorView x;  // [rows, depth], or [depth, rows] when transposed

@@ -103,11 +103,7 @@ void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const Factor
   constexpr Index kUnit = 16;
   const kernels::StoredKernels& kernels = kernels::stored_kernels_for(ctx.target());
   const int workers = workers_for(ctx, x.dim(1), factors);
-  struct Task {
-    const Factor* factor;
-    Range columns;
-  };
-  std::vector<Task> tasks;
+  std::vector<FactorColumns> tasks;
   for (const Factor& f : factors) {
     // Some tasks for every thread, because threads of a busy machine are not equally fast.
     const Cuts cuts(f.columns(), kUnit, workers == 1 ? 1 : Index{4} * workers);

@@ -148,7 +148,7 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
       const double far = std::abs(static_cast<double>(i + s.offset - j));
       x -= static_cast<long double>(o.alibi_slopes.at(h)) * far;
     }
-    if (p.bias.data != nullptr) x += broadcast_at(p.bias, s.item, h, i, j);
+    if (p.bias.data != nullptr) x += p.bias.at(s.item, h, i, j);
     t.weight = static_cast<double>(std::exp(x - lse));
     scores.push_back(x);
     t.kept = kept_factor(o.dropout, s, h, i, j);

@@ -42,7 +42,7 @@ ExactRow exact_row(const Problem& p, const Sequence& s, Index h, Index i, const 
     x *= p.scale;
     if (o.softcap > 0) x = o.softcap * std::tanh(x / o.softcap);
     if (!o.alibi_slopes.empty()) x -= static_cast<Real>(o.alibi_slopes.at(h)) * std::abs(i + s.offset - j);
-    if (p.bias.data != nullptr) x += broadcast_at(p.bias, s.item, h, i, j);
+    if (p.bias.data != nullptr) x += p.bias.at(s.item, h, i, j);
     scores.push_back(x);
     top = std::max(top, x);
   }

@@ -10,7 +10,6 @@
 
 namespace headlight::testing {
 
-using accuracy::broadcast_at;
 using accuracy::exact_copy;
 using accuracy::keys_of;
 using accuracy::RowBound;
