@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#if defined(HEADLIGHT_LIBHWY)
+#include "hwy/targets.h"
+#endif
+
 namespace headlight::testing {
 namespace {
 
@@ -50,13 +54,15 @@ TEST(Cpus, EveryInstructionSetOfATargetIsAskedFor) {
   EXPECT_FALSE(can_run(full, SimdTarget::neon));
 }
 
-// The two sets that are read without the compiler's help.
-TEST(Cpus, ModernOnesHaveBothLateComers) {
-  const CpuFeatures cpu = cpu_features();
-  if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "no CPU with AVX-512 lacks F16C or LZCNT";
-  EXPECT_TRUE(cpu.f16c);
-  EXPECT_TRUE(cpu.lzcnt);
+#if defined(HEADLIGHT_LIBHWY)
+// This CPU as Highway itself sees it.
+TEST(Cpus, HighwayAgrees) {
+  const auto found = hwy::SupportedTargets();
+  EXPECT_EQ(can_run(cpu_features(), SimdTarget::sse4), (found & HWY_SSE4) != 0);
+  EXPECT_EQ(can_run(cpu_features(), SimdTarget::avx2), (found & HWY_AVX2) != 0);
+  EXPECT_EQ(can_run(cpu_features(), SimdTarget::avx512), (found & HWY_AVX3) != 0);
 }
+#endif
 
 #endif
 

@@ -7,6 +7,7 @@
 
 #include "headlight/error.h"
 #include "nn/layer_calls.h"
+#include "support/attention_calls.h"
 #include "support/sanitizers.h"
 
 namespace {
@@ -78,6 +79,12 @@ TEST(OutOfMemory, ALayerFailsAndTheNextCallIsRight) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has an allocator of its own";
   for (const int threads : {1, 3})
     for (const Call& call : nn::layer_calls::all()) expect_survival(call, threads, 40);
+}
+
+TEST(OutOfMemory, AttentionFailsAndTheNextCallIsRight) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has an allocator of its own";
+  for (const int threads : {1, 3})
+    for (const Call& call : attention_calls::all()) expect_survival(call, threads, 40);
 }
 
 // Every single request of the layers that allocate on worker threads.

@@ -44,26 +44,41 @@ inline Tensor odd_numbers(const Shape& shape, DType dtype, std::uint64_t seed) {
   Random random(seed);
   Tensor x(shape, dtype);
   const TensorView flat(x.as<std::byte>(), dtype, {shape.elements()});
-  const double tiny = dtype == DType::f64 ? 1e-309 : 1e-39;
+  const double tiny = dtype == DType::f64 ? 1e-309 : dtype == DType::f16 ? 1e-6 : 1e-39;
   for (Index i = 0; i < flat.dim(0); ++i) flat.set(i, random.normal() * (i % 3 == 0 ? tiny : 1));
   return x;
 }
 
-#if defined(__x86_64__)
-inline constexpr unsigned kFloatModes[] = {0x1F80 | 0x8040, 0x1F80 | 0x2000, 0x1F80 | 0x4000,
-                                           0x1F80 | 0x6000 | 0x8040};
+// Denormals flushed; rounded down, up; rounded to zero with denormals flushed.
+#if defined(__x86_64__)  // MXCSR
+using FloatMode = unsigned;
+inline constexpr FloatMode kFloatModes[] = {0x1F80 | 0x8040, 0x1F80 | 0x2000, 0x1F80 | 0x4000,
+                                            0x1F80 | 0x6000 | 0x8040};
+inline FloatMode read_float_mode() { return _mm_getcsr() & ~0x3FU; }  // without the sticky flags
+inline void write_float_mode(FloatMode mode) { _mm_setcsr(mode); }
+#elif defined(__aarch64__)  // FPCR
+using FloatMode = std::uint64_t;
+inline constexpr FloatMode kFloatModes[] = {1U << 24, 2U << 22, 1U << 22, (3U << 22) | (1U << 24)};
+inline FloatMode read_float_mode() {
+  FloatMode mode;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+inline void write_float_mode(FloatMode mode) { asm volatile("msr fpcr, %0" : : "r"(mode)); }
+#else
+#error "how is the floating-point mode of this CPU set?"
+#endif
+
 class WithFloatMode {
  public:
-  explicit WithFloatMode(unsigned mode) : saved_(_mm_getcsr()) { _mm_setcsr(mode); }
-  ~WithFloatMode() { _mm_setcsr(saved_); }
+  explicit WithFloatMode(FloatMode mode) : saved_(read_float_mode()) { write_float_mode(mode); }
+  ~WithFloatMode() { write_float_mode(saved_); }
   WithFloatMode(const WithFloatMode&) = delete;
   WithFloatMode& operator=(const WithFloatMode&) = delete;
-  [[nodiscard]] static unsigned now() { return _mm_getcsr() & ~0x3FU; }
 
  private:
-  unsigned saved_;
+  FloatMode saved_;
 };
-#endif
 
 // Some functions, called one after the other, and what they wrote.
 struct Call {
@@ -73,7 +88,6 @@ struct Call {
 
 // Every call gives the same bits in every mode for 1 to 4 threads, and leaves the caller's mode as it was.
 inline void expect_same_bits_in_every_mode(const std::vector<Call>& calls, std::span<const DType> types) {
-#if defined(__x86_64__)
   for (const auto& [functions, run] : calls) {
     const std::string& name = functions.front();
     for (const DType type : types) {
@@ -83,13 +97,13 @@ inline void expect_same_bits_in_every_mode(const std::vector<Call>& calls, std::
       EXPECT_NE(expected, Bits()) << name << " computes nothing here";
       for (const int threads : {1, 2, 3, 4}) {
         Context ctx({.threads = threads});
-        for (const unsigned mode : kFloatModes) {
+        for (const FloatMode mode : kFloatModes) {
           Bits found;
-          unsigned after = 0;
+          FloatMode after = 0;
           {
             const WithFloatMode caller(mode);
             run(ctx, type, found);
-            after = WithFloatMode::now();
+            after = read_float_mode();
           }
           EXPECT_TRUE(found == expected) << name << " in " << name_of(type) << ", mode " << std::hex << mode
                                          << ", " << threads << " threads";
@@ -98,7 +112,6 @@ inline void expect_same_bits_in_every_mode(const std::vector<Call>& calls, std::
       }
     }
   }
-#endif
 }
 
 // No function is missing in a table of calls.
