@@ -3,6 +3,7 @@
 #include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/float_mode.h"
 #include "headlight/error.h"
 #include "models/draft.h"
 #include "models/json_hyperparameters.h"
@@ -263,6 +264,7 @@ RecurrentModelConfig read_recurrent_config(const io::Json& json) {
 
 // PyTorch's rule for recurrent layers: uniform within 1/sqrt(width), biases too. Lstms begin by remembering.
 void RecurrentModel::initialize(std::uint64_t seed) {
+  const DefaultFloatMode float_mode;
   const Parameters list = parameters();
   const double range = 1 / std::sqrt(static_cast<double>(config_.width));
   for (std::size_t p = 0; p < list.size(); ++p) {

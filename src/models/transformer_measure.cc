@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/float_mode.h"
 #include "models/numbers.h"
 #include "models/transformer.h"
 
@@ -60,6 +61,7 @@ double Transformer::flops(const Batch& batch) const {
 // depth. Encoder-decoders as in 2017: uniform by fan-in and fan-out, embeddings so that scaled they are
 // normal.
 void Transformer::initialize(std::uint64_t seed) {
+  const DefaultFloatMode float_mode;
   const Parameters list = parameters();
   const auto depth = static_cast<double>(config_.encoder.size() + config_.decoder.size());
   const bool fans = config_.kind == ModelKind::encoder_decoder;
