@@ -84,6 +84,11 @@ void add_model(CLI::App& command, std::string& model) {
            concat("A model's folder or .gguf file, or the name of one in the folder models (default: ", model,
                   ")"))
       ->type_name("NAME|PATH");
+  // Options are read in the order in which they are added: the model's name is there already.
+  add_reader(
+      command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; },
+      "The folder of an adapter for the model, as `headlight train` or PEFT writes it")
+      ->type_name("FOLDER");
 }
 
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description) {

@@ -36,6 +36,7 @@ void run(const Settings& s) {
   print(fmt::format("{}: {} tensors, {} matrices in {}; {:.1f} MB, was {:.1f} MB\n", escaped(s.out),
                     done.tensors, done.matrices, models::name_of(s.options.type), megabytes(done.bytes_after),
                     megabytes(done.bytes_before)));
+  if (done.merged > 0) print(fmt::format("  {} matrices with their adapter\n", done.merged));
   print(fmt::format("  matrices differ by {:.2g} of their size from what they were\n", done.relative_error));
   print(fmt::format("  copied: {}\n", done.copied.empty() ? "nothing else" : listed(done.copied)));
   if (!done.left_out.empty())
@@ -49,7 +50,7 @@ void add_convert(CLI::App& program) {
       program,
       {.name = "convert",
        .what = "Write a model again with its matrices in another precision",
-       .usage = "headlight convert MODEL -o FOLDER [--dtype f32|f16|bf16|int8] [--force]",
+       .usage = "headlight convert MODEL -o FOLDER [--dtype f32|f16|bf16|int8] [--adapter FOLDER] [--force]",
        .examples =
            "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
            "  headlight convert runs/stories/best -o models/stories --dtype int8\n\n"
@@ -64,6 +65,9 @@ void add_convert(CLI::App& program) {
       *command, "--dtype", s->options.type,
       {{"f32", StoredAs::f32}, {"f16", StoredAs::f16}, {"bf16", StoredAs::bf16}, {"int8", StoredAs::int8}},
       "What matrices become (default f16)");
+  add_path(*command, "--adapter", s->options.adapter,
+           "An adapter's folder (docs/guide/train.md), which becomes a part of the matrices")
+      ->type_name("FOLDER");
   add_switch(*command, "--force", s->options.replace,
              "Replace the folder when it exists (else: exit code 4)");
   keep_alive(*command, s);
