@@ -43,7 +43,15 @@ struct LinearConfig {
   Weights weights = Weights::own;
 };
 
-// y = x·Wᵀ + b
+// A correction of low rank beside a matrix that stays as it is (LoRA, Hu et al. 2021): y += scale·(x·Aᵀ)·Bᵀ.
+struct LowRank {
+  Parameter a, b;  // [rank, in], [out, rank], whatever the layout of the matrix
+  double scale = 1;
+  [[nodiscard]] bool empty() const noexcept { return a.empty(); }
+  [[nodiscard]] Index rank() const { return a.empty() ? 0 : a.value.dim(0); }
+};
+
+// y = x·Wᵀ + b, and what an adapter adds. Parameters that are not trained (Parameter::trained) get no gradients.
 class Linear {
  public:
   Linear() = default;  // empty: to be assigned
@@ -64,11 +72,17 @@ class Linear {
   void backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy);
   void backward_bias(Context& ctx, ConstTensorView dy);
 
+  // An adapter of zeros, to be filled. Throws Error{usage} for a rank below 1.
+  void adapt(Index rank, double scale);
+  // The adapter becomes a part of the matrix, which must be a tensor of its own, and is gone.
+  void merge_adapter(Context& ctx);
+
   [[nodiscard]] bool empty() const noexcept { return weight.empty(); }
   [[nodiscard]] const LinearConfig& config() const noexcept { return config_; }
   void collect(Parameters& list);
 
   Parameter weight, bias;
+  LowRank adapter;  // empty: none
 
  private:
   LinearConfig config_;

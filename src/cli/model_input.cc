@@ -94,6 +94,11 @@ void add_model(CLI::App& command, std::string& model) {
   add_text(command, "--model", model,
            concat(kModelHelp, model.empty() ? "" : concat(" (default: ", model, ")")))
       ->type_name("NAME|PATH");
+  // Options are read in the order in which they are added: the model's name is there already.
+  add_reader(
+      command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; },
+      "The folder of an adapter for the model, as `headlight train` or PEFT writes it")
+      ->type_name("FOLDER");
 }
 
 void add_model_or(CLI::App& command, const std::string& argument, std::string& model,

@@ -6,6 +6,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "models/adapter_file.h"
 #include "models/file_format.h"
 #include "models/load.h"
 #include "models/tokenizer_file.h"
@@ -106,6 +107,12 @@ std::string name_of_folder(const fs::path& path) {
   return path.filename().string();
 }
 
+std::string last_name(const std::string& folder) {
+  fs::path path(folder);
+  if (path.filename().empty()) path = path.parent_path();
+  return name_of_folder(path);
+}
+
 }  // namespace
 
 Index Subject::layers(Part part) const { return static_cast<Index>(model->config().layers(part).size()); }
@@ -129,6 +136,8 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
     throw Error(ErrorKind::input, "model.folder",
                 concat(escaped(name), ": is a file; give the model's folder, or a .gguf file"));
   }
+  if (const std::size_t plus = name.rfind('+'); plus != std::string::npos)  // with an adapter
+    return concat(find_model(name.substr(0, plus), places), name.substr(plus));
   std::string looked = concat("\"", escaped(name), "\"");
   if (name.find('/') == std::string::npos) {
     for (const std::string& place : places) {
@@ -145,14 +154,37 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
                      "or a .gguf file."));
 }
 
+ModelPath find_adapted_model(const std::string& name, const std::vector<std::string>& places) {
+  const std::size_t plus = name.rfind('+');
+  if (!is_there(name) && plus != std::string::npos) {
+    const std::string adapter = name.substr(plus + 1);
+    if (!models::is_adapter(adapter))
+      throw Error(is_folder(adapter) ? ErrorKind::input : ErrorKind::file, "adapter.folder",
+                  concat("\"", escaped(adapter), "\" is not the folder of an adapter: it has no ",
+                         models::kAdapterConfig));
+    return {find_model(name.substr(0, plus), places), adapter};
+  }
+  std::string path = find_model(name, places);
+  if (!models::is_adapter(path)) return {std::move(path), {}};
+  const std::string base = models::AdapterFile(path).base();
+  try {
+    return {find_model(base, places), path};
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.code(),
+                concat(escaped(path), ": is an adapter for \"", escaped(base, 100),
+                       "\", which is not here; say where that model is with --model MODEL --adapter ",
+                       escaped(path)));
+  }
+}
+
 Subject open_subject(const std::string& name, const std::vector<std::string>& places, Accept accept) {
   Subject subject;
-  subject.folder = find_model(name, places);
+  const ModelPath found = find_adapted_model(name, places);
+  subject.folder = found.model;
   if (!models::is_gguf(subject.folder)) check_folder(subject.folder);
-  fs::path path(subject.folder);
-  if (path.filename().empty()) path = path.parent_path();
-  subject.name = name_of_folder(path);
-  models::OpenedModel opened = models::open_model(subject.folder);
+  subject.name = last_name(subject.folder);
+  if (!found.adapter.empty()) subject.name += concat("+", last_name(found.adapter));
+  models::OpenedModel opened = models::open_model(subject.folder, {.adapter = found.adapter});
   subject.model = std::move(opened.transformer);
   subject.recurrent = std::move(opened.recurrent);
   subject.tokenizer = std::move(opened.tokenizer);

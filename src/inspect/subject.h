@@ -27,9 +27,15 @@ struct Subject {
   [[nodiscard]] Part usual_part() const;  // the first that its text meets
 };
 
-// A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file} when it
-// is not there.
+// A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file}
+// when it is not there. "NAME+ADAPTER" keeps its adapter.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
+// "MODEL+ADAPTER" is a model with an adapter (models/adapter.h), the folder of an adapter is the model that it was made
+// for with it.
+struct ModelPath {
+  std::string model, adapter;
+};
+[[nodiscard]] ModelPath find_adapted_model(const std::string& name, const std::vector<std::string>& places);
 // Recurrent models have no heads, so only who asks for them gets one.
 enum class Accept : std::uint8_t { transformers, recurrent_too };
 [[nodiscard]] Subject open_subject(const std::string& name, const std::vector<std::string>& places,

@@ -67,6 +67,64 @@ std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit, const 
   return text;
 }
 
+struct TextPieces::Inflating {
+  Inflater inflater;
+  std::span<const std::byte> waiting;  // of the piece that was read
+  bool ended = false;                  // a member is complete
+};
+
+TextPieces::TextPieces(const std::string& path) : file_(path) {
+  std::byte start[2] = {};
+  if (file_.size() >= 2) file_.read(0, start);
+  if (start[0] == std::byte{0x1F} && start[1] == std::byte{0x8B}) inflating_ = std::make_unique<Inflating>();
+}
+
+TextPieces::~TextPieces() = default;
+
+bool TextPieces::read_more() {
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+  if (at_ == file_.size()) return false;
+  piece_.resize(static_cast<std::size_t>(std::min(kPiece, file_.size() - at_)));
+  file_.read(at_, piece_);
+  at_ += piece_.size();
+  return true;
+}
+
+bool TextPieces::append_to(std::string& text) {
+  if (inflating_ == nullptr) {
+    if (!read_more()) return false;
+    text.append(reinterpret_cast<const char*>(piece_.data()), piece_.size());
+    return true;
+  }
+  constexpr std::size_t kRoom = std::size_t{1} << 20;
+  Inflating& state = *inflating_;
+  z_stream& stream = state.inflater.stream();
+  for (std::size_t before = text.size(); text.size() == before;) {
+    if (state.waiting.empty()) {
+      if (!read_more()) {
+        if (!state.ended) refuse(file_.path(), "the compressed file is cut off");
+        return false;
+      }
+      state.waiting = piece_;
+    }
+    if (state.ended && ::inflateReset(&stream) != Z_OK) throw std::bad_alloc();  // another member follows
+    state.ended = false;
+    text.resize(before + kRoom);
+    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(state.waiting.data()));
+    stream.avail_in = static_cast<uInt>(state.waiting.size());
+    stream.next_out = reinterpret_cast<Bytef*>(text.data() + before);
+    stream.avail_out = static_cast<uInt>(kRoom);
+    const int result = ::inflate(&stream, Z_NO_FLUSH);
+    state.waiting = state.waiting.last(stream.avail_in);
+    text.resize(before + kRoom - stream.avail_out);
+    if (result == Z_MEM_ERROR) throw std::bad_alloc();
+    state.ended = result == Z_STREAM_END;
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+      refuse(file_.path(), concat("the compressed file is damaged at byte ", stream.total_in));
+  }
+  return true;
+}
+
 std::string gzip(std::string_view text) {
   constexpr int kGzip = 15 + 16, kMemory = 9;
   z_stream stream{};

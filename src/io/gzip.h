@@ -2,15 +2,40 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "io/file.h"
 
 namespace headlight::io {
 
 // The whole text. More than `limit` bytes, compressed or not, are Error{input} before they take memory;
 // so is a compressed file that is cut, damaged, or followed by something else.
 [[nodiscard]] std::string read_text(const std::string& path, std::uint64_t limit = std::uint64_t{4} << 30);
+
+// The same piece by piece, for files that are larger than memory.
+class TextPieces {
+ public:
+  explicit TextPieces(const std::string& path);
+  ~TextPieces();
+  TextPieces(const TextPieces&) = delete;
+  TextPieces& operator=(const TextPieces&) = delete;
+
+  // Adds the next part of the text, some megabytes at most; false at the end.
+  bool append_to(std::string& text);
+
+ private:
+  struct Inflating;
+  bool read_more();  // of the file
+
+  File file_;
+  std::uint64_t at_ = 0;
+  std::vector<std::byte> piece_;
+  std::unique_ptr<Inflating> inflating_;  // null: the file is plain
+};
 
 // Decompresses one or more gzip members, one after the other.
 [[nodiscard]] std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit,

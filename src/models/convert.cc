@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "core/escape.h"
@@ -15,6 +16,7 @@
 #include "io/file.h"
 #include "io/folder_writer.h"
 #include "io/safetensors.h"
+#include "models/adapter_merge.h"
 #include "models/int8_rows.h"
 #include "models/weights.h"
 
@@ -135,7 +137,8 @@ class Plan {
 
 class Converter {
  public:
-  Converter(const WeightSource& weights, io::FolderWriter& writer) : weights_(weights), writer_(writer) {}
+  Converter(const WeightSource& weights, const AdapterMerge* merger, io::FolderWriter& writer)
+      : weights_(weights), merger_(merger), writer_(writer) {}
 
   void write(const Piece& piece) {
     const Tensor values = read(piece);
@@ -166,6 +169,9 @@ class Converter {
     Tensor values = Tensor::uninitialized({elements_of(piece.from.shape)});
     if (is_int8_matrix(piece.from)) load_int8_matrix(weights_, piece.from, values);
     else weights_.load(piece.from.name, values);
+    if (merger_ != nullptr)
+      merger_->add_to(piece.from.name,
+                      {values.as<float>(), static_cast<std::size_t>(values.shape().elements())});
     return values;
   }
   void write_int8(const Piece& piece, std::span<const float> x) {
@@ -197,6 +203,7 @@ class Converter {
   }
 
   const WeightSource& weights_;
+  const AdapterMerge* merger_;
   io::FolderWriter& writer_;
   double difference_ = 0, norm_ = 0;
 };
@@ -254,13 +261,18 @@ Converted convert_folder(const std::string& from, const std::string& to, const C
     report.bytes_before += static_cast<std::int64_t>(fs::file_size(file.name()));
   const Target target(from, to, options.replace);
   const Plan plan(weights, options.type, report);
+  std::optional<AdapterMerge> merger;
+  if (!options.adapter.empty()) {
+    merger.emplace(options.adapter, weights);
+    report.merged = merger->matrices();
+  }
   io::FolderWriter writer(target.parent, target.name);
   copy_companions(from, writer, report);
   writer.begin("model.safetensors");
   const std::string header = plan.header();
   writer.write(header);
   report.bytes_after = static_cast<std::int64_t>(header.size() + plan.bytes());
-  Converter converter(weights, writer);
+  Converter converter(weights, merger ? &*merger : nullptr, writer);
   for (const Piece& piece : plan.pieces()) converter.write(piece);
   writer.end();
   report.relative_error = converter.relative_error();

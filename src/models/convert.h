@@ -14,7 +14,8 @@ enum class StoredAs : std::uint8_t { f32, f16, bf16, int8 };
 
 struct ConvertOptions {
   StoredAs type = StoredAs::f16;
-  bool replace = false;  // an existing folder `to`
+  bool replace = false;      // an existing folder `to`
+  std::string adapter = {};  // a folder of an adapter, which becomes a part of the matrices
 };
 struct Converted {
   std::int64_t tensors = 0, matrices = 0;
@@ -22,6 +23,7 @@ struct Converted {
   // How far the matrices are from what they were: the norm of the difference by the norm.
   double relative_error = 0;
   std::vector<std::string> left_out;  // tensors that are no floats: masks and counters that models make anew
+  std::int64_t merged = 0;            // matrices with an adapter
   std::vector<std::string> copied;    // files of the tokenizer and others that belong to a model
 };
 

@@ -143,9 +143,10 @@ void Head::project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView 
                         TensorView dx) {
   Parameter& weight = projection.empty() ? embedding.weight : projection.weight;
   nn::multiply(ctx, {.a = dlogits, .b = weight.value, .c = dx});
-  nn::multiply(
-      ctx,
-      {.a = dlogits, .b = x, .c = nn::grad_of(weight), .a_side = nn::Side::transposed, .accumulate = true});
+  if (weight.trained)
+    nn::multiply(
+        ctx,
+        {.a = dlogits, .b = x, .c = nn::grad_of(weight), .a_side = nn::Side::transposed, .accumulate = true});
   if (bias.value.empty() || !bias.trained) return;
   nn::with_type(dlogits.dtype(), [&](auto zero) {
     using T = decltype(zero);

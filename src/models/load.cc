@@ -10,6 +10,7 @@
 #include "core/nearest.h"
 #include "core/tensor_memory.h"
 #include "headlight/error.h"
+#include "models/adapter.h"
 #include "models/families.h"
 #include "models/grouped_rows.h"
 #include "models/int8_rows.h"
@@ -141,6 +142,14 @@ LoadedTransformer load_transformer(const ModelFiles& files, const TransformerCon
                       ? load_parameters(GroupedRows(weights, model.config()), std::move(plan))
                       : load_parameters(weights, std::move(plan));
   files.check_unused(config, loaded.unused);
+  if (!options.adapter.empty()) {
+    if (files.gguf() != nullptr)
+      throw Error(
+          ErrorKind::input, "adapter.model",
+          fmt::format("{}: adapters are for models in folders; rows of a GGUF file may have another order",
+                      escaped(files.path())));
+    load_adapter(AdapterFile(options.adapter), model);
+  }
   loaded.notices = files.notices();
   if (config.head.absent)
     loaded.notices.push_back(fmt::format("{}: was stored without its head, so it attends but has no logits",
@@ -151,7 +160,7 @@ LoadedTransformer load_transformer(const ModelFiles& files, const TransformerCon
 LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Weights weights) {
   const ModelFiles files(path);
   DescribedTransformer described = files.describe();
-  LoadedTransformer loaded = load_transformer(files, described.config, {dtype, weights});
+  LoadedTransformer loaded = load_transformer(files, described.config, {dtype, weights, {}});
   std::move(described.notices.begin(), described.notices.end(), std::back_inserter(loaded.notices));
   return loaded;
 }
@@ -164,6 +173,9 @@ OpenedModel open_model(const std::string& path, const LoadOptions& options) {
   opened.no_tokenizer = std::move(found.why_not);
   Index rows = 0;
   if (files.is_recurrent()) {
+    if (!options.adapter.empty())
+      throw Error(ErrorKind::input, "adapter.model",
+                  fmt::format("{}: is a recurrent model; adapters are for transformers", escaped(path)));
     opened.recurrent = make_recurrent(files.describe_recurrent(), files.weights());
     (void)load_parameters(files.weights(), plan_parameters(files.weights(), opened.recurrent->parameters()));
     opened.notices = files.notices();

@@ -27,6 +27,7 @@ struct LoadedTransformer {
 struct LoadOptions {
   DType dtype = DType::f32;
   nn::Weights weights = nn::Weights::stored;
+  std::string adapter = {};  // a folder of an adapter for this model: models/adapter.h
 };
 [[nodiscard]] LoadedTransformer load_transformer(const std::string& path, DType dtype = DType::f32,
                                                  nn::Weights weights = nn::Weights::stored);

@@ -177,11 +177,12 @@ Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackC
       call.observer->on_residual({part_, static_cast<int>(layer), x, call.tokens.starts});
   };
   watch(0);
-  if (saved != nullptr) s.blocks.resize(blocks.size());
+  const bool keeps = saved != nullptr && !call.recompute;
+  if (keeps) s.blocks.resize(blocks.size());
   s.inputs.clear();
   for (std::size_t n = 0; n < blocks.size(); ++n) {
     const nn::BlockCall block = block_call(shared, call, n);
-    Tensor y = blocks[n].forward(ctx, x, block, saved != nullptr ? &s.blocks[n] : nullptr);
+    Tensor y = blocks[n].forward(ctx, x, block, keeps ? &s.blocks[n] : nullptr);
     if (saved != nullptr) s.inputs.push_back(std::move(x));
     x = std::move(y);
     watch(n + 1);
@@ -201,10 +202,13 @@ void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& ca
   if (!shared.bias.empty()) dbias = Tensor::uninitialized(shared.bias.shape(), config_.dtype);
   for (std::size_t n = blocks.size(); n-- > 0;) {
     const nn::BlockCall block = block_call(shared, call, n);
-    dx = blocks[n].backward(ctx, saved.inputs[n], block, saved.blocks[n], std::move(dx), dmemory,
+    nn::Block::Saved again;
+    if (call.recompute) (void)blocks[n].forward(ctx, saved.inputs[n], block, &again);
+    const nn::Block::Saved& kept = call.recompute ? again : saved.blocks[n];
+    dx = blocks[n].backward(ctx, saved.inputs[n], block, kept, std::move(dx), dmemory,
                             dbias.empty() ? TensorView{} : dbias.view());
     if (call.guiding != nullptr && static_cast<Index>(n) == call.guiding->guide.layer)
-      learn_links(ctx, blocks[n].attention, saved.blocks[n].attention, saved.inputs[n], call.tokens.starts,
+      learn_links(ctx, blocks[n].attention, kept.attention, saved.inputs[n], call.tokens.starts,
                   *call.guiding, dx);
     if (!dbias.empty()) relative.backward(0, dbias);
   }

@@ -31,6 +31,7 @@ struct StackCall {
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;
   Guiding* guiding = nullptr;  // of backward; nullptr: none
+  bool recompute = false;      // `Saved` has the inputs of blocks alone; backward computes the rest again
 };
 
 class Stack {

@@ -65,6 +65,13 @@ struct LearnOptions {
   double label_smoothing = 0;
   std::uint64_t dropout_seed = 0;  // another one for every part of every step
   Guide guide = {};                // gradients are also those of linked·guide.weight·scale
+  // Layers keep their input alone and are computed again on the way back: less memory, more time, the same bits.
+  bool checkpoint_layers = false;
+};
+
+// What the files of a model, or of a part of it, are called.
+struct SavedFiles {
+  const char *config = "config.json", *weights = "model.safetensors";
 };
 
 class Trainable {
@@ -82,6 +89,7 @@ class Trainable {
   [[nodiscard]] virtual double flops(const Batch& batch) const = 0;
   // The model's config.json: what a loader needs to make it again.
   [[nodiscard]] virtual std::string config_json() const = 0;
+  [[nodiscard]] virtual SavedFiles saved_files() const { return {}; }
   // What the model's files call a parameter. Throws Error{usage} when they have no place for it.
   [[nodiscard]] virtual std::string file_name(const Parameter& parameter) const { return parameter.name; }
   // Random values for every parameter, from this seed alone.

@@ -80,6 +80,7 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   const bool both = config_.kind == ModelKind::encoder_decoder;
   Guiding guiding{options.guide, batch.links, options.guide.weight * options.scale};
   StackCall source{.tokens = batch.source, .dropout_seed = seed(Part::encoder)};
+  source.recompute = options.checkpoint_layers;
   if (options.guide.weight > 0 && !batch.links.empty()) {
     check_guide(config_, options.guide);
     source.guiding = &guiding;
@@ -88,6 +89,7 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   Tensor memory;
   if (both) memory = encoder_.forward(ctx, embedding_, source, &encoder_saved);
   StackCall call{.tokens = batch.input, .types = batch.type_ids, .dropout_seed = seed(Part::decoder)};
+  call.recompute = options.checkpoint_layers;
   if (both) call.memory = {memory, batch.source.starts};
   const Tensor x = main().forward(ctx, embedding_, call, &saved);
 

@@ -71,6 +71,7 @@ class Transformer : public Trainable {
 
   // The layers themselves, for those who want to see inside: the encoder's, or the decoder's with its cross-attention.
   [[nodiscard]] const Stack& stack(Part part) const { return part == Part::encoder ? encoder_ : decoder_; }
+  [[nodiscard]] Stack& stack(Part part) { return part == Part::encoder ? encoder_ : decoder_; }
   [[nodiscard]] const nn::Embedding& embedding() const { return embedding_; }
   [[nodiscard]] const Head& head() const { return head_; }
 

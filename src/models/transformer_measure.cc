@@ -9,8 +9,12 @@
 namespace headlight::models {
 namespace {
 
+// Multiply-adds of a token: one forward, and one for each gradient, that of the input and that of the matrix.
+double multiplied(const Parameter& matrix) {
+  return matrix.empty() ? 0 : (matrix.trained ? 3 : 2) * static_cast<double>(matrix.shape().elements());
+}
 double elements(const nn::Linear& linear) {
-  return linear.empty() ? 0 : static_cast<double>(linear.weight.shape().elements());
+  return multiplied(linear.weight) + multiplied(linear.adapter.a) + multiplied(linear.adapter.b);
 }
 
 // Pairs of a query and a key, by the benchmarks' rule: causal counts exactly half.
@@ -38,8 +42,8 @@ double stack_flops(const Stack& stack, const Tokens& tokens, const Tokens& sourc
     const double own = elements(self.query) + elements(self.key) + elements(self.value) +
                        elements(self.packed) + elements(self.out) + elements(f.gate) + elements(f.up) +
                        elements(f.down);
-    sum += 6 * n * (own + elements(cross.query) + elements(cross.out));
-    sum += 6 * m * (elements(cross.key) + elements(cross.value));
+    sum += 2 * n * (own + elements(cross.query) + elements(cross.out));
+    sum += 2 * m * (elements(cross.key) + elements(cross.value));
     sum += attention_flops(self, tokens, tokens);
     if (block.config().cross) sum += attention_flops(cross, tokens, source);
   }
@@ -53,8 +57,8 @@ double Transformer::flops(const Batch& batch) const {
   if (config_.kind == ModelKind::encoder_decoder) sum += stack_flops(encoder_, batch.source, {});
   double counted = 0;
   for (const std::int32_t target : batch.targets) counted += target != kIgnored ? 1 : 0;
-  const auto table = static_cast<double>(config_.vocabulary * config_.width);
-  return sum + 6 * counted * (table + elements(head_.transform));
+  const Parameter& table = head_.projection.empty() ? embedding_.weight : head_.projection.weight;
+  return sum + 2 * counted * (multiplied(table) + elements(head_.transform));
 }
 
 // GPT's rule: normal numbers, smaller in what is added to the stream so that its size does not grow with

@@ -87,6 +87,7 @@ void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstT
                          std::int32_t fixed) {
   const CallScope scope(ctx);
   check_ids(weight, ids, dy);
+  if (!weight.trained) return;
   const Index tokens = dy.dim(0), width = weight.value.dim(1);
   std::vector<Index> order(static_cast<std::size_t>(tokens));
   for (Index i = 0; i < tokens; ++i) order[static_cast<std::size_t>(i)] = i;

@@ -56,7 +56,7 @@ Tensor FeedForward::backward(Context& ctx, ConstTensorView x, const Saved& saved
   Tensor dx = Tensor::uninitialized({tokens, config_.width}, dtype);
   if (!config_.gated) {
     activate_backward(ctx, config_.activation, saved.wide, dactive, dactive,
-                      config_.bias ? &up.bias : nullptr);
+                      config_.bias && up.bias.trained ? &up.bias : nullptr);
     up.backward_input(ctx, dactive, dx);
     up.backward_weight(ctx, x, dactive);
     return dx;

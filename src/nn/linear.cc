@@ -2,6 +2,7 @@
 
 #include "headlight/nn.h"
 #include "nn/drive.h"
+#include "nn/low_rank.h"
 #include "nn/matmul.h"
 #include "nn/stored_product.h"
 
@@ -34,13 +35,15 @@ void Linear::forward(Context& ctx, ConstTensorView x, TensorView y) const {
   check_matrix(weight.name, "y", y, weight.value.dtype(), config_.out, x.dim(0));
   if (!weight.stored.empty()) {
     const StoredFactor factor = stored_factor(*this, y);
-    return multiply_stored(ctx, x, std::span(&factor, 1));
+    multiply_stored(ctx, x, std::span(&factor, 1));
+  } else {
+    multiply(ctx, {.a = x,
+                   .b = weight.value,
+                   .c = y,
+                   .b_side = config_.layout == WeightLayout::out_in ? Side::transposed : Side::plain,
+                   .bias = config_.bias ? bias.value.view() : ConstTensorView{}});
   }
-  multiply(ctx, {.a = x,
-                 .b = weight.value,
-                 .c = y,
-                 .b_side = config_.layout == WeightLayout::out_in ? Side::transposed : Side::plain,
-                 .bias = config_.bias ? bias.value.view() : ConstTensorView{}});
+  if (!adapter.empty()) add_low_rank(ctx, adapter, x, y);
 }
 
 void Linear::forward_all(Context& ctx, ConstTensorView x, std::span<const Target> targets) {
@@ -56,6 +59,9 @@ void Linear::forward_all(Context& ctx, ConstTensorView x, std::span<const Target
     factors.push_back(stored_factor(linear, target.y));
   }
   multiply_stored(ctx, x, factors);
+  for (const Target& target : targets)
+    if (const Linear& linear = target.linear; !linear.weight.stored.empty() && !linear.adapter.empty())
+      add_low_rank(ctx, linear.adapter, x, target.y);
 }
 
 Tensor Linear::forward(Context& ctx, ConstTensorView x) const {
@@ -72,11 +78,14 @@ void Linear::backward_input(Context& ctx, ConstTensorView dy, TensorView dx, Wri
                  .c = dx,
                  .b_side = config_.layout == WeightLayout::out_in ? Side::plain : Side::transposed,
                  .accumulate = write == Write::add});
+  if (!adapter.empty()) add_low_rank_input(ctx, adapter, dy, dx);
 }
 
 void Linear::backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy) {
   check_matrix(weight.name, "x", x, weight.value.dtype(), config_.in);
   check_matrix(weight.name, "dy", dy, weight.value.dtype(), config_.out, x.dim(0));
+  if (!adapter.empty()) learn_low_rank(ctx, adapter, x, dy);
+  if (!weight.trained) return;
   const bool out_in = config_.layout == WeightLayout::out_in;
   multiply(ctx, {.a = out_in ? dy : x,
                  .b = out_in ? x : dy,
@@ -86,7 +95,7 @@ void Linear::backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy
 }
 
 void Linear::backward_bias(Context& ctx, ConstTensorView dy) {
-  if (!config_.bias) return;
+  if (!config_.bias || !bias.trained) return;
   check_matrix(bias.name, "dy", dy, bias.value.dtype(), config_.out);
   with_type(dy.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -111,6 +120,9 @@ Tensor Linear::backward(Context& ctx, ConstTensorView x, ConstTensorView dy) {
 void Linear::collect(Parameters& list) {
   if (!weight.empty()) list.push_back(&weight);
   if (!bias.value.empty()) list.push_back(&bias);
+  if (adapter.empty()) return;
+  list.push_back(&adapter.a);
+  list.push_back(&adapter.b);
 }
 
 }  // namespace headlight::nn

@@ -179,8 +179,8 @@ void Norm::backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTe
       }
     });
     const auto& elements = kernels::element_kernels_for(ctx.target()).of<T>();
-    sums.finish(elements, 0, grad_of(weight).as<T>());
-    if (!bias.value.empty()) sums.finish(elements, 1, grad_of(bias).as<T>());
+    if (weight.trained) sums.finish(elements, 0, grad_of(weight).as<T>());
+    if (!bias.value.empty() && bias.trained) sums.finish(elements, 1, grad_of(bias).as<T>());
   });
 }
 

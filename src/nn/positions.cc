@@ -101,6 +101,7 @@ Tensor RelativeBias::forward(Index first, Index queries, Index keys) const {
 }
 
 void RelativeBias::backward(Index first, ConstTensorView dbias) {
+  if (!table.trained) return;
   const TensorView grad = grad_of(table);
   const Index heads = config_.heads, queries = dbias.dim(2), keys = dbias.dim(3);
   const std::vector<Index> by_distance = buckets(first, queries, keys);

@@ -17,8 +17,7 @@
 namespace headlight::train {
 namespace {
 
-constexpr const char *kModel = "model.safetensors", *kTraining = "training.safetensors",
-                     *kConfig = "config.json", *kTokenizer = "tokenizer.json";
+constexpr const char *kTraining = "training.safetensors", *kTokenizer = "tokenizer.json";
 
 std::span<const std::byte> bytes_of(const ConstTensorView& tensor) {
   return {static_cast<const std::byte*>(tensor.data()),
@@ -227,9 +226,10 @@ void load_tensors(const io::Safetensors& file, std::span<const io::NamedTensor> 
 void save_checkpoint(const std::string& parent, const std::string& name, const CheckpointParts& parts,
                      const Progress& progress) {
   Saver saver(parent, name);
-  saver.text(kConfig, parts.model->config_json());
+  const models::SavedFiles files = parts.model->saved_files();
+  saver.text(files.config, parts.model->config_json());
   if (!parts.tokenizer_json.empty()) saver.text(kTokenizer, parts.tokenizer_json);
-  saver.tensors(kModel, model_tensors(parts), {{"format", "pt"}});  // what others want to see here
+  saver.tensors(files.weights, model_tensors(parts), {{"format", "pt"}});  // what others want to see here
   if (parts.adam != nullptr) saver.tensors(kTraining, training_tensors(*parts.model, *parts.adam), {});
   Manifest manifest;
   manifest.program = std::string(kVersion);
@@ -245,9 +245,10 @@ Progress load_checkpoint(const std::string& folder, const CheckpointParts& parts
   for (const FileFacts& file : manifest.files) check_file(folder, file);
   check_recipe(folder, manifest.recipe, parts.recipe, rules);
   if (!rules.data_may_differ) check_data(folder, manifest.data, parts.data);
-  if (find(manifest, kModel) == nullptr) refuse_damaged(folder, concat(kModel, " is missing"));
+  const char* weights = parts.model->saved_files().weights;
+  if (find(manifest, weights) == nullptr) refuse_damaged(folder, concat(weights, " is missing"));
   const std::vector<io::NamedTensor> model = model_tensors(parts);
-  const io::Safetensors model_file = io::Safetensors::open(folder + "/" + kModel);
+  const io::Safetensors model_file = io::Safetensors::open(folder + "/" + weights);
   check_tensors(folder, model_file, model);
   if (parts.adam != nullptr) {
     if (!manifest.has_optimizer || find(manifest, kTraining) == nullptr)

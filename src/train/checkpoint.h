@@ -35,6 +35,8 @@ struct Progress {
   std::int64_t evaluated_step = 0;  // of the newest evaluation; a checkpoint is saved before its own
   std::uint64_t metrics_bytes = 0;  // length and checksum of metrics.jsonl at that moment
   std::string metrics_hash;
+  // Length of metrics.csv, samples.jsonl and TensorBoard's file.
+  std::uint64_t table_bytes = 0, samples_bytes = 0, events_bytes = 0;
 };
 
 using Facts = std::vector<std::pair<std::string, std::string>>;

@@ -29,7 +29,9 @@ void write(io::JsonWriter& w, const Progress& p) {
   w.field("smoothed", io::significant(p.smoothed, 17)).field("best_step", p.best_step);
   w.field("stale", p.stale).field("evaluated_step", p.evaluated_step);
   if (std::isfinite(p.best_loss)) w.field("best_loss", io::significant(p.best_loss, 17));
-  w.field("metrics_bytes", p.metrics_bytes).field("metrics_hash", p.metrics_hash).end_object();
+  w.field("metrics_bytes", p.metrics_bytes).field("metrics_hash", p.metrics_hash);
+  w.field("table_bytes", p.table_bytes).field("samples_bytes", p.samples_bytes);
+  w.field("events_bytes", p.events_bytes).end_object();
 }
 
 Facts read_facts(const io::Json& json) {
@@ -69,6 +71,13 @@ Progress read_progress(const io::Json& json) {
   if (json.find("best_loss") != nullptr) p.best_loss = finite(json, "best_loss");
   p.metrics_bytes = static_cast<std::uint64_t>(count(json, "metrics_bytes"));
   p.metrics_hash = json.text("metrics_hash");
+  // Earlier versions did not write these files.
+  const auto bytes = [&](std::string_view key) {
+    return json.find(key) != nullptr ? static_cast<std::uint64_t>(count(json, key)) : 0;
+  };
+  p.table_bytes = bytes("table_bytes");
+  p.samples_bytes = bytes("samples_bytes");
+  p.events_bytes = bytes("events_bytes");
   return p;
 }
 

@@ -10,6 +10,7 @@
 #include "io/hash.h"
 #include "text/lines.h"
 #include "text/spaced_words.h"
+#include "train/document_stream.h"
 
 namespace headlight::train {
 namespace {
@@ -23,19 +24,6 @@ void check_utf8(const std::string& path, std::string_view text) {
     const std::size_t length = utf8_length(text.substr(at));
     if (length == 0) refuse(path, concat("is not UTF-8 (byte ", at, ")"));
     at += length;
-  }
-}
-
-void split(std::string_view text, const std::string& separator, std::vector<std::string>& documents) {
-  if (separator.empty()) {
-    documents.emplace_back(text);
-    return;
-  }
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    if (const std::string_view document = text::trimmed(text.substr(0, end)); !document.empty())
-      documents.emplace_back(document);
-    text.remove_prefix(std::min(text.size(), end + separator.size()));
   }
 }
 
@@ -79,31 +67,43 @@ std::string DataReader::read(const std::string& path) {
 }
 
 std::vector<std::string> DataReader::documents(const std::vector<std::string>& paths,
-                                               const std::string& separator,
-                                               std::vector<std::size_t>* file_ends) {
+                                               const DataRecipe& rules) {
   std::vector<std::string> all;
   for (const std::string& path : paths) {
-    split(read(path), separator, all);
-    if (file_ends != nullptr) file_ends->push_back(all.size());
+    DocumentStream stream(path, {.separator = rules.separator, .field = rules.field});
+    bool whole = true;
+    for (DocumentStream::Document document; stream.next(document); whole = document.whole) {
+      if (whole) all.push_back(std::move(document.text));
+      else all.back() += document.text;
+    }
+    files_.push_back(stream.facts());
   }
   return all;
 }
 
 CorpusText DataReader::read_texts(const DataRecipe& recipe) {
   CorpusText corpus;
-  corpus.train = documents(recipe.train, recipe.separator, &corpus.file_ends);
-  corpus.valid = documents(recipe.valid, recipe.separator);
+  corpus.train = documents(recipe.train, recipe);
+  corpus.valid = documents(recipe.valid, recipe);
   set_aside(corpus, recipe.valid_share);
   return corpus;
 }
 
-void DataReader::read_columns(const std::string& path, bool swap,
+void DataReader::read_columns(const std::string& path, const DataRecipe& recipe,
                               std::vector<std::pair<std::string, std::string>>& pairs) {
   const std::string text = read(path);
+  const bool json = is_jsonl(path), swap = recipe.swap;
   std::size_t number = 0;
   for (const std::string_view line : text::lines_of(text)) {
     ++number;
     if (line.empty()) continue;
+    if (json) {
+      std::string source = jsonl_field(line, recipe.source_field, path, number);
+      std::string target = jsonl_field(line, recipe.target_field, path, number);
+      if (swap) std::swap(source, target);
+      pairs.emplace_back(std::move(source), std::move(target));
+      continue;
+    }
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos)
       refuse(path, concat("has no tab between two sentences (line ", number, ")"));
@@ -117,7 +117,7 @@ void DataReader::read_columns(const std::string& path, bool swap,
 
 std::vector<std::pair<std::string, std::string>> DataReader::read_pairs(const std::string& path) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  read_columns(path, false, pairs);
+  read_columns(path, DataRecipe{}, pairs);
   return pairs;
 }
 
@@ -158,10 +158,10 @@ void DataReader::read_line_by_line(const std::string& source, const std::string&
 
 PairText DataReader::read_pairs(const DataRecipe& recipe) {
   PairText text;
-  for (const std::string& path : recipe.train) read_columns(path, recipe.swap, text.train);
+  for (const std::string& path : recipe.train) read_columns(path, recipe, text.train);
   for (std::size_t i = 0; i < recipe.train_source.size(); ++i)
     read_line_by_line(recipe.train_source[i], recipe.train_target[i], recipe.swap, text.train);
-  for (const std::string& path : recipe.valid) read_columns(path, recipe.swap, text.valid);
+  for (const std::string& path : recipe.valid) read_columns(path, recipe, text.valid);
   for (std::size_t i = 0; i < recipe.valid_source.size(); ++i)
     read_line_by_line(recipe.valid_source[i], recipe.valid_target[i], recipe.swap, text.valid);
   const auto aside = static_cast<std::size_t>(static_cast<double>(text.train.size()) * recipe.valid_share);

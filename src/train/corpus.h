@@ -22,7 +22,6 @@ struct PairText {
 
 struct CorpusText {
   std::vector<std::string> train, valid;  // documents; one per file without a separator
-  std::vector<std::size_t> file_ends;     // where each file of `train` ends among them
 };
 
 // What files hold, and what they were when they were read. A file that cannot be used is Error{input} with its
@@ -31,16 +30,15 @@ class DataReader {
  public:
   [[nodiscard]] CorpusText read_texts(const DataRecipe& recipe);
   [[nodiscard]] PairText read_pairs(const DataRecipe& recipe);
-  // One file of pairs with a tab between; further columns are passed over.
+  // One file of pairs with a tab between, or of .jsonl; further columns are passed over.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_pairs(const std::string& path);
   [[nodiscard]] const std::vector<DataFile>& files() const noexcept { return files_; }
 
  private:
   [[nodiscard]] std::string read(const std::string& path);
   [[nodiscard]] std::vector<std::string> documents(const std::vector<std::string>& paths,
-                                                   const std::string& separator,
-                                                   std::vector<std::size_t>* file_ends = nullptr);
-  void read_columns(const std::string& path, bool swap,
+                                                   const DataRecipe& rules);
+  void read_columns(const std::string& path, const DataRecipe& recipe,
                     std::vector<std::pair<std::string, std::string>>& pairs);
   void read_linked(const std::string& path, PairText& text);
   void read_line_by_line(const std::string& source, const std::string& target, bool swap,

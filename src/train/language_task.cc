@@ -12,8 +12,14 @@
 namespace headlight::train {
 namespace {
 
+std::vector<TokenId> read(const TokenRow& row, Index first, Index size) {
+  std::vector<TokenId> window(static_cast<std::size_t>(size));
+  row.read(first, window);
+  return window;
+}
+
 void check(const Corpus& corpus, Index window) {
-  const auto size = static_cast<Index>(corpus.train.size());
+  const auto size = corpus.train.size();
   if (size < window) {
     throw Error(ErrorKind::input, "data.short",
                 concat("data: the training text has ", size, " tokens; one window needs ", window,
@@ -22,7 +28,7 @@ void check(const Corpus& corpus, Index window) {
 }
 
 Index evaluated(const Corpus& corpus, const WindowConfig& config) {
-  const auto size = static_cast<Index>(corpus.valid.size());
+  const auto size = corpus.valid.size();
   return config.evaluation_tokens > 0 ? std::min(size, config.evaluation_tokens) : size;
 }
 
@@ -36,7 +42,7 @@ std::string amounts(const Corpus& corpus, const WindowConfig& config) {
 LanguageTask::LanguageTask(Corpus corpus, const WindowConfig& config)
     : corpus_(std::move(corpus)), config_(config) {
   check(corpus_, config.context + 1);
-  if (corpus_.parts.empty()) corpus_.parts.push_back({0, static_cast<Index>(corpus_.train.size()), 1});
+  if (corpus_.parts.empty()) corpus_.parts.push_back({0, corpus_.train.size(), 1});
   for (const CorpusPart& part : corpus_.parts) {
     weights_ += part.weight;
     if (part.end - part.begin > config.context) continue;
@@ -49,9 +55,10 @@ LanguageTask::LanguageTask(Corpus corpus, const WindowConfig& config)
 
 namespace {
 
-void add_window(const TokenId* window, Index size, models::Batch& batch) {
-  batch.input.append({window, static_cast<std::size_t>(size)});
-  batch.targets.insert(batch.targets.end(), window + 1, window + 1 + size);
+// All tokens but the last are read, all but the first are guessed.
+void add_window(std::span<const TokenId> window, models::Batch& batch) {
+  batch.input.append(window.first(window.size() - 1));
+  batch.targets.insert(batch.targets.end(), window.begin() + 1, window.end());
 }
 
 }  // namespace
@@ -61,10 +68,11 @@ void LanguageTask::training_batch(std::int64_t number, models::Batch& batch) con
   Dice dice(config_.seed, Purpose::batches, static_cast<std::uint64_t>(number));
   for (Index row = 0; row < config_.rows; ++row) {
     const CorpusPart& part = draw_part(dice);
-    const TokenId* window =
-        corpus_.train.data() + part.begin + dice.below(part.end - part.begin - config_.context);
-    if (config_.repeat_share > 0 && dice.uniform() < config_.repeat_share) add_repeated(window, dice, batch);
-    else add_window(window, config_.context, batch);
+    const Index first = part.begin + dice.below(part.end - part.begin - config_.context);
+    std::vector<TokenId> window = read(corpus_.train, first, config_.context + 1);
+    if (config_.repeat_share > 0 && dice.uniform() < config_.repeat_share)
+      add_repeated(std::move(window), dice, batch);
+    else add_window(window, batch);
   }
 }
 
@@ -79,26 +87,24 @@ const CorpusPart& LanguageTask::draw_part(Dice& dice) const {
   return corpus_.parts.back();
 }
 
-void LanguageTask::add_repeated(const TokenId* piece, Dice& dice, models::Batch& batch) const {
+void LanguageTask::add_repeated(std::vector<TokenId> piece, Dice& dice, models::Batch& batch) const {
   // As many short pieces as long ones, on the scale of logarithms: short ones come back often and are learnt first.
   const double longest = static_cast<double>(std::max<Index>(1, (config_.context - 1) / 2));
   const double shortest = std::min(longest, 6.0);
   const auto size = static_cast<Index>(shortest * std::pow((longest + 1) / shortest, dice.uniform()));
   // Text can be guessed; tokens drawn one by one can only be looked up, rare ones too. Every other piece is made of these.
-  std::vector<TokenId> drawn;
   if (dice.uniform() < 0.5) {
     for (Index i = 0; i < size; ++i) {
       const auto token = static_cast<TokenId>(dice.below(config_.vocabulary - 1));
-      drawn.push_back(token < config_.separator ? token : token + 1);
+      piece[static_cast<std::size_t>(i)] = token < config_.separator ? token : token + 1;
     }
-    piece = drawn.data();
   }
   std::vector<TokenId> window;
   for (Index i = 0; i <= config_.context; ++i) {
     const Index at = i % (size + 1);
-    window.push_back(at < size ? piece[at] : config_.separator);
+    window.push_back(at < size ? piece[static_cast<std::size_t>(at)] : config_.separator);
   }
-  add_window(window.data(), config_.context, batch);
+  add_window(window, batch);
 }
 
 Index LanguageTask::evaluation_batches() const {
@@ -111,7 +117,7 @@ void LanguageTask::evaluation_batch(Index number, models::Batch& batch) const {
   const Index end = evaluated(corpus_, config_) - 1;
   Index at = number * config_.rows * config_.context;
   for (Index row = 0; row < config_.rows && at < end; ++row, at += config_.context)
-    add_window(corpus_.valid.data() + at, std::min(config_.context, end - at), batch);
+    add_window(read(corpus_.valid, at, std::min(config_.context, end - at) + 1), batch);
 }
 
 double LanguageTask::epochs(std::int64_t batches) const {
@@ -128,24 +134,24 @@ MaskedTask::MaskedTask(Corpus corpus, const WindowConfig& config, const MaskConf
   check(corpus_, inner());
 }
 
-void MaskedTask::add(const TokenId* window, Index size, Dice& dice, models::Batch& batch) const {
+void MaskedTask::add(const std::vector<TokenId>& window, Dice& dice, models::Batch& batch) const {
   std::vector<std::int32_t>& ids = batch.input.ids;
   const auto put = [&](TokenId id, TokenId target) {
     ids.push_back(id);
     batch.targets.push_back(target);
   };
   if (mask_.first) put(*mask_.first, models::kIgnored);
-  for (Index i = 0; i < size; ++i) {
+  for (const TokenId token : window) {
     if (dice.uniform() >= mask_.share) {
-      put(window[i], models::kIgnored);
+      put(token, models::kIgnored);
       continue;
     }
     const double choice = dice.uniform();
-    TokenId shown = window[i];
+    TokenId shown = token;
     if (choice < mask_.replaced) shown = mask_.mask;
     else if (choice < mask_.replaced + mask_.random)
       shown = static_cast<TokenId>(dice.below(config_.vocabulary));
-    put(shown, window[i]);
+    put(shown, token);
   }
   if (mask_.last) put(*mask_.last, models::kIgnored);
   batch.input.starts.push_back(batch.input.size());
@@ -155,9 +161,9 @@ void MaskedTask::training_batch(std::int64_t number, models::Batch& batch) const
   clear(batch);
   Dice place(config_.seed, Purpose::batches, static_cast<std::uint64_t>(number));
   Dice dice(config_.seed, Purpose::masking, static_cast<std::uint64_t>(number));
-  const Index places = static_cast<Index>(corpus_.train.size()) - inner() + 1;
+  const Index places = corpus_.train.size() - inner() + 1;
   for (Index row = 0; row < config_.rows; ++row)
-    add(corpus_.train.data() + place.below(places), inner(), dice, batch);
+    add(read(corpus_.train, place.below(places), inner()), dice, batch);
 }
 
 Index MaskedTask::evaluation_batches() const {
@@ -171,7 +177,7 @@ void MaskedTask::evaluation_batch(Index number, models::Batch& batch) const {
   const Index end = evaluated(corpus_, config_);
   Index at = number * config_.rows * inner();
   for (Index row = 0; row < config_.rows && at < end; ++row, at += inner())
-    add(corpus_.valid.data() + at, std::min(inner(), end - at), dice, batch);
+    add(read(corpus_.valid, at, std::min(inner(), end - at)), dice, batch);
 }
 
 double MaskedTask::epochs(std::int64_t batches) const {

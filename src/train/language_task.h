@@ -8,6 +8,7 @@
 
 #include "headlight/tokenizer.h"
 #include "train/task.h"
+#include "train/token_file.h"
 
 namespace headlight::train {
 
@@ -28,7 +29,7 @@ struct CorpusPart {
   double weight = 1;         // how many windows begin in it, against the other parts
 };
 struct Corpus {
-  std::vector<TokenId> train, valid;
+  TokenRow train, valid;
   std::vector<CorpusPart> parts = {};  // none: one part
 };
 
@@ -49,7 +50,7 @@ class LanguageTask : public Task {
 
  private:
   [[nodiscard]] const CorpusPart& draw_part(class Dice& dice) const;
-  void add_repeated(const TokenId* piece, Dice& dice, models::Batch& batch) const;
+  void add_repeated(std::vector<TokenId> piece, Dice& dice, models::Batch& batch) const;
 
   Corpus corpus_;
   WindowConfig config_;
@@ -80,7 +81,7 @@ class MaskedTask : public Task {
  private:
   // Tokens of the text in a window, without `first` and `last`.
   [[nodiscard]] Index inner() const { return config_.context - (mask_.first ? 1 : 0) - (mask_.last ? 1 : 0); }
-  void add(const TokenId* window, Index size, Dice& dice, models::Batch& batch) const;
+  void add(const std::vector<TokenId>& window, Dice& dice, models::Batch& batch) const;
 
   Corpus corpus_;
   WindowConfig config_;

@@ -47,7 +47,7 @@ class Preparer {
     if (task == "translation") prepare_pairs();
     else if (task == "language" || task == "masked") prepare_text();
     else prepare_synthetic();
-    result_.data = reader_.files();
+    result_.data.insert(result_.data.end(), reader_.files().begin(), reader_.files().end());
     if (result_.tokenizer)
       result_.data.push_back(
           {"tokenizer.json", result_.tokenizer_json.size(), io::hash_text(result_.tokenizer_json)});
@@ -98,43 +98,76 @@ class Preparer {
     return need(result_.special.end, "end-of-text", "<|endoftext|>, </s>");
   }
 
-  void join(std::span<const std::string> documents, std::vector<TokenId>& ids) const {
-    for (const std::string& document : documents) {
-      const std::vector<TokenId> more = encode(document);
-      ids.insert(ids.end(), more.begin(), more.end());
-      if (!recipe_.data.separator.empty()) ids.push_back(end_of_text());
-    }
+  [[nodiscard]] DocumentRules document_rules() const {
+    DocumentRules rules;
+    rules.separator = recipe_.data.separator;
+    rules.field = recipe_.data.field;
+    return rules;
+  }
+  [[nodiscard]] std::string cache() const {
+    return recipe_.data.cache.empty() ? options_.folder + "/tokens" : recipe_.data.cache;
+  }
+
+  // A file that is named twice is read twice.
+  [[nodiscard]] std::shared_ptr<const TokenFile> tokens_of(const std::string& path) {
+    const TokenRules rules{*result_.tokenizer, io::hash_text(result_.tokenizer_json), document_rules(),
+                           result_.special.end, recipe_.data.task};
+    std::shared_ptr<const TokenFile> file = cached_tokens(cache(), path, rules);
+    result_.data.push_back({path, file->text().bytes, file->text().hash});
+    return file;
   }
 
   // Files have parts of their own when they have weights.
-  [[nodiscard]] Corpus corpus_of(const CorpusText& text) const {
+  [[nodiscard]] Corpus read_corpus() {
     Corpus corpus;
-    join(text.valid, corpus.valid);
-    const std::span<const std::string> documents(text.train);
-    if (recipe_.data.weights.empty()) {
-      join(documents, corpus.train);
-      return corpus;
+    const DataRecipe& data = recipe_.data;
+    std::vector<std::shared_ptr<const TokenFile>> files;
+    for (std::size_t i = 0; i < data.train.size(); ++i) {
+      const Index begin = corpus.train.size();
+      files.push_back(tokens_of(data.train[i]));
+      corpus.train.append(files.back(), 0, files.back()->size());
+      if (!data.weights.empty()) corpus.parts.push_back({begin, corpus.train.size(), data.weights[i]});
     }
-    std::size_t first = 0;
-    for (std::size_t file = 0; file < text.file_ends.size(); ++file) {
-      const auto begin = static_cast<Index>(corpus.train.size());
-      join(documents.subspan(first, text.file_ends[file] - first), corpus.train);
-      first = text.file_ends[file];
-      corpus.parts.push_back({begin, static_cast<Index>(corpus.train.size()), recipe_.data.weights[file]});
+    for (const std::string& path : data.valid) {
+      const std::shared_ptr<const TokenFile> file = tokens_of(path);
+      corpus.valid.append(file, 0, file->size());
     }
+    if (data.valid_share > 0) corpus.valid = corpus.train.split_off(first_set_aside(files));
     return corpus;
+  }
+
+  // Where the last `valid_share` of the tokens begins: with a document, when there are several.
+  [[nodiscard]] Index first_set_aside(const std::vector<std::shared_ptr<const TokenFile>>& files) const {
+    Index total = 0, documents = 0;
+    for (const auto& file : files) total += file->size(), documents += file->documents();
+    const auto wanted = static_cast<Index>(static_cast<double>(total) * (1 - recipe_.data.valid_share));
+    if (documents == 1) return wanted;
+    Index begin = total;
+    for (auto file = files.rbegin(); file != files.rend(); ++file) {
+      begin -= (*file)->size();
+      for (Index n = (*file)->documents(); n-- > 0;) {
+        const Index first = begin + (n > 0 ? (*file)->document_end(n - 1) : 0);
+        if (first <= wanted) return std::max<Index>(first, first == 0 ? begin + (*file)->document_end(0) : 0);
+      }
+    }
+    return wanted;
   }
 
   void prepare_text() {
     tell("reading");
-    const CorpusText text = reader_.read_texts(recipe_.data);
-    take_tokenizer([&text, next = std::size_t{0}](std::string& to) mutable {
-      if (next == text.train.size()) return false;
-      to = text.train[next++];
-      return true;
-    });
+    take_tokenizer(
+        [this, file = std::size_t{0}, stream = std::shared_ptr<DocumentStream>()](std::string& to) mutable {
+          for (DocumentStream::Document document;; stream.reset(), ++file) {
+            if (file == recipe_.data.train.size()) return false;
+            if (!stream)
+              stream = std::make_shared<DocumentStream>(recipe_.data.train[file], document_rules());
+            if (!stream->next(document)) continue;
+            to = std::move(document.text);
+            return true;
+          }
+        });
     tell("splitting into tokens");
-    Corpus corpus = corpus_of(text);
+    Corpus corpus = read_corpus();
     WindowConfig windows{.context = recipe_.model.context > 0 ? recipe_.model.context : kWindow,
                          .rows = recipe_.data.batch,
                          .vocabulary = result_.tokenizer->size(),
@@ -154,6 +187,19 @@ class Preparer {
     result_.task = std::make_unique<MaskedTask>(std::move(corpus), windows, mask);
   }
 
+  // A model to begin with reads its sources as its tokenizer gives them; the end is added later.
+  [[nodiscard]] std::vector<TokenId> encode_source(const std::string& text) const {
+    if (options_.start == nullptr) return encode(text);
+    std::vector<TokenId> ids = result_.tokenizer->encode(text);
+    if (!ids.empty() && result_.special.end && ids.back() == *result_.special.end) ids.pop_back();
+    return ids;
+  }
+  [[nodiscard]] TokenId first_target() const {
+    if (options_.start != nullptr && options_.start->decoder_start >= 0) return options_.start->decoder_start;
+    return result_.special.begin ? *result_.special.begin
+                                 : need(result_.special.pad, "begin or pad", "<s>, <pad>");
+  }
+
   void prepare_pairs() {
     tell("reading");
     const PairText text = reader_.read_pairs(recipe_.data);
@@ -168,15 +214,14 @@ class Preparer {
     const auto encoded = [this](const std::vector<std::pair<std::string, std::string>>& pairs) {
       Pairs ids;
       for (const auto& [source, target] : pairs) {
-        ids.source.add(encode(source));
+        ids.source.add(encode_source(source));
         ids.target.add(encode(target));
       }
       return ids;
     };
     TranslationConfig config;
     config.end = need(result_.special.end, "end", "</s>");
-    config.begin = result_.special.begin ? *result_.special.begin
-                                         : need(result_.special.pad, "begin or pad", "<s>, <pad>");
+    config.begin = first_target();
     config.longest = recipe_.model.context > 0 ? recipe_.model.context : kSentence;
     config.batch_tokens = recipe_.data.batch_tokens;
     config.vocabulary = result_.tokenizer->size();
@@ -190,8 +235,10 @@ class Preparer {
       const std::vector<TokenSpan> tokens = result_.tokenizer->encode_spans(source, SpecialTokens::leave_out);
       train.links.push_back(token_link(source, tokens, text.links[i].query, text.links[i].key));
     }
-    result_.task =
-        std::make_unique<TranslationTask>(std::move(train), encoded(text.valid), std::move(config));
+    Pairs valid = encoded(text.valid);
+    const auto scored = std::min(text.valid.size(), static_cast<std::size_t>(recipe_.bleu_pairs));
+    result_.scored_pairs.assign(text.valid.begin(), text.valid.begin() + static_cast<std::ptrdiff_t>(scored));
+    result_.task = std::make_unique<TranslationTask>(std::move(train), std::move(valid), std::move(config));
   }
 
   void prepare_synthetic() {

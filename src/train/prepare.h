@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headlight/tokenizer.h"
+#include "models/transformer_config.h"
 #include "train/checkpoint.h"
 #include "train/recipe.h"
 #include "train/task.h"
@@ -27,10 +28,13 @@ struct Prepared {
   SpecialIds special;
   std::unique_ptr<Task> task;
   std::vector<DataFile> data;  // what was read, the tokenizer included
+  std::vector<std::pair<std::string, std::string>> scored_pairs = {};  // of the evaluation, for BLEU
 };
 
 struct PrepareOptions {
-  std::string tokenizer_json;  // of a run that is continued; empty: from the recipe
+  std::string tokenizer_json;                        // of a run that is continued; empty: from the recipe
+  const models::TransformerConfig* start = nullptr;  // the model to begin with
+  std::string folder;                                // the run's, for files of tokens
   std::function<void(std::string_view doing)> progress = {};  // "reading", "training a tokenizer", …
 };
 

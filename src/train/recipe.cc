@@ -2,16 +2,27 @@
 
 #include <charconv>
 
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+
 namespace headlight::train {
 namespace {
 
 constexpr double kBelowOne = 0.999999;
 
+// A model to begin with says what it is; without one, the recipe must.
+std::string choice_or_start(Settings& s, const std::string& key, std::vector<std::string> choices) {
+  const bool start = s.has("model.start");
+  if (start) choices.insert(choices.begin(), "");
+  return s.choice(key, choices, !start);
+}
+
 ModelRecipe read_model(Settings& s) {
   ModelRecipe m;
-  m.kind = s.choice(
-      "model.kind",
-      {"decoder", "llama", "encoder", "encoder-decoder", "gru", "lstm", "gru-seq2seq", "lstm-seq2seq"}, true);
+  m.kind = choice_or_start(
+      s, "model.kind",
+      {"decoder", "llama", "encoder", "encoder-decoder", "gru", "lstm", "gru-seq2seq", "lstm-seq2seq"});
   m.preset = s.text("model.preset", "");
   m.start = s.text("model.start", "");
   const auto size = [&](const char* key) -> std::optional<Index> {
@@ -39,6 +50,19 @@ ModelRecipe read_model(Settings& s) {
   return m;
 }
 
+LoraRecipe read_lora(Settings& s) {
+  LoraRecipe l;
+  l.rank = s.whole("lora.rank", 0, {0, 1 << 14});
+  l.alpha = s.real("lora.alpha", 2 * static_cast<double>(l.rank), {0, 1e6});
+  l.targets = s.texts("lora.targets");
+  if (l.rank > 0 && !s.has("model.start"))
+    s.refuse("lora.rank", "an adapter needs a model that it is added to; give model.start");
+  if (l.rank == 0 && (s.has("lora.alpha") || s.has("lora.targets")))
+    s.refuse("lora.rank", "is 0, so there is no adapter for lora.alpha or lora.targets");
+  if (l.targets.empty()) l.targets = {"attention", "feed_forward"};
+  return l;
+}
+
 TokenizerRecipe read_tokenizer(Settings& s) {
   TokenizerRecipe t;
   t.file = s.text("tokenizer.file", "");
@@ -56,8 +80,8 @@ TokenizerRecipe read_tokenizer(Settings& s) {
 
 DataRecipe read_data(Settings& s) {
   DataRecipe d;
-  d.task = s.choice("data.task",
-                    {"language", "masked", "translation", "copy", "reverse", "recall", "induction"}, true);
+  d.task = choice_or_start(s, "data.task",
+                           {"language", "masked", "translation", "copy", "reverse", "recall", "induction"});
   d.train = s.texts("data.train");
   d.valid = s.texts("data.valid");
   d.weights = s.reals("data.weights", {1e-6, 1e6});
@@ -71,6 +95,10 @@ DataRecipe read_data(Settings& s) {
   d.valid_share = s.real("data.valid_share", 0, {0, 0.9});
   d.separator = s.text("data.separator", "");
   d.swap = s.boolean("data.swap", false);
+  d.field = s.text("data.field", d.field);
+  d.source_field = s.text("data.source_field", d.source_field);
+  d.target_field = s.text("data.target_field", d.target_field);
+  d.cache = s.text("data.cache", "");
   d.batch = s.whole("data.batch", 16, {1, 1 << 20});
   d.batch_tokens = s.whole("data.batch_tokens", 4000, {1, 1 << 24});
   d.mask_share = s.real("data.mask_share", 0.15, {0.001, 1});
@@ -81,36 +109,6 @@ DataRecipe read_data(Settings& s) {
   return d;
 }
 
-void check_data(const Settings& s, const DataRecipe& d) {
-  const bool text = d.task == "language" || d.task == "masked", pairs = d.task == "translation";
-  const bool split = !d.train_source.empty() || !d.train_target.empty();
-  if (text && d.train.empty()) s.refuse("data.train", "names no file to learn from");
-  if (pairs && d.train.empty() && !split)
-    s.refuse("data.train", "names no file with pairs; or give data.train_source and data.train_target");
-  if (pairs && !d.train.empty() && split)
-    s.refuse("data.train", "give one file with pairs, or a source and a target file, not both");
-  if (d.train_source.size() != d.train_target.size())
-    s.refuse("data.train_target", "needs as many files as data.train_source");
-  if (d.valid_source.size() != d.valid_target.size())
-    s.refuse("data.valid_target", "needs as many files as data.valid_source");
-  if (!pairs && split) s.refuse("data.train_source", "is for the task \"translation\"");
-  if (!d.valid.empty() && d.valid_share > 0) s.refuse("data.valid_share", "data.valid is given already");
-  if (d.task != "language" && (!d.weights.empty() || d.repeat_share > 0))
-    s.refuse(d.weights.empty() ? "data.repeat_share" : "data.weights", "is for the task \"language\"");
-  if (!pairs && !d.linked.empty()) s.refuse("data.linked", "is for the task \"translation\"");
-  if (!d.linked.empty() && (d.swap || d.split_share > 0))
-    s.refuse("data.linked", "names words of the source as it is: not with data.swap or data.split_share");
-  if (!pairs && d.split_share > 0) s.refuse("data.split_share", "is for the task \"translation\"");
-  if (!d.weights.empty() && d.weights.size() != d.train.size())
-    s.refuse("data.weights", "needs as many numbers as data.train has files");
-  if (!d.weights.empty() && d.valid_share > 0)
-    s.refuse("data.weights",
-             "gives files a weight; give data.valid a file too, in place of data.valid_share");
-  if (d.repeat_share > 0 && d.separator.empty())
-    s.refuse("data.repeat_share", "needs data.separator: its token stands between the repetitions");
-  if (!text && !pairs && !d.train.empty()) s.refuse("data.train", "this task makes its own data");
-}
-
 void read_training(Settings& s, Recipe& r) {
   TrainerConfig& t = r.trainer;
   t.seed = static_cast<std::uint64_t>(s.whole("seed", 1, {0, std::numeric_limits<std::int64_t>::max()}));
@@ -118,6 +116,7 @@ void read_training(Settings& s, Recipe& r) {
   t.accumulate = s.whole("train.accumulate", 1, {1, 4096});
   t.clip = s.real("train.clip", 1);
   t.label_smoothing = s.real("train.label_smoothing", 0, {0, 0.9});
+  t.checkpoint_layers = s.boolean("train.checkpoint_layers", false);
   const std::string products = s.choice("train.products", {"exact", "rounded", "bf16"});
   r.products = products == "rounded" ? Products::rounded
                : products == "bf16"  ? Products::bf16
@@ -160,26 +159,65 @@ void read_output(Settings& s, Recipe& r) {
   TrainerConfig& t = r.trainer;
   t.evaluate_every = s.whole("evaluation.every", 250);
   t.patience = s.whole("evaluation.patience", 0);
+  t.evaluate_first = s.boolean("evaluation.at_start", false);
+  r.bleu_pairs = s.whole("evaluation.bleu_pairs", 0);
   t.log_every = s.whole("output.log_every", 10, {1});
   t.save_every = s.whole("output.save_every", 500);
   t.keep = static_cast<std::size_t>(s.whole("output.keep", 2, {1, 1000}));
   t.watch_every = s.whole("output.watch_every", 0);
+  t.tensorboard = s.boolean("output.tensorboard", true);
   r.watch = s.texts("output.watch");
+  r.samples = s.texts("output.samples");
+  r.sample_tokens = s.whole("output.sample_tokens", 60, {1, 4096});
   r.out = s.text("output.folder", "");
 }
 
 }  // namespace
 
+void check_data(const DataRecipe& d, const std::string& recipe) {
+  const auto refuse = [&](const std::string& key, const std::string& what) {
+    throw Error(ErrorKind::input, "recipe.value", concat(escaped(recipe), ": ", key, ": ", what));
+  };
+  const bool text = d.task == "language" || d.task == "masked", pairs = d.task == "translation";
+  const bool split = !d.train_source.empty() || !d.train_target.empty();
+  if (text && d.train.empty()) refuse("data.train", "names no file to learn from");
+  if (pairs && d.train.empty() && !split)
+    refuse("data.train", "names no file with pairs; or give data.train_source and data.train_target");
+  if (pairs && !d.train.empty() && split)
+    refuse("data.train", "give one file with pairs, or a source and a target file, not both");
+  if (d.train_source.size() != d.train_target.size())
+    refuse("data.train_target", "needs as many files as data.train_source");
+  if (d.valid_source.size() != d.valid_target.size())
+    refuse("data.valid_target", "needs as many files as data.valid_source");
+  if (!pairs && split) refuse("data.train_source", "is for the task \"translation\"");
+  if (!d.valid.empty() && d.valid_share > 0) refuse("data.valid_share", "data.valid is given already");
+  if (d.task != "language" && (!d.weights.empty() || d.repeat_share > 0))
+    refuse(d.weights.empty() ? "data.repeat_share" : "data.weights", "is for the task \"language\"");
+  if (!pairs && !d.linked.empty()) refuse("data.linked", "is for the task \"translation\"");
+  if (!d.linked.empty() && (d.swap || d.split_share > 0))
+    refuse("data.linked", "names words of the source as it is: not with data.swap or data.split_share");
+  if (!pairs && d.split_share > 0) refuse("data.split_share", "is for the task \"translation\"");
+  if (!d.weights.empty() && d.weights.size() != d.train.size())
+    refuse("data.weights", "needs as many numbers as data.train has files");
+  if (!d.weights.empty() && d.valid_share > 0)
+    refuse("data.weights", "gives files a weight; give data.valid a file too, in place of data.valid_share");
+  if (d.repeat_share > 0 && d.separator.empty())
+    refuse("data.repeat_share", "needs data.separator: its token stands between the repetitions");
+  if (!text && !pairs && !d.train.empty()) refuse("data.train", "this task makes its own data");
+}
+
 Recipe read_recipe(Settings s) {
   Recipe recipe;
   recipe.model = read_model(s);
+  recipe.lora = read_lora(s);
   recipe.tokenizer = read_tokenizer(s);
   recipe.data = read_data(s);
   read_training(s, recipe);
   read_guide(s, recipe);
   read_output(s, recipe);
   s.finish();
-  check_data(s, recipe.data);
+  if (!recipe.data.task.empty()) check_data(recipe.data, s.name());
+  recipe.name = s.name();
   recipe.facts = s.facts();
   recipe.defaulted = s.defaulted();
   return recipe;
@@ -188,10 +226,13 @@ Recipe read_recipe(Settings s) {
 std::vector<std::string> free_settings() {
   // Files are compared by their content, not by their name. Metrics are part of the result, so
   // output.log_every and evaluation.every are not here.
-  return {"train.steps",       "train.products",     "output.save_every", "output.keep",
-          "output.watch",      "output.watch_every", "output.folder",     "data.train",
-          "data.valid",        "data.train_source",  "data.train_target", "data.valid_source",
-          "data.valid_target", "data.linked",        "tokenizer.file",    "model.start"};
+  return {"train.steps",          "train.products",     "output.save_every",
+          "output.keep",          "output.watch",       "output.watch_every",
+          "output.folder",        "data.train",         "data.valid",
+          "data.train_source",    "data.train_target",  "data.valid_source",
+          "data.valid_target",    "data.linked",        "tokenizer.file",
+          "model.start",          "data.cache",         "output.samples",
+          "output.sample_tokens", "output.tensorboard", "train.checkpoint_layers"};
 }
 
 }  // namespace headlight::train

@@ -16,7 +16,8 @@ namespace headlight::train {
 
 // What the recipe says of the model; what it leaves open follows from the kind.
 struct ModelRecipe {
-  std::string kind;    // "decoder", "encoder", "encoder-decoder", "gru", "gru-seq2seq", …
+  std::string
+      kind;  // "decoder", "encoder", "encoder-decoder", "gru", "gru-seq2seq", …; empty: that of `start`
   std::string preset;  // "transformer-base"; empty: none
   std::string start;   // a model whose weights, and tokenizer, to begin with; empty: random weights
   std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner, encoder_inner;
@@ -31,6 +32,13 @@ struct ModelRecipe {
   bool attention = true;  // of recurrent encoder-decoders: look back at the source
 };
 
+// An adapter beside the matrices of model.start, in place of all parameters.
+struct LoraRecipe {
+  Index rank = 0;  // 0: all parameters are trained
+  double alpha = 0;
+  std::vector<std::string> targets;
+};
+
 struct TokenizerRecipe {
   std::string file;  // a tokenizer.json; empty: one is made from the training text
   std::string kind;  // "characters", "bytes", "bpe", "unigram", "wordpiece"
@@ -39,7 +47,8 @@ struct TokenizerRecipe {
 };
 
 struct DataRecipe {
-  std::string task;  // "language", "masked", "translation", "copy", "reverse", "recall", "induction"
+  std::string
+      task;  // "language", "masked", "translation", "copy", "reverse", "recall", "induction"; empty: as `start`
   std::vector<std::string> train, valid;                // text, or pairs with a tab between
   std::vector<std::string> train_source, train_target;  // or line by line in two files
   std::vector<std::string> valid_source, valid_target;
@@ -50,9 +59,12 @@ struct DataRecipe {
   double split_share = 0;       // translation: of the tokens are taken apart, see token_splits.h
   double valid_share = 0;       // of the training text, from its end, when there is no file for it
   std::string separator;        // between documents: "<|endoftext|>"; empty: one text
-  bool swap = false;            // translate from the second column to the first
-  Index batch = 0;              // windows or sequences
-  Index batch_tokens = 0;       // translation: tokens of source and target
+  std::string field = "text";   // of .jsonl files: what is a document
+  std::string source_field = "source", target_field = "target";  // the same for pairs
+  std::string cache;       // folder for files of tokens; empty: in the run's folder
+  bool swap = false;       // translate from the second column to the first
+  Index batch = 0;         // windows or sequences
+  Index batch_tokens = 0;  // translation: tokens of source and target
   double mask_share = 0.15;
   Index symbols = 16, length = 16, pairs = 4;  // synthetic tasks
   Index evaluation_size = 0;                   // tokens, pairs or sequences at most; 0: all
@@ -60,19 +72,27 @@ struct DataRecipe {
 
 struct Recipe {
   ModelRecipe model;
+  LoraRecipe lora;
   TokenizerRecipe tokenizer;
   DataRecipe data;
   AdamWConfig adam;
   TrainerConfig trainer;
   Products products = Products::exact;  // for the Context that the run is given
   std::vector<std::string> watch;       // sentences whose attention is written down
+  std::vector<std::string> samples;     // prompts that are continued, or translated, at evaluations
+  Index sample_tokens = 60;             // of a continuation
+  Index bleu_pairs = 0;                 // evaluation pairs that are translated and scored; 0: none
   std::string out;                      // the run's folder; empty: runs/NAME
+  std::string name;                     // what messages call the recipe
   Facts facts;                          // every setting, for checkpoints
   std::vector<std::string> defaulted;   // those of them that the recipe leaves open
 };
 
 // Reads all settings and refuses unknown ones.
 [[nodiscard]] Recipe read_recipe(Settings settings);
+
+// Refuses data that the task cannot use: Error{input}. read_recipe() does it where the recipe names its task.
+void check_data(const DataRecipe& data, const std::string& recipe);
 
 // Settings that may differ when a run is continued: they do not change what was computed so far.
 [[nodiscard]] std::vector<std::string> free_settings();

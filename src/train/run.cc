@@ -5,6 +5,8 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "models/adapter.h"
+#include "train/start_model.h"
 #include "train/start_weights.h"
 
 namespace headlight::train {
@@ -16,24 +18,18 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
                 concat(escaped(folder_.path()), ": has checkpoints of an earlier run",
                        "\n  --resume continues it; --out FOLDER starts another one."));
   }
+  std::optional<models::TransformerConfig> start;
   PrepareOptions prepare_options{.tokenizer_json = options.resume ? saved_tokenizer() : "",
+                                 .folder = folder_.path(),
                                  .progress = options.progress};
+  if (!recipe_.model.start.empty()) {
+    start = describe_start(start_path(options));
+    complete_recipe(recipe_, *start);
+    prepare_options.start = &*start;
+  }
   prepared_ = prepare(recipe_, prepare_options);
   if (options.progress) options.progress("making the model");
-  const Task& task = *prepared_.task;
-  model_ = make_model(recipe_.model,
-                      {.vocabulary = vocabulary(options),
-                       .context = std::max(task.longest_source(), task.longest_input()),
-                       .source = task.longest_source() > 0,
-                       .special = prepared_.special},
-                      recipe_.trainer.seed);
-  if (!recipe_.model.start.empty() && !goes_on(options)) take_weights(recipe_.model.start, *model_);
-  if (recipe_.trainer.guide.weight > 0) {
-    const auto* transformer = dynamic_cast<const models::Transformer*>(model_.get());
-    if (transformer == nullptr)
-      throw Error(ErrorKind::usage, "recipe.guide", "guide.head: only transformers have heads");
-    models::check_guide(transformer->config(), recipe_.trainer.guide);
-  }
+  make_model_of(options, start);
   adam_.emplace(model_->parameters(), recipe_.adam);
   make_trainer(ctx, listener);
   if (!options.resume) return;
@@ -43,6 +39,57 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
   if (!resumed_)
     listener.on_notice(
         concat(escaped(folder_.path()), ": has no checkpoint yet; starting from the beginning"));
+}
+
+void Run::make_model_of(const RunOptions& options, const std::optional<models::TransformerConfig>& start) {
+  const Task& task = *prepared_.task;
+  if (start && !changes_form(recipe_.model, *start)) {
+    model_ = open_start(start_path(options), *start, recipe_);
+    if (recipe_.lora.rank > 0) prepared_.data.push_back(weights_of(recipe_.model.start));
+    if (task.vocabulary() > start->vocabulary)
+      throw Error(ErrorKind::input, "recipe.start",
+                  concat(escaped(recipe_.model.start), ": has rows for ", start->vocabulary,
+                         " tokens; the task has ", task.vocabulary()));
+    if ((start->kind == models::ModelKind::encoder_decoder) != (task.longest_source() > 0))
+      throw Error(ErrorKind::usage, "recipe.model",
+                  concat("model.start: the task \"", recipe_.data.task, "\" is none for a model of kind \"",
+                         recipe_.model.kind, "\""));
+  } else {
+    if (recipe_.lora.rank > 0)
+      throw Error(ErrorKind::usage, "recipe.model",
+                  "lora.rank: an adapter leaves the model as it is; leave out sizes and forms that differ");
+    model_ = make_model(recipe_.model,
+                        {.vocabulary = vocabulary(options),
+                         .context = std::max(task.longest_source(), task.longest_input()),
+                         .source = task.longest_source() > 0,
+                         .special = prepared_.special},
+                        recipe_.trainer.seed);
+    if (start && !goes_on(options)) take_weights(recipe_.model.start, *model_);
+  }
+  if (recipe_.trainer.guide.weight <= 0) return;
+  if (transformer() == nullptr)
+    throw Error(ErrorKind::usage, "recipe.guide", "guide.head: only transformers have heads");
+  models::check_guide(transformer()->config(), recipe_.trainer.guide);
+}
+
+// Null: a recurrent model.
+const models::Transformer* Run::transformer() const {
+  if (const auto* adapted = dynamic_cast<const models::AdaptedTransformer*>(model_.get()))
+    return &adapted->base();
+  return dynamic_cast<const models::Transformer*>(model_.get());
+}
+
+// A run that goes on has the whole model in its checkpoints; an adapter needs the model it began with.
+std::string Run::start_path(const RunOptions& options) const {
+  if (recipe_.lora.rank > 0 || !goes_on(options)) return recipe_.model.start;
+  for (const std::string& name : folder_.checkpoints()) {
+    try {
+      (void)describe_start(folder_.file(name));
+      return folder_.file(name);
+    } catch (const Error&) {  // resuming will tell what is wrong with it
+    }
+  }
+  return recipe_.model.start;
 }
 
 bool Run::goes_on(const RunOptions& options) const {
@@ -75,28 +122,52 @@ std::string Run::saved_tokenizer() const {
   return {};
 }
 
+void Run::make_watcher(Context& ctx, Listener& listener, TrainerParts& parts) {
+  if (recipe_.watch.empty()) return;
+  if (transformer() == nullptr || !prepared_.tokenizer)
+    throw Error(ErrorKind::usage, "recipe.watch",
+                "output.watch: only transformers that read text have attention to watch");
+  watcher_.emplace(*transformer(), *prepared_.tokenizer, prepared_.special, prepared_.task->longest_input(),
+                   recipe_.watch, folder_.file("snapshots"));
+  parts.watch = [this, &ctx, &listener](std::int64_t step) {
+    try {
+      watcher_->write(ctx, step);
+    } catch (const Error& error) {  // a picture less, not a run less
+      if (error.kind() != ErrorKind::file) throw;
+      listener.on_notice(concat(error.what(), "; this snapshot was not saved, training goes on"));
+    }
+  };
+}
+
+void Run::make_sampler(Context& ctx, TrainerParts& parts) {
+  if (recipe_.samples.empty() && recipe_.bleu_pairs == 0) return;
+  if (transformer() == nullptr || !prepared_.tokenizer)
+    throw Error(ErrorKind::usage, "recipe.samples", "output.samples: only transformers that read text write");
+  if (recipe_.bleu_pairs > 0 && prepared_.scored_pairs.empty())
+    throw Error(ErrorKind::usage, "recipe.bleu",
+                "evaluation.bleu_pairs: there are no evaluation pairs; give data.valid or data.valid_share");
+  sampler_.emplace(*transformer(), *prepared_.tokenizer,
+                   SamplerConfig{recipe_.samples, recipe_.sample_tokens, prepared_.scored_pairs});
+  parts.write = [this, &ctx] { return sampler_->write(ctx); };
+}
+
 void Run::make_trainer(Context& ctx, Listener& listener) {
-  TrainerParts parts{ctx, *prepared_.task, *model_, *adam_, folder_, listener, {}, {}};
+  TrainerParts parts{ctx, *prepared_.task, *model_, *adam_, folder_, listener, {}, {}, {}};
   parts.checkpoint.tokenizer_json = prepared_.tokenizer_json;
   parts.checkpoint.recipe = recipe_.facts;
   parts.checkpoint.data = prepared_.data;
-  const auto* transformer = dynamic_cast<const models::Transformer*>(model_.get());
-  if (!recipe_.watch.empty()) {
-    if (transformer == nullptr || !prepared_.tokenizer)
-      throw Error(ErrorKind::usage, "recipe.watch",
-                  "output.watch: only transformers that read text have attention to watch");
-    watcher_.emplace(*transformer, *prepared_.tokenizer, prepared_.special, prepared_.task->longest_input(),
-                     recipe_.watch, folder_.file("snapshots"));
-    parts.watch = [this, &ctx, &listener](std::int64_t step) {
-      try {
-        watcher_->write(ctx, step);
-      } catch (const Error& error) {  // a picture less, not a run less
-        if (error.kind() != ErrorKind::file) throw;
-        listener.on_notice(concat(error.what(), "; this snapshot was not saved, training goes on"));
-      }
-    };
-  }
+  make_watcher(ctx, listener, parts);
+  make_sampler(ctx, parts);
   trainer_.emplace(std::move(parts), recipe_.trainer);
+}
+
+Index Run::model_parameters() const {
+  if (transformer() == nullptr) return parameters();
+  Index count = 0;
+  // Listing parameters changes nothing.
+  for (const Parameter* parameter : const_cast<models::Transformer*>(transformer())->parameters())
+    count += parameter->value.shape().elements();
+  return count;
 }
 
 Index Run::parameters() const {

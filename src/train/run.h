@@ -9,6 +9,7 @@
 #include "train/model_factory.h"
 #include "train/prepare.h"
 #include "train/recipe.h"
+#include "train/sampler.h"
 #include "train/trainer.h"
 #include "train/watch.h"
 
@@ -30,7 +31,8 @@ class Run {
 
   [[nodiscard]] const Recipe& recipe() const noexcept { return recipe_; }
   [[nodiscard]] const Task& task() const noexcept { return *prepared_.task; }
-  [[nodiscard]] Index parameters() const;  // numbers that are trained
+  [[nodiscard]] Index parameters() const;        // numbers that are trained
+  [[nodiscard]] Index model_parameters() const;  // numbers of the model, adapters included
   [[nodiscard]] bool resumed() const noexcept { return resumed_; }
   [[nodiscard]] const Progress& progress() const noexcept { return trainer_->progress(); }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_.path(); }
@@ -38,7 +40,12 @@ class Run {
  private:
   [[nodiscard]] std::string saved_tokenizer() const;
   [[nodiscard]] bool goes_on(const RunOptions& options) const;
+  [[nodiscard]] std::string start_path(const RunOptions& options) const;
   [[nodiscard]] Index vocabulary(const RunOptions& options) const;
+  [[nodiscard]] const models::Transformer* transformer() const;
+  void make_model_of(const RunOptions& options, const std::optional<models::TransformerConfig>& start);
+  void make_watcher(Context& ctx, Listener& listener, TrainerParts& parts);
+  void make_sampler(Context& ctx, TrainerParts& parts);
   void make_trainer(Context& ctx, Listener& listener);
 
   Recipe recipe_;
@@ -47,6 +54,7 @@ class Run {
   std::unique_ptr<models::Trainable> model_;
   std::optional<AdamW> adam_;
   std::optional<Watcher> watcher_;
+  std::optional<Sampler> sampler_;
   std::optional<Trainer> trainer_;
   bool resumed_ = false;
 };

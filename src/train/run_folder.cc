@@ -106,7 +106,7 @@ void RunFolder::tidy(std::size_t keep) const noexcept {
   }
 }
 
-JsonLines::JsonLines(const std::string& path, std::uint64_t keep_bytes) : path_(path) {
+Growing::Growing(const std::string& path, std::uint64_t keep_bytes) : path_(path) {
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd_ < 0) io::fail_file(path_, "write", errno);
   if (::ftruncate(fd_, static_cast<off_t>(keep_bytes)) != 0) {
@@ -126,12 +126,12 @@ JsonLines::JsonLines(const std::string& path, std::uint64_t keep_bytes) : path_(
   (void)::lseek(fd_, static_cast<off_t>(bytes_), SEEK_SET);
 }
 
-JsonLines::~JsonLines() {
+Growing::~Growing() {
   (void)write_waiting();
   ::close(fd_);
 }
 
-int JsonLines::write_waiting() {
+int Growing::write_waiting() {
   while (!waiting_.empty()) {
     const ssize_t written = ::write(fd_, waiting_.data(), waiting_.size());
     if (written < 0 && errno == EINTR) continue;
@@ -141,16 +141,14 @@ int JsonLines::write_waiting() {
   return 0;
 }
 
-bool JsonLines::append(const std::string& line) {
-  const std::size_t before = waiting_.size();
-  waiting_ += line;
-  waiting_ += '\n';
-  bytes_ += waiting_.size() - before;
-  hash_.update(std::string_view(waiting_).substr(before));
+bool Growing::append_bytes(std::string_view bytes) {
+  waiting_ += bytes;
+  bytes_ += bytes.size();
+  hash_.update(bytes);
   return write_waiting() == 0;
 }
 
-void JsonLines::flush() {
+void Growing::flush() {
   int problem = write_waiting();
   if (problem == 0 && ::fsync(fd_) != 0 && errno != EINVAL) problem = errno;
   if (problem != 0) io::fail_file(path_, "write", problem);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/hash.h"
@@ -31,17 +32,18 @@ class RunFolder {
   int lock_ = -1;
 };
 
-// Lines of JSON that grow with a run. When the disk is full, lines wait in memory for the next attempt.
-class JsonLines {
+// A file that grows with a run. When the disk is full, what is added waits in memory for the next attempt.
+class Growing {
  public:
   // Goes on after the first `keep_bytes`; what follows them is cut off.
-  JsonLines(const std::string& path, std::uint64_t keep_bytes);
-  ~JsonLines();
-  JsonLines(const JsonLines&) = delete;
-  JsonLines& operator=(const JsonLines&) = delete;
+  Growing(const std::string& path, std::uint64_t keep_bytes);
+  ~Growing();
+  Growing(const Growing&) = delete;
+  Growing& operator=(const Growing&) = delete;
 
-  // False while lines wait.
-  bool append(const std::string& line);
+  // False while something waits.
+  bool append(const std::string& line) { return append_bytes(line + "\n"); }
+  bool append_bytes(std::string_view bytes);
   // Everything to the disk. Throws Error{file}.
   void flush();
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }

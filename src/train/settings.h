@@ -49,6 +49,7 @@ class Settings {
   // Every key that was asked for with the value it got, in that order.
   [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
   [[nodiscard]] std::vector<std::string> defaulted() const;  // those that nobody set
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   // "RECIPE.toml: KEY: WHAT", for checks between settings.
   [[noreturn]] void refuse(const std::string& key, const std::string& what) const;
 

@@ -2,14 +2,13 @@
 
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "io/folder_writer.h"
-#include "io/json_writer.h"
 #include "train/dice.h"
+#include "train/run_logs.h"
 
 namespace headlight::train {
 namespace {
@@ -23,21 +22,6 @@ double seconds_now() {
 // A running mean starts at 0; divided by the weight it has seen, it is a mean from the first step on.
 double corrected(double smoothed, std::int64_t steps) {
   return smoothed / (1 - std::pow(kSmoothing, static_cast<double>(steps)));
-}
-
-std::string step_line(const StepReport& r, std::int64_t targets) {
-  io::JsonWriter w;
-  w.begin_object().field("step", r.step).field("loss", r.loss).field("smoothed", r.smoothed);
-  w.field("learning_rate", r.learning_rate).field("gradient_norm", r.gradient_norm);
-  w.field("tokens", targets).field("epochs", r.epochs);
-  if (r.links > 0) w.field("link_loss", r.linked);
-  return w.end_object().take();
-}
-
-std::string evaluation_line(const Evaluation& e) {
-  io::JsonWriter w;
-  w.begin_object().field("step", e.step).field("valid_loss", e.loss).field("valid_accuracy", e.accuracy);
-  return w.field("best", e.best).end_object().take();
 }
 
 }  // namespace
@@ -73,22 +57,17 @@ bool Trainer::due(std::int64_t every) const {
 }
 bool Trainer::stale() const { return config_.patience > 0 && progress_.stale >= config_.patience; }
 bool Trainer::evaluation_due() const {
-  return progress_.step > progress_.evaluated_step && due(config_.evaluate_every) &&
-         parts_.task.evaluation_batches() > 0;
+  const bool first = config_.evaluate_first && progress_.step == 0 && progress_.best_step == 0 &&
+                     !std::isfinite(progress_.best_loss);
+  const bool later = progress_.step > progress_.evaluated_step && due(config_.evaluate_every);
+  return (first || later) && parts_.task.evaluation_batches() > 0;
 }
 
 Ending Trainer::run(const std::atomic<int>& stop) {
-  // Lines of steps that will be done again go; so the log of a run in pieces is that of a run in one go.
-  metrics_ = std::make_unique<JsonLines>(parts_.folder.file("metrics.jsonl"), progress_.metrics_bytes);
-  if (progress_.step > 0 && metrics_->hash() != progress_.metrics_hash)
-    parts_.listener.on_notice(
-        "metrics.jsonl is not what it was at the checkpoint; the log has a gap or a change");
-  std::error_code absent;
-  const std::string timing = parts_.folder.file("timing.jsonl");
-  const auto bytes = std::filesystem::file_size(timing, absent);
-  timing_ = std::make_unique<JsonLines>(timing, absent ? 0 : bytes);
+  // What steps that will be done again left goes; so the logs of a run in pieces are those of a run in one go.
+  logs_ = std::make_shared<RunLogs>(parts_.folder, progress_, config_.tensorboard, parts_.listener);
   const TensorRecycler recycler;
-  // The run ended between a checkpoint and the evaluation of its step.
+  // The first one, or the run ended between a checkpoint and the evaluation of its step.
   if (evaluation_due()) {
     evaluate();
     if (progress_.step >= config_.steps || stale()) save(Save::last);
@@ -126,7 +105,8 @@ void Trainer::learn_step() {
                            {.scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0,
                             .label_smoothing = config_.label_smoothing,
                             .dropout_seed = dice.next64(),
-                            .guide = config_.guide});
+                            .guide = config_.guide,
+                            .checkpoint_layers = config_.checkpoint_layers});
     loss.sum += one.sum;
     loss.plain += one.plain;
     loss.targets += one.targets;
@@ -161,7 +141,7 @@ void Trainer::learn_step() {
   report.targets = loss.targets;
   report.epochs = parts_.task.epochs(progress_.step * config_.accumulate);
   report.seconds = seconds_now() - begin;
-  if (due(config_.log_every)) write_metrics(step_line(report, progress_.tokens));
+  if (due(config_.log_every)) logs_->step(report, progress_.tokens);
   write_timing(report);
   parts_.listener.on_step(report);
 }
@@ -177,10 +157,13 @@ void Trainer::evaluate() {
     total.targets += loss.targets;
     total.correct += loss.correct;
   }
+  Written written;
+  if (parts_.write) written = parts_.write();
   parts_.adam.swap_average();
   Evaluation evaluation{.step = progress_.step, .loss = total.mean(), .targets = total.targets};
   if (total.targets > 0)
     evaluation.accuracy = static_cast<double>(total.correct) / static_cast<double>(total.targets);
+  evaluation.bleu = written.bleu;
   progress_.evaluated_step = progress_.step;
   evaluation.best = evaluation.loss < progress_.best_loss;
   if (evaluation.best) {
@@ -190,7 +173,8 @@ void Trainer::evaluate() {
   } else {
     ++progress_.stale;
   }
-  write_metrics(evaluation_line(evaluation));
+  logs_->evaluation(evaluation);
+  for (const Sample& sample : written.samples) logs_->sample(progress_.step, sample);
   if (evaluation.best) {
     parts_.adam.swap_average();  // a model to use is the averaged one
     CheckpointParts best = parts_.checkpoint;
@@ -204,15 +188,14 @@ void Trainer::evaluate() {
     parts_.adam.swap_average();
   }
   parts_.listener.on_evaluation(evaluation);
+  for (const Sample& sample : written.samples) parts_.listener.on_sample(progress_.step, sample);
 }
 
 // A full disk in the middle is told and tried again at the next save; at the end it is an error.
 void Trainer::save(Save which) {
   const std::string name = RunFolder::checkpoint_name(progress_.step);
   try {
-    metrics_->flush();
-    progress_.metrics_bytes = metrics_->bytes();
-    progress_.metrics_hash = metrics_->hash();
+    logs_->flush(progress_);
     save_checkpoint(parts_.folder.path(), name, parts_.checkpoint, progress_);
   } catch (const Error& error) {
     if (which == Save::last || error.kind() != ErrorKind::file) throw;
@@ -228,20 +211,8 @@ void Trainer::write_timing(const StepReport& report) {
   tokens_ += static_cast<double>(report.tokens);
   flops_ += report.flops;
   if (!due(config_.log_every) || seconds_ <= 0) return;
-  io::JsonWriter w;
-  w.begin_object().field("step", report.step).field("seconds", io::decimals(seconds_, 4));
-  w.field("tokens_per_second", io::decimals(tokens_ / seconds_, 1));
-  w.field("gflops", io::decimals(flops_ / seconds_ * 1e-9, 2)).end_object();
-  // Nobody depends on it: what a full disk swallows is gone.
-  (void)timing_->append(w.take());
+  logs_->timing(report.step, seconds_, tokens_, flops_);
   seconds_ = tokens_ = flops_ = 0;
-}
-
-void Trainer::write_metrics(const std::string& line) {
-  const bool written = metrics_->append(line);
-  if (!written && !told_of_full_disk_)
-    parts_.listener.on_notice("metrics.jsonl cannot be written for now; its lines wait in memory");
-  told_of_full_disk_ = !written;
 }
 
 }  // namespace headlight::train

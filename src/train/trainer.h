@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,14 +26,17 @@ struct TrainerConfig {
   Index accumulate = 1;  // batches of a step
   double clip = 1;       // longest gradient; 0: any
   double label_smoothing = 0;
+  bool checkpoint_layers = false;  // compute layers again on the way back: less memory, the same bits
   models::Guide guide = {};
   Schedule schedule;
   std::int64_t evaluate_every = 100;  // 0: only at the end
+  bool evaluate_first = false;        // also before the first step
   std::int64_t patience = 0;          // evaluations without a better one before stopping; 0: never stop early
   std::int64_t log_every = 10;
   std::int64_t save_every = 500;  // 0: only before evaluations and at the end
   std::size_t keep = 2;           // checkpoints
   std::int64_t watch_every = 0;   // 0: only at evaluations
+  bool tensorboard = true;        // write event files
 };
 
 struct StepReport {
@@ -51,6 +56,16 @@ struct Evaluation {
   double loss = 0, accuracy = 0;
   Index targets = 0;
   bool best = false;
+  std::optional<double> bleu = {};  // of translations of evaluation pairs
+};
+
+// What the model writes at an evaluation.
+struct Sample {
+  std::string prompt, text;
+};
+struct Written {
+  std::vector<Sample> samples = {};
+  std::optional<double> bleu = {};
 };
 
 class Listener {
@@ -58,6 +73,7 @@ class Listener {
   virtual ~Listener() = default;
   virtual void on_step(const StepReport& /*report*/) {}
   virtual void on_evaluation(const Evaluation& /*evaluation*/) {}
+  virtual void on_sample(std::int64_t /*step*/, const Sample& /*sample*/) {}
   virtual void on_save(const std::string& /*folder*/) {}
   virtual void on_notice(const std::string& /*text*/) {}  // something a person should know
 };
@@ -74,6 +90,7 @@ struct TrainerParts {
   CheckpointParts checkpoint;  // tokenizer, recipe, data; model and adam are filled in
   // Called with the step: pictures of what the model attends to. May be empty.
   std::function<void(std::int64_t)> watch = {};
+  std::function<Written()> write = {};  // samples and scores of an evaluation; may be empty
 };
 
 class Trainer {
@@ -94,7 +111,6 @@ class Trainer {
   void evaluate();
   enum class Save { middle, last };
   void save(Save which);
-  void write_metrics(const std::string& line);
   void write_timing(const StepReport& report);
   [[nodiscard]] bool due(std::int64_t every) const;
   [[nodiscard]] bool stale() const;
@@ -103,10 +119,9 @@ class Trainer {
   TrainerParts parts_;
   TrainerConfig config_;
   Progress progress_;
-  std::unique_ptr<JsonLines> metrics_, timing_;
+  std::shared_ptr<class RunLogs> logs_;
   double seconds_ = 0, tokens_ = 0, flops_ = 0;  // since the last line of timing.jsonl
   std::vector<models::Batch> batches_;           // of one step; their memory is used again
-  bool told_of_full_disk_ = false;
 };
 
 }  // namespace headlight::train

@@ -85,7 +85,7 @@ TEST(StartWeights, OtherTensorsAreStillRefused) {
   Listener listener;
   testing::expect_error(
       [&] { train::Run(ctx, recipe_of(folder, 2), {.folder = folder.path("run")}, listener); },
-      ErrorKind::input, "recipe.start", "c_extra.bias\", which the model of the recipe lacks");
+      ErrorKind::input, "model.unused", "c_extra.bias\" has no place in a model of this architecture");
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ using models::kIgnored;
 using testing::expect_error;
 
 Corpus numbers(Index train, Index valid) {
-  Corpus corpus;
-  for (Index i = 0; i < train; ++i) corpus.train.push_back(static_cast<TokenId>(i));
-  for (Index i = 0; i < valid; ++i) corpus.valid.push_back(static_cast<TokenId>(i));
-  return corpus;
+  std::vector<TokenId> first, second;
+  for (Index i = 0; i < train; ++i) first.push_back(static_cast<TokenId>(i));
+  for (Index i = 0; i < valid; ++i) second.push_back(static_cast<TokenId>(i));
+  return {std::move(first), std::move(second), {}};
 }
 
 void expect_whole(const Batch& batch) {

@@ -32,10 +32,10 @@ struct Notes : train::Listener {
 };
 
 inline train::Corpus pattern_corpus() {
-  train::Corpus corpus;
-  for (int i = 0; i < 4000; ++i) corpus.train.push_back((i * i / 3 + i) % 12);
-  for (int i = 4000; i < 4400; ++i) corpus.valid.push_back((i * i / 3 + i) % 12);
-  return corpus;
+  std::vector<TokenId> train, valid;
+  for (int i = 0; i < 4000; ++i) train.push_back((i * i / 3 + i) % 12);
+  for (int i = 4000; i < 4400; ++i) valid.push_back((i * i / 3 + i) % 12);
+  return {std::move(train), std::move(valid), {}};
 }
 
 inline train::TrainerConfig small_config() {

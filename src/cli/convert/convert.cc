@@ -22,7 +22,7 @@ namespace {
 using models::StoredAs;
 
 struct Settings {
-  std::string model, out;
+  std::string model, out, adapter;
   StoredType type = StoredType::f16;
   bool replace = false;
 };
@@ -53,11 +53,13 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 void convert_folder(const std::string& from, const Settings& s) {
-  const models::ConvertOptions options{type_in_folder(s.type), s.replace};
+  const models::ConvertOptions options{
+      .type = type_in_folder(s.type), .replace = s.replace, .adapter = s.adapter};
   const models::Converted done = models::convert_folder(from, s.out, options);
   print(fmt::format("{}: {} tensors, {} matrices in {}; {:.1f} MB, was {:.1f} MB\n", escaped(s.out),
                     done.tensors, done.matrices, models::name_of(options.type), megabytes(done.bytes_after),
                     megabytes(done.bytes_before)));
+  if (done.merged > 0) print(fmt::format("  {} matrices with their adapter\n", done.merged));
   print(fmt::format("  matrices differ by {:.2g} of their size from what they were\n", done.relative_error));
   print(fmt::format("  copied: {}\n", done.copied.empty() ? "nothing else" : listed(done.copied)));
   if (!done.left_out.empty())
@@ -87,6 +89,9 @@ void run(const Settings& s) {
         is_gguf(from)
             ? fmt::format("{}: a .gguf file becomes a .gguf file; end the new name in .gguf", escaped(s.out))
             : fmt::format("{}: a folder becomes a folder; choose a name without .gguf", escaped(s.out)));
+  if (is_gguf(from) && !s.adapter.empty())
+    throw Error(ErrorKind::usage, "convert.adapter",
+                "--adapter: adapters become a part of folders only; this model is a .gguf file");
   if (is_gguf(from)) convert_file(from, s);
   else convert_folder(from, s);
 }
@@ -95,17 +100,18 @@ void run(const Settings& s) {
 
 void add_convert(CLI::App& program) {
   CLI::App* command = add_command(
-      program, {.name = "convert",
-                .what = "Write a model again with its matrices in another precision",
-                .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--force]",
-                .examples = "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
-                            "  headlight convert runs/stories/best -o models/stories --dtype int8\n"
-                            "  headlight convert model-f16.gguf -o model-q4_k.gguf --dtype q4_k\n\n"
-                            "  Vectors, norms and small tables stay f32. int8, for folders, is one f32 "
-                            "factor per row and a byte\n"
-                            "  per number: docs/guide/weights.md says how it is stored. q8_0, q6_k and q4_k "
-                            "are for .gguf files;\n"
-                            "  the error of each matrix is printed.\n"});
+      program,
+      {.name = "convert",
+       .what = "Write a model again with its matrices in another precision",
+       .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--adapter FOLDER] [--force]",
+       .examples = "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
+                   "  headlight convert runs/stories/best -o models/stories --dtype int8\n"
+                   "  headlight convert model-f16.gguf -o model-q4_k.gguf --dtype q4_k\n\n"
+                   "  Vectors, norms and small tables stay f32. int8, for folders, is one f32 "
+                   "factor per row and a byte\n"
+                   "  per number: docs/guide/weights.md says how it is stored. q8_0, q6_k and q4_k "
+                   "are for .gguf files;\n"
+                   "  the error of each matrix is printed.\n"});
   const auto s = std::make_shared<Settings>();
   add_model_or(*command, "MODEL", s->model,
                "A model's folder with safetensors, a .gguf file, or a model's name");
@@ -121,6 +127,9 @@ void add_convert(CLI::App& program) {
                           {"q6_k", StoredType::q6_k},
                           {"q4_k", StoredType::q4_k}},
                          "What matrices become (default f16)");
+  add_path(*command, "--adapter", s->adapter,
+           "An adapter's folder (docs/guide/train.md), which becomes a part of the matrices")
+      ->type_name("FOLDER");
   add_switch(*command, "--force", s->replace,
              "Replace the folder or file when it exists (else: exit code 4)");
   keep_alive(*command, s);

@@ -123,8 +123,14 @@ void TrainDisplay::on_step(const train::StepReport& report) {
 }
 
 void TrainDisplay::on_evaluation(const train::Evaluation& e) {
-  say(fmt::format("step {}  valid loss {:.4f}  perplexity {:.2f}  accuracy {:.2f} %{}", e.step, e.loss,
-                  std::exp(e.loss), 100 * e.accuracy, e.best ? colored("  best", 72, style_) : ""));
+  const std::string bleu = e.bleu ? fmt::format("  BLEU {:.1f}", *e.bleu) : "";
+  say(fmt::format("step {}  valid loss {:.4f}  perplexity {:.2f}  accuracy {:.2f} %{}{}", e.step, e.loss,
+                  std::exp(e.loss), 100 * e.accuracy, bleu, e.best ? colored("  best", 72, style_) : ""));
+}
+
+void TrainDisplay::on_sample(std::int64_t step, const train::Sample& sample) {
+  say(fmt::format("step {}  \"{}\" {} \"{}\"", step, escaped(sample.prompt, 60), style_.unicode ? "→" : "->",
+                  escaped(sample.text, 400)));
 }
 
 void TrainDisplay::on_notice(const std::string& text) {

@@ -37,6 +37,7 @@ class TrainDisplay : public train::Listener {
 
   void on_step(const train::StepReport& report) override;
   void on_evaluation(const train::Evaluation& evaluation) override;
+  void on_sample(std::int64_t step, const train::Sample& sample) override;
   void on_notice(const std::string& text) override;
   // A line that stays, above the bar.
   void say(const std::string& line);

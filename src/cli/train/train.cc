@@ -9,12 +9,17 @@
 
 #include "cli/app.h"
 #include "cli/commands.h"
+#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
 #include "cli/stop_signal.h"
 #include "cli/train/display.h"
+#include "headlight/error.h"
 #include "headlight/version.h"
+#include "inspect/subject.h"
+#include "io/json.h"
 #include "measure/limits.h"
+#include "train/fine_tune.h"
 #include "train/recipe_paths.h"
 #include "train/run.h"
 
@@ -22,7 +27,9 @@ namespace headlight::cli {
 namespace {
 
 struct Settings {
-  std::string recipe, out;
+  std::string recipe, out, start;
+  std::vector<std::string> data, valid;
+  bool all_parameters = false;
   std::vector<std::string> assignments;
   Index threads = 0;
   bool resume = false, allow_data_change = false;
@@ -46,8 +53,13 @@ std::string peak_memory() {
 
 void introduce(TrainDisplay& display, const train::Run& run, const Context& ctx, double peak) {
   const train::ModelRecipe& model = run.recipe().model;
+  const auto trained = static_cast<double>(run.parameters()),
+             all = static_cast<double>(run.model_parameters());
   display.say(fmt::format("headlight {}: {}, {} parameters, vocabulary {}", kVersion, model.kind,
-                          short_count(static_cast<double>(run.parameters())), run.task().vocabulary()));
+                          short_count(all), run.task().vocabulary()));
+  if (run.recipe().lora.rank > 0)
+    display.say(fmt::format("an adapter of rank {} for {}: {} of them are trained, {:.2f} %",
+                            run.recipe().lora.rank, model.start, short_count(trained), 100 * trained / all));
   std::string data = run.task().describe();
   display.say("data: " + data);
   display.say(fmt::format("{} {}, {}, peak {:.0f} GFLOP/s; writing to {}", ctx.threads(),
@@ -69,16 +81,61 @@ void conclude(TrainDisplay& display, const train::Run& run, train::Ending ending
   display.say(line);
 }
 
-void run(const Settings& s) {
-  train::Settings settings = train::Settings::read(s.recipe);
+// A name or a path. A run that goes on with all parameters needs its start no more.
+std::string start_of(const std::string& name, bool resume) {
+  try {
+    return inspect::find_model(name, model_places());
+  } catch (const Error& error) {
+    if (!resume || error.kind() != ErrorKind::file) throw;
+    return name;
+  }
+}
+
+std::string quoted_list(const std::vector<std::string>& texts) {
+  std::string list = "[";
+  for (const std::string& text : texts) list += (list.size() > 1 ? ", " : "") + io::json_quoted(text);
+  return list + "]";
+}
+
+// A recipe, or what suits most who have none; options of the command line come last.
+train::Recipe recipe_of(const Settings& s) {
+  train::Settings settings;
+  if (s.recipe.empty()) {
+    if (s.start.empty() || s.data.empty())
+      throw Error(ErrorKind::usage, "train.recipe",
+                  "train: give a recipe, or --start MODEL and --data FILE to go on from a model without one");
+    FineTuneOptions options{.train = s.data, .valid = s.valid};
+    if (s.all_parameters) options.rank = 0;
+    settings = train::fine_tune_settings(s.start, options);
+  } else {
+    if (s.all_parameters)
+      throw Error(ErrorKind::usage, "train.recipe",
+                  "--all-parameters: a recipe says so itself: lora.rank = 0");
+    settings = train::Settings::read(s.recipe);
+    if (!s.start.empty()) settings.set("model.start=" + io::json_quoted(s.start));
+    if (!s.data.empty()) settings.set("data.train=" + quoted_list(s.data));
+    if (!s.valid.empty()) settings.set("data.valid=" + quoted_list(s.valid));
+  }
   for (const std::string& assignment : s.assignments) settings.set(assignment);
   train::Recipe recipe = train::read_recipe(std::move(settings));
-  train::resolve_paths(recipe, s.recipe);
+  if (!s.recipe.empty()) train::resolve_paths(recipe, s.recipe);
+  if (!recipe.model.start.empty()) recipe.model.start = start_of(recipe.model.start, s.resume);
+  return recipe;
+}
+
+std::string run_name(const Settings& s) {
+  namespace fs = std::filesystem;
+  if (!s.recipe.empty()) return fs::path(s.recipe).stem().string();
+  return fs::path(s.start).lexically_normal().filename().string() + "-tuned";
+}
+
+void run(const Settings& s) {
+  train::Recipe recipe = recipe_of(s);
   train::RunOptions options;
   options.resume = s.resume;
   options.allow_data_change = s.allow_data_change;
   options.folder = !s.out.empty() ? s.out : recipe.out;
-  if (options.folder.empty()) options.folder = "runs/" + std::filesystem::path(s.recipe).stem().string();
+  if (options.folder.empty()) options.folder = "runs/" + run_name(s);
 
   Context ctx({.threads = static_cast<int>(s.threads), .products = recipe.products});
   const double peak = measure::fma_peak(ctx.threads(), 3, 0.02).gflops * 1e9;
@@ -96,21 +153,45 @@ void run(const Settings& s) {
   if (ending == train::Ending::signal) throw Stopped{stop};
 }
 
+void add_files(CLI::App& command, const std::string& name, std::vector<std::string>& files,
+               const std::string& description) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          name, [&files](const std::vector<std::string>& all) { files = all; }, description)
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+}
+
 }  // namespace
 
 void add_train(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "train",
-       .what = "Train a model from a recipe, with checkpoints that survive anything",
-       .usage = "headlight train RECIPE.toml [--out FOLDER] [--resume] [--threads N] [--set KEY=VALUE]",
+       .what = "Train a model, new or given, with checkpoints that survive anything",
+       .usage =
+           "headlight train RECIPE.toml | --start MODEL --data FILE [--out FOLDER] [--resume] [--threads N] "
+           "[--set KEY=VALUE]",
        .examples = "  headlight train recipes/copy.toml\n"
                    "  headlight train recipes/shakespeare.toml --set data.train=input.txt\n"
                    "  headlight train recipes/copy.toml --out runs/copy --resume\n"
-                   "  headlight train recipes/copy.toml --set model.layers=1 --out runs/one-layer\n\n"
+                   "  headlight train recipes/copy.toml --set model.layers=1 --out runs/one-layer\n"
+                   "  headlight train --start en --data my.txt --out runs/mine\n"
+                   "  headlight generate 'Once' --model runs/mine/best\n\n"
+                   "  Without a recipe an adapter (LoRA) of rank 4 is trained: small, and the model stays as "
+                   "it is.\n"
                    "  Files that a recipe names are looked for beside it, then in the working folder.\n"});
   const auto settings = std::make_shared<Settings>();
-  add_path(*command, "RECIPE", settings->recipe, "The recipe: a TOML file (docs/guide/train.md)")->required();
+  add_path(*command, "RECIPE", settings->recipe, "The recipe: a TOML file (docs/guide/train.md)");
+  add_text(*command, "--start", settings->start,
+           "A model to begin with: its weights, sizes and tokenizer. Without a recipe, an adapter is trained")
+      ->type_name("NAME|PATH");
+  add_files(*command, "--data", settings->data,
+            "Files to learn from: .txt, .tsv, .jsonl, also .gz; may be repeated");
+  add_files(*command, "--valid", settings->valid, "Files to evaluate on (default: the last tenth of --data)");
+  add_switch(*command, "--all-parameters", settings->all_parameters,
+             "Without a recipe: train all parameters in place of an adapter");
   add_path(*command, "-o,--out", settings->out, "The run's folder (default: output.folder, or runs/NAME)");
   add_switch(*command, "--resume", settings->resume, "Go on from the newest checkpoint in the folder");
   add_threads(*command, settings->threads);

@@ -1,0 +1,13 @@
+// The parts of an adapter's way forward and back, beside those of its matrix.
+#pragma once
+
+#include "headlight/nn.h"
+
+namespace headlight::nn {
+
+void add_low_rank(Context& ctx, const LowRank& adapter, ConstTensorView x, TensorView y);          // y += …
+void add_low_rank_input(Context& ctx, const LowRank& adapter, ConstTensorView dy, TensorView dx);  // dx += …
+// Adds to the gradients of A and B, where they are trained.
+void learn_low_rank(Context& ctx, LowRank& adapter, ConstTensorView x, ConstTensorView dy);
+
+}  // namespace headlight::nn

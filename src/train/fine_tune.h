@@ -1,0 +1,11 @@
+// The recipe of who has none: a model, a text, and settings that suit most.
+#pragma once
+
+#include "headlight/train.h"
+#include "train/settings.h"
+
+namespace headlight::train {
+
+[[nodiscard]] Settings fine_tune_settings(const std::string& model, const FineTuneOptions& options);
+
+}  // namespace headlight::train

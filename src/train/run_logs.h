@@ -1,0 +1,42 @@
+// What a run writes down as it goes: metrics as JSON lines, as a table and for TensorBoard, samples, and timing. After a
+// resume they go on where the checkpoint was, so that a run in pieces leaves what a run in one go leaves.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/checkpoint.h"
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace headlight::train {
+
+class RunLogs {
+ public:
+  // Cuts off what came after the checkpoint that `progress` is from.
+  RunLogs(const RunFolder& folder, const Progress& progress, bool tensorboard, Listener& listener);
+
+  void step(const StepReport& report, std::int64_t tokens);
+  void evaluation(const Evaluation& evaluation);
+  void sample(std::int64_t step, const Sample& sample);
+  void timing(std::int64_t step, double seconds, double tokens, double flops);
+
+  // Everything to the disk, and how long the files are into `progress`. Throws Error{file}.
+  void flush(Progress& progress);
+
+ private:
+  struct Number {
+    const char* name;
+    double value;
+  };
+  void write(std::int64_t step, const std::string& json, const std::vector<Number>& numbers);
+
+  Listener& listener_;
+  Growing metrics_, timing_, table_, samples_;
+  std::optional<Growing> events_;
+  bool told_of_full_disk_ = false;
+};
+
+}  // namespace headlight::train

@@ -1,0 +1,35 @@
+// A run that begins with a model of somebody: what the model is, how long its texts are and which tokens it knows come
+// from its folder.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/trainable.h"
+#include "models/transformer_config.h"
+#include "train/checkpoint.h"
+#include "train/recipe.h"
+
+namespace headlight::train {
+
+// What a folder or a .gguf file holds. Error{usage} for a recurrent model.
+[[nodiscard]] models::TransformerConfig describe_start(const std::string& path);
+
+// Fills in what the recipe leaves open: kind, task, context. Sizes that it gives must be the model's own, but for
+// the inner widths and model.context, which may be larger: Error{input} that names the setting.
+void complete_recipe(Recipe& recipe, const models::TransformerConfig& start);
+
+// Whether the recipe asks for another form than the model has: wider, with other positions, … Such a model is made by
+// make_model() and begins with take_weights().
+[[nodiscard]] bool changes_form(const ModelRecipe& recipe, const models::TransformerConfig& start);
+
+// The model itself with all its numbers as tensors to be trained, or with an adapter beside them.
+[[nodiscard]] std::unique_ptr<models::Trainable> open_start(const std::string& path,
+                                                            const models::TransformerConfig& start,
+                                                            const Recipe& recipe);
+
+// Its weights as a file of the data: an adapter is worth nothing without them.
+[[nodiscard]] DataFile weights_of(const std::string& path);
+
+}  // namespace headlight::train
