@@ -7,9 +7,9 @@
 #include "headlight/error.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
+#include "text/spaced_words.h"
 #include "train/corpus.h"
 #include "train/run.h"
-#include "text/spaced_words.h"
 #include "train/word_links.h"
 
 namespace headlight::train {

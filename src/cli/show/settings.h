@@ -49,6 +49,7 @@ struct ShowSettings : ModelInput, FigureFiles {
   JsonTarget json;
   std::string npy;
   inspect::ArrayRequest what;
+  bool experts = false;
   Index threads = 0;
 };
 
@@ -61,6 +62,8 @@ void add_figure(CLI::App& command, ShowSettings& settings);
 
 // Does it all (src/cli/show/show.cc); the options are read in src/cli/show/options.cc.
 void run_show(const ShowSettings& settings);
+// With --experts (src/cli/show/experts.cc).
+void run_show_experts(const ShowSettings& settings);
 
 // The text look for this terminal or pipe.
 [[nodiscard]] draw::TerminalStyle terminal_style(const ShowSettings& settings);
