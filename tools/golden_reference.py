@@ -37,7 +37,9 @@ class Weights:
                 return self.tensors[known].astype(np.float64)
         assert self.random is not None, f"no tensor {name}"
         values = self.random.normal(size=shape)
-        if name.endswith("norm.weight") or name.endswith("LayerNorm.weight") or ".ln_" in name and name.endswith(".weight"):
+        norms = ("norm.weight", "LayerNorm.weight", "norm1.weight", "norm2.weight", "norm_1.weight", "norm_2.weight", "norm_f.weight",
+                 "emb_ln.weight")
+        if name.endswith(norms) or ".ln_" in name and name.endswith(".weight"):
             values = 0.3 * values + (0 if self.plus_one else 1)
         elif len(shape) == 1 or name == "final_logits_bias":
             values *= 0.3
@@ -117,7 +119,7 @@ def rotate(x, settings, dims, c):
         turns = (1 - smooth) * turns / settings["factor"] + smooth * turns
     elif kind in ("longrope", "su"):
         before = settings.get("original_max_position_embeddings", c.get("original_max_position_embeddings"))
-        turns = turns / np.array(settings["short_factor"])
+        turns = turns / np.array(settings["long_factor" if x.shape[1] > before else "short_factor"])
         size = math.sqrt(1 + math.log(c["max_position_embeddings"] / before) / math.log(before))
     else:
         assert kind == "default", kind
@@ -290,6 +292,8 @@ def phi(c, W, ids):
         at = f"model.layers.{layer}."
         y = W.layer_norm(at + "input_layernorm", x, eps)
         q, k, v = (heads(W.linear(f"{at}self_attn.{p}_proj", y, width), h) for p in "qkv")
+        if c.get("qk_layernorm"):
+            q, k = (W.layer_norm(f"{at}self_attn.{p}_layernorm", t, eps) for p, t in (("q", q), ("k", k)))
         q, k = rotate(q, settings, dims, c), rotate(k, settings, dims, c)
         mixed, weights = attend(q, k, v, dim**-0.5, causal(n))
         up = ACTIVATIONS[c["hidden_act"]](W.linear(at + "mlp.fc1", y, c["intermediate_size"]))
@@ -402,8 +406,8 @@ def post_norm_layer(W, x, kv, h, act, inner, eps, names):
 
 
 def bert(c, W, ids, types=None):
-    """BERT and RoBERTa, whose positions begin after its padding token."""
-    family = c["model_type"]
+    """BERT and RoBERTa with its kin, whose positions begin after their padding token."""
+    family = "bert" if c["model_type"] == "bert" else "roberta"
     width, n, h, eps, first = c["hidden_size"], len(ids), c["num_attention_heads"], c["layer_norm_eps"], 0
     if family == "roberta":
         first = c["pad_token_id"] + 1
@@ -552,5 +556,6 @@ def t5(c, W, source, target):
 FAMILIES = {
     "gpt2": gpt2, "gpt_neo": gpt_neo, "gpt_neox": gpt_neox, "llama": llama, "mistral": mistral, "qwen2": qwen2, "qwen3": qwen3,
     "gemma": gemma, "gemma2": gemma, "gemma3_text": gemma, "phi": phi, "phi3": phi3, "bloom": bloom, "falcon": falcon,
-    "opt": opt, "bert": bert, "roberta": bert, "distilbert": distilbert, "bart": bart, "marian": bart, "t5": t5,
+    "opt": opt, "bert": bert, "roberta": bert, "xlm-roberta": bert, "camembert": bert, "distilbert": distilbert, "bart": bart,
+    "marian": bart, "t5": t5, "mt5": t5,
 }

@@ -38,18 +38,22 @@ struct Visibility {
   // When given: no key after the query itself, except the first `prefix` keys, which all may see.
   std::optional<Index> prefix = std::nullopt;
   std::optional<Index> offset = std::nullopt;  // place of query 0; k_len - q_len unless given
+  // When not 0: positions are cut in chunks of so many, and no query sees a key of an earlier chunk.
+  Index chunk = 0;
 
   static constexpr Visibility all() { return {}; }
   static constexpr Visibility causal() { return {.right = 0}; }
   static constexpr Visibility window(Index keys) { return {.left = keys - 1, .right = 0}; }
   static constexpr Visibility prefix_lm(Index n) { return {.prefix = n}; }
+  static constexpr Visibility chunks(Index keys) { return {.left = keys - 1, .right = 0, .chunk = keys}; }
 
   [[nodiscard]] constexpr Index position(Index query, Index q_len, Index k_len) const {
     return query + offset.value_or(k_len - q_len);
   }
   [[nodiscard]] constexpr Range keys_for(Index query, Index q_len, Index k_len) const {
     const Index pos = position(query, q_len, k_len);
-    const Index begin = std::clamp<Index>(pos - left, 0, k_len);
+    const Index first = chunk > 0 && pos > 0 ? std::max(pos - left, pos / chunk * chunk) : pos - left;
+    const Index begin = std::clamp<Index>(first, 0, k_len);
     Index end = std::min(k_len, pos + right + 1);
     if (prefix) end = std::min(end, std::max(pos + 1, *prefix));
     return {begin, std::max(begin, end)};

@@ -25,13 +25,17 @@ struct TokenSteps {
   Index token = 0;
   Numbers stream;             // what the norm before the layer read
   double mean = 0, size = 1;  // of that norm: what it takes away (layer norms alone), and what it divides by
-  Numbers x;                  // what the projection read
-  Numbers row;                // the parameters that make the first number of the projection
+  Numbers x;                  // what the layer read
+  Numbers latent;  // latent attention: what the projection read, made of x by a narrow layer and its norm
+  Numbers row;     // the parameters that make the first number of the projection
   double row_bias = 0;
-  Numbers projected;     // W·x + b
-  double head_size = 1;  // what the norm of queries and keys divides by
-  Numbers normed;        // after that norm
-  Numbers turned;        // after the rotation by the token's position
+  Numbers projected;         // W·x + b
+  double head_size = 1;      // what the norm of queries and keys divides by
+  Numbers normed;            // after that norm
+  Numbers turned;            // after the rotation by the token's position
+  bool normed_last = false;  // the norm came after the rotation
+  double growth = 1;         // Llama 4: queries far into a text are multiplied with this
+  Numbers grown;
 
   // What meets the other one in the dot product.
   [[nodiscard]] const Numbers& ready() const;
@@ -39,6 +43,7 @@ struct TokenSteps {
 
 struct Rotation {
   bool interleaved = false;  // pairs (2j, 2j+1) instead of (j, j + half)
+  Index first = 0;           // where the first pair begins
   Index half = 0;            // pairs
   Numbers frequencies;       // radians per position, a number for each pair
   double factor = 1;         // of cos and sin
@@ -52,6 +57,7 @@ struct HeadSteps {
   Numbers norm_weight, norm_bias;      // as they are multiplied and added
   bool qkv_bias = false, cross = false;
   std::optional<nn::NormConfig> head_norm;
+  nn::HeadNormPlace head_norm_place = nn::HeadNormPlace::each;
   std::optional<Rotation> rotation;
 
   TokenSteps query, key;
@@ -60,15 +66,17 @@ struct HeadSteps {
   double scale = 1;
   bool usual_scale = true;  // 1/√head_dim
   double softcap = 0;
-  double slope = 0;       // ALiBi
-  Index position = 0;     // the query's place among the keys
-  bool has_bias = false;  // learned distances
+  double slope = 0;        // ALiBi
+  Index position = 0;      // the query's place among the keys
+  bool has_bias = false;   // learned distances
+  bool has_terms = false;  // DeBERTa: the two terms of distances, whose sum is the bias
   std::optional<double> sink;
   Visibility visible;
   Range seen;  // keys that the query may see
 
   // One number for each key; what the query cannot see is NaN until the weights, which are 0 there.
   Numbers dots, scaled, capped, alibi, bias, scores, exps, weights;
+  Numbers content_to_position, position_to_content;  // scaled
   double top = 0, sum = 0;  // the largest score, and the sum of all exps, the sink's included
   double sink_weight = 0;
   Numbers context;     // Σ weight·value, [head_dim]

@@ -118,6 +118,7 @@ struct NormConfig {
   double eps = 1e-5;
   bool bias = true;              // layer norms alone have one
   bool weight_plus_one = false;  // Gemma stores its weights less one
+  bool weighted = true;          // false: it has no parameters
   bool operator==(const NormConfig&) const = default;
 };
 
@@ -162,8 +163,16 @@ struct RmsNorm : Norm {
 
 // ---- Activations, dropout -----------------------------------------------------------------------------
 
-enum class Activation : std::uint8_t { relu, gelu, gelu_tanh, silu, tanh, sigmoid };  // gelu: with erf
-[[nodiscard]] std::string_view name_of(Activation activation) noexcept;               // "gelu_tanh"
+enum class Activation : std::uint8_t {
+  relu,
+  gelu,
+  gelu_tanh,
+  silu,
+  tanh,
+  sigmoid,
+  relu_squared
+};                                                                       // gelu: with erf
+[[nodiscard]] std::string_view name_of(Activation activation) noexcept;  // "gelu_tanh"
 
 // x and y [row, column]; y may be x where forward needs nothing saved, dx may be dy.
 void activate(Context& ctx, Activation activation, ConstTensorView x, TensorView y);
@@ -180,6 +189,8 @@ void drop(Context& ctx, const Dropout& dropout, ConstTensorView x, TensorView y,
 
 // y += x
 void add_to(Context& ctx, ConstTensorView x, TensorView y);
+// x *= factor
+void scale(Context& ctx, double factor, TensorView x);
 
 // ---- Feed-forward -------------------------------------------------------------------------------------
 
@@ -191,6 +202,9 @@ struct FeedForwardConfig {
   bool bias = true;
   WeightLayout layout = WeightLayout::out_in;
   Weights weights = Weights::own;
+  bool gate_pairs = false;  // of a packed one: their columns take turns
+  // GPT-OSS: (up + 1)·gate·sigmoid(1.702·gate), with gate at most and up within so much; 0: the usual gate.
+  double gate_limit = 0;
 };
 
 class FeedForward {
@@ -208,7 +222,67 @@ class FeedForward {
   Linear gate, up, down;  // no `gate` unless gated; packed, `up` holds both
 
  private:
+  void open_gate(Context& ctx, Tensor& wide, TensorView active) const;
+  void open_gate_backward(Context& ctx, ConstTensorView wide, ConstTensorView dactive, Tensor& dwide) const;
   FeedForwardConfig config_;
+};
+
+// ---- Experts ------------------------------------------------------------------------------------------
+
+// Feed-forwards of which each token sees a few: those to which a router gives the best scores.
+struct ExpertsConfig {
+  enum class Score : std::uint8_t { softmax, sigmoid };
+  Index count = 0, used = 0;
+  Score score = Score::softmax;  // of the router's logits
+  bool renormalised = false;     // the weights of a token's experts sum to 1
+  double scale = 1;              // of all weights
+  bool router_bias = false;
+  bool correction = false;  // learned numbers that are added to scores for the choice alone
+  // Only experts of the best `groups_used` groups are chosen. A group is as good as its best expert, or with corrections
+  // as the sum of its two best.
+  Index groups = 1, groups_used = 1;
+  bool weighs_input = false;  // the weight is that of what an expert reads, not of its answer
+  Index shared_inner = 0;     // width of a feed-forward that all tokens see besides; 0: none
+  bool operator==(const ExpertsConfig&) const = default;
+};
+
+class Experts {
+ public:
+  struct Saved {
+    Tensor logits;                      // [token, expert]
+    std::vector<std::int32_t> experts;  // [token, used]
+    std::vector<double> scores;         // likewise, before they were weights
+    std::vector<double> weights;
+    // Of each expert: its tokens and their places among `experts`; what it read, and what it answered.
+    struct Visit {
+      std::vector<Index> places;
+      Tensor x, y;
+      FeedForward::Saved saved;
+    };
+    std::vector<Visit> visits;
+    FeedForward::Saved shared;
+  };
+
+  Experts() = default;
+  // `one` is what each of them is.
+  Experts(const std::string& name, const ExpertsConfig& config, const FeedForwardConfig& one,
+          DType dtype = DType::f32);
+  [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, Saved& saved) const;
+  [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy);
+  [[nodiscard]] bool empty() const noexcept { return experts.empty(); }
+  [[nodiscard]] const ExpertsConfig& config() const noexcept { return config_; }
+  void collect(Parameters& list);
+
+  Linear router;
+  Parameter correction;  // [expert]
+  std::vector<FeedForward> experts;
+  FeedForward shared;
+
+ private:
+  void choose(Saved& s, Index tokens) const;
+  [[nodiscard]] Tensor logits_backward(const Saved& s, const std::vector<double>& dweights) const;
+  ExpertsConfig config_;
+  FeedForwardConfig one_;
 };
 
 // ---- Attention ----------------------------------------------------------------------------------------
@@ -237,6 +311,31 @@ class SelfAttention {
 // How the projections to queries, keys and values are stored: three matrices; one, all queries first; or
 // one that has query, key and value of each head together.
 enum class Projections : std::uint8_t { separate, packed, by_head };
+// What a norm of queries and keys is about: each head before the rotation, all heads as one row, or each head
+// after the rotation.
+enum class HeadNormPlace : std::uint8_t { each, all, turned };
+
+// DeepSeek's latent attention: keys and values of all heads are made from a few numbers per token, and one key of
+// `turned_dim` numbers that all heads share is rotated; it is the end of each key.
+struct LatentConfig {
+  Index query_rank = 0;  // 0: queries are made from the layer's input
+  Index rank = 0, turned_dim = 0, value_dim = 0;
+  NormConfig norm = {.kind = NormKind::rms, .eps = 1e-6, .bias = false};
+  bool operator==(const LatentConfig&) const = default;
+};
+
+// Llama 4: queries far into a text are longer: by ln(1 + floor((position + 1) / every))·scale + 1.
+struct QueryGrowth {
+  double every = 8192, scale = 0.1;
+  bool operator==(const QueryGrowth&) const = default;
+};
+
+// DeBERTa: scores have two more terms, of the content of one token and the distance to the other.
+struct Disentangled {
+  Index buckets = 0, max_distance = 0;
+  bool content_to_position = true, position_to_content = true;
+  bool operator==(const Disentangled&) const = default;
+};
 
 struct MultiHeadAttentionConfig {
   Index width = 0, heads = 1;
@@ -247,23 +346,34 @@ struct MultiHeadAttentionConfig {
   bool qkv_bias = true, out_bias = true;
   WeightLayout layout = WeightLayout::out_in;
   Weights weights = Weights::own;
-  std::optional<NormConfig> head_norm = std::nullopt;  // of each query and key before the rotation
+  std::optional<NormConfig> head_norm = std::nullopt;  // of queries and keys
+  HeadNormPlace head_norm_place = HeadNormPlace::each;
+  std::optional<LatentConfig> latent = std::nullopt;
   std::optional<RopeConfig> rope = std::nullopt;
   Visibility visible = Visibility::all();
   std::optional<double> scale = std::nullopt;  // 1/sqrt(head_dim) unless given
+  std::optional<QueryGrowth> query_growth = std::nullopt;
   double softcap = 0;
   bool alibi = false;
-  double dropout = 0;  // of weights
-  int layer = 0;       // its place in the model; observers and dropout read it
+  bool sinks = false;                                       // a learned logit per head that has no value
+  std::optional<Disentangled> disentangled = std::nullopt;  // then calls have a table of distances
+  double dropout = 0;                                       // of weights
+  int layer = 0;  // its place in the model; observers and dropout read it
   Part part = Part::decoder;
+
+  [[nodiscard]] Index value_dim() const { return latent ? latent->value_dim : head_dim; }
+  // The part of a head that rotations know: its end in latent attention, else all of it.
+  [[nodiscard]] Index turned_dim() const { return latent ? latent->turned_dim : head_dim; }
 };
 
 // What one call is about, besides its tokens.
 struct AttentionCall {
+  int layer = -1;                      // its place in this run, where layers are shared; -1: the config's
   std::span<const Index> starts = {};  // of x; empty: one sequence
   ConstTensorRef memory = {};          // what cross-attention looks at, [token, width]
   std::span<const Index> memory_starts = {};
   ConstTensorRef bias = {};               // [1 or sequence, head, longest query, longest key]
+  ConstTensorRef distances = {};          // disentangled: [2·buckets, width]
   std::span<const Index> positions = {};  // of x, for rotations; empty: counted here
   const RopeTable* rope = nullptr;        // null: made here, from the config
   // Earlier keys and values. x are then new tokens, as many for every sequence unless the cache is empty;
@@ -282,7 +392,11 @@ class MultiHeadAttention {
     Tensor memory_projected;  // cross: [memory token, k | v]
     Tensor q_normed, k_normed;
     Norm::Saved q_norm, k_norm;
-    Tensor mixed, lse;  // [token, heads·head_dim], [1, head, token]
+    Tensor mixed, lse;  // [token, heads·value_dim], [1, head, token]
+    // Latent attention: what the narrow matrices made, and the norms of that.
+    Tensor query_down, query_down_normed, down, latent;
+    Norm::Saved query_down_norm, latent_norm;
+    Tensor terms;  // disentangled: both terms as a bias
   };
 
   MultiHeadAttention() = default;
@@ -302,9 +416,21 @@ class MultiHeadAttention {
   Linear query, key, value, packed;  // three, or `packed`
   Linear out;
   Norm query_norm, key_norm;
+  Linear query_down, down, up;  // latent: `query` and `up` read what these narrow ones wrote
+  Norm query_down_norm, latent_norm;
+  Parameter sinks;  // [head]
 
  private:
   struct [[gnu::visibility("hidden")]] Heads;  // src/nn/attention.h
+  void make_latent(const std::string& name, DType dtype);
+  void project_latent(Context& ctx, ConstTensorView x, Saved& s) const;
+  [[nodiscard]] Tensor backward_latent(Context& ctx, ConstTensorView x, const Saved& s, Tensor& d);
+  void normalize(Context& ctx, Heads& h, Saved& s) const;
+  void normalize_back(Context& ctx, const Heads& from, const Saved& s, const Heads& grads, const Heads& to);
+  enum class Way : std::uint8_t { forward, back };
+  void rotate(Context& ctx, const Heads& h, const AttentionCall& call, Way way) const;
+  void grow_queries(const TensorView& q, const AttentionCall& call) const;
+  [[nodiscard]] Tensor distance_terms(Context& ctx, const Heads& h, const AttentionCall& call) const;
   [[nodiscard]] Heads heads(TensorView projected, TensorView memory_projected) const;
   [[nodiscard]] AttentionOptions options(const AttentionCall& call) const;
   void project(Context& ctx, ConstTensorView x, const AttentionCall& call, Saved& s) const;
@@ -321,19 +447,22 @@ class MultiHeadAttention {
 
 // ---- Blocks -------------------------------------------------------------------------------------------
 
-// before: x + f(norm(x)).  after: norm(x + f(x)), the 2017 order.  both: x + norm(f(norm(x))).
-enum class NormPlace : std::uint8_t { before, after, both };
+// before: x + f(norm(x)).  after: norm(x + f(x)), the 2017 order.  both: x + norm(f(norm(x))).  output: x + norm(f(x)).
+enum class NormPlace : std::uint8_t { before, after, both, output };
 // parallel: x + attention(norm(x)) + feed_forward(norm(x)), with one norm or two.
 enum class BlockShape : std::uint8_t { serial, parallel, parallel_one_norm };
 
 struct BlockConfig {
   MultiHeadAttentionConfig attention;
   std::optional<MultiHeadAttentionConfig> cross = std::nullopt;
-  FeedForwardConfig feed_forward;
+  FeedForwardConfig feed_forward;  // or what each of its experts is
+  std::optional<ExpertsConfig> experts = std::nullopt;
   NormConfig norm;
   NormPlace norm_place = NormPlace::before;
+  bool attention_normed = true;  // false: attention reads the stream itself, where norms are before
   BlockShape shape = BlockShape::serial;
-  double dropout = 0;  // of what attention and feed-forward return
+  double residual_scale = 1;  // of what attention and feed-forward add to the stream
+  double dropout = 0;         // of what attention and feed-forward return
 };
 
 struct BlockCall {
@@ -356,6 +485,7 @@ class Block {
     Tensor after_attention, after_cross;  // NormPlace::after: what the next step read
     MultiHeadAttention::Saved attention, cross;
     FeedForward::Saved feed_forward;
+    Experts::Saved experts;
   };
 
   Block() = default;
@@ -370,14 +500,17 @@ class Block {
 
   MultiHeadAttention attention, cross;
   FeedForward feed_forward;
-  Norm attention_norm, cross_norm, feed_forward_norm;
-  Norm attention_post_norm, feed_forward_post_norm;  // NormPlace::both
+  Experts experts;                                     // in place of feed_forward
+  Norm attention_norm, cross_norm, feed_forward_norm;  // empty where NormPlace::output
+  Norm attention_post_norm, feed_forward_post_norm;    // NormPlace::both and output
 
  private:
   [[nodiscard]] Tensor forward_before(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const;
   [[nodiscard]] Tensor forward_after(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const;
   [[nodiscard]] Tensor forward_parallel(Context& ctx, ConstTensorView x, const BlockCall& call,
                                         Saved& s) const;
+  // The feed-forward, or the experts.
+  [[nodiscard]] Tensor feed(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const;
   struct [[gnu::visibility("hidden")]] Backward;  // src/nn/block_backward.cc
   BlockConfig config_;
 };

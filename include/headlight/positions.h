@@ -16,20 +16,21 @@
 namespace headlight::nn {
 
 // sin and cos of position · 10000^(-2j/width): alternating as in the 2017 paper, or all sines and then all
-// cosines, as Marian has them.
-enum class SinusoidOrder : std::uint8_t { alternating, halves };
+// cosines, as Marian has them. M2M-100 has those with frequencies from 1 to 1/10000, both ends included.
+enum class SinusoidOrder : std::uint8_t { alternating, halves, halves_to_end };
 [[nodiscard]] Tensor sinusoidal_positions(Index positions, Index width, SinusoidOrder order, DType dtype);
 
 // How rotation frequencies stretch for contexts longer than those a model was trained on.
 struct RopeScaling {
-  enum class Kind : std::uint8_t { none, linear, dynamic, yarn, llama3 };
+  enum class Kind : std::uint8_t { none, linear, dynamic, yarn, llama3, longrope };
   Kind kind = Kind::none;
   double factor = 1;
   Index original_positions = 0;                  // the context of the training
   double low_frequency = 1, high_frequency = 4;  // llama3: full turns within the original context
   double beta_fast = 32, beta_slow = 1;          // yarn: likewise
-  double attention_factor = 0;                   // yarn: of cos and sin; 0: 0.1·ln(factor) + 1
+  double attention_factor = 0;                   // yarn, longrope: of cos and sin; 0: 0.1·ln(factor) + 1
   bool truncate = true;                          // yarn: the ramp's ends are whole numbers
+  double score_mscale = 0;  // yarn: what DeepSeek computes a factor of scores from; 0: none
   bool operator==(const RopeScaling&) const = default;
 };
 
@@ -39,11 +40,13 @@ struct RopeConfig {
   bool interleaved = false;  // pairs (2j, 2j+1) instead of (j, j + dims/2)
   RopeScaling scaling = {};
   std::vector<double> factors = {};  // each pair's angle is divided by its own; empty: by none
+  // longrope: those of texts longer than original_positions, for all of their tokens.
+  std::vector<double> long_factors = {};
   bool operator==(const RopeConfig&) const = default;
 };
-// Angle per position of each pair. `length` is the longest sequence so far; only `dynamic` asks for it.
+// Angle per position of each pair. `length` is that of the sequence; `dynamic` and `longrope` ask for it.
 [[nodiscard]] std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index length);
-// What cos and sin are multiplied with; 1 for all scalings but yarn.
+// What cos and sin are multiplied with; 1 for all scalings but yarn and longrope.
 [[nodiscard]] double rope_attention_factor(const RopeConfig& config);
 
 // cos and sin for the positions first … first + n - 1, made once per run and used by every layer.
@@ -52,14 +55,23 @@ class RopeTable {
   RopeTable() = default;
   RopeTable(const RopeConfig& config, Index head_dim, Index first, Index end, DType dtype);
 
-  // Turns every head of x [token, head, dim] in place, each token by its own position.
-  void rotate(Context& ctx, TensorView x, std::span<const Index> positions) const;
+  // Turns every head of x [token, head, dim] in place, each token by its own position. A sequence ends where `starts`
+  // says; empty: all are one.
+  void rotate(Context& ctx, TensorView x, std::span<const Index> positions,
+              std::span<const Index> starts = {}) const;
   // The gradient's way: by the opposite angles.
-  void rotate_back(Context& ctx, TensorView dx, std::span<const Index> positions) const;
+  void rotate_back(Context& ctx, TensorView dx, std::span<const Index> positions,
+                   std::span<const Index> starts = {}) const;
 
  private:
-  void turn(Context& ctx, TensorView x, std::span<const Index> positions, bool backward) const;
-  Tensor cos_, sin_;  // [position - first_, dims/2]
+  struct Turns {
+    Tensor cos, sin;  // [position - first_, dims/2]
+  };
+  [[nodiscard]] Turns turns_of(const RopeConfig& config, Index dims, Index length, DType dtype) const;
+  void turn(Context& ctx, TensorView x, std::span<const Index> positions, std::span<const Index> starts,
+            bool backward) const;
+  Turns usual_, long_;  // long_: of sequences beyond original_, where they turn in another way
+  Index original_ = 0;
   Index first_ = 0, end_ = 0;
   bool interleaved_ = false;
 };

@@ -52,11 +52,23 @@ struct ResidualEvent {
   std::span<const Index> starts;
 };
 
+// Which experts the tokens of a layer went to.
+struct ExpertsEvent {
+  Part part;
+  int layer;
+  ConstTensorRef logits;  // [token, expert]: what the router said, before anything is done to it
+  Index used;             // experts for each token
+  std::span<const std::int32_t> experts;  // [token, used], the one with the largest weight first
+  std::span<const double> weights;        // likewise: what each expert's answer is multiplied with
+  std::span<const Index> starts;
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_attention(const AttentionEvent& /*event*/) {}
   virtual void on_residual(const ResidualEvent& /*event*/) {}
+  virtual void on_experts(const ExpertsEvent& /*event*/) {}
 };
 
 // Where attention is about to happen.

@@ -131,6 +131,9 @@ void check_numbers(const char* who, const AttentionOptions& o) {
   if (visible.right < 0 || visible.right > Visibility::kUnbounded) {
     refuse_count(who, "visible.right", visible.right, kCount);
   }
+  if (visible.chunk < 0 || visible.chunk > Visibility::kUnbounded) {
+    refuse_count(who, "visible.chunk", visible.chunk, "a count of 0 or more (0 is no chunks)");
+  }
   if (visible.prefix && *visible.prefix < 0) {
     refuse_count(who, "visible.prefix", *visible.prefix, "a count of 0 or more (0 is plain causal)");
   }

@@ -78,9 +78,10 @@ class Walk {
     parts_.embedding = row_of(saved_.inputs[0], row_);
     parts_.feed_forward.resize(parts_.embedding.size());
     parts_.biases.resize(parts_.embedding.size());
-    for (std::size_t n = 0; n < stack_.blocks.size(); ++n) block(stack_.blocks[n], saved_.blocks[n]);
+    for (layer_ = 0; layer_ < static_cast<int>(stack_.layers()); ++layer_)
+      block(stack_.block(static_cast<std::size_t>(layer_)), saved_.blocks[static_cast<std::size_t>(layer_)]);
     if (!stack_.final_norm.empty())
-      parts_.pass({stack_.final_norm, stack_.blocks[0].config().norm, saved_.final_norm, row_});
+      parts_.pass({stack_.final_norm, *stack_.config().final_norm, saved_.final_norm, row_});
     return std::move(parts_);
   }
 
@@ -88,6 +89,7 @@ class Walk {
   void block(const nn::Block& b, const nn::Block::Saved& s) {
     const nn::NormConfig& norm = b.config().norm;
     const bool after = b.config().norm_place == nn::NormPlace::after;
+    times_ = b.config().residual_scale;
     attention(b.attention, s.attention, post(b, b.attention_post_norm, s.attention_step));
     if (after) parts_.pass({b.attention_norm, norm, s.attention_step.norm, row_});
     if (b.config().cross) {
@@ -100,7 +102,7 @@ class Walk {
 
   [[nodiscard]] std::optional<FrozenNorm> post(const nn::Block& b, const nn::Norm& norm,
                                                const nn::Block::StepSaved& step) const {
-    if (b.config().norm_place != nn::NormPlace::both) return std::nullopt;
+    if (norm.empty()) return std::nullopt;
     return FrozenNorm(norm, b.config().norm, step.post_norm, row_);
   }
 
@@ -108,34 +110,60 @@ class Walk {
   void attention(const nn::MultiHeadAttention& a, const nn::MultiHeadAttention::Saved& s,
                  const std::optional<FrozenNorm>& post) {
     const nn::MultiHeadAttentionConfig& c = a.config();
-    Tensor alone({c.heads + 1, c.heads * c.head_dim}, s.mixed.dtype());
+    const Index dim = c.value_dim();
+    Tensor alone({c.heads + 1, c.heads * dim}, s.mixed.dtype());
     for (Index h = 0; h < c.heads; ++h)
-      for (Index d = h * c.head_dim; d < (h + 1) * c.head_dim; ++d)
-        alone.view().set(h, d, s.mixed.at(row_, d));
+      for (Index d = h * dim; d < (h + 1) * dim; ++d) alone.view().set(h, d, s.mixed.at(row_, d));
     const Tensor out = a.out.forward(ctx_, alone);
     Vector bias = row_of(out, c.heads);
     for (Index h = 0; h < c.heads; ++h) {
       Vector v = row_of(out, h);
       for (std::size_t d = 0; d < v.size(); ++d) v[d] -= bias[d];
       if (post) post->apply(v);
-      parts_.heads.emplace_back(HeadContribution{c.part, {c.layer, static_cast<int>(h)}, 0}, std::move(v));
+      grow(v);
+      parts_.heads.emplace_back(HeadContribution{c.part, {layer_, static_cast<int>(h)}, 0}, std::move(v));
     }
     if (post) {
       post->apply(bias);
       post->add_bias(bias);
     }
+    grow(bias);
     add(parts_.biases, bias);
   }
 
+  // What a step adds to the stream is scaled in some models.
+  void grow(Vector& v) const {
+    for (double& x : v) x *= times_;
+  }
+
+  // What the block's feed-forward, or its experts, made of this token.
+  [[nodiscard]] Vector answer(const nn::Block& b, const nn::Block::Saved& s) const {
+    if (b.experts.empty()) {
+      const Tensor& active = s.feed_forward.active;
+      Tensor one({1, active.dim(1)}, active.dtype());
+      for (Index d = 0; d < active.dim(1); ++d) one.view().set(0, d, active.at(row_, d));
+      return row_of(b.feed_forward.down.forward(ctx_, one), 0);
+    }
+    const bool one_norm = b.config().shape == nn::BlockShape::parallel_one_norm;
+    const Tensor& read = one_norm                      ? s.attention_step.normed
+                         : b.feed_forward_norm.empty() ? s.attention_step.sum
+                                                       : s.feed_forward_step.normed;
+    Tensor one({1, read.dim(1)}, read.dtype());
+    for (Index d = 0; d < read.dim(1); ++d) one.view().set(0, d, read.at(row_, d));
+    nn::Experts::Saved unwanted;
+    return row_of(b.experts.forward(ctx_, one, unwanted), 0);
+  }
+
   void feed_forward(const nn::Block& b, const nn::Block::Saved& s, const std::optional<FrozenNorm>& post) {
-    const Tensor& active = s.feed_forward.active;
-    Tensor one({1, active.dim(1)}, active.dtype());
-    for (Index d = 0; d < active.dim(1); ++d) one.view().set(0, d, active.at(row_, d));
-    Vector v = row_of(b.feed_forward.down.forward(ctx_, one), 0);
+    Vector v = answer(b, s);
     if (post) {
       post->apply(v);
-      post->add_bias(parts_.biases);
+      Vector bias(v.size());
+      post->add_bias(bias);
+      grow(bias);
+      add(parts_.biases, bias);
     }
+    grow(v);
     add(parts_.feed_forward, v);
   }
 
@@ -143,6 +171,8 @@ class Walk {
   const models::Stack& stack_;
   const models::Stack::Saved& saved_;
   Index row_;
+  int layer_ = 0;
+  double times_ = 1;
   Parts parts_;
 };
 
@@ -155,6 +185,7 @@ void check_model(const Subject& subject) {
   };
   if (c.head.absent) refuse("has no logits");
   if (c.head.masked) refuse("has a layer with an activation before its logits");
+  if (c.head.narrowed) refuse("has a layer before its logits that makes the stream narrower");
 }
 
 models::Tokens one_sequence(const Reading& reading) {

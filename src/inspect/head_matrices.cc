@@ -49,13 +49,27 @@ Numbers MatrixRows::apply(const Numbers& x) const {
 }
 
 const nn::MultiHeadAttention& attention_layer(const Subject& subject, Part part, Index layer) {
-  const nn::Block& block = subject.model->stack(part).blocks[static_cast<std::size_t>(layer)];
+  const nn::Block& block = subject.model->stack(part).block(static_cast<std::size_t>(layer));
   return part == Part::cross ? block.cross : block.attention;
+}
+
+MatrixRows all_rows(const nn::Linear& linear) {
+  return rows_of(linear, {0, linear.config().out}, {0, linear.config().in});
 }
 
 HeadMatrices head_matrices(const nn::MultiHeadAttention& a, Index head) {
   const nn::MultiHeadAttentionConfig& c = a.config();
   HeadMatrices m;
+  if (c.latent) {
+    const Index still = c.head_dim - c.latent->turned_dim, value = c.value_dim(),
+                first = head * (still + value);
+    m.kv_head = head;
+    m.q = rows_of(a.query, {head * c.head_dim, (head + 1) * c.head_dim}, {0, a.query.config().in});
+    m.k = rows_of(a.up, {first, first + still}, {0, c.latent->rank});
+    m.v = rows_of(a.up, {first + still, first + still + value}, {0, c.latent->rank});
+    m.out = rows_of(a.out, {0, c.width}, {head * value, (head + 1) * value});
+    return m;
+  }
   m.kv_head = head / (c.heads / c.kv_heads);
   m.q = projection(a, a.query, Kind::query, head);
   m.k = projection(a, a.key, Kind::key, m.kv_head);

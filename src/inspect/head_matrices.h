@@ -21,10 +21,13 @@ struct MatrixRows {
 };
 
 struct HeadMatrices {
-  MatrixRows q, k, v;  // [head_dim, width]
+  MatrixRows q, k, v;  // [head_dim, width]; of latent attention […, rank], and k without its end
   MatrixRows out;      // [width, head_dim]: this head's part of W_O, and the bias that all heads share
   Index kv_head = 0;
 };
+
+// All rows of a layer.
+[[nodiscard]] MatrixRows all_rows(const nn::Linear& linear);
 
 // The attention layer of a part; both must exist.
 [[nodiscard]] const nn::MultiHeadAttention& attention_layer(const Subject& subject, Part part, Index layer);

@@ -6,6 +6,7 @@
 #include "core/concat.h"
 #include "headlight/error.h"
 #include "headlight/reference.h"
+#include "nn/attention.h"
 
 namespace headlight::inspect {
 namespace {
@@ -21,20 +22,25 @@ struct NormNumbers {
   nn::NormConfig config;
   Numbers weight, bias;
 
-  NormNumbers(const nn::Norm& norm, const nn::NormConfig& of) : config(of) {
-    for (Index i = 0; i < norm.weight.value.dim(0); ++i) {
+  // A part of its numbers; all of them unless given.
+  NormNumbers(const nn::Norm& norm, const nn::NormConfig& of, std::optional<Range> part = std::nullopt)
+      : config(of) {
+    const Range range = part.value_or(Range{0, norm.weight.value.dim(0)});
+    for (Index i = range.begin; i < range.end; ++i) {
       weight.push_back(norm.weight.value.at(i) + (of.weight_plus_one ? 1 : 0));
       bias.push_back(norm.bias.value.empty() ? 0 : norm.bias.value.at(i));
     }
   }
-  Numbers apply(const Numbers& x, double* mean_out, double* size_out) const {
-    const auto n = static_cast<double>(x.size());
+  // Of x; or of a part of a row, when `row` is all of it.
+  Numbers apply(const Numbers& x, double* mean_out, double* size_out, const Numbers* row = nullptr) const {
+    const Numbers& all = row != nullptr ? *row : x;
+    const auto n = static_cast<double>(all.size());
     double mean = 0, squares = 0;
     if (config.kind == nn::NormKind::layer) {
-      for (const double value : x) mean += value;
+      for (const double value : all) mean += value;
       mean /= n;
     }
-    for (const double value : x) squares += (value - mean) * (value - mean);
+    for (const double value : all) squares += (value - mean) * (value - mean);
     const double size = std::sqrt(squares / n + config.eps);
     Numbers y(x.size());
     for (std::size_t d = 0; d < x.size(); ++d) y[d] = (x[d] - mean) / size * weight[d] + bias[d];
@@ -47,8 +53,9 @@ struct NormNumbers {
 Numbers turned(const Rotation& rotation, const Numbers& x, Index position) {
   Numbers y = x;
   for (Index j = 0; j < rotation.half; ++j) {
-    const auto first = static_cast<std::size_t>(rotation.interleaved ? 2 * j : j);
-    const auto second = static_cast<std::size_t>(rotation.interleaved ? 2 * j + 1 : j + rotation.half);
+    const auto first = static_cast<std::size_t>(rotation.first + (rotation.interleaved ? 2 * j : j));
+    const auto second =
+        static_cast<std::size_t>(rotation.first + (rotation.interleaved ? 2 * j + 1 : j + rotation.half));
     const double angle = static_cast<double>(position) * rotation.frequencies[static_cast<std::size_t>(j)];
     const double c = std::cos(angle) * rotation.factor, s = std::sin(angle) * rotation.factor;
     y[first] = x[first] * c - x[second] * s;
@@ -128,24 +135,26 @@ class Follower {
  public:
   Follower(const Subject& subject, const StepsRequest& request, const Probe& probe)
       : probe_(probe),
-        block_(subject.model->stack(request.part).blocks[static_cast<std::size_t>(request.place.layer)]),
+        block_(subject.model->stack(request.part).block(static_cast<std::size_t>(request.place.layer))),
         module_(attention_layer(subject, request.part, request.place.layer)),
+        stack_(subject.model->stack(request.part)),
         matrices_(head_matrices(module_, request.place.head)) {
     steps_.request = request;
     describe();
+    gather_rows();
   }
 
   HeadSteps follow() {
     const StepsRequest& r = steps_.request;
     const Tensor& read_by_keys = probe_.memory.empty() ? probe_.x : probe_.memory;
     const NormNumbers* norm = norm_ ? &*norm_ : nullptr;
-    steps_.query = token(r.query, probe_.x, {matrices_.q, module_.query_norm, norm});
+    steps_.query = token(r.query, probe_.x, {Side::query, matrices_.q, module_.query_norm, norm});
     // What cross-attention looks at had its norm at the end of the encoder.
-    const Way to_key{matrices_.k, module_.key_norm, steps_.cross ? nullptr : norm};
+    const Way to_key{Side::key, matrices_.k, module_.key_norm, steps_.cross ? nullptr : norm};
     for (Index j = 0; j < probe_.keys; ++j) {
       TokenSteps key = token(j, read_by_keys, to_key);
       steps_.keys.push_back(key.ready());
-      steps_.values.push_back(matrices_.v.apply(key.x));
+      steps_.values.push_back(matrices_.v.apply(key.latent.empty() ? key.x : key.latent));
       if (j == r.key) steps_.key = std::move(key);
     }
     score();
@@ -168,9 +177,11 @@ class Follower {
       s.norm_weight = norm_->weight, s.norm_bias = norm_->bias;
     }
     if (c.head_norm) s.head_norm = *c.head_norm;
+    s.head_norm_place = c.head_norm_place;
     if (c.rope) {
       Rotation rotation;
-      const Index dims = c.rope->dims > 0 ? c.rope->dims : c.head_dim;
+      const Index dims = c.rope->dims > 0 ? c.rope->dims : c.turned_dim();
+      rotation.first = c.head_dim - c.turned_dim();
       rotation.half = dims / 2;
       rotation.interleaved = c.rope->interleaved;
       rotation.frequencies = nn::rope_frequencies(*c.rope, dims, probe_.keys);
@@ -183,6 +194,7 @@ class Follower {
     s.slope = probe_.slope;
     s.position = probe_.position;
     s.has_bias = !probe_.bias.empty();
+    s.has_terms = c.disentangled.has_value();
     s.sink = probe_.sink;
     s.visible = probe_.options.visible;
     s.seen = probe_.seen;
@@ -190,12 +202,60 @@ class Follower {
     s.reference_weights = probe_.exact;
   }
 
+  // Whole layers, where one head's numbers need those of all heads or of none.
+  void gather_rows() {
+    if (!module_.query_down.empty()) query_down_ = all_rows(module_.query_down);
+    if (!module_.down.empty()) down_ = all_rows(module_.down);
+    if (!steps_.head_norm || steps_.head_norm_place != nn::HeadNormPlace::all) return;
+    const nn::MultiHeadAttentionConfig& c = module_.config();
+    for (Index h = 0; h < c.heads; ++h) append(all_queries_, head_matrices(module_, h).q);
+    for (Index h = 0; h < c.kv_heads; ++h)
+      append(all_keys_, head_matrices(module_, h * (c.heads / c.kv_heads)).k);
+  }
+  static void append(MatrixRows& all, const MatrixRows& some) {
+    all.weights.insert(all.weights.end(), some.weights.begin(), some.weights.end());
+    all.bias.insert(all.bias.end(), some.bias.begin(), some.bias.end());
+  }
+
   // From what a layer reads to its queries, or to its keys.
+  enum class Side : std::uint8_t { query, key };
   struct Way {
+    Side side;
     const MatrixRows& rows;
     const nn::Norm& head_norm;
     const NormNumbers* norm;  // the layer's own, before it; null: none
   };
+
+  void project(TokenSteps& t, const Way& way) const {
+    const auto& latent = module_.config().latent;
+    Numbers shared;  // the end of the key that all heads have
+    if (latent && way.side == Side::key) {
+      Numbers down = down_.apply(t.x);
+      shared.assign(down.begin() + latent->rank, down.end());
+      down.resize(static_cast<std::size_t>(latent->rank));
+      t.latent = NormNumbers(module_.latent_norm, latent->norm).apply(down, nullptr, nullptr);
+    } else if (latent && !query_down_.weights.empty()) {
+      t.latent =
+          NormNumbers(module_.query_down_norm, latent->norm).apply(query_down_.apply(t.x), nullptr, nullptr);
+    }
+    t.projected = way.rows.apply(t.latent.empty() ? t.x : t.latent);
+    t.projected.insert(t.projected.end(), shared.begin(), shared.end());
+  }
+
+  void norm_head(TokenSteps& t, const Way& way) const {
+    if (!steps_.head_norm) return;
+    if (steps_.head_norm_place != nn::HeadNormPlace::all) {
+      const Numbers& before = t.turned.empty() ? t.projected : t.turned;
+      t.normed = NormNumbers(way.head_norm, *steps_.head_norm).apply(before, nullptr, &t.head_size);
+      return;
+    }
+    const Index head = way.side == Side::query ? steps_.request.place.head : steps_.kv_head;
+    const Range part{head * steps_.head_dim, (head + 1) * steps_.head_dim};
+    const Numbers row = (way.side == Side::query ? all_queries_ : all_keys_).apply(t.x);
+    t.normed =
+        NormNumbers(way.head_norm, *steps_.head_norm, part).apply(t.projected, nullptr, &t.head_size, &row);
+  }
+
   [[nodiscard]] TokenSteps token(Index i, const Tensor& read, const Way& way) const {
     TokenSteps t;
     t.token = i;
@@ -206,11 +266,37 @@ class Follower {
     }
     t.row = way.rows.weights.front();
     t.row_bias = way.rows.bias.front();
-    t.projected = way.rows.apply(t.x);
-    if (steps_.head_norm)
-      t.normed = NormNumbers(way.head_norm, *steps_.head_norm).apply(t.projected, nullptr, &t.head_size);
+    project(t, way);
+    t.normed_last = steps_.head_norm && steps_.head_norm_place == nn::HeadNormPlace::turned;
+    if (!t.normed_last) norm_head(t, way);
     if (steps_.rotation) t.turned = turned(*steps_.rotation, t.normed.empty() ? t.projected : t.normed, i);
+    if (t.normed_last) norm_head(t, way);
+    if (const auto& growth = module_.config().query_growth; growth && way.side == Side::query) {
+      t.growth = std::log1p(std::floor(static_cast<double>(i + 1) / growth->every)) * growth->scale + 1;
+      t.grown = t.ready();
+      for (double& number : t.grown) number *= t.growth;
+    }
     return t;
+  }
+
+  // DeBERTa: the query meets a key of the distance, the key a query of it.
+  void add_terms() {
+    HeadSteps& s = steps_;
+    const nn::Disentangled& d = *module_.config().disentangled;
+    s.content_to_position = s.position_to_content = s.bias = s.dots;
+    std::optional<NormNumbers> norm;
+    if (!stack_.distance_norm.empty()) norm.emplace(stack_.distance_norm, *stack_.config().distance_norm);
+    for (Index at = s.seen.begin; at < s.seen.end; ++at) {
+      const auto j = static_cast<std::size_t>(at);
+      Numbers row;
+      const Index place = nn::distance_bucket(d, s.position - at);
+      for (Index i = 0; i < s.width; ++i) row.push_back(stack_.distances.weight.at(place, i));
+      if (norm) row = norm->apply(row, nullptr, nullptr);
+      s.content_to_position[j] =
+          d.content_to_position ? s.scale * dot(s.query.ready(), matrices_.k.apply(row)) : 0;
+      s.position_to_content[j] = d.position_to_content ? s.scale * dot(s.keys[j], matrices_.q.apply(row)) : 0;
+      s.scores[j] += s.bias[j] = s.content_to_position[j] + s.position_to_content[j];
+    }
   }
 
   void score() {
@@ -231,8 +317,9 @@ class Follower {
         s.alibi[j] = -s.slope * std::abs(static_cast<double>(s.position - at));
         s.scores[j] += s.alibi[j];
       }
-      if (s.has_bias) s.scores[j] += s.bias[j] = probe_.bias[j];
+      if (s.has_bias && !s.has_terms) s.scores[j] += s.bias[j] = probe_.bias[j];
     }
+    if (s.has_terms) add_terms();
   }
 
   void weigh() {
@@ -253,7 +340,7 @@ class Follower {
 
   void mix() {
     HeadSteps& s = steps_;
-    const auto dim = static_cast<std::size_t>(s.head_dim);
+    const auto dim = static_cast<std::size_t>(module_.config().value_dim());
     s.context.assign(dim, 0);
     for (std::size_t j = 0; j < s.weights.size(); ++j)
       for (std::size_t d = 0; d < dim; ++d) s.context[d] += s.weights[j] * s.values[j][d];
@@ -264,7 +351,9 @@ class Follower {
   const Probe& probe_;
   const nn::Block& block_;
   const nn::MultiHeadAttention& module_;
+  const models::Stack& stack_;
   HeadMatrices matrices_;
+  MatrixRows query_down_, down_, all_queries_, all_keys_;
   std::optional<NormNumbers> norm_;
   HeadSteps steps_;
 };
@@ -302,6 +391,8 @@ double largest_gap(const Numbers& a, const Numbers& b) {
 }  // namespace
 
 const Numbers& TokenSteps::ready() const {
+  if (!grown.empty()) return grown;
+  if (normed_last && !normed.empty()) return normed;
   if (!turned.empty()) return turned;
   return normed.empty() ? projected : normed;
 }

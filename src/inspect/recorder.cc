@@ -154,6 +154,36 @@ void ArrayRecorder::on_residual(const ResidualEvent& event) {
   arrays_.push_back({concat(name_of(event.part), "_", event.layer, "_residual"), std::move(x)});
 }
 
+void ExpertsRecorder::on_experts(const ExpertsEvent& event) {
+  const Index tokens = event.starts.size() > 1 ? event.starts[1] : event.logits.dim(0);
+  const auto n = static_cast<std::ptrdiff_t>(tokens * event.used);
+  layers_.push_back({event.part,
+                     event.layer,
+                     event.used,
+                     event.logits.dim(1),
+                     {event.experts.begin(), event.experts.begin() + n},
+                     {event.weights.begin(), event.weights.begin() + n}});
+}
+
+void ArrayRecorder::on_experts(const ExpertsEvent& event) {
+  if (!request_.experts) return;
+  const std::string base = concat(name_of(event.part), "_", event.layer);
+  const Index tokens = event.starts.size() > 1 ? event.starts[1] : event.logits.dim(0);
+  Tensor logits({tokens, event.logits.dim(1)}, DType::f32), experts({tokens, event.used}, DType::f32),
+      weights({tokens, event.used}, DType::f32);
+  for (Index t = 0; t < tokens; ++t) {
+    for (Index e = 0; e < logits.dim(1); ++e) logits.view().set(t, e, event.logits.at(t, e));
+    for (Index i = 0; i < event.used; ++i) {
+      const auto at = static_cast<std::size_t>(t * event.used + i);
+      experts.view().set(t, i, event.experts[at]);
+      weights.view().set(t, i, event.weights[at]);
+    }
+  }
+  arrays_.push_back({base + "_router", std::move(logits)});
+  arrays_.push_back({base + "_experts", std::move(experts)});
+  arrays_.push_back({base + "_expert_weights", std::move(weights)});
+}
+
 Tensor scores_of(const AttentionEvent& event, Index sequence, Index head) {
   return scores_of(event, sequence, head, {0, event.queries(sequence)}, {0, event.keys(sequence)});
 }

@@ -45,6 +45,8 @@ class MapRecorder : public Observer {
 // "decoder_2_q" its queries as [heads, q, dim].
 struct ArrayRequest {
   bool weights = true, scores = false, q = false, k = false, v = false, z = false, residual = false;
+  bool experts =
+      false;  // "decoder_2_router" [token, expert], "…_experts" and "…_expert_weights" [token, used]
 };
 struct NamedArray {
   std::string name;
@@ -56,11 +58,29 @@ class ArrayRecorder : public Observer {
   explicit ArrayRecorder(const ArrayRequest& request) : request_(request) {}
   void on_attention(const AttentionEvent& event) override;
   void on_residual(const ResidualEvent& event) override;
+  void on_experts(const ExpertsEvent& event) override;
   [[nodiscard]] std::vector<NamedArray>& arrays() noexcept { return arrays_; }
 
  private:
   ArrayRequest request_;
   std::vector<NamedArray> arrays_;
+};
+
+// Which experts the tokens of the first sequence went to, layer by layer.
+struct LayerExperts {
+  Part part = Part::decoder;
+  int layer = 0;
+  Index used = 0, count = 0;          // of each token, of all
+  std::vector<std::int32_t> experts;  // [token, used], the largest weight first
+  std::vector<double> weights;        // likewise
+};
+class ExpertsRecorder : public Observer {
+ public:
+  void on_experts(const ExpertsEvent& event) override;
+  [[nodiscard]] const std::vector<LayerExperts>& layers() const noexcept { return layers_; }
+
+ private:
+  std::vector<LayerExperts> layers_;
 };
 
 // Scores of one head before the softmax, [q, k]; -inf where the query cannot see the key. In float64, then rounded.

@@ -6,7 +6,7 @@ namespace headlight::measure {
 namespace {
 
 // Lengths and widths sit on and beside the kernels' vector and tile sizes: that is where mistakes live.
-constexpr std::array<CheckCase, 37> kCases = {{
+constexpr std::array<CheckCase, 38> kCases = {{
     {.name = "plain"},
     {.name = "one key", .q_len = 5, .k_len = 1},
     {.name = "one query", .q_len = 1, .k_len = 97},
@@ -55,6 +55,7 @@ constexpr std::array<CheckCase, 37> kCases = {{
     {.name = "window of 5", .q_len = 65, .k_len = 65, .visible = Visibility::window(5)},
     {.name = "window of 70", .batch = 1, .q_len = 129, .k_len = 129, .visible = Visibility::window(70)},
     {.name = "window to both sides", .q_len = 65, .k_len = 65, .visible = {.left = 9, .right = 4}},
+    {.name = "chunks of 40", .batch = 1, .q_len = 129, .k_len = 129, .visible = Visibility::chunks(40)},
     {.name = "prefix of 10", .q_len = 34, .k_len = 34, .visible = Visibility::prefix_lm(10)},
     {.name = "grouped heads 8:2", .heads = 8, .kv_heads = 2, .visible = Visibility::causal()},
     {.name = "one kv head", .heads = 5, .kv_heads = 1, .q_len = 17, .k_len = 40},

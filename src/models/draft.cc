@@ -26,7 +26,8 @@ Draft draft(const Hyperparameters& h, const Usual& usual) {
   a.heads = h.count(Key::heads);
   a.kv_heads = h.count_or(Key::kv_heads, 0);
   a.head_dim = h.count_or(Key::head_dim, 0);
-  if (h.count_or(Key::experts, 0) > 0) h.refuse(Key::experts, "mixtures of experts are not supported");
+  if (!usual.experts && h.count_or(Key::experts, 0) > 0)
+    h.refuse(Key::experts, "mixtures of experts are not known for this family");
   c.vocabulary = h.count(Key::vocabulary);
   if (!usual.context || h.has(Key::context)) c.max_positions = h.count(Key::context);
   else c.max_positions = *usual.context;
@@ -64,6 +65,18 @@ TransformerConfig decoder_of(const Draft& draft) {
     if (draft.window_rope) c.decoder[n].attention.rope = draft.window_rope;
   }
   return c;
+}
+
+void skip_rotations(const Hyperparameters& h, TransformerConfig& c, Index every) {
+  const std::vector<Index> rotating = h.counts(Key::rotating_layers);
+  if (!rotating.empty() && rotating.size() != c.decoder.size())
+    h.refuse(Key::rotating_layers, "need a number for each layer");
+  every = h.count_or(Key::rotating_every, every);
+  if (every < 1) h.refuse(Key::rotating_every, "need 1 or more");
+  for (std::size_t n = 0; n < c.decoder.size(); ++n) {
+    const bool rotates = rotating.empty() ? (static_cast<Index>(n) + 1) % every != 0 : rotating[n] != 0;
+    if (!rotates) c.decoder[n].attention.rope.reset();
+  }
 }
 
 TransformerConfig encoder_of(const Draft& draft) {

@@ -21,6 +21,7 @@ struct Usual {
   bool tied = true;
   bool needs_activation = true;                 // else `activation`
   bool needs_inner = true;                      // else 4 · width
+  bool experts = false;                         // its reader knows them
   std::optional<Index> context = std::nullopt;  // nothing: must be said
 };
 
@@ -37,6 +38,9 @@ struct Draft {
 [[nodiscard]] Draft draft(const Hyperparameters& h, const Usual& usual);
 [[nodiscard]] TransformerConfig decoder_of(const Draft& draft);
 [[nodiscard]] TransformerConfig encoder_of(const Draft& draft);
+
+// Switches rotations off in layers that config.json (no_rope_layers) says have none, or in every so many.
+void skip_rotations(const Hyperparameters& h, TransformerConfig& c, Index every);
 
 // Root mean square norms, and those of mean and variance.
 [[nodiscard]] nn::NormConfig rms_norm(const Hyperparameters& h, double eps = 1e-6);

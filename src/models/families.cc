@@ -13,14 +13,24 @@
 
 namespace headlight::models {
 
-extern const Family kGpt2, kGptNeo, kGptNeox, kLlama, kMistral, kQwen2, kQwen3, kGemma, kGemma2, kGemma3,
-    kPhi, kPhi3, kBloom, kFalcon, kOpt, kBert, kRoberta, kDistilbert, kMarian, kBart, kT5;
+extern const Family kGpt2, kGptNeo, kGptNeox, kGptj, kLlama, kMistral, kQwen2, kQwen3, kGemma, kGemma2,
+    kGemma3, kGemma3Multimodal, kPhi, kPhi3, kBloom, kFalcon, kOpt, kMpt, kOlmo2, kExaone4, kSmollm3,
+    kGranite, kCohere, kCohere2, kStablelm, kStarcoder2, kNemotron, kMixtral, kQwen3Moe, kGptOss, kLlama4,
+    kDeepseekV2, kDeepseekV3, kBert, kRoberta, kXlmRoberta, kCamembert, kDistilbert, kElectra, kAlbert,
+    kMpnet, kNomicBert, kModernBert, kDebertaV2, kMarian, kBart, kMbart, kM2m100, kPegasus, kT5, kMt5;
 
 namespace {
 
-const Family* const kFamilies[] = {&kGpt2,  &kGptNeo, &kGptNeox, &kLlama,      &kMistral, &kQwen2, &kQwen3,
-                                   &kGemma, &kGemma2, &kGemma3,  &kPhi,        &kPhi3,    &kBloom, &kFalcon,
-                                   &kOpt,   &kBert,   &kRoberta, &kDistilbert, &kMarian,  &kBart,  &kT5};
+const Family* const kFamilies[] = {
+    &kGpt2,       &kGptNeo,     &kGptNeox,    &kGptj,    &kLlama,    &kMistral,
+    &kQwen2,      &kQwen3,      &kGemma,      &kGemma2,  &kGemma3,   &kGemma3Multimodal,
+    &kPhi,        &kPhi3,       &kBloom,      &kFalcon,  &kOpt,      &kMpt,
+    &kOlmo2,      &kExaone4,    &kSmollm3,    &kGranite, &kCohere,   &kCohere2,
+    &kStablelm,   &kStarcoder2, &kNemotron,   &kMixtral, &kQwen3Moe, &kGptOss,
+    &kLlama4,     &kDeepseekV2, &kDeepseekV3, &kBert,    &kRoberta,  &kXlmRoberta,
+    &kCamembert,  &kDistilbert, &kElectra,    &kAlbert,  &kMpnet,    &kNomicBert,
+    &kModernBert, &kDebertaV2,  &kMarian,     &kBart,    &kMbart,    &kM2m100,
+    &kPegasus,    &kT5,         &kMt5};
 
 constexpr Index kMostPositions = Index{1} << 24;  // a longer context is not believed
 
@@ -42,28 +52,20 @@ std::string known_names(std::string_view Family::*field) {
               fmt::format("{}; known are {}", what, known_names(&Family::name)));
 }
 
-bool is_longrope(const nn::MultiHeadAttentionConfig& a) {
-  return a.rope && a.rope->scaling.kind == nn::RopeScaling::Kind::none && !a.rope->factors.empty() &&
-         a.rope->scaling.original_positions > 0;
-}
-
-// Phi 3's long rotations: factors for texts up to the original context; longer ones are refused. What cos and sin are
-// multiplied with, queries and keys both are, so it becomes a part of the scores' scale. Says what does not fit.
-std::string settle_longrope(TransformerConfig& c) {
+// Says what does not fit in Phi 3's long rotations.
+std::string check_longrope(TransformerConfig& c) {
   std::string wrong;
   each_layer(c, [&](nn::BlockConfig& block) {
-    nn::MultiHeadAttentionConfig& a = block.attention;
-    if (!is_longrope(a)) return;
+    const nn::MultiHeadAttentionConfig& a = block.attention;
+    if (!a.rope || a.rope->scaling.kind != nn::RopeScaling::Kind::longrope) return;
     const nn::RopeScaling& s = a.rope->scaling;
-    const auto factors = static_cast<Index>(a.rope->factors.size());
     const Index dim = a.head_dim > 0 ? a.head_dim : c.width / std::max<Index>(1, a.heads);
-    if (a.rope->dims > 0) wrong = "rotations of a part of each head are not supported";
-    else if (dim < 1 || factors != dim / 2) wrong = fmt::format("{} factors for {} pairs", factors, dim / 2);
-    else if (!(s.attention_factor > 0) || !std::isfinite(s.attention_factor))
+    const Index pairs = (a.rope->dims > 0 ? a.rope->dims : dim) / 2;
+    for (const std::vector<double>* factors : {&a.rope->factors, &a.rope->long_factors})
+      if (static_cast<Index>(factors->size()) != pairs || pairs < 1)
+        wrong = fmt::format("{} factors for {} pairs", factors->size(), pairs);
+    if (!(s.attention_factor > 0) || !std::isfinite(s.attention_factor))
       wrong = fmt::format("an attention_factor of {}", s.attention_factor);
-    a.scale =
-        a.scale.value_or(1 / std::sqrt(static_cast<double>(dim))) * s.attention_factor * s.attention_factor;
-    c.max_positions = std::min(c.max_positions, s.original_positions);
   });
   return wrong;
 }
@@ -72,7 +74,7 @@ TransformerConfig read_family(const Family& family, const Hyperparameters& h, co
                               const char* rope_code) {
   TransformerConfig config = family.read(h);
   config.family = family.name;
-  if (const std::string wrong = settle_longrope(config); !wrong.empty())
+  if (const std::string wrong = check_longrope(config); !wrong.empty())
     throw Error(ErrorKind::input, rope_code, fmt::format("{}: longrope: {}", escaped(file), wrong));
   try {
     return completed(config);
@@ -82,6 +84,8 @@ TransformerConfig read_family(const Family& family, const Hyperparameters& h, co
 }
 
 }  // namespace
+
+std::span<const Family* const> families() { return kFamilies; }
 
 const Family& find_family(std::string_view name) {
   if (const Family* family = family_named(name, &Family::name)) return *family;
@@ -110,7 +114,8 @@ TransformerConfig read_config(const io::Json& json) {
   const Family* family = family_named(type, &Family::name);
   if (family == nullptr)
     refuse_family(fmt::format("{}: models of the family \"{}\" are not known here", file, escaped(type, 40)));
-  const JsonHyperparameters h(json);
+  const bool part = !family->section.empty() && json.find(family->section) != nullptr;
+  const JsonHyperparameters h(part ? json.object(family->section) : json, family->defaults);
   TransformerConfig config = read_family(*family, h, json.file(), "model.config");
   h.check_unread();
   return config;

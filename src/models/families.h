@@ -2,6 +2,7 @@
 // GGUF: family_*.cc. What fields are called is in hyperparameter_keys.cc.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,8 +21,13 @@ struct Family {
   Names names = {}, gguf = {};
   std::string (*write)(const TransformerConfig& config) = nullptr;  // null: read only
   Names two_norms = {},
-        gguf_two_norms = {};  // of blocks whose halves stand side by side with a norm each, if other
+        gguf_two_norms = {};      // of blocks whose halves stand side by side with a norm each, if other
+  std::string_view section = {};  // the object of config.json that describes it; empty: all of it
+  std::span<const KeyDefault> defaults = {};  // what config.json may leave out
 };
+
+// All of them, in the order of the guide.
+[[nodiscard]] std::span<const Family* const> families();
 
 // Throws Error{input} that lists the names.
 [[nodiscard]] const Family& find_family(std::string_view name);

@@ -1,49 +1,10 @@
 // BERT with its masked-token head, RoBERTa and DistilBERT: norms after, learned positions, segments. GGUF files of
 // BERT lack the head that it was trained with.
-#include "models/draft.h"
+#include "models/family_bert.h"
+
 #include "models/family_gguf.h"
 
 namespace headlight::models {
-namespace {
-
-constexpr NameRow kEmbeddingRows[] = {
-    {"embedding", "embeddings.word_embeddings"},
-    {"positions", "embeddings.position_embeddings"},
-    {"types", "embeddings.token_type_embeddings"},
-    {"embedding_norm", "embeddings.LayerNorm"},
-    {"attention.query", "attention.self.query"},
-    {"attention.key", "attention.self.key"},
-    {"attention.value", "attention.self.value"},
-    {"attention.out", "attention.output.dense"},
-    {"attention_norm", "attention.output.LayerNorm"},
-    {"feed_forward.up", "intermediate.dense"},
-    {"feed_forward.down", "output.dense"},
-    {"feed_forward_norm", "output.LayerNorm"},
-};
-constexpr NameRow kBertRows[] = {
-    {"head.transform", "cls.predictions.transform.dense"},
-    {"head.norm", "cls.predictions.transform.LayerNorm"},
-    {"head.projection", "cls.predictions.decoder"},
-    {"head.bias", "cls.predictions.bias"},
-};
-constexpr NameRow kRobertaRows[] = {
-    {"head.transform", "lm_head.dense"},
-    {"head.norm", "lm_head.layer_norm"},
-    {"head.projection", "lm_head.decoder"},
-    {"head.bias", "lm_head.bias"},
-};
-constexpr NameRow kDistilRows[] = {
-    {"attention.query", "attention.q_lin"}, {"attention.key", "attention.k_lin"},
-    {"attention.value", "attention.v_lin"}, {"attention.out", "attention.out_lin"},
-    {"attention_norm", "sa_layer_norm"},    {"feed_forward.up", "ffn.lin1"},
-    {"feed_forward.down", "ffn.lin2"},      {"feed_forward_norm", "output_layer_norm"},
-    {"head.transform", "vocab_transform"},  {"head.norm", "vocab_layer_norm"},
-    {"head.projection", "vocab_projector"}, {"head.bias", "vocab_projector.bias"},
-};
-constexpr NameRow kGgufEncoderRows[] = {
-    {"attention_norm", "attn_output_norm"},
-    {"feed_forward_norm", "layer_output_norm"},
-};
 
 Draft encoder_draft(const Hyperparameters& h) {
   Draft d = draft(h, {.norm = layer_norm(h, 1e-12), .activation = nn::Activation::gelu});
@@ -63,6 +24,21 @@ Draft encoder_draft(const Hyperparameters& h) {
     h.refuse(Key::position_type, "only absolute positions are supported");
   return d;
 }
+
+namespace {
+
+constexpr NameRow kDistilRows[] = {
+    {"attention.query", "attention.q_lin"}, {"attention.key", "attention.k_lin"},
+    {"attention.value", "attention.v_lin"}, {"attention.out", "attention.out_lin"},
+    {"attention_norm", "sa_layer_norm"},    {"feed_forward.up", "ffn.lin1"},
+    {"feed_forward.down", "ffn.lin2"},      {"feed_forward_norm", "output_layer_norm"},
+    {"head.transform", "vocab_transform"},  {"head.norm", "vocab_layer_norm"},
+    {"head.projection", "vocab_projector"}, {"head.bias", "vocab_projector.bias"},
+};
+constexpr NameRow kGgufEncoderRows[] = {
+    {"attention_norm", "attn_output_norm"},
+    {"feed_forward_norm", "layer_output_norm"},
+};
 
 TransformerConfig read_bert(const Hyperparameters& h) {
   Draft d = encoder_draft(h);
@@ -103,18 +79,17 @@ std::string write(const TransformerConfig& c) {
       .finish();
 }
 
-[[nodiscard]] constexpr Names like_bert(std::span<const NameRow> rows, std::string_view prefix) {
-  return {.rows = rows, .more = kEmbeddingRows, .layer = "encoder.layer.{n}.", .prefix = prefix};
-}
 constexpr Names kDistilNames{
-    .rows = kDistilRows, .more = kEmbeddingRows, .layer = "transformer.layer.{n}.", .prefix = "distilbert."};
+    .rows = kDistilRows, .more = kBertLayerRows, .layer = "transformer.layer.{n}.", .prefix = "distilbert."};
 
 }  // namespace
 
-extern const Family kBert, kRoberta, kDistilbert;
+extern const Family kBert, kRoberta, kXlmRoberta, kCamembert, kDistilbert;
 const Family kBert{"bert", "bert", read_bert, like_bert(kBertRows, "bert."), gguf_names(kGgufEncoderRows),
                    write};
 const Family kRoberta{"roberta", "", read_roberta, like_bert(kRobertaRows, "roberta.")};
+const Family kXlmRoberta{"xlm-roberta", "", read_roberta, like_bert(kRobertaRows, "roberta.")};
+const Family kCamembert{"camembert", "", read_roberta, like_bert(kRobertaRows, "roberta.")};
 const Family kDistilbert{"distilbert", "", read_distilbert, kDistilNames};
 
 }  // namespace headlight::models

@@ -53,6 +53,7 @@ TransformerConfig read_gemma2(const Hyperparameters& h) {
 TransformerConfig read_gemma3(const Hyperparameters& h) {
   Usual usual = gemma_usual(h);
   usual.head_norm = true;
+  usual.needs_activation = h.has(Key::activation);
   Draft d = gemma_draft(h, usual, {.usual = 1024, .every = 6});
   d.block.norm_place = nn::NormPlace::both;
   d.block.attention.scale = scale_of(h, d, 62);
@@ -63,11 +64,31 @@ TransformerConfig read_gemma3(const Hyperparameters& h) {
   return decoder_of(d);
 }
 
+// Folders of models that see, too: the text's part of the config leaves much out.
+constexpr KeyDefault kDefaults[] = {
+    {Key::vocabulary, 262208}, {Key::width, 2304},  {Key::inner, 9216},      {Key::layers, 26},
+    {Key::heads, 8},           {Key::kv_heads, 4},  {Key::head_dim, 256},    {Key::context, 131072},
+    {Key::rms_epsilon, 1e-6},  {Key::window, 4096}, {Key::query_scale, 256},
+};
+constexpr NameRow kMultimodalRows[] = {
+    {"attention_post_norm", "post_attention_layernorm"},
+    {"feed_forward_norm", "pre_feedforward_layernorm"},
+    {"feed_forward_post_norm", "post_feedforward_layernorm"},
+    {"head.projection", "language_model.lm_head"},
+};
+constexpr Names kMultimodalNames{
+    .rows = kMultimodalRows, .more = kLlamaRows, .layer = "layers.{n}.", .prefix = "language_model.model."};
+
 }  // namespace
 
-extern const Family kGemma, kGemma2, kGemma3;
+extern const Family kGemma, kGemma2, kGemma3, kGemma3Multimodal;
 const Family kGemma{"gemma", "gemma", read_gemma, like_llama(), gguf_names()};
 const Family kGemma2{"gemma2", "gemma2", read_gemma2, like_llama(kRows), gguf_names()};
 const Family kGemma3{"gemma3_text", "gemma3", read_gemma3, like_llama(kRows), gguf_names()};
+const Family kGemma3Multimodal{.name = "gemma3",
+                               .read = read_gemma3,
+                               .names = kMultimodalNames,
+                               .section = "text_config",
+                               .defaults = kDefaults};
 
 }  // namespace headlight::models

@@ -1,5 +1,8 @@
 // GPT-2: norms before, learned positions, one matrix for queries, keys and values. In folders its linear layers are
-// stored [in, out]; everyone else's [out, in]. GPT-Neo: the same with separate projections and windows in turn.
+// stored [in, out]; everyone else's [out, in]. GPT-Neo: the same with separate projections and windows in turn. GPT-J:
+// attention and feed-forward side by side behind one norm, and neighbours rotated.
+#include <cmath>
+
 #include "models/draft.h"
 #include "models/family_gguf.h"
 
@@ -18,6 +21,11 @@ constexpr NameRow kRows[] = {
     {"final_norm", "ln_f"},
     {"head.projection", "lm_head"},
 };
+constexpr NameRow kGptjRows[] = {
+    {"attention.query", "attn.q_proj"}, {"attention.key", "attn.k_proj"}, {"attention.value", "attn.v_proj"},
+    {"attention.out", "attn.out_proj"}, {"feed_forward.up", "mlp.fc_in"}, {"feed_forward.down", "mlp.fc_out"},
+    {"head.bias", "lm_head.bias"},
+};
 constexpr NameRow kNeoRows[] = {
     {"attention.query", "attn.attention.q_proj"},
     {"attention.key", "attn.attention.k_proj"},
@@ -32,8 +40,23 @@ TransformerConfig read(const Hyperparameters& h) {
   a.projections = nn::Projections::packed;
   a.layout = d.block.feed_forward.layout = h.gguf() ? nn::WeightLayout::out_in : nn::WeightLayout::in_out;
   if (!h.flag_or(Key::scale_scores, true)) a.scale = 1;
-  h.expect(Key::scale_by_layer, false, "scores that shrink with the layer are not supported");
   h.expect(Key::cross_attention, false, "a decoder with cross-attention is not supported");
+  TransformerConfig c = decoder_of(d);
+  if (h.flag_or(Key::scale_by_layer, false)) {
+    const double scale = a.scale.value_or(1 / std::sqrt(static_cast<double>(d.head_dim())));
+    for (std::size_t n = 0; n < c.decoder.size(); ++n)
+      c.decoder[n].attention.scale = scale / static_cast<double>(n + 1);
+  }
+  return c;
+}
+
+TransformerConfig read_gptj(const Hyperparameters& h) {
+  Draft d = draft(
+      h, {.norm = layer_norm(h), .qkv_bias = false, .out_bias = false, .tied = false, .needs_inner = false});
+  d.block.shape = nn::BlockShape::parallel_one_norm;
+  d.block.attention.rope = h.rope({.head_dim = d.head_dim(), .dims = h.count_or(Key::rotated_dims, 64)});
+  d.block.attention.rope->interleaved = true;
+  d.c.head.bias = !d.c.head.tied;
   return decoder_of(d);
 }
 
@@ -75,10 +98,12 @@ constexpr std::string_view kLayer = "h.{n}.", kPrefix = "transformer.";
 
 }  // namespace
 
-extern const Family kGpt2, kGptNeo;
+extern const Family kGpt2, kGptNeo, kGptj;
 const Family kGpt2{"gpt2",       "gpt2", read, {.rows = kRows, .layer = kLayer, .prefix = kPrefix},
                    gguf_names(), write};
 const Family kGptNeo{
     "gpt_neo", "", read_neo, {.rows = kNeoRows, .more = kRows, .layer = kLayer, .prefix = kPrefix}};
+const Family kGptj{
+    "gptj", "", read_gptj, {.rows = kGptjRows, .more = kRows, .layer = kLayer, .prefix = kPrefix}};
 
 }  // namespace headlight::models

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "models/family_experts.h"
 #include "models/family_gguf.h"
 
 namespace headlight::models {
 
-Usual llama_usual(const Hyperparameters& h) {
-  return {.norm = rms_norm(h),
+Usual llama_usual(const Hyperparameters& h) { return llama_usual(rms_norm(h)); }
+
+Usual llama_usual(const nn::NormConfig& norm) {
+  return {.norm = norm,
           .activation = nn::Activation::silu,
           .gated = true,
           .qkv_bias = false,
@@ -26,10 +29,16 @@ Draft llama_draft(const Hyperparameters& h, const Usual& usual, const WindowRule
 
 namespace {
 
-// Only Llama's GGUF files have rows of queries and keys in the order of their pairs.
+// Only Llama's GGUF files have rows of queries and keys in the order of their pairs; there it may have experts.
 TransformerConfig read_llama(const Hyperparameters& h) {
-  Draft d = llama_draft(h, llama_usual(h));
+  Usual usual = llama_usual(h);
+  usual.experts = h.gguf();
+  Draft d = llama_draft(h, usual);
   d.block.attention.rope->interleaved = h.gguf();
+  if (h.gguf() && h.count_or(Key::experts, 0) > 0) {
+    d.block.experts = read_experts(h);
+    d.block.experts->renormalised = true;
+  }
   return decoder_of(d);
 }
 

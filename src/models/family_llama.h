@@ -28,6 +28,7 @@ inline constexpr NameRow kLlamaRows[] = {
 
 // Root mean square norms before, rotary positions, gated feed-forward without biases.
 [[nodiscard]] Usual llama_usual(const Hyperparameters& h);
+[[nodiscard]] Usual llama_usual(const nn::NormConfig& norm);  // with norms of another kind
 [[nodiscard]] Draft llama_draft(const Hyperparameters& h, const Usual& usual, const WindowRule& windows = {});
 
 }  // namespace headlight::models

@@ -27,6 +27,8 @@ constexpr NameRow kRows[] = {
     // BART alone
     {"positions", "embed_positions"},
     {"embedding_norm", "layernorm_embedding"},
+    // mBART, M2M-100 and Pegasus
+    {"final_norm", "layer_norm"},
 };
 constexpr Names kNames{
     .rows = kRows, .layer = "layers.{n}.", .encoder = "encoder.", .decoder = "decoder.", .prefix = "model."};
@@ -77,6 +79,34 @@ TransformerConfig read_bart(const Hyperparameters& h) {
   return c;
 }
 
+// Norms before, and one at the end of each stack.
+void put_norms_before(TransformerConfig& c) {
+  each_layer(c, [](nn::BlockConfig& b) { b.norm_place = nn::NormPlace::before; });
+  c.final_norm = nn::NormConfig{};
+}
+
+TransformerConfig read_mbart(const Hyperparameters& h) {
+  TransformerConfig c = read_bart(h);
+  put_norms_before(c);
+  return c;
+}
+
+TransformerConfig read_pegasus(const Hyperparameters& h) {
+  TransformerConfig c = read_marian(h);
+  put_norms_before(c);
+  return c;
+}
+
+// Positions begin behind the number of the padding token.
+TransformerConfig read_m2m100(const Hyperparameters& h) {
+  TransformerConfig c = read_marian(h);
+  put_norms_before(c);
+  c.embedding.sinusoids = nn::SinusoidOrder::halves_to_end;
+  c.embedding.position_offset = c.pad + 1;
+  c.head.fixed_bias = false;
+  return c;
+}
+
 std::string write_marian(const TransformerConfig& c) {
   const nn::BlockConfig &e = c.encoder.front(), &d = c.decoder.front();
   return ConfigWriter()
@@ -113,8 +143,11 @@ std::string write_marian(const TransformerConfig& c) {
 
 }  // namespace
 
-extern const Family kMarian, kBart;
+extern const Family kMarian, kBart, kMbart, kM2m100, kPegasus;
 const Family kMarian{"marian", "", read_marian, kNames, {}, write_marian};
 const Family kBart{"bart", "", read_bart, kNames};
+const Family kMbart{"mbart", "", read_mbart, kNames};
+const Family kM2m100{"m2m_100", "", read_m2m100, kNames};
+const Family kPegasus{"pegasus", "", read_pegasus, kNames};
 
 }  // namespace headlight::models

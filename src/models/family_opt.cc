@@ -7,6 +7,8 @@ namespace {
 constexpr NameRow kRows[] = {
     {"embedding", "decoder.embed_tokens"},
     {"positions", "embed_positions"},
+    {"widening", "project_in"},
+    {"head.narrowing", "model.decoder.project_out"},
     {"attention_norm", "self_attn_layer_norm"},
     {"attention.query", "self_attn.q_proj"},
     {"attention.key", "self_attn.k_proj"},
@@ -28,8 +30,9 @@ TransformerConfig read(const Hyperparameters& h) {
   const bool before = h.flag_or(Key::norm_before, true);
   d.block.norm_place = before ? nn::NormPlace::before : nn::NormPlace::after;
   if (!before || h.flag_or(Key::no_final_norm, false)) c.final_norm.reset();
-  if (h.count_or(Key::embedding_width, c.width) != c.width)
-    h.refuse(Key::embedding_width, "embeddings narrower than the model are not supported");
+  // OPT-350m: layers without bias on the way in and on the way out.
+  c.embedding.width = h.count_or(Key::embedding_width, c.width);
+  c.head.narrowed = c.embedding.width != c.width;
   h.expect(Key::norm_weights, true, "norms without weights are not supported");
   return decoder_of(d);
 }

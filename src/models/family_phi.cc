@@ -6,8 +6,13 @@ namespace headlight::models {
 namespace {
 
 constexpr NameRow kPhiRows[] = {
-    {"attention.out", "self_attn.dense"}, {"feed_forward.up", "mlp.fc1"}, {"feed_forward.down", "mlp.fc2"},
-    {"final_norm", "final_layernorm"},    {"head.bias", "lm_head.bias"},
+    {"attention.query_norm", "self_attn.q_layernorm"},
+    {"attention.key_norm", "self_attn.k_layernorm"},
+    {"attention.out", "self_attn.dense"},
+    {"feed_forward.up", "mlp.fc1"},
+    {"feed_forward.down", "mlp.fc2"},
+    {"final_norm", "final_layernorm"},
+    {"head.bias", "lm_head.bias"},
 };
 constexpr NameRow kPhi3Rows[] = {
     {"attention.qkv", "self_attn.qkv_proj"},
@@ -18,7 +23,7 @@ TransformerConfig read_phi(const Hyperparameters& h) {
   Draft d = draft(h, {.norm = layer_norm(h), .tied = false});
   d.block.shape = nn::BlockShape::parallel_one_norm;
   d.block.attention.rope = h.rope({.head_dim = d.head_dim(), .share = 0.5});
-  h.expect(Key::head_layer_norm, false, "layer norms of heads are not supported");
+  if (h.flag_or(Key::head_layer_norm, false)) d.block.attention.head_norm = d.block.norm;
   if (!h.gguf()) d.c.head.bias = true;
   return decoder_of(d);
 }

@@ -91,7 +91,8 @@ TransformerConfig read(const Hyperparameters& h) {
 
 }  // namespace
 
-extern const Family kT5;
+extern const Family kT5, kMt5;
 const Family kT5{"t5", "t5", read, kNames, kGgufNames};
+const Family kMt5{"mt5", "", read, kNames};
 
 }  // namespace headlight::models

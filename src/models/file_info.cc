@@ -98,7 +98,7 @@ class Describer {
 
  private:
   void model(const ModelFiles& files) {
-    tensors(files.weights());
+    tensors(files.stored_weights());
     info_.notices = files.notices();
     info_.architecture = files.architecture();
     const bool has_model =

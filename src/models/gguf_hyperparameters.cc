@@ -23,7 +23,11 @@ Limits limits_of(Key key) {
     case Key::encoder_layers:
     case Key::decoder_layers: return {1, 10000};
     case Key::context: return {1, std::numeric_limits<Index>::max()};
-    case Key::experts: return {0, 1 << 20};
+    case Key::experts:
+    case Key::experts_used:
+    case Key::shared_experts:
+    case Key::dense_first:
+    case Key::chunk: return {0, 1 << 20};
     case Key::buckets: return {1, 1 << 20};
     case Key::window: return {0, kMost};
     default: return {};
@@ -47,7 +51,8 @@ void GgufHyperparameters::check_heads() const {
     refuse("heads", fmt::format("{} heads cannot share {} heads of keys", heads, shared));
   if (!has(Key::head_dim) && width % heads != 0)
     refuse("heads", fmt::format("a width of {} cannot be shared by {} heads", width, heads));
-  if (has(Key::head_dim) && has(Key::value_dim) && count(Key::value_dim) != count(Key::head_dim))
+  if (has(Key::head_dim) && has(Key::value_dim) && !has(Key::latent_rank) &&
+      count(Key::value_dim) != count(Key::head_dim))
     refuse("heads", "keys and values of different lengths are not supported");
 }
 
@@ -262,12 +267,19 @@ void GgufHyperparameters::read_rope_factors(std::string_view name, nn::RopeConfi
   }
 }
 
-// The factors up to the original context; the others are for texts that are refused.
+// Factors for texts up to the original context, and for longer ones.
 void GgufHyperparameters::read_longrope(nn::RopeConfig& rope, Index dims) const {
   if (file_.find_tensor(kShortFactors) == nullptr)
     refuse("rope", fmt::format("rotations are stretched in the way \"longrope\" without a tensor \"{}\"",
                                kShortFactors));
   read_rope_factors(kShortFactors, rope, dims);
+  nn::RopeConfig beyond;
+  read_rope_factors(kLongFactors, beyond, dims);
+  if (beyond.factors.empty())
+    refuse("rope", fmt::format("rotations are stretched in the way \"longrope\" without a tensor \"{}\"",
+                               kLongFactors));
+  rope.long_factors = beyond.factors;
+  rope.scaling.kind = nn::RopeScaling::Kind::longrope;
   rope.scaling.original_positions = count("rope.scaling.original_context_length", "rope", 1, kMost);
   rope.scaling.attention_factor = finite("rope.scaling.attn_factor").value_or(1);
 }

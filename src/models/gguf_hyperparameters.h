@@ -29,6 +29,11 @@ class GgufHyperparameters : public Hyperparameters {
   [[nodiscard]] bool flag(Key key) const override;
   [[nodiscard]] std::string text(Key key) const override;
   [[nodiscard]] std::vector<std::int32_t> tokens(Key key) const override;
+  [[nodiscard]] std::vector<Index> counts(Key /*key*/) const override { return {}; }
+  [[nodiscard]] std::vector<std::string> texts(Key /*key*/) const override { return {}; }
+  [[nodiscard]] std::vector<std::string> kinds() const override { return {}; }
+  [[nodiscard]] std::string entry(Key /*key*/, std::string_view /*field*/) const override { return ""; }
+  [[nodiscard]] std::vector<std::string> entries(Key /*key*/) const override { return {}; }
   [[nodiscard]] double epsilon(Key key, double otherwise) const override;
   [[nodiscard]] nn::RopeConfig rope(const RopeRule& rule) const override;
   [[nodiscard]] nn::RopeConfig window_rope(const RopeRule& rule) const override;

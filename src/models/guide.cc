@@ -161,7 +161,7 @@ void check_guide(const TransformerConfig& c, const Guide& guide) {
   const bool shared_keys = a.kv_heads > 0 && a.kv_heads != a.heads;
   if (block.norm_place != nn::NormPlace::after || a.projections != nn::Projections::separate ||
       a.rope.has_value() || a.alibi || c.relative.has_value() || a.head_norm.has_value() || a.softcap > 0 ||
-      shared_keys)
+      a.sinks || a.disentangled.has_value() || shared_keys)
     refuse(
         "the model must have the form of 2017: norms after each step, positions added to the tokens, and a "
         "key for every query head");

@@ -87,13 +87,19 @@ Head::Head(const TransformerConfig& config) : config_(config) {
   const TransformerConfig& c = config_;
   if (c.head.absent) return;
   if (c.head.masked) {
-    transform = nn::Linear("head.transform", {.in = c.width, .out = c.width, .weights = c.weights}, c.dtype);
+    transform = nn::Linear(
+        "head.transform",
+        {.in = c.width, .out = c.table_width(), .bias = c.head.masked->bias, .weights = c.weights}, c.dtype);
     transform_norm = nn::Norm("head.norm", c.head.masked->norm, c.dtype);
   }
+  if (c.head.narrowed)
+    narrowing =
+        nn::Linear("head.narrowing",
+                   {.in = c.width, .out = c.table_width(), .bias = false, .weights = c.weights}, c.dtype);
   if (!c.head.tied)
-    projection =
-        nn::Linear("head.projection",
-                   {.in = c.width, .out = c.vocabulary, .bias = false, .weights = c.weights}, c.dtype);
+    projection = nn::Linear("head.projection",
+                            {.in = c.table_width(), .out = c.vocabulary, .bias = false, .weights = c.weights},
+                            c.dtype);
   if (c.head.bias) bias = {"head.bias", Tensor({c.vocabulary}, c.dtype), {}, false};
   if (c.head.fixed_bias) bias = {"head.bias", Tensor({1, c.vocabulary}, c.dtype), {}, false, false};
 }
@@ -109,6 +115,11 @@ Index Head::chunk_rows() const {
 
 // What the table is multiplied with: x itself, or a new tensor.
 Tensor Head::prepare(Context& ctx, ConstTensorView x, Saved* saved) const {
+  if (!narrowing.empty()) {
+    Tensor narrow = narrowing.forward(ctx, x);
+    scale(ctx, config_.head.scale, narrow);
+    return narrow;
+  }
   if (transform.empty()) {
     Tensor copy = Tensor::uninitialized({x.dim(0), x.dim(1)}, x.dtype());
     const std::size_t bytes = static_cast<std::size_t>(x.dim(1)) * size_of(x.dtype());
@@ -164,7 +175,7 @@ void Head::project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView 
 Tensor Head::logits(Context& ctx, const nn::Embedding& embedding, ConstTensorView x) const {
   const CallScope scope(ctx);
   Tensor prepared;
-  if (!transform.empty() || config_.head.scale != 1) {
+  if (prepares()) {
     prepared = prepare(ctx, x, nullptr);
     x = prepared;
   }
@@ -187,7 +198,7 @@ Loss Head::evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorVie
   const Counted counted(x, targets);
   Tensor prepared;
   ConstTensorView input = counted.x;
-  if (!transform.empty() || config_.head.scale != 1) {
+  if (prepares()) {
     prepared = prepare(ctx, input, nullptr);
     input = prepared;
   }
@@ -211,17 +222,16 @@ Loss Head::learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
                  std::span<const std::int32_t> targets, const LearnOptions& options, Tensor& dx) {
   const CallScope scope(ctx);
   const Counted counted(x, targets);
-  const bool prepares = !transform.empty() || config_.head.scale != 1;
   Saved saved;
   Tensor prepared;
   ConstTensorView input = counted.x;
-  if (prepares) {
+  if (prepares()) {
     prepared = prepare(ctx, input, &saved);
     input = prepared;
   }
   Loss loss;
   const Index rows = input.dim(0), chunk = chunk_rows();
-  Tensor d = Tensor::uninitialized({rows, config_.width}, config_.dtype);
+  Tensor d = Tensor::uninitialized({rows, input.dim(1)}, config_.dtype);
   Tensor logits = Tensor::uninitialized({std::min(chunk, rows), config_.vocabulary}, config_.dtype);
   for (Index first = 0; first < rows; first += chunk) {
     const Index n = std::min(chunk, rows - first);
@@ -242,8 +252,9 @@ Loss Head::learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
     transform_norm.backward(ctx, saved.active, saved.norm, d, d);
     nn::activate_backward(ctx, config_.head.masked->activation, saved.wide, d, d);
     d = transform.backward(ctx, counted.x, d);
-  } else if (prepares) {
+  } else if (prepares()) {
     scale(ctx, config_.head.scale, d);
+    if (!narrowing.empty()) d = narrowing.backward(ctx, counted.x, d);
   }
   dx = counted.scattered(std::move(d), x.dim(0));
   return loss;
@@ -252,6 +263,7 @@ Loss Head::learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
 void Head::collect(Parameters& list) {
   transform.collect(list);
   transform_norm.collect(list);
+  narrowing.collect(list);
   projection.collect(list);
   if (!bias.value.empty()) list.push_back(&bias);
 }

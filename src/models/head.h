@@ -30,12 +30,17 @@ class Head {
 
   nn::Linear transform;  // masked-token heads
   nn::Norm transform_norm;
+  nn::Linear narrowing;   // to the width of the table, where that is another
   nn::Linear projection;  // unless tied
   Parameter bias;         // [vocabulary]; Marian stores [1, vocabulary]
 
  private:
   struct Saved;  // src/models/head.cc
   [[nodiscard]] Tensor prepare(Context& ctx, ConstTensorView x, Saved* saved) const;
+  // Whether anything happens before the table is multiplied with.
+  [[nodiscard]] bool prepares() const {
+    return !transform.empty() || !narrowing.empty() || config_.head.scale != 1;
+  }
   [[nodiscard]] const Parameter& table(const nn::Embedding& embedding) const;
   void project(Context& ctx, const nn::Embedding& embedding, ConstTensorView x, TensorView logits) const;
   void project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView x, ConstTensorView dlogits,

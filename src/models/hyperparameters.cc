@@ -15,7 +15,7 @@ constexpr ActivationName kActivations[] = {
     {"gelu_new", nn::Activation::gelu_tanh},  {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
     {"gelu_fast", nn::Activation::gelu_tanh}, {"silu", nn::Activation::silu},
     {"swish", nn::Activation::silu},          {"tanh", nn::Activation::tanh},
-    {"sigmoid", nn::Activation::sigmoid}};
+    {"sigmoid", nn::Activation::sigmoid},     {"relu2", nn::Activation::relu_squared}};
 
 }  // namespace
 
@@ -42,7 +42,7 @@ nn::Activation Hyperparameters::activation(nn::Activation otherwise) const {
   for (const auto& [hub, activation] : kActivations)
     if (hub == name) return activation;
   refuse(Key::activation,
-         "not known here; known are relu, gelu, gelu_new, gelu_pytorch_tanh, silu, tanh "
+         "not known here; known are relu, relu2, gelu, gelu_new, gelu_pytorch_tanh, silu, tanh "
          "and sigmoid");
 }
 

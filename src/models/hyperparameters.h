@@ -32,13 +32,37 @@ enum class Key : std::uint8_t {
   context,
   token_types,
   embedding_width,
+  // Experts
   experts,
+  experts_used,
+  expert_inner,
+  shared_experts,
+  expert_groups,
+  expert_groups_used,
+  expert_choice,
+  expert_score,
+  expert_renormalised,
+  expert_scale,
+  expert_layers,
+  expert_every,
+  expert_sparse_step,
+  dense_layers,
+  dense_first,
+  dense_inner,
+  gate_limit,
+  // Latent attention
+  latent_rank,
+  latent_query_rank,
+  still_dim,
+  turned_dim,
+  latent_value_dim,
   // Norms
   rms_epsilon,
   layer_epsilon,
   norm_before,
   no_final_norm,
   norm_weights,
+  norm_bias,
   // Layers
   activation,
   feed_forward,
@@ -52,6 +76,7 @@ enum class Key : std::uint8_t {
   // Attention
   head_norm,
   head_layer_norm,
+  unit_heads,
   attention_scale,
   scale_scores,
   scale_by_layer,
@@ -64,22 +89,53 @@ enum class Key : std::uint8_t {
   decodes,
   multi_query,
   groups,
+  chunk,
+  query_growth,
+  query_growth_every,
+  query_growth_scale,
+  attention_settings,
+  both_sides,
+  full_every,
   // Positions
   alibi,
   position_type,
+  rotated_dims,
+  rotating_layers,
+  rotating_every,
+  pairs_interleaved,
+  distances,
+  distance_buckets,
+  distance_terms,
+  distance_shared,
+  distance_norm,
+  distance_most,
+  added_positions,
+  distance_convolution,
   buckets,
   bucket_distance,
   // Ends
   scale_embedding,
+  embedding_scale,
+  residual_scale,
+  logits_divisor,
+  logits_factor,
   tied,
   head_bias,
   scale_output,
   final_softcap,
   shared_embeddings,
+  layer_groups,
+  layers_in_group,
+  masked_bias,
+  masked_activation,
+  projection_bias,
+  expansion,
   // Training
   dropout,
   attention_dropout,
   initial_range,
+  // Storage
+  quantization,
   // Tokens
   bos,
   eos,
@@ -98,7 +154,14 @@ struct WindowRule {
 struct RopeRule {
   Index head_dim = 0;
   double share = 1;      // of each head that is rotated
+  Index dims = 0;        // or so many of its numbers; 0: the share
   double theta = 10000;  // when the files do not say it
+};
+
+// What a field is taken for where config.json leaves it out.
+struct KeyDefault {
+  Key key;
+  double value;
 };
 
 class Hyperparameters {
@@ -116,6 +179,14 @@ class Hyperparameters {
   [[nodiscard]] virtual bool flag(Key key) const = 0;
   [[nodiscard]] virtual std::string text(Key key) const = 0;
   [[nodiscard]] virtual std::vector<std::int32_t> tokens(Key key) const = 0;  // none when absent
+  // Numbers, or names, in a list: none when absent.
+  [[nodiscard]] virtual std::vector<Index> counts(Key key) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> texts(Key key) const = 0;
+  // What config.json calls the kinds of layers; none when absent. The caller knows them all.
+  [[nodiscard]] virtual std::vector<std::string> kinds() const = 0;
+  // What one entry of an object says, as it is written ("true", "8", "null"); empty: absent.
+  [[nodiscard]] virtual std::string entry(Key key, std::string_view field) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> entries(Key key) const = 0;
 
   // Of a norm; config.json may leave it out.
   [[nodiscard]] virtual double epsilon(Key key, double otherwise) const = 0;

@@ -40,41 +40,63 @@ constexpr Meaningful kMeaningful[] = {
     {"attention_layers"},
     {"attention_multiplier", 1},
     {"attention_types"},
+    {"attn_config"},
     {"attn_logit_softcapping"},
     {"attn_temperature_tuning"},
+    {"classifier_bias"},
     {"clip_qkv"},
+    {"conv_kernel_size"},
+    {"decoder_sparse_step", 1},
     {"embedding_multiplier", 1},
     {"embedding_size"},
     {"final_logit_softcapping"},
     {"global_attn_every_n_layers"},
+    {"inner_group_num", 1},
+    {"interleave_moe_layer_step"},
     {"is_decoder"},
     {"kv_lora_rank"},
     {"layer_types"},
     {"local_attention"},
     {"logit_scale", 1},
     {"logits_scaling", 1},
+    {"mlp_only_layers"},
     {"moe_intermediate_size"},
+    {"moe_layers"},
     {"n_routed_experts"},
+    {"n_shared_experts"},
     {"new_decoder_architecture"},
     {"no_rope_layers"},
     {"normalize_before"},
     {"num_experts"},
+    {"num_experts_per_tok"},
+    {"num_hidden_groups", 1},
     {"num_local_experts"},
     {"partial_rotary_factor", 1},
+    {"pos_att_type"},
+    {"position_buckets"},
     {"q_lora_rank"},
     {"qk_layernorm"},
+    {"qk_rope_head_dim"},
     {"quantization_config"},
     {"query_pre_attn_scalar"},
+    {"relative_attention"},
     {"residual_multiplier", 1},
     {"rope_parameters"},
     {"rope_scaling"},
+    {"rotary_dim"},
     {"rotary_pct", 1},
+    {"routed_scaling_factor", 1},
     {"scale_attn_by_inverse_layer_idx"},
     {"scale_embedding"},
+    {"scoring_func"},
+    {"shared_expert_intermediate_size"},
     {"sliding_window"},
     {"text_config"},
+    {"topk_method"},
+    {"use_bidirectional_attention"},
     {"use_qk_norm"},
     {"use_sliding_window"},
+    {"v_head_dim"},
     {"word_embed_proj_dim"},
 };
 
@@ -136,12 +158,58 @@ std::string_view JsonHyperparameters::name(Key key) const {
   return row.json.front();
 }
 
+std::optional<double> JsonHyperparameters::usual(Key key) const {
+  for (const KeyDefault& row : defaults_)
+    if (row.key == key) return row.value;
+  return std::nullopt;
+}
+
 Index JsonHyperparameters::count(Key key) const {
-  (void)found(key);
+  if (found(key) == nullptr)
+    if (const std::optional<double> value = usual(key)) return static_cast<Index>(*value);
   return json_.integer(name(key));
 }
 
+double JsonHyperparameters::real(Key key) const {
+  if (found(key) == nullptr)
+    if (const std::optional<double> value = usual(key)) return *value;
+  return json_.real(name(key));
+}
+
+// A number other than 0 is true as well, as it is for those who write these files.
+bool JsonHyperparameters::flag(Key key) const {
+  const io::Json* value = found(key);
+  if (value == nullptr && usual(key)) return *usual(key) != 0;
+  return value != nullptr && value->is(Kind::integer) ? value->integer() != 0 : json_.boolean(name(key));
+}
+
 std::vector<std::int32_t> JsonHyperparameters::tokens(Key key) const { return tokens_of(json_, name(key)); }
+
+std::vector<Index> JsonHyperparameters::counts(Key key) const {
+  std::vector<Index> list;
+  if (has(key))
+    for (const io::Json& item : json_.list(name(key)).items()) list.push_back(item.integer());
+  return list;
+}
+
+std::vector<std::string> JsonHyperparameters::texts(Key key) const {
+  std::vector<std::string> list;
+  if (has(key))
+    for (const io::Json& item : json_.list(name(key)).items()) list.push_back(item.text());
+  return list;
+}
+
+std::string JsonHyperparameters::entry(Key key, std::string_view field) const {
+  const io::Json* object = found(key);
+  const io::Json* value = object != nullptr ? object->find(field) : nullptr;
+  return value != nullptr ? value_text(*value) : "";
+}
+
+std::vector<std::string> JsonHyperparameters::entries(Key key) const {
+  const io::Json* object = found(key);
+  return object != nullptr ? std::vector<std::string>(object->keys().begin(), object->keys().end())
+                           : std::vector<std::string>();
+}
 
 Error JsonHyperparameters::refusal(std::string_view field, const std::string& why) const {
   const io::Json* value = json_.find(field);
@@ -203,7 +271,15 @@ std::vector<Index> JsonHyperparameters::windows(Index layers, const WindowRule& 
   const Index window = has(Key::window) ? keys() : 0;
   Index every = rule.every;
   for (const std::string_view field : {"sliding_window_pattern", "_sliding_window_pattern"})
-    if (every > 0 && find(field) != nullptr) {
+    if (const io::Json* pattern = find(field); every > 0 && pattern != nullptr) {
+      if (pattern->is(Kind::text)) {  // "LLLG": local and global layers in turn
+        const std::string& turns = pattern->text();
+        if (turns.empty() || turns.find_first_not_of("LG") != std::string::npos)
+          refuse(field, "need letters L and G");
+        for (std::size_t n = 0; n < list.size(); ++n)
+          if (turns[n % turns.size()] == 'L') list[n] = window;
+        return list;
+      }
       every = json_.integer(field);
       if (every < 1) refuse(field, "need 1 or more");
       break;

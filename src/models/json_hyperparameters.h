@@ -12,15 +12,22 @@ namespace headlight::models {
 
 class JsonHyperparameters : public Hyperparameters {
  public:
-  explicit JsonHyperparameters(const io::Json& json) : json_(json) {}  // which must live as long
+  // Both must live as long.
+  explicit JsonHyperparameters(const io::Json& json, std::span<const KeyDefault> defaults = {})
+      : json_(json), defaults_(defaults) {}
 
   [[nodiscard]] bool gguf() const override { return false; }
-  [[nodiscard]] bool has(Key key) const override { return found(key) != nullptr; }
+  [[nodiscard]] bool has(Key key) const override { return found(key) != nullptr || usual(key).has_value(); }
   [[nodiscard]] Index count(Key key) const override;
-  [[nodiscard]] double real(Key key) const override { return json_.real(name(key)); }
-  [[nodiscard]] bool flag(Key key) const override { return json_.boolean(name(key)); }
+  [[nodiscard]] double real(Key key) const override;
+  [[nodiscard]] bool flag(Key key) const override;
   [[nodiscard]] std::string text(Key key) const override { return json_.text(name(key)); }
   [[nodiscard]] std::vector<std::int32_t> tokens(Key key) const override;
+  [[nodiscard]] std::vector<Index> counts(Key key) const override;
+  [[nodiscard]] std::vector<std::string> texts(Key key) const override;
+  [[nodiscard]] std::vector<std::string> kinds() const override { return layer_kinds(); }
+  [[nodiscard]] std::string entry(Key key, std::string_view field) const override;
+  [[nodiscard]] std::vector<std::string> entries(Key key) const override;
   [[nodiscard]] double epsilon(Key key, double otherwise) const override { return real_or(key, otherwise); }
   [[nodiscard]] nn::RopeConfig rope(const RopeRule& rule) const override;
   [[nodiscard]] nn::RopeConfig window_rope(const RopeRule& rule) const override;
@@ -48,7 +55,10 @@ class JsonHyperparameters : public Hyperparameters {
   void read_scaling(const io::Json& entry, nn::RopeScaling& s) const;
   [[nodiscard]] std::vector<std::string> layer_kinds() const;
 
+  [[nodiscard]] std::optional<double> usual(Key key) const;
+
   const io::Json& json_;
+  std::span<const KeyDefault> defaults_;
   mutable std::set<std::string, std::less<>> asked_;
 };
 

@@ -26,13 +26,14 @@ std::vector<double> JsonHyperparameters::rope_factors(const io::Json& entry, std
   return factors;
 }
 
-// Phi 3's way: each pair has a factor for texts up to the original context and another one beyond. Those up to
-// it are supported; settle_longrope() makes the rest of the model fit to that.
+// Phi 3's way: each pair has a factor for texts up to the original context, and another one for longer texts.
 void JsonHyperparameters::read_longrope(const io::Json& entry, nn::RopeConfig& rope) const {
   rope.factors = rope_factors(entry, "short_factor");
-  const std::size_t beyond = rope_factors(entry, "long_factor").size();
-  if (beyond != rope.factors.size())
-    refuse("long_factor", fmt::format("{} factors; short_factor has {}", beyond, rope.factors.size()));
+  rope.long_factors = rope_factors(entry, "long_factor");
+  if (rope.long_factors.size() != rope.factors.size())
+    refuse("long_factor",
+           fmt::format("{} factors; short_factor has {}", rope.long_factors.size(), rope.factors.size()));
+  rope.scaling.kind = nn::RopeScaling::Kind::longrope;
   const Index positions = count(Key::context);
   const Index original = entry.integer_or("original_max_position_embeddings",
                                           json_.integer_or("original_max_position_embeddings", positions));
@@ -57,6 +58,7 @@ void JsonHyperparameters::read_scaling(const io::Json& entry, nn::RopeScaling& s
   s.truncate = entry.boolean_or("truncate", s.truncate);
   s.attention_factor = entry.real_or("attention_factor", 0);
   const double mscale = entry.real_or("mscale", 0), all = entry.real_or("mscale_all_dim", 0);
+  if (s.kind == nn::RopeScaling::Kind::yarn) s.score_mscale = all;
   if (s.kind == nn::RopeScaling::Kind::yarn && s.attention_factor == 0 && mscale > 0 && all > 0 &&
       s.factor > 1)
     s.attention_factor = (0.1 * mscale * std::log(s.factor) + 1) / (0.1 * all * std::log(s.factor) + 1);
@@ -91,7 +93,7 @@ const io::Json* JsonHyperparameters::rope_section() const {
 
 nn::RopeConfig JsonHyperparameters::rope(const RopeRule& rule) const {
   double theta = rule.theta, share = rule.share;
-  for (const std::string_view field : {"rotary_emb_base", "rope_theta"})
+  for (const std::string_view field : {"rotary_emb_base", "global_rope_theta", "rope_theta"})
     if (find(field) != nullptr) theta = json_.real(field);
   for (const std::string_view field : {"rotary_pct", "partial_rotary_factor"})
     if (find(field) != nullptr) share = json_.real(field);
@@ -105,7 +107,7 @@ nn::RopeConfig JsonHyperparameters::rope(const RopeRule& rule) const {
     refuse("partial_rotary_factor", fmt::format("{} is no share of a head", share));
   if (rule.head_dim < 0 || rule.head_dim >= (Index{1} << 31))
     refuse(Key::head_dim, fmt::format("heads of {}", rule.head_dim));
-  rope.dims = static_cast<Index>(static_cast<double>(rule.head_dim) * share);
+  rope.dims = rule.dims > 0 ? rule.dims : static_cast<Index>(static_cast<double>(rule.head_dim) * share);
   if (rope.dims == rule.head_dim) rope.dims = 0;
   return rope;
 }
@@ -114,7 +116,9 @@ nn::RopeConfig JsonHyperparameters::window_rope(const RopeRule& rule) const {
   const io::Json* section = rope_section();
   if (section != nullptr && section->find("sliding_attention") != nullptr)
     return rope_entry(section->object("sliding_attention"), rule.theta);
-  return {.theta = find("rope_local_base_freq") != nullptr ? json_.real("rope_local_base_freq") : rule.theta};
+  for (const std::string_view field : {"rope_local_base_freq", "local_rope_theta"})
+    if (find(field) != nullptr) return {.theta = json_.real(field)};
+  return {.theta = rule.theta};
 }
 
 }  // namespace headlight::models

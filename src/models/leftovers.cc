@@ -29,12 +29,16 @@ constexpr Leftover kLeftovers[] = {
     {"embed_out.weight", When::tied},
     {"cls.predictions.decoder.weight", When::tied},
     {"lm_head.decoder.weight", When::tied},
+    {"generator_lm_head.weight", When::tied},
+    {"predictions.decoder.weight", When::tied},
+    {"decoder.weight", When::tied},
     {"vocab_projector.weight", When::tied},
     {"encoder.embed_tokens.weight"},
     {"decoder.embed_tokens.weight"},
     // Copies of the head's bias.
     {"cls.predictions.decoder.bias"},
     {"lm_head.decoder.bias"},
+    {"predictions.decoder.bias"},
     // Heads that answer other questions: which token comes first, does one sentence follow another.
     {"pooler.dense.weight"},
     {"pooler.dense.bias"},
@@ -66,6 +70,10 @@ bool is_known_leftover(const TransformerConfig& config, std::string_view tensor)
   }
   for (const std::string_view name : kGgufLeftovers)
     if (tensor == name) return true;
+  // The part that sees, of models whose text part is read.
+  if (config.family == "gemma3" &&
+      (tensor.starts_with("vision_tower.") || tensor.starts_with("multi_modal_projector.")))
+    return true;
   return config.head.absent && tensor.starts_with("cls.");
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "models/expert_slices.h"
 #include "models/json_hyperparameters.h"
 #include "models/leftovers.h"
 
@@ -34,12 +35,14 @@ ModelFiles::ModelFiles(const std::string& path) : path_(path) {
   if (std::filesystem::is_regular_file(path, ignored)) {
     gguf_.emplace(io::Gguf::open(path));
     weights_ = std::make_unique<GgufWeights>(*gguf_);
+    if (ExpertSlices::wanted(*weights_)) slices_ = std::make_unique<ExpertSlices>(*weights_);
     return;
   }
   folder_.emplace(path);
   auto weights = std::make_unique<SafetensorsWeights>(*folder_);
   notices_.assign(weights->notices().begin(), weights->notices().end());
   weights_ = std::move(weights);
+  if (ExpertSlices::wanted(*weights_)) slices_ = std::make_unique<ExpertSlices>(*weights_);
 }
 
 const io::Json& ModelFiles::config() const {
@@ -62,7 +65,7 @@ DescribedTransformer ModelFiles::describe() const {
   TransformerConfig& c = described.config;
   c = read_config(config());
   // A model whose rows are put in another order is not written back: its file would be another model's.
-  if (!c.rows_in_groups) c.source = config_text_;
+  if (!c.rows_in_groups && find_family(c.family).section.empty()) c.source = config_text_;
   drop_missing_head(c, *weights_);
   if (c.kind != ModelKind::encoder && folder_->has(kGeneration)) {
     const io::Json json =

@@ -26,7 +26,9 @@ class ModelFiles {
   ModelFiles& operator=(const ModelFiles&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const WeightSource& weights() const { return *weights_; }
+  // One tensor for each matrix, also where a file has those of all experts in one.
+  [[nodiscard]] const WeightSource& weights() const { return slices_ ? *slices_ : *weights_; }
+  [[nodiscard]] const WeightSource& stored_weights() const { return *weights_; }
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
   [[nodiscard]] const io::Gguf* gguf() const { return gguf_ ? &*gguf_ : nullptr; }
   [[nodiscard]] const Names& names(const TransformerConfig& config) const {
@@ -54,6 +56,7 @@ class ModelFiles {
   std::optional<io::Folder> folder_;
   std::optional<io::Gguf> gguf_;
   std::unique_ptr<const WeightSource> weights_;
+  std::unique_ptr<const WeightSource> slices_;
   std::vector<std::string> notices_;
   mutable std::string config_text_;
   mutable std::optional<io::Json> config_;

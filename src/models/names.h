@@ -12,7 +12,9 @@
 namespace headlight::models {
 
 // A module's name here and there, without ".weight" and ".bias". A module of a layer ("attention.query") is the same in
-// every layer of both stacks, one of a stack ("final_norm") in both; "encoder.attention_norm" is of one alone.
+// every layer of both stacks, one of a stack ("final_norm") in both; "encoder.attention_norm" is of one alone. A module
+// of an expert ("experts.gate") has the expert's number at {e}; without it files have all experts of a layer in one
+// tensor, and what is one expert's is called NAME[3]: expert_slices.h.
 struct NameRow {
   std::string_view ours, theirs;
 };
@@ -20,7 +22,7 @@ struct NameRow {
 struct Names {
   std::span<const NameRow> rows = {};
   std::span<const NameRow> more = {};  // looked at where `rows` has nothing: what several families share
-  std::string_view layer = {};         // what stands before a layer's modules; {n} is its number
+  std::string_view layer = {};  // what stands before a layer's modules; {n} is its number, unless all are one
   std::string_view encoder = {}, decoder = {};  // what stands before all modules of a stack
   std::string_view prefix = {};  // before all names but the head's; files of the bare model lack it
 };

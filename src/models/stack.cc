@@ -25,13 +25,18 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
   const EmbeddingConfig& e = c.embedding;
   const std::string name(name_of(part));
   const Index places = c.max_positions + e.position_offset;
+  const Index width = e.widened == EmbeddingConfig::Widened::sum ? c.table_width() : c.width;
   if (e.positions == AddedPositions::learned)
-    positions = nn::Embedding(name + ".positions", places, c.width, c.dtype, c.weights);
+    positions = nn::Embedding(name + ".positions", places, width, c.dtype, c.weights);
   if (e.positions == AddedPositions::sinusoidal) {
-    sinusoids_ = nn::Embedding(name + ".sinusoids", places, c.width, c.dtype);
-    sinusoids_.weight.value = nn::sinusoidal_positions(places, c.width, e.sinusoids, c.dtype);
+    sinusoids_ = nn::Embedding(name + ".sinusoids", places, width, c.dtype);
+    sinusoids_.weight.value = nn::sinusoidal_positions(places, width, e.sinusoids, c.dtype);
   }
-  if (e.token_types > 0) types = nn::Embedding(name + ".types", e.token_types, c.width, c.dtype, c.weights);
+  if (e.token_types > 0) types = nn::Embedding(name + ".types", e.token_types, width, c.dtype, c.weights);
+  if (e.width > 0)
+    widening =
+        nn::Linear(name + ".widening",
+                   {.in = e.width, .out = c.width, .bias = e.widening_bias, .weights = c.weights}, c.dtype);
   if (e.norm) embedding_norm = nn::Norm(name + ".embedding_norm", *e.norm, c.dtype);
   const std::vector<nn::BlockConfig>& layers = c.layers(part);
   if (c.relative) {
@@ -40,8 +45,13 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
         nn::RelativeBias(name + ".relative",
                          {c.relative->buckets, c.relative->distance, heads, part == Part::encoder}, c.dtype);
   }
+  if (const auto& terms = layers.front().attention.disentangled) {
+    distances = nn::Embedding(name + ".distances", 2 * terms->buckets, c.width, c.dtype, c.weights);
+    if (c.distance_norm) distance_norm = nn::Norm(name + ".distance_norm", *c.distance_norm, c.dtype);
+  }
   blocks.reserve(layers.size());
   for (nn::BlockConfig block : layers) {
+    if (c.one_layer && !blocks.empty()) break;
     block.attention.weights = block.feed_forward.weights = c.weights;
     if (block.cross) block.cross->weights = c.weights;
     blocks.emplace_back(concat(name, ".", blocks.size()), block, c.dtype);
@@ -55,6 +65,7 @@ struct Stack::Shared {
   std::vector<Index> past;                  // tokens of each sequence that came before; empty: none
   std::vector<const nn::RopeTable*> ropes;  // by layer; null: it does not rotate
   Tensor bias;
+  Tensor distances;  // after their norm
 
   Shared(const TransformerConfig& c, Part part, const StackCall& call)
       : positions(nn::positions_of(call.tokens.starts)) {
@@ -79,14 +90,10 @@ struct Stack::Shared {
   const nn::RopeTable* rope_of(const nn::MultiHeadAttentionConfig& a, DType dtype) {
     if (!a.rope || positions.empty()) return nullptr;
     for (const Table& known : tables_)
-      if (known.head_dim == a.head_dim && known.config == *a.rope) return &known.table;
+      if (known.head_dim == a.turned_dim() && known.config == *a.rope) return &known.table;
     const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
-    // Factors without a rule for what lies beyond the context that they were made for.
-    const nn::RopeScaling& scaling = a.rope->scaling;
-    if (scaling.kind == nn::RopeScaling::Kind::none && scaling.original_positions > 0 &&
-        *high >= scaling.original_positions)
-      refuse_length(*high + 1, scaling.original_positions);
-    tables_.push_back({*a.rope, a.head_dim, nn::RopeTable(*a.rope, a.head_dim, *low, *high + 1, dtype)});
+    tables_.push_back(
+        {*a.rope, a.turned_dim(), nn::RopeTable(*a.rope, a.turned_dim(), *low, *high + 1, dtype)});
     return &tables_.back().table;
   }
 
@@ -96,10 +103,12 @@ struct Stack::Shared {
 nn::BlockCall Stack::block_call(const Shared& shared, const StackCall& call, std::size_t layer) const {
   nn::BlockCall b;
   b.dropout_seed = call.dropout_seed;
+  b.self.layer = static_cast<int>(layer);
   b.self.starts = call.tokens.starts;
   b.self.positions = shared.positions;
   b.self.rope = shared.ropes[layer];
   if (!shared.bias.empty()) b.self.bias = shared.bias;
+  if (!shared.distances.empty()) b.self.distances = shared.distances;
   b.self.dropout_seed = call.dropout_seed;
   b.self.observer = call.observer;
   b.self.intervention = call.intervention;
@@ -141,8 +150,13 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
                     Saved& s) const {
   const TransformerConfig& c = config_;
   const Index tokens = call.tokens.size();
-  Tensor x = Tensor::uninitialized({tokens, c.width}, c.dtype);
+  Tensor x = Tensor::uninitialized({tokens, c.table_width()}, c.dtype);
   embedding.forward(ctx, call.tokens.ids, x, c.embedding.scale);
+  const auto widen = [&] {
+    s.narrow = std::move(x);
+    x = widening.forward(ctx, s.narrow);
+  };
+  if (widens(EmbeddingConfig::Widened::tokens)) widen();
   if (!positions.empty() || !sinusoids_.empty()) {
     s.position_ids.clear();
     for (const Index p : shared.positions) {
@@ -160,15 +174,28 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
     s.embedded = std::move(x);
     x = embedding_norm.forward(ctx, s.embedded, &s.embedding_norm);
   }
+  if (widens(EmbeddingConfig::Widened::sum)) widen();
   if (c.dropout > 0 && call.dropout_seed != 0)
     nn::drop(ctx, {c.dropout, call.dropout_seed, kEmbeddingPlace}, x, x);
   return x;
 }
 
-Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
-                      Saved* saved) const {
+Stack::Shared Stack::share(Context& ctx, const StackCall& call) const {
   Shared shared(config_, part_, call);
   if (config_.relative) shared.bias = relative_bias(shared, call);
+  if (distances.empty()) return shared;
+  const Index rows = distances.weight.shape()[0];
+  std::vector<std::int32_t> all(static_cast<std::size_t>(rows));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
+  shared.distances = Tensor::uninitialized({rows, config_.width}, config_.dtype);
+  distances.forward(ctx, all, shared.distances);
+  if (!distance_norm.empty()) shared.distances = distance_norm.forward(ctx, shared.distances);
+  return shared;
+}
+
+Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
+                      Saved* saved) const {
+  const Shared shared = share(ctx, call);
   Saved own;
   Saved& s = saved != nullptr ? *saved : own;
   Tensor x = embed(ctx, embedding, call, shared, s);
@@ -178,11 +205,11 @@ Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackC
   };
   watch(0);
   const bool keeps = saved != nullptr && !call.recompute;
-  if (keeps) s.blocks.resize(blocks.size());
+  if (keeps) s.blocks.resize(layers());
   s.inputs.clear();
-  for (std::size_t n = 0; n < blocks.size(); ++n) {
-    const nn::BlockCall block = block_call(shared, call, n);
-    Tensor y = blocks[n].forward(ctx, x, block, keeps ? &s.blocks[n] : nullptr);
+  for (std::size_t n = 0; n < layers(); ++n) {
+    const nn::BlockCall call_of_block = block_call(shared, call, n);
+    Tensor y = block(n).forward(ctx, x, call_of_block, keeps ? &s.blocks[n] : nullptr);
     if (saved != nullptr) s.inputs.push_back(std::move(x));
     x = std::move(y);
     watch(n + 1);
@@ -195,31 +222,37 @@ Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackC
 
 void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& call, const Saved& saved,
                      Tensor dx, TensorView dmemory) {
-  Shared shared(config_, part_, call);
-  if (config_.relative) shared.bias = relative_bias(shared, call);
+  const Shared shared = share(ctx, call);
   if (!final_norm.empty()) final_norm.backward(ctx, saved.inputs.back(), saved.final_norm, dx, dx);
   Tensor dbias;
   if (!shared.bias.empty()) dbias = Tensor::uninitialized(shared.bias.shape(), config_.dtype);
-  for (std::size_t n = blocks.size(); n-- > 0;) {
-    const nn::BlockCall block = block_call(shared, call, n);
+  for (std::size_t n = layers(); n-- > 0;) {
+    const nn::BlockCall call_of_block = block_call(shared, call, n);
+    nn::Block& one = blocks[config_.one_layer ? 0 : n];
     nn::Block::Saved again;
-    if (call.recompute) (void)blocks[n].forward(ctx, saved.inputs[n], block, &again);
+    if (call.recompute) (void)one.forward(ctx, saved.inputs[n], call_of_block, &again);
     const nn::Block::Saved& kept = call.recompute ? again : saved.blocks[n];
-    dx = blocks[n].backward(ctx, saved.inputs[n], block, kept, std::move(dx), dmemory,
-                            dbias.empty() ? TensorView{} : dbias.view());
+    dx = one.backward(ctx, saved.inputs[n], call_of_block, kept, std::move(dx), dmemory,
+                      dbias.empty() ? TensorView{} : dbias.view());
     if (call.guiding != nullptr && static_cast<Index>(n) == call.guiding->guide.layer)
-      learn_links(ctx, blocks[n].attention, kept.attention, saved.inputs[n], call.tokens.starts,
-                  *call.guiding, dx);
+      learn_links(ctx, one.attention, kept.attention, saved.inputs[n], call.tokens.starts, *call.guiding, dx);
     if (!dbias.empty()) relative.backward(0, dbias);
   }
+  embed_backward(ctx, embedding, call, saved, std::move(dx));
+}
+
+void Stack::embed_backward(Context& ctx, nn::Embedding& embedding, const StackCall& call, const Saved& saved,
+                           Tensor dx) {
   if (config_.dropout > 0 && call.dropout_seed != 0)
     nn::drop(ctx, {config_.dropout, call.dropout_seed, kEmbeddingPlace}, dx, dx);
+  if (widens(EmbeddingConfig::Widened::sum)) dx = widening.backward(ctx, saved.narrow, dx);
   if (!embedding_norm.empty()) embedding_norm.backward(ctx, saved.embedded, saved.embedding_norm, dx, dx);
   if (!types.empty()) {
     if (call.types.empty()) types.backward(ctx, std::vector<std::int32_t>(call.tokens.ids.size()), dx);
     else types.backward(ctx, call.types, dx);
   }
   if (!positions.empty()) positions.backward(ctx, saved.position_ids, dx);
+  if (widens(EmbeddingConfig::Widened::tokens)) dx = widening.backward(ctx, saved.narrow, dx);
   embedding.backward(ctx, call.tokens.ids, dx, config_.embedding.scale, config_.pad_fixed ? config_.pad : -1);
 }
 
@@ -227,6 +260,9 @@ void Stack::collect(Parameters& list) {
   positions.collect(list);
   types.collect(list);
   embedding_norm.collect(list);
+  widening.collect(list);
+  distances.collect(list);
+  distance_norm.collect(list);
   if (!relative.table.value.empty()) list.push_back(&relative.table);
   for (nn::Block& block : blocks) block.collect(list);
   final_norm.collect(list);
@@ -234,9 +270,9 @@ void Stack::collect(Parameters& list) {
 
 StackCaches Stack::make_caches(const Context& ctx, Index items) const {
   StackCaches caches;
-  for (const nn::Block& block : blocks) {
-    caches.self.push_back(block.attention.make_cache(ctx, items));
-    if (block.config().cross) caches.cross.push_back(block.cross.make_cache(ctx, items));
+  for (std::size_t n = 0; n < layers(); ++n) {
+    caches.self.push_back(block(n).attention.make_cache(ctx, items));
+    if (block(n).config().cross) caches.cross.push_back(block(n).cross.make_cache(ctx, items));
   }
   return caches;
 }

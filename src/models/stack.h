@@ -37,6 +37,7 @@ struct StackCall {
 class Stack {
  public:
   struct Saved {
+    Tensor narrow;    // what the widening layer read
     Tensor embedded;  // before the embedding's norm
     nn::Norm::Saved embedding_norm, final_norm;
     std::vector<Tensor> inputs;  // of each block, and what the last one returned
@@ -55,8 +56,16 @@ class Stack {
   void collect(Parameters& list);
   [[nodiscard]] StackCaches make_caches(const Context& ctx, Index items) const;
 
-  std::vector<nn::Block> blocks;
+  std::vector<nn::Block> blocks;  // one for all layers where they share it
+  [[nodiscard]] const nn::Block& block(std::size_t layer) const {
+    return blocks[config_.one_layer ? 0 : layer];
+  }
+  [[nodiscard]] const TransformerConfig& config() const noexcept { return config_; }
+  [[nodiscard]] std::size_t layers() const { return config_.layers(part_).size(); }
   nn::Embedding positions, types;
+  nn::Linear widening;      // of embeddings narrower than the model
+  nn::Embedding distances;  // DeBERTa
+  nn::Norm distance_norm;
   nn::Norm embedding_norm, final_norm;
   nn::RelativeBias relative;
 
@@ -67,6 +76,12 @@ class Stack {
   [[nodiscard]] Tensor embed(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
                              const Shared& shared, Saved& s) const;
   [[nodiscard]] Tensor relative_bias(const Shared& shared, const StackCall& call) const;
+  [[nodiscard]] Shared share(Context& ctx, const StackCall& call) const;
+  void embed_backward(Context& ctx, nn::Embedding& embedding, const StackCall& call, const Saved& saved,
+                      Tensor dx);
+  [[nodiscard]] bool widens(EmbeddingConfig::Widened what) const {
+    return !widening.empty() && config_.embedding.widened == what;
+  }
 
   TransformerConfig config_;
   Part part_ = Part::decoder;

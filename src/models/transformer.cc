@@ -35,7 +35,8 @@ void check_tokens(const char* name, const Tokens& tokens) {
 }  // namespace
 
 Transformer::Transformer(const TransformerConfig& config) : config_(completed(config)) {
-  embedding_ = nn::Embedding("embedding", config_.vocabulary, config_.width, config_.dtype, config_.weights);
+  embedding_ =
+      nn::Embedding("embedding", config_.vocabulary, config_.table_width(), config_.dtype, config_.weights);
   if (config_.kind != ModelKind::decoder) encoder_ = Stack(config_, Part::encoder);
   if (config_.kind != ModelKind::encoder) decoder_ = Stack(config_, Part::decoder);
   head_ = Head(config_);
@@ -71,6 +72,9 @@ void Transformer::check_batch(const Batch& batch) const {
 Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
   const CallScope scope(ctx);
   check_batch(batch);
+  if (const std::string why = why_not_trained(config_); !why.empty())
+    throw Error(ErrorKind::usage, "model.inference",
+                concat("models of the family ", config_.family, " are run and not trained: ", why));
   make_grads(parameters());
   bool drops = config_.dropout > 0;
   each_layer(config_, [&](const nn::BlockConfig& block) {
@@ -174,6 +178,11 @@ std::string Transformer::file_name(const Parameter& parameter) const {
     throw Error(ErrorKind::usage, "model.family",
                 concat(config_.family, ": files of this family have no place for ", parameter.name,
                        "; choose another family"));
+  if (name.ends_with(']'))
+    throw Error(ErrorKind::usage, "model.family",
+                concat(config_.family,
+                       ": files of this family have the experts of a layer in one tensor, which is read ",
+                       "and not written; choose another family"));
   return name;
 }
 

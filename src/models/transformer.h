@@ -30,6 +30,8 @@ struct Decoding {
   Tensor memory;  // what the encoder made of the source
   std::vector<Index> memory_starts = {0};
   Index items = 0;
+  // What each item consists of; kept only for models that turn all keys in another way once a text is long.
+  std::vector<std::vector<std::int32_t>> written = {};
   [[nodiscard]] Index length(Index item) const { return caches.self.front().length(item); }
 
   // Each item so many times: that of item i are i, i + items, i + 2·items … Their keys are shared.

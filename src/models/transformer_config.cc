@@ -24,6 +24,12 @@ void need_size(const char* name, Index value, const char* code = "model.config")
   if (value != 0) need_positive(name, value, code);
 }
 
+constexpr Index kMostExperts = 4096;
+void need_experts(const char* name, Index value) {
+  if (value < 1 || value > kMostExperts)
+    refuse(concat(name, ": ", value, "; need 1 to ", kMostExperts), "model.experts");
+}
+
 void check_cap(double cap) {
   if (!(cap >= 0) || !std::isfinite(cap)) refuse(concat("a softcap of ", cap, "; need 0 for none, or more"));
 }
@@ -65,8 +71,22 @@ void complete(nn::MultiHeadAttentionConfig& a, Index width) {
                     a.heads, ", or give head_dim"));
     a.head_dim = width / a.heads;
   }
+  if (a.latent) {
+    need_positive("the rank of latent attention", a.latent->rank);
+    need_size("the rank of queries", a.latent->query_rank);
+    need_positive("the rotated part of a head", a.latent->turned_dim);
+    need_positive("the width of values", a.latent->value_dim);
+    complete(a.latent->norm, a.latent->rank);
+  }
   if (a.head_norm) complete(*a.head_norm, a.head_dim);
-  if (a.rope) check_rope(*a.rope, a.head_dim);
+  if (a.rope) check_rope(*a.rope, a.turned_dim());
+  if (a.visible.chunk != 0) need_positive("a chunk", a.visible.chunk);
+  if (a.query_growth && (!(a.query_growth->every > 0) || !std::isfinite(a.query_growth->scale)))
+    refuse(concat("queries that grow every ", a.query_growth->every, " tokens"));
+  if (a.disentangled) {
+    need_positive("buckets of distances", a.disentangled->buckets);
+    need_positive("the largest distance", a.disentangled->max_distance);
+  }
   check_rate(a.dropout);
   check_cap(a.softcap);
   check_scale(a.scale.value_or(1));
@@ -78,6 +98,17 @@ void complete(nn::BlockConfig& b, Index width) {
   need_size("inner", b.feed_forward.inner);
   b.feed_forward.width = width;
   if (b.feed_forward.inner == 0) b.feed_forward.inner = 4 * width;
+  if (!(b.feed_forward.gate_limit >= 0) || !std::isfinite(b.feed_forward.gate_limit))
+    refuse(concat("a gate's limit of ", b.feed_forward.gate_limit));
+  if (b.experts) {
+    need_experts("experts", b.experts->count);
+    need_experts("experts of a token", b.experts->used);
+    need_experts("groups of experts", b.experts->groups);
+    need_experts("groups of a token", b.experts->groups_used);
+    need_size("the shared expert", b.experts->shared_inner);
+    check_scale(b.experts->scale);
+  }
+  check_scale(b.residual_scale);
   complete(b.norm, width);
   check_rate(b.dropout);
 }
@@ -86,6 +117,7 @@ void check_sizes(const TransformerConfig& c) {
   need_positive("vocabulary", c.vocabulary, "model.size");
   need_positive("width", c.width);
   need_size("token_types", c.embedding.token_types);
+  need_size("embedding_width", c.embedding.width);
   need_size("max_positions", c.max_positions, "model.size");
   need_size("position_offset", c.embedding.position_offset);
   if (c.kind != ModelKind::encoder) need_positive("layers", static_cast<Index>(c.decoder.size()));
@@ -176,34 +208,18 @@ std::vector<nn::BlockConfig> alike(nn::BlockConfig block, Index layers, Part par
 TransformerConfig completed(TransformerConfig c) {
   check_sizes(c);
   each_layer(c, [&](nn::BlockConfig& block) { complete(block, c.width); });
-  if (c.embedding.norm) complete(*c.embedding.norm, c.width);
+  if (c.embedding.width == c.width) c.embedding.width = 0;
+  const bool narrow_sum = c.embedding.width > 0 && c.embedding.widened == EmbeddingConfig::Widened::sum;
+  if (c.embedding.norm) complete(*c.embedding.norm, narrow_sum ? c.embedding.width : c.width);
+  if (c.distance_norm) complete(*c.distance_norm, c.width);
   if (c.final_norm) complete(*c.final_norm, c.width);
-  if (c.head.masked) complete(c.head.masked->norm, c.width);
+  if (c.head.masked) complete(c.head.masked->norm, c.table_width());
   check_rate(c.dropout);
   check_cap(c.head.softcap);
   for (const double scale : {c.embedding.scale, c.head.scale, c.initial_range}) check_scale(scale);
   if (c.dtype != DType::f32 && c.dtype != DType::f64)
     refuse(concat("computing in ", name_of(c.dtype), "; need f32, or f64 for gradient checks"));
   return c;
-}
-
-double least_parameters(const TransformerConfig& c) {
-  const auto of = [](Index n) { return static_cast<double>(n); };
-  const auto attention = [&](const nn::MultiHeadAttentionConfig& a) {
-    return 2 * of(c.width) * of(a.head_dim) * (of(a.heads) + of(a.kv_heads));
-  };
-  double sum = of(c.vocabulary) * of(c.width) * (c.head.tied ? 1 : 2);
-  for (const auto* stack : {&c.encoder, &c.decoder}) {
-    if (stack->empty()) continue;
-    if (c.embedding.positions == AddedPositions::learned)
-      sum += of(c.max_positions + c.embedding.position_offset) * of(c.width);
-    if (c.relative) sum += of(c.relative->buckets) * of(stack->front().attention.heads);
-    for (const nn::BlockConfig& b : *stack) {
-      sum += attention(b.attention) + (b.cross ? attention(*b.cross) : 0);
-      sum += (b.feed_forward.gated ? 3 : 2) * of(c.width) * of(b.feed_forward.inner);
-    }
-  }
-  return sum + of(c.embedding.token_types) * of(c.width);
 }
 
 TransformerConfig gpt_config(const Sizes& sizes) {

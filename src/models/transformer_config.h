@@ -21,8 +21,14 @@ struct EmbeddingConfig {
   AddedPositions positions = AddedPositions::none;
   Index position_offset = 0;  // the first token is number so many in the table
   nn::SinusoidOrder sinusoids = nn::SinusoidOrder::halves;
-  double scale = 1;                                   // of the embeddings of tokens
-  Index token_types = 0;                              // segments; 0: none
+  double scale = 1;       // of the embeddings of tokens
+  Index token_types = 0;  // segments; 0: none
+  // Of the tables; 0: as wide as the model. If not, a layer widens the sum of all of them after its norm (`widened`
+  // sum), or what was looked up for tokens alone.
+  Index width = 0;
+  enum class Widened : std::uint8_t { tokens, sum };
+  Widened widened = Widened::tokens;
+  bool widening_bias = false;
   std::optional<nn::NormConfig> norm = std::nullopt;  // of the sum
   bool operator==(const EmbeddingConfig&) const = default;
 };
@@ -37,6 +43,7 @@ struct RelativePositions {
 struct MaskedHead {
   nn::Activation activation = nn::Activation::gelu;
   nn::NormConfig norm = {};
+  bool bias = true;
   bool operator==(const MaskedHead&) const = default;
 };
 struct HeadConfig {
@@ -46,6 +53,7 @@ struct HeadConfig {
   bool bias = false;
   bool fixed_bias = false;  // numbers that Marian and BART add to logits, and that are not trained
   double scale = 1;         // of what logits are made from
+  bool narrowed = false;    // a layer makes the stream as narrow as the embedding's table before logits
   double softcap = 0;
   bool operator==(const HeadConfig&) const = default;
 };
@@ -61,6 +69,8 @@ struct TransformerConfig {
   std::vector<nn::BlockConfig> encoder = {}, decoder = {};  // one entry for each layer
   std::optional<nn::NormConfig> final_norm = nn::NormConfig{};
   std::optional<RelativePositions> relative = std::nullopt;
+  std::optional<nn::NormConfig> distance_norm = std::nullopt;  // DeBERTa: of the table of distances
+  bool one_layer = false;  // all layers of a stack have the parameters of its first one
   HeadConfig head = {};
 
   double dropout = 0;  // of embeddings
@@ -84,6 +94,8 @@ struct TransformerConfig {
     return part == Part::encoder ? encoder : decoder;
   }
   [[nodiscard]] bool is_end(std::int32_t token) const;
+  // Of the table of tokens.
+  [[nodiscard]] Index table_width() const { return embedding.width > 0 ? embedding.width : width; }
   [[nodiscard]] std::int32_t end() const { return ends.empty() ? -1 : ends.front(); }
 };
 
@@ -106,6 +118,9 @@ enum class Cross : std::uint8_t { no, yes };
 
 // Fills in what follows from the rest; throws Error{usage} that names a field which makes no sense.
 [[nodiscard]] TransformerConfig completed(TransformerConfig config);
+
+// Why it cannot be trained here, in one sentence; empty: it can.
+[[nodiscard]] std::string why_not_trained(const TransformerConfig& config);
 
 // Numbers that its matrices and tables hold: what a file must have before memory is taken for them.
 [[nodiscard]] double least_parameters(const TransformerConfig& config);

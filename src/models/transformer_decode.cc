@@ -61,27 +61,66 @@ void Decoding::spread(Index copies) {
       for (Index c = 1; c < copies; ++c)
         for (Index i = 0; i < items; ++i) (void)cache.fork(i);
   items *= copies;
+  const std::vector<std::vector<std::int32_t>> first = written;
+  for (Index c = 1; c < copies; ++c) written.insert(written.end(), first.begin(), first.end());
 }
 
 void Decoding::copy(Index from, Index to) {
   for (auto* list : {&caches.self, &caches.cross})
     for (KvCache& cache : *list) cache.share_prefix(from, to, cache.length(from));
+  if (!written.empty()) written[static_cast<std::size_t>(to)] = written[static_cast<std::size_t>(from)];
 }
 
 void Decoding::keep(Index count) {
   for (auto* list : {&caches.self, &caches.cross})
     for (KvCache& cache : *list) cache.keep_items(count);
   items = count;
+  if (!written.empty()) written.resize(static_cast<std::size_t>(count));
 }
 
-Tensor Transformer::next(Context& ctx, Decoding& decoding, const Tokens& tokens,
+namespace {
+
+// The length from which on all tokens of a text are turned in another way; 0: none.
+Index turning_point(const TransformerConfig& c) {
+  for (const nn::BlockConfig& block : c.decoder)
+    if (block.attention.rope && block.attention.rope->scaling.kind == nn::RopeScaling::Kind::longrope)
+      return block.attention.rope->scaling.original_positions;
+  return 0;
+}
+
+// Adds new tokens to what was written. When a text passes the turning point its keys are of no use any more: `tokens`
+// become everything that was written, and the caches are emptied.
+void remember(Decoding& d, Index turning_point, Tokens& tokens) {
+  d.written.resize(static_cast<std::size_t>(d.items));
+  bool turns = false;
+  Tokens all;
+  for (std::size_t s = 0; s < d.written.size(); ++s) {
+    std::vector<std::int32_t>& item = d.written[s];
+    item.resize(
+        static_cast<std::size_t>(d.length(static_cast<Index>(s))));  // others may have shortened the caches
+    const auto before = static_cast<Index>(item.size());
+    item.insert(item.end(), tokens.ids.begin() + tokens.starts[s], tokens.ids.begin() + tokens.starts[s + 1]);
+    turns =
+        turns || (before > 0 && before <= turning_point && static_cast<Index>(item.size()) > turning_point);
+    all.append(item);
+  }
+  if (!turns) return;
+  for (KvCache& cache : d.caches.self) cache.reset();
+  tokens = std::move(all);
+}
+
+}  // namespace
+
+Tensor Transformer::next(Context& ctx, Decoding& decoding, const Tokens& given,
                          const RunOptions& options) const {
   const CallScope scope(ctx);
+  Tokens tokens = given;
   if (tokens.sequences() != decoding.items)
     refuse(concat("new tokens for ", tokens.sequences(), " of ", decoding.items, " sequences"));
   for (Index s = 0; s < tokens.sequences(); ++s)
     if (tokens.starts[static_cast<std::size_t>(s + 1)] == tokens.starts[static_cast<std::size_t>(s)])
       refuse(concat("sequence ", s, " has no new token"));
+  if (const Index point = turning_point(config_); point > 0) remember(decoding, point, tokens);
   StackCall call{.tokens = tokens,
                  .caches = &decoding.caches,
                  .observer = options.observer,

@@ -33,15 +33,24 @@ double attention_flops(const nn::MultiHeadAttention& a, const Tokens& queries, c
   return 3.5 * 4 * sum * static_cast<double>(a.config().heads * a.config().head_dim);
 }
 
+double elements(const nn::FeedForward& f) { return elements(f.gate) + elements(f.up) + elements(f.down); }
+
+// Those that one token meets.
+double feed_forward_elements(const nn::Block& block) {
+  if (block.experts.empty()) return elements(block.feed_forward);
+  return elements(block.experts.router) + elements(block.experts.shared) +
+         static_cast<double>(block.experts.config().used) * elements(block.experts.experts.front());
+}
+
 double stack_flops(const Stack& stack, const Tokens& tokens, const Tokens& source) {
   const auto n = static_cast<double>(tokens.size()), m = static_cast<double>(source.size());
   double sum = 0;
-  for (const nn::Block& block : stack.blocks) {
+  for (std::size_t layer = 0; layer < stack.layers(); ++layer) {
+    const nn::Block& block = stack.block(layer);
     const nn::MultiHeadAttention &self = block.attention, &cross = block.cross;
-    const nn::FeedForward& f = block.feed_forward;
     const double own = elements(self.query) + elements(self.key) + elements(self.value) +
-                       elements(self.packed) + elements(self.out) + elements(f.gate) + elements(f.up) +
-                       elements(f.down);
+                       elements(self.packed) + elements(self.out) + elements(self.query_down) +
+                       elements(self.down) + elements(self.up) + feed_forward_elements(block);
     sum += 2 * n * (own + elements(cross.query) + elements(cross.out));
     sum += 2 * m * (elements(cross.key) + elements(cross.value));
     sum += attention_flops(self, tokens, tokens);
@@ -72,9 +81,11 @@ void Transformer::initialize(std::uint64_t seed) {
   std::vector<const Parameter*> joins, embeddings = {&embedding_.weight};
   for (Stack* stack : {&encoder_, &decoder_}) {
     embeddings.insert(embeddings.end(), {&stack->positions.weight, &stack->types.weight});
-    for (nn::Block& block : stack->blocks)
-      joins.insert(joins.end(),
-                   {&block.attention.out.weight, &block.cross.out.weight, &block.feed_forward.down.weight});
+    for (nn::Block& block : stack->blocks) {
+      joins.insert(joins.end(), {&block.attention.out.weight, &block.cross.out.weight,
+                                 &block.feed_forward.down.weight, &block.experts.shared.down.weight});
+      for (nn::FeedForward& expert : block.experts.experts) joins.push_back(&expert.down.weight);
+    }
   }
   for (std::size_t p = 0; p < list.size(); ++p) {
     Parameter& parameter = *list[p];

@@ -31,6 +31,8 @@ Writer::Facts TransformerWriter::facts() const {
 // Keys of the source are shared by all places of a sentence.
 void TransformerWriter::branch(Index from, Index to) {
   for (KvCache& cache : decoding_.caches.self) cache.share_prefix(from, to, cache.length(from));
+  if (!decoding_.written.empty())
+    decoding_.written[static_cast<std::size_t>(to)] = decoding_.written[static_cast<std::size_t>(from)];
 }
 
 RecurrentWriter::RecurrentWriter(const RecurrentModel& model) : model_(model) {

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "headlight/nn.h"
 #include "nn/drive.h"
 
@@ -5,11 +7,20 @@ namespace headlight::nn {
 namespace {
 
 static_assert(static_cast<int>(Activation::sigmoid) == static_cast<int>(kernels::Curve::sigmoid));
-kernels::Curve curve_of(Activation activation) { return static_cast<kernels::Curve>(activation); }
+kernels::Curve curve_of(Activation activation) {
+  // The square is taken here, of what the kernels make of relu.
+  return activation == Activation::relu_squared ? kernels::Curve::relu
+                                                : static_cast<kernels::Curve>(activation);
+}
 
 void check(const char* who, const char* what, const ConstTensorView& x, const ConstTensorView& like,
            Index columns) {
   check_matrix(who, what, x, like.dtype(), columns, like.dim(0));
+}
+
+void check_gate(Activation activation) {
+  if (activation == Activation::relu_squared)
+    throw Error(ErrorKind::usage, "nn.config", "gate: relu_squared is not known as a gate");
 }
 
 }  // namespace
@@ -22,6 +33,7 @@ std::string_view name_of(Activation activation) noexcept {
     case Activation::silu: return "silu";
     case Activation::tanh: return "tanh";
     case Activation::sigmoid: return "sigmoid";
+    case Activation::relu_squared: return "relu_squared";
   }
   return "?";
 }
@@ -34,6 +46,10 @@ void activate(Context& ctx, Activation activation, ConstTensorView x, TensorView
     for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
       kernels.apply(curve_of(activation), {rows, x.dim(1), x.as<T>() + first * x.stride(0), x.stride(0),
                                            y.as<T>() + first * y.stride(0), y.stride(0)});
+      for (Index r = first; r < first + rows && activation == Activation::relu_squared; ++r) {
+        T* row = y.as<T>() + r * y.stride(0);
+        kernels.multiply(row, row, row, x.dim(1));
+      }
     });
   });
 }
@@ -48,6 +64,18 @@ void activate_backward(Context& ctx, Activation activation, ConstTensorView x, C
     const BlockSums<T> sums(ctx, x.dim(0), x.dim(1), 1);
     for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index block, Index first, Index rows) {
       if (bias != nullptr) sums.clear(block);
+      if (activation == Activation::relu_squared) {
+        const Index n = x.dim(1);
+        std::vector<T> slope(static_cast<std::size_t>(n));
+        for (Index r = first; r < first + rows; ++r) {
+          kernels.apply(kernels::Curve::relu, {1, n, x.as<T>() + r * x.stride(0), n, slope.data(), n});
+          kernels.scaled(T{2}, slope.data(), nullptr, slope.data(), n);
+          kernels.multiply(slope.data(), dy.as<T>() + r * dy.stride(0), dx.as<T>() + r * dx.stride(0), n);
+        }
+        if (bias != nullptr)
+          kernels.sum_rows(dx.as<T>() + first * dx.stride(0), dx.stride(0), rows, n, sums.of(block, 0));
+        return;
+      }
       kernels.pull_back(curve_of(activation),
                         {rows, x.dim(1), x.as<T>() + first * x.stride(0), x.stride(0),
                          dy.as<T>() + first * dy.stride(0), dy.stride(0), dx.as<T>() + first * dx.stride(0),
@@ -60,6 +88,7 @@ void activate_backward(Context& ctx, Activation activation, ConstTensorView x, C
 void gate(Context& ctx, Activation activation, ConstTensorView x, TensorView y) {
   const Index n = x.dim(1) / 2;
   check("gate", "y", y, x, n);
+  check_gate(activation);
   with_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
@@ -76,6 +105,7 @@ void gate_backward(Context& ctx, Activation activation, ConstTensorView x, Const
   const Index n = x.dim(1) / 2;
   check("gate_backward", "dy", dy, x, n);
   check("gate_backward", "dx", dx, x, 2 * n);
+  check_gate(activation);
   with_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
@@ -121,6 +151,19 @@ void add_to(Context& ctx, ConstTensorView x, TensorView y) {
       for (Index r = first; r < first + rows; ++r) {
         T* to = y.as<T>() + r * y.stride(0);
         kernels.add(x.as<T>() + r * x.stride(0), to, to, x.dim(1));
+      }
+    });
+  });
+}
+
+void scale(Context& ctx, double factor, TensorView x) {
+  with_type(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+    for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
+      for (Index r = first; r < first + rows; ++r) {
+        T* to = x.as<T>() + r * x.stride(0);
+        kernels.scaled(static_cast<T>(factor), to, nullptr, to, x.dim(1));
       }
     });
   });

@@ -21,6 +21,21 @@ void check_config(const std::string& name, const MultiHeadAttentionConfig& c) {
   if (c.cross && c.rope) refuse("cross-attention has no rotary positions: its two sequences count apart");
   if (c.projections == Projections::by_head && c.kv_heads != c.heads)
     refuse("projections stored by head need as many key/value heads as heads");
+  if (c.head_norm && c.head_norm_place == HeadNormPlace::all && c.projections == Projections::by_head)
+    refuse("a norm of all heads as one row needs them side by side, not stored by head");
+  if (c.latent && (c.cross || c.projections != Projections::separate || c.kv_heads != c.heads || c.head_norm))
+    refuse("latent attention looks at its own sequence, has a key for each head and no norms of heads");
+  if (c.latent && (c.latent->rank < 1 || c.latent->turned_dim < 1 || c.latent->value_dim < 1 ||
+                   c.latent->query_rank < 0 || c.latent->turned_dim >= c.head_dim))
+    refuse(concat("latent attention of rank ", c.latent->rank, " with ", c.latent->turned_dim, " of ",
+                  c.head_dim, " numbers rotated and values of ", c.latent->value_dim,
+                  "; need 1 or more of each, and some that ", "stay as they are"));
+  if (c.disentangled &&
+      (c.cross || c.kv_heads != c.heads || c.head_norm || c.rope || c.disentangled->buckets < 2 ||
+       c.disentangled->max_distance <= c.disentangled->buckets / 2))
+    refuse(
+        "scores with terms of distances need a key for each head, 2 buckets or more, a larger distance, and "
+        "no rotations");
 }
 
 }  // namespace
@@ -40,21 +55,26 @@ MultiHeadAttention::MultiHeadAttention(const std::string& name, const MultiHeadA
   check_config(name, config_);
   const MultiHeadAttentionConfig& c = config_;
   const Index q_width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
-  if (c.projections == Projections::separate) {
+  if (c.latent) {
+    make_latent(name, dtype);
+  } else if (c.projections == Projections::separate) {
     query = Linear(name + ".query", {c.width, q_width, c.qkv_bias, c.layout, c.weights}, dtype);
     key = Linear(name + ".key", {c.width, kv_width, c.qkv_bias, c.layout, c.weights}, dtype);
     value = Linear(name + ".value", {c.width, kv_width, c.qkv_bias, c.layout, c.weights}, dtype);
   } else {
     packed = Linear(name + ".qkv", {c.width, q_width + 2 * kv_width, c.qkv_bias, c.layout, c.weights}, dtype);
   }
-  out = Linear(name + ".out", {q_width, c.width, c.out_bias, c.layout, c.weights}, dtype);
+  out = Linear(name + ".out", {c.heads * c.value_dim(), c.width, c.out_bias, c.layout, c.weights}, dtype);
   if (c.head_norm) {
+    const bool all = c.head_norm_place == HeadNormPlace::all;
     NormConfig norm = *c.head_norm;
-    norm.width = c.head_dim;
+    norm.width = all ? q_width : c.head_dim;
     query_norm = Norm(name + ".query_norm", norm, dtype);
+    norm.width = all ? kv_width : c.head_dim;
     key_norm = Norm(name + ".key_norm", norm, dtype);
   }
   if (c.alibi) slopes_ = alibi_slopes(c.heads, dtype);
+  if (c.sinks) sinks = {name + ".sinks", Tensor({c.heads}, dtype), {}, false};
 }
 
 MultiHeadAttention::Heads MultiHeadAttention::heads(TensorView projected, TensorView memory_projected) const {
@@ -73,7 +93,9 @@ MultiHeadAttention::Heads MultiHeadAttention::heads(TensorView projected, Tensor
   Heads result{part(projected, 0, c.heads, dim), {}, {}};
   if (kv.empty()) return result;  // they are in a cache
   result.k = part(kv, first, c.kv_heads, dim);
-  result.v = part(kv, first + c.kv_heads * dim, c.kv_heads, dim);
+  result.v = c.latent
+                 ? split_heads(columns_of(kv, first + c.kv_heads * dim, c.heads * c.value_dim()), c.heads)
+                 : part(kv, first + c.kv_heads * dim, c.kv_heads, dim);
   return result;
 }
 
@@ -83,9 +105,10 @@ AttentionOptions MultiHeadAttention::options(const AttentionCall& call) const {
   o.visible = config_.visible;
   o.softcap = config_.softcap;
   if (!slopes_.empty()) o.alibi_slopes = slopes_;
+  if (!sinks.value.empty()) o.sinks = sinks.value;
   o.bias = call.bias;
   if (config_.dropout > 0 && call.dropout_seed != 0) {
-    const auto place = static_cast<std::uint64_t>(config_.layer) * kPlacesPerLayer;
+    const auto place = static_cast<std::uint64_t>(call.layer) * kPlacesPerLayer;
     o.dropout = {config_.dropout, call.dropout_seed, place + 8 + static_cast<std::uint64_t>(config_.part)};
   }
   return o;
@@ -95,7 +118,9 @@ void MultiHeadAttention::project(Context& ctx, ConstTensorView x, const Attentio
   const MultiHeadAttentionConfig& c = config_;
   const DType dtype = out.weight.value.dtype();
   const Index q_width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
-  s.projected = Tensor::uninitialized({x.dim(0), c.cross ? q_width : q_width + 2 * kv_width}, dtype);
+  const Index values = c.kv_heads * c.value_dim();
+  s.projected = Tensor::uninitialized({x.dim(0), c.cross ? q_width : q_width + kv_width + values}, dtype);
+  if (c.latent) return project_latent(ctx, x, s);
   if (!packed.empty()) {
     packed.forward(ctx, x, s.projected);
     return;
@@ -114,89 +139,80 @@ void MultiHeadAttention::project(Context& ctx, ConstTensorView x, const Attentio
   Linear::forward_all(ctx, call.memory, targets);
 }
 
+// Norms of queries and keys; keys that lie in a cache had theirs.
+void MultiHeadAttention::normalize(Context& ctx, Heads& h, Saved& s) const {
+  const bool all = config_.head_norm_place == HeadNormPlace::all;
+  const auto apply = [&](const Norm& norm, TensorView& x, Tensor& y, Norm::Saved& saved) {
+    if (x.empty()) return;
+    const TensorView from = all ? joined_heads(x) : x;
+    y = Tensor::uninitialized(from.shape(), x.dtype());
+    norm.forward(ctx, from, y, &saved);
+    x = all ? split_heads(y.view(), x.dim(1)) : y.view();
+  };
+  apply(query_norm, h.q, s.q_normed, s.q_norm);
+  apply(key_norm, h.k, s.k_normed, s.k_norm);
+}
+
+void MultiHeadAttention::rotate(Context& ctx, const Heads& h, const AttentionCall& call, Way way) const {
+  if (call.positions.empty()) {
+    throw Error(ErrorKind::usage, "nn.positions", "attention: rotary positions without positions");
+  }
+  const Index dim = config_.turned_dim(), first = config_.head_dim - dim;
+  for (const TensorView& x : {h.q, h.k}) {
+    auto* data = static_cast<std::byte*>(x.data()) + first * static_cast<Index>(size_of(x.dtype()));
+    const TensorView part(data, x.dtype(), {x.dim(0), x.dim(1), dim}, {x.stride(0), x.stride(1), 1});
+    if (way == Way::forward) call.rope->rotate(ctx, part, call.positions, call.starts);
+    else call.rope->rotate_back(ctx, part, call.positions, call.starts);
+  }
+}
+
+void MultiHeadAttention::grow_queries(const TensorView& q, const AttentionCall& call) const {
+  if (!config_.query_growth) return;
+  with_type(q.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (Index t = 0; t < q.dim(0); ++t) {
+      const auto place = static_cast<double>(call.positions[static_cast<std::size_t>(t)]);
+      const auto factor = static_cast<T>(query_growth(*config_.query_growth, place));
+      for (Index h = 0; h < q.dim(1); ++h) {
+        T* row = q.as<T>() + t * q.stride(0) + h * q.stride(1);
+        for (Index d = 0; d < q.dim(2); ++d) row[d] *= factor;
+      }
+    }
+  });
+}
+
 // Norms and rotations; what attention reads.
 MultiHeadAttention::Heads MultiHeadAttention::prepare(Context& ctx, const AttentionCall& call,
                                                       Saved& s) const {
   const MultiHeadAttentionConfig& c = config_;
-  const DType dtype = s.projected.dtype();
   Heads h = heads(s.projected, s.memory_projected.empty() ? TensorView{} : s.memory_projected.view());
-  if (c.head_norm) {
-    const Index tokens = s.projected.dim(0);
-    s.q_normed = Tensor::uninitialized({tokens, c.heads, c.head_dim}, dtype);
-    query_norm.forward(ctx, h.q, s.q_normed, &s.q_norm);
-    h.q = s.q_normed;
-    if (!h.k.empty()) {
-      s.k_normed = Tensor::uninitialized(h.k.shape(), dtype);
-      key_norm.forward(ctx, h.k, s.k_normed, &s.k_norm);
-      h.k = s.k_normed;
-    }
-  }
-  if (!c.rope) return h;
-  if (call.positions.empty()) {
-    throw Error(ErrorKind::usage, "nn.positions", "attention: rotary positions without positions");
-  }
-  call.rope->rotate(ctx, h.q, call.positions);
-  call.rope->rotate(ctx, h.k, call.positions);
+  const bool turned_first = c.head_norm_place == HeadNormPlace::turned;
+  if (c.head_norm && !turned_first) normalize(ctx, h, s);
+  if (c.rope) rotate(ctx, h, call, Way::forward);
+  if (c.head_norm && turned_first) normalize(ctx, h, s);
+  grow_queries(h.q, call);
+  if (c.disentangled) s.terms = distance_terms(ctx, h, call);
   return h;
 }
 
 void MultiHeadAttention::attend(Context& ctx, ConstTensorView x, const Heads& h, const AttentionCall& call,
                                 Saved& s) const {
   AttentionOptions o = options(call);
+  if (!s.terms.empty()) o.bias = s.terms;
   o.q_starts = call.starts;
   o.k_starts = config_.cross ? call.memory_starts : call.starts;
   const TensorView q = packed_heads(h.q), k = packed_heads(h.k), v = packed_heads(h.v);
   const TensorView z = split_heads(s.mixed.view(), config_.heads);
   if (call.intervention != nullptr)
     o.mask = call.intervention->mask(
-        {config_.part, config_.layer, config_.heads, call.positions, o.q_starts, o.k_starts});
+        {config_.part, call.layer, config_.heads, call.positions, o.q_starts, o.k_starts});
   attention_forward(ctx, q, k, v, o, packed_heads(z), s.lse);
   if (call.observer == nullptr && call.intervention == nullptr) return;
-  const AttentionEvent event{ctx,         config_.layer, config_.part,  q, k, v, s.lse, o, x,
-                             call.memory, call.stream,   call.positions};
+  const AttentionEvent event{ctx,         call.layer,  config_.part,  q, k, v, s.lse, o, x,
+                             call.memory, call.stream, call.positions};
   if (call.observer != nullptr) call.observer->on_attention(event);
   if (call.intervention != nullptr) call.intervention->on_heads(event, z);
 }
-
-namespace {
-
-// Fills in what the caller left to us: starts, positions, the table of rotations.
-class CompleteCall {
- public:
-  CompleteCall(const MultiHeadAttentionConfig& config, const AttentionCall& call, Index tokens, DType dtype)
-      : starts_(call.starts, tokens),
-        memory_starts_(call.memory_starts, call.memory.empty() ? 0 : call.memory.dim(0)),
-        call_(call) {
-    call_.starts = starts_.get();
-    call_.memory_starts = memory_starts_.get();
-    if (!config.rope && call_.intervention == nullptr) return;
-    if (call_.positions.empty()) {
-      positions_ = positions_of(call_.starts);
-      if (call_.cache != nullptr && !config.cross) {
-        std::size_t token = 0;
-        for (Index i = 0; i < starts_.sequences(); ++i)
-          for (Index n = call_.starts[static_cast<std::size_t>(i + 1)]; static_cast<Index>(token) < n;
-               ++token)
-            positions_[token] += call_.cache->length(i);
-      }
-      call_.positions = positions_;
-    }
-    if (config.rope && call_.rope == nullptr && tokens > 0) {
-      const auto [low, high] = std::minmax_element(call_.positions.begin(), call_.positions.end());
-      table_ = RopeTable(*config.rope, config.head_dim, *low, *high + 1, dtype);
-      call_.rope = &table_;
-    }
-  }
-  [[nodiscard]] const AttentionCall& get() const { return call_; }
-
- private:
-  StartsOr starts_, memory_starts_;
-  AttentionCall call_;
-  std::vector<Index> positions_;
-  RopeTable table_;
-};
-
-}  // namespace
 
 Tensor MultiHeadAttention::forward(Context& ctx, ConstTensorView x, const AttentionCall& given,
                                    Saved* saved) const {
@@ -209,89 +225,22 @@ Tensor MultiHeadAttention::forward(Context& ctx, ConstTensorView x, const Attent
   Saved& s = saved != nullptr ? *saved : own;
   project(ctx, x, call, s);
   const Heads h = prepare(ctx, call, s);
-  s.mixed = Tensor::uninitialized({x.dim(0), config_.heads * config_.head_dim}, dtype);
+  s.mixed = Tensor::uninitialized({x.dim(0), config_.heads * config_.value_dim()}, dtype);
   s.lse = Tensor::uninitialized({1, config_.heads, x.dim(0)}, dtype);
   if (call.cache != nullptr) decode(ctx, x, h, call, s);
   else attend(ctx, x, h, call, s);
   return out.forward(ctx, s.mixed);
 }
 
-Tensor MultiHeadAttention::backward(Context& ctx, ConstTensorView x, const AttentionCall& given,
-                                    const Saved& saved, ConstTensorView dy, TensorView dmemory,
-                                    TensorView dbias) {
-  const CallScope scope(ctx);
-  const MultiHeadAttentionConfig& c = config_;
-  const DType dtype = out.weight.value.dtype();
-  if (given.intervention != nullptr) {
-    throw Error(ErrorKind::usage, "nn.intervention",
-                concat(out.weight.name, ": a run whose heads were changed has no gradients; train without"));
-  }
-  const CompleteCall complete(c, given, x.dim(0), dtype);
-  const AttentionCall& call = complete.get();
-  const Tensor dmixed = out.backward(ctx, saved.mixed, dy);
-
-  Tensor d = Tensor::uninitialized(saved.projected.shape(), dtype), d_memory;
-  if (c.cross) d_memory = Tensor::uninitialized(saved.memory_projected.shape(), dtype);
-  const Heads to = heads(d, d_memory.empty() ? TensorView{} : d_memory.view());
-  // Attention only reads these; views of heads are the writable kind for forward's sake.
-  auto& s = const_cast<Saved&>(saved);
-  const Heads from =
-      heads(s.projected, s.memory_projected.empty() ? TensorView{} : s.memory_projected.view());
-  Heads seen = from, grads = to;
-  Tensor dq_normed, dk_normed;
-  if (c.head_norm) {
-    seen.q = s.q_normed, seen.k = s.k_normed;
-    dq_normed = Tensor::uninitialized(s.q_normed.shape(), dtype);
-    dk_normed = Tensor::uninitialized(s.k_normed.shape(), dtype);
-    grads.q = dq_normed, grads.k = dk_normed;
-  }
-  AttentionOptions o = options(call);
-  o.q_starts = call.starts;
-  o.k_starts = c.cross ? call.memory_starts : call.starts;
-  const auto heads_of = [&](const Tensor& mixed) {
-    return packed_heads(
-        split_heads(TensorView(const_cast<void*>(mixed.view().data()), dtype, mixed.shape()), c.heads));
-  };
-  attention_backward(
-      ctx,
-      {packed_heads(seen.q), packed_heads(seen.k), packed_heads(seen.v), heads_of(saved.mixed), saved.lse},
-      heads_of(dmixed), o, {packed_heads(grads.q), packed_heads(grads.k), packed_heads(grads.v), dbias});
-  if (c.rope) {
-    call.rope->rotate_back(ctx, grads.q, call.positions);
-    call.rope->rotate_back(ctx, grads.k, call.positions);
-  }
-  if (c.head_norm) {
-    query_norm.backward(ctx, from.q, saved.q_norm, grads.q, to.q);
-    key_norm.backward(ctx, from.k, saved.k_norm, grads.k, to.k);
-  }
-  return backward_projections(ctx, x, call, d, d_memory, dmemory);
-}
-
-Tensor MultiHeadAttention::backward_projections(Context& ctx, ConstTensorView x, const AttentionCall& call,
-                                                const Tensor& d, const Tensor& d_memory, TensorView dmemory) {
-  const MultiHeadAttentionConfig& c = config_;
-  if (!packed.empty()) return packed.backward(ctx, x, d);
-  const Index q_width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
-  Tensor dx = Tensor::uninitialized({x.dim(0), c.width}, d.dtype());
-  const auto back = [&](Linear& linear, const ConstTensorView& input, const ConstTensorView& part,
-                        const TensorView& target, Linear::Write write) {
-    if (!target.empty()) linear.backward_input(ctx, part, target, write);
-    linear.backward_weight(ctx, input, part);
-    linear.backward_bias(ctx, part);
-  };
-  back(query, x, columns_of(d.view(), 0, q_width), dx, Linear::Write::set);
-  const ConstTensorView kv = c.cross ? d_memory.view() : columns_of(d.view(), q_width, 2 * kv_width);
-  const ConstTensorView input = c.cross ? ConstTensorView(call.memory) : x;
-  const TensorView target = c.cross ? dmemory : dx.view();
-  back(key, input, columns_of(kv, 0, kv_width), target, Linear::Write::add);
-  back(value, input, columns_of(kv, kv_width, kv_width), target, Linear::Write::add);
-  return dx;
-}
-
 void MultiHeadAttention::collect(Parameters& list) {
-  for (Linear* linear : {&query, &key, &value, &packed}) linear->collect(list);
+  query_down.collect(list);
+  query_down_norm.collect(list);
+  for (Linear* linear : {&query, &key, &value, &packed, &down}) linear->collect(list);
+  latent_norm.collect(list);
+  up.collect(list);
   query_norm.collect(list);
   key_norm.collect(list);
+  if (!sinks.value.empty()) list.push_back(&sinks);
   out.collect(list);
 }
 

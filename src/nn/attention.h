@@ -1,6 +1,8 @@
 // Inside MultiHeadAttention: where queries, keys and values lie in the projections.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "headlight/nn.h"
@@ -33,6 +35,15 @@ struct MultiHeadAttention::Heads {
   return {x.data(), x.dtype(), {x.dim(0), heads, dim}, {x.stride(0), dim, 1}};
 }
 
+// The way back, for heads that lie side by side.
+[[nodiscard]] inline TensorView joined_heads(const TensorView& x) {
+  return {x.data(), x.dtype(), {x.dim(0), x.dim(1) * x.dim(2)}, {x.stride(0), 1}};
+}
+
+[[nodiscard]] inline double query_growth(const QueryGrowth& growth, double position) {
+  return std::log1p(std::floor((position + 1) / growth.every)) * growth.scale + 1;
+}
+
 // `starts`, or one sequence of all tokens.
 class StartsOr {
  public:
@@ -48,6 +59,46 @@ class StartsOr {
   Index whole_[2];
   std::span<const Index> starts_;
 };
+
+// Fills in what the caller left to us: starts, positions, the table of rotations.
+class CompleteCall {
+ public:
+  CompleteCall(const MultiHeadAttentionConfig& config, const AttentionCall& call, Index tokens, DType dtype)
+      : starts_(call.starts, tokens),
+        memory_starts_(call.memory_starts, call.memory.empty() ? 0 : call.memory.dim(0)),
+        call_(call) {
+    call_.starts = starts_.get();
+    call_.memory_starts = memory_starts_.get();
+    if (call_.layer < 0) call_.layer = config.layer;
+    if (!config.rope && !config.query_growth && call_.intervention == nullptr) return;
+    if (call_.positions.empty()) {
+      positions_ = positions_of(call_.starts);
+      if (call_.cache != nullptr && !config.cross) {
+        std::size_t token = 0;
+        for (Index i = 0; i < starts_.sequences(); ++i)
+          for (Index n = call_.starts[static_cast<std::size_t>(i + 1)]; static_cast<Index>(token) < n;
+               ++token)
+            positions_[token] += call_.cache->length(i);
+      }
+      call_.positions = positions_;
+    }
+    if (config.rope && call_.rope == nullptr && tokens > 0) {
+      const auto [low, high] = std::minmax_element(call_.positions.begin(), call_.positions.end());
+      table_ = RopeTable(*config.rope, config.turned_dim(), *low, *high + 1, dtype);
+      call_.rope = &table_;
+    }
+  }
+  [[nodiscard]] const AttentionCall& get() const { return call_; }
+
+ private:
+  StartsOr starts_, memory_starts_;
+  AttentionCall call_;
+  std::vector<Index> positions_;
+  RopeTable table_;
+};
+
+// Which row of the table of distances a key has that stands `distance` before the query.
+[[nodiscard]] Index distance_bucket(const Disentangled& config, Index distance);
 
 // Room in dropout's and observers' numbering for the steps of one layer.
 inline constexpr std::uint64_t kPlacesPerLayer = 16;

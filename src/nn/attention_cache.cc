@@ -15,14 +15,17 @@ struct Unpaged {
   explicit Unpaged(const KvCache& cache) {
     for (Index i = 0; i < cache.items(); ++i) starts.push_back(starts.back() + cache.length(i));
     const Index heads = cache.options().kv_heads, dim = cache.options().dim, total = starts.back();
-    k = Tensor({1, heads, total, dim}), v = Tensor({1, heads, total, dim});
+    const Index value_dim = cache.options().value_dim > 0 ? cache.options().value_dim : dim;
+    k = Tensor({1, heads, total, dim}), v = Tensor({1, heads, total, value_dim});
     for (Index i = 0; i < cache.items(); ++i) {
       // What a window has let go of stays zero: no query that is left can see it.
       const Index first = cache.first_key(i), length = cache.length(i);
-      const Index at = (starts[static_cast<std::size_t>(i)] + first) * dim;
-      const Shape shape{heads, length - first, dim}, strides{total * dim, dim, 1};
-      cache.read(i, {first, length}, TensorView(k.as<float>() + at, DType::f32, shape, strides),
-                 TensorView(v.as<float>() + at, DType::f32, shape, strides));
+      const Index at = starts[static_cast<std::size_t>(i)] + first;
+      const auto part = [&](Tensor& all, Index size) {
+        return TensorView(all.as<float>() + at * size, DType::f32, {heads, length - first, size},
+                          {total * size, size, 1});
+      };
+      cache.read(i, {first, length}, part(k, dim), part(v, value_dim));
     }
   }
 };
@@ -50,6 +53,7 @@ KvCache MultiHeadAttention::make_cache(const Context& ctx, Index items, KvType t
   options.items = items;
   options.kv_heads = config_.kv_heads;
   options.dim = config_.head_dim;
+  options.value_dim = config_.value_dim();
   options.type = type;
   if (config_.visible.left < Visibility::kUnbounded) options.window = config_.visible.left + 1;
   return KvCache(ctx, options);
@@ -81,7 +85,7 @@ void MultiHeadAttention::decode(Context& ctx, ConstTensorView x, const Heads& h,
   if (call.intervention != nullptr) {
     for (Index i = 0; i < items; ++i) k_starts.push_back(k_starts.back() + cache.length(i));
     o.mask = call.intervention->mask(
-        {config_.part, config_.layer, config_.heads, call.positions, call.starts, k_starts});
+        {config_.part, call.layer, config_.heads, call.positions, call.starts, k_starts});
   }
   const TensorView lse(s.lse.view().data(), DType::f32, {items, config_.heads, each}, {each, tokens, 1});
   attention_decode(ctx, item_heads(h.q, items), cache, o, item_heads(z, items), lse);
@@ -97,8 +101,8 @@ void MultiHeadAttention::decode(Context& ctx, ConstTensorView x, const Heads& h,
   AttentionOptions seen = o;
   seen.q_starts = call.starts;
   seen.k_starts = k_starts;
-  const AttentionEvent event{ctx, config_.layer, config_.part,  packed_heads(h.q), k, v, s.lse, seen, x,
-                             {},  call.stream,   call.positions};
+  const AttentionEvent event{ctx, call.layer, config_.part, packed_heads(h.q), k, v, s.lse, seen,
+                             x,   {},         call.stream,  call.positions};
   if (call.observer != nullptr) call.observer->on_attention(event);
   if (call.intervention != nullptr) call.intervention->on_heads(event, z);
 }

@@ -28,26 +28,42 @@ AttentionCall with_stream(const AttentionCall& call, const ConstTensorView& stre
 
 }  // namespace
 
+namespace {
+
+void check_config(const std::string& name, const BlockConfig& c) {
+  const bool parallel = c.shape != BlockShape::serial;
+  const bool branch_norms = c.norm_place == NormPlace::both || c.norm_place == NormPlace::output;
+  if ((parallel && (c.cross || c.norm_place != NormPlace::before)) || (c.cross && branch_norms)) {
+    throw Error(ErrorKind::usage, "nn.config",
+                concat(name, ": parallel blocks have one norm place (before) and no cross-attention; ",
+                       "cross-attention has norms before or after, not both"));
+  }
+  if (!c.attention_normed && (parallel || c.cross || c.norm_place != NormPlace::before)) {
+    throw Error(
+        ErrorKind::usage, "nn.config",
+        concat(name, ": attention that reads the stream itself is known in serial blocks with norms before"));
+  }
+}
+
+}  // namespace
+
 Block::Block(const std::string& name, const BlockConfig& config, DType dtype) : config_(config) {
+  check_config(name, config);
+  const bool reads_norms = config.norm_place != NormPlace::output;
   attention = MultiHeadAttention(name + ".attention", config.attention, dtype);
-  attention_norm = Norm(name + ".attention_norm", config.norm, dtype);
+  if (reads_norms && config.attention_normed)
+    attention_norm = Norm(name + ".attention_norm", config.norm, dtype);
   if (config.cross) {
     cross = MultiHeadAttention(name + ".cross", *config.cross, dtype);
     cross_norm = Norm(name + ".cross_norm", config.norm, dtype);
   }
-  feed_forward = FeedForward(name + ".feed_forward", config.feed_forward, dtype);
-  if (config.shape != BlockShape::parallel_one_norm)
+  if (config.experts) experts = Experts(name, *config.experts, config.feed_forward, dtype);
+  else feed_forward = FeedForward(name + ".feed_forward", config.feed_forward, dtype);
+  if (reads_norms && config.shape != BlockShape::parallel_one_norm)
     feed_forward_norm = Norm(name + ".feed_forward_norm", config.norm, dtype);
-  if (config.norm_place == NormPlace::both) {
+  if (config.norm_place == NormPlace::both || !reads_norms) {
     attention_post_norm = Norm(name + ".attention_post_norm", config.norm, dtype);
     feed_forward_post_norm = Norm(name + ".feed_forward_post_norm", config.norm, dtype);
-  }
-  const bool parallel = config.shape != BlockShape::serial;
-  if ((parallel && (config.cross || config.norm_place != NormPlace::before)) ||
-      (config.cross && config.norm_place == NormPlace::both)) {
-    throw Error(ErrorKind::usage, "nn.config",
-                concat(name, ": parallel blocks have one norm place (before) and no cross-attention; ",
-                       "cross-attention has norms before or after, not both"));
   }
 }
 
@@ -60,30 +76,55 @@ Tensor Block::forward(Context& ctx, ConstTensorView x, const BlockCall& call, Sa
                                                 : forward_before(ctx, x, call, s);
 }
 
-Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const {
-  const bool both = config_.norm_place == NormPlace::both;
-  ConstTensorView stream = x;
-  s.attention_step.normed = attention_norm.forward(ctx, x, &s.attention_step.norm);
-  Tensor branch = attention.forward(ctx, s.attention_step.normed, with_stream(call.self, x), &s.attention);
-  const auto post = [&](const Norm& norm, StepSaved& step) {
-    step.branch = std::move(branch);
-    branch = norm.forward(ctx, step.branch, &step.post_norm);
-  };
-  if (both) post(attention_post_norm, s.attention_step);
-  StepSaved& second = config_.cross ? s.cross_step : s.feed_forward_step;
-  second.normed = join(ctx, step_dropout(config_, call, StepPlace::attention), stream, branch,
-                       config_.cross ? cross_norm : feed_forward_norm, &second.norm);
-  s.attention_step.sum = std::move(branch);
-  stream = s.attention_step.sum;
-  if (config_.cross) {
-    branch = cross.forward(ctx, s.cross_step.normed, with_stream(call.cross, stream), &s.cross);
-    s.feed_forward_step.normed = join(ctx, step_dropout(config_, call, StepPlace::cross), stream, branch,
-                                      feed_forward_norm, &s.feed_forward_step.norm);
-    s.cross_step.sum = std::move(branch);
-    stream = s.cross_step.sum;
+Tensor Block::feed(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const {
+  if (experts.empty()) return feed_forward.forward(ctx, x, &s.feed_forward);
+  Tensor y = experts.forward(ctx, x, s.experts);
+  if (call.self.observer != nullptr) {
+    const MultiHeadAttentionConfig& a = config_.attention;
+    call.self.observer->on_experts({a.part, call.self.layer >= 0 ? call.self.layer : a.layer,
+                                    s.experts.logits, config_.experts->used, s.experts.experts,
+                                    s.experts.weights, call.self.starts});
   }
-  branch = feed_forward.forward(ctx, s.feed_forward_step.normed, &s.feed_forward);
-  if (both) post(feed_forward_post_norm, s.feed_forward_step);
+  return y;
+}
+
+Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const {
+  ConstTensorView stream = x, input = x;
+  Tensor branch;
+  if (!attention_norm.empty()) {
+    s.attention_step.normed = attention_norm.forward(ctx, x, &s.attention_step.norm);
+    input = s.attention_step.normed;
+    branch = attention.forward(ctx, input, with_stream(call.self, x), &s.attention);
+  } else {
+    branch = attention.forward(ctx, input, call.self, &s.attention);
+  }
+  // What a step returned becomes what it adds.
+  const auto post = [&](const Norm& norm, StepSaved& step) {
+    if (!norm.empty()) {
+      step.branch = std::move(branch);
+      branch = norm.forward(ctx, step.branch, &step.post_norm);
+    }
+    if (config_.residual_scale != 1) scale(ctx, config_.residual_scale, branch);
+  };
+  // Adds it, and reads the sum for the next step.
+  const auto advance = [&](StepPlace place, StepSaved& step, const Norm& norm, StepSaved& next) {
+    const Dropout dropout = step_dropout(config_, call, place);
+    if (norm.empty()) join(ctx, dropout, stream, branch);
+    else next.normed = join(ctx, dropout, stream, branch, norm, &next.norm);
+    step.sum = std::move(branch);
+    stream = step.sum;
+    input = norm.empty() ? stream : ConstTensorView(next.normed);
+  };
+  post(attention_post_norm, s.attention_step);
+  advance(StepPlace::attention, s.attention_step, config_.cross ? cross_norm : feed_forward_norm,
+          config_.cross ? s.cross_step : s.feed_forward_step);
+  if (config_.cross) {
+    branch = cross.forward(ctx, input, with_stream(call.cross, stream), &s.cross);
+    if (config_.residual_scale != 1) scale(ctx, config_.residual_scale, branch);
+    advance(StepPlace::cross, s.cross_step, feed_forward_norm, s.feed_forward_step);
+  }
+  branch = feed(ctx, input, call, s);
+  post(feed_forward_post_norm, s.feed_forward_step);
   join(ctx, step_dropout(config_, call, StepPlace::feed_forward), stream, branch);
   return branch;
 }
@@ -91,6 +132,7 @@ Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& c
 Tensor Block::forward_after(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const {
   const auto finish = [&](StepPlace place, const ConstTensorView& stream, Tensor branch, const Norm& norm,
                           StepSaved& step) {
+    if (config_.residual_scale != 1) scale(ctx, config_.residual_scale, branch);
     Tensor y = join(ctx, step_dropout(config_, call, place), stream, branch, norm, &step.norm);
     step.sum = std::move(branch);
     return y;
@@ -103,8 +145,8 @@ Tensor Block::forward_after(Context& ctx, ConstTensorView x, const BlockCall& ca
                            cross_norm, s.cross_step);
     stream = s.after_cross;
   }
-  return finish(StepPlace::feed_forward, stream, feed_forward.forward(ctx, stream, &s.feed_forward),
-                feed_forward_norm, s.feed_forward_step);
+  return finish(StepPlace::feed_forward, stream, feed(ctx, stream, call, s), feed_forward_norm,
+                s.feed_forward_step);
 }
 
 Tensor Block::forward_parallel(Context& ctx, ConstTensorView x, const BlockCall& call, Saved& s) const {
@@ -113,8 +155,10 @@ Tensor Block::forward_parallel(Context& ctx, ConstTensorView x, const BlockCall&
     s.feed_forward_step.normed = feed_forward_norm.forward(ctx, x, &s.feed_forward_step.norm);
   const Tensor& input = feed_forward_norm.empty() ? s.attention_step.normed : s.feed_forward_step.normed;
   Tensor branch = attention.forward(ctx, s.attention_step.normed, with_stream(call.self, x), &s.attention);
+  if (config_.residual_scale != 1) scale(ctx, config_.residual_scale, branch);
   join(ctx, step_dropout(config_, call, StepPlace::attention), x, branch);
-  Tensor y = feed_forward.forward(ctx, input, &s.feed_forward);
+  Tensor y = feed(ctx, input, call, s);
+  if (config_.residual_scale != 1) scale(ctx, config_.residual_scale, y);
   join(ctx, step_dropout(config_, call, StepPlace::feed_forward), branch, y);
   return y;
 }
@@ -128,7 +172,8 @@ void Block::collect(Parameters& list) {
     cross.collect(list);
   }
   feed_forward_norm.collect(list);
-  feed_forward.collect(list);
+  if (experts.empty()) feed_forward.collect(list);
+  else experts.collect(list);
   feed_forward_post_norm.collect(list);
 }
 

@@ -11,7 +11,8 @@ namespace headlight::nn {
 enum class StepPlace : std::uint64_t { attention = 0, cross = 1, feed_forward = 2 };
 
 [[nodiscard]] inline Dropout step_dropout(const BlockConfig& config, const BlockCall& call, StepPlace place) {
-  const auto layer = static_cast<std::uint64_t>(config.attention.layer) * kPlacesPerLayer;
+  const int number = call.self.layer >= 0 ? call.self.layer : config.attention.layer;
+  const auto layer = static_cast<std::uint64_t>(number) * kPlacesPerLayer;
   return {call.dropout_seed != 0 ? config.dropout : 0, call.dropout_seed,
           layer + static_cast<std::uint64_t>(place)};
 }

@@ -13,12 +13,14 @@ struct Block::Backward {
   Tensor d;
   TensorView dmemory, dbias;
 
-  // The gradient of a step's own output: that of the stream, without what dropout took.
+  // The gradient of a step's own output: that of the stream, scaled as the output was and without what dropout took.
   [[nodiscard]] ConstTensorView branch(StepPlace place, Tensor& memory) {
     const Dropout dropout = step_dropout(block.config_, call, place);
-    if (!(dropout.rate > 0)) return d;
+    const double factor = block.config_.residual_scale;
+    if (!(dropout.rate > 0) && factor == 1) return d;
     memory = Tensor::uninitialized(d.shape(), d.dtype());
     drop(ctx, dropout, d, memory);
+    if (factor != 1) scale(ctx, factor, memory);
     return memory;
   }
   [[nodiscard]] Tensor through(StepPlace place, const ConstTensorView& input, const ConstTensorView& dy) {
@@ -26,12 +28,14 @@ struct Block::Backward {
       case StepPlace::attention:
         return block.attention.backward(ctx, input, call.self, saved.attention, dy, {}, dbias);
       case StepPlace::cross: return block.cross.backward(ctx, input, call.cross, saved.cross, dy, dmemory);
-      case StepPlace::feed_forward: return block.feed_forward.backward(ctx, input, saved.feed_forward, dy);
+      case StepPlace::feed_forward:
+        return block.experts.empty() ? block.feed_forward.backward(ctx, input, saved.feed_forward, dy)
+                                     : block.experts.backward(ctx, input, saved.experts, dy);
     }
     return {};
   }
 
-  // stream + f(norm(stream)), or with a second norm around f.
+  // stream + f(norm(stream)), with a second norm around f, or with that alone.
   void before(StepPlace place, Norm& norm, Norm& post, const StepSaved& step, const ConstTensorView& stream) {
     Tensor memory;
     ConstTensorView dy = branch(place, memory);
@@ -40,8 +44,9 @@ struct Block::Backward {
       dbranch = post.backward(ctx, step.branch, step.post_norm, dy);
       dy = dbranch;
     }
-    const Tensor dnormed = through(place, step.normed, dy);
-    norm.backward(ctx, stream, step.norm, dnormed, d, d);
+    const Tensor dinput = through(place, norm.empty() ? stream : ConstTensorView(step.normed), dy);
+    if (norm.empty()) add_to(ctx, dinput, d);
+    else norm.backward(ctx, stream, step.norm, dinput, d, d);
   }
   // norm(stream + f(stream))
   void after(StepPlace place, Norm& norm, const StepSaved& step, const ConstTensorView& stream) {

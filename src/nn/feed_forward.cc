@@ -1,10 +1,110 @@
+#include <algorithm>
+#include <cmath>
+
 #include "headlight/nn.h"
 #include "nn/drive.h"
 
 namespace headlight::nn {
 
+namespace {
+
+constexpr double kGateSlope = 1.702;  // sigmoid(1.702·x)·x is close to GELU
+
+// Columns that take turns, gate and up, as two halves, or the way back.
+enum class Deal : std::uint8_t { apart, together };
+void deal(Context& ctx, Tensor& wide, Deal way) {
+  const Index n = wide.dim(1) / 2;
+  Tensor dealt = Tensor::uninitialized(wide.shape(), wide.dtype());
+  with_type(wide.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for_row_blocks(ctx, wide.dim(0), 2 * n, [&](Index, Index first, Index rows) {
+      for (Index r = first; r < first + rows; ++r) {
+        const T* from = wide.as<T>() + r * 2 * n;
+        T* to = dealt.as<T>() + r * 2 * n;
+        for (Index j = 0; j < n; ++j) {
+          if (way == Deal::apart) to[j] = from[2 * j], to[n + j] = from[2 * j + 1];
+          else to[2 * j] = from[j], to[2 * j + 1] = from[n + j];
+        }
+      }
+    });
+  });
+  wide = std::move(dealt);
+}
+
+// f(row, gate, up, sigmoid of the limited gate) for every row of `wide`.
+template <class T, class F>
+void for_limited_rows(Context& ctx, const ConstTensorView& wide, T limit, const F& f) {
+  const Index n = wide.dim(1) / 2;
+  Tensor open = Tensor::uninitialized({wide.dim(0), n}, wide.dtype());
+  for_row_blocks(ctx, wide.dim(0), 2 * n, [&](Index, Index first, Index rows) {
+    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+    for (Index r = first; r < first + rows; ++r) {
+      const T* gate = wide.as<T>() + r * wide.stride(0);
+      T* row = open.as<T>() + r * n;
+      for (Index j = 0; j < n; ++j) row[j] = static_cast<T>(kGateSlope) * std::min(gate[j], limit);
+      kernels.apply(kernels::Curve::sigmoid, {1, n, row, n, row, n});
+      f(r, gate, gate + n, row);
+    }
+  });
+}
+
+void limited_gate(Context& ctx, double cap, const ConstTensorView& wide, const TensorView& active) {
+  with_type(wide.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T limit = static_cast<T>(cap);
+    for_limited_rows<T>(ctx, wide, limit, [&](Index r, const T* gate, const T* up, const T* open) {
+      T* to = active.as<T>() + r * active.stride(0);
+      for (Index j = 0; j < active.dim(1); ++j)
+        to[j] = (std::clamp(up[j], -limit, limit) + 1) * std::min(gate[j], limit) * open[j];
+    });
+  });
+}
+
+// What lies beyond a limit learns nothing.
+void limited_gate_backward(Context& ctx, double cap, const ConstTensorView& wide, const ConstTensorView& dy,
+                           const TensorView& dwide) {
+  with_type(wide.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T limit = static_cast<T>(cap), slope = static_cast<T>(kGateSlope);
+    for_limited_rows<T>(ctx, wide, limit, [&](Index r, const T* gate, const T* up, const T* open) {
+      const Index n = dy.dim(1);
+      const T* d = dy.as<T>() + r * dy.stride(0);
+      T* to = dwide.as<T>() + r * dwide.stride(0);
+      for (Index j = 0; j < n; ++j) {
+        const T g = std::min(gate[j], limit), u = std::clamp(up[j], -limit, limit) + 1;
+        to[j] = gate[j] > limit ? T{0} : d[j] * u * open[j] * (1 + slope * g * (1 - open[j]));
+        to[n + j] = std::abs(up[j]) > limit ? T{0} : d[j] * g * open[j];
+      }
+    });
+  });
+}
+
+}  // namespace
+
+// `wide` becomes gates and ups in two halves, if it was not.
+void FeedForward::open_gate(Context& ctx, Tensor& wide, TensorView active) const {
+  if (config_.gate_pairs) deal(ctx, wide, Deal::apart);
+  if (config_.gate_limit > 0) limited_gate(ctx, config_.gate_limit, wide, active);
+  else nn::gate(ctx, config_.activation, wide, active);
+}
+
+void FeedForward::open_gate_backward(Context& ctx, ConstTensorView wide, ConstTensorView dactive,
+                                     Tensor& dwide) const {
+  if (config_.gate_limit > 0) limited_gate_backward(ctx, config_.gate_limit, wide, dactive, dwide);
+  else gate_backward(ctx, config_.activation, wide, dactive, dwide);
+  if (config_.gate_pairs) deal(ctx, dwide, Deal::together);
+}
+
 FeedForward::FeedForward(const std::string& name, const FeedForwardConfig& config, DType dtype)
     : config_(config) {
+  if (config.gated && config.activation == Activation::relu_squared)
+    throw Error(ErrorKind::usage, "nn.config", concat(name, ": relu_squared is not known as a gate"));
+  if ((config.gate_pairs && !config.gate_packed) || (config.gate_limit > 0 && !config.gated)) {
+    throw Error(
+        ErrorKind::usage, "nn.config",
+        concat(name,
+               ": columns that take turns are those of one packed matrix, and only gates have a limit"));
+  }
   const LinearConfig wide{config.width, config.inner, config.bias, config.layout, config.weights};
   if (config.gated && config.gate_packed) {
     up = Linear(name + ".gate_up",
@@ -38,7 +138,7 @@ Tensor FeedForward::forward(Context& ctx, ConstTensorView x, Saved* saved) const
   } else {
     target = wide.view();
   }
-  if (config_.gated) nn::gate(ctx, config_.activation, wide, target);
+  if (config_.gated) open_gate(ctx, wide, target);
   else activate(ctx, config_.activation, wide, target);
   Tensor y = down.forward(ctx, target);
   if (saved != nullptr) *saved = {std::move(wide), std::move(active)};
@@ -62,7 +162,7 @@ Tensor FeedForward::backward(Context& ctx, ConstTensorView x, const Saved& saved
     return dx;
   }
   Tensor dwide = Tensor::uninitialized({tokens, 2 * inner}, dtype);
-  gate_backward(ctx, config_.activation, saved.wide, dactive, dwide);
+  open_gate_backward(ctx, saved.wide, dactive, dwide);
   const auto back = [&](Linear& linear, const ConstTensorView& part, Linear::Write write) {
     linear.backward_input(ctx, part, dx, write);
     linear.backward_weight(ctx, x, part);

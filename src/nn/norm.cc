@@ -50,7 +50,7 @@ Norm::Norm(const std::string& name, const NormConfig& config, DType dtype) : con
   }
   weight = {name + ".weight", Tensor({config.width}, dtype), {}, false};
   for (Index i = 0; i < config.width && !config.weight_plus_one; ++i) weight.value.view().set(i, 1.0);
-  if (config.bias && config.kind == NormKind::layer)
+  if (config.bias && config.weighted && config.kind == NormKind::layer)
     bias = {name + ".bias", Tensor({config.width}, dtype), {}, false};
 }
 
@@ -179,12 +179,13 @@ void Norm::backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTe
       }
     });
     const auto& elements = kernels::element_kernels_for(ctx.target()).of<T>();
-    if (weight.trained) sums.finish(elements, 0, grad_of(weight).as<T>());
+    if (config_.weighted && weight.trained) sums.finish(elements, 0, grad_of(weight).as<T>());
     if (!bias.value.empty() && bias.trained) sums.finish(elements, 1, grad_of(bias).as<T>());
   });
 }
 
 void Norm::collect(Parameters& list) {
+  if (!config_.weighted) return;
   if (!weight.value.empty()) list.push_back(&weight);
   if (!bias.value.empty()) list.push_back(&bias);
 }

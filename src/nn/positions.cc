@@ -12,11 +12,13 @@ Tensor sinusoidal_positions(Index positions, Index width, SinusoidOrder order, D
   const Index sines = (width + 1) / 2;
   for (Index p = 0; p < positions; ++p) {
     for (Index j = 0; j < width; ++j) {
-      const bool halves = order == SinusoidOrder::halves;
+      const bool halves = order != SinusoidOrder::alternating;
       const Index pair = halves ? j % sines : j / 2;
       const bool sine = halves ? j < sines : j % 2 == 0;
-      const double angle = static_cast<double>(p) /
-                           std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(width));
+      const auto pairs = order == SinusoidOrder::halves_to_end
+                             ? static_cast<double>(std::max<Index>(1, sines - 1))
+                             : static_cast<double>(width) / 2;
+      const double angle = static_cast<double>(p) / std::pow(10000.0, static_cast<double>(pair) / pairs);
       table.view().set(p, j, sine ? std::sin(angle) : std::cos(angle));
     }
   }

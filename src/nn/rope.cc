@@ -61,8 +61,9 @@ std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index
     frequencies[j] = std::pow(theta, -2 * static_cast<double>(j) / n);
     if (s.kind == RopeScaling::Kind::linear) frequencies[j] /= s.factor;
   }
-  for (std::size_t j = 0; j < std::min(frequencies.size(), config.factors.size()); ++j)
-    frequencies[j] /= config.factors[j];
+  const bool beyond = s.kind == RopeScaling::Kind::longrope && length > s.original_positions;
+  const std::vector<double>& factors = beyond ? config.long_factors : config.factors;
+  for (std::size_t j = 0; j < std::min(frequencies.size(), factors.size()); ++j) frequencies[j] /= factors[j];
   if (s.kind == RopeScaling::Kind::yarn) stretch_yarn(config, dims, frequencies);
   if (s.kind == RopeScaling::Kind::llama3) stretch_llama3(s, frequencies);
   return frequencies;
@@ -71,7 +72,7 @@ std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index
 double rope_attention_factor(const RopeConfig& config) {
   const DefaultFloatMode float_mode;
   const RopeScaling& s = config.scaling;
-  if (s.kind != RopeScaling::Kind::yarn) return 1;
+  if (s.kind != RopeScaling::Kind::yarn && s.kind != RopeScaling::Kind::longrope) return 1;
   if (s.attention_factor > 0) return s.attention_factor;
   return s.factor > 1 ? 0.1 * std::log(s.factor) + 1 : 1;
 }
@@ -85,10 +86,11 @@ RopeTable::RopeTable(const RopeConfig& config, Index head_dim, Index first, Inde
                 concat("rope: ", dims, " of ", head_dim, " dimensions rotated with base ", config.theta,
                        " and factor ", config.scaling.factor, "; need an even number of them, all positive"));
   }
-  if (!config.factors.empty() && static_cast<Index>(config.factors.size()) != dims / 2) {
-    throw Error(
-        ErrorKind::usage, "nn.rope",
-        concat("rope: ", config.factors.size(), " factors for ", dims / 2, " pairs; need one for each"));
+  const bool switches = config.scaling.kind == RopeScaling::Kind::longrope;
+  for (const std::vector<double>* factors : {&config.factors, &config.long_factors}) {
+    if ((factors->empty() && !switches) || static_cast<Index>(factors->size()) == dims / 2) continue;
+    throw Error(ErrorKind::usage, "nn.rope",
+                concat("rope: ", factors->size(), " factors for ", dims / 2, " pairs; need one for each"));
   }
   const bool stretches =
       config.scaling.kind != RopeScaling::Kind::none && config.scaling.kind != RopeScaling::Kind::linear;
@@ -96,35 +98,62 @@ RopeTable::RopeTable(const RopeConfig& config, Index head_dim, Index first, Inde
     throw Error(ErrorKind::usage, "nn.rope",
                 "rope: this scaling needs the context that the model was trained on (original_positions)");
   }
-  const std::vector<double> frequencies = rope_frequencies(config, dims, end);
-  const double factor = rope_attention_factor(config);
-  const Index half = dims / 2, rows = std::max<Index>(0, end - first);
-  cos_ = Tensor::uninitialized({rows, half}, dtype);
-  sin_ = Tensor::uninitialized({rows, half}, dtype);
-  for (Index p = 0; p < rows; ++p)
-    for (Index j = 0; j < half; ++j) {
-      const double angle = static_cast<double>(first + p) * frequencies[static_cast<std::size_t>(j)];
-      cos_.view().set(p, j, std::cos(angle) * factor);
-      sin_.view().set(p, j, std::sin(angle) * factor);
-    }
+  original_ = config.scaling.original_positions;
+  usual_ = turns_of(config, dims, switches ? 0 : end, dtype);
+  if (switches && end > original_) long_ = turns_of(config, dims, end, dtype);
 }
 
-void RopeTable::turn(Context& ctx, TensorView x, std::span<const Index> positions, bool backward) const {
-  const Index tokens = x.dim(0), heads = x.dim(1), half = cos_.dim(1);
+RopeTable::Turns RopeTable::turns_of(const RopeConfig& config, Index dims, Index length, DType dtype) const {
+  const std::vector<double> frequencies = rope_frequencies(config, dims, length);
+  const double factor = rope_attention_factor(config);
+  const Index half = dims / 2, rows = std::max<Index>(0, end_ - first_);
+  Turns turns{Tensor::uninitialized({rows, half}, dtype), Tensor::uninitialized({rows, half}, dtype)};
+  for (Index p = 0; p < rows; ++p)
+    for (Index j = 0; j < half; ++j) {
+      const double angle = static_cast<double>(first_ + p) * frequencies[static_cast<std::size_t>(j)];
+      turns.cos.view().set(p, j, std::cos(angle) * factor);
+      turns.sin.view().set(p, j, std::sin(angle) * factor);
+    }
+  return turns;
+}
+
+namespace {
+
+// For each token, whether its sequence is longer than `original`. A sequence's last position counts earlier tokens, too.
+std::vector<bool> beyond(std::span<const Index> positions, std::span<const Index> starts, Index original) {
+  std::vector<bool> result(positions.size(), false);
+  const Index whole[] = {0, static_cast<Index>(positions.size())};
+  if (starts.empty()) starts = whole;
+  for (std::size_t s = 0; s + 1 < starts.size(); ++s) {
+    if (starts[s] == starts[s + 1]) continue;
+    const bool is = positions[static_cast<std::size_t>(starts[s + 1] - 1)] >= original;
+    std::fill(result.begin() + starts[s], result.begin() + starts[s + 1], is);
+  }
+  return result;
+}
+
+}  // namespace
+
+void RopeTable::turn(Context& ctx, TensorView x, std::span<const Index> positions,
+                     std::span<const Index> starts, bool backward) const {
+  const Index tokens = x.dim(0), heads = x.dim(1), half = usual_.cos.dim(1);
   for (const Index p : positions) {
     if (p < first_ || p >= end_) {
       throw Error(ErrorKind::usage, "nn.rope",
                   concat("rope: position ", p, " in a table for positions ", first_, " to ", end_ - 1));
     }
   }
+  const std::vector<bool> far =
+      long_.cos.empty() ? std::vector<bool>() : beyond(positions, starts, original_);
   with_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
     for_row_blocks(ctx, tokens, heads * x.dim(2), [&](Index, Index first, Index rows) {
       for (Index t = first; t < first + rows; ++t) {
         const Index row = (positions[static_cast<std::size_t>(t)] - first_) * half;
-        const kernels::Rotation<T> rotation{cos_.as<T>() + row, sin_.as<T>() + row, half, interleaved_,
-                                            backward};
+        const Turns& turns = !far.empty() && far[static_cast<std::size_t>(t)] ? long_ : usual_;
+        const kernels::Rotation<T> rotation{turns.cos.as<T>() + row, turns.sin.as<T>() + row, half,
+                                            interleaved_, backward};
         for (Index h = 0; h < heads; ++h) {
           T* head = x.as<T>() + t * x.stride(0) + h * x.stride(1);
           kernels.rotate(rotation, head, head);
@@ -134,11 +163,13 @@ void RopeTable::turn(Context& ctx, TensorView x, std::span<const Index> position
   });
 }
 
-void RopeTable::rotate(Context& ctx, TensorView x, std::span<const Index> positions) const {
-  turn(ctx, x, positions, false);
+void RopeTable::rotate(Context& ctx, TensorView x, std::span<const Index> positions,
+                       std::span<const Index> starts) const {
+  turn(ctx, x, positions, starts, false);
 }
-void RopeTable::rotate_back(Context& ctx, TensorView dx, std::span<const Index> positions) const {
-  turn(ctx, dx, positions, true);
+void RopeTable::rotate_back(Context& ctx, TensorView dx, std::span<const Index> positions,
+                            std::span<const Index> starts) const {
+  turn(ctx, dx, positions, starts, true);
 }
 
 }  // namespace headlight::nn

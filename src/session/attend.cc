@@ -25,6 +25,9 @@ class Keeper : public Observer {
   void on_residual(const ResidualEvent& event) override {
     if (options_.observer != nullptr) options_.observer->on_residual(event);
   }
+  void on_experts(const ExpertsEvent& event) override {
+    if (options_.observer != nullptr) options_.observer->on_experts(event);
+  }
 
  private:
   RunState& run_;

@@ -67,6 +67,9 @@ class CancelObserver : public Observer {
   void on_residual(const ResidualEvent& event) override {
     if (next_ != nullptr) next_->on_residual(event);
   }
+  void on_experts(const ExpertsEvent& event) override {
+    if (next_ != nullptr) next_->on_experts(event);
+  }
 
  private:
   const Progress& progress_;

@@ -120,6 +120,10 @@ TEST(Reference, MasksLookAsDrawn) {
   EXPECT_EQ(seen({.left = 1, .prefix = 3}, 4, 4), (Picture{"###.", "###.", ".##.", "..##"}));
   EXPECT_EQ(seen({.right = 1, .prefix = 3}, 4, 4), (Picture{"##..", "###.", "###.", "####"}));
   EXPECT_EQ(seen({.prefix = 2, .offset = 0}, 3, 5), (Picture{"##...", "##...", "###.."}));
+  EXPECT_EQ(seen(Visibility::chunks(2), 5, 5), (Picture{"#....", "##...", "..#..", "..##.", "....#"}));
+  EXPECT_EQ(seen(Visibility::chunks(3), 2, 5), (Picture{"...#.", "...##"}))
+      << "chunks of positions, not of queries";
+  EXPECT_EQ(seen({.left = 1, .right = 0, .chunk = 3}, 4, 4), (Picture{"#...", "##..", ".##.", "...#"}));
 }
 
 TEST(Reference, MaskLengthsAndWindowCompose) {

@@ -199,6 +199,33 @@ TEST_F(Show, Json) {
   EXPECT_NEAR(sum, 1, 1e-5);
 }
 
+TEST_F(Show, Experts) {
+  const std::string mixtral = std::string(HEADLIGHT_SOURCE) + "/tests/golden/mixtral";
+  const std::vector<std::string> ask = {"--model", mixtral, "--ids", "3,9,4", "--experts"};
+  const Finished page = show(ask);
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_THAT(page.out, HasSubstr("2 of 4 experts for each token"));
+  EXPECT_THAT(page.out, HasSubstr("layer 1"));
+  std::vector<std::string> as_json = ask;
+  as_json.insert(as_json.end(), {"--json", "-", "--layer", "1"});
+  simdjson::dom::parser parser;
+  const simdjson::dom::element root = parser.parse(show(as_json).out);
+  EXPECT_EQ(root["layers"].get_array().size(), 1U);
+  EXPECT_EQ(std::int64_t(root.at_pointer("/layers/0/layer")), 1);
+  for (const simdjson::dom::element row : root.at_pointer("/layers/0/weights").get_array()) {
+    double sum = 0;
+    for (const simdjson::dom::element x : row.get_array()) sum += double(x);
+    EXPECT_NEAR(sum, 1, 1e-12);
+  }
+  const Finished none = show({"the cat", "--experts"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("has no experts"));
+  const std::string folder = folder_.path("experts");
+  EXPECT_EQ(show({"--model", mixtral, "--ids", "3,9,4", "--npy", folder, "--what", "experts"}).code, 0);
+  EXPECT_EQ(io::read_npy(folder + "/decoder_0_router.npy").shape, (Shape{3, 4}));
+  EXPECT_EQ(io::read_npy(folder + "/decoder_1_experts.npy").shape, (Shape{3, 2}));
+}
+
 TEST_F(Show, Arrays) {
   const std::string folder = folder_.path("arrays");
   const Finished done = show({"the cat sat", "--npy", folder, "--what", "weights,q,residual"});

@@ -74,6 +74,26 @@ const Names kGpt2Names = with_biases({{"transformer.wte.weight", "token_embd.wei
                                       {"transformer.h.{n}.mlp.c_proj.weight", "blk.{n}.ffn_down.weight"},
                                       {"transformer.ln_f.weight", "output_norm.weight"}});
 
+const Names kOutputNorms = {
+    {"model.layers.{n}.post_attention_layernorm.weight", "blk.{n}.post_attention_norm.weight"},
+    {"model.layers.{n}.post_feedforward_layernorm.weight", "blk.{n}.post_ffw_norm.weight"}};
+const Names kPlainForward = {{"model.layers.{n}.mlp.c_fc.weight", "blk.{n}.ffn_up.weight"},
+                             {"model.layers.{n}.mlp.c_proj.weight", "blk.{n}.ffn_down.weight"}};
+// Matrices of all experts become one tensor.
+const Names kMixtralExperts = {
+    {"model.layers.{n}.block_sparse_moe.gate.weight", "blk.{n}.ffn_gate_inp.weight"},
+    {"model.layers.{n}.block_sparse_moe.experts.{e}.w1.weight", "blk.{n}.ffn_gate_exps.weight"},
+    {"model.layers.{n}.block_sparse_moe.experts.{e}.w3.weight", "blk.{n}.ffn_up_exps.weight"},
+    {"model.layers.{n}.block_sparse_moe.experts.{e}.w2.weight", "blk.{n}.ffn_down_exps.weight"}};
+const Names kMptNames = {{"transformer.wte.weight", "token_embd.weight"},
+                         {"transformer.norm_f.weight", "output_norm.weight"},
+                         {"transformer.blocks.{n}.norm_1.weight", "blk.{n}.attn_norm.weight"},
+                         {"transformer.blocks.{n}.attn.Wqkv.weight", "blk.{n}.attn_qkv.weight"},
+                         {"transformer.blocks.{n}.attn.out_proj.weight", "blk.{n}.attn_output.weight"},
+                         {"transformer.blocks.{n}.norm_2.weight", "blk.{n}.ffn_norm.weight"},
+                         {"transformer.blocks.{n}.ffn.up_proj.weight", "blk.{n}.ffn_up.weight"},
+                         {"transformer.blocks.{n}.ffn.down_proj.weight", "blk.{n}.ffn_down.weight"}};
+
 const std::vector<Row>& rows() {
   static const std::vector<Row> list = {
       {"gpt2", "gpt2", kGpt2Names},
@@ -106,6 +126,16 @@ const std::vector<Row>& rows() {
                     {"model.layers.{n}.self_attn.dense.weight", "blk.{n}.attn_output.weight"},
                     {"model.layers.{n}.mlp.fc1.weight", "blk.{n}.ffn_up.weight"},
                     {"model.layers.{n}.mlp.fc2.weight", "blk.{n}.ffn_down.weight"}})},
+      {"olmo2", "olmo2", with(kGemmaNames, kOutputNorms)},
+      {"exaone4", "exaone4", with(kGemmaNames, kOutputNorms)},
+      {"granite", "granite", with(kGemmaNames, kOneNormMore)},
+      {"cohere", "command-r", kGemmaNames},
+      {"cohere2", "cohere2", kGemmaNames},
+      {"stablelm", "stablelm", with_biases(with(kGemmaNames, kOneNormMore))},
+      {"starcoder2", "starcoder2", with_biases(with(with(kGemmaNames, kOneNormMore), kPlainForward))},
+      {"nemotron", "nemotron", with_biases(with(kGemmaNames, kOneNormMore))},
+      {"mixtral", "llama", with(with(kGemmaNames, kOneNormMore), kMixtralExperts)},
+      {"mpt", "mpt", kMptNames},
       {"bloom", "bloom", kBloomNames},
       {"falcon", "falcon", kBloomNames},
       {"gpt_neox", "gptneox",
@@ -172,10 +202,10 @@ Tensor converted(Tensor tensor, const std::string& name, const TransformerConfig
       return (head * 3 + part) * dim + r % dim;
     });
   }
-  if (architecture == "llama" &&
+  if ((architecture == "llama" || architecture == "granite") &&
       (name.find("attn_q.") != std::string::npos || name.find("attn_k.") != std::string::npos))
     return reordered(tensor, [&](Index r) { return r / dim * dim + r % 2 * (dim / 2) + r % dim / 2; });
-  if (c.main()[0].norm.weight_plus_one && name.find("norm") != std::string::npos)
+  if (c.main()[0].norm.weight_plus_one && name.ends_with("norm.weight"))
     for (Index i = 0; i < tensor.shape().elements(); ++i) tensor.as<float>()[i] += 1;
   return tensor;
 }
@@ -198,7 +228,8 @@ void write_metadata(GgufWriter& w, const TransformerConfig& c, const std::string
   const bool rms = block.norm.kind == nn::NormKind::rms;
   w.number(a + (rms ? ".attention.layer_norm_rms_epsilon" : ".attention.layer_norm_epsilon"),
            static_cast<float>(block.norm.eps));
-  const nn::MultiHeadAttentionConfig& last = c.main().back().attention;  // which sees all
+  const bool rotates = c.main().back().attention.rope.has_value();
+  const nn::MultiHeadAttentionConfig& last = rotates ? c.main().back().attention : heads;  // which sees all
   if (last.rope) {
     w.number(a + ".rope.freq_base", static_cast<float>(last.rope->theta));
     count("rope.dimension_count", last.rope->dims > 0 ? last.rope->dims : heads.head_dim);
@@ -206,6 +237,14 @@ void write_metadata(GgufWriter& w, const TransformerConfig& c, const std::string
   if (heads.softcap > 0) w.number(a + ".attn_logit_softcapping", static_cast<float>(heads.softcap));
   if (c.head.softcap > 0) w.number(a + ".final_logit_softcapping", static_cast<float>(c.head.softcap));
   if (heads.scale) w.number(a + ".attention.scale", static_cast<float>(*heads.scale));
+  if (block.residual_scale != 1) w.number(a + ".residual_scale", static_cast<float>(block.residual_scale));
+  if (a == "granite") w.number(a + ".embedding_scale", static_cast<float>(c.embedding.scale));
+  if (c.head.scale != 1)
+    w.number(a + ".logit_scale", static_cast<float>(a == "granite" ? 1 / c.head.scale : c.head.scale));
+  if (block.experts) {
+    count("expert_count", block.experts->count);
+    count("expert_used_count", block.experts->used);
+  }
   std::vector<bool> slides;
   Index window = 0;
   for (const nn::BlockConfig& b : c.main()) {
@@ -224,7 +263,7 @@ void write_longrope(GgufWriter& w, const TransformerConfig& c) {
   Tensor near({half}), far({half});
   for (Index i = 0; i < half; ++i) {
     near.as<float>()[i] = static_cast<float>(rope.factors[static_cast<std::size_t>(i)]);
-    far.as<float>()[i] = 9;
+    far.as<float>()[i] = static_cast<float>(rope.long_factors[static_cast<std::size_t>(i)]);
   }
   w.number("phi3.rope.scaling.original_context_length",
            static_cast<std::uint32_t>(rope.scaling.original_positions));
@@ -248,6 +287,21 @@ void write_rope_factors(GgufWriter& w, const TransformerConfig& c) {
   w.tensor("rope_freqs.weight", factors);
 }
 
+Tensor all_experts(const WeightSource& weights, const std::string& name, Index count) {
+  Tensor all;
+  for (Index e = 0; e < count; ++e) {
+    std::string one = name;
+    one.replace(one.find("{e}"), 3, std::to_string(e));
+    const auto stored = weights.find(one);
+    Tensor tensor{Shape(stored->shape)};
+    weights.load(one, tensor);
+    if (all.empty()) all = Tensor({count, tensor.dim(0), tensor.dim(1)});
+    const Index each = tensor.shape().elements();
+    std::copy_n(tensor.as<float>(), each, all.as<float>() + e * each);
+  }
+  return all;
+}
+
 GgufWriter gguf_of(const std::filesystem::path& path, const Row& row) {
   const ModelFiles files(path.string());
   const WeightSource& weights = files.weights();
@@ -258,6 +312,10 @@ GgufWriter gguf_of(const std::filesystem::path& path, const Row& row) {
   for (const auto& [hub, own] : row.names)
     for (Index n = 0; n < (hub.find("{n}") == std::string::npos ? 1 : static_cast<Index>(c.main().size()));
          ++n) {
+      if (hub.find("{e}") != std::string::npos) {
+        w.tensor(filled(own, n), all_experts(weights, filled(hub, n), c.main()[0].experts->count));
+        continue;
+      }
       const auto stored = weights.find(filled(hub, n));
       if (!stored) continue;
       Tensor tensor{Shape(stored->shape)};

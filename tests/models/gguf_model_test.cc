@@ -256,7 +256,9 @@ TEST(GgufModel, TensorsThatAreMissingOrMeanMore) {
   more.tensors["blk.0.ffn_sub_norm.weight"] = {8};
   more.refused("gguf.unused", "tensor \"blk.0.ffn_sub_norm.weight\" has no place");
   Small().number("split.count", 3U).refused("gguf.split", "one of several files");
-  Small().count("expert_count", 8).refused("gguf.experts", "mixtures of experts");
+  Small().count("expert_count", 8).refused("gguf.experts", "lacks llama.expert_used_count");
+  Small().count("expert_count", 8).count("expert_used_count", 9).refused("gguf.experts", "need 1 to 8");
+  Small().count("expert_count", 8).count("expert_used_count", 2).refused("model.size", "describes a model");
 }
 
 }  // namespace

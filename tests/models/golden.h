@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "models/expert_slices.h"
 #include "models/families.h"
 #include "models/load.h"
 #include "support/safetensors_reader.h"
@@ -65,7 +66,7 @@ inline Batch golden_batch(const Golden& golden, const TransformerConfig& config)
   if (config.kind == ModelKind::encoder_decoder) {
     batch.source = golden.tokens("input_ids", "attention_mask");
     batch.input = golden.tokens("decoder_input_ids", "decoder_attention_mask");
-    batch.targets = golden.beside("labels", "decoder_attention_mask");
+    if (golden.has("labels")) batch.targets = golden.beside("labels", "decoder_attention_mask");
     return batch;
   }
   batch.input = golden.tokens("input_ids", "attention_mask");
@@ -97,17 +98,87 @@ inline constexpr const char* kGoldenFamilies[] = {"gpt2",          "gpt2_hub_lay
                                                   "t5_gated",      "marian",
                                                   "bart",          "gpt_neox_serial",
                                                   "falcon_groups", "qwen2_window",
-                                                  "phi3_longrope"};
-
+                                                  "phi3_longrope", "gpt2_inverse_layer",
+                                                  "gptj",          "mpt",
+                                                  "opt_350m",      "phi_qk_layernorm",
+                                                  "phi3_long",     "olmo2",
+                                                  "smollm3",       "granite",
+                                                  "exaone4",       "cohere",
+                                                  "cohere2",       "stablelm",
+                                                  "starcoder2",    "nemotron",
+                                                  "mixtral",       "qwen3_moe",
+                                                  "gpt_oss",       "llama4",
+                                                  "deepseek_v2",   "deepseek_v3",
+                                                  "xlm_roberta",   "electra",
+                                                  "albert",        "mpnet",
+                                                  "nomic_bert",    "modernbert",
+                                                  "deberta",       "mbart",
+                                                  "m2m_100",       "pegasus"};
 inline constexpr const char* kGoldenSpellings[] = {
-    "gpt_neox", "llama",           "llama3_rope",  "llama_bf16",   "qwen2_sharded", "qwen3",
-    "gemma",    "gemma2",          "gemma3",       "mistral",      "phi",           "phi3",
-    "falcon",   "gpt_neox_serial", "qwen2_window", "phi3_longrope"};
-inline constexpr const char* kGoldenGradients[] = {
-    "gpt2",         "gpt_neo",      "gpt_neox", "llama",  "llama3_rope", "qwen2_sharded",
-    "qwen3",        "gemma",        "gemma2",   "gemma3", "mistral",     "phi",
-    "phi3",         "bloom",        "opt",      "falcon", "bert",        "distilbert",
-    "roberta",      "t5",           "t5_gated", "marian", "bart",        "gpt_neox_serial",
-    "qwen2_window", "phi3_longrope"};
+    "gpt_neox",         "llama",           "llama3_rope",  "llama_bf16",
+    "qwen2_sharded",    "qwen3",           "gemma",        "gemma2",
+    "gemma3",           "mistral",         "phi",          "phi3",
+    "falcon",           "gpt_neox_serial", "qwen2_window", "phi3_longrope",
+    "phi_qk_layernorm", "phi3_long",       "olmo2",        "smollm3",
+    "granite",          "exaone4",         "cohere",       "cohere2",
+    "stablelm",         "starcoder2",      "nemotron",     "mixtral",
+    "qwen3_moe",        "gpt_oss",         "llama4",       "deepseek_v2",
+    "deepseek_v3",      "modernbert"};
+inline constexpr const char* kGoldenGradients[] = {"gpt2",
+                                                   "gpt_neo",
+                                                   "gpt_neox",
+                                                   "llama",
+                                                   "llama3_rope",
+                                                   "qwen2_sharded",
+                                                   "qwen3",
+                                                   "gemma",
+                                                   "gemma2",
+                                                   "gemma3",
+                                                   "mistral",
+                                                   "phi",
+                                                   "phi3",
+                                                   "bloom",
+                                                   "opt",
+                                                   "falcon",
+                                                   "bert",
+                                                   "distilbert",
+                                                   "roberta",
+                                                   "t5",
+                                                   "t5_gated",
+                                                   "marian",
+                                                   "bart",
+                                                   "gpt_neox_serial",
+                                                   "qwen2_window",
+                                                   "phi3_longrope",
+                                                   "gpt2_inverse_layer",
+                                                   "gptj",
+                                                   "mpt",
+                                                   "opt_350m",
+                                                   "phi_qk_layernorm",
+                                                   "phi3_long",
+                                                   "olmo2",
+                                                   "smollm3",
+                                                   "granite",
+                                                   "exaone4",
+                                                   "cohere",
+                                                   "cohere2",
+                                                   "stablelm",
+                                                   "starcoder2",
+                                                   "nemotron",
+                                                   "mixtral",
+                                                   "qwen3_moe",
+                                                   "gpt_oss",
+                                                   "llama4",
+                                                   "deepseek_v2",
+                                                   "deepseek_v3",
+                                                   "xlm_roberta",
+                                                   "electra",
+                                                   "albert",
+                                                   "mpnet",
+                                                   "nomic_bert",
+                                                   "modernbert",
+                                                   "mbart",
+                                                   "m2m_100",
+                                                   "pegasus"};
 
 }  // namespace headlight::models

@@ -77,6 +77,110 @@ TransformerConfig gpt_of(const Sizes& sizes, nn::Projections projections, nn::Bl
   return c;
 }
 
+// Norms of what steps add, of all heads as one row; steps that count less; one layer that does not rotate.
+TransformerConfig olmo_of(const Sizes& sizes) {
+  TransformerConfig c = llama_config(sizes);
+  each_layer(c, [](nn::BlockConfig& b) {
+    b.norm_place = nn::NormPlace::output;
+    b.residual_scale = 0.7;
+    b.attention.head_norm = b.norm;
+    b.attention.head_norm_place = nn::HeadNormPlace::all;
+    b.attention.kv_heads = 1;
+  });
+  c.decoder[1].attention.rope.reset();
+  return c;
+}
+
+// Chunks, norms of turned heads, queries that grow; experts whose weights are those of what they read.
+TransformerConfig llama4_of(const Sizes& sizes) {
+  TransformerConfig c = llama_config(sizes);
+  nn::MultiHeadAttentionConfig &first = c.decoder[0].attention, &second = c.decoder[1].attention;
+  first.visible = Visibility::chunks(3);
+  first.head_norm = c.decoder[0].norm;
+  first.head_norm->weighted = false;
+  first.head_norm_place = nn::HeadNormPlace::turned;
+  first.rope->interleaved = true;
+  second.rope.reset();
+  second.query_growth = nn::QueryGrowth{2, 0.5};
+  c.decoder[1].experts = nn::ExpertsConfig{.count = 3,
+                                           .used = 1,
+                                           .score = nn::ExpertsConfig::Score::sigmoid,
+                                           .weighs_input = true,
+                                           .shared_inner = 5};
+  c.decoder[1].feed_forward.inner = 6;
+  c.decoder[1].feed_forward.gate_packed = true;
+  c.decoder[1].feed_forward.layout = nn::WeightLayout::in_out;
+  return c;
+}
+
+// Sinks, gates with a limit whose columns take turns, a router with a bias whose weights sum to 1.
+TransformerConfig gpt_oss_of(const Sizes& sizes) {
+  TransformerConfig c = llama_config(sizes);
+  each_layer(c, [](nn::BlockConfig& b) {
+    b.attention.sinks = true;
+    b.experts = nn::ExpertsConfig{.count = 4, .used = 2, .renormalised = true, .router_bias = true};
+    b.feed_forward.inner = 6;
+    b.feed_forward.gate_packed = b.feed_forward.gate_pairs = b.feed_forward.bias = true;
+    b.feed_forward.gate_limit = 0.8;
+  });
+  return c;
+}
+
+// Latent attention with narrow queries or without, and experts of groups.
+TransformerConfig deepseek_of(const Sizes& sizes) {
+  TransformerConfig c = llama_config(sizes);
+  each_layer(c, [](nn::BlockConfig& b) {
+    b.attention.head_dim = 6;
+    b.attention.latent = nn::LatentConfig{.rank = 5, .turned_dim = 2, .value_dim = 3};
+    b.attention.rope->interleaved = true;
+  });
+  c.decoder[1].attention.latent->query_rank = 4;
+  c.decoder[0].experts = nn::ExpertsConfig{.count = 4, .used = 2, .scale = 1.5};
+  c.decoder[1].experts = nn::ExpertsConfig{.count = 6,
+                                           .used = 2,
+                                           .score = nn::ExpertsConfig::Score::sigmoid,
+                                           .renormalised = true,
+                                           .scale = 2.5,
+                                           .correction = true,
+                                           .groups = 3,
+                                           .groups_used = 2,
+                                           .shared_inner = 4};
+  each_layer(c, [](nn::BlockConfig& b) { b.feed_forward.inner = 5; });
+  return c;
+}
+
+// One layer for all, narrow embeddings.
+TransformerConfig albert_of(Sizes sizes) {
+  sizes.layers = 3;
+  TransformerConfig c = bert_config(sizes);
+  c.one_layer = true;
+  c.embedding.width = 6;
+  c.embedding.widened = EmbeddingConfig::Widened::sum;
+  c.embedding.widening_bias = true;
+  return c;
+}
+
+// Narrow tokens on the way in and out, a feed-forward of squares.
+TransformerConfig opt350_of(const Sizes& sizes) {
+  TransformerConfig c = gpt_of(sizes, nn::Projections::separate, nn::BlockShape::serial);
+  c.embedding.width = 5;
+  c.head.narrowed = true;
+  c.head.scale = 1.3;
+  each_layer(c, [](nn::BlockConfig& b) { b.feed_forward.activation = nn::Activation::relu_squared; });
+  return c;
+}
+
+// Windows on both sides, and a first layer that reads what had its norm.
+TransformerConfig modernbert_of(const Sizes& sizes) {
+  TransformerConfig c = bert_config(sizes);
+  c.final_norm = nn::NormConfig{.bias = false};
+  each_layer(c, [](nn::BlockConfig& b) { b.norm_place = nn::NormPlace::before; });
+  c.encoder[0].attention_normed = false;
+  c.encoder[1].attention.visible = {.left = 1, .right = 1};
+  set_positions(c, PositionKind::rope);
+  return c;
+}
+
 std::vector<Row> rows() {
   const Sizes sizes{.vocabulary = 7, .width = 8, .layers = 2, .heads = 2, .context = 8};
   std::vector<Row> list;
@@ -113,6 +217,21 @@ std::vector<Row> rows() {
   set_positions(neox, PositionKind::rope);
   neox.head.tied = false;
   add("gpt_neox", neox);
+  add("olmo", olmo_of(sizes));
+  add("llama4", llama4_of(sizes));
+  add("gpt_oss", gpt_oss_of(sizes));
+  add("deepseek", deepseek_of(sizes));
+  add("albert", albert_of(sizes));
+  add("opt350", opt350_of(sizes));
+  add("modernbert", modernbert_of(sizes));
+  TransformerConfig longer = llama_config(sizes);
+  set_positions(
+      longer, PositionKind::rope,
+      {.dims = 2,
+       .scaling = {.kind = nn::RopeScaling::Kind::longrope, .original_positions = 4, .attention_factor = 1.2},
+       .factors = {1.5},
+       .long_factors = {4}});
+  add("longrope", longer);
   return list;
 }
 

@@ -1,5 +1,6 @@
-// Phi 3's long rotations up to the original context: the golden model with factors of our own, its first layer's
-// weights against a computation by hand in float64 from queries and keys that were turned in the plain way.
+// Phi 3's long rotations: the golden model with factors of our own, its first layer's weights against a computation by
+// hand in float64 from queries and keys that were turned in the plain way; and texts that grow beyond the original context
+// token by token, whose keys are all turned anew.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -91,7 +92,6 @@ TEST(LongRope, ShortFactorsAsByHand) {
     const Folder folder("\"rope_parameters\": {" + std::string(type) + ", \"short_factor\": " + factors() +
                         ", \"long_factor\": " + factors(7) + "}");
     const LoadedTransformer loaded = folder.load();
-    EXPECT_EQ(loaded.model->config().max_positions, kOriginal);
     const FirstLayer found = run(*loaded.model);
     ASSERT_EQ(found.weights.size(), plain.q.size());
     for (std::size_t h = 0; h < plain.q.size(); ++h) {
@@ -115,18 +115,11 @@ TEST(LongRope, ShortFactorsAsByHand) {
   }
 }
 
-TEST(LongRope, LongerTextsAndOddFactorsAreRefused) {
+TEST(LongRope, OddFactorsAreRefused) {
   const auto with = [](const std::string& small, const std::string& large, const std::string& more = "") {
     return Folder("\"rope_parameters\": {\"rope_type\": \"longrope\", \"short_factor\": " + small +
                   ", \"long_factor\": " + large + more + "}");
   };
-  const Folder good = with(factors(), factors(7));
-  const LoadedTransformer loaded = good.load();
-  Tokens tokens;
-  tokens.append(std::vector<std::int32_t>(kOriginal + 1, 3));
-  Context ctx({.threads = 1});
-  expect_error([&] { (void)loaded.model->logits(ctx, tokens); }, ErrorKind::input, "model.context",
-               "a sequence has 9 tokens or more; this model has positions for 8");
   const auto refused = [](const Folder& folder, const char* words) {
     expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.config", words);
   };
@@ -134,7 +127,30 @@ TEST(LongRope, LongerTextsAndOddFactorsAreRefused) {
   refused(with(factors(), factors(7, 1)), "1 factors; short_factor has 2");
   refused(with(factors(-1), factors()), "cannot be divided by -1");
   refused(with(factors(), factors(), ", \"attention_factor\": -2"), "an attention_factor of -2");
-  refused(with(factors(), factors(), ", \"partial_rotary_factor\": 0.5"), "of a part of each head");
+  refused(with(factors(), factors(), ", \"partial_rotary_factor\": 0.5"), "2 factors for 1 pairs");
+}
+
+// Each token's logits are those of a run over the whole text, before, at and after the length where all keys change.
+TEST(LongRope, TextsGrowAcrossTheSwitch) {
+  const LoadedTransformer loaded = load_transformer(headlight::testing::golden_folder("phi3_long").string());
+  const std::vector<std::int32_t> ids = {3, 9, 4, 17, 5, 11, 8, 6, 12};  // the original context has 5
+  Context ctx({.threads = 2});
+  Decoding decoding = loaded.model->start(ctx, 2);
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    Tokens next, whole;
+    const std::vector<std::int32_t> other(ids.rbegin(), ids.rend());
+    next.append(std::vector<std::int32_t>{ids[n]});
+    next.append(std::vector<std::int32_t>{other[n]});
+    const Tensor found = loaded.model->next(ctx, decoding, next);
+    whole.append(std::vector<std::int32_t>(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(n) + 1));
+    whole.append(
+        std::vector<std::int32_t>(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(n) + 1));
+    const Tensor wanted = loaded.model->logits(ctx, whole);
+    for (Index s = 0; s < 2; ++s)
+      for (Index v = 0; v < found.dim(1); ++v)
+        ASSERT_NEAR(found.at(s, v), wanted.at(whole.starts[static_cast<std::size_t>(s + 1)] - 1, v), 1e-5)
+            << n + 1 << " tokens";
+  }
 }
 
 }  // namespace

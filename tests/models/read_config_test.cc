@@ -34,6 +34,40 @@ TEST(ReadConfig, FieldsThatWouldChangeTheModelAreRefusedByNameAndValue) {
   EXPECT_EQ(read("mistral", R"(, "sliding_window": 16)").decoder[2].attention.visible.left, 15);
 }
 
+// Folders of models that also see say little of their text part.
+TEST(ReadConfig, TextPartOfAModelThatSees) {
+  const TransformerConfig c = read_config(io::Json::parse(R"({"model_type": "gemma3", "vision_config": {},
+    "text_config": {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+      "num_hidden_layers": 34, "sliding_window": 1024, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}})",
+                                                          "config.json"));
+  EXPECT_EQ(c.width, 2560);
+  EXPECT_EQ(c.vocabulary, 262208);
+  ASSERT_EQ(c.decoder.size(), 34U);
+  EXPECT_EQ(c.decoder[0].attention.heads, 8);
+  EXPECT_EQ(c.decoder[0].attention.kv_heads, 4);
+  EXPECT_EQ(c.decoder[0].attention.head_dim, 256);
+  EXPECT_EQ(c.decoder[0].attention.visible.left, 1023);
+  EXPECT_EQ(c.decoder[5].attention.visible.left, Visibility::kUnbounded);
+  EXPECT_EQ(c.decoder[5].attention.rope->theta, 1e6);
+  EXPECT_EQ(c.decoder[5].attention.rope->scaling.factor, 8);
+  EXPECT_EQ(c.decoder[0].attention.rope->scaling.kind, nn::RopeScaling::Kind::none);
+}
+
+TEST(ReadConfig, OptionsThatAreNotKnownAreRefusedByName) {
+  expect_refused(R"(, "use_qk_norm": true, "layer_norm_eps": 1e-5)", "use_qk_norm is true", "cohere");
+  expect_refused(R"(, "num_experts": 4, "num_experts_per_tok": 5, "moe_intermediate_size": 8)",
+                 "num_experts_per_tok is 5: need 1 to 4", "qwen3_moe");
+  expect_refused(
+      R"(, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8, "mlp_only_layers": [9])",
+      "there is no layer 9", "qwen3_moe");
+  expect_refused(
+      R"(, "num_local_experts": 4, "num_experts_per_tok": 2, "quantization_config": {"quant_method": "awq"})",
+      "quant_method is \"awq\"; known is mxfp4", "gpt_oss");
+  expect_refused(R"(, "no_rope_layers": [1, 0])", "need a number for each layer", "smollm3");
+  expect_refused(R"(, "logits_scaling": 0)", "logits cannot be divided", "granite");
+  expect_refused(R"(, "layer_norm_eps": 1e-5, "qk_layernorm": true)", "qk_layernorm is true", "stablelm");
+}
+
 TEST(ReadConfig, EveryLayerHasItsOwnDescription) {
   const TransformerConfig c = read("gemma3_text", R"(, "sliding_window": 8, "sliding_window_pattern": 2,
     "rope_theta": 1e6, "rope_local_base_freq": 5000)");

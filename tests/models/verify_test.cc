@@ -6,12 +6,15 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "models/small_folder.h"
 #include "support/gguf_writer.h"
 #include "support/sanitizers.h"
 #include "support/shared_data.h"
+#include "support/temp_folder.h"
 
 namespace headlight::models {
 namespace {
@@ -218,6 +221,33 @@ TEST(VerifyConfig, C5C6Tensors) {
   lacking.tensors.push_back({"other", turned});
   lacking.write_all();
   expect_rule(lacking.path(), "C6", "not found among");
+}
+
+// A folder of tests/golden with another config.
+void expect_golden_rule(const std::string& name, const std::string& from, const std::string& to,
+                        const char* rule, const char* words) {
+  const std::filesystem::path path = headlight::testing::golden_folder(name);
+  const headlight::testing::TempFolder temp;
+  std::filesystem::copy_file(path / "model.safetensors", temp.path("model.safetensors"));
+  std::ifstream in(path / "config.json");
+  std::string config{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  ASSERT_NE(config.find(from), std::string::npos) << name;
+  config.replace(config.find(from), from.size(), to);
+  std::ofstream(temp.path("config.json")) << config;
+  expect_rule(temp.root().string(), rule, words);
+}
+
+TEST(VerifyConfig, C10Experts) {
+  const std::string many = "\"num_local_experts\": 4", used = "\"num_experts_per_tok\": 2";
+  expect_golden_rule("mixtral", many, "\"num_local_experts\": 5", "C5", "describes a model");
+  expect_golden_rule("mixtral", many, "\"num_local_experts\": 3", "C6", "block_sparse_moe.gate.weight");
+  expect_golden_rule("mixtral", many, "\"num_local_experts\": 0", "C4", "need 1 to 4096");
+  expect_golden_rule("mixtral", used, "\"num_experts_per_tok\": 5", "C4", "need 1 to 4");
+  expect_golden_rule("gpt_oss", many, "\"num_local_experts\": 3", "C6", "mlp.router.weight");
+  expect_golden_rule("deepseek_v3", "\"topk_group\": 2", "\"topk_group\": 4", "C10",
+                     "3 of 6 experts, in 4 of 3 groups");
+  expect_golden_rule("deepseek_v3", "\"n_group\": 3", "\"n_group\": 4", "C10", "groups of equal size");
+  expect_golden_rule("deepseek_v3", "\"n_group\": 3", "\"n_group\": 0", "C10", "groups of experts: 0");
 }
 
 TEST(VerifyConfig, C7Epsilon) {

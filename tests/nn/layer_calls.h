@@ -102,7 +102,22 @@ inline void call_activations(Context& ctx, DType type, Bits& bits) {
   Tensor y({kTokens, kWidth}, type);
   drop(ctx, {.rate = 0.3, .seed = 5}, x, y, dy);
   add_to(ctx, x, y);
+  scale(ctx, 1.7, y);
   bits.add(y);
+}
+inline void call_experts(Context& ctx, DType type, Bits& bits) {
+  for (const auto score : {ExpertsConfig::Score::softmax, ExpertsConfig::Score::sigmoid}) {
+    Experts layer(
+        "e",
+        {.count = 4, .used = 2, .score = score, .renormalised = true, .router_bias = true, .shared_inner = 8},
+        {.width = kWidth, .inner = 16, .gated = true}, type);
+    const Parameters list = with_values(layer);
+    const Tensor x = rows(type, 20);
+    Experts::Saved saved;
+    bits.add(layer.forward(ctx, x, saved));
+    bits.add(layer.backward(ctx, x, saved, rows(type, 21)));
+    add_grads(bits, list);
+  }
 }
 inline void call_feed_forward(Context& ctx, DType type, Bits& bits) {
   FeedForward layer("f", {.width = kWidth, .inner = 96, .gated = true}, type);
@@ -239,8 +254,10 @@ inline void call_stored(Context& ctx, DType, Bits& bits) {
        call_linear},
       {{"Embedding::forward", "Embedding::forward_add", "Embedding::backward"}, call_embedding},
       {{"Norm::forward", "Norm::forward_sum", "Norm::backward"}, call_norm},
-      {{"activate", "activate_backward", "gate", "gate_backward", "drop", "add_to"}, call_activations},
+      {{"activate", "activate_backward", "gate", "gate_backward", "drop", "add_to", "scale"},
+       call_activations},
       {{"FeedForward::forward", "FeedForward::backward"}, call_feed_forward},
+      {{"Experts::forward", "Experts::backward"}, call_experts},
       {{"SelfAttention::forward", "SelfAttention::backward"}, call_self_attention},
       {{"MultiHeadAttention::forward", "MultiHeadAttention::backward"}, call_attention},
       {{"Block::forward", "Block::backward"}, call_block},

@@ -146,8 +146,9 @@ TEST(Norm, OfASumAndOfHeads) {
 }
 
 TEST(Activations, GradientsOfAll) {
-  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh,
-                                      Activation::silu, Activation::tanh, Activation::sigmoid}) {
+  for (const Activation activation :
+       {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::tanh,
+        Activation::sigmoid, Activation::relu_squared}) {
     Parameter bias{"bias", Tensor({5}, DType::f64)};
     Tensor x = random_tensor({6, 5}, 11, 2);
     const Tensor dy = random_tensor({6, 5}, 12);
@@ -165,6 +166,28 @@ TEST(Activations, GradientsOfAll) {
       EXPECT_NEAR(bias.grad.at(i), sum, 1e-12);
     }
   }
+}
+
+// Two halves, or columns that take turns; some numbers are beyond the limit.
+TEST(FeedForward, GradientsOfGatesWithALimit) {
+  for (const bool pairs : {false, true}) {
+    FeedForwardConfig config{.width = 4, .inner = 6, .gated = true, .gate_packed = pairs};
+    config.gate_pairs = pairs;
+    config.gate_limit = 0.7;
+    FeedForward layer("ff", config, DType::f64);
+    Parameters list;
+    layer.collect(list);
+    fill(list, 13);
+    Tensor x = random_tensor({5, 4}, 14);
+    const Tensor dy = random_tensor({5, 4}, 15);
+    FeedForward::Saved saved;
+    (void)layer.forward(context(), x, &saved);
+    const Tensor dx = layer.backward(context(), x, saved, dy);
+    expect_gradients(list, {{"x", x, dx}}, [&] { return dot(dy, layer.forward(context(), x)); });
+  }
+  EXPECT_THROW(
+      FeedForward("ff", {.width = 4, .inner = 6, .activation = Activation::relu_squared, .gated = true}),
+      Error);
 }
 
 TEST(FeedForward, GradientsOfAllForms) {

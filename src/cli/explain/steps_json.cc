@@ -16,9 +16,11 @@ void write(io::JsonWriter& w, const inspect::TokenSteps& t) {
   };
   add("stream", t.stream);
   add("x", t.x);
+  add("latent", t.latent);
   add("projected", t.projected);
   add("normed", t.normed);
   add("rotated", t.turned);
+  add("grown", t.grown);
   w.end_object();
 }
 
@@ -45,6 +47,8 @@ std::string steps_json(const StepsExplanation& e) {
   add("scaled", s.scaled);
   add("capped", s.capped);
   add("alibi", s.alibi);
+  add("content_to_position", s.content_to_position);
+  add("position_to_content", s.position_to_content);
   add("bias", s.bias);
   add("scores", s.scores);
   add("weights", s.weights);

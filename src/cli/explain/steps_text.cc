@@ -33,8 +33,10 @@ class StepsWriter {
     write_reads();
     if (s_.norm) write_norm();
     write_projection();
-    if (s_.head_norm) write_head_norm();
+    if (s_.head_norm && !s_.query.normed_last) write_head_norm();
     if (s_.rotation) write_rotation();
+    if (s_.head_norm && s_.query.normed_last) write_head_norm();
+    if (!s_.query.grown.empty()) write_growth();
     write_dot_product();
     if (s_.scale != 1) write_scale();
     if (s_.softcap > 0) write_softcap();
@@ -148,7 +150,8 @@ class StepsWriter {
                       s_.width, " numbers into ", s_.head_dim, ": what \"", query(), "\" looks for, what \"",
                       key(), "\" offers. The first number of each:", shared));
     const auto first = [&](std::string_view name, const TokenSteps& t) {
-      equation(concat(name, " = ", products(t.row, t.x), " (", t.x.size(), " products)",
+      const Numbers& read = t.latent.empty() ? t.x : t.latent;
+      equation(concat(name, " = ", products(t.row, read), " (", read.size(), " products)",
                       s_.qkv_bias ? concat(" + ", number_text(t.row_bias)) : "", " = ",
                       number_text(t.projected[0])));
     };
@@ -159,13 +162,27 @@ class StepsWriter {
   }
 
   void write_head_norm() {
-    page_.step("Norm of query and key",
-               "This model divides queries and keys by the root of their mean square, and gives each number "
-               "a learned factor.");
+    page_.step(
+        "Norm of query and key",
+        s_.head_norm_place == nn::HeadNormPlace::all ? "This model divides the queries of all heads by the "
+                                                       "root of their mean square, keys likewise, and "
+                                                       "gives each number a learned factor."
+        : !s_.head_norm->weighted
+            ? "This model divides queries and keys by the root of their mean square."
+            : "This model divides queries and keys by the root of their mean square, and gives each number "
+              "a learned factor.");
     equation(concat("q: divided by ", number_text(s_.query.head_size), "    k: divided by ",
                     number_text(s_.key.head_size)));
     page_.line();
     both("q  ", "k  ", s_.query.normed, s_.key.normed);
+  }
+
+  void write_growth() {
+    page_.step("Length", concat("Queries far into a text are made longer; this one, token ", s_.query.token,
+                                ", by a factor."));
+    equation(concat("q ", times(), " ", number_text(s_.query.growth)));
+    page_.line();
+    both("q  ", "k  ", s_.query.ready(), s_.key.ready());
   }
 
   void write_rotation() {
@@ -175,16 +192,17 @@ class StepsWriter {
         concat(
             "Queries and keys are turned by their position, pair of numbers by pair: the farther apart two "
             "tokens, the more their angles differ. ",
-            2 * r.half < s_.head_dim
-                ? concat("The first ", 2 * r.half, " of ", s_.head_dim, " numbers are turned. ")
-                : "",
+            2 * r.half < s_.head_dim ? concat(r.first > 0 ? "The last " : "The first ", 2 * r.half, " of ",
+                                              s_.head_dim, " numbers are turned. ")
+                                     : "",
             "The first pair of each:"));
-    const auto second = static_cast<std::size_t>(r.interleaved ? 1 : r.half);
+    const auto one = static_cast<std::size_t>(r.first),
+               second = one + static_cast<std::size_t>(r.interleaved ? 1 : r.half);
     const auto pair = [&](std::string_view name, const TokenSteps& t) {
-      const Numbers& before = t.normed.empty() ? t.projected : t.normed;
-      equation(concat(name, ": (", number_text(before[0]), ", ", number_text(before[second]), ") turned by ",
-                      t.token, " ", times(), " ", number_text(r.frequencies[0]), " rad = (",
-                      number_text(t.turned[0]), ", ", number_text(t.turned[second]), ")"));
+      const Numbers& before = t.normed.empty() || t.normed_last ? t.projected : t.normed;
+      equation(concat(name, ": (", number_text(before[one]), ", ", number_text(before[second]),
+                      ") turned by ", t.token, " ", times(), " ", number_text(r.frequencies[0]), " rad = (",
+                      number_text(t.turned[one]), ", ", number_text(t.turned[second]), ")"));
     };
     pair("q", s_.query);
     pair("k", s_.key);
@@ -238,11 +256,25 @@ class StepsWriter {
   }
 
   void write_bias() {
+    if (s_.has_terms) return write_terms();
     page_.step("Distance",
                concat("This head has learned a number for each distance; the key is ",
                       s_.position - s_.key.token, " tokens before the query (negative: after it)."));
     equation(concat(number_text(before_bias()), " + ", number_text(s_.bias[chosen()]), " = ",
                     number_text(s_.scores[chosen()])));
+  }
+
+  void write_terms() {
+    page_.step(
+        "Distance",
+        concat("Two more terms: the query meets a key of the distance, the key a query of it. The key is ",
+               s_.position - s_.key.token, " tokens before the query (negative: after it)."));
+    equation(concat("content ", page_.glyph("·", "."), " content = ", number_text(before_bias())));
+    equation(concat("content ", page_.glyph("·", "."),
+                    " position = ", number_text(s_.content_to_position[chosen()])));
+    equation(concat("position ", page_.glyph("·", "."),
+                    " content = ", number_text(s_.position_to_content[chosen()])));
+    equation(concat("sum = ", number_text(s_.scores[chosen()])));
   }
 
   void write_mask() {

@@ -21,7 +21,8 @@ void read_what(const std::string& text, inspect::ArrayRequest& what) {
     else if (part == "v") what.v = true;
     else if (part == "z") what.z = true;
     else if (part == "residual") what.residual = true;
-    else refuse_value("--what", text, "some of q,k,v,scores,weights,z,residual");
+    else if (part == "experts") what.experts = true;
+    else refuse_value("--what", text, "some of q,k,v,scores,weights,z,residual,experts");
   }
 }
 
@@ -109,7 +110,8 @@ void add_show(CLI::App& program) {
            "  headlight show \"…\" --head 2.5 --svg figure.svg --width 85mm --font-size 7pt\n"
            "  headlight show \"The cat sat\" --html cat.html\n"
            "  headlight show --corpus stories.txt --limit 3 --query it\n"
-           "  headlight show \"…\" --npy arrays --what weights,scores,residual\n\n"
+           "  headlight show \"…\" --npy arrays --what weights,scores,residual\n"
+           "  headlight show \"…\" --model mixtral --experts     which experts each token goes to\n\n"
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"
            "  exact: the model's own numbers; derived: computed from them, and it says how.\n"});
   const auto s = std::make_shared<ShowSettings>();
@@ -125,8 +127,9 @@ void add_show(CLI::App& program) {
   add_map_look(*command, s->look);
   add_choice<bool>(*command, "--color-range", s->look.auto_range, {{"fixed", false}, {"auto", true}},
                    "Colours of weights from 0 to 1, or to the largest one shown (default: fixed)");
+  add_switch(*command, "--experts", s->experts, "Which experts each token goes to, of models that have them");
   keep_alive(*command, s);
-  on_run(*command, [s] { run_show(*s); });
+  on_run(*command, [s] { s->experts ? run_show_experts(*s) : run_show(*s); });
 }
 
 }  // namespace headlight::cli

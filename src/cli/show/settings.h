@@ -25,10 +25,13 @@ struct ShowSettings {
   JsonTarget json;
   std::string npy;
   inspect::ArrayRequest what;
+  bool experts = false;
   Index threads = 0;
 };
 
 // Does it all (src/cli/show/show.cc); the options are read in src/cli/show/options.cc.
 void run_show(const ShowSettings& settings);
+// With --experts (src/cli/show/experts.cc).
+void run_show_experts(const ShowSettings& settings);
 
 }  // namespace headlight::cli
