@@ -170,9 +170,9 @@ Spoken parse_and_run(CLI::App& app, int argc, const char* const* argv) {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a command");
   } catch (const CLI::CallForHelp&) {
-    return {0, help_text(app, Detail::usual)};
+    return {0, help_text(chosen_command(app), Detail::usual)};
   } catch (const CLI::CallForAllHelp&) {
-    return {0, help_text(app, Detail::full)};
+    return {0, help_text(chosen_command(app), Detail::full)};
   } catch (const CLI::CallForVersion& version) {
     return {0, concat(version.what(), "\n")};
   } catch (const CLI::ParseError& error) { return usage_error(app, error); }

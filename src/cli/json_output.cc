@@ -26,8 +26,7 @@ void add_json(CLI::App& command, JsonTarget& target) {
 
 void add_arrays(CLI::App& command, std::string& folder, const std::string& what) {
   begin_group(command, "Output");
-  add_path(command, "--npy", folder,
-           concat("Write arrays into a folder: ", what, "; tokens.json says what rows and columns are"))
+  add_path(command, "--npy", folder, concat("Write ", what, " and tokens.json into a folder"))
       ->type_name("FOLDER");
 }
 

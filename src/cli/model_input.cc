@@ -17,7 +17,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
-constexpr const char* kModelHelp = "A model's folder or .gguf file, or the name of one in the folder models";
+constexpr const char* kModelHelp = "A folder, a .gguf file, or a model's name";
 
 void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
                  const std::string& description) {
@@ -114,7 +114,7 @@ void add_model_or(CLI::App& command, const std::string& argument, std::string& m
 
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description) {
   begin_group(command, "Model and text");
-  add_text(command, "TEXT", input.text, text_description);
+  add_text(command, "TEXT", input.text, text_description)->type_name("");
   add_model(command, input.model);
   add_text(command, "--target", input.target, "The translation to look at (default: the model's own)");
   begin_group(command, "Model and text, in full", Detail::full);
@@ -129,7 +129,7 @@ void add_part(CLI::App& command, std::optional<Part>& part) {
   add_choice<std::optional<Part>>(
       command, "--part", part,
       {{"encoder", Part::encoder}, {"decoder", Part::decoder}, {"cross", Part::cross}},
-      "Which attention of a translator; cross: of the writer on the text");
+      "Which attention of a translator");
 }
 
 void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::string& name,

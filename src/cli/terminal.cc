@@ -68,7 +68,7 @@ void add_color(CLI::App& command, Color& color) {
   begin_group(command, "General");
   add_choice<Color>(command, "--color", color,
                     {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}},
-                    "When to use colour; auto: on a terminal, unless NO_COLOR is set");
+                    "auto: on a terminal, unless NO_COLOR is set");
 }
 
 ColorDepth color_depth(Color color) {

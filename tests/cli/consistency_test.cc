@@ -69,8 +69,9 @@ TEST(Options, AreTheSameEverywhere) {
   const auto program = cli::make_program();
   for (const cli::NamedCommand& command : cli::commands_of(*program)) {
     const CLI::App& app = *command.app;
-    if (const CLI::Option* model = find_option(app, "model"))
+    if (const CLI::Option* model = find_option(app, "model")) {
       EXPECT_EQ(model->get_type_name(), "NAME|PATH") << command.name;
+    }
     const CLI::Option *json = find_option(app, "json"), *npy = find_option(app, "npy"),
                       *force = find_option(app, "force");
     if (json != nullptr) {
@@ -86,8 +87,10 @@ TEST(Options, AreTheSameEverywhere) {
       EXPECT_NE(find_option(app, "svg"), nullptr) << command.name;
       EXPECT_NE(find_option(app, "pdf"), nullptr) << command.name;
     }
-    if (force != nullptr) EXPECT_THAT(force->get_description(), HasSubstr("Replace")) << command.name;
-    if (force != nullptr) EXPECT_THAT(force->get_description(), Not(HasSubstr("JSON"))) << command.name;
+    if (force != nullptr) {
+      EXPECT_THAT(force->get_description(), HasSubstr("Replace")) << command.name;
+      EXPECT_THAT(force->get_description(), Not(HasSubstr("JSON"))) << command.name;
+    }
   }
 }
 

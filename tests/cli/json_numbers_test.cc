@@ -85,13 +85,14 @@ TEST_F(JsonNumbers, OfEveryReport) {
     ablated.token_labels = ablated.row_labels = {"a"};
     ablated.effect.kl = {x};
     ablated.effect.mean_kl = ablated.effect.loss_before = ablated.effect.loss_after = x;
-    ablated.has_loss = true;
-    ablated.corpus_loss = ablated.bleu = cli::BeforeAfter{x, x, x, 1};
+    ablated.effect.has_loss = true;
+    ablated.effect.task_loss = ablated.effect.bleu = TaskEffect{x, x, x, 1};
     cli::SweepView swept;
-    swept.probability = x;
-    swept.heads.resize(1);
-    swept.heads[0].mean_kl = swept.heads[0].kl = swept.heads[0].loss = x;
-    swept.heads[0].direct = swept.heads[0].task_loss = x;
+    swept.result.probability = x;
+    swept.result.heads.resize(1);
+    SweptHead& head = swept.result.heads[0];
+    head.mean_kl = head.kl = head.loss = x;
+    head.direct = head.task_loss = x;
     cli::AttributionView attributed;
     attributed.attribution.logit = attributed.attribution.embedding = x;
     attributed.attribution.heads = {{.part = Part::decoder, .head = {}, .logit = x}};
@@ -100,8 +101,8 @@ TEST_F(JsonNumbers, OfEveryReport) {
     labelled.heads[0].text.rows = 1;
     labelled.heads[0].text.entropy = labelled.heads[0].text.effective_keys = x;
     labelled.heads[0].text.patterns = {{.score = x, .lift = x}};
-    cli::Evaluation evaluation;
-    evaluation.bleu.score = evaluation.chrf = x;
+    TranslationScore evaluation;
+    evaluation.bleu = evaluation.chrf = x;
     measure::BenchReport bench;
     bench.peak_gflops = bench.dram_gbs = {{1, x}};
     bench.buckets.resize(1);
@@ -114,7 +115,7 @@ TEST_F(JsonNumbers, OfEveryReport) {
     tensor.tensor.view().set(0, x);
     for (const std::string& json :
          {ablate_json(ablated), sweep_json(swept), attribution_json(attributed), labels_json(labelled),
-          evaluation_json(evaluation), to_json(bench), to_json(profile), cli::tensor_json(tensor)})
+          cli::evaluation_json(evaluation), to_json(bench), to_json(profile), cli::tensor_json(tensor)})
       EXPECT_NO_THROW((void)io::Json::parse(json, "report")) << json;
   }
 }

@@ -172,18 +172,20 @@ void run(const AblateSettings& s) {
 void add_changes(CLI::App& command, AblateSettings& s) {
   begin_group(command, "What is changed");
   add_part(command, s.part);
-  add_heads(command, s.heads, "--head", "Knock out these heads: LAYER.HEAD from 0, several with commas");
+  add_heads(command, s.heads, "--head", "Knock out these heads: LAYER.HEAD from 0, with commas");
   add_count(command, "--layer", s.layer, "Knock out all heads of this layer", {0, 100000});
+  add_text(command, "--edge", s.edge, "Cut one link instead, such as 'it->animal'")->type_name("FROM->TO");
   add_choice<std::optional<Change>>(command, "--with", s.with,
                                     {{"zero", Change::zero}, {"mean", Change::mean}},
-                                    "zero: nothing in its place (default); mean: what it says on average");
+                                    "What takes their place (default: zero)");
+  add_switch(command, "--sweep", s.sweep, "Every head in turn: which ones matter here?");
+  add_switch(command, "--attribute", s.attribute, "Change nothing; what does each head add to a logit?");
+  begin_group(command, "What is changed, in full", Detail::full);
   add_real(command, "--scale", s.scale, "Multiply the heads' output by this instead");
   add_text(command, "--patch", s.patch, "Put in what the heads said of this other sentence instead");
-  add_text(command, "--edge", s.edge, "Cut one link instead: FROM->TO, such as 'it->animal'")
-      ->type_name("FROM->TO");
   add_choice<std::optional<Change>>(
       command, "--cut", s.cut, {{"mask", Change::cut_mask}, {"weight", Change::cut_weight}},
-      "How: mask hides the key (default); weight sets its weight to 0 and no other");
+      "Of an --edge: mask hides the key (default); weight sets its weight to 0 and no other");
   add_text(command, "--at", s.at, "Only where this word looks, or writes")->type_name("WORD");
   add_path(command, "--mean-over", s.mean_over,
            "Sentences to take means over, a line each (default: 20 of ours)");
@@ -191,19 +193,15 @@ void add_changes(CLI::App& command, AblateSettings& s) {
 
 void add_effects(CLI::App& command, AblateSettings& s) {
   begin_group(command, "What is measured");
-  add_switch(command, "--sweep", s.sweep, "Every head in turn: which ones matter here?");
-  add_switch(command, "--attribute", s.attribute,
-             "Change nothing; what does each head add to a token's logit?");
+  add_text(command, "--position", s.position, "The prediction to look at: after this word, or of it")
+      ->type_name("WORD");
+  add_text(command, "--token", s.token, "The token to follow there, or @ and its number")->type_name("TOKEN");
+  begin_group(command, "What is measured, in full", Detail::full);
+  add_count(command, "--top", s.top, "Rows to list (default: 5 tokens, 12 heads)", {1, 100000});
   add_choice<std::optional<SweepBy>>(
       command, "--by", s.by,
       {{"kl", SweepBy::kl}, {"token", SweepBy::token}, {"loss", SweepBy::loss}, {"direct", SweepBy::direct}},
       "What a sweep is sorted and drawn by (default: kl, with a corpus loss)");
-  add_text(command, "--position", s.position, "The prediction to look at: after this word, or of it")
-      ->type_name("WORD");
-  add_text(command, "--token", s.token,
-           "The token to follow there, or @ and its number (default: the likeliest)")
-      ->type_name("TOKEN");
-  add_count(command, "--top", s.top, "Tokens or heads to list (default: 5 tokens, 12 heads)", {1, 100000});
   add_path(command, "--corpus", s.corpus, "Also the loss over this text; for decoders");
   add_path(command, "--evaluate", s.evaluate, "Also loss and BLEU over lines of source, tab, translation");
   add_count(command, "--limit", s.limit,
@@ -217,8 +215,7 @@ void add_ablate(CLI::App& program) {
       program,
       {.name = "ablate",
        .what = "Knock out heads or links and see what changes",
-       .usage = "headlight ablate [TEXT] --head L.H | --layer L | --edge 'FROM->TO' | --sweep | --attribute "
-                "[options]",
+       .usage = "headlight ablate [TEXT] --head L.H | --layer L | --edge LINK | --sweep | --attribute",
        .examples = "  headlight ablate \"The cat sat on the mat.\" --part cross --head 3.2\n"
                    "  headlight ablate \"The cat sat on the mat.\" --part cross --edge 'chat->cat'\n"
                    "  headlight ablate --layer 2 --with mean\n"
@@ -229,11 +226,11 @@ void add_ablate(CLI::App& program) {
                    "  Zeroing moves the model outside its training distribution; means stay closer to it.\n"
                    "  A large weight does not make a head important; taking it away shows more.\n"});
   const auto s = std::make_shared<AblateSettings>();
-  add_model_input(*command, s->input, "The text (default: piped text, else a sentence of ours)");
+  add_model_input(*command, s->input, "The text (default: piped text, else ours)");
   add_changes(*command, *s);
   add_effects(*command, *s);
   add_figures(*command, s->figures);
-  add_arrays(*command, s->npy, "kl.npy [position], or PART_sweep.npy and PART_attribution.npy [layer, head]");
+  add_arrays(*command, s->npy, "divergences or shares");
   add_json(*command, s->json);
   add_threads(*command, s->threads);
   add_color(*command, s->color);

@@ -216,7 +216,7 @@ void add_compare(CLI::App& program) {
   add_text(*command, "--query", s->query, "One word of A and what stands opposite it in B: rows as bars")
       ->type_name("WORD");
   add_figures(*command, s->figures);
-  add_arrays(*command, s->npy, "weights_a, weights_b and difference [row, column]");
+  add_arrays(*command, s->npy, "both maps, the difference");
   add_json(*command, s->json);
   add_map_look(*command, s->look);
   add_threads(*command, s->threads);

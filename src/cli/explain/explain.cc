@@ -142,11 +142,12 @@ void add_explain(CLI::App& program) {
   add_switch(*command, "--project", s->project,
              "One wide layer cut into the heads, and an output projection");
   add_switch(*command, "--predict", s->predict, "Ask for the largest weight before it is shown");
+  begin_group(*command, "The worked example, in full", Detail::full);
   add_path(*command, "--input", s->input, "Your own words and vectors, as JSON");
   add_path(*command, "--save-input", s->save_input,
            "Write the words and vectors as a file for --input, and stop");
   add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
-  add_arrays(*command, s->steps.npy, "query, key, scores, weights, context and output of a model's head");
+  add_arrays(*command, s->steps.npy, "the numbers of a model's head");
   add_json(*command, s->steps.json);
   add_threads(*command, s->steps.threads);
   add_color(*command, s->color);

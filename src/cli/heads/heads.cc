@@ -52,8 +52,7 @@ void run(const HeadsSettings& s) {
 }
 
 void add_questions(CLI::App& command, HeadsSettings& s) {
-  add_path(command, "--corpus", s.corpus,
-           "Measure over many texts: one in each line of FILE, with a tab its translation; - for piped ones")
+  add_path(command, "--corpus", s.corpus, "Many texts: a line of FILE each; -: standard input")
       ->type_name("FILE|-");
   add_count(command, "--limit", s.limit, "Only the first N texts, pairs, sentences or items", {1, 100000000});
   begin_group(command, "What is asked");
@@ -61,19 +60,16 @@ void add_questions(CLI::App& command, HeadsSettings& s) {
       command, "--find", [&s](const std::string& text) { s.find = inspect::parse_label(text); },
       "Only heads with this label, best first")
       ->type_name("LABEL");
-  add_heads(command, s.heads, "--head", "Only these heads, with all their scores and what is similar");
+  add_heads(command, s.heads, "--head", "Only these heads, with all their scores");
   add_part(command, s.part);
-  add_text(command, "--link", s.link,
-           "Rank all heads by a link of the text: \"it->animal\", \"it->?\", \"?->animal\"")
+  add_text(command, "--link", s.link, "Rank all heads by a link: \"it->animal\", \"it->?\", \"?->it\"")
       ->type_name("LINK");
-  add_path(command, "--pairs", s.pairs, "Rank all heads by many links: lines of TEXT, FROM, TO with tabs");
+  add_path(command, "--pairs", s.pairs, "Rank all heads by many links: TEXT, FROM, TO with tabs");
   add_heads(command, s.like, "--like", "Heads that do the same as this one on the battery");
-  add_path(command, "--treebank", s.treebank,
-           "Which head follows which relation of dependency trees (CoNLL-U, plain or .gz)");
-  add_path(command, "--parallel", s.parallel,
-           "With --treebank: the same sentences in the other language; which head aligns words");
-  add_path(command, "--coref", s.coref,
-           "Which head links pronouns to names: Winograd (XML), Winogender or GAP (with tabs)");
+  add_path(command, "--treebank", s.treebank, "Which head follows which relation of trees (CoNLL-U)");
+  add_path(command, "--coref", s.coref, "Which head links pronouns: Winograd, Winogender or GAP");
+  begin_group(command, "What is asked, in full", Detail::full);
+  add_path(command, "--parallel", s.parallel, "With --treebank: its translation; which head aligns words");
   add_count(command, "--top", s.top, "Rows of a ranking (default: 10)", {1, 1000000});
 }
 
@@ -101,8 +97,7 @@ void add_heads_command(CLI::App& program) {
        .what = "What each head does: labels, links, grammar, pronouns, similar heads",
        .usage = "headlight heads [TEXT | --corpus FILE] [--find LABEL | --head L.H] [options]\n"
                 "       headlight heads [TEXT] --link \"it->animal\"\n"
-                "       headlight heads --pairs FILE | --like L.H | --treebank FILE [--parallel FILE] | "
-                "--coref FILE",
+                "       headlight heads --pairs FILE | --like L.H | --treebank FILE | --coref FILE",
        .examples =
            "  headlight heads \"The animal didn't cross the street because it was too tired.\"\n"
            "  headlight heads --find induction --model stories15M\n"
@@ -118,12 +113,11 @@ void add_heads_command(CLI::App& program) {
            "times\n"
            "  the weight that even attention would have there. docs/guide/heads.md says what each takes.\n"});
   const auto s = std::make_shared<HeadsSettings>();
-  add_model_input(*command, s->input,
-                  "What the model reads (default: piped text, else a sentence about a tired animal)");
+  add_model_input(*command, s->input, "What the model reads (default: piped text, else ours)");
   begin_group(*command, "Model and text");
   add_questions(*command, *s);
   add_figures(*command, s->figures);
-  add_arrays(*command, s->npy, "the weights of a --link as PART_link.npy [layer, head]");
+  add_arrays(*command, s->npy, "a --link's weights");
   add_json(*command, s->json);
   add_map_look(*command, s->look);
   add_threads(*command, s->threads);

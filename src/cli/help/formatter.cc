@@ -34,12 +34,29 @@ std::string folded(std::string_view line) {
 // Empty lines stand between sections, one at a time. Examples stay as they are, for whoever copies them.
 std::string tidied(std::string text) {
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  while (text.ends_with("\n\n")) text.pop_back();
   std::string out;
   for (std::string_view rest = text; !rest.empty();) {
     if (rest.starts_with("EXAMPLES\n")) return concat(out, rest);
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     out += folded(rest.substr(0, end));
     rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  return out;
+}
+
+// The first ones, and what is said after them.
+std::string first_examples(std::string_view footer) {
+  constexpr int most = 4;
+  std::string out;
+  int examples = 0;
+  for (bool notes = false; !footer.empty();) {
+    const std::size_t end = std::min(footer.find('\n'), footer.size() - 1);
+    const std::string_view line = footer.substr(0, end + 1);
+    footer.remove_prefix(end + 1);
+    notes = notes || (line == "\n" && examples > 0);
+    examples += line.starts_with("  headlight") ? 1 : 0;
+    if (notes || examples <= most) out += line;
   }
   return out;
 }
@@ -81,7 +98,9 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
     else hidden += group.options.size();
   }
   if (hidden > 0) out += concat("\n--help-all shows ", hidden, " more options.\n");
-  return concat(out, make_subcommands(app, CLI::AppFormatMode::Normal), "\n", make_footer(app));
+  const std::string footer = make_footer(app);
+  return concat(out, make_subcommands(app, CLI::AppFormatMode::Normal), "\n",
+                hidden > 0 ? first_examples(footer) : footer);
 }
 
 std::shared_ptr<Help> help_of(const CLI::App& app) {
@@ -89,7 +108,14 @@ std::shared_ptr<Help> help_of(const CLI::App& app) {
 }
 
 std::string help_text(const CLI::App& app, Detail detail) {
-  return tidied(app.help("", detail == Detail::full ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal));
+  const auto mode = detail == Detail::full ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal;
+  return tidied(app.get_formatter()->make_help(&app, app.get_name(), mode));
+}
+
+const CLI::App& chosen_command(const CLI::App& program) {
+  const CLI::App* at = &program;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
 }
 
 std::string usage_of(const CLI::App& app) {

@@ -29,7 +29,9 @@ class Help : public CLI::Formatter {
 };
 
 [[nodiscard]] std::shared_ptr<Help> help_of(const CLI::App& app);
+// Of this command itself, whichever was chosen on the command line.
 [[nodiscard]] std::string help_text(const CLI::App& app, Detail detail);
+[[nodiscard]] const CLI::App& chosen_command(const CLI::App& program);
 // The usage of the command that was chosen, for after an error.
 [[nodiscard]] std::string usage_of(const CLI::App& app);
 

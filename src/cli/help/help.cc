@@ -45,7 +45,6 @@ void run_help(const CLI::App& program, const HelpSettings& s) {
   if (s.table) return print(option_table(program));
   const Detail detail = s.all ? Detail::full : Detail::usual;
   const CLI::App& command = s.command.empty() ? program : *find_command(program, joined(s.command)).app;
-  // Not program.help(): it would be that of the command which was chosen, and that is this one.
   print(help_text(command, detail));
 }
 

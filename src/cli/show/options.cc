@@ -46,8 +46,7 @@ void add_choice_of_heads(CLI::App& command, ViewRequest& view) {
   add_count(command, "--layer", view.layer, "All heads of a layer, counted from 0");
   add_heads(command, view.heads);
   add_switch(command, "--all", view.all, "An atlas of all heads");
-  add_text(command, "--query", view.query,
-           "One word's row as bars; \"Harry Potter\", the#2 and @5 pick words, the second the, token 5")
+  add_text(command, "--query", view.query, "One word's row; the#2: the second \"the\", @5: token 5")
       ->type_name("WORD");
   add_text(command, "--key", view.key, "With --query: that link in every head")->type_name("WORD");
   add_switch(command, "--by-head", view.by_head, "With --query: what it looks at most, head by head");
@@ -57,8 +56,8 @@ void add_selection(CLI::App& command, ShowSettings& s) {
   ViewRequest& view = s.view;
   add_count(command, "--top", s.top, "Only the N largest weights (--by-head: 3)", {1, 1000000});
   add_switch(command, "--words", view.words, "Join the tokens of a word");
-  add_switch(command, "--mute-first", view.mute_first, "Leave out what goes to the first token");
   begin_group(command, "What is shown, in full", Detail::full);
+  add_switch(command, "--mute-first", view.mute_first, "Leave out what goes to the first token");
   add_choice<MeanOver>(command, "--mean", view.mean,
                        {{"heads", MeanOver::heads}, {"layers", MeanOver::layers}},
                        "The mean over the heads of each layer, or over all layers");
@@ -79,9 +78,8 @@ void add_selection(CLI::App& command, ShowSettings& s) {
 void add_files(CLI::App& command, ShowSettings& s) {
   add_figures(command, s.figures);
   begin_group(command, "Output");
-  add_path(command, "--html", s.html,
-           "Write the viewer's page with this run inside, to open without a server");
-  add_arrays(command, s.npy, "logits.npy and all weights as PART_LAYER.npy [heads, q, k]");
+  add_path(command, "--html", s.html, "Write the viewer's page with this run inside");
+  add_arrays(command, s.npy, "weights, logits");
   add_json(command, s.json);
   begin_group(command, "Output, in full", Detail::full);
   add_length(command, "--max-size", s.max_megabytes, {{"MB", 1}}, "The largest --html file (default: 25MB)");
@@ -99,8 +97,7 @@ void add_show(CLI::App& program) {
       program,
       {.name = "show",
        .what = "Show what a model looks at: heat maps, bars, figures, data",
-       .usage = "headlight show [TEXT] [--model NAME|PATH] [--head L.H | --layer L | --all] [--query WORD] "
-                "[options]",
+       .usage = "headlight show [TEXT] [--model NAME|PATH] [--head L.H | --all] [--query WORD] [options]",
        .examples =
            "  headlight show \"The animal didn't cross the street because it was too tired.\"\n"
            "  headlight show \"The cat sat on the mat\" --all\n"
@@ -115,10 +112,9 @@ void add_show(CLI::App& program) {
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"
            "  exact: the model's own numbers; derived: computed from them, and it says how.\n"});
   const auto s = std::make_shared<ShowSettings>();
-  add_model_input(*command, s->input,
-                  "What the model reads (default: piped text, else a sentence about a tired animal)");
+  add_model_input(*command, s->input, "What the model reads (default: piped text, else ours)");
   begin_group(*command, "Model and text");
-  add_path(*command, "--corpus", s->corpus, "Read many texts: one in each line of FILE, or - for piped ones")
+  add_path(*command, "--corpus", s->corpus, "Many texts: a line of FILE each; -: standard input")
       ->type_name("FILE|-");
   add_count(*command, "--limit", s->limit, "With --corpus: only the first N texts", {1, 1000000});
   add_choice_of_heads(*command, s->view);
