@@ -46,17 +46,17 @@ HWY_ATTR void widen_row_of(const StoredRows& w, Index first, Index n, float* to)
   with_block_type(w.type, [&]<StoredType kType>() HWY_ATTR { widen_blocks<kType>(w.data, first, n, to); });
 }
 
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 // Does the CPU add products of bytes in one instruction, in the encoding of this target?
 bool has_vnni() {
 #if HWY_TARGET == HWY_AVX3
   return __builtin_cpu_supports("avx512vnni") != 0;
-#elif HWY_TARGET == HWY_AVX2
+#else
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1U << 4)) != 0;
-#else
-  return false;
 #endif
 }
+#endif
 
 template <StoredType kType, bool kVnni>
 HWY_ATTR void multiply_bytes(const FewRows& job) {
@@ -76,9 +76,9 @@ HWY_ATTR void multiply_bytes(const FewRows& job) {
 }
 
 HWY_ATTR void multiply_rounded(const FewRows& job) {
-  static const bool vnni = has_vnni();
   with_block_type(job.w.type, [&]<StoredType kType>() HWY_ATTR {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+    static const bool vnni = has_vnni();
     if (vnni) return multiply_bytes<kType, true>(job);
 #endif
     multiply_bytes<kType, false>(job);

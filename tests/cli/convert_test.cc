@@ -33,6 +33,15 @@ TEST(ConvertCommand, Refuses) {
   EXPECT_EQ(run_program({"convert", folder.root().string()}).code, 2);
   EXPECT_EQ(run_program({"convert", "x", "-o", "y", "--dtype", "int4"}).code, 2);
   EXPECT_EQ(folder.entries(), 0);
+  // A folder stays a folder, and blocks are for .gguf files.
+  write_small_model(folder.path("small"), SmallKind::translator);
+  const Finished file = run_program({"convert", folder.path("small"), "-o", folder.path("x.gguf")});
+  EXPECT_EQ(file.code, 2);
+  EXPECT_THAT(file.err, HasSubstr("a folder becomes a folder"));
+  const Finished blocks =
+      run_program({"convert", folder.path("small"), "-o", folder.path("x"), "--dtype", "q4_k"});
+  EXPECT_EQ(blocks.code, 2);
+  EXPECT_THAT(blocks.err, HasSubstr("q4_k is a type of .gguf files"));
 }
 
 }  // namespace
