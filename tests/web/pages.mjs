@@ -82,7 +82,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
     // a page that is not in the program yet
     const html = readFileSync(PAGE, 'utf8'),
       policy = /Security-Policy" content="([^"]+)"/.exec(html)[1];
-    await page.route(
+    await context.route(
       (to) => to.pathname === '/',
       (route) =>
         route.fulfill({

@@ -20,6 +20,7 @@ import {
   queries,
   queryReading,
   scale,
+  shownKeys,
   shownPlace,
   solo,
   theme,
@@ -48,7 +49,7 @@ export function Atlas() {
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
-  const asLinks = linkMap.value && links.value !== null,
+  const asLinks = linkMap.value && links.value !== null && !guessing.value,
     sorting = shownOrder.value,
     heads = sequence.value;
   const layout = layoutOf(p, width.value, sorting);
@@ -81,7 +82,7 @@ export function Atlas() {
 
   const headUnder = (x: number, y: number): Place | null => {
     const b = canvas.current!.getBoundingClientRect();
-    return p && headAt(p, layout, heads.heads, x - b.left, y - b.top);
+    return p && headAt(p, layout, sorting, heads.heads, x - b.left, y - b.top);
   };
   const placeAt = (event: MouseEvent) => headUnder(event.clientX, event.clientY);
   const finder = useRef(headUnder);
@@ -126,7 +127,7 @@ export function Atlas() {
   const where = shownPlace.value,
     numbersOf = shownStatistics.value;
   const linkName =
-    queries.value.length && keys.value.length
+    queries.value.length && shownKeys.value.length
       ? `${nameOf(queryReading.value, queries.value)} → ${nameOf(keyReading.value, keys.value)}`
       : '';
   return (
@@ -147,26 +148,26 @@ export function Atlas() {
       </header>
       <div class="tools">
         <div class="segments" role="group" aria-label="What the atlas shows">
-        <button
-          type="button"
-          aria-pressed={!asLinks}
-          onClick={() => {
-            linkMap.value = false;
-          }}
-        >
-          Patterns
-        </button>
-        <button
-          type="button"
-          aria-pressed={asLinks}
-          disabled={!links.value}
-          onClick={() => {
-            linkMap.value = true;
-          }}
-          title="The weight of the pinned link in every head"
-        >
-          {linkName ? `Link ${linkName}` : 'Link: pin two words'}
-        </button>
+          <button
+            type="button"
+            aria-pressed={!asLinks}
+            onClick={() => {
+              linkMap.value = false;
+            }}
+          >
+            Patterns
+          </button>
+          <button
+            type="button"
+            aria-pressed={asLinks}
+            disabled={!links.value || guessing.value}
+            onClick={() => {
+              linkMap.value = true;
+            }}
+            title="The weight of the pinned link in every head"
+          >
+            {linkName ? `Link ${linkName}` : 'Link: pin two words'}
+          </button>
         </div>
         <Choice
           label="sort by"

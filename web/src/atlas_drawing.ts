@@ -6,40 +6,68 @@ import type { Place } from './state';
 import type { Atlas, Order, Palette, PartInfo, Scale, Theme } from './types';
 
 const gap = 6,
-  words = 13; // below each head when they are sorted
+  words = 13, // below each head when they are sorted
+  least = 40; // pixels of a head; where fewer are left, a layer takes several rows
 
 export interface Layout {
   left: number;
   top: number;
   thumb: number;
+  perRow: number;
+  rows: number; // of a layer
   across: number;
   down: number; // from head to head
+  between: number; // more from layer to layer
   width: number;
   height: number;
 }
 // Layers below each other with their numbers beside; sorted heads have theirs below.
 export function layoutOf(p: PartInfo | null, room: number, order: Order): Layout {
   const sorted = order !== 'layer',
-    side = 22;
-  const thumb = p ? Math.max(22, Math.min(64, Math.floor((room - side - 2) / p.heads) - gap)) : 48,
+    heads = p?.heads ?? 1,
+    group = p ? p.heads / p.kv_heads : 1;
+  const sizeIn = (columns: number, side: number) => Math.floor((room - side - 2) / columns) - gap;
+  // Rows of one length; heads that share keys stay together where they can.
+  let perRow = heads;
+  for (let n = 2; sizeIn(perRow, 22) < least && n <= heads; ++n) {
+    const even = Math.ceil(heads / n),
+      whole = Math.ceil(even / group) * group;
+    perRow = sizeIn(whole, 30) >= least ? whole : even;
+  }
+  const rows = sorted ? 1 : Math.ceil(heads / perRow),
+    side = rows > 1 ? 30 : 22,
+    left = sorted ? 3 : side,
+    thumb = p ? Math.max(22, Math.min(64, sizeIn(perRow, side))) : 48,
     across = thumb + gap,
     down = across + (sorted ? words : 0),
-    left = sorted ? 3 : side,
-    top = sorted ? 3 : 18;
+    top = sorted ? 3 : rows > 1 ? 4 : 18,
+    between = rows > 1 ? gap : 0,
+    lines = p ? (sorted ? Math.ceil((p.layers * heads) / perRow) : p.layers * rows) : 0;
   return {
-    left,
-    top,
-    thumb,
-    across,
-    down,
-    width: p ? left + p.heads * across : 0,
-    height: p ? top + p.layers * down : 0,
+    ...{ left, top, thumb, perRow, rows, across, down, between },
+    width: p ? left + perRow * across : 0,
+    height: p ? top + lines * down + between * p.layers : 0,
   };
 }
-export function headAt(p: PartInfo, l: Layout, heads: Place[], x: number, y: number): Place | null {
-  const column = Math.floor((x - l.left) / l.across),
-    row = Math.floor((y - l.top) / l.down);
-  return column >= 0 && row >= 0 && column < p.heads ? (heads[row * p.heads + column] ?? null) : null;
+// Where the n-th head of the sequence stands.
+export function spotOf(p: PartInfo, l: Layout, order: Order, n: number): { x: number; y: number } {
+  if (order !== 'layer') return { x: l.left + (n % l.perRow) * l.across, y: l.top + Math.floor(n / l.perRow) * l.down };
+  const layer = Math.floor(n / p.heads),
+    head = n % p.heads;
+  return {
+    x: l.left + (head % l.perRow) * l.across,
+    y: l.top + (layer * l.rows + Math.floor(head / l.perRow)) * l.down + layer * l.between,
+  };
+}
+export function headAt(p: PartInfo, l: Layout, order: Order, heads: Place[], x: number, y: number): Place | null {
+  const column = Math.floor((x - l.left) / l.across);
+  if (column < 0 || column >= l.perRow || y < l.top) return null;
+  if (order !== 'layer') return heads[Math.floor((y - l.top) / l.down) * l.perRow + column] ?? null;
+  const height = l.rows * l.down + l.between,
+    layer = Math.floor((y - l.top) / height),
+    row = Math.min(l.rows - 1, Math.floor((y - l.top - layer * height) / l.down)),
+    head = row * l.perRow + column;
+  return head < p.heads ? (heads[layer * p.heads + head] ?? null) : null;
 }
 
 export interface AtlasLook {
@@ -74,7 +102,7 @@ export function drawAtlas(canvas: HTMLCanvasElement, l: Layout, look: AtlasLook)
   c.textAlign = 'center';
   c.textBaseline = 'middle';
   const { heads } = look.part,
-    at = (n: number) => ({ x: l.left + (n % heads) * l.across, y: l.top + Math.floor(n / heads) * l.down });
+    at = (n: number) => spotOf(look.part, l, look.order, n);
   look.sequence.heads.forEach((place, n) => {
     const { x, y } = at(n);
     drawHead(c, look, place, x, y, l.thumb);
@@ -91,6 +119,9 @@ export function drawAtlas(canvas: HTMLCanvasElement, l: Layout, look: AtlasLook)
       const name = `${place.layer}.${place.head}`,
         both = `${name}  ${sorts[look.order].text(head)}`;
       c.fillText(c.measureText(both).width <= l.thumb + 4 ? both : name, x + l.thumb / 2, y + l.thumb + 11);
+    } else if (l.rows > 1) {
+      // Rows begin with the name of their first head.
+      if (place.head % l.perRow === 0) c.fillText(`${place.layer}.${place.head}`, l.left / 2 - 2, y + l.thumb / 2);
     } else {
       if (place.head === 0) c.fillText(String(place.layer), l.left / 2 - 2, y + l.thumb / 2);
       if (place.layer === 0) c.fillText(String(place.head), x + l.thumb / 2, l.top / 2);
@@ -108,7 +139,14 @@ export function drawAtlas(canvas: HTMLCanvasElement, l: Layout, look: AtlasLook)
 }
 
 // One head's map, or the pinned link in it.
-function drawHead(c: CanvasRenderingContext2D, look: AtlasLook, place: Place, x: number, y: number, size: number): void {
+function drawHead(
+  c: CanvasRenderingContext2D,
+  look: AtlasLook,
+  place: Place,
+  x: number,
+  y: number,
+  size: number,
+): void {
   const { rows, columns } = look.atlas,
     away = look.alone && (place.layer !== look.alone.layer || place.head !== look.alone.head);
   c.globalAlpha = away ? 0.15 : 1;
@@ -128,15 +166,12 @@ function drawHead(c: CanvasRenderingContext2D, look: AtlasLook, place: Place, x:
 // Query heads that share a key and value head have a frame in common.
 function drawGroups(c: CanvasRenderingContext2D, p: PartInfo, l: Layout, color: string): void {
   const group = p.heads / p.kv_heads;
-  if (group <= 1) return;
+  if (group <= 1 || l.perRow % group !== 0) return;
   c.strokeStyle = color;
   c.lineWidth = 1;
   for (let layer = 0; layer < p.layers; ++layer)
-    for (let kv = 0; kv < p.kv_heads; ++kv)
-      c.strokeRect(
-        l.left + kv * group * l.across - 2.5,
-        l.top + layer * l.down - 2.5,
-        group * l.across - gap + 5,
-        l.thumb + 5,
-      );
+    for (let kv = 0; kv < p.kv_heads; ++kv) {
+      const { x, y } = spotOf(p, l, 'layer', layer * p.heads + kv * group);
+      c.strokeRect(x - 2.5, y - 2.5, group * l.across - gap + 5, l.thumb + 5);
+    }
 }

@@ -3,7 +3,8 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { paint } from './color_scale';
 import { openMenu } from './menu';
 import { picture, hatched, sized } from './paint';
-import { guessing, hoverCell, hoverQuery, keys, pin, queries, theme, type Cell } from './state';
+import { PointerValue } from './pointer_value';
+import { guessing, hoverCell, hoverQuery, keys, pin, queries, shownKeys, theme, type Cell } from './state';
 import { byTouch, LongPress } from './touch';
 import { drawn, mutedColumns, view, fitted, cellSize, frame, moveTo, zoom } from './view';
 import { type Joined } from './words';
@@ -53,7 +54,7 @@ export function Cells() {
 
   const at = hoverCell.value,
     pinnedQ = queries.value,
-    pinnedK = keys.value;
+    pinnedK = shownKeys.value;
   useLayoutEffect(() => {
     if (!d || !over.current) return;
     const context = sized(over.current, f.width, f.height);
@@ -61,37 +62,45 @@ export function Cells() {
     const style = getComputedStyle(over.current),
       accent = style.getPropertyValue('--accent'),
       ring = style.getPropertyValue('--ring');
-    const rows = [...new Set(pinnedQ.map((i) => d.rowOf[i]))].filter((i) => i >= 0),
-      columns = [...new Set(pinnedK.map((j) => d.columnOf[j]))].filter((j) => j >= 0);
+    // Neighbours share a frame, outside of their cells: what is pinned stays as legible as the rest.
+    const rows = stretches(pinnedQ.map((i) => d.rowOf[i])),
+      columns = stretches(pinnedK.map((j) => d.columnOf[j]));
     context.strokeStyle = accent;
     context.lineWidth = 2;
-    for (const i of rows) context.strokeRect(-4, i * cell - v.y, f.width + 8, cell);
-    for (const i of rows)
-      for (const j of columns) {
+    for (const [top, bottom] of rows)
+      context.strokeRect(-4, top * cell - v.y - 1, f.width + 8, (bottom - top) * cell + 2);
+    for (const [top, bottom] of rows)
+      for (const [left, right] of columns) {
+        const box = [left * cell - v.x, top * cell - v.y, (right - left) * cell, (bottom - top) * cell] as const;
         context.strokeStyle = ring;
         context.lineWidth = 2.5;
-        context.strokeRect(j * cell - v.x + 1, i * cell - v.y + 1, cell - 2, cell - 2);
+        context.strokeRect(box[0] - 1, box[1] - 1, box[2] + 2, box[3] + 2);
         if (cell < 9) continue;
         context.strokeStyle = style.getPropertyValue('--card');
         context.lineWidth = 1.5;
-        context.strokeRect(j * cell - v.x + 3.25, i * cell - v.y + 3.25, cell - 6.5, cell - 6.5);
+        context.strokeRect(box[0] + 1, box[1] + 1, box[2] - 2, box[3] - 2);
       }
     if (!at) return;
     const i = d.rowOf[at.query],
       j = d.columnOf[at.key];
     if (i < 0 || j < 0) return;
-    context.fillStyle = style.getPropertyValue('--cross');
-    context.fillRect(0, i * cell - v.y, f.width, cell);
-    context.fillRect(j * cell - v.x, 0, cell, f.height);
+    // Lines beside the row and the column: no cell's colour changes.
+    context.fillStyle = style.getPropertyValue('--ring');
+    for (const y of [i * cell - v.y - 1, (i + 1) * cell - v.y]) context.fillRect(0, y, f.width, 1);
+    for (const x of [j * cell - v.x - 1, (j + 1) * cell - v.x]) context.fillRect(x, 0, 1, f.height);
     context.strokeStyle = ring;
     context.lineWidth = 2;
-    context.strokeRect(j * cell - v.x + 1, i * cell - v.y + 1, Math.max(2, cell - 2), Math.max(2, cell - 2));
+    context.strokeRect(j * cell - v.x - 1, i * cell - v.y - 1, cell + 2, cell + 2);
   }, [d, f, v, cell, at, pinnedQ, pinnedK, t]);
 
   const drag = useRef<{ x: number; y: number; moved: boolean; view: typeof v } | null>(null),
     fingers = useRef(new Map<number, PointerEvent>()),
     spread = useRef(0);
-  const where = useRef<(x: number, y: number) => Cell | null>(() => null);
+  const where = useRef<(x: number, y: number) => Cell | null>(() => null),
+    pointer = useRef<{ x: number; y: number } | null>(null), // of the mouse, while it is over the map
+    under = useRef(() => {});
+  // The map has moved under a mouse that has not.
+  useLayoutEffect(() => under.current(), [v, cell]);
   const press = useMemo(
     () =>
       new LongPress((x, y) => {
@@ -110,6 +119,11 @@ export function Cells() {
       : null;
   };
   const cellAt = (event: MouseEvent) => where.current(event.clientX, event.clientY);
+  under.current = () => {
+    const p = pointer.current,
+      next = p && where.current(p.x, p.y);
+    if (p && !same(next, hoverCell.value)) hoverCell.value = next;
+  };
   const same = (a: Cell | null, b: Cell | null) => a?.query === b?.query && a?.key === b?.key;
   const pinch = (): boolean => {
     const [a, b] = [...fingers.current.values()];
@@ -117,11 +131,7 @@ export function Cells() {
     const distance = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY),
       box = over.current!.getBoundingClientRect();
     if (spread.current > 0)
-      zoom(
-        distance / spread.current,
-        (a.clientX + b.clientX) / 2 - box.left,
-        (a.clientY + b.clientY) / 2 - box.top,
-      );
+      zoom(distance / spread.current, (a.clientX + b.clientX) / 2 - box.left, (a.clientY + b.clientY) / 2 - box.top);
     spread.current = distance;
     if (drag.current) drag.current.moved = true;
     press.cancel();
@@ -134,10 +144,12 @@ export function Cells() {
     const from = drag.current;
     if (from && event.buttons === 1 && (from.moved || Math.hypot(event.clientX - from.x, event.clientY - from.y) > 4)) {
       from.moved = true;
+      pointer.current = { x: event.clientX, y: event.clientY };
       moveTo(from.view.x + from.x - event.clientX, from.view.y + from.y - event.clientY, view.value.cell);
       return;
     }
     if (event.pointerType === 'touch') return;
+    pointer.current = { x: event.clientX, y: event.clientY };
     const next = cellAt(event);
     if (!same(next, hoverCell.value)) hoverCell.value = next;
   };
@@ -176,6 +188,7 @@ export function Cells() {
         onClick={click}
         onPointerLeave={(event) => {
           up(event);
+          pointer.current = null;
           if (event.pointerType !== 'touch') hoverCell.value = null;
         }}
         onPointerDown={down}
@@ -198,8 +211,20 @@ export function Cells() {
           }
         }}
       />
+      <PointerValue />
     </div>
   );
+}
+
+// Neighbours as stretches: [first, end).
+export function stretches(list: number[]): [number, number][] {
+  const out: [number, number][] = [];
+  for (const i of [...new Set(list)].filter((x) => x >= 0).sort((a, b) => a - b)) {
+    const last = out.at(-1);
+    if (last && last[1] === i) last[1] = i + 1;
+    else out.push([i, i + 1]);
+  }
+  return out;
 }
 
 export function pinCell(d: Joined, at: Cell, more: boolean): void {

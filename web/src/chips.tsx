@@ -5,6 +5,8 @@ import { css, ink } from './color';
 import { colorsOf, entryOf, weightPaint } from './color_scale';
 import { clipped, shown, small } from './format';
 import { openMenu } from './menu';
+import { rove } from './rove';
+import { directionOf } from './tokens';
 import { restingRow } from './numbers';
 import {
   guessing,
@@ -16,6 +18,7 @@ import {
   restingCell,
   restingQueries,
   run,
+  shownKeys,
   words,
 } from './state';
 import { byTouch, LongPress } from './touch';
@@ -78,6 +81,10 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
     return () => observer.disconnect();
   }, [tight, reading, words.value]);
 
+  // One Tab stop: where the focus was last, else what is pinned, else the first.
+  const stopped = useSignal<number | null>(null),
+    here = (i: number | null | undefined) => groups.find((list) => i !== null && i !== undefined && list.includes(i)),
+    stop = (here(stopped.value) ?? here((asQueries ? queries : keys).value[0]) ?? groups[0])?.[0] ?? -1;
   const click = (list: number[], event: MouseEvent) => {
     if (press.fired) return;
     if (asQueries && byTouch()) {
@@ -98,7 +105,11 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
       class={`chips${asKeys && !tight ? '' : ' plain'}`}
       role="group"
       aria-label={label}
-      dir="auto"
+      dir={directionOf(reading.text)}
+      onKeyDown={(event) => rove(event, '[data-token]')}
+      onFocusCapture={(event) => {
+        stopped.value = Number((event.target as HTMLElement).dataset.token ?? stop);
+      }}
       onPointerDown={(event) => press.down(event)}
       onPointerMove={(event) => press.move(event)}
       onPointerUp={() => press.cancel()}
@@ -108,7 +119,7 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
       {runs.map((list, at) => (
         <Run
           key={at}
-          {...{ reading, asQueries, asKeys, tight, click }}
+          {...{ reading, asQueries, asKeys, tight, click, stop }}
           number={at}
           groups={list}
           follows={!tight || near.value.has(at)}
@@ -126,9 +137,10 @@ interface RunProps {
   number: number;
   groups: number[][];
   follows: boolean;
+  stop: number; // the token that Tab goes to
   click: (list: number[], event: MouseEvent) => void;
 }
-function Run({ reading, asQueries, asKeys, tight, number, groups, follows, click }: RunProps) {
+function Run({ reading, asQueries, asKeys, tight, number, groups, follows, stop, click }: RunProps) {
   const row = follows && asKeys && !guessing.value ? restingRow.value : null,
     active = follows ? restingQueries.value : queries.value,
     hoveredKey = follows ? restingCell.value?.key : undefined,
@@ -144,24 +156,26 @@ function Run({ reading, asQueries, asKeys, tight, number, groups, follows, click
         const seen = row ? list.some((i) => !Number.isNaN(row[i])) : false;
         const e = seen ? entryOf(paint, w) : -1;
         const isQuery = asQueries && list.some((i) => active.includes(i));
-        const isKey = asKeys && list.some((i) => keys.value.includes(i) || hoveredKey === i);
+        const isKey = asKeys && list.some((i) => shownKeys.value.includes(i) || hoveredKey === i);
         const pinned = list.every((i) => (asQueries ? queries : keys).value.includes(i));
         const word = words.value
           ? (reading.words.find((x) => x.begin === list[0])?.text ?? tokens.map((t) => t.text).join(''))
           : first.text;
         const name = clipped(shown(word), 24);
         const isNew = written > 0 && list[0] >= reading.tokens.length - written;
-        return (
+        const ends = !tight && tokens.some((t) => t.text.includes('\n'));
+        return [
           <button
             type="button"
             key={list[0]}
             data-token={list[0]}
+            tabIndex={list[0] === stop ? 0 : -1}
             data-run={n === 0 ? number : undefined}
             aria-pressed={pinned}
             dir="auto"
             class={`chip${isQuery ? ' query' : ''}${isKey ? ' key' : ''}${first.added ? ' added' : ''}${row && !seen ? ' masked' : ''}${isNew ? ' new' : ''}`}
             style={e >= 0 ? { background: css(colors, e), color: ink(colors, e) } : {}}
-            title={`${JSON.stringify(word)}, token ${list.join('–')}, id ${tokens.map((t) => t.id).join(' ')}${first.added ? ', put there by the tokenizer' : ''}${seen ? `, weight ${w}` : row ? ', not visible' : ''}`}
+            title={`${JSON.stringify(word)}${first.whole && !words.value ? `, bytes of ${JSON.stringify(first.whole)}` : ''}, token ${list.join('–')}, id ${tokens.map((t) => t.id).join(' ')}${first.added ? ', put there by the tokenizer' : ''}${seen ? `, weight ${w}` : row ? ', not visible' : ''}`}
             onClick={(event) => click(list, event)}
             onPointerEnter={(event) => {
               if (asQueries && event.pointerType !== 'touch') hoverQuery.value = list[0];
@@ -171,9 +185,14 @@ function Run({ reading, asQueries, asKeys, tight, number, groups, follows, click
             }}
           >
             {tight ? name : <span>{name}</span>}
-            {asKeys && !tight && <small aria-hidden="true">{seen ? small(w) : ' '}</small>}
-          </button>
-        );
+            {asKeys && !tight && (
+              <small aria-hidden="true" dir="ltr">
+                {seen ? small(w) : ' '}
+              </small>
+            )}
+          </button>,
+          ends && <span class="line-end" key={`end ${list[0]}`} aria-hidden="true" />,
+        ];
       })}
     </>
   );

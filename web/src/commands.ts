@@ -1,6 +1,21 @@
 // What is shown, as an address, as a command line, and as a question to the server.
-import { addressText } from './runs';
-import { autoRange, block, lines, mode, muted, palette, part, partInfo, place, queryReading, run, scale, theme, words } from './state';
+import { addressText } from './history';
+import {
+  autoRange,
+  block,
+  lines,
+  mode,
+  muted,
+  palette,
+  part,
+  partInfo,
+  place,
+  queryReading,
+  run,
+  scale,
+  theme,
+  words,
+} from './state';
 import { isRenormalised } from './view';
 
 // As one word for a shell; an apostrophe is easier to read between double quotes.

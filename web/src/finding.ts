@@ -1,10 +1,24 @@
-// What to look at first, and how to say it.
-import { rowIn } from './numbers';
-import { keyReading, part, partInfo, queryReading, type Place } from './state';
+// What to look at first, and what the link that is looked at now weighs.
+import { computed, signal } from '@preact/signals';
 import { shown } from './format';
+import { endsOf, howJoined, isFar, leastLift, linkChance, linkScore, linkWeight, seen, type End } from './links';
+import { activeRow, mapOf, rowIn, shownMap, weights } from './numbers';
+import {
+  activeQueries,
+  hoverCell,
+  keyReading,
+  keys,
+  part,
+  partInfo,
+  queries,
+  queryReading,
+  restingCell,
+  words,
+  type Cell,
+  type Place,
+} from './state';
 import type { Reading } from './types';
 
-const isMark = (text: string) => !/[\p{L}\p{N}]/u.test(text);
 const clean = (text: string) => shown(text).toLowerCase();
 
 // The tokens of the word that a token belongs to.
@@ -26,75 +40,129 @@ export function sameWord(before: Reading, list: number[], now: Reading): number[
   return findWord(now, text);
 }
 
-// How many keys the query sees.
-export function seen(map: Float32Array, query: number, columns: number): number {
-  let count = 0;
-  for (let j = 0; j < columns; ++j) if (!Number.isNaN(map[query * columns + j])) ++count;
-  return count;
-}
-
 export interface Look {
   queries: number[];
-  keys: number[];
+  keys: number[]; // none: no link is worth showing
   place: Place;
 }
+interface Best extends Look {
+  score: number;
+  lift: number;
+}
 
-// The query (“it” where there is one), and the head and word where it looks hardest: at another word that is neither
-// the first token nor a mark. `only`: in this head.
+// The link to open with: of the given query or of all words, in one head or in all, the one that adds most to the
+// divergence from even attention. One below the bar is not pinned.
 export function firstLook(given: number[], only: Place | null = null): Look | null {
   const p = partInfo.value;
   if (!p || p.rows === 0) return null;
   const rows = queryReading.value,
-    columns = keyReading.value,
-    square = part.value !== 'cross';
-  const list = given.length > 0 ? given : (findWord(rows, 'it') ?? lastWord(rows));
-  const candidates = columns.words
-    .filter((w) => !columns.tokens[w.begin].added && !isMark(w.text))
-    .map((w) => wordAround(columns, w.begin))
-    .filter((w) => !square || !list.some((i) => w.includes(i)));
-  const animal =
-    given.length === 0 && square && clean(rows.tokens[list[0]]?.text ?? '') === 'it'
-      ? findWord(columns, 'animal')
-      : null;
-  const strongest = strongestLink(list, candidates, only);
-  // “it” and its animal, where the model sees more in them than chance would.
-  const classic = animal ? strongestLink(list, [animal], only) : null;
-  const chosen = classic && classic.weight > animal!.length / p.columns ? classic : strongest;
-  return { queries: list, keys: chosen?.keys ?? [], place: chosen?.place ?? only ?? { layer: 0, head: 0 } };
+    between = part.value === 'cross',
+    all = endsOf(rows),
+    to = endsOf(keyReading.value);
+  const wordOf = (token: number) => rows.words.findIndex((w) => w.begin <= token && token < w.end);
+  const from: End[] =
+    given.length > 0
+      ? [{ tokens: given, word: wordOf(given[0]) }]
+      : weights.value && all.length > 0
+        ? all
+        : [usualQuery(rows, all)];
+  let best: Best | null = null;
+  for (const query of from)
+    for (let layer = 0; layer < p.layers; ++layer)
+      for (let head = 0; head < p.heads; ++head) {
+        if (only && (only.layer !== layer || only.head !== head)) continue;
+        const found = bestKey(query, to, { layer, head }, between);
+        if (found && found.score > (best?.score ?? -Infinity)) best = found;
+      }
+  if (!best) return { queries: usualQuery(rows, from).tokens, keys: [], place: only ?? { layer: 0, head: 0 } };
+  if (best.lift >= leastLift) return best;
+  // Nothing stands out: a word that is there to be looked at, and no claim about it.
+  return { queries: given.length > 0 ? given : usualQuery(rows, all).tokens, keys: [], place: only ?? best.place };
 }
 
-// The head (or the only one that counts) and the keys that get most of the queries; nothing where weights are not here.
-function strongestLink(
-  list: number[],
-  candidates: number[][],
-  only: Place | null,
-): { keys: number[]; place: Place; weight: number } | null {
-  const p = partInfo.value!;
-  let best: { keys: number[]; place: Place; weight: number } | null = null;
-  for (let layer = 0; layer < p.layers; ++layer) {
-    for (let head = 0; head < p.heads; ++head) {
-      if (only && (only.layer !== layer || only.head !== head)) continue;
-      const row = rowIn({ layer, head }, list);
-      if (!row) return null;
-      for (const keys of candidates) {
-        const w = keys.reduce((sum, j) => sum + (row[j] || 0), 0);
-        if (w > (best?.weight ?? -1)) best = { keys, place: { layer, head }, weight: w };
-      }
-    }
+function bestKey(query: End, to: End[], at: Place, between: boolean): Best | null {
+  const p = partInfo.value!,
+    row = rowIn(at, query.tokens);
+  if (!row) return null;
+  // Where one row is all there is, that row is the map.
+  const map = weights.value ? mapOf(at)! : row,
+    from = weights.value ? query.tokens : [0],
+    seenBy = from.map((i) => seen(map, i, p.columns));
+  let best: Best | null = null;
+  for (const key of to) {
+    if (!isFar(query, key, between)) continue;
+    const weight = key.tokens.reduce((sum, j) => sum + (row[j] || 0), 0),
+      chance = linkChance(map, from, key.tokens, p.columns, seenBy);
+    if (chance === 0) continue;
+    const score = linkScore(weight, chance);
+    if (score > (best?.score ?? -Infinity))
+      best = { queries: query.tokens, keys: key.tokens, place: at, score, lift: weight / chance };
   }
   return best;
 }
-function lastWord(reading: Reading): number[] {
-  const found = reading.words.filter((w) => !reading.tokens[w.begin].added && !isMark(w.text));
-  const word = found[Math.max(0, found.length - 1)];
-  return word ? wordAround(reading, word.begin) : [Math.max(0, reading.tokens.length - 1)];
+// “it” where there is one, else the last word.
+function usualQuery(reading: Reading, ends: End[]): End {
+  const it = findWord(reading, 'it');
+  if (it) return { tokens: it, word: reading.words.findIndex((w) => w.begin === it[0]) };
+  return ends.at(-1) ?? { tokens: [Math.max(0, reading.tokens.length - 1)], word: reading.words.length - 1 };
 }
 
-// Mean over the queries of what they give to all of the keys together.
-export function linkWeight(map: Float32Array, queries: number[], keys: number[], columns: number): number {
-  let sum = 0;
-  for (const i of queries) for (const j of keys) sum += map[i * columns + j] || 0;
-  return queries.length > 0 ? sum / queries.length : 0;
+// A link as it is shown: words of several tokens have one number, and say how it comes about.
+export interface Link {
+  from: number[];
+  to: number[];
+  weight: number;
+  chance: number;
+  visible: number; // keys that the first query sees
+  how: string; // '' for one weight of the model
+  chosen: boolean; // else it is where the query looks most
+}
+function linkOf(from: number[], to: number[], chosen = true): Link | null {
+  const map = shownMap.value,
+    p = partInfo.value;
+  if (!map || !p || from.length === 0 || to.length === 0) return null;
+  return {
+    from,
+    to,
+    weight: linkWeight(map, from, to, p.columns),
+    chance: linkChance(map, from, to, p.columns),
+    visible: seen(map, from[0], p.columns),
+    how: howJoined(from.length, to.length),
+    chosen,
+  };
+}
+// Under the pointer is a token, or a word where words are shown.
+const tokensAt = (reading: Reading, token: number) => (words.value ? wordAround(reading, token) : [token]);
+const linkAt = (cell: Cell) => linkOf(tokensAt(queryReading.value, cell.query), tokensAt(keyReading.value, cell.key));
+const pinnedLink = () => linkOf(queries.value, keys.value);
+export const link = computed(() => (hoverCell.value ? linkAt(hoverCell.value) : pinnedLink()));
+export const restingLink = computed(() => (restingCell.value ? linkAt(restingCell.value) : pinnedLink()));
+
+// What the sentence at the top is about: the link, or what the queries look at most.
+export const headline = computed<Link | null>(() => {
+  if (link.value) return link.value;
+  const row = activeRow.value,
+    list = activeQueries.value;
+  if (!row || list.length === 0) return null;
+  let top = 0;
+  row.forEach((w, j) => {
+    if (w > (row[top] || 0)) top = j;
+  });
+  return linkOf(list, [top], false);
+});
+
+// Of a link of several tokens, the pair that Why explains: the chosen one, else the heaviest.
+export const chosenPair = signal<Cell | null>(null);
+export function pairsOf(l: Link): (Cell & { weight: number })[] {
+  const map = shownMap.value!,
+    columns = partInfo.value!.columns;
+  return l.from.flatMap((query) => l.to.map((key) => ({ query, key, weight: map[query * columns + key] })));
+}
+export function pairOf(l: Link | null): Cell | null {
+  if (!l) return null;
+  const chosen = chosenPair.value;
+  if (chosen && l.from.includes(chosen.query) && l.to.includes(chosen.key)) return chosen;
+  return pairsOf(l).reduce((best, pair) => ((pair.weight || 0) > (best.weight || 0) ? pair : best));
 }
 
 export function nameOf(reading: Reading, list: number[]): string {

@@ -1,9 +1,23 @@
 // The bar at the top: model, text, tools.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useSignal, type Signal } from '@preact/signals';
 import { dialog } from './dialogs';
-import { compute, computeText } from './runs';
-import { busy, depth, model, models, offline, run, second, sentence, text, theme, themeChoice } from './state';
+import { computeText, switchModel } from './runs';
+import {
+  busy,
+  depth,
+  model,
+  models,
+  offline,
+  playing,
+  run,
+  second,
+  stale,
+  text,
+  theme,
+  themeChoice,
+  wantedModel,
+} from './state';
 import { endTour, startTour, touring } from './tour';
 import type { Depth } from './types';
 
@@ -22,17 +36,25 @@ interface TextFieldProps {
   hint: string;
   value: Signal<string>;
   changed: () => void;
+  entered: () => void;
   focused?: boolean; // from the start, where that does not open a keyboard
 }
-function TextField({ id, label, hint, value, changed, focused }: TextFieldProps) {
-  const field = useRef<HTMLInputElement>(null);
+// As many lines as its text has: Enter computes, Shift-Enter begins a line.
+function TextField({ id, label, hint, value, changed, entered, focused }: TextFieldProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (focused && !matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true });
   }, []);
+  useLayoutEffect(() => {
+    const box = field.current!;
+    box.style.height = 'auto';
+    box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`;
+  }, [value.value]);
   return (
-    <input
+    <textarea
       ref={field}
       id={id}
+      rows={1}
       aria-label={label}
       dir="auto"
       autocomplete="off"
@@ -44,6 +66,11 @@ function TextField({ id, label, hint, value, changed, focused }: TextFieldProps)
         value.value = event.currentTarget.value;
         changed();
       }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        entered();
+      }}
     />
   );
 }
@@ -53,11 +80,19 @@ function Input() {
   const wanted = useSignal(false); // a place for the second text
   const started = () => {
     clearTimeout(timer.current);
+    playing.value = false; // who types does not want to be written to
     // Short texts are computed while they are typed; long ones wait for Enter.
     if (text.value.trim() !== '' && text.value.length + second.value.length < 600)
       timer.current = window.setTimeout(() => {
-        if (text.value !== run.value?.text || second.value !== run.value?.second) computeText(text.value);
+        if (stale.value || !run.value) computeText(text.value, true);
       }, 250);
+  };
+  const entered = () => {
+    clearTimeout(timer.current);
+    computeText(text.value);
+    // From here on keys are shortcuts; / comes back.
+    (document.activeElement as HTMLElement | null)?.blur();
+    document.querySelector<HTMLElement>('[data-test=grid]')?.focus({ preventScroll: true });
   };
   const pairs = models.value.find((m) => m.name === model.value)?.kind === 'encoder',
     shows = pairs && (wanted.value || second.value !== '');
@@ -66,20 +101,17 @@ function Input() {
       class="ask"
       onSubmit={(event) => {
         event.preventDefault();
-        clearTimeout(timer.current);
-        computeText(text.value);
+        entered();
       }}
     >
       {models.value.length > 1 ? (
         <select
           aria-label="Model"
-          value={model.value}
+          value={wantedModel.value ?? model.value}
           disabled={offline.value}
           onChange={(event) => {
-            const chosen = models.value.find((m) => m.name === event.currentTarget.value);
-            model.value = event.currentTarget.value;
-            const pair = chosen?.kind === 'encoder' && second.value.trim() ? { second: second.value } : {};
-            void compute({ model: event.currentTarget.value, text: text.value || sentence.value, ...pair });
+            clearTimeout(timer.current);
+            switchModel(event.currentTarget.value);
           }}
         >
           {models.value.map((m) => (
@@ -100,6 +132,7 @@ function Input() {
           hint="Write a sentence"
           value={text}
           changed={started}
+          entered={entered}
           focused
         />
         {shows && (
@@ -109,6 +142,7 @@ function Input() {
             hint="A second text, read together with the first"
             value={second}
             changed={started}
+            entered={entered}
           />
         )}
       </div>

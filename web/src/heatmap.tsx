@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Cells, pinCell } from './cells';
 import { css } from './color';
 import { colorsOf, entryOf, weightPaint } from './color_scale';
-import { seen } from './finding';
+import { seen } from './links';
 import { shown } from './format';
 import { Labels } from './labels';
 import { openMenu } from './menu';

@@ -1,12 +1,14 @@
 // Keys that work everywhere but in a field.
-import { signal } from '@preact/signals';
 import { sequence } from './atlas_order';
 import { linkText } from './commands';
 import { copy, dialog } from './dialogs';
 import { palettes, scales } from './legend';
+import { closeMenu, menu } from './menu';
 import { writeOne } from './runs';
+import { tab } from './tabs';
 import {
   autoRange,
+  clearHover,
   clearOne,
   hasSpecial,
   lines,
@@ -26,12 +28,10 @@ import { endTour, startTour, touring } from './tour';
 import type { Mute, Order } from './types';
 import { fit } from './view';
 
-export type Tab = 'heads' | 'pattern' | 'why' | 'next';
-export const tab = signal<Tab>('pattern');
-
 function stepHead(delta: number): void {
   const { heads, at } = sequence.value;
   if (heads.length === 0) return;
+  clearHover(); // else the head under a resting mouse would stay in sight
   place.value = heads[Math.max(0, Math.min(heads.length - 1, at(place.value) + delta))];
 }
 
@@ -52,13 +52,18 @@ export function showStep(number: number): void {
 
 addEventListener('keydown', (event) => {
   const target = event.target as HTMLElement;
+  if (event.key === 'Escape' && menu.value) {
+    event.preventDefault();
+    closeMenu();
+    return;
+  }
   if (dialog.value || event.ctrlKey || event.metaKey || event.altKey) return;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && (target as HTMLInputElement).type !== 'checkbox') {
     if (event.key === 'Escape') target.blur();
     return;
   }
   const acts: Record<string, () => void> = {
-    Escape: clearOne,
+    Escape: () => (touring.value ? endTour() : clearOne()),
     '[': () => stepHead(-1),
     ']': () => stepHead(1),
     s: () => {
@@ -80,9 +85,11 @@ addEventListener('keydown', (event) => {
       order.value = after<Order>(['layer', 'link', 'focus', 'first'], order.value);
     },
     w: () => {
+      clearHover();
       words.value = !words.value;
     },
     n: () => {
+      clearHover();
       lines.value = !lines.value;
     },
     d: () => {

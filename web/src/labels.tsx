@@ -1,7 +1,7 @@
 // Words along the map: every one where they fit, else every so many. A click pins one, dragging pins several.
 import { useRef } from 'preact/hooks';
 import { clipped, shown } from './format';
-import { hoverCell, keys, pin, queries } from './state';
+import { hoverCell, keys, pin, queries, shownKeys } from './state';
 import { cellSize, columnLetters, drawn, frame, mutedColumns, rooms, view } from './view';
 
 interface LabelProps {
@@ -22,7 +22,7 @@ export function Labels({ axis }: LabelProps) {
   const step = Math.max(1, Math.ceil((isRow ? 14 : 15) / cell));
   const hovered = hoverCell.value ? (isRow ? d.rowOf[hoverCell.value.query] : d.columnOf[hoverCell.value.key]) : -1;
   const pinned = new Set(
-    (isRow ? queries.value : keys.value).map((i) => (isRow ? d.rowOf[i] : d.columnOf[i])).filter((i) => i >= 0),
+    (isRow ? queries.value : shownKeys.value).map((i) => (isRow ? d.rowOf[i] : d.columnOf[i])).filter((i) => i >= 0),
   );
   const names = isRow ? d.rowNames : d.columnNames,
     tokens = isRow ? d.rowTokens : d.columnTokens;

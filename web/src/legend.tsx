@@ -50,9 +50,7 @@ export function Legend({ value }: { value: number }) {
       >
         <div class="ramp">
           <canvas ref={canvas} data-test="ramp" />
-          {!Number.isNaN(value) && (
-            <span class="mark-value" style={{ transform: `translateX(${100 * at(value)}%)` }} />
-          )}
+          {!Number.isNaN(value) && <span class="mark-value" style={{ transform: `translateX(${100 * at(value)}%)` }} />}
         </div>
         <div class={`ticks${fixed ? '' : ' auto'}`}>
           {marks.map((x) => (

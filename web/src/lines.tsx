@@ -1,9 +1,10 @@
 // Links as lines from queries to keys: for each query the strongest, until they hold most of its weight.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { computed, signal, useSignal } from '@preact/signals';
-import { activeQueries, guessing, hoverCell, hoverQuery, keys, pin, queries, theme } from './state';
+import { activeQueries, guessing, hoverCell, hoverQuery, pin, queries, shownKeys, theme } from './state';
 import { drawn, mutedColumns } from './view';
 import { clipped, shown, small } from './format';
+import { rove } from './rove';
 
 const rowHeight = 23,
   mostTokens = 160,
@@ -107,12 +108,13 @@ export function Lines() {
         {Math.round(100 * mass.value)} % of each word’s weight
       </label>
       <div class="lines" ref={box} data-test="lines" data-links={links.value.length}>
-        <ol class="from" aria-label="queries (from)">
+        <ol class="from" aria-label="queries (from)" onKeyDown={(event) => rove(event)}>
           {d.rowNames.map((name, i) => (
             <li key={i}>
               <button
                 type="button"
                 dir="auto"
+                tabIndex={i === Math.max(0, d.rowOf[queries.value[0]] ?? 0) ? 0 : -1}
                 class={active.some((q) => d.rowOf[q] === i) ? 'query' : ''}
                 aria-pressed={queries.value.some((q) => d.rowOf[q] === i)}
                 onClick={() =>
@@ -138,22 +140,23 @@ export function Lines() {
         <div class="between">
           <canvas ref={canvas} aria-hidden="true" />
         </div>
-        <ol class="to" aria-label="keys (to)">
+        <ol class="to" aria-label="keys (to)" onKeyDown={(event) => rove(event)}>
           {d.columnNames.map((name, j) => (
             <li key={j}>
               <button
                 type="button"
                 dir="auto"
+                tabIndex={j === Math.max(0, d.columnOf[shownKeys.value[0]] ?? 0) ? 0 : -1}
                 class={
-                  keys.value.some((k) => d.columnOf[k] === j) ||
+                  shownKeys.value.some((k) => d.columnOf[k] === j) ||
                   (hoverCell.value && d.columnOf[hoverCell.value.key] === j)
                     ? 'key'
                     : ''
                 }
-                aria-pressed={keys.value.some((k) => d.columnOf[k] === j)}
+                aria-pressed={shownKeys.value.some((k) => d.columnOf[k] === j)}
                 onClick={() => pin(queries.value, d.columnTokens[j])}
               >
-                {clipped(shown(name), 16)} <small>{row?.has(j) ? small(row.get(j)!) : ''}</small>
+                {clipped(shown(name), 16)} <small dir="ltr">{row?.has(j) ? small(row.get(j)!) : ''}</small>
               </button>
             </li>
           ))}

@@ -7,7 +7,8 @@ import { paint } from './color_scale';
 import { clipped, digits } from './format';
 import { Header } from './header';
 import { spoken } from './heatmap';
-import { tab, type Tab } from './keyboard';
+import './keyboard';
+import { tab, type Tab } from './tabs';
 import { scaleNames } from './legend';
 import { Menu } from './menu';
 import { Next } from './next';
@@ -15,7 +16,23 @@ import { atlas } from './numbers';
 import { Pattern, RowTable, partNames } from './pattern';
 import { again, open } from './runs';
 import { Finding } from './says';
-import { block, busy, depth, offline, part, partInfo, place, run, scale, shownPlace, theme, trouble, version, words } from './state';
+import {
+  block,
+  busy,
+  depth,
+  offline,
+  part,
+  partInfo,
+  place,
+  run,
+  scale,
+  shownPlace,
+  stale,
+  theme,
+  trouble,
+  version,
+  words,
+} from './state';
 import { Why } from './steps';
 import { Strip } from './strip';
 import { Tour } from './tour';
@@ -58,7 +75,7 @@ function App() {
     <>
       <Header />
       <Banner />
-      <main class={busy.value ? 'busy' : ''} aria-busy={busy.value}>
+      <main class={stale.value ? 'stale' : ''} aria-busy={busy.value || stale.value}>
         <Finding />
         <Strip />
         <div class="tabs" role="tablist" aria-label="Views">

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { linkText } from './commands';
 import { copy, dialog } from './dialogs';
 import { clipped, shown, weight } from './format';
-import { tab } from './keyboard';
+import { tab } from './tabs';
 import { mapOf } from './numbers';
 import {
   hoverCell,
@@ -36,7 +36,7 @@ export function openMenu(target: Target): void {
   before = document.activeElement;
   menu.value = target;
 }
-function close(): void {
+export function closeMenu(): void {
   menu.value = null;
   hoverCell.value = hoverPlace.value = hoverQuery.value = null;
   if (before instanceof HTMLElement) before.focus({ preventScroll: true });
@@ -132,14 +132,14 @@ export function Menu() {
       at = buttons.indexOf(document.activeElement as HTMLButtonElement);
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step) buttons[(at + step + buttons.length) % buttons.length].focus();
-    else if (event.key === 'Escape' || event.key === 'Tab') close();
+    else if (event.key === 'Escape' || event.key === 'Tab') closeMenu();
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
   return (
     // Closed by the next press, not by the end of the long one that opened it.
-    <div class="menu-back" onPointerDown={close} onContextMenu={(event) => event.preventDefault()}>
+    <div class="menu-back" onPointerDown={closeMenu} onContextMenu={(event) => event.preventDefault()}>
       <div
         class="menu"
         role="menu"
@@ -155,7 +155,7 @@ export function Menu() {
             key={name}
             tabIndex={-1}
             onClick={() => {
-              close();
+              closeMenu();
               act();
             }}
           >

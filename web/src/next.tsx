@@ -1,12 +1,9 @@
 // What the model says next, and writing on.
 import { useEffect } from 'preact/hooks';
-import { signal } from '@preact/signals';
 import { prediction } from './predictions';
 import { redraw, takeBack, writeOne } from './runs';
-import { busy, guessing, offline, queryReading, run, sampling } from './state';
+import { busy, guessing, offline, playing, queryReading, run, sampling } from './state';
 import { clipped, digits, shown } from './format';
-
-const playing = signal(false);
 
 export async function play(): Promise<void> {
   if (playing.value) {

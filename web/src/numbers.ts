@@ -1,14 +1,26 @@
 // The numbers of the part that is shown: all weights where they fit, else heads and rows as they are asked for.
-import { batch, computed, signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
+import { ByteCache } from './byte_cache';
 import { readAtlas, readHead, readMatrices, Trouble } from './source';
-import { type Place, offline, run, part, theSource, partInfo, shownPlace, activeQueries, restingQueries, report } from './state';
+import {
+  type Place,
+  offline,
+  run,
+  part,
+  theSource,
+  partInfo,
+  shownPlace,
+  activeQueries,
+  restingQueries,
+  report,
+} from './state';
 import type { Atlas, Head, Matrices, PartName, RunInfo } from './types';
 
 export const weights = signal<Float32Array | null>(null); // of all heads of the part, where they fit
 export const atlas = signal<Atlas | null>(null);
 // Of one query in all heads, [layers, heads, columns]: for texts that are too long for all weights.
 const rowWeights = signal<{ query: number; values: Float32Array } | null>(null);
-const heads = signal<ReadonlyMap<string, Head>>(new Map());
+const heads = signal(new ByteCache<Head>(48e6)); // bytes
 const wanted = new Set<string>();
 const headKey = (at: Place) => `${run.value?.id}/${part.value}/${at.layer}/${at.head}`;
 const mostWeights = 1.5e6;
@@ -23,16 +35,14 @@ export function headOf(at: Place): Head | null {
   wanted.add(key);
   readHead(theSource(), info, part.value, at.layer, at.head)
     .then((head) => {
-      const next = new Map(heads.value);
-      if (next.size > 200) next.delete(next.keys().next().value as string);
-      heads.value = next.set(key, head);
+      heads.value = heads.value.with(key, head, head.weights.buffer.byteLength);
     }, report)
     .finally(() => wanted.delete(key));
   return null;
 }
 
 // The parameters around a head, asked for when they are not here yet; 'none' where a saved page has left them out.
-const matrices = signal<ReadonlyMap<string, Matrices | 'none'>>(new Map());
+const matrices = signal(new ByteCache<Matrices | 'none'>(24e6));
 export function matricesOf(at: Place): Matrices | 'none' | null {
   const key = headKey(at) + '.matrices',
     known = matrices.value.get(key);
@@ -42,9 +52,7 @@ export function matricesOf(at: Place): Matrices | 'none' | null {
   if (!info || !head || wanted.has(key)) return null;
   wanted.add(key);
   const keep = (found: Matrices | 'none') => {
-    const next = new Map(matrices.value);
-    if (next.size >= 12) next.delete(next.keys().next().value as string); // they may be megabytes each
-    matrices.value = next.set(key, found);
+    matrices.value = matrices.value.with(key, found, found === 'none' ? 0 : found.out.weights.buffer.byteLength);
   };
   readMatrices(theSource(), info, part.value, head)
     .then(keep, (error) => (theSource().offline ? keep('none') : report(error)))
@@ -109,25 +117,24 @@ function meanRow(given: number[]): Float32Array | null {
 export const activeRow = computed(() => meanRow(activeQueries.value));
 export const restingRow = computed(() => meanRow(restingQueries.value));
 
-export async function loadNumbers(info: RunInfo, name: PartName): Promise<void> {
+// What a part is drawn from: all weights where they fit, else small maps.
+export interface Numbers {
+  weights: Float32Array | null;
+  atlas: Atlas;
+}
+export async function readNumbers(info: RunInfo, name: PartName): Promise<Numbers> {
   const p = info.parts.find((item) => item.part === name)!;
-  weights.value = null;
-  atlas.value = null;
-  rowWeights.value = null;
-  try {
-    if (p.layers * p.heads * p.rows * p.columns <= mostWeights) {
+  if (p.layers * p.heads * p.rows * p.columns <= mostWeights)
+    try {
       const all = new Float32Array(await theSource().bytes(info, `${name}/weights.f32`));
-      if (run.value?.id !== info.id || part.value !== name) return;
-      batch(() => {
-        weights.value = all;
-        atlas.value = { rows: p.rows, columns: p.columns, exact: true, values: all };
-      });
-    } else {
-      const small = await readAtlas(theSource(), info, p);
-      if (run.value?.id === info.id && part.value === name) atlas.value = small;
+      return { weights: all, atlas: { rows: p.rows, columns: p.columns, exact: true, values: all } };
+    } catch (error) {
+      if (!(theSource().offline && error instanceof Trouble)) throw error; // a saved page may keep small maps alone
     }
-  } catch (error) {
-    if (!(theSource().offline && error instanceof Trouble)) throw error;
-    atlas.value = await readAtlas(theSource(), info, p);
-  }
+  return { weights: null, atlas: await readAtlas(theSource(), info, p) };
+}
+export function useNumbers(numbers: Numbers): void {
+  weights.value = numbers.weights;
+  atlas.value = numbers.atlas;
+  rowWeights.value = null;
 }

@@ -1,6 +1,6 @@
 // One head: its map or lines, the scale, and the number under the cursor.
 import { Dialog } from './dialogs';
-import { nameOf } from './finding';
+import { link, nameOf, pairOf } from './finding';
 import { clipped, digits, shown, weight } from './format';
 import { HeatMap } from './heatmap';
 import { Legend } from './legend';
@@ -9,9 +9,7 @@ import { activeRow, shownMap } from './numbers';
 import { setPart } from './runs';
 import {
   guessing,
-  hoverCell,
   keyReading,
-  keys,
   lines,
   mode,
   muted,
@@ -48,10 +46,9 @@ export function Pattern() {
     at = shownPlace.value,
     p = partInfo.value;
   const map = shownMap.value,
-    cell =
-      hoverCell.value ??
-      (queries.value.length > 0 && keys.value.length > 0 ? { query: queries.value[0], key: keys.value[0] } : null);
-  const w = map && p && cell ? map[cell.query * p.columns + cell.key] : NaN;
+    l = link.value,
+    cell = pairOf(l);
+  const w = !l ? NaN : l.chance === 0 ? NaN : l.weight; // of one pair or of several, as the sentence at the top says it
   let rowSum = NaN,
     unmuted = 0;
   if (map && p && cell) {
@@ -121,8 +118,8 @@ export function Pattern() {
       <p class="readout" data-test="readout" key={cell ? `${cell.query} ${cell.key}` : ''}>
         {cell && map && !guessing.value ? (
           <>
-            <bdi>{clipped(shown(queryReading.value.tokens[cell.query]?.text ?? ''))}</bdi> →{' '}
-            <bdi>{clipped(shown(keyReading.value.tokens[cell.key]?.text ?? ''))}</bdi>{' '}
+            <bdi>{clipped(nameOf(queryReading.value, l!.from))}</bdi> →{' '}
+            <bdi>{clipped(nameOf(keyReading.value, l!.to))}</bdi>{' '}
             {Number.isNaN(w) ? (
               <b>not visible</b>
             ) : (
@@ -130,7 +127,12 @@ export function Pattern() {
                 {weight(w)}
               </b>
             )}{' '}
-            {!Number.isNaN(other) && (
+            {l!.how && (
+              <span class="badge derived" data-test="how" title="Why explains one pair of tokens at a time">
+                {l!.how}
+              </span>
+            )}{' '}
+            {!l!.how && !Number.isNaN(other) && (
               <span data-test="other" data-value={other}>
                 {mode.value === 'scores' ? 'score' : '‖a·v‖'} {digits(other)}{' '}
               </span>
@@ -145,7 +147,7 @@ export function Pattern() {
                 to A {weight(rowSum - toSecond)}, to B {weight(toSecond)}{' '}
               </span>
             )}
-            <span class="quiet for-engineer">
+            <span class="quiet for-engineer" dir="ltr">
               row sum <span data-test="margin">{rowSum.toFixed(4)}</span>
               {mutedKeys.value.size > 0 && (
                 <>
@@ -153,7 +155,7 @@ export function Pattern() {
                   <span data-test="unmuted">{(whole ? whole.sum : unmuted).toFixed(4)}</span>
                 </>
               )}
-              {Number.isNaN(w) ? '' : `, float32 ${w.toPrecision(9)}`}
+              {Number.isNaN(w) || l!.how ? '' : `, float32 ${w.toPrecision(9)}`}
             </span>
           </>
         ) : (
@@ -176,7 +178,7 @@ export function RowTable() {
   const rest = list.slice(20);
   return (
     <Dialog
-      title={`What “${nameOf(queryReading.value, queries.value)}” looks at in head ${place.value.layer}.${place.value.head}`}
+      title={`What “${nameOf(queryReading.value, queries.value)}” looks at in head ${place.value.layer}.${place.value.head}${queries.value.length > 1 ? `, mean over ${queries.value.length} tokens` : ''}`}
     >
       {list.length === 0 ? (
         <p>Pin a word first.</p>

@@ -1,8 +1,9 @@
 // Computing: a text becomes a run, a run takes the place of the one before, and the address follows.
-import { batch, computed, effect } from '@preact/signals';
-import { parseAddress, writeAddress, type Address } from './address';
+import { batch, effect } from '@preact/signals';
+import { parseAddress, type Address } from './address';
 import { firstLook, sameWord } from './finding';
-import { weights, loadRow, loadNumbers } from './numbers';
+import { addressText, applyLooks, followAddress, isOfRun, requestOf, typedText } from './history';
+import { weights, loadRow, readNumbers, useNumbers } from './numbers';
 import { followQueries, followPredictions } from './predictions';
 import { openSource, Trouble } from './source';
 import {
@@ -12,9 +13,9 @@ import {
   offline,
   run,
   model,
+  wantedModel,
   text,
   second,
-  target,
   busy,
   trouble,
   part,
@@ -22,106 +23,144 @@ import {
   place,
   queries,
   keys,
-  scale,
-  mode,
   block,
-  depth,
-  themeChoice,
-  palette,
-  autoRange,
-  order,
-  muted,
-  renormalise,
-  words,
-  linkMap,
-  lines,
-  solo,
-  hoverCell,
-  hoverPlace,
-  hoverQuery,
+  clearHover,
   sampling,
   theSource,
   partInfo,
   queryReading,
   report,
+  stale,
   useSource,
 } from './state';
-import type { PartName, RunInfo, RunRequest } from './types';
+import type { PartName, Reading, RunInfo, RunRequest } from './types';
 
-let aborter: AbortController | null = null;
-let lastRequest: RunRequest | null = null;
+interface Job {
+  request: RunRequest;
+  address: Address | null;
+  typed: boolean; // while somebody types; else it was asked for
+}
+// One computation at a time. What is typed meanwhile waits, the last of it; what is asked for takes over.
+let running: { aborter: AbortController } | null = null;
+let queued: Job | null = null;
+let last: Job | null = null;
 
-export async function compute(request: RunRequest, address: Address | null = null): Promise<void> {
-  aborter?.abort();
-  const mine = (aborter = new AbortController());
-  lastRequest = request;
-  busy.value = true;
-  try {
-    const info = await theSource().run(request, mine.signal);
-    if (mine === aborter) await show(info, address);
-    if (mine === aborter) trouble.value = null;
-  } catch (error) {
-    if (mine === aborter) report(error);
-  } finally {
-    if (mine === aborter) busy.value = false;
+export async function compute(request: RunRequest, address: Address | null = null, typed = false): Promise<void> {
+  const job = { request, address, typed };
+  if (running && typed) {
+    queued = job;
+    return;
   }
+  queued = null;
+  running?.aborter.abort();
+  await start(job);
+}
+
+async function start(job: Job): Promise<void> {
+  last = job;
+  await alone(async (mine) => {
+    const info = await theSource().run(job.request, mine.aborter.signal);
+    if (mine === running) await show(info, job.address, () => mine === running, job.typed);
+  });
+}
+
+// Runs `work` as the one computation; false: it failed, or another took over.
+async function alone(work: (mine: { aborter: AbortController }) => Promise<void>): Promise<boolean> {
+  const mine = (running = { aborter: new AbortController() });
+  busy.value = true;
+  let well = false;
+  try {
+    await work(mine);
+    well = mine === running;
+    if (well) trouble.value = null;
+  } catch (error) {
+    if (mine === running) report(error);
+  }
+  if (mine !== running) return false;
+  const next = queued;
+  queued = running = null;
+  wantedModel.value = null;
+  if (next) void start(next);
+  else busy.value = false;
+  return well;
 }
 
 export function again(): void {
   trouble.value = null;
-  if (!theSource()) void open();
-  else if (lastRequest) void compute(lastRequest);
+  if (!theSource() || !run.value) void open();
+  else if (stale.value && text.value.trim()) computeText(text.value);
+  else if (last) {
+    const a = parseAddress(addressText.value);
+    void compute(last.request, isOfRun(a, run.value) ? a : last.address);
+  }
+}
+// A server that was away, or was started again, is asked every two seconds whether it is back.
+function lookForServer(): void {
+  let timer = 0;
+  effect(() => {
+    clearInterval(timer);
+    const code = trouble.value?.code;
+    if (offline.value || (code !== 'network' && code !== 'token')) return;
+    timer = window.setInterval(() => {
+      if (document.hidden || running) return;
+      theSource().start().then(again, report); // away still, or there with another key
+    }, 2000);
+  });
 }
 
-// A new run takes the place of the old one; what was pinned stays where it can.
-async function show(info: RunInfo, address: Address | null): Promise<void> {
+// A new run takes the place of the old one once its numbers are here; what was pinned stays where it can. The text
+// field is not touched: it belongs to whoever types.
+async function show(info: RunInfo, address: Address | null, current: () => boolean, typed: boolean): Promise<void> {
+  const known = (name: PartName | undefined) => name !== undefined && info.parts.some((p) => p.part === name);
+  const name = known(address?.part) ? address!.part! : run.value && known(part.value) ? part.value : info.usual_part;
+  const numbers = await readNumbers(info, name);
+  if (!current()) return;
   const before = run.value,
     beforeQueries = queries.value,
     beforeReading = queryReading.value;
-  const known = (name: PartName | undefined) => name !== undefined && info.parts.some((p) => p.part === name);
-  const name = known(address?.part) ? address!.part! : before && known(part.value) ? part.value : info.usual_part;
+  if (typed) typedText();
   batch(() => {
     run.value = info;
     model.value = info.model.name;
-    text.value = info.text;
-    second.value = info.second;
     if (info.source.second === 0) block.value = null;
-    target.value = info.target;
     part.value = name;
     models.value = models.value.map((m) => (m.name === info.model.name ? info.model : m));
-    hoverCell.value = hoverPlace.value = hoverQuery.value = null;
+    useNumbers(numbers);
+    clearHover();
     clampPlace();
     if (!before || before.id !== info.id) {
       queries.value = [];
       keys.value = [];
     }
+    if (weights.value || address?.place) select(info, address, before, beforeQueries, beforeReading);
   });
-  await loadNumbers(info, name);
+  if (weights.value || address?.place) return;
   const kept = before ? sameWord(beforeReading, beforeQueries, queryReading.value) : null;
-  if (!weights.value && !address?.place)
-    await loadRow((address?.queries ?? firstLook(kept ?? [])?.queries ?? [])[0] ?? 0);
-  batch(() => {
-    const p = partInfo.value!;
-    if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) {
-      place.value = address.place;
-      proposed ??= { layer: -1, head: -1 }; // somebody chose this head; it stays with the next text
-    }
-    const inside = (list: number[] | undefined, most: number) => (list ?? []).filter((i) => i < most);
-    if (address?.queries) {
-      queries.value = inside(address.queries, p.rows);
-      keys.value = inside(address.keys, p.columns);
-      if (!address.place && queries.value.length > 0) choose(queries.value);
-    } else if (
-      before &&
-      beforeQueries.length > 0 &&
-      before.more.length < info.more.length &&
-      before.text === info.text
-    ) {
-      queries.value = [p.rows - 1]; // the token that was just written
-    } else {
-      choose(kept ?? [], Boolean(address?.place));
-    }
-  });
+  await loadRow((address?.queries ?? firstLook(kept ?? [])?.queries ?? [])[0] ?? 0);
+  if (current()) batch(() => select(info, address, before, beforeQueries, beforeReading));
+}
+
+function select(info: RunInfo, address: Address | null, before: RunInfo | null, pinned: number[], then: Reading): void {
+  const p = partInfo.value!,
+    kept = before ? sameWord(then, pinned, queryReading.value) : null;
+  if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) {
+    place.value = address.place;
+    proposed ??= { layer: -1, head: -1 }; // somebody chose this head; it stays with the next text
+  }
+  if (address?.queries) {
+    pinInside(address);
+    if (!address.place && queries.value.length > 0) choose(queries.value);
+  } else if (before && pinned.length > 0 && before.more.length < info.more.length && before.text === info.text) {
+    queries.value = [p.rows - 1]; // the token that was just written
+  } else {
+    choose(kept ?? [], Boolean(address?.place));
+  }
+}
+function pinInside(address: Address): void {
+  const p = partInfo.value!,
+    inside = (list: number[] | undefined, most: number) => (list ?? []).filter((i) => i < most);
+  queries.value = inside(address.queries, p.rows);
+  keys.value = inside(address.keys, p.columns);
 }
 
 // Pins a query, and the head and keys that have most to say about it. A head that somebody chose stays.
@@ -141,53 +180,61 @@ function clampPlace(): void {
     place.value = proposed = { layer: 0, head: 0 };
 }
 
-export async function setPart(name: PartName): Promise<void> {
+export async function setPart(name: PartName, address: Address | null = null): Promise<void> {
   const info = run.value;
   if (!info || name === part.value) return;
-  batch(() => {
-    part.value = name;
-    queries.value = [];
-    keys.value = [];
-    place.value = proposed = { layer: 0, head: 0 }; // heads of another attention are other heads
-  });
   try {
-    await loadNumbers(info, name);
-    batch(() => choose([]));
+    const numbers = await readNumbers(info, name);
+    if (run.value?.id !== info.id) return;
+    batch(() => {
+      part.value = name;
+      queries.value = [];
+      keys.value = [];
+      clearHover();
+      useNumbers(numbers);
+      place.value = proposed = { layer: 0, head: 0 }; // heads of another attention are other heads
+      if (address?.place) place.value = address.place;
+      if (address?.queries) pinInside(address);
+      else choose([], Boolean(address?.place));
+    });
   } catch (error) {
     report(error);
   }
 }
 
-export function computeText(value: string): void {
+// `typed`: it was not asked for; somebody is typing.
+export function computeText(value: string, typed = false): void {
   if (value.trim() === '') {
     trouble.value = { message: 'The text is empty; write a few words.', again: false };
     return;
   }
-  void compute({ model: model.value, text: value, ...pairOf(second.value), ...drawn() });
+  const name = wantedModel.value ?? model.value;
+  void compute({ model: name, text: value, ...pairOf(name), ...drawn(name) }, null, typed);
 }
-const pairOf = (value: string | undefined) => (value?.trim() ? { second: value } : {});
-function drawn(): Partial<RunRequest> {
-  const kind = models.value.find((m) => m.name === model.value)?.kind;
+const kindOf = (name: string) => models.value.find((m) => m.name === name)?.kind;
+const pairOf = (name: string) => (kindOf(name) === 'encoder' && second.value.trim() ? { second: second.value } : {});
+function drawn(name: string): Partial<RunRequest> {
+  const kind = kindOf(name);
   return kind === 'encoder_decoder' && sampling.value.temperature > 0 ? sampling.value : {};
 }
 export function redraw(): void {
   const info = run.value;
   if (info) void compute({ model: info.model.name, text: info.text, ...sampling.value });
 }
+// Another model reads what is written now. Until its answer is here, everything else stays with the model before.
+export function switchModel(name: string): void {
+  wantedModel.value = name;
+  void compute({ model: name, text: text.value.trim() ? text.value : sentence.value, ...pairOf(name) });
+}
+// False: nothing was written, or something else was asked for meanwhile.
 export async function writeOne(): Promise<boolean> {
   const info = run.value;
-  if (!info || info.model.kind !== 'decoder' || offline.value) return false;
-  busy.value = true;
-  try {
+  if (!info || running || info.model.kind !== 'decoder' || offline.value) return false;
+  return alone(async (mine) => {
     const { temperature, top_k, seed } = sampling.value;
-    await show(await theSource().next(info, { temperature, top_k, seed }), null);
-    return true;
-  } catch (error) {
-    report(error);
-    return false;
-  } finally {
-    busy.value = false;
-  }
+    const longer = await theSource().next(info, { temperature, top_k, seed });
+    if (mine === running) await show(longer, null, () => mine === running, false);
+  });
 }
 export function takeBack(): void {
   const info = run.value;
@@ -195,94 +242,29 @@ export function takeBack(): void {
     void compute({ model: info.model.name, text: info.text, more: info.more.slice(0, -1) });
 }
 
-function address(): Address {
+// Back, forward, or another address typed in.
+async function applyAddress(a: Address): Promise<void> {
   const info = run.value;
-  return {
-    model: model.value,
-    text: info?.text ?? text.value,
-    second: info?.second || undefined,
-    target: info?.target || undefined,
-    more: info && info.more.length > 0 ? info.more : undefined,
-    temperature: info && info.temperature > 0 ? info.temperature : undefined,
-    top_k: info?.top_k || undefined,
-    seed: info?.seed || undefined,
-    part: part.value,
-    place: place.value,
-    queries: queries.value,
-    keys: keys.value,
-    block: block.value ?? undefined,
-    mode: mode.value,
-    depth: depth.value,
-    scale: scale.value,
-    theme: themeChoice.value ?? undefined,
-    palette: palette.value,
-    autoRange: autoRange.value,
-    order: order.value,
-    muted: muted.value,
-    renormalise: renormalise.value,
-    words: words.value,
-    linkMap: linkMap.value,
-    solo: solo.value,
-    lines: lines.value,
-  };
-}
-export const addressText = computed(() => writeAddress(address()));
-
-let writtenHash = '';
-function followAddress(): void {
-  effect(() => {
-    if (!run.value) return;
-    const hash = '#' + addressText.value;
-    if (hash === writtenHash) return;
-    writtenHash = hash;
-    try {
-      history.replaceState(null, '', hash);
-    } catch {
-      /* a page inside a page has no address of its own */
-    }
-  });
-  addEventListener('hashchange', () => {
-    if (location.hash !== writtenHash) applyAddress(parseAddress(location.hash.slice(1)));
-  });
-}
-
-function applyLooks(a: Address): void {
-  batch(() => {
-    scale.value = a.scale ?? 'sqrt';
-    mode.value = a.mode ?? 'weights';
-    depth.value = a.depth ?? depth.value;
-    block.value = a.block ?? null;
-    themeChoice.value = a.theme ?? themeChoice.value;
-    palette.value = a.palette ?? 'cividis';
-    autoRange.value = a.autoRange ?? false;
-    order.value = a.order ?? 'layer';
-    muted.value = a.muted ?? 'none';
-    renormalise.value = a.renormalise ?? false;
-    words.value = a.words ?? false;
-    linkMap.value = a.linkMap ?? false;
-    solo.value = a.solo ?? false;
-    lines.value = a.lines ?? false;
-    sampling.value = { temperature: a.temperature ?? 0, top_k: a.top_k ?? 0, seed: a.seed ?? 0 };
-  });
-}
-
-function applyAddress(a: Address): void {
   applyLooks(a);
-  void compute(
-    {
-      model: a.model ?? models.value[0].name,
-      text: a.text || sentence.value,
-      ...pairOf(a.second),
-      target: a.target,
-      more: a.more,
-      temperature: a.temperature,
-      top_k: a.top_k,
-      seed: a.seed,
-    },
-    a,
-  );
+  if (info && isOfRun(a, info)) {
+    text.value = info.text;
+    second.value = info.second;
+    if (a.part && a.part !== part.value && info.parts.some((p) => p.part === a.part)) return setPart(a.part, a);
+    const p = partInfo.value!;
+    batch(() => {
+      if (a.place && a.place.layer < p.layers && a.place.head < p.heads) place.value = a.place;
+      pinInside(a);
+    });
+    return;
+  }
+  const request = requestOf(a, { model: models.value[0].name, text: sentence.value });
+  text.value = request.text;
+  second.value = request.second ?? '';
+  if (request.model !== model.value) wantedModel.value = request.model;
+  await compute(request, a);
 }
 
+let following = false;
 export async function open(): Promise<void> {
   try {
     useSource(await openSource());
@@ -293,7 +275,6 @@ export async function open(): Promise<void> {
       sentence.value = start.sentence;
       models.value = start.models;
       model.value = start.models[0].name;
-      text.value = start.sentence;
     });
     const own = theSource().offline && location.hash.length > 1 ? location.hash.slice(1) : theSource().at;
     const a = parseAddress(own);
@@ -308,25 +289,20 @@ export async function open(): Promise<void> {
       a.model = undefined;
       a.place = undefined;
     }
-    followPredictions();
-    followQueries();
+    if (!following) {
+      followPredictions();
+      followQueries();
+      lookForServer();
+    }
     const complaint = trouble.value;
     applyLooks(a);
-    await compute(
-      {
-        model: a.model ?? start.models[0].name,
-        text: a.text || start.sentence,
-        ...pairOf(a.second),
-        target: a.target,
-        more: a.more,
-        temperature: a.temperature,
-        top_k: a.top_k,
-        seed: a.seed,
-      },
-      own ? a : null,
-    );
+    const request = requestOf(a, { model: start.models[0].name, text: start.sentence });
+    text.value = request.text;
+    second.value = request.second ?? '';
+    await compute(request, own ? a : null);
     if (complaint && !trouble.value) trouble.value = complaint;
-    followAddress();
+    if (!following) followAddress(applyAddress);
+    following = true;
   } catch (error) {
     report(error);
   }

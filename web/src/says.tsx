@@ -1,88 +1,73 @@
 // The picture in a sentence, with what even attention would give beside it.
-import { computed } from '@preact/signals';
-import { linkWeight, nameOf, seen } from './finding';
+import { headline, nameOf } from './finding';
 import { clipped, digits, share } from './format';
-import { activeRow, shownMap } from './numbers';
-import {
-  activeQueries,
-  busy,
-  guessing,
-  hoverCell,
-  keyReading,
-  keys,
-  partInfo,
-  queryReading,
-  run,
-  shownPlace,
-} from './state';
+import { leastLift } from './links';
+import { busy, guessing, keyReading, queryReading, run, shownPlace, stale } from './state';
 
-const finding = computed(() => {
-  const map = shownMap.value,
-    p = partInfo.value,
-    list = activeQueries.value,
-    at = shownPlace.value;
-  if (!map || !p || list.length === 0) return null;
-  const to = hoverCell.value ? [hoverCell.value.key] : keys.value;
-  const visible = seen(map, list[list.length - 1], p.columns);
-  let target = to,
-    chosen = true;
-  if (to.length === 0) {
-    const row = activeRow.value;
-    if (!row) return null;
-    let top = 0;
-    row.forEach((w, j) => {
-      if (w > (row[top] || 0)) top = j;
-    });
-    target = [top];
-    chosen = false;
-  }
-  const w = linkWeight(map, list, target, p.columns),
-    even = target.filter((j) => !Number.isNaN(map[list[0] * p.columns + j])).length / Math.max(1, visible);
-  return {
-    at,
-    w,
-    even,
-    visible,
-    chosen,
-    from: nameOf(queryReading.value, list),
-    to: nameOf(keyReading.value, target),
-    masked: even === 0,
-  };
-});
+const name = (text: string) => <q dir="auto">{clipped(text, 24)}</q>;
+
+function Sentence() {
+  const l = headline.value!,
+    at = shownPlace.value,
+    from = name(nameOf(queryReading.value, l.from)),
+    to = name(nameOf(keyReading.value, l.to)),
+    lift = l.weight / l.chance,
+    plain = lift < leastLift;
+  if (l.chance === 0)
+    return (
+      <>
+        <p class="says" data-test="finding">
+          Layer {at.layer} head {at.head}: {from} cannot see {to}.
+        </p>
+        <Note> </Note>
+      </>
+    );
+  return (
+    <>
+      <p class={`says${plain ? ' plain' : ''}`} data-test="finding" key={`${l.from} ${l.to} ${l.weight}`}>
+        Layer {at.layer} head {at.head} sends{' '}
+        <b data-test="headline" data-value={l.weight}>
+          {share(l.weight)}
+        </b>{' '}
+        of {from} to {to}
+        {plain
+          ? `, ${lift < 0.5 ? 'less than' : 'about as much as'} chance`
+          : l.chosen
+            ? ''
+            : ', more than to any other'}
+        .
+      </p>
+      <Note>
+        {l.how && `${l.how[0].toUpperCase()}${l.how.slice(1)}. `}
+        Spread evenly over the {l.visible} tokens it can see, that would be {share(l.chance)}: {digits(lift, 2)} times
+        as much{plain ? ', which is no finding' : ''}.
+      </Note>
+    </>
+  );
+}
+
+// While the picture is of another text than the field, that is said in this place.
+function Note({ children }: { children: preact.ComponentChildren }) {
+  return (
+    <p class="quiet" data-test={stale.value ? 'stale' : 'uniform'} key={headline.value?.weight}>
+      {stale.value
+        ? `The picture shows “${clipped(run.value!.text, 60)}”${busy.value ? '' : '; press Enter'}.`
+        : children}
+    </p>
+  );
+}
 
 export function Finding() {
-  const f = finding.value;
   return (
     <section class="finding" aria-label="Finding">
       {guessing.value ? (
         <p class="says">What does it look at? Guess first.</p>
-      ) : f ? (
-        <>
-          <p class="says" data-test="finding" key={`${f.from} ${f.to} ${f.w}`}>
-            {f.masked ? (
-              <>
-                Layer {f.at.layer} head {f.at.head}: <q dir="auto">{clipped(f.from, 24)}</q> cannot see{' '}
-                <q dir="auto">{clipped(f.to, 24)}</q>.
-              </>
-            ) : (
-              <>
-                Layer {f.at.layer} head {f.at.head} sends <b>{share(f.w)}</b> of <q dir="auto">{clipped(f.from, 24)}</q>{' '}
-                to <q dir="auto">{clipped(f.to, 24)}</q>
-                {f.chosen ? '' : ', more than to any other'}.
-              </>
-            )}
-          </p>
-          {!f.masked && (
-            <p class="quiet" data-test="uniform" key={f.w / f.even}>
-              Spread evenly over the {f.visible} tokens it can see, that would be {share(f.even)}:{' '}
-              {digits(f.w / f.even, 2)} times as much.
-            </p>
-          )}
-        </>
+      ) : headline.value ? (
+        <Sentence />
       ) : (
         <>
           <p class="says">{run.value ? 'Pin a word to see where it looks.' : busy.value ? 'Computing…' : ' '}</p>
-          <p class="quiet"> </p>
+          <Note> </Note>
         </>
       )}
     </section>

@@ -24,7 +24,8 @@ export const csvText = (s: Steps) =>
 
 // The same as a C++ program: scores of the row from q and k, then the softmax.
 export function cppText(s: Steps, head: Head, query: number, key: number): string {
-  const list = (x: ArrayLike<number>) => '{' + Array.from(x, (v) => (Number.isInteger(v) ? v.toFixed(1) : String(v))).join(', ') + '}';
+  const list = (x: ArrayLike<number>) =>
+    '{' + Array.from(x, (v) => (Number.isInteger(v) ? v.toFixed(1) : String(v))).join(', ') + '}';
   const { dim, scale, layer, head: number, sink } = head.info;
   const kept = s.row.map((e) => e.key);
   const extra = s.row.map((e) => e.score - e.dot * scale);

@@ -1,5 +1,17 @@
 // Where numbers come from: the program that serves the page, or the data inside a saved file.
-import type { Atlas, Head, HeadInfo, Matrices, Prediction, PartInfo, PartName, RunInfo, RunRequest, Start } from './types';
+import { readableRun } from './tokens';
+import type {
+  Atlas,
+  Head,
+  HeadInfo,
+  Matrices,
+  Prediction,
+  PartInfo,
+  PartName,
+  RunInfo,
+  RunRequest,
+  Start,
+} from './types';
 
 export class Trouble extends Error {
   // `again`: asking once more may help.
@@ -47,6 +59,13 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
     } catch {
       /* not our JSON: the number has to do */
     }
+    if (answer.status === 401)
+      throw new Trouble(
+        'The server does not know this page: headlight serve was started again, or the page was opened without its link. ' +
+          'Please open the link that headlight serve printed; this page then goes on by itself.',
+        'token',
+        true,
+      );
     throw new Trouble(message, code, answer.status >= 500 || answer.status === 404);
   }
 }
@@ -67,16 +86,36 @@ class Served implements Source {
     return (await (await ask('models')).json()) as Start;
   }
   async run(request: RunRequest, signal?: AbortSignal) {
-    return (await (await post('run', request, signal)).json()) as RunInfo;
+    return readableRun((await (await post('run', request, signal)).json()) as RunInfo);
   }
   async next(run: RunInfo, sampling: object) {
-    return (await (await post(`run/${run.id}/next`, sampling)).json()) as RunInfo;
+    return readableRun((await (await this.again(run, () => post(`run/${run.id}/next`, sampling))).json()) as RunInfo);
   }
   async bytes(run: RunInfo, path: string) {
-    return (await ask(`run/${run.id}/${path}`)).arrayBuffer();
+    return (await this.again(run, () => ask(`run/${run.id}/${path}`))).arrayBuffer();
   }
   async prediction(run: RunInfo, position: number) {
-    return (await (await ask(`run/${run.id}/next?position=${position}`)).json()) as Prediction;
+    const answer = await this.again(run, () => ask(`run/${run.id}/next?position=${position}`));
+    return (await answer.json()) as Prediction;
+  }
+  // A server that was started again, or has had other things to keep, no longer knows the run; the same request makes
+  // it again.
+  private async again(run: RunInfo, request: () => Promise<Response>): Promise<Response> {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof Trouble) || error.code !== 'run.unknown') throw error;
+    }
+    const { text, second, target, more, temperature, top_k, seed } = run;
+    await post('run', {
+      model: run.model.name,
+      text,
+      ...(second ? { second } : {}),
+      ...(target ? { target } : {}),
+      ...(more.length > 0 ? { more } : {}),
+      ...(temperature > 0 ? { temperature, top_k, seed } : {}),
+    });
+    return request();
   }
 }
 
@@ -100,7 +139,7 @@ class Stored implements Source {
     return this.saved;
   }
   async run(): Promise<RunInfo> {
-    return this.saved.run;
+    return readableRun(this.saved.run);
   }
   async next(): Promise<RunInfo> {
     throw new Trouble('A saved page cannot compute. Open headlight serve for that.', 'offline', false);

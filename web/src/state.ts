@@ -1,7 +1,21 @@
 // One selection that all views share: (part, layer, head, queries, keys), and what is hovered on top of it.
 import { batch, computed, effect, signal } from '@preact/signals';
 import { Trouble, type Source } from './source';
-import type { Block, Depth, ModelInfo, Mode, Mute, Order, Palette, PartInfo, PartName, Reading, RunInfo, Scale, Theme } from './types';
+import type {
+  Block,
+  Depth,
+  ModelInfo,
+  Mode,
+  Mute,
+  Order,
+  Palette,
+  PartInfo,
+  PartName,
+  Reading,
+  RunInfo,
+  Scale,
+  Theme,
+} from './types';
 
 export interface Place {
   layer: number;
@@ -17,12 +31,12 @@ export const models = signal<ModelInfo[]>([]);
 export const sentence = signal('');
 export const offline = signal(false);
 export const run = signal<RunInfo | null>(null);
-export const model = signal('');
-export const text = signal('');
+export const model = signal(''); // of the run that is shown
+export const wantedModel = signal<string | null>(null); // asked for, and not here yet
+export const text = signal(''); // what the field says; only who types, opens a link or goes back writes it
 export const second = signal(''); // for encoders that read two texts
-export const target = signal('');
 export const busy = signal(false);
-export const trouble = signal<{ message: string; again: boolean } | null>(null);
+export const trouble = signal<{ message: string; again: boolean; code?: string } | null>(null);
 
 export const part = signal<PartName>('decoder');
 export const place = signal<Place>({ layer: 0, head: 0 });
@@ -44,9 +58,14 @@ export const depth = signal<Depth>('engineer'); // how many numbers are shown, n
 export const solo = signal(false); // the atlas shows the pinned head alone
 export const guessing = signal(false); // weights are hidden until revealed
 
+// Pinned keys as they are drawn: while somebody guesses, none, as they would be the answer.
+export const shownKeys = computed<number[]>(() => (guessing.value ? [] : keys.value));
+
 export const hoverCell = signal<Cell | null>(null);
 export const hoverPlace = signal<Place | null>(null);
 export const hoverQuery = signal<number | null>(null);
+
+export const playing = signal(false); // writing token after token
 
 export const sampling = signal({ temperature: 0, top_k: 0, seed: 0 });
 
@@ -79,6 +98,13 @@ function readings(info: RunInfo, name: PartName): [Reading, Reading] {
   if (info.written === null || name === 'encoder') return [info.source, info.source];
   return name === 'cross' ? [info.written, info.source] : [info.decoder_input!, info.decoder_input!];
 }
+// The picture is of another text, or of another model, than the ones that are asked for.
+export const stale = computed(() => {
+  const info = run.value;
+  if (!info || offline.value) return false;
+  const pair = info.model.kind === 'encoder' && second.value.trim() ? second.value : '';
+  return wantedModel.value !== null || text.value !== info.text || pair !== info.second;
+});
 const none: Reading = { text: '', second: 0, tokens: [], words: [] };
 export const queryReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[0] : none));
 export const keyReading = computed<Reading>(() => (run.value ? readings(run.value, part.value)[1] : none));
@@ -118,9 +144,13 @@ export const restingQueries = computed<number[]>(() =>
 export function report(error: unknown): void {
   if (error instanceof DOMException && error.name === 'AbortError') return;
   const message = error instanceof Error ? error.message : String(error);
-  trouble.value = { message, again: !(error instanceof Trouble) || error.again };
+  const known = error instanceof Trouble;
+  trouble.value = { message, again: !known || error.again, code: known ? error.code : undefined };
 }
 
+export function clearHover(): void {
+  hoverCell.value = hoverPlace.value = hoverQuery.value = null;
+}
 export function pin(list: number[], keyList: number[]): void {
   batch(() => {
     queries.value = list;

@@ -68,7 +68,17 @@ function Made({ matrices, matrix, x, expected }: FromXProps & { matrices: Matric
 }
 
 // What the head adds to the stream, and how much of the layer's output that is.
-export function Output({ matrices, head, z, query }: { matrices: Matrices | 'none' | null; head: Head; z: number[]; query: number }) {
+export function Output({
+  matrices,
+  head,
+  z,
+  query,
+}: {
+  matrices: Matrices | 'none' | null;
+  head: Head;
+  z: number[];
+  query: number;
+}) {
   if (!matrices) return <p class="hint">Loading the matrix…</p>;
   if (matrices === 'none') return absent;
   const { heads, width, has_out_bias } = matrices.info;
@@ -77,8 +87,12 @@ export function Output({ matrices, head, z, query }: { matrices: Matrices | 'non
   return (
     <>
       <p>
-        {heads > 2 ? `z goes beside those of the other ${heads - 1} heads. ` : heads > 1 ? 'z goes beside that of the other head. ' : ''}W<sub>O</sub> has {head.info.value_dim}{' '}
-        columns for this one; with them it adds {width} numbers to the stream:
+        {heads > 2
+          ? `z goes beside those of the other ${heads - 1} heads. `
+          : heads > 1
+            ? 'z goes beside that of the other head. '
+            : ''}
+        W<sub>O</sub> has {head.info.value_dim} columns for this one; with them it adds {width} numbers to the stream:
       </p>
       <Vector values={o.share} name="what the head adds" />
       <p>The largest of them, number {at}:</p>

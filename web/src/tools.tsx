@@ -148,8 +148,8 @@ export function Tools() {
         </div>
       )}
       <Muting />
-      {view.value.cell > 0 && (
-        <button type="button" onClick={fit}>
+      {!lines.value && ( // always there: zooming must not move the map
+        <button type="button" onClick={fit} disabled={view.value.cell === 0}>
           Fit
         </button>
       )}

@@ -5,6 +5,7 @@ export interface Token {
   begin: number;
   end: number;
   added: boolean;
+  whole?: string; // the character that it is a part of
 }
 export interface Word {
   text: string;

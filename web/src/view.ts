@@ -24,7 +24,7 @@ export const mutedColumns = computed(() => (drawn.value ? columnsOf(drawn.value,
 
 export const view = signal({ x: 0, y: 0, cell: 0 }); // offset in pixels; a cell of 0 fits the map to its place
 export const space = signal({ width: 600, height: 560 });
-const mostCell = 44;
+const mostCell = 110; // few words fill the panel too
 export const columnLetters = 13;
 // Room for the words on the left, and for slanted ones beyond the right end.
 export const rooms = computed(() => (space.value.width < 460 ? { left: 84, right: 40 } : { left: 112, right: 64 }));
@@ -50,9 +50,10 @@ export const fitted = computed(() => {
   );
 });
 export const cellSize = computed(() => view.value.cell || fitted.value);
+// Zooming in moves the map within a frame that stays as it is, so that the cell under the pointer can stay there.
 export const frame = computed(() => {
   const d = drawn.value,
-    cell = cellSize.value;
+    cell = Math.min(cellSize.value, fitted.value);
   if (!d) return { width: 0, height: 0 };
   return {
     width: Math.max(
@@ -78,8 +79,10 @@ export function moveTo(x: number, y: number, cell: number): void {
 }
 export function zoom(factor: number, x: number, y: number): void {
   const old = cellSize.value,
-    cell = Math.max(Math.min(1, fitted.value), Math.min(96, old * factor));
+    least = Math.min(fitted.value, space.value.height / Math.max(1, drawn.value?.rows ?? 1)), // all rows in sight
+    cell = Math.max(least, Math.min(Math.max(96, fitted.value), old * factor));
   const v = view.value;
+  if (cell === old) return;
   view.value = { ...v, cell };
   moveTo(((v.x + x) * cell) / old - x, ((v.y + y) * cell) / old - y, cell);
 }

@@ -1,0 +1,199 @@
+// Unit tests of the page's modules that know nothing of the page.
+//   node tests/web/units.mjs NODE_MODULES
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const source = join(dirname(fileURLToPath(import.meta.url)), '../../web/src');
+const esbuild = createRequire(join(resolve(process.argv[2]), 'x.js'))('esbuild');
+const built = mkdtempSync(join(tmpdir(), 'units-'));
+process.on('exit', () => rmSync(built, { recursive: true, force: true }));
+const names = ['address', 'arithmetic', 'byte_cache', 'format', 'links', 'tokens', 'words'];
+await esbuild.build({
+  entryPoints: names.map((name) => join(source, `${name}.ts`)),
+  outdir: built,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  format: 'esm',
+  logLevel: 'error',
+});
+const load = (name) => import(pathToFileURL(join(built, `${name}.mjs`)));
+const { parseAddress, writeAddress } = await load('address');
+const { stepsOf, unturned } = await load('arithmetic');
+const { ByteCache } = await load('byte_cache');
+const { clipped, digits, share, shown, small, weight } = await load('format');
+const { endsOf, howJoined, isFar, linkChance, linkScore, linkWeight, seen } = await load('links');
+const { directionOf, readable } = await load('tokens');
+const { columnsOf, cropped, joined, renormalised } = await load('words');
+
+const near = (a, b, e = 1e-9) => assert.ok(Math.abs(a - b) <= e, `${a} is not ${b}`);
+
+test('addresses: what is written is read again', () => {
+  const full = {
+    model: 'a/b c',
+    text: 'x=1&y, “ü” 100%\nline',
+    second: 'B',
+    target: 'T',
+    more: [3, 14],
+    temperature: 0.7,
+    top_k: 5,
+    seed: 9,
+    part: 'cross',
+    place: { layer: 11, head: 3 },
+    queries: [1, 2],
+    keys: [4],
+    block: 'AB',
+    mode: 'scores',
+    depth: 'learner',
+    scale: 'log',
+    theme: 'dark',
+    palette: 'magma',
+    autoRange: true,
+    order: 'focus',
+    muted: 'special',
+    renormalise: true,
+    words: true,
+    linkMap: true,
+    solo: true,
+    lines: true,
+  };
+  assert.deepEqual(parseAddress(writeAddress(full)), full);
+});
+test('addresses: nonsense is left out', () => {
+  const a = parseAddress('h=x.1&q=1,-2,3.5,z,7&m=%E0%A4%A&p=nowhere&te=-1&=5&s=log&&');
+  assert.deepEqual(
+    [a.place, a.model, a.part, a.temperature, a.scale],
+    [undefined, undefined, undefined, undefined, 'log'],
+  );
+  assert.deepEqual(a.queries, [1, 7]);
+  assert.deepEqual(parseAddress('q=').queries, []);
+  assert.equal(parseAddress('').queries, undefined);
+});
+
+test('numbers as text', () => {
+  assert.deepEqual([digits(-0.5), digits(1e-5, 2), digits(NaN), digits(-Infinity)], ['−0.5000', '1.0e−5', '–', '−∞']);
+  assert.deepEqual([weight(0), weight(1), weight(0.12345), weight(0.00001)], ['0', '1.000', '0.123', '1.0e−5']);
+  assert.deepEqual([share(0.996), share(0.5), share(0.0123)], ['0.996', '0.50', '0.012']);
+  assert.deepEqual([small(1), small(0.25), small(1e-6), small(0)], ['1', '.250', '<.001', '0']);
+  assert.deepEqual(
+    [shown(' cat'), shown('Ġcat'), shown(' '), shown(''), shown('\n'), shown('\t')],
+    ['cat', 'cat', '␣', '∅', '⏎', '⇥'],
+  );
+  assert.equal(clipped('🐈🐈🐈🐈', 3), '🐈🐈…');
+});
+
+test('links: weight, chance, score', () => {
+  const map = Float32Array.from([1, NaN, NaN, 0.25, 0.75, NaN, 0.5, 0.25, 0.25]);
+  assert.equal(seen(map, 1, 3), 2);
+  near(linkWeight(map, [1, 2], [0, 1], 3), (1 + 0.75) / 2);
+  near(linkChance(map, [1, 2], [0, 1], 3), (1 + 2 / 3) / 2);
+  assert.equal(linkChance(map, [0], [2], 3), 0);
+  near(linkScore(0.8, 0.1), 0.8 * Math.log(8));
+  near(linkScore(0.05, 0.1), -0.05);
+  assert.ok(linkScore(0.82, 0.12) > linkScore(0.95, 0.9), 'a lift counts more than a large weight');
+  assert.deepEqual(
+    [howJoined(1, 1), howJoined(2, 1), howJoined(1, 3)],
+    ['', 'mean over 2 tokens', 'sum over 3 tokens'],
+  );
+});
+test('links: neighbours, the word itself, the first token and marks are left out', () => {
+  const words = ['The', 'animal', 'it', ',', 'tired'].map((text, i) => ({ text, begin: i, end: i + 1 })),
+    tokens = words.map((w, i) => ({ id: i, text: w.text, begin: 0, end: 0, added: false })),
+    ends = endsOf({ text: '', second: 0, tokens, words });
+  assert.deepEqual(
+    ends.map((e) => e.word),
+    [0, 1, 2, 4],
+  );
+  const far = (i, j, between = false) => isFar(ends[i], ends[j], between);
+  assert.deepEqual([far(2, 2), far(2, 1), far(3, 0), far(3, 1), far(2, 1, true)], [false, false, false, true, true]);
+});
+
+const token = (text, begin, end) => ({ id: 0, text, begin, end, added: false });
+test('tokens: parts of a character are bytes', () => {
+  const tokens = [token('a', 0, 1), ...['ð', 'Ł', 'Ĳ', 'Ī'].map((t) => token(t, 1, 5)), token('<0x0A>', 5, 6)];
+  const out = readable({ text: 'a🐈\n', second: 0, words: [], tokens });
+  assert.deepEqual(
+    out.tokens.map((t) => t.text),
+    ['a', '⟨F0⟩', '⟨9F⟩', '⟨90⟩', '⟨88⟩', '⟨0A⟩'],
+  );
+  assert.equal(out.tokens[1].whole, '🐈');
+  // Two letters made of one: not bytes of it.
+  const two = readable({ text: 'ﬁ', second: 0, words: [], tokens: [token('f', 0, 3), token('i', 0, 3)] });
+  assert.deepEqual(
+    two.tokens.map((t) => t.text),
+    ['f', 'i'],
+  );
+});
+test('tokens: which way a text runs', () => {
+  assert.deepEqual(['שלום abc', '12 مرحبا', 'abc שלום', '123', ''].map(directionOf), [
+    'rtl',
+    'rtl',
+    'ltr',
+    'ltr',
+    'ltr',
+  ]);
+});
+
+test('words: rows are averaged, columns summed, rows sum to one', () => {
+  const tokens = [token('a', 0, 1), token('b', 1, 2), token('c', 2, 3)],
+    reading = {
+      text: 'abc',
+      second: 0,
+      tokens,
+      words: [
+        { text: 'a', begin: 0, end: 1 },
+        { text: 'bc', begin: 1, end: 3 },
+      ],
+    };
+  const d = joined(Float32Array.from([1, NaN, NaN, 0.5, 0.5, NaN, 0.25, 0.25, 0.5]), reading, reading, true);
+  assert.deepEqual(Array.from(d.values), [1, NaN, 0.375, 0.625]);
+  assert.ok(d.derived);
+  assert.deepEqual(columnsOf(d, new Set([1])), [false, false]);
+  assert.deepEqual(columnsOf(d, new Set([1, 2])), [false, true]);
+  const whole = renormalised(d, new Set([0]));
+  near(whole.values[3], 1);
+  near(whole.values[2], 0.375);
+});
+test('words: a part of two texts keeps its values', () => {
+  const tokens = [token('a', 0, 1), token('b', 1, 2), token('c', 2, 3)],
+    reading = { text: 'abc', second: 1, tokens, words: [] };
+  const d = cropped(joined(Float32Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9]), reading, reading, false), 'BA');
+  assert.deepEqual([d.rows, d.columns, Array.from(d.values), d.rowOf], [2, 1, [4, 7], [-1, 0, 1]]);
+});
+
+test('a cache of bytes: what was used last stays', () => {
+  let cache = new ByteCache(10);
+  for (const name of ['a', 'b', 'c']) cache = cache.with(name, name, 4);
+  assert.deepEqual([cache.get('a'), cache.get('b'), cache.bytes], [undefined, 'b', 8]);
+  cache = cache.with('d', 'd', 4); // b was used after c
+  assert.deepEqual([cache.get('c'), cache.get('b'), cache.get('d')], [undefined, 'b', 'd']);
+  cache = cache.with('b', 'B', 9);
+  assert.deepEqual([cache.get('b'), cache.size, cache.bytes], ['B', 1, 9]);
+  assert.equal(cache.with('huge', 'h', 99).get('huge'), 'h');
+});
+
+test('arithmetic: a weight from q and k, and a rotation undone', () => {
+  const rows = 2,
+    dim = 2,
+    info = { part: 'encoder', layer: 0, head: 0, kv_head: 0, group: 1, rows, columns: 2, dim, value_dim: 2, scale: 0.5, softcap: 0, slope: null, sink: null, has_bias: false, head_norm: false, offset: 0, rope: null }; // prettier-ignore
+  const q = Float32Array.from([1, 2, 3, 4]),
+    k = Float32Array.from([1, 0, 0, 1]),
+    v = Float32Array.from([1, 0, 0, 1]);
+  const a = 1 / (1 + Math.exp(0.5)); // scores 0.5 and 1
+  const head = { info, q, k, v, weights: Float32Array.from([a, 1 - a, 0.5, 0.5]), z: Float32Array.from([a, 1 - a, 0, 0]), lse: new Float32Array(2), bias: null }; // prettier-ignore
+  const s = stepsOf(head, 0, 1);
+  near(s.dot, 2);
+  near(s.scaled, 1);
+  near(s.weight, 1 - a);
+  assert.ok(s.difference < 1e-6 && s.zDifference < 1e-6);
+  assert.equal(s.seen, 2);
+  const rope = { dims: 2, interleaved: true, factor: 1, angles: [0.3] };
+  const turned = [Math.cos(0.9), Math.sin(0.9)];
+  const back = unturned(turned, 3, rope);
+  near(back[0], 1);
+  near(back[1], 0);
+});

@@ -1,0 +1,161 @@
+// The view as an address: written while it changes, with an entry to go back to for each text, model, part and head.
+import { computed, effect } from '@preact/signals';
+import { parseAddress, writeAddress, type Address } from './address';
+import {
+  autoRange,
+  block,
+  depth,
+  keys,
+  lines,
+  linkMap,
+  mode,
+  model,
+  muted,
+  order,
+  palette,
+  part,
+  place,
+  queries,
+  renormalise,
+  run,
+  sampling,
+  scale,
+  solo,
+  text,
+  themeChoice,
+  words,
+} from './state';
+import type { RunInfo, RunRequest } from './types';
+
+function address(): Address {
+  const info = run.value;
+  return {
+    model: model.value,
+    text: info?.text ?? text.value,
+    second: info?.second || undefined,
+    target: info?.target || undefined,
+    more: info && info.more.length > 0 ? info.more : undefined,
+    temperature: info && info.temperature > 0 ? info.temperature : undefined,
+    top_k: info?.top_k || undefined,
+    seed: info?.seed || undefined,
+    part: part.value,
+    place: place.value,
+    queries: queries.value,
+    keys: keys.value,
+    block: block.value ?? undefined,
+    mode: mode.value,
+    depth: depth.value,
+    scale: scale.value,
+    theme: themeChoice.value ?? undefined,
+    palette: palette.value,
+    autoRange: autoRange.value,
+    order: order.value,
+    muted: muted.value,
+    renormalise: renormalise.value,
+    words: words.value,
+    linkMap: linkMap.value,
+    solo: solo.value,
+    lines: lines.value,
+  };
+}
+export const addressText = computed(() => writeAddress(address()));
+
+// Everything about the view that is neither the run nor a selection in it.
+export function applyLooks(a: Address): void {
+  scale.value = a.scale ?? 'sqrt';
+  mode.value = a.mode ?? 'weights';
+  depth.value = a.depth ?? depth.value;
+  block.value = a.block ?? null;
+  themeChoice.value = a.theme ?? themeChoice.value;
+  palette.value = a.palette ?? 'cividis';
+  autoRange.value = a.autoRange ?? false;
+  order.value = a.order ?? 'layer';
+  muted.value = a.muted ?? 'none';
+  renormalise.value = a.renormalise ?? false;
+  words.value = a.words ?? false;
+  linkMap.value = a.linkMap ?? false;
+  solo.value = a.solo ?? false;
+  lines.value = a.lines ?? false;
+  sampling.value = { temperature: a.temperature ?? 0, top_k: a.top_k ?? 0, seed: a.seed ?? 0 };
+}
+
+export const requestOf = (a: Address, usual: { model: string; text: string }): RunRequest => ({
+  model: a.model ?? usual.model,
+  text: a.text || usual.text,
+  ...(a.second?.trim() ? { second: a.second } : {}),
+  target: a.target,
+  more: a.more,
+  temperature: a.temperature,
+  top_k: a.top_k,
+  seed: a.seed,
+});
+export const isOfRun = (a: Address, info: RunInfo): boolean =>
+  a.model === info.model.name &&
+  a.text === info.text &&
+  (a.second ?? '') === info.second &&
+  (a.target ?? '') === info.target &&
+  (a.more ?? []).join() === info.more.join() &&
+  (a.temperature ?? 0) === info.temperature &&
+  (a.top_k ?? 0) === info.top_k &&
+  (a.seed ?? 0) === info.seed;
+
+// Texts computed while somebody types belong to one entry, until they pause for so many milliseconds.
+const pause = 5000;
+let typedAt = -Infinity;
+let replaceNext = false;
+export function typedText(): void {
+  const now = performance.now();
+  replaceNext = now - typedAt < pause;
+  typedAt = now;
+}
+
+let writtenHash = '',
+  writtenEntry = '',
+  applying = false;
+// What is worth going back to.
+const entryOf = () =>
+  JSON.stringify([
+    model.value,
+    run.value?.text,
+    run.value?.second,
+    run.value?.target,
+    part.value,
+    place.value.layer,
+    place.value.head,
+  ]);
+
+function write(): void {
+  const hash = '#' + addressText.peek(),
+    entry = entryOf();
+  const adds = writtenEntry !== '' && entry !== writtenEntry && !applying && !replaceNext;
+  replaceNext = false;
+  writtenEntry = entry;
+  if (hash === writtenHash) return;
+  writtenHash = hash;
+  try {
+    if (adds) history.pushState(null, '', hash);
+    else history.replaceState(null, '', hash);
+  } catch {
+    /* a page inside a page has no address of its own */
+  }
+}
+
+export function followAddress(apply: (a: Address) => Promise<void>): void {
+  effect(() => {
+    void addressText.value;
+    if (run.value) write();
+  });
+  const moved = async () => {
+    if (location.hash === writtenHash) return;
+    writtenHash = location.hash;
+    applying = true;
+    try {
+      await apply(parseAddress(location.hash.slice(1)));
+    } finally {
+      applying = false;
+      write(); // what could not be opened is not in the address either
+    }
+  };
+  addEventListener('popstate', () => void moved());
+  addEventListener('hashchange', () => void moved());
+}
