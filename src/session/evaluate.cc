@@ -23,10 +23,10 @@ std::vector<std::string> split_documents(std::string_view text, std::string_view
     add(text);
     return documents;
   }
-  for (std::size_t end = 0; end < text.size();
-       text.remove_prefix(std::min(text.size(), end + separator.size()))) {
-    end = std::min(text.find(separator), text.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
     add(text::trimmed(text.substr(0, end)));
+    text.remove_prefix(std::min(text.size(), end + separator.size()));
   }
   return documents;
 }

@@ -125,7 +125,7 @@ TEST_F(Ablate, RefusesWhatMakesNoSense) {
   refused({"the cat", "--head", "7.0"},
           "--head 7.0: the encoder attention of \"headlight-en-fr\" has layers 0 to 1");
   refused({"the cat", "--head", "0.0", "--scale", "2", "--with", "zero"}, "are different changes");
-  refused({"the cat", "--edge", "catmat"}, "--edge: \"catmat\" is not FROM->TO");
+  refused({"the cat", "--edge", "catmat"}, "\"catmat\" is not a link");
   refused({"the cat", "--edge", "cat->dog"}, "The words are: ");
   refused({"the cat sat", "--head", "0.0", "--patch", "the cat"}, "heads are patched token by token");
   refused({"the cat", "--head", "0.0", "--corpus", folder_.path("none.txt")}, "none.txt", 4);

@@ -78,6 +78,7 @@ TEST_F(Contract, AMistypedOptionOfANestedCommandGetsASuggestion) {
     for (const CLI::Option* option : command.get_options()) {
       for (const std::string& name : option->get_lnames()) {
         if (name.size() < 4 || name[1] == name[2]) continue;
+        if (name == "width") continue;  // "wdith" is nearer to ablate's --with
         std::string wrong = "--" + name;
         std::swap(wrong[3], wrong[4]);
         std::vector<const char*> arguments = {"headlight"};

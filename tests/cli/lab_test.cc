@@ -113,7 +113,7 @@ TEST(Lab, WhatAnExperimentHasNoUseForIsRefused) {
     EXPECT_THAT(done.err, HasSubstr(words));
   };
   refused({"errata", "--quick"}, "--quick: \"errata\" is quick already");
-  refused({"errata", "--seed", "3"}, "--seed: \"errata\" leaves nothing to chance");
+  refused({"errata", "--seed", "3"}, "--seed: \"errata\" uses no random numbers");
   refused({"errata", "--png", "x.png"}, "\"errata\" has no figure");
   refused({"errata", "--row", "3"}, "--row: \"errata\" has no rows");
   refused({"bottleneck", "--markdown"}, "--markdown: \"bottleneck\" has no form for documents");

@@ -127,6 +127,8 @@ TEST_F(SessionRequests, RecurrentModelsTranslateOnly) {
 TEST(SessionTexts, DocumentsAndScores) {
   EXPECT_EQ(split_documents("a\n<|endoftext|>\n b \n<|endoftext|>", "<|endoftext|>"),
             (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(split_documents("a long text<|endoftext|>b", "<|endoftext|>"),
+            (std::vector<std::string>{"a long text", "b"}));
   EXPECT_EQ(split_documents(" a b ", ""), (std::vector<std::string>{" a b "}));
   const TestSet set{{"le chat"}, {{"the cat sat on the mat"}}};
   const std::vector<std::string> same = {"the cat sat on the mat"}, none = {};
