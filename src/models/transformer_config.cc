@@ -95,9 +95,9 @@ void complete(nn::MultiHeadAttentionConfig& a, Index width) {
 void complete(nn::BlockConfig& b, Index width) {
   complete(b.attention, width);
   if (b.cross) complete(*b.cross, width);
-  need_size("inner", b.feed_forward.inner);
   b.feed_forward.width = width;
   if (b.feed_forward.inner == 0) b.feed_forward.inner = 4 * width;
+  need_positive("inner", b.feed_forward.inner);
   if (!(b.feed_forward.gate_limit >= 0) || !std::isfinite(b.feed_forward.gate_limit))
     refuse(concat("a gate's limit of ", b.feed_forward.gate_limit));
   if (b.experts) {
