@@ -145,15 +145,19 @@ export function followAddress(apply: (a: Address) => Promise<void>): void {
     void addressText.value;
     if (run.value) write();
   });
+  let moves = 0; // only the last one has a say
   const moved = async () => {
     if (location.hash === writtenHash) return;
+    const mine = ++moves;
     writtenHash = location.hash;
     applying = true;
     try {
       await apply(parseAddress(location.hash.slice(1)));
     } finally {
-      applying = false;
-      write(); // what could not be opened is not in the address either
+      if (mine === moves) {
+        applying = false;
+        write(); // what could not be opened is not in the address either
+      }
     }
   };
   addEventListener('popstate', () => void moved());
