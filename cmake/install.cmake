@@ -9,8 +9,10 @@ set(description_attention "Transformer attention on CPUs: forward, backward, dec
 set(description_nn "Layers of transformers and their gradients")
 set(description_text "Tokenizers")
 set(description_models "Transformer models: open, run and look into them")
+set(description_train "Fine-tuning of transformer models")
 set(modules_text fmt libutf8proc libpcre2-8)
 set(modules_models fmt simdjson zlib pangocairo cairo-pdf libutf8proc)
+set(modules_train fmt tomlplusplus)
 set(models_dir ${CMAKE_INSTALL_DATADIR}/headlight/models)
 
 set(needs "")

@@ -1,5 +1,4 @@
 # The headlight program, and the layers that only it uses.
-headlight_layer(train headlight_models tomlplusplus::tomlplusplus fmt::fmt)
 headlight_layer(measure headlight_train fmt::fmt)
 # The page is one file that the program carries; see web/README.md for how it is made.
 set(page ${PROJECT_SOURCE_DIR}/web/page.html)

@@ -58,7 +58,7 @@ struct OpenOptions {
   bool recurrent_too = false;            // else a recurrent model is refused: it has no heads to look into
 };
 
-struct ModelState;  // src/session
+struct [[gnu::visibility("hidden")]] ModelState;  // src/session
 
 // Cheap to copy: copies share the parameters. Never changes, so that any number of threads may use one at the same time,
 // each with a Context of its own.
@@ -136,7 +136,7 @@ struct HeadStatistics {
   std::vector<float> received;        // of each key: the sum of its weights over all queries
 };
 
-struct RunState;  // src/session
+struct [[gnu::visibility("hidden")]] RunState;  // src/session
 
 // One forward pass. It keeps queries, keys, values and log-sum-exps, from which the weights of any head are computed
 // again, to the same bits, when they are asked for; and hidden states in place of logits. Cheap to copy; never changes.

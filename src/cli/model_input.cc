@@ -97,7 +97,7 @@ void add_model(CLI::App& command, std::string& model) {
   // Options are read in the order in which they are added: the model's name is there already.
   add_reader(
       command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; },
-      "The folder of an adapter for the model, as `headlight train` or PEFT writes it")
+      "An adapter of the model, from headlight train or PEFT")
       ->type_name("FOLDER");
 }
 

@@ -123,7 +123,9 @@ TEST_F(SameNumbers, OfChangedHeadsAndLabels) {
       EXPECT_EQ(told.list("tokens").items()[i].integer("id"), effect.tokens[i].token);
       EXPECT_NEAR(told.list("tokens").items()[i].real("after"), effect.tokens[i].after, 1e-5);
     }
-    if (effect.translation_after) EXPECT_EQ(told.at("translation").text("after"), *effect.translation_after);
+    if (effect.translation_after) {
+      EXPECT_EQ(told.at("translation").text("after"), *effect.translation_after);
+    }
     const SweepResult swept = sweep(ctx, model, {.text = kText});
     const io::Json every = command({"ablate", kText, "--sweep"});
     ASSERT_EQ(every.list("heads").items().size(), swept.heads.size());

@@ -22,8 +22,8 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def words_of(symbol):
-    """The names that a demangled symbol is made of, without parameters, template arguments and local parts."""
+def name_of(symbol):
+    """A demangled symbol without its result, parameters, template arguments and local parts."""
     symbol = re.sub(r"^(typeinfo( name)?|vtable|guard variable|VTT) for ", "", symbol)
     symbol = re.sub(r"\[abi:\w+\]", "", symbol)
     name, depth = "", 0
@@ -36,7 +36,11 @@ def words_of(symbol):
             break
         elif depth == 0:
             name += c
-    return [word for word in re.split(r"[^\w~]+", name.split(" ")[-1]) if word and not word.startswith("operator")]
+    return name.split(" ")[-1]
+
+
+def words_of(symbol):
+    return [word for word in re.split(r"[^\w~]+", name_of(symbol)) if word and not word.startswith("operator")]
 
 
 def check_exports(path, folder):
@@ -44,7 +48,7 @@ def check_exports(path, folder):
     symbols = [line.split(" ", 2)[2] for line in run("nm", "-DC", "--defined-only", path).splitlines()]
     symbols = [symbol for symbol in symbols if not symbol.startswith("HEADLIGHT")]
     wrong = [symbol for symbol in symbols
-             if not symbol.split("for ")[-1].lstrip().startswith("headlight::")
+             if not name_of(symbol).startswith("headlight::")
              or any(word.lstrip("~") not in public for word in words_of(symbol))]
     missing = [name for name in EXPECTED if not any(symbol.startswith(name) for symbol in symbols)]
     print(f"{path}: exports {len(symbols)} symbols")

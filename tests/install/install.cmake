@@ -7,7 +7,7 @@ function(headlight_install_test name)
   set_tests_properties(install.${name} PROPERTIES LABELS install TIMEOUT 900)
 endfunction()
 
-foreach(component IN ITEMS attention nn text models)
+foreach(component IN ITEMS attention nn text models train)
   headlight_headers(${component} headers)
   list(TRANSFORM headers REPLACE ".*/" "")
   string(REPLACE ";" "," headers "${headers}")

@@ -50,6 +50,12 @@ inline void call_linear(Context& ctx, DType type, Bits& bits) {
   layer.backward_bias(ctx, dy);
   bits.add(y);
   add_grads(bits, list);
+  layer.adapt(3, 0.7);
+  layer.adapter.a.value = odd_numbers(layer.adapter.a.value.shape(), type, 5);
+  layer.adapter.b.value = odd_numbers(layer.adapter.b.value.shape(), type, 6);
+  bits.add(layer.forward(ctx, x));
+  layer.merge_adapter(ctx);
+  bits.add(layer.weight.value);
 }
 inline void call_embedding(Context& ctx, DType type, Bits& bits) {
   Embedding layer("e", 11, kWidth, type);
@@ -250,7 +256,7 @@ inline void call_stored(Context& ctx, DType, Bits& bits) {
 [[nodiscard]] inline std::vector<Call> all() {
   return {
       {{"Linear::forward", "Linear::forward_all", "Linear::backward", "Linear::backward_input",
-        "Linear::backward_weight", "Linear::backward_bias"},
+        "Linear::backward_weight", "Linear::backward_bias", "Linear::merge_adapter"},
        call_linear},
       {{"Embedding::forward", "Embedding::forward_add", "Embedding::backward"}, call_embedding},
       {{"Norm::forward", "Norm::forward_sum", "Norm::backward"}, call_norm},

@@ -97,7 +97,7 @@ void add_show(CLI::App& program) {
       program,
       {.name = "show",
        .what = "Show what a model looks at: heat maps, bars, figures, data",
-       .usage = "headlight show [TEXT] [--model NAME|PATH] [--head L.H | --all] [--query WORD] [options]",
+       .usage = "headlight show [TEXT] [--model NAME|PATH] [--head L.H] [--query WORD] [options]",
        .examples =
            "  headlight show \"The animal didn't cross the street because it was too tired.\"\n"
            "  headlight show \"The cat sat on the mat\" --all\n"

@@ -9,6 +9,7 @@
 #include "draw/bars_text.h"
 #include "draw/heat_map_text.h"
 #include "headlight/error.h"
+#include "io/json_writer.h"
 #include "serve/view_json.h"
 #include "session/figure_of.h"
 #include "session/state.h"
@@ -158,7 +159,8 @@ class Showing {
 // Each text's files have its number in their names; one JSON has them all.
 void show_corpus(const ShowSettings& s, const std::vector<std::string>& texts, Showing& showing,
                  JsonOutput& json) {
-  std::string list;
+  io::JsonWriter w;
+  w.begin_object().key("texts").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     ShowSettings files = s;
     files.figures = numbered(s.figures, i + 1);
@@ -168,9 +170,9 @@ void show_corpus(const ShowSettings& s, const std::vector<std::string>& texts, S
       print(concat(i == 0 ? "" : "\n", i + 1, ": ", printable(escaped(texts[i], 200)), "\n"));
     std::string one = showing.show({.text = texts[i]}, files);
     while (one.ends_with('\n')) one.pop_back();
-    list += concat(i == 0 ? "" : ",\n", one);
+    w.value(io::JsonText{one});
   }
-  json.write(concat("{\"texts\": [\n", list, "\n]}\n"));
+  json.write(w.end_list().end_object().take_line());
 }
 
 }  // namespace
