@@ -2,8 +2,11 @@
 headlight_layer(measure headlight_train fmt::fmt)
 # The page is one file that the program carries; see web/README.md for how it is made.
 set(page ${PROJECT_SOURCE_DIR}/web/page.html)
+# The assembler includes it, which ccache does not see: the hash tells ccache one page from another.
+file(SHA256 ${page} page_hash)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/serve/page.cc PROPERTIES
-  OBJECT_DEPENDS ${page} COMPILE_DEFINITIONS HEADLIGHT_PAGE="${page}")
+  OBJECT_DEPENDS ${page} COMPILE_DEFINITIONS "HEADLIGHT_PAGE=\"${page}\";HEADLIGHT_PAGE_HASH=\"${page_hash}\"")
 headlight_layer(serve headlight_session fmt::fmt)
 target_link_libraries(headlight_serve PRIVATE PkgConfig::HTTPLIB)
 headlight_layer(lab headlight_measure headlight_inspect headlight_draw fmt::fmt)

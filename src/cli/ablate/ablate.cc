@@ -215,7 +215,7 @@ void add_ablate(CLI::App& program) {
       program,
       {.name = "ablate",
        .what = "Knock out heads or links and see what changes",
-       .usage = "headlight ablate [TEXT] --head L.H | --layer L | --edge LINK | --sweep | --attribute",
+       .usage = "headlight ablate [TEXT] --head L.H | --edge LINK | --sweep [options]",
        .examples = "  headlight ablate \"The cat sat on the mat.\" --part cross --head 3.2\n"
                    "  headlight ablate \"The cat sat on the mat.\" --part cross --edge 'chat->cat'\n"
                    "  headlight ablate --layer 2 --with mean\n"
