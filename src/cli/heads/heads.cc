@@ -95,7 +95,7 @@ void add_heads_command(CLI::App& program) {
       program,
       {.name = "heads",
        .what = "What each head does: labels, links, grammar, pronouns, similar heads",
-       .usage = "headlight heads [TEXT | --corpus FILE] [--find LABEL | --head L.H | --link LINK] [options]\n"
+       .usage = "headlight heads [TEXT | --corpus FILE] [--find LABEL | --link LINK] [options]\n"
                 "       headlight heads --pairs FILE | --like L.H | --treebank FILE | --coref FILE",
        .examples =
            "  headlight heads \"The animal didn't cross the street because it was too tired.\"\n"
