@@ -300,6 +300,11 @@ export async function open(): Promise<void> {
     text.value = request.text;
     second.value = request.second ?? '';
     await compute(request, own ? a : null);
+    if (offline.value && run.value) {
+      // A saved file has one run, of its own text.
+      text.value = run.value.text;
+      second.value = run.value.second ?? '';
+    }
     if (complaint && !trouble.value) trouble.value = complaint;
     if (!following) followAddress(applyAddress);
     following = true;
