@@ -105,7 +105,7 @@ std::string_view name_of(Ending ending) noexcept {
     case Ending::length: return "length";
     case Ending::end: return "end";
     case Ending::context: return "context";
-    case Ending::stopped: return "stopped";
+    case Ending::stopped: return "stop";
   }
   return "?";
 }
