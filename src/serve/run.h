@@ -15,7 +15,7 @@ namespace headlight::serve {
 
 using session::StoredAttention;
 
-inline constexpr std::string_view kSentence = session::kStreetSentence;
+inline constexpr std::string_view kSentence = session::kTiredSentence;
 inline constexpr Index kMostTokens = 1024;
 
 struct RunRequest {

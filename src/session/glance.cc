@@ -6,17 +6,20 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/ablation.h"
 #include "io/file.h"
 #include "session/state.h"
+#include "text/lines.h"
 
 namespace headlight::session {
 namespace {
 
 using inspect::AttentionMap;
 
-constexpr const char *kCat = "The cat sat on the mat.",
-                     *kControl = "The animal didn't cross the street because it was too wide.";
+constexpr const char* kCat = "The cat sat on the mat.";
 constexpr std::uint64_t kLargestAbout = 4096;
+constexpr std::string_view kTaught = "taught head: ";
+constexpr std::size_t kAsked = 80;  // sentences with known antecedents: half choose a head, half try it
 
 std::vector<std::string> labels_of(const std::vector<inspect::Word>& words) {
   std::vector<std::string> labels;
@@ -31,13 +34,17 @@ AttentionMap map_of(Context& ctx, const Run& run, const Head& head) {
   return std::move(recorder.maps().front());
 }
 
-// A first line that the model's makers wrote about it.
-std::string about(const std::string& folder) {
+// What the model's makers wrote about it, by lines: the first is for the screen, "taught head: 3.4" says which head
+// training guided.
+std::vector<std::string> about(const std::string& folder) {
   const std::string path = folder + "/about.txt";
-  if (!std::filesystem::exists(path)) return "";
+  if (!std::filesystem::exists(path)) return {""};
   const std::vector<std::byte> bytes = io::read_file(path, kLargestAbout);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return escaped(text.substr(0, text.find('\n')), 60);
+  std::vector<std::string> lines;
+  for (const std::string_view line : text::lines_of(text)) lines.push_back(escaped(line, 60));
+  if (lines.empty()) lines.emplace_back();
+  return lines;
 }
 
 // The head that aligns best by sentences that come with the model; without them the one with the strongest link.
@@ -61,8 +68,10 @@ void add_translation(Context& ctx, const Run& run, const std::string& text, Glan
   view.text = text;
   view.translation = run.model().tokenizer()->decode(question.written.ids());
   choose_cross_head(ctx, run, view);
-  const std::vector<inspect::Word> from = inspect::words_of(question.written),
-                                   to = inspect::words_of(question.source);
+  std::vector<inspect::Word> from = inspect::words_of(question.written);
+  const std::vector<inspect::Word> to = inspect::words_of(question.source);
+  // What the end of a sentence looks at says nothing about its words.
+  if (from.size() > 1 && question.written.tokens.back().added) from.pop_back();
   view.written.rows = labels_of(from);
   view.written.columns = labels_of(to);
   const HeadPlace place = view.written.head;
@@ -103,13 +112,12 @@ WordRow row_of(const AttentionMap& map, const std::vector<inspect::Word>& words,
   return row;
 }
 
-// The head where the word looks hardest: at `key`, or without one at any other word.
-WordRow strongest_row(Context& ctx, const Run& run, const std::string& key) {
+// The head where the word looks hardest at another.
+WordRow strongest_row(Context& ctx, const Run& run) {
   const inspect::Reading& source = run.state().question.source;
   const std::vector<inspect::Word> words = inspect::words_of(source);
-  const std::string word = key.empty() ? word_to_ask(words, source) : "it";
-  LookRequest request{.part = Part::encoder, .query = words[place_of(words, word)].tokens};
-  if (!key.empty()) request.key = words[place_of(words, key)].tokens;
+  const std::string word = word_to_ask(words, source);
+  const LookRequest request{.part = Part::encoder, .query = words[place_of(words, word)].tokens};
   const FirstLook look = first_look(run, request, ctx);
   const auto at_key = std::find_if(words.begin(), words.end(), [&](const inspect::Word& other) {
     return other.tokens.begin == look.key.begin;
@@ -119,39 +127,68 @@ WordRow strongest_row(Context& ctx, const Run& run, const std::string& key) {
   return row;
 }
 
-void add_number(Context& ctx, const Run& run, Glance& view) {
+void add_number(Context& ctx, const Run& run, const HeadPlace& head, Glance& view) {
   const std::vector<inspect::Word> words = inspect::words_of(run.state().question.source);
-  const Range query = words[place_of(words, view.row.word)].tokens,
-              key = words[place_of(words, view.row.key)].tokens;
-  view.steps = explain(run,
-                       {.head = {Part::encoder, view.row.head.layer, view.row.head.head},
-                        .query = query.begin,
-                        .key = key.begin},
-                       ctx);
+  const Range query = words[place_of(words, view.query)].tokens,
+              key = words[place_of(words, view.key)].tokens;
+  view.steps = explain(
+      run, {.head = {Part::encoder, head.layer, head.head}, .query = query.begin, .key = key.begin}, ctx);
 }
 
-// The tutorials' sentence with its control: the same head, asked when "it" is the street.
-void add_street(Context& ctx, const Model& model, Glance& view) {
-  const Run street = attend(ctx, model, {.text = std::string(kStreetSentence)});
-  view.street = kStreetSentence;
-  view.street_translation = model.tokenizer()->decode(street.state().question.written.ids());
-  view.row = strongest_row(ctx, street, "animal");
-  add_number(ctx, street, view);
-  const Run control = attend(ctx, model, {.text = kControl}, {.parts = {Part::encoder}});
-  const AttentionMap map = map_of(ctx, control, {Part::encoder, view.row.head.layer, view.row.head.head});
-  const WordRow row = row_of(map, inspect::words_of(control.state().question.source), "it", "animal");
-  view.control = "too wide";
-  for (const char* word : {"animal", "street"}) view.control_weights.emplace_back(word, row.weight_of(word));
+// The head that follows pronouns best by sentences that come with the model; without them the one in which "it" looks
+// hardest at the first noun.
+void choose_pronoun_head(Context& ctx, const Run& run, PronounView& view) {
+  const inspect::Subject& subject = run.state().subject();
+  const std::string path = subject.folder + "/pronouns.tsv";
+  if (!std::filesystem::exists(path)) {
+    const std::vector<inspect::Word> words = inspect::words_of(run.state().question.source);
+    view.head = first_look(run,
+                           {.part = Part::encoder,
+                            .query = words[place_of(words, "it")].tokens,
+                            .key = words[place_of(words, view.first)].tokens},
+                           ctx)
+                    .head.place();
+    return;
+  }
+  const std::vector<inspect::PronounSentence> sentences = inspect::read_pronouns(path);
+  const auto all = std::span(sentences).first(std::min(kAsked, sentences.size()));
+  view.head = inspect::best_of(inspect::score_antecedents(ctx, subject, all.first(all.size() / 2))).head;
+  for (const auto& score : inspect::score_antecedents(ctx, subject, all.subspan(all.size() / 2)))
+    if (score.head == view.head) view.score = score;
+}
+
+Meaning meaning_of(Context& ctx, const Run& run, const std::string& text, const PronounView& view) {
+  const inspect::Question& question = run.state().question;
+  Meaning meaning;
+  meaning.text = text;
+  meaning.translation = run.model().tokenizer()->decode(question.written.ids());
+  inspect::Ablation off({.change = Change::zero, .part = Part::encoder, .heads = {view.head}});
+  meaning.without = inspect::translate(ctx, run.state().subject(), question.source, nullptr, &off).text;
+  const WordRow row = row_of(map_of(ctx, run, {Part::encoder, view.head.layer, view.head.head}),
+                             inspect::words_of(question.source), "it", view.first);
+  for (std::size_t i = 0; i < row.words.size(); ++i) {
+    if (row.words[i] == view.first) meaning.first += row.weights[i];
+    if (row.words[i] == view.second) meaning.second += row.weights[i];
+  }
+  return meaning;
+}
+
+// "It was too tired" and "it was too wide": the same head, asked twice.
+void add_pronoun(Context& ctx, const Model& model, const std::vector<std::string>& lines, Glance& view) {
+  const Run tired = attend(ctx, model, {.text = std::string(kTiredSentence)}),
+            wide = attend(ctx, model, {.text = std::string(kWideSentence)});
+  PronounView& it = view.pronoun.emplace();
+  choose_pronoun_head(ctx, tired, it);
+  it.meanings = {meaning_of(ctx, tired, std::string(kTiredSentence), it),
+                 meaning_of(ctx, wide, std::string(kWideSentence), it)};
+  it.taught =
+      std::find(lines.begin(), lines.end(), concat(kTaught, it.head.layer, ".", it.head.head)) != lines.end();
+  view.query = "it";
+  view.key = it.first;
+  add_number(ctx, tired, it.head, view);
 }
 
 }  // namespace
-
-double WordRow::weight_of(const std::string& label) const {
-  double sum = 0;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (words[i] == label) sum += weights[i];
-  return sum;
-}
 
 Glance glance_at(Context& ctx, const Model& model, const std::string& text) {
   const ModelInfo& info = model.info();
@@ -161,16 +198,19 @@ Glance glance_at(Context& ctx, const Model& model, const std::string& text) {
                        escaped(info.path), " \"…\" shows what it looks at"));
   Glance view;
   view.model = info.name;
-  view.about = about(info.path);
+  const std::vector<std::string> lines = about(info.path);
+  view.about = lines.front();
   view.parameters = info.parameters;
   const std::string read = text.empty() ? kCat : text;
   const Run run = attend(ctx, model, {.text = read});
   add_translation(ctx, run, read, view);
   if (text.empty()) {
-    add_street(ctx, model, view);
+    add_pronoun(ctx, model, lines, view);
   } else {
-    view.row = strongest_row(ctx, run, "");
-    add_number(ctx, run, view);
+    view.row = strongest_row(ctx, run);
+    view.query = view.row->word;
+    view.key = view.row->key;
+    add_number(ctx, run, view.row->head, view);
   }
   return view;
 }

@@ -9,13 +9,16 @@
 
 #include "headlight/look.h"
 #include "inspect/attention_map.h"
+#include "inspect/pronouns.h"
 #include "inspect/word_alignment.h"
 
 namespace headlight::session {
 
-// The sentence of the tutorials.
-inline constexpr std::string_view kStreetSentence =
+// The sentence of the tutorials, and its twin, in which "it" is the other noun.
+inline constexpr std::string_view kTiredSentence =
     "The animal didn't cross the street because it was too tired.";
+inline constexpr std::string_view kWideSentence =
+    "The animal didn't cross the street because it was too wide.";
 
 // A map by words: how strongly each row's word looks at each column's.
 struct WordMap {
@@ -32,7 +35,21 @@ struct WordRow {
   std::vector<std::string> words;
   std::vector<double> weights;
   double uniform = 0;  // what every token would get from a head that does not choose
-  [[nodiscard]] double weight_of(const std::string& label) const;
+};
+
+// A sentence in which "it" must be resolved, as one head of the encoder sees it.
+struct Meaning {
+  std::string text, translation, without;  // without: translated with the head switched off
+  double first = 0, second = 0;            // what "it" gives to the two nouns
+};
+
+// What "it" stands for in two sentences that differ in one adjective.
+struct PronounView {
+  std::string first = "animal", second = "street";  // the nouns
+  HeadPlace head;
+  bool taught = false;                            // training guided this head
+  std::optional<inspect::AntecedentScore> score;  // of that head, on sentences it was not chosen on
+  std::vector<Meaning> meanings;
 };
 
 struct Glance {
@@ -41,14 +58,13 @@ struct Glance {
   std::string text, translation;  // of the first part
   WordMap written;
   std::optional<inspect::AlignmentScore> alignment;  // of that head, on sentences it was not chosen on
-  std::string street, street_translation;            // of the second part; empty: the same text
-  WordRow row;
-  std::string control;  // "too wide"
-  std::vector<std::pair<std::string, double>> control_weights;
+  std::optional<PronounView> pronoun;                // of the tutorials' sentences
+  std::optional<WordRow> row;                        // of the caller's sentence
+  std::string query, key;                            // whose number is followed by hand
   HeadSteps steps;
 };
 
-// Of a text, or without one of two sentences of the tutorials. Throws Error{usage} for a model that does not translate.
+// Of a text, or without one of the tutorials' sentences. Throws Error{usage} for a model that does not translate.
 [[nodiscard]] Glance glance_at(Context& ctx, const Model& model, const std::string& text);
 
 }  // namespace headlight::session

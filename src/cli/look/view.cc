@@ -1,6 +1,6 @@
 #include "cli/look/view.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,7 @@
 #include "core/escape.h"
 #include "draw/text.h"
 #include "inspect/head_steps.h"
+#include "text/lines.h"
 
 namespace headlight::cli {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using draw::left_aligned, draw::display_width;
 using session::WordMap, session::WordRow;
 
-constexpr int kIndent = 3, kLongestRow = 16, kNarrowest = 3, kBar = 24;
+constexpr int kIndent = 3, kLongestRow = 16, kNarrowest = 3, kBar = 22;
 constexpr std::size_t kMostRows = 24;
 
 struct Shade {
@@ -104,12 +105,9 @@ void add_sentence(Page& page, int number, const std::string& text, const std::st
   page.line(margin() + draw::wrapped(second, page.style().width, kIndent));
 }
 
-void add_row(Page& page, const WordRow& row, int number, const std::string& text,
-             const std::string& translation) {
-  if (!text.empty()) add_sentence(page, number, text, translation);
-  page.line(fmt::format("{}\"{}\" looks at  encoder {}, strongest of {} heads for \"{}\" (uniform {:.2f})",
-                        text.empty() ? fmt::format("{}  ", number) : margin(), row.word, name_of(row.head),
-                        row.heads, row.key, row.uniform));
+void add_row(Page& page, const WordRow& row) {
+  page.line(fmt::format("2  \"{}\" looks at  encoder {}, strongest of {} heads for \"{}\" (uniform {:.2f})",
+                        row.word, name_of(row.head), row.heads, row.key, row.uniform));
   std::vector<std::size_t> order(row.words.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -127,12 +125,61 @@ void add_row(Page& page, const WordRow& row, int number, const std::string& text
                           page.bar(row.weights[i], kBar), row.weights[i]));
 }
 
+// What differs, without the words that begin and end both: "qu'elle -> qu'il". Empty when nothing does.
+std::string difference(const Page& page, const std::string& before, const std::string& after) {
+  if (before == after) return "";
+  std::vector<std::string_view> a = text::split(before, ' '), b = text::split(after, ' ');
+  while (!a.empty() && !b.empty() && a.back() == b.back()) {
+    a.pop_back();
+    b.pop_back();
+  }
+  const auto [from, to] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  const auto joined = [](auto begin, auto end) { return fmt::format("{}", fmt::join(begin, end, " ")); };
+  return fmt::format("{} {} {}", joined(from, a.end()), page.glyph("→", "->"), joined(to, b.end()));
+}
+
+std::string caption_of(const session::Glance& view) {
+  std::string caption = fmt::format("   cross-attention head {}; rows sum to 1", name_of(view.written.head));
+  if (view.alignment)
+    caption += fmt::format("; {:.0f} % of {} other words aligned rightly", 100 * view.alignment->share(),
+                           view.alignment->words);
+  return caption;
+}
+
+std::string noun_bar(const Page& page, const std::string& noun, double weight) {
+  return fmt::format("{} {:.2f} {}", noun, weight, left_aligned(page.bar(weight, kBar), kBar));
+}
+
+void add_pronoun(Page& page, const session::PronounView& it) {
+  std::string heading = fmt::format("2  What does \"it\" look at? Encoder head {}", name_of(it.head));
+  if (it.score)
+    heading +=
+        fmt::format(", right in {:.0f} % of {} new sentences", 100 * it.score->share(), it.score->sentences);
+  page.line(page.bold(heading));
+  std::vector<std::string> changes;
+  for (const session::Meaning& meaning : it.meanings) {
+    page.line(margin() + draw::wrapped(meaning.text, page.style().width, kIndent));
+    page.line(fmt::format("     {}  {}", noun_bar(page, it.first, meaning.first),
+                          noun_bar(page, it.second, meaning.second)));
+    page.line("     " + draw::wrapped(fmt::format("{} {}", page.glyph("→", "->"), meaning.translation),
+                                      page.style().width, kIndent + 2));
+    if (std::string change = difference(page, meaning.translation, meaning.without); !change.empty())
+      changes.push_back(std::move(change));
+  }
+  std::string without =
+      changes.empty() ? "the same translations" : fmt::format("{}", fmt::join(changes, ", "));
+  page.line(margin() + draw::wrapped(fmt::format("{}Without this head: {}",
+                                                 it.taught ? "Training taught it to. " : "", without),
+                                     page.style().width, kIndent));
+}
+
 void add_number(Page& page, const session::Glance& view) {
   const HeadSteps& s = view.steps;
   const auto key = static_cast<std::size_t>(s.request.key);
   const bool same =
       s.kernel_gap() <= inspect::kExplainedWithin && s.reference_gap() <= inspect::kExplainedWithin;
-  std::string line = fmt::format("3  One number by hand: q{}k {:.2f}", page.glyph("·", "*"), s.dots[key]);
+  std::string line =
+      fmt::format("3  By hand: {}{}{} {:.2f}", view.query, page.glyph("·", "*"), view.key, s.dots[key]);
   line += s.usual_scale ? fmt::format(" {} {}{} = {:.3f}", page.glyph("÷", "/"), page.glyph("√", "sqrt "),
                                       s.head_dim, s.scaled[key])
                         : fmt::format(" * {:.4g} = {:.3f}", s.scale, s.scaled[key]);
@@ -148,35 +195,17 @@ std::string look_text(const session::Glance& view, const std::string& program, c
   page.line(page.bold("headlight") + fmt::format(" {} {}, {:.0f} M parameters{}{}", page.glyph("·", "-"),
                                                  view.model, view.parameters / 1e6,
                                                  view.about.empty() ? "" : ", ", view.about));
-  page.line();
   add_sentence(page, 1, view.text, view.translation);
-  page.line(fmt::format("   Where each word of it looked   cross {}   each row sums to 1",
-                        name_of(view.written.head)));
   add_map(page, view.written);
   add_legend(page);
-  if (view.alignment) {
-    page.line(page.dim(
-        fmt::format("   this head finds {:.0f} % of {} content words in sentences it was not chosen on",
-                    100 * view.alignment->share(), view.alignment->words)));
-  }
-  page.line();
-  add_row(page, view.row, 2, view.street, view.street_translation);
-  if (!view.control.empty()) {
-    std::string line = fmt::format("   control \"{}\":", view.control);
-    for (std::size_t i = 0; i < view.control_weights.size(); ++i)
-      line += fmt::format("{} {} {:.2f}", i > 0 ? "," : "", view.control_weights[i].first,
-                          view.control_weights[i].second);
-    page.line(line);
-  }
-  page.line();
+  page.line(page.dim(caption_of(view)));
+  if (view.pronoun) add_pronoun(page, *view.pronoun);
+  if (view.row) add_row(page, *view.row);
   add_number(page, view);
-  page.line();
-  page.line("Attention shows where a model looks; it is no proof of why.");
   const std::string dots = page.glyph("…", "...");
-  for (const auto& [hint, what] : {std::pair{fmt::format("look \"{}\"", dots), "a sentence of yours"},
-                                   {"serve", "every head, in a browser"},
-                                   {fmt::format("show --model PATH \"{}\"", dots), "your own model"}})
-    page.line(page.dim(fmt::format("  {} {}", left_aligned(fmt::format("{} {}", program, hint), 38), what)));
+  page.line(page.dim(fmt::format("  {0} look \"{1}\"  your sentence    {0} serve  every head, in a browser",
+                                 program, dots)));
+  page.line(page.dim(fmt::format("  {} show --model PATH \"{}\"  your own model", program, dots)));
   return page.text();
 }
 
