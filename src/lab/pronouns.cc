@@ -13,6 +13,7 @@
 #include "inspect/pronouns.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
+#include "lab/seeds_checks.h"
 #include "lab/spread.h"
 
 namespace headlight::lab {
@@ -32,11 +33,13 @@ double share_of(Index right, std::size_t all) {
   return all > 0 ? static_cast<double>(right) / static_cast<double>(all) : 0;
 }
 
+std::string file_of(const inspect::Subject& model) { return model.folder + "/pronouns.tsv"; }
+
 std::vector<PronounSentence> sentences_of(const LabOptions& options) {
   if (options.model == nullptr)
     throw Error(ErrorKind::usage, "lab.model",
                 "lab pronouns: needs a model that translates; give one with --model");
-  const std::string path = options.model->folder + "/pronouns.tsv";
+  const std::string path = file_of(*options.model);
   if (!std::filesystem::exists(path))
     throw Error(ErrorKind::file, "lab.pronouns",
                 concat(escaped(path),
@@ -199,6 +202,25 @@ Outcome run_pronouns(const LabOptions& options) {
   out.json = w.end_object().take_line();
   out.figure = figure_of(study, options.model->name);
   return out;
+}
+
+Found seeds::it_looks_at_animal(const LabOptions& options) {
+  if (options.model == nullptr || !std::filesystem::exists(file_of(*options.model))) return without_model();
+  LabOptions small = options;
+  small.quick = true;
+  Context ctx({.threads = options.threads});
+  const std::vector<PronounSentence> sentences = sentences_of(small);
+  const std::span all(sentences);
+  const auto half = all.size() / 4 * 2;
+  const HeadPlace head =
+      inspect::best_of(inspect::score_antecedents(ctx, *options.model, all.first(half))).head;
+  const AntecedentScore score =
+      score_of(inspect::score_antecedents(ctx, *options.model, all.subspan(half)), head);
+  return {score.share() >= kFollows,
+          fmt::format(
+              "encoder head {}: a pronoun looks more at its antecedent than at the other noun in {} of {} "
+              "sentences that training never saw",
+              head_text(head), percent(score.share()), score.sentences)};
 }
 
 }  // namespace headlight::lab

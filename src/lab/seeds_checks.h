@@ -48,9 +48,10 @@ Found roles_by_training(const LabOptions& options);  // 4
 Found one_vector(const LabOptions& options);         // 48
 
 // Looks into a model; rows say so when it is not on disk
-Found chat_looks_at_cat(const LabOptions& options);  // 10, translation.cc
-Found heads_with_names(const LabOptions& options);   // 24, seeds_trained.cc
-Found bank_in_context(const LabOptions& options);    // 54, context.cc
+Found chat_looks_at_cat(const LabOptions& options);   // 10, translation.cc
+Found it_looks_at_animal(const LabOptions& options);  // 26 (pronouns.cc)
+Found heads_with_names(const LabOptions& options);    // 24, seeds_trained.cc
+Found bank_in_context(const LabOptions& options);     // 54, context.cc
 [[nodiscard]] inline Found without_model() {
   return {true, "needs the model headlight-en-fr, which is not here"};
 }
