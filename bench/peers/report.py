@@ -10,27 +10,26 @@ END = "<!-- measured: end -->"
 
 TEMPLATE = f"""# Performance
 
-How fast attention is, against what the machine can do and against other libraries on the same machine
-in the same run.
+Speed of attention, compared with the limits of the machine and with other libraries, measured on the same machine in the same run.
 
 {BEGIN}
 {END}
 
 ## Tile size
 
-_To be written: how tile and segment sizes were chosen, with numbers._
+[Decision 0002](decisions/0002-tiles-and-segments.md) lists the sizes, the measurements, and the variants that did not help.
 """
 
 METHOD = """### Method
 
-- Every library computes the same numbers from the same inputs (f32), in memory that is already there; a
-  library whose output differs by more than 1e-4 is listed as an error instead.
-- A time is the best of at least seven runs after a warm-up, and of all passes. Machines are shared:
-  compare only within one run, and read nothing into differences below 5 % (one thread) or 10 % (several).
-- FLOPs are counted as 4·B·H·L·L·D, causal exactly half of that, softmax not at all. Percentages are of the
-  f32 FMA peak measured between the workloads of the same run.
-- A peer's cell is the fastest of its ways; its memory allocator keeps pages, so none of them pays for
-  fresh ones. "unfused" means scores by one BLAS call, a vectorised softmax, and a second BLAS call.
+- All libraries compute the same function of the same f32 inputs, with output memory allocated beforehand. A library whose output
+  differs by more than 1e-4 is listed as an error instead.
+- A time is the best of at least seven runs after a warm-up, over all passes. The machine is shared: compare only within one run, and
+  ignore differences below 5 % (one thread) or 10 % (several threads).
+- FLOPs are counted as 4·B·H·L·L·D, half of that for causal attention, and none for the softmax. Percentages are shares of the f32 FMA
+  peak, measured between the workloads of the same run.
+- A peer's cell is its fastest implementation. Its memory allocator keeps pages, so no peer pays for page faults. "unfused" means one
+  BLAS call for the scores, a vectorised softmax, and a second BLAS call.
 - `×` is the peer's time divided by Headlight's: above 1, Headlight is faster.
 """
 
