@@ -18,7 +18,7 @@ void check_cache(const Context& ctx, const ConstTensorView& q, const CacheStore&
   if (!options.k_lengths.empty() || !options.k_starts.empty() || !options.q_starts.empty()) {
     refuse(ErrorKind::usage, "kv_cache.lengths",
            concat(kWho, ": ", options.k_lengths.empty() ? "starts are" : "k_lengths is",
-                  " given; the cache knows its items' lengths, leave it empty"));
+                  " given; the cache stores the lengths of its items, leave it empty"));
   }
   if (options.dropout.rate != 0) {
     refuse(ErrorKind::usage, "kv_cache.dropout",

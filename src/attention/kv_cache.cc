@@ -40,7 +40,8 @@ void check_room(const char* who, const CacheStore& store, Index item, Index coun
   if (capacity == 0 || length + count <= capacity) return;
   refuse(ErrorKind::resource, "kv_cache.capacity",
          concat(who, ": item ", item, " has ", length, " tokens and ", count, " more exceed its capacity of ",
-                capacity, "; truncate it, or make the cache with a larger capacity or with 0, which grows"));
+                capacity,
+                "; truncate it, or create the cache with a larger capacity, or with 0 to let it grow"));
 }
 
 void check_item(const char* who, const CacheStore& store, Index item) {

@@ -12,13 +12,12 @@ void refuse_result(Argument at, const char* code, const ConstTensorView& view, c
 void refuse_self(Argument at, const ConstTensorView& view) {
   refuse(ErrorKind::input, "attention.overlap",
          concat(at.who, ": ", at.name, " ", view.shape().text(),
-                " has strides that put two of its elements at one address; need one address per element"));
+                " has strides that map two elements to one address; need one address per element"));
 }
 
 void refuse_shared(Argument at, const char* other) {
   refuse(ErrorKind::input, "attention.overlap",
-         concat(at.who, ": ", at.name, " overlaps ", other,
-                "; need memory of its own for everything that is written"));
+         concat(at.who, ": ", at.name, " overlaps ", other, "; outputs must not share memory"));
 }
 
 namespace {
@@ -30,10 +29,10 @@ HEADLIGHT_COLD void refuse_not_here(Argument at) {
 
 HEADLIGHT_COLD void refuse_top(const char* who, Index index_k, Index weight_k) {
   refuse(ErrorKind::input, "attention.topk",
-         index_k == weight_k ? concat(who, ": topk_index asks for the ", index_k,
-                                      " heaviest keys; need a last axis of 1 to 32")
-                             : concat(who, ": topk_index has ", index_k, " places but topk_weight has ",
-                                      weight_k, "; need the same"));
+         index_k == weight_k
+             ? concat(who, ": topk_index asks for the ", index_k, " top keys; need a last axis of 1 to 32")
+             : concat(who, ": topk_index has ", index_k, " places but topk_weight has ", weight_k,
+                      "; need the same"));
 }
 
 void check_top(const char* who, const Problem& p, const AttentionOutputs& o, Ledger& ledger) {

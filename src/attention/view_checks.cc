@@ -24,7 +24,7 @@ void refuse_size(Argument argument, const ConstTensorView& view) {
   }
   refuse(ErrorKind::input, "attention.size",
          concat(argument.who, ": ", argument.name, " is ", described(view), " with strides ", strides.text(),
-                ", more than memory can have; need at most 2^57 bytes from first to last element"));
+                ", which is too large; need at most 2^57 bytes from first to last element"));
 }
 
 void refuse_pointer(Argument argument, const ConstTensorView& view) {

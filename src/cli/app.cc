@@ -57,7 +57,7 @@ extern "C" void leave_on_signal(int signal) {
 // system says so.
 extern "C" void leave_on_lost_file(int /*signal*/) {
   io::remove_temporaries();
-  constexpr std::string_view text = "error: a file that is in use became shorter, or could not be read\n";
+  constexpr std::string_view text = "error: a file in use was truncated or could not be read\n";
   (void)!::write(2, text.data(), text.size());
   ::_exit(kFile);
 }
@@ -107,12 +107,13 @@ std::string almost(const CLI::App& app, bool name_it) {
   const std::vector<std::string_view> known(names.begin(), names.end());
   for (const std::string& argument : app.remaining(true)) {
     if (asked == &app && argument.find(' ') != std::string::npos)
-      return "\nA sentence to look into: headlight look SENTENCE";
+      return "\n"
+             "To look at a sentence: headlight look SENTENCE";
     const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
     const std::size_t first = name.find_first_not_of('-');
     const std::string_view close = nearest_name(name, known);
     if (first < close.size() && close.substr(0, first + 1) == name.substr(0, first + 1))
-      return concat(name_it ? concat(", and ", escaped(name), " is not known") : "", "; did you mean ", close,
+      return concat(name_it ? concat(", and ", escaped(name), " is unknown") : "", "; did you mean ", close,
                     "?");
   }
   return "";
@@ -220,19 +221,19 @@ std::string error_text(std::string_view message) {
 }
 
 std::shared_ptr<CLI::App> make_program() {
-  auto app =
-      std::make_shared<CLI::App>("Attention on the CPU: fast, exact, and open to look at.", "headlight");
+  auto app = std::make_shared<CLI::App>(
+      "Transformer attention on CPUs: fast, bit-reproducible and fully inspectable.", "headlight");
   app->formatter(std::make_shared<Help>("headlight COMMAND [options]"));
   app->set_version_flag("--version", concat("headlight ", kVersion));
-  app->set_help_flag("-h,--help", "Print this help and stop");
+  app->set_help_flag("-h,--help", "Print this help and exit");
   app->set_help_all_flag("--help-all", "Print the help with all options");
   add_commands(*app);
   // One command; a word after it is its argument, whatever commands there are: "lab heads", "show train".
   app->require_subcommand(0, 1);
   app->footer(
       "headlight help COMMAND shows a command's options and examples.\n"
-      "Exit codes: 0 done, 2 usage, 3 refused input, 4 a file cannot be opened, read or written,\n"
-      "5 memory or threads, 6 a number is not finite or a check failed, 128 + N signal N.");
+      "Exit codes: 0 success, 2 wrong usage, 3 invalid input, 4 file cannot be opened, read or written,\n"
+      "5 out of memory or threads, 6 failed check or non-finite result, 128 + N signal N.");
   return app;
 }
 

@@ -43,7 +43,7 @@ void add_figures(CLI::App& command, FigureOptions& f) {
              "Width of the figure (default: 160mm)");
   add_length(command, "--font-size", f.style.font_size, {{"pt", 1}}, "Size of the text (default: 8pt)");
   add_length(command, "--dpi", f.style.dpi, {{"dpi", 1}}, "Pixels per inch of a PNG (default: 300)");
-  add_text(command, "--title", f.style.title, "A heading above the figure");
+  add_text(command, "--title", f.style.title, "Heading above the figure");
   add_reader(
       command, "--caption", [&f](const std::string& text) { f.caption = text; },
       "Text below the figure (default: text and model; empty: none)")
@@ -93,9 +93,10 @@ void write_figures(io::Outputs& outputs, const FigureOptions& figures, const dra
   if (figures.png.empty() && figures.pdf.empty()) return;  // an SVG's words are drawn where it is looked at
   const std::vector<std::string> missing = draw::texts_without_glyphs(drawing);
   if (!missing.empty()) {
-    print_error(concat("note: no font of this machine has all characters of \"", escaped(missing[0], 60),
-                       "\"", missing.size() > 1 ? concat(" and ", missing.size() - 1, " more") : "",
-                       "; they are drawn as boxes (Debian: fonts-noto-cjk and others)\n"));
+    print_error(concat("note: no installed font has all characters of \"", escaped(missing[0], 60), "\"",
+                       missing.size() > 1 ? concat(" and ", missing.size() - 1, " more") : "",
+                       "; missing ones are drawn as boxes. To fix this, install a font (Debian: "
+                       "fonts-noto-cjk, fonts-noto)\n"));
   }
 }
 

@@ -19,14 +19,14 @@ void add_json(CLI::App& command, JsonTarget& target) {
     if (!is_json_target(text)) refuse_value("--json", text, "- or a file name that ends in .json");
     target.path = text;
   };
-  add_reader(command, "--json", read, "Write the results as JSON, to standard output or into a file")
+  add_reader(command, "--json", read, "Write the results as JSON to standard output or a file")
       ->type_name("[FILE.json]");
-  add_switch(command, "--force", target.force, "Replace existing files (else: exit code 4)");
+  add_switch(command, "--force", target.force, "Replace existing files (otherwise exit code 4)");
 }
 
 void add_arrays(CLI::App& command, std::string& folder, const std::string& what) {
   begin_group(command, "Output");
-  add_path(command, "--npy", folder, concat("Write ", what, " and tokens.json into a folder"))
+  add_path(command, "--npy", folder, concat("Write ", what, " and tokens.json to a folder"))
       ->type_name("FOLDER");
 }
 
@@ -50,7 +50,7 @@ void write_arrays(const std::string& folder, const JsonTarget& target, const std
   std::filesystem::create_directories(folder, problem);
   if (problem)
     throw Error(ErrorKind::file, "file.create",
-                concat(escaped(folder), ": ", problem.message(), " (cannot make this folder)"));
+                concat(escaped(folder), ": ", problem.message(), " (cannot create this folder)"));
   io::Outputs outputs(target.existing());
   const auto path = [&](const std::string& name) { return (std::filesystem::path(folder) / name).string(); };
   for (const NamedTensor& array : arrays) outputs.reserve(path(array.name + ".npy"));

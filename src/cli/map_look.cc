@@ -21,16 +21,16 @@ void add_map_look(CLI::App& command, MapLook& look) {
                              {{"linear", draw::Transfer::linear},
                               {"sqrt", draw::Transfer::square_root},
                               {"log", draw::Transfer::logarithm}},
-                             "How weights become colours (default: sqrt)");
+                             "Scale from weights to colours (default: sqrt)");
   std::vector<std::pair<std::string, draw::Palette>> palettes;
   palettes.reserve(std::size(draw::kPalettes));
   for (const draw::Palette palette : draw::kPalettes) palettes.emplace_back(draw::name_of(palette), palette);
   add_choice<draw::Palette>(command, "--palette", look.palette, palettes,
-                            "Colours of weights; grey is for print (default: cividis)");
+                            "Palette for weights; grey is for print (default: cividis)");
   add_choice<std::optional<draw::Theme>>(
       command, "--theme", look.theme, {{"light", draw::Theme::light}, {"dark", draw::Theme::dark}},
-      "Colours for a light or a dark page (default: dark terminal, light figure)");
-  add_switch(command, "--numbers", look.numbers, "Write the weights into the cells");
+      "Colours for a light or dark background (default: dark terminal, light figure)");
+  add_switch(command, "--numbers", look.numbers, "Print the weights in the cells");
 }
 
 draw::TerminalStyle terminal_style(const MapLook& look) {

@@ -17,7 +17,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
-constexpr const char* kModelHelp = "A folder, a .gguf file, or a model's name";
+constexpr const char* kModelHelp = "A model folder, a .gguf file, or a model name";
 
 void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
                  const std::string& description) {
@@ -25,7 +25,7 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<std::in
     for (const std::string& part : split_list(text)) {
       const auto value = parse_integer(part);
       if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max())
-        refuse_value(name, text, "whole numbers with commas: 5,17,3");
+        refuse_value(name, text, "integers separated by commas: 5,17,3");
       list.push_back(static_cast<std::int32_t>(*value));
     }
   };
@@ -40,7 +40,7 @@ void read_heads(const std::string& name, const std::string& text, std::vector<He
     const auto head =
         point == std::string::npos ? std::nullopt : parse_integer(std::string_view(part).substr(point + 1));
     if (!layer || !head || *layer < 0 || *head < 0 || *layer > most || *head > most)
-      refuse_value(name, text, "LAYER.HEAD, both counted from 0, several with commas: 2.5 or 2.5,3.0");
+      refuse_value(name, text, "LAYER.HEAD, both counted from 0, separated by commas: 2.5 or 2.5,3.0");
     heads.push_back({static_cast<int>(*layer), static_cast<int>(*head)});
   }
 }
@@ -63,19 +63,20 @@ std::string range_of(const Model& model, Part part) {
 void check_input(const Model& model, const ModelInput& input) {
   const bool has_target = !input.target.empty() || !input.target_ids.empty();
   if (!input.text.empty() && !input.ids.empty())
-    refuse("TEXT and --ids are two ways to say the same; give one");
+    refuse("TEXT and --ids exclude each other; give one of them");
   if (!input.target.empty() && !input.target_ids.empty())
-    refuse("--target and --target-ids are two ways to say the same; give one");
+    refuse("--target and --target-ids exclude each other; give one of them");
   if (!input.second.empty() && (!input.ids.empty() || !input.type_ids.empty() || has_target))
-    refuse("--second is a text beside TEXT; leave out --ids, --type-ids, --target and --target-ids");
+    refuse("--second goes with TEXT; leave out --ids, --type-ids, --target and --target-ids");
   if (has_target && model.info().kind != ModelKind::encoder_decoder)
-    refuse(concat("--target: \"", escaped(model.info().name), "\" does not translate"));
+    refuse(concat("--target: \"", escaped(model.info().name),
+                  "\" is not an encoder-decoder and has no translation"));
   if (model.tokenizer() != nullptr) return;
   const char* option = input.ids.empty() ? "--ids" : !input.target.empty() ? "--target-ids" : nullptr;
   if (option != nullptr)
     throw Error(ErrorKind::usage, "input.tokenizer",
                 concat("\"", escaped(model.info().name),
-                       "\" has no tokenizer, so a text cannot be read; give token numbers with ", option));
+                       "\" has no tokenizer, so it cannot read text; give token ids with ", option));
 }
 
 }  // namespace
@@ -97,15 +98,15 @@ void add_model(CLI::App& command, std::string& model) {
   // Options are read in the order in which they are added: the model's name is there already.
   add_reader(
       command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; },
-      "An adapter of the model, from headlight train or PEFT")
+      "An adapter for the model, from headlight train or PEFT")
       ->type_name("FOLDER");
 }
 
 void add_model_or(CLI::App& command, const std::string& argument, std::string& model,
                   const std::string& description) {
   const auto read = [&model, argument](const std::string& text) {
-    if (text.empty() || text.starts_with("--")) refuse_value(argument, text, "a file or a model's name");
-    if (!model.empty()) refuse_option("--model", concat("names what ", argument, " has named; give one"));
+    if (text.empty() || text.starts_with("--")) refuse_value(argument, text, "a file or a model name");
+    if (!model.empty()) refuse_option("--model", concat("excludes ", argument, "; give one of them"));
     model = text;
   };
   add_reader(command, argument, read, description)->type_name("");
@@ -116,13 +117,13 @@ void add_model_input(CLI::App& command, ModelInput& input, const std::string& te
   begin_group(command, "Model and text");
   add_text(command, "TEXT", input.text, text_description)->type_name("");
   add_model(command, input.model);
-  add_text(command, "--target", input.target, "The translation to look at (default: the model's own)");
-  begin_group(command, "Model and text, in full", Detail::full);
-  add_text(command, "--second", input.second, "A second text, for models that read pairs such as BERT");
-  add_numbers(command, "--ids", input.ids, "Token numbers in place of TEXT");
+  add_text(command, "--target", input.target, "The translation (default: the model's own)");
+  begin_group(command, "Model and text (more)", Detail::full);
+  add_text(command, "--second", input.second, "A second text, for models that read pairs, such as BERT");
+  add_numbers(command, "--ids", input.ids, "Token ids instead of TEXT");
   add_numbers(command, "--target-ids", input.target_ids,
-              "The decoder's input as token numbers, its start token included");
-  add_numbers(command, "--type-ids", input.type_ids, "Segment numbers, for models that have them");
+              "The decoder's exact input as token ids, including its start token");
+  add_numbers(command, "--type-ids", input.type_ids, "Segment ids, for models that have them");
 }
 
 void add_part(CLI::App& command, std::optional<Part>& part) {

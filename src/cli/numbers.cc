@@ -18,8 +18,8 @@ Index read_count(const std::string& names, const std::string& text, CountLimits 
   if (!value || *value < limits.least || *value > limits.most) {
     const bool bounded = limits.most != CountLimits{}.most;
     refuse_value(names, text,
-                 bounded ? concat("a whole number from ", limits.least, " to ", limits.most)
-                         : concat("a whole number of at least ", limits.least, " that fits in memory"));
+                 bounded ? concat("an integer from ", limits.least, " to ", limits.most)
+                         : concat("an integer of at least ", limits.least, " that fits in memory"));
   }
   return *value;
 }

@@ -45,7 +45,7 @@ std::vector<std::string> read_corpus(const std::string& path, Index limit) {
   }
   if (texts.empty())
     throw Error(ErrorKind::input, "corpus.empty",
-                concat(shown_name(path), ": has no text; need one in each line"));
+                concat(shown_name(path), ": has no text; need one text per line"));
   return texts;
 }
 

@@ -75,7 +75,8 @@ std::string tokens_text(std::string_view text, const std::vector<TokenPiece>& pi
   CharacterCounter begins(text), ends(text), counter(text);  // each only goes on: time stays linear
   const std::size_t length = counter.at(text.size());
   page.line(page.dim(fmt::format(
-      "{} for {} ({:.2f} characters a token)", counted(pieces.size(), "token"), counted(length, "character"),
+      "{} for {} ({:.2f} characters per token)", counted(pieces.size(), "token"),
+      counted(length, "character"),
       static_cast<double>(length) / static_cast<double>(std::max<std::size_t>(1, pieces.size())))));
   page.line();
   int width = 5;

@@ -11,7 +11,7 @@ namespace headlight::cli {
 
 void add_rows(CLI::App& command, RowSettings& settings) {
   add_switch(command, "--show", settings.show,
-             "For each new token a line: what it looked at (default: mean of the last layer)");
+             "Print the attention of each new token on a line (default: mean of the last layer)");
   add_heads(command, settings.heads);
 }
 
@@ -19,8 +19,7 @@ inspect::RowChoice chosen_row(const Model& model, Part part, const RowSettings& 
   const inspect::Subject& subject = model.state().subject;
   if (settings.heads.empty()) return inspect::choose_row(subject, part, std::nullopt);
   if (settings.heads.size() > 1)
-    throw Error(ErrorKind::usage, "input.head",
-                "--show has lines of one head; give one head, such as --head 2.5");
+    throw Error(ErrorKind::usage, "input.head", "--show uses one head; give one, such as --head 2.5");
   check_head(model, part, settings.heads[0]);
   return inspect::choose_row(subject, part, settings.heads[0]);
 }
@@ -32,8 +31,9 @@ RowPrinter::RowPrinter(const Model& model, const inspect::RowChoice& choice, int
       style_(terminal_style(MapLook{})) {}
 
 std::string RowPrinter::heading() const {
-  return concat(title_, "  ", name_of(exact_ ? draw::Origin::exact : draw::Origin::derived),
-                style_.look == draw::Look::table ? "\n" : "; bars: all tokens it can see, in order\n");
+  return concat(
+      title_, "  ", name_of(exact_ ? draw::Origin::exact : draw::Origin::derived),
+      style_.look == draw::Look::table ? "\n" : "; bars: weights of all visible tokens, in order\n");
 }
 
 std::string RowPrinter::line(const std::string& query, const std::vector<std::string>& keys,

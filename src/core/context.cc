@@ -70,7 +70,7 @@ TaskRunner Context::pool() noexcept { return TaskRunner(*this); }
 std::byte* Context::scratch(int worker, std::size_t bytes) {
   // Without a call nothing keeps a second thread from taking the same memory.
   if (user_.load(std::memory_order_relaxed) == nullptr)
-    throw Error(ErrorKind::usage, "context.scratch", "Context: scratch is asked for outside of a call");
+    throw Error(ErrorKind::usage, "context.scratch", "Context: scratch memory is requested outside a call");
   Slot& slot = slots_[static_cast<std::size_t>(worker + 2)];
   if (slot.bytes < bytes) grow(slot, bytes);
   slot.call = calls_;
@@ -108,7 +108,7 @@ std::size_t Context::scratch_bytes() const noexcept {
 void Context::release_scratch() {
   const CallScope scope(*this);
   if (!scope.outermost())
-    throw Error(ErrorKind::usage, "context.busy", "Context: scratch cannot be released inside of a call");
+    throw Error(ErrorKind::usage, "context.busy", "Context: scratch cannot be released during a call");
   for (Slot& slot : slots_) slot.release();
 }
 
@@ -118,7 +118,7 @@ bool CallScope::enter(Context& ctx) {
   const void* nobody = nullptr;
   if (!ctx.user_.compare_exchange_strong(nobody, me, std::memory_order_acquire)) {
     throw Error(ErrorKind::usage, "context.busy",
-                "Context: another thread is computing on it; give each thread a Context of its own\n"
+                "Context: another thread is using it; give each thread its own Context\n"
                 "  They can share their threads: Context mine({.executor = other.executor()}).");
   }
   ++ctx.calls_;

@@ -29,7 +29,7 @@ struct Lower {
 }  // namespace
 
 Drawing below_each_other(std::vector<Drawing> drawings) {
-  if (drawings.empty()) throw Error(ErrorKind::usage, "draw.arrange", "figure: nothing to arrange");
+  if (drawings.empty()) throw Error(ErrorKind::usage, "draw.arrange", "figure: nothing to draw");
   Drawing all = std::move(drawings.front());
   for (auto drawing = drawings.begin() + 1; drawing != drawings.end(); ++drawing) {
     for (DrawingItem& item : drawing->items) std::visit(Lower{all.height}, item);

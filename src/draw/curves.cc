@@ -106,7 +106,7 @@ class Chart {
   void find_extents() {
     for (const Curve& curve : curves_)
       for (const Point& p : curve.points) x_.add(p.x);
-    if (x_.empty()) throw Error(ErrorKind::input, "draw.curves", "plot: there is not a single point to draw");
+    if (x_.empty()) throw Error(ErrorKind::input, "draw.curves", "plot: there are no points to draw");
     if (x_.kind == AxisKind::linear) x_.low = std::min(0.0, x_.low);
     if (x_.high <= x_.low) x_.high = x_.low + 1;
     if (x_.kind == AxisKind::logarithmic) {

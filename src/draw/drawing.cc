@@ -20,7 +20,7 @@ PictureFormat picture_format(std::string_view path) {
   if (path.ends_with(".svg")) return PictureFormat::svg;
   if (path.ends_with(".pdf")) return PictureFormat::pdf;
   throw Error(ErrorKind::usage, "draw.format",
-              concat(escaped(path), ": a picture's name ends in .png, .svg or .pdf"));
+              concat(escaped(path), ": unknown format; choose a file name that ends in .png, .svg or .pdf"));
 }
 
 std::vector<Segment> hatch_lines(const Box& box, double distance) {

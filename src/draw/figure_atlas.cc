@@ -79,7 +79,7 @@ Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const Figure
   page.y += page.font();
   page.legend({.is_signed = any_signed, .has_masked = masked, .masked_words = maps[0].masked_words});
   page.paragraph(concat("In each map rows are queries (from) and columns are keys (to).",
-                        was_pooled ? " Each cell is the largest weight of its block." : ""));
+                        was_pooled ? " Each cell is the largest weight of its area." : ""));
   return page.finish();
 }
 

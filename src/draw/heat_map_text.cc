@@ -128,7 +128,7 @@ std::string key_of_numbers(const WeightMap& map, const TerminalStyle& style) {
         concat("Pooled to fit: each cell is the largest of ", size, " weights. Numbers count tokens from 0."),
         style);
   }
-  if (map.keys == map.queries) return sentence("Columns are numbered as the rows are.", style);
+  if (map.keys == map.queries) return sentence("Columns are numbered like the rows.", style);
   std::vector<std::string> items;
   for (std::size_t j = 0; j < map.keys.size(); ++j) items.push_back(concat(j, " ", shown(map.keys[j])));
   return concat("keys  ", flowed(items, style.width, 6), "\n");

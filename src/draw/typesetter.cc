@@ -26,7 +26,7 @@ PangoContextPointer pango_context() {
   PangoFontMap* fonts = pango_cairo_font_map_get_default();  // of this thread; Pango's own
   if (!has_family(fonts, kFontFamily)) {
     throw Error(ErrorKind::file, "draw.fonts",
-                concat("figures need the font \"", kFontFamily, "\", which this machine does not have\n",
+                concat("figures need the font \"", kFontFamily, "\", which is not installed\n",
                        "Install it (Debian: apt-get install fonts-dejavu-core) and try again."));
   }
   PangoContextPointer context(pango_font_map_create_context(fonts));

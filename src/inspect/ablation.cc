@@ -85,7 +85,7 @@ Index OutputMeans::tokens(Part part) const {
 }
 
 Ablation::Ablation(ChangePlan plan) : plan_(std::move(plan)) {
-  if (plan_.heads.empty()) refuse("no head was named");
+  if (plan_.heads.empty()) refuse("no head was selected");
   if ((plan_.change == Change::mean || plan_.change == Change::patch) && plan_.outputs == nullptr)
     refuse(concat(name_of(plan_.change), " needs what heads said elsewhere"));
   if (is_cut(plan_.change) && plan_.links.empty()) refuse("a cut needs a link from a query to a key");

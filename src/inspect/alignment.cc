@@ -13,7 +13,7 @@ std::vector<WordPair> align(const std::vector<std::string>& a, const std::vector
   const std::size_t n = a.size(), m = b.size(), stride = m + 1;
   if ((n + 1) > most / (m + 1)) {
     throw Error(ErrorKind::resource, "inspect.align",
-                concat("texts of ", n, " and ", m, " words are too long to be laid side by side"));
+                concat("texts of ", n, " and ", m, " words are too long to align"));
   }
   // cost[i][j]: of what follows word i of a and word j of b.
   std::vector<std::uint32_t> cost((n + 1) * stride);

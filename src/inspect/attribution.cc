@@ -181,11 +181,11 @@ void check_model(const Subject& subject) {
   const auto refuse = [&](std::string_view why) {
     throw Error(
         ErrorKind::usage, "attribution.model",
-        concat("\"", escaped(subject.name), "\" ", why, "; its logits are no sum of what heads wrote"));
+        concat("\"", escaped(subject.name), "\" ", why, "; its logits are not a sum of head outputs"));
   };
   if (c.head.absent) refuse("has no logits");
   if (c.head.masked) refuse("has a layer with an activation before its logits");
-  if (c.head.narrowed) refuse("has a layer before its logits that makes the stream narrower");
+  if (c.head.narrowed) refuse("has a projection to a smaller width before its logits");
 }
 
 models::Tokens one_sequence(const Reading& reading) {

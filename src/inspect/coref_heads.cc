@@ -60,7 +60,7 @@ CorefReport score_coref(Context& ctx, const Subject& subject, const text::CorefS
                         const Progress& progress) {
   if (!subject.tokenizer) {
     throw Error(ErrorKind::usage, "heads.tokenizer",
-                concat("\"", escaped(subject.name), "\" has no tokenizer, so texts cannot be read"));
+                concat("\"", escaped(subject.name), "\" has no tokenizer, so it cannot read text"));
   }
   const Part part = subject.usual_part();
   CorefReport report;

@@ -63,7 +63,7 @@ std::vector<LabelledHead> label_heads(Context& ctx, const Subject& subject,
                                       std::span<const std::string> texts) {
   if (!subject.tokenizer) {
     throw Error(ErrorKind::usage, "heads.tokenizer",
-                concat("\"", escaped(subject.name), "\" has no tokenizer, so a text cannot be read"));
+                concat("\"", escaped(subject.name), "\" has no tokenizer, so it cannot read text"));
   }
   TextSums sums(subject);
   for (const std::string& text : texts) {

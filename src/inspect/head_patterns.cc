@@ -46,18 +46,19 @@ namespace headlight::inspect {
 namespace {
 
 constexpr LabelRule kRules[] = {
-    {Label::previous, 0.4, true, "weight on the token before"},
+    {Label::previous, 0.4, true, "weight on the previous token"},
     {Label::current, 0.4, true, "weight on the token itself"},
-    {Label::next, 0.4, true, "weight on the token after"},
-    {Label::offset, 0.3, true, "weight on the token k places before, the same on shuffled text"},
+    {Label::next, 0.4, true, "weight on the next token"},
+    {Label::offset, 0.3, true, "weight k positions away, the same on shuffled text"},
     {Label::first, 0.5, true, "weight on the first token"},
-    {Label::delimiter, 0.5, true, "weight on special tokens and punctuation, minus their even share"},
+    {Label::delimiter, 0.5, true,
+     "weight on special tokens and punctuation, minus that of uniform attention"},
     {Label::duplicate, 0.3, true, "weight on earlier copies of the token"},
-    {Label::induction, 0.3, true, "weight on what followed earlier copies of the token"},
-    {Label::local, kLocalMass, true, "weight on the nearest keys: 8, or a quarter of them"},
-    {Label::broad, 0.9, false, "entropy, as a part of the largest possible"},
-    {Label::aligned, 0.4, true, "weight on one word of the source, further on as the writing goes on"},
-    {Label::end, 0.5, true, "weight on the source's last token"},
+    {Label::induction, 0.3, true, "weight on the tokens after earlier copies of the token"},
+    {Label::local, kLocalMass, true, "weight on the nearest 8 keys, or the nearest quarter"},
+    {Label::broad, 0.9, false, "entropy divided by its maximum"},
+    {Label::aligned, 0.4, true, "weight on one source word whose position follows the output"},
+    {Label::end, 0.5, true, "weight on the last source token"},
 };
 
 const LabelRule& rule_of(Label label) {

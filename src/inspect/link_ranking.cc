@@ -112,7 +112,7 @@ Link find_link(const Subject& subject, const Sides& sides, Part part, const Link
   if (both && part == Part::decoder && to.begin >= from.end) {
     refuse(concat("\"", escaped(link.from.label, 40), "\" (token ", from.begin, ") cannot see \"",
                   escaped(link.to.label, 40), "\" (token ", to.begin, "): the decoder of \"",
-                  escaped(subject.name, 40), "\" looks at what came before"));
+                  escaped(subject.name, 40), "\" attends only to earlier words"));
   }
   return link;
 }

@@ -30,8 +30,9 @@ models::Batch& part_with_room(LossTask& task) {
 }  // namespace
 
 LossTask text_task(const Subject& subject, std::string_view text, Index limit) {
-  const Tokenizer& tokenizer = tokenizer_of(subject, models::ModelKind::decoder, "decoder",
-                                            "encoder-decoders are measured on pairs of sentences");
+  const Tokenizer& tokenizer =
+      tokenizer_of(subject, models::ModelKind::decoder, "decoder",
+                   "encoder-decoders are measured on sentence pairs; use --evaluate FILE.tsv");
   std::vector<TokenId> ids = tokenizer.encode(text);
   if (limit > 0 && static_cast<Index>(ids.size()) > limit) ids.resize(static_cast<std::size_t>(limit));
   if (ids.size() < 2)
@@ -52,7 +53,7 @@ LossTask text_task(const Subject& subject, std::string_view text, Index limit) {
 
 LossTask pair_task(const Subject& subject, std::span<const TextPair> pairs) {
   const Tokenizer& tokenizer = tokenizer_of(subject, models::ModelKind::encoder_decoder, "encoder-decoder",
-                                            "decoders are measured on a text");
+                                            "decoders are measured on a text; use --corpus FILE");
   const Index most = models::context_of(subject.model->config());
   LossTask task;
   for (const auto& [source, translation] : pairs) {
@@ -68,7 +69,7 @@ LossTask pair_task(const Subject& subject, std::span<const TextPair> pairs) {
     task.targets += written.size();
   }
   if (task.parts.empty())
-    throw Error(ErrorKind::input, "loss.pairs", "no sentence is short enough for the model to read");
+    throw Error(ErrorKind::input, "loss.pairs", "all sentences are longer than the context of the model");
   return task;
 }
 

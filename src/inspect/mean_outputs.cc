@@ -37,11 +37,9 @@ std::span<const std::string> usual_sentences() {
 MeanOutputs mean_outputs(Context& ctx, const Subject& subject, std::span<const std::string> sentences,
                          const std::function<void(double done)>& progress) {
   if (!subject.tokenizer) {
-    throw Error(
-        ErrorKind::usage, "mean.tokenizer",
-        concat("\"", escaped(subject.name),
-               "\" has no tokenizer, so nobody knows what its heads say on average; knock them out with "
-               "--with zero"));
+    throw Error(ErrorKind::usage, "mean.tokenizer",
+                concat("\"", escaped(subject.name),
+                       "\" has no tokenizer, so means of its heads cannot be computed; use --with zero"));
   }
   const Index most = models::context_of(subject.model->config());
   const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
@@ -58,7 +56,7 @@ MeanOutputs mean_outputs(Context& ctx, const Subject& subject, std::span<const s
     result.tokens += question.source.size();
   }
   if (result.sentences == 0)
-    throw Error(ErrorKind::input, "mean.sentences", "no sentence to take the heads' means of");
+    throw Error(ErrorKind::input, "mean.sentences", "no sentence to compute the means of heads on");
   result.outputs = means.means();
   return result;
 }

@@ -60,8 +60,8 @@ std::vector<PairLine> parse_pairs(std::string_view text, const std::string& name
     const std::vector<std::string_view> columns = text::split(lines[i], '\t');
     if (columns.size() != 3 && columns.size() != 4)
       text::refuse(place, kCode,
-                   concat("needs a text, a word and a word it looks at, with tabs between (and a "
-                          "translation, if any); has ",
+                   concat("needs a text, a word and the word it attends to, separated by tabs (and "
+                          "optionally a translation); has ",
                           columns.size(), columns.size() == 1 ? " column" : " columns"));
     for (std::size_t c = 0; c < 3; ++c)
       if (columns[c].empty()) text::refuse(place, kCode, concat("column ", c + 1, " is empty"));
@@ -72,7 +72,7 @@ std::vector<PairLine> parse_pairs(std::string_view text, const std::string& name
   if (pairs.empty())
     throw Error(
         ErrorKind::input, kCode,
-        concat(escaped(name, 100), ": has no pairs; a line is a text, a word and a word it looks at"));
+        concat(escaped(name, 100), ": has no pairs; a line is a text, a word and the word it attends to"));
   return pairs;
 }
 

@@ -110,7 +110,7 @@ ParallelReport score_parallel(Context& ctx, const Subject& subject, std::span<co
   if (!subject.has(Part::cross) || !subject.tokenizer) {
     throw Error(ErrorKind::usage, "heads.parallel",
                 concat("\"", escaped(subject.name),
-                       "\" cannot align: --parallel takes an encoder-decoder with a tokenizer"));
+                       "\" cannot align words: --parallel needs an encoder-decoder with a tokenizer"));
   }
   const auto pairs = pair_trees(source, written);
   ParallelReport report;

@@ -85,7 +85,7 @@ Range tokens_at(const Reading& reading, std::size_t begin, std::size_t end) {
 }
 
 Pick pick(const Reading& reading, std::string_view what) {
-  if (what.empty()) refuse(reading, what, "no word was given");
+  if (what.empty()) refuse(reading, what, "the word is empty");
   if (what.size() > 1 && what[0] == '@') {
     const std::optional<Index> at = number(what.substr(1));
     if (at && *at >= 0 && *at < reading.size())
@@ -115,7 +115,7 @@ Pick pick(const Reading& reading, std::string_view what) {
   result.others = static_cast<Index>(found.size()) - 1;
   if (found.size() > 1) {
     result.note =
-        concat("\"", escaped(what, 40), "\" is there ", found.size(), " times: taking the first (token ",
+        concat("\"", escaped(what, 40), "\" is there ", found.size(), " times: using the first (token ",
                found[0].begin, "); \"", escaped(what, 40), "#2\" is the next");
   }
   return result;

@@ -76,10 +76,9 @@ class TwinCounter {
 
 void check_encoder(const Subject& subject) {
   if (subject.has(Part::encoder) && subject.tokenizer) return;
-  throw Error(ErrorKind::usage, "pronouns.model",
-              concat("\"", escaped(subject.name),
-                     "\" has no encoder with a tokenizer, in whose heads pronouns "
-                     "could be followed"));
+  throw Error(
+      ErrorKind::usage, "pronouns.model",
+      concat("\"", escaped(subject.name), "\" cannot be used: pronouns need an encoder with a tokenizer"));
 }
 
 }  // namespace

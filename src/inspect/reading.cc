@@ -77,7 +77,7 @@ std::vector<std::string> Reading::labels() const {
 Reading read_text(const Tokenizer& tokenizer, std::string_view text) {
   Reading reading = as_read(text, tokenizer.encode_pieces(text));
   if (reading.tokens.empty())
-    throw Error(ErrorKind::input, "inspect.empty", "the text is empty: there is nothing to look at");
+    throw Error(ErrorKind::input, "inspect.empty", "the text is empty; give a few words");
   return reading;
 }
 
@@ -93,7 +93,7 @@ Reading read_pair(const Tokenizer& tokenizer, std::string_view first, std::strin
     pieces[i].end += shift;
   }
   if (own == 0 || border == 0)
-    throw Error(ErrorKind::input, "inspect.empty", "one of the two texts is empty: give both, or one alone");
+    throw Error(ErrorKind::input, "inspect.empty", "one of the two texts is empty; give both, or only one");
   Reading reading = as_read(concat(first, kBetweenTexts, second), pieces);
   reading.second = static_cast<Index>(border);
   return reading;
@@ -115,7 +115,7 @@ Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& id
     reading.tokens.push_back({id, std::move(label), 0, 0, false});
   }
   if (reading.tokens.empty())
-    throw Error(ErrorKind::input, "inspect.empty", "no token ids: there is nothing to look at");
+    throw Error(ErrorKind::input, "inspect.empty", "no token ids; give at least one");
   return reading;
 }
 

@@ -99,7 +99,7 @@ AttentionMap MapRecorder::record(const AttentionEvent& event, Index head) const 
   map.weights.assign(static_cast<std::size_t>(map.rows * map.columns), 0);
   map.visible.assign(map.weights.size(), 0);
   if (request_.of == MapOf::scores) map.derivation = "from q and k";
-  if (request_.of == MapOf::values) map.derivation = "weight times the length of v";
+  if (request_.of == MapOf::values) map.derivation = "weight times the norm of v";
   MapRows numbers(event, head, request_.of);
   for (Index first = rows.begin; first < rows.end; first += kRows) {
     const Range block{first, std::min(rows.end, first + kRows)};

@@ -53,7 +53,8 @@ HeadSimilarity::HeadSimilarity(Context& ctx, const Subject& subject, const Batte
   }
   if (floats * static_cast<double>(weights_.size()) > kMostFloats)
     throw Error(ErrorKind::resource, "heads.similar",
-                concat("the weights of ", weights_.size(), " heads on the battery take more than 1 GiB"));
+                concat("the weights of ", weights_.size(),
+                       " heads on the battery take more than the limit of 1 GiB"));
   for (const Question* question : questions) {
     Keeper keeper(part, weights_);
     (void)watch(ctx, subject, *question, keeper);

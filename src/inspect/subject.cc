@@ -32,14 +32,14 @@ void check_folder(const std::string& folder) {
   const fs::path base(folder);
   if (!is_there(base / "config.json")) {
     throw Error(ErrorKind::input, "model.folder",
-                concat(escaped(folder), ": has no config.json, so it is no model's folder"));
+                concat(escaped(folder), ": has no config.json, so it is not a model folder"));
   }
   const bool safe = is_there(base / "model.safetensors") || is_there(base / "model.safetensors.index.json");
   if (!safe && (is_there(base / "pytorch_model.bin") || is_there(base / "pytorch_model.bin.index.json"))) {
     throw Error(
         ErrorKind::input, "model.pickle",
-        concat(escaped(folder), ": has pytorch_model.bin only, which is a program as much as it is data\n",
-               "Convert it once, where you trust it: python3 -c \"from transformers import AutoModel; "
+        concat(escaped(folder), ": has only pytorch_model.bin, a pickle file that can run code when loaded\n",
+               "If you trust it, convert it once: python3 -c \"from transformers import AutoModel; "
                "AutoModel.from_pretrained('FOLDER').save_pretrained('FOLDER', safe_serialization=True)\""));
   }
 }
@@ -76,10 +76,11 @@ void check_length(const Subject& subject, const Reading& reading, std::string_vi
   const models::TransformerConfig& config = subject.model->config();
   const Index most = config.max_positions;
   if (most > 0 && reading.size() > most) {
-    throw Error(
-        ErrorKind::input, "inspect.length",
-        concat(what, " has ", reading.size(), " tokens; the model \"", escaped(subject.name),
-               "\" reads at most ", most, "\nShorten it: cutting it silently would show another text."));
+    throw Error(ErrorKind::input, "inspect.length",
+                concat(what, " has ", reading.size(), " tokens; the model \"", escaped(subject.name),
+                       "\" reads at most ", most,
+                       "\n"
+                       "Shorten the text, or use a model with a longer context."));
   }
 }
 
@@ -134,7 +135,7 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
   if (is_there(name)) {
     if (models::is_gguf(name)) return name;
     throw Error(ErrorKind::input, "model.folder",
-                concat(escaped(name), ": is a file; give the model's folder, or a .gguf file"));
+                concat(escaped(name), ": is a file; give a model folder or a .gguf file"));
   }
   if (const std::size_t plus = name.rfind('+'); plus != std::string::npos)  // with an adapter
     return concat(find_model(name.substr(0, plus), places), name.substr(plus));
@@ -149,7 +150,10 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
     }
   }
   throw Error(ErrorKind::file, "model.name",
-              concat("model \"", escaped(name), "\" is not on disk\nLooked for ", looked,
+              concat("model \"", escaped(name),
+                     "\" was not found\n"
+                     "Searched ",
+                     looked,
                      ".\nHeadlight does not download; give a folder with config.json and model.safetensors, "
                      "or a .gguf file."));
 }
@@ -191,22 +195,23 @@ Subject open_subject(const std::string& name, const std::vector<std::string>& pl
   subject.notices = std::move(opened.notices);
   if (subject.recurrent && accept == Accept::transformers) {
     throw Error(ErrorKind::input, "model.family",
-                concat(escaped(subject.folder), ": is a recurrent model, which has no heads to look into\n",
-                       "Its translations: headlight translate --model FOLDER"));
+                concat(escaped(subject.folder), ": is a recurrent model, which has no attention heads\n",
+                       "To translate with it: headlight translate --model FOLDER"));
   }
   return subject;
 }
 
 Question pair_question(const Subject& subject, const std::string& first, const std::string& second) {
   if (subject.model->config().kind != ModelKind::encoder) {
-    throw Error(ErrorKind::usage, "inspect.pair",
-                concat("\"", escaped(subject.name), "\" reads one text; encoders such as BERT read two"));
+    throw Error(
+        ErrorKind::usage, "inspect.pair",
+        concat("\"", escaped(subject.name), "\" reads one text; only encoders such as BERT read two"));
   }
   if (!subject.tokenizer) {
-    throw Error(ErrorKind::usage, "inspect.pair",
-                concat("\"", escaped(subject.name),
-                       "\" has no tokenizer, so two texts cannot be read; give token numbers with --ids and "
-                       "--type-ids"));
+    throw Error(
+        ErrorKind::usage, "inspect.pair",
+        concat("\"", escaped(subject.name),
+               "\" has no tokenizer, so it cannot read text; give token ids with --ids and --type-ids"));
   }
   Question question;
   question.source = read_pair(*subject.tokenizer, first, second);
@@ -220,8 +225,7 @@ Reading decoder_input(const Subject& subject, const Reading& written) {
   const models::TransformerConfig& config = subject.model->config();
   const std::int32_t start = config.decoder_start >= 0 ? config.decoder_start : config.bos;
   if (start < 0) {
-    throw Error(ErrorKind::input, "inspect.start",
-                "the model's config.json names no token that its decoder starts with");
+    throw Error(ErrorKind::input, "inspect.start", "config.json of the model has no decoder_start_token_id");
   }
   Reading input = read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, {start}, config.vocabulary);
   input.tokens.insert(input.tokens.end(), written.tokens.begin(), written.tokens.end() - 1);

@@ -157,8 +157,9 @@ bool fits(const Subject& subject, const Reading& reading) {
 TreebankReport score_treebank(Context& ctx, const Subject& subject, std::span<const text::Tree> trees,
                               const Progress& progress) {
   if (!subject.tokenizer) {
-    throw Error(ErrorKind::usage, "heads.tokenizer",
-                concat("\"", escaped(subject.name), "\" has no tokenizer, so trees cannot be read"));
+    throw Error(
+        ErrorKind::usage, "heads.tokenizer",
+        concat("\"", escaped(subject.name), "\" has no tokenizer, so it cannot read the words of trees"));
   }
   const Part part = subject.usual_part();
   Scorer scorer(subject, part);

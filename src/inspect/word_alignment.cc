@@ -72,7 +72,7 @@ std::vector<AlignmentScore> score_alignment(Context& ctx, const Subject& subject
   if (!subject.has(Part::cross) || !subject.tokenizer) {
     throw Error(ErrorKind::usage, "alignment.model",
                 concat("\"", escaped(subject.name),
-                       "\" cannot align: that takes an encoder-decoder with a tokenizer"));
+                       "\" cannot align words: this needs an encoder-decoder with a tokenizer"));
   }
   std::vector<AlignmentScore> scores;
   for (const AlignedSentence& sentence : sentences) {

@@ -62,7 +62,7 @@ void File::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     const ssize_t got = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_file(path_, "read", errno);
-    if (got == 0) refuse(path_, concat("became shorter while it was read (at byte ", offset, ")"));
+    if (got == 0) refuse(path_, concat("was truncated while it was read (at byte ", offset, ")"));
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }

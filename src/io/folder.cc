@@ -76,12 +76,12 @@ int Folder::open_link(const std::string& name) const {
     errno = problem;
     return file;
   }
-  refuse(path_of(name), "link", "is a link that leads out of its folder; put the file itself there");
+  refuse(path_of(name), "link", "is a link out of its folder; put the file itself there");
 }
 
 std::unique_ptr<const File> Folder::open(const std::string& name, ErrorKind missing) const {
   if (!is_plain(name))
-    refuse(path_, "name", concat("\"", escaped(name, 80), "\" is not the name of a file of this folder"));
+    refuse(path_, "name", concat("\"", escaped(name, 80), "\" is not a plain file name in this folder"));
   int fd = ::openat(fd_, name.c_str(), kOpen);
   if (fd < 0 && errno == ELOOP) fd = open_link(name);
   if (fd < 0) {

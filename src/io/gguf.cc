@@ -122,7 +122,7 @@ std::optional<std::int64_t> Gguf::integer(std::string_view key) const {
   const GgufValue* value = find_value(key);
   if (value == nullptr) return std::nullopt;
   const auto found = integer_at(value->type, value->bytes.data());
-  if (!found) refuse_kind(*value, "a whole number below 2^63");
+  if (!found) refuse_kind(*value, "an integer below 2^63");
   return found;
 }
 
@@ -144,7 +144,8 @@ std::optional<bool> Gguf::boolean(std::string_view key) const {
 std::optional<std::vector<std::string_view>> Gguf::texts(std::string_view key) const {
   const GgufValue* value = find_value(key);
   if (value == nullptr) return std::nullopt;
-  if (value->type != GgufType::list || value->item != GgufType::text) refuse_kind(*value, "a list of texts");
+  if (value->type != GgufType::list || value->item != GgufType::text)
+    refuse_kind(*value, "an array of strings");
   std::vector<std::string_view> list;
   list.reserve(static_cast<std::size_t>(value->count));
   for (std::span<const std::byte> rest = value->bytes; !rest.empty();) {
@@ -159,13 +160,13 @@ std::optional<std::vector<std::int64_t>> Gguf::integers(std::string_view key) co
   const GgufValue* value = find_value(key);
   if (value == nullptr) return std::nullopt;
   if (value->type != GgufType::list || value->item == GgufType::text)
-    refuse_kind(*value, "a list of whole numbers");
+    refuse_kind(*value, "an array of integers");
   std::vector<std::int64_t> list;
   list.reserve(static_cast<std::size_t>(value->count));
   const std::size_t each = value->count == 0 ? 0 : value->bytes.size() / value->count;
   for (std::size_t i = 0; i < value->count; ++i) {
     const auto one = integer_at(value->item, value->bytes.data() + i * each);
-    if (!one) refuse_kind(*value, "a list of whole numbers below 2^63");
+    if (!one) refuse_kind(*value, "an array of integers below 2^63");
     list.push_back(*one);
   }
   return list;

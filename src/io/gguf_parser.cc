@@ -11,7 +11,7 @@
 
 namespace headlight::io {
 
-static_assert(std::endian::native == std::endian::little, "files are little-endian and are used as they are");
+static_assert(std::endian::native == std::endian::little, "files are little-endian and memory-mapped");
 
 namespace {
 
@@ -93,7 +93,7 @@ void GgufParser::read_start() {
   constexpr std::uint64_t kStart = 4 + 4 + 8 + 8;
   if (source_.size() == 0) refuse("magic", "is empty");
   if (view(skip(std::min<std::uint64_t>(4, source_.size()))) != "GGUF")
-    refuse("magic", "is no GGUF file: it does not start with \"GGUF\"");
+    refuse("magic", "is not a GGUF file: it does not start with \"GGUF\"");
   if (source_.size() < kStart)
     refuse("cut", concat("is shorter than a header's ", kStart, " bytes (", source_.size(), ")"));
   const auto version = number<std::uint32_t>();
@@ -121,7 +121,7 @@ GgufParser::Range GgufParser::read_items(Value& value) {
   if (!exists(item)) refuse("list", concat("value ", quoted(value.key), " is a list of unknown type ", item));
   value.item = static_cast<GgufType>(item);
   if (value.item == GgufType::list)
-    refuse("nested", concat("value ", quoted(value.key), " is a list of lists, which is not supported"));
+    refuse("nested", concat("value ", quoted(value.key), " is an array of arrays, which is not supported"));
   const std::uint64_t each = value.item == GgufType::text ? kTextLength : size_of(value.item);
   if (value.count > left() / each) {
     refuse("list", concat("value ", quoted(value.key), " claims ", value.count, " items, but only ", left(),
@@ -170,7 +170,7 @@ void GgufParser::read_tensor() {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (n == 0 || n > kMost) refuse("dims", concat(tensor(), " has an axis of length ", n));
     if (__builtin_mul_overflow(t.elements, n, &t.elements) || t.elements > kMost)
-      refuse("dims", concat(tensor(), " has more elements than memory can have (size overflow)"));
+      refuse("dims", concat(tensor(), " has too many elements (size overflow)"));
     // The file counts from the innermost axis.
     t.shape.dims[rank - 1 - i] = static_cast<Index>(n);
   }
@@ -202,7 +202,7 @@ std::uint64_t GgufParser::whole_bytes(const Place& place) {
   }
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(t.elements / t.type->elements, std::uint64_t{t.type->bytes}, &bytes))
-    refuse("size", concat("tensor ", quoted(place.name), " is larger than memory can be (size overflow)"));
+    refuse("size", concat("tensor ", quoted(place.name), " is too large (size overflow)"));
   if (bytes > source_.size()) {
     refuse("data", concat("tensor ", quoted(place.name), " has ", bytes, " bytes, the file only ",
                           source_.size(), "\n  The file is damaged or incomplete."));
@@ -244,8 +244,8 @@ void GgufParser::check_ranges() {
     const GgufTensor& t = place.tensor;
     const auto tensor = [&] { return concat("tensor ", quoted(place.name)); };
     if (t.begin % to_.alignment_ != 0)
-      refuse("offset", concat(tensor(), " begins at byte ", t.begin, " of the data, which is no multiple of ",
-                              to_.alignment_));
+      refuse("offset", concat(tensor(), " begins at byte ", t.begin,
+                              " of the data, which is not a multiple of ", to_.alignment_));
     if (t.begin > there)
       refuse("offset", concat(tensor(), " begins at byte ", t.begin, " of ", there, " bytes of data"));
     if (t.bytes > there - t.begin) {

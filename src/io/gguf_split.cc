@@ -33,7 +33,7 @@ std::string ending(std::int64_t part, std::int64_t count) {
 
 std::int64_t required(const Gguf& file, std::string_view key) {
   const auto found = file.integer(key);
-  if (!found) refuse(file.name(), concat("is one of several files of a model and lacks ", key));
+  if (!found) refuse(file.name(), concat("is part of a split model and lacks ", key));
   return *found;
 }
 

@@ -14,7 +14,7 @@
 
 namespace headlight::io {
 
-static_assert(std::endian::native == std::endian::little, "files are little-endian and are used as they are");
+static_assert(std::endian::native == std::endian::little, "files are little-endian and memory-mapped");
 
 namespace {
 

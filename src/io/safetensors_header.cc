@@ -90,7 +90,7 @@ class Reader {
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       const auto digit = static_cast<std::uint64_t>(text_[at_] - '0');
       constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-      if (value > (kMost - digit) / 10) refuse("a number is larger than any file can be");
+      if (value > (kMost - digit) / 10) refuse("a number is too large for a file size");
       value = value * 10 + digit;
     }
     const bool more =
@@ -264,8 +264,7 @@ class Checker {
       total = 0;
       overflow = false;
     }
-    if (overflow)
-      refuse("overflow", concat(tensor(), ": ", what(), " is larger than memory can be (size overflow)"));
+    if (overflow) refuse("overflow", concat(tensor(), ": ", what(), " is too large (size overflow)"));
     if (total % 8 != 0) refuse("size", concat(tensor(), ": ", what(), " does not fill whole bytes"));
     if (total / 8 != entry.end - entry.begin) {
       refuse("size", concat(tensor(), " spans ", entry.end - entry.begin, " bytes, but ", what(), " needs ",
@@ -363,7 +362,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
     metadata = true;
     header.metadata = read_metadata(in);
   }
-  if (!in.at_end()) in.refuse("something follows the header's end");
+  if (!in.at_end()) in.refuse("unexpected bytes follow the header");
   Checker(header, data_bytes, name).check();
   return header;
 }

@@ -32,7 +32,7 @@ std::span<const std::byte> Source::mapped(std::uint64_t offset, std::uint64_t by
   if (::fstat(file_->descriptor(), &status) != 0) fail_file(name_, "read", errno);
   if (static_cast<std::uint64_t>(status.st_size) < file_->size()) {
     throw Error(ErrorKind::file, "file.shrunk",
-                concat(escaped(name_), ": became shorter since it was opened"));
+                concat(escaped(name_), ": was truncated after it was opened"));
   }
   std::call_once(once_, [&] {
     void* const all = ::mmap(nullptr, file_->size(), PROT_READ, MAP_PRIVATE, file_->descriptor(), 0);

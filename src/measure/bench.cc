@@ -36,7 +36,7 @@ class Bench {
       if (progress) progress({what.name, options_.threads.back(), ++number, count});
       report_.memory.push_back(measure_memory(what, options_.threads.back(), options_.target));
       if (!report_.memory.back().grown_mb)
-        report_.notes.push_back(concat(what.name, ": this system does not tell a process its peak memory"));
+        report_.notes.push_back(concat(what.name, ": this system does not report peak memory"));
     }
     if (options_.workloads.empty()) return std::move(report_);
     measure_bandwidth();
@@ -153,7 +153,7 @@ class Bench {
     report_.notes.push_back(concat(
         data.workload.name, ", ", threads,
         threads == 1 ? " thread: " : " threads: ", static_cast<Index>(data.step->tokens() / timing.best),
-        " tokens/s, ", TensorRecycler::allocations() - before, " tensors taken from the system while timed"));
+        " tokens/s, ", TensorRecycler::allocations() - before, " tensors allocated while timed"));
     return result;
   }
 

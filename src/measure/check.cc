@@ -124,7 +124,7 @@ void check_case(const CheckCase& c, const CaseData& data, Contexts& contexts, Ch
   if (!(row_sum <= 1)) fail(concat("weights do not sum to 1 (", row_sum, " times what is allowed)"));
   if (!same_bits(plain, full)) {
     result.same_bits = false;
-    fail("other bits on three threads with weights than on one thread without");
+    fail("bits differ between three threads with weights and one thread without");
   }
 }
 

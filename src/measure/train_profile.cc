@@ -181,13 +181,13 @@ TrainProfile profile_step(Context& ctx, const std::function<void(std::string_vie
   tell("vocabulary");
   add("vocabulary: logits, softmax, loss", loss_ms(ctx), linear_flops(kWidth, kVocabulary));
   tell("optimizer");
-  add("optimizer: AdamW, gradient's length", optimizer_ms(ctx, parameters), 0);
+  add("optimizer: AdamW, gradient norm", optimizer_ms(ctx, parameters), 0);
   return result;
 }
 
 std::string to_table(const TrainProfile& p) {
   std::string text =
-      fmt::format("{:<36} {:>9} {:>7} {:>9}\n", "gpt_step, processor time", "ms", "share", "GFLOP/s");
+      fmt::format("{:<36} {:>9} {:>7} {:>9}\n", "gpt_step, CPU time", "ms", "share", "GFLOP/s");
   double sum = 0;
   const auto line = [&](const std::string& name, double ms, double gflops) {
     text += fmt::format("{:<36} {:>9.1f} {:>5.1f} % {:>9}\n", name, ms, 100 * ms / p.step_ms,
@@ -197,7 +197,7 @@ std::string to_table(const TrainProfile& p) {
     sum += part.ms;
     line(part.name, part.ms, part.gflops);
   }
-  line("embeddings and the rest", p.step_ms - sum, 0);
+  line("embeddings and other", p.step_ms - sum, 0);
   line("the whole step", p.step_ms, 0);
   const StepMemory& m = p.memory;
   text += fmt::format(
@@ -205,7 +205,7 @@ std::string to_table(const TrainProfile& p) {
       "{:.0f} MB\n",
       m.parameters_mb, m.optimizer_mb, m.activations_mb, m.needed_mb());
   if (m.grown_mb)
-    text += fmt::format("highest resident memory: {:.0f} MB, {:.2f} times that\n", *m.grown_mb,
+    text += fmt::format("peak resident memory: {:.0f} MB, {:.2f} times that\n", *m.grown_mb,
                         *m.grown_mb / m.needed_mb());
   return text;
 }

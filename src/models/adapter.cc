@@ -55,10 +55,11 @@ bool is_target(std::string_view target, std::string_view ours, std::string_view 
 // Rows of some files lie in another order than in the model, so that an adapter's rows would not be theirs.
 void check_rows(const TransformerConfig& config) {
   if (!config.rows_in_groups) return;
-  throw Error(ErrorKind::usage, "adapter.rows",
-              concat(config.family,
-                     ": adapters for models whose files have queries, keys and values of each "
-                     "group of heads together are not supported"));
+  throw Error(
+      ErrorKind::usage, "adapter.rows",
+      concat(
+          config.family,
+          ": adapters are not supported for models that store queries, keys and values in groups of heads"));
 }
 
 }  // namespace
@@ -93,16 +94,18 @@ void load_adapter(const AdapterFile& file, Transformer& model) {
       throw Error(
           ErrorKind::input, "adapter.module",
           concat(escaped(file.folder()), ": the adapter is for a module \"", escaped(module.name, 100),
-                 "\", which this model does not have, or not in an attention or feed-forward layer\n"
-                 "It was made for \"",
+                 "\", which is not an attention or feed-forward module of this model\n"
+                 "The adapter was trained for \"",
                  escaped(file.base(), 100), "\"."));
     nn::Linear& linear = **found;
     if (linear.config().in != module.in() || linear.config().out != module.out())
-      throw Error(
-          ErrorKind::input, "adapter.shape",
-          concat(escaped(file.folder()), ": \"", escaped(module.name, 100), "\" goes from ", module.in(),
-                 " to ", module.out(), "; that of this model from ", linear.config().in, " to ",
-                 linear.config().out, "\nThe adapter was made for \"", escaped(file.base(), 100), "\"."));
+      throw Error(ErrorKind::input, "adapter.shape",
+                  concat(escaped(file.folder()), ": \"", escaped(module.name, 100), "\" goes from ",
+                         module.in(), " to ", module.out(), "; that of this model from ", linear.config().in,
+                         " to ", linear.config().out,
+                         "\n"
+                         "The adapter was trained for \"",
+                         escaped(file.base(), 100), "\"."));
     linear.adapt(module.rank(), file.scale(module));
     linear.adapter.a.value = file.load(*module.a, model.config().dtype);
     linear.adapter.b.value = file.load(*module.b, model.config().dtype);
@@ -136,12 +139,13 @@ AdaptedTransformer::AdaptedTransformer(std::unique_ptr<Transformer> model, const
   if (adapted_.empty() || !unused.empty()) {
     std::string names;
     for (const std::string& name : known) names += concat(names.empty() ? "" : ", ", name);
-    throw Error(
-        ErrorKind::usage, "adapter.targets",
-        concat("lora.targets: ",
-               unused.empty() ? "names nothing"
-                              : concat("\"", escaped(*unused.begin(), 60), "\" is no part of this model"),
-               "\n  It has ", names, "; \"attention\" and \"feed_forward\" mean all of theirs."));
+    throw Error(ErrorKind::usage, "adapter.targets",
+                concat("lora.targets: ",
+                       unused.empty()
+                           ? "names nothing"
+                           : concat("\"", escaped(*unused.begin(), 60), "\" is not a module of this model"),
+                       "\n  It has ", names,
+                       "; \"attention\" and \"feed_forward\" mean all modules of these layers."));
   }
   initialize(seed);
 }
@@ -181,7 +185,7 @@ std::string AdaptedTransformer::file_name(const Parameter& parameter) const {
     return concat(kAdapterPrefix, file_module(model_->config(), *linear),
                   a ? ".lora_A.weight" : ".lora_B.weight");
   }
-  throw Error(ErrorKind::usage, "adapter.name", concat(parameter.name, ": is no part of the adapter"));
+  throw Error(ErrorKind::usage, "adapter.name", concat(parameter.name, ": is not part of the adapter"));
 }
 
 }  // namespace headlight::models

@@ -65,7 +65,7 @@ AdapterFile::AdapterFile(const std::string& folder)
 void AdapterFile::read_config() {
   const io::Json json = io::Json::read(concat(folder_, "/", kAdapterConfig), 1 << 20);
   if (const std::string kind = json.text_or("peft_type", ""); kind != "LORA")
-    refuse(json.file(), concat("peft_type is \"", escaped(kind, 40), "\"; only \"LORA\" is known here"));
+    refuse(json.file(), concat("peft_type is \"", escaped(kind, 40), "\"; only \"LORA\" is supported"));
   check_plain(json);
   rank_ = json.integer("r");
   alpha_ = json.real_or("lora_alpha", 8);
@@ -82,10 +82,10 @@ void AdapterFile::pair_tensors() {
     std::string_view name = entry.name;
     const bool a = name.ends_with(kA), b = name.ends_with(kB);
     if (!name.starts_with(kAdapterPrefix) || (!a && !b))
-      refuse(weights_.name(), concat("tensor \"", escaped(name, 100), "\" is none of an adapter of LoRA"));
+      refuse(weights_.name(), concat("tensor \"", escaped(name, 100), "\" is not a LoRA tensor"));
     if (entry.shape.size() != 2 || entry.shape[a ? 0 : 1] != rank_)
-      refuse(weights_.name(),
-             concat("tensor \"", escaped(name, 100), "\" has not the rank ", rank_, " of ", kAdapterConfig));
+      refuse(weights_.name(), concat("tensor \"", escaped(name, 100), "\" does not have rank ", rank_, " of ",
+                                     kAdapterConfig));
     name.remove_prefix(kAdapterPrefix.size());
     name.remove_suffix(kA.size());
     const auto [at, fresh] = known.emplace(name, modules_.size());

@@ -118,7 +118,8 @@ class Search {
     });
     for (const Index slot : slots)
       if (found_[static_cast<std::size_t>(slot)] == 0)
-        throw Error(ErrorKind::numeric, "model.logits", "beam search: the model's logits are not numbers");
+        throw Error(ErrorKind::numeric, "model.logits",
+                    "beam search: the logits of the model are not finite");
   }
 
   [[nodiscard]] std::vector<Candidate> best_candidates(const Sentence& sentence, const Tensor& scores) const {

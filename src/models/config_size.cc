@@ -6,8 +6,7 @@ namespace headlight::models {
 std::string why_not_trained(const TransformerConfig& c) {
   for (const auto* stack : {&c.encoder, &c.decoder})
     for (const nn::BlockConfig& block : *stack)
-      if (block.attention.disentangled)
-        return "its scores have terms of distances, which are known here without their gradients";
+      if (block.attention.disentangled) return "its scores have position terms, which have no gradients here";
   return "";
 }
 

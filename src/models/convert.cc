@@ -181,7 +181,7 @@ class Converter {
     for (std::size_t first = 0; first < x.size(); first += columns) {
       const std::span<const float> row = x.subspan(first, columns);
       for (const float value : row)
-        if (!std::isfinite(value)) refuse(piece, value, "has no place in 8 bits");
+        if (!std::isfinite(value)) refuse(piece, value, "cannot be represented in 8 bits");
       const std::span<std::int8_t> to = std::span(numbers).subspan(first, columns);
       scales.push_back(to_int8(row, to));
       if (!piece.scales)
@@ -221,8 +221,9 @@ struct Target {
       throw Error(ErrorKind::usage, "convert.folder",
                   fmt::format("\"{}\" is not the name of a new folder", escaped(to)));
     if (fs::equivalent(from, to, ignored))
-      throw Error(ErrorKind::usage, "convert.folder",
-                  fmt::format("{}: is the model's own folder; choose another for the result", escaped(to)));
+      throw Error(
+          ErrorKind::usage, "convert.folder",
+          fmt::format("{}: is the folder of the model; choose another one for the result", escaped(to)));
     if (!replace && fs::exists(fs::symlink_status(path, ignored)))
       throw Error(ErrorKind::file, "convert.folder", fmt::format("{}: exists already", escaped(to)));
     fs::create_directories(parent);

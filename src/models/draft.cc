@@ -27,7 +27,7 @@ Draft draft(const Hyperparameters& h, const Usual& usual) {
   a.kv_heads = h.count_or(Key::kv_heads, 0);
   a.head_dim = h.count_or(Key::head_dim, 0);
   if (!usual.experts && h.count_or(Key::experts, 0) > 0)
-    h.refuse(Key::experts, "mixtures of experts are not known for this family");
+    h.refuse(Key::experts, "mixtures of experts are not supported for this family");
   c.vocabulary = h.count(Key::vocabulary);
   if (!usual.context || h.has(Key::context)) c.max_positions = h.count(Key::context);
   else c.max_positions = *usual.context;

@@ -49,7 +49,7 @@ std::string known_names(std::string_view Family::*field) {
 
 [[noreturn]] void refuse_family(const std::string& what) {
   throw Error(ErrorKind::input, "model.family",
-              fmt::format("{}; known are {}", what, known_names(&Family::name)));
+              fmt::format("{}; supported are {}", what, known_names(&Family::name)));
 }
 
 // Says what does not fit in Phi 3's long rotations.
@@ -107,13 +107,13 @@ TransformerConfig read_config(const io::Json& json) {
   const std::string& type = json.text("model_type");
   if (type == kRecurrentType) {
     throw Error(ErrorKind::input, "model.family",
-                fmt::format("{}: is a recurrent model, which has no heads to look into\nIts translations: "
-                            "headlight translate --model FOLDER",
+                fmt::format("{}: is a recurrent model, which has no attention heads\n"
+                            "To translate with it: headlight translate --model FOLDER",
                             file));
   }
   const Family* family = family_named(type, &Family::name);
   if (family == nullptr)
-    refuse_family(fmt::format("{}: models of the family \"{}\" are not known here", file, escaped(type, 40)));
+    refuse_family(fmt::format("{}: the model family \"{}\" is not supported", file, escaped(type, 40)));
   const bool part = !family->section.empty() && json.find(family->section) != nullptr;
   const JsonHyperparameters h(part ? json.object(family->section) : json, family->defaults);
   TransformerConfig config = read_family(*family, h, json.file(), "model.config");
@@ -127,16 +127,16 @@ DescribedTransformer describe_gguf(const io::Gguf& file) {
   if (family == nullptr) {
     const std::string known = known_names(&Family::architecture);
     throw Error(ErrorKind::input, "gguf.architecture",
-                name ? fmt::format("{}: models of the architecture \"{}\" are not known here; known are {}",
+                name ? fmt::format("{}: the architecture \"{}\" is not supported; supported are {}",
                                    escaped(file.name()), escaped(*name, 40), known)
-                     : fmt::format("{}: lacks general.architecture, so it is no model; known are {}",
+                     : fmt::format("{}: has no general.architecture, so it is not a model; supported are {}",
                                    escaped(file.name()), known));
   }
   DescribedTransformer described;
   TransformerConfig& c = described.config;
   c = read_family(*family, GgufHyperparameters(file, family->architecture), file.name(), "gguf.rope");
   if (c.embedding.positions != AddedPositions::learned && c.max_positions > kMostPositions) {
-    described.notices.push_back(fmt::format("{}: a context of {} tokens is not believed; {} is used",
+    described.notices.push_back(fmt::format("{}: a context of {} tokens is implausible; using {}",
                                             escaped(file.name()), c.max_positions, kMostPositions));
     c.max_positions = kMostPositions;
   }
@@ -148,20 +148,19 @@ std::string write_config(const TransformerConfig& config) {
   if (family.write == nullptr)
     throw Error(
         ErrorKind::usage, "model.family",
-        fmt::format("{}: models of this family are read, not made; known to be made are gpt2, llama, bert "
-                    "and marian",
-                    family.name));
+        fmt::format(
+            "{}: new models of this family cannot be created; supported are gpt2, llama, bert and marian",
+            family.name));
   std::string json = family.write(config);
   TransformerConfig wanted = config;
   wanted.dtype = DType::f32;
   wanted.weights = nn::Weights::own;
   wanted.source.clear();
   if (read_config(io::Json::parse(json, "config.json")) != wanted)
-    throw Error(
-        ErrorKind::usage, "model.family",
-        fmt::format("{}: config.json of this family cannot say everything about this model; choose another "
-                    "family, or leave its options as they are",
-                    family.name));
+    throw Error(ErrorKind::usage, "model.family",
+                fmt::format("{}: config.json of this family cannot express all options of this model; choose "
+                            "another family or its default options",
+                            family.name));
   return json;
 }
 

@@ -48,17 +48,18 @@ TransformerConfig read_bloom(const Hyperparameters& h) {
   d.c.embedding.norm = d.block.norm;
   d.block.attention.projections = by_head(h);
   d.block.attention.alibi = true;
-  h.expect(Key::stream_of_norms, false, "a stream of normed values is not supported");
+  h.expect(Key::stream_of_norms, false, "residual connections after the norm are not supported");
   return decoder_of(d);
 }
 
 // Groups of heads that share keys and values, and mostly a norm each for attention and feed-forward.
 void read_groups(const Hyperparameters& h, Draft& d) {
-  h.expect(Key::parallel, true, "groups of heads are known only in blocks whose halves run side by side");
+  h.expect(Key::parallel, true,
+           "groups of heads are supported only with parallel attention and feed-forward");
   d.block.attention.kv_heads = h.count_or(Key::kv_heads, d.block.attention.heads);
   const Index norms = h.count_or(Key::parallel_norms, 2);
   if (norms != 1 && norms != 2)
-    h.refuse(Key::parallel_norms, "known are one norm for both halves of a block, and two");
+    h.refuse(Key::parallel_norms, "supported are one norm for attention and feed-forward, and two");
   if (norms == 2) d.block.shape = nn::BlockShape::parallel;
 }
 
@@ -80,7 +81,7 @@ TransformerConfig read_falcon(const Hyperparameters& h) {
     if (h.flag(Key::parallel_norms)) d.block.shape = nn::BlockShape::parallel;
     return decoder_of(d);
   }
-  h.expect(Key::alibi, false, "slopes that are scaled like scores are not supported");
+  h.expect(Key::alibi, false, "ALiBi slopes that are scaled like scores are not supported");
   a.kv_heads = h.flag_or(Key::multi_query, true) ? 1 : a.heads;
   if (h.flag_or(Key::groups, false)) read_groups(h, d);
   // By head, a group is one head; with one group, all queries come first; else GroupedRows puts them there.

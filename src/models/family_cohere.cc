@@ -14,7 +14,7 @@ Draft cohere_draft(const Hyperparameters& h, const WindowRule& windows = {}) {
   d.block.shape = nn::BlockShape::parallel_one_norm;
   d.block.attention.rope->interleaved = true;
   d.c.head.scale = h.real_or(Key::logits_factor, 0.0625);
-  h.expect(Key::unit_heads, false, "norms with weights of their own for each head are not supported");
+  h.expect(Key::unit_heads, false, "norms with separate parameters for each head are not supported");
   return d;
 }
 

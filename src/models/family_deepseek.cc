@@ -82,10 +82,11 @@ TransformerConfig read_v2(const Hyperparameters& h) {
     experts.groups = h.count(Key::expert_groups);
     experts.groups_used = h.count(Key::expert_groups_used);
   } else if (choice != "greedy") {
-    h.refuse(Key::expert_choice, "known are greedy and group_limited_greedy");
+    h.refuse(Key::expert_choice, "supported are greedy and group_limited_greedy");
   }
-  if (text_or(h, Key::expert_score, "softmax") != "softmax") h.refuse(Key::expert_score, "known is softmax");
-  h.expect(Key::expert_renormalised, false, "weights that sum to 1 are not known for this family");
+  if (text_or(h, Key::expert_score, "softmax") != "softmax")
+    h.refuse(Key::expert_score, "supported is softmax");
+  h.expect(Key::expert_renormalised, false, "router weights that sum to 1 are not supported for this family");
   return with_experts(h, d, experts);
 }
 
@@ -98,8 +99,9 @@ TransformerConfig read_v3(const Hyperparameters& h) {
   experts.groups_used = h.count_or(Key::expert_groups_used, 4);
   experts.renormalised = h.flag_or(Key::expert_renormalised, true);
   if (text_or(h, Key::expert_choice, "noaux_tc") != "noaux_tc")
-    h.refuse(Key::expert_choice, "known is noaux_tc");
-  if (text_or(h, Key::expert_score, "sigmoid") != "sigmoid") h.refuse(Key::expert_score, "known is sigmoid");
+    h.refuse(Key::expert_choice, "supported is noaux_tc");
+  if (text_or(h, Key::expert_score, "sigmoid") != "sigmoid")
+    h.refuse(Key::expert_score, "supported is sigmoid");
   return with_experts(h, d, experts);
 }
 

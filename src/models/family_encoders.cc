@@ -76,8 +76,8 @@ TransformerConfig read_albert(const Hyperparameters& h) {
   read_narrow(h, d.c.embedding, 128);
   d.c.one_layer = true;
   if (h.count_or(Key::layer_groups, 1) != 1)
-    h.refuse(Key::layer_groups, "known is one group that all layers share");
-  if (h.count_or(Key::layers_in_group, 1) != 1) h.refuse(Key::layers_in_group, "known is one layer");
+    h.refuse(Key::layer_groups, "supported is one group that all layers share");
+  if (h.count_or(Key::layers_in_group, 1) != 1) h.refuse(Key::layers_in_group, "supported is one layer");
   return encoder_of(d);
 }
 

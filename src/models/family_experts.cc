@@ -97,8 +97,8 @@ TransformerConfig read_gpt_oss(const Hyperparameters& h) {
     f.gate_packed = f.gate_pairs = true;
     const bool packed = h.has(Key::quantization);
     if (packed && h.entry(Key::quantization, "quant_method") != "\"mxfp4\"")
-      h.refuse(Key::quantization,
-               fmt::format("quant_method is {}; known is mxfp4", h.entry(Key::quantization, "quant_method")));
+      h.refuse(Key::quantization, fmt::format("quant_method is {}; supported is mxfp4",
+                                              h.entry(Key::quantization, "quant_method")));
     f.layout = packed ? nn::WeightLayout::out_in : nn::WeightLayout::in_out;
   }
   d.block.experts = read_experts(h);

@@ -41,7 +41,8 @@ void check_kinds(const Hyperparameters& h, const TransformerConfig& c) {
     if (kinds[n] != (chunked ? "chunked_attention" : "full_attention"))
       h.refuse(
           Key::rotating_layers,
-          fmt::format("layer {} is \"{}\"; layers that rotate have chunks, others see all", n, kinds[n]));
+          fmt::format("layer {} is \"{}\"; layers with rotary positions need chunks, others full attention",
+                      n, kinds[n]));
   }
 }
 

@@ -46,7 +46,7 @@ std::vector<bool> windowed(const Hyperparameters& h, Index layers) {
     h.refuse(Key::layers, fmt::format("layer_types has {} of them", kinds.size()));
   for (std::size_t n = 0; n < list.size(); ++n) {
     if (!kinds.empty() && kinds[n] != "sliding_attention" && kinds[n] != "full_attention")
-      h.refuse(Key::layers, fmt::format("layer {} is \"{}\", which is not known here", n, kinds[n]));
+      h.refuse(Key::layers, fmt::format("layer {} is \"{}\", which is not supported", n, kinds[n]));
     list[n] = kinds.empty() ? static_cast<Index>(n) % every != 0 : kinds[n] == "sliding_attention";
   }
   return list;
@@ -68,7 +68,7 @@ TransformerConfig read_modern(const Hyperparameters& h) {
   MaskedHead head{nn::Activation::gelu, norm};
   head.bias = h.flag_or(Key::masked_bias, false);
   if (h.has(Key::masked_activation) && h.text(Key::masked_activation) != "gelu")
-    h.refuse(Key::masked_activation, "known is gelu");
+    h.refuse(Key::masked_activation, "supported is gelu");
   d.c.head.masked = head;
   d.c.head.bias = h.flag_or(Key::projection_bias, true);
   TransformerConfig c = encoder_of(d);
@@ -100,7 +100,7 @@ TransformerConfig read_deberta(const Hyperparameters& h) {
     h.refuse(Key::distance_convolution, "a convolution of the first layer is not supported");
   if (!h.flag_or(Key::distances, false)) h.refuse(Key::distances, "need relative attention");
   if (!h.flag_or(Key::distance_shared, false))
-    h.refuse(Key::distance_shared, "projections of distances of their own are not supported");
+    h.refuse(Key::distance_shared, "separate projections for distances are not supported");
   nn::Disentangled terms{.buckets = h.count_or(Key::distance_buckets, -1),
                          .max_distance = h.count_or(Key::distance_most, -1),
                          .content_to_position = false,
@@ -110,11 +110,12 @@ TransformerConfig read_deberta(const Hyperparameters& h) {
   for (const std::string& term : h.texts(Key::distance_terms)) {
     if (term == "c2p") terms.content_to_position = true;
     else if (term == "p2c") terms.position_to_content = true;
-    else h.refuse(Key::distance_terms, fmt::format("\"{}\" is not known here; known are c2p and p2c", term));
+    else
+      h.refuse(Key::distance_terms, fmt::format("\"{}\" is not supported; supported are c2p and p2c", term));
   }
   const std::string norm = h.has(Key::distance_norm) ? h.text(Key::distance_norm) : "none";
   if (norm == "layer_norm") c.distance_norm = d.block.norm;
-  else if (norm != "none") h.refuse(Key::distance_norm, "known are layer_norm and none");
+  else if (norm != "none") h.refuse(Key::distance_norm, "supported are layer_norm and none");
   const int factor = 1 + (terms.content_to_position ? 1 : 0) + (terms.position_to_content ? 1 : 0);
   d.block.attention.disentangled = terms;
   d.block.attention.scale = 1 / std::sqrt(static_cast<double>(factor) * static_cast<double>(d.head_dim()));

@@ -43,7 +43,7 @@ void check_settings(const Hyperparameters& h) {
     for (const std::string_view value : values) good = good || (!value.empty() && found == value);
     if (!good)
       h.refuse(Key::attention_settings,
-               fmt::format("{} is {}; known is {}", field, found.empty() ? "absent" : found, values[0]));
+               fmt::format("{} is {}; supported is {}", field, found.empty() ? "absent" : found, values[0]));
   }
 }
 
@@ -66,7 +66,7 @@ TransformerConfig read(const Hyperparameters& h) {
   a.projections = nn::Projections::packed;
   a.alibi = true;
   // Slopes for other numbers of heads are in another order than those of BLOOM.
-  if (a.heads < 1 || (a.heads & (a.heads - 1)) != 0) h.refuse(Key::heads, "known are powers of two");
+  if (a.heads < 1 || (a.heads & (a.heads - 1)) != 0) h.refuse(Key::heads, "supported are powers of two");
   return decoder_of(d);
 }
 

@@ -33,7 +33,7 @@ TransformerConfig read(const Hyperparameters& h) {
   // OPT-350m: layers without bias on the way in and on the way out.
   c.embedding.width = h.count_or(Key::embedding_width, c.width);
   c.head.narrowed = c.embedding.width != c.width;
-  h.expect(Key::norm_weights, true, "norms without weights are not supported");
+  h.expect(Key::norm_weights, true, "norms without parameters are not supported");
   return decoder_of(d);
 }
 

@@ -14,7 +14,7 @@ TransformerConfig read_stablelm(const Hyperparameters& h) {
   if (!h.gguf()) d.block.attention.out_bias = false;
   d.block.attention.rope = h.rope({.head_dim = d.head_dim(), .share = 0.25});
   if (h.flag_or(Key::parallel, false)) d.block.shape = nn::BlockShape::parallel_one_norm;
-  h.expect(Key::head_layer_norm, false, "norms with weights of their own for each head are not supported");
+  h.expect(Key::head_layer_norm, false, "norms with separate parameters for each head are not supported");
   return decoder_of(d);
 }
 

@@ -54,7 +54,7 @@ void read_feed_forward(const Hyperparameters& h, nn::FeedForwardConfig& f) {
   else if (form == "gated-gelu") f.activation = nn::Activation::gelu_tanh;
   else if (form == "gelu") f.activation = nn::Activation::gelu;
   else if (form == "gated-silu") f.activation = nn::Activation::silu;
-  else h.refuse(Key::feed_forward, "known are relu, gelu, gated-relu, gated-gelu and gated-silu");
+  else h.refuse(Key::feed_forward, "supported are relu, gelu, gated-relu, gated-gelu and gated-silu");
 }
 
 // What it was trained with limits no text. The distance from which on all keys are in the last bucket is in no key of

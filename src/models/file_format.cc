@@ -29,8 +29,9 @@ FileFormat format_of(const std::string& path) {
   if (size > 8 && text[8] == '{') return FileFormat::safetensors;
   throw Error(ErrorKind::input, "file.format",
               concat(escaped(path),
-                     ": is of no known kind\nKnown are model folders, .safetensors, .gguf, .npy, "
-                     "tokenizer.json, SentencePiece .model and vocab.txt."));
+                     ": unknown kind of file\n"
+                     "Supported are model folders, .safetensors, .gguf, .npy, tokenizer.json, SentencePiece "
+                     ".model and vocab.txt."));
 }
 
 bool is_gguf(const std::string& path) {

@@ -39,7 +39,7 @@ Limits limits_of(Key key) {
 GgufHyperparameters::GgufHyperparameters(const io::Gguf& file, std::string_view architecture)
     : file_(file), prefix_(std::string(architecture) + ".") {
   if (file.integer("split.count").value_or(1) > 1 && file.files() == 1)
-    refuse("split", "is one of several files of a model; open the first of them");
+    refuse("split", "is part of a split model; open its first file");
   check_heads();
   check_tokens();
 }
@@ -48,9 +48,9 @@ GgufHyperparameters::GgufHyperparameters(const io::Gguf& file, std::string_view 
 void GgufHyperparameters::check_heads() const {
   const Index width = count(Key::width), heads = count(Key::heads), shared = count_or(Key::kv_heads, heads);
   if (heads % shared != 0)
-    refuse("heads", fmt::format("{} heads cannot share {} heads of keys", heads, shared));
+    refuse("heads", fmt::format("{} heads are not a multiple of {} key heads", heads, shared));
   if (!has(Key::head_dim) && width % heads != 0)
-    refuse("heads", fmt::format("a width of {} cannot be shared by {} heads", width, heads));
+    refuse("heads", fmt::format("width {} is not a multiple of {} heads", width, heads));
   if (has(Key::head_dim) && has(Key::value_dim) && !has(Key::latent_rank) &&
       count(Key::value_dim) != count(Key::head_dim))
     refuse("heads", "keys and values of different lengths are not supported");
@@ -110,7 +110,7 @@ Index GgufHyperparameters::rows_of_tensor(Key key) const {
   const KeyRow& row = row_of(key);
   const io::GgufTensor* table = file_.find_tensor(row.gguf.front());
   if (table == nullptr)
-    refuse(row.code, fmt::format("has no tensor \"{}\", so it is no model", row.gguf.front()));
+    refuse(row.code, fmt::format("has no tensor \"{}\", so it is not a model", row.gguf.front()));
   if (table->shape.rank != 2 || table->shape[1] != count(Key::width)) {
     refuse("width", fmt::format("tensor \"{}\" is {} {}; embedding_length is {}", row.gguf.front(),
                                 table->type->name, table->shape.text(), count(Key::width)));
@@ -183,7 +183,7 @@ std::vector<Index> GgufHyperparameters::windows(Index layers, const WindowRule& 
   Index every = rule.every;
   if (pattern != nullptr && pattern->type == io::GgufType::list) {
     if (pattern->item != io::GgufType::boolean || pattern->count != static_cast<std::uint64_t>(layers))
-      refuse("window", fmt::format("{} is no list of {} booleans", whole(kPattern), layers));
+      refuse("window", fmt::format("{} is not an array of {} booleans", whole(kPattern), layers));
     for (std::size_t n = 0; n < list.size(); ++n)
       if (pattern->bytes[n] != std::byte{0}) list[n] = window;
     return list;
@@ -239,10 +239,10 @@ void GgufHyperparameters::read_rope_scaling(nn::RopeConfig& rope) const {
   else if (type != "none")
     refuse("rope",
            fmt::format(
-               "rotations are stretched in the way \"{}\"; none, linear, yarn and longrope are supported",
+               "rope scaling type \"{}\" is not supported; supported are none, linear, yarn and longrope",
                escaped(type, 40)));
   if (s.kind == Kind::none) return;
-  if (!(factor > 0)) refuse("rope", fmt::format("rotations are stretched by {}", factor));
+  if (!(factor > 0)) refuse("rope", fmt::format("rope scaling factor {} is not supported", factor));
   s.factor = factor;
   s.original_positions = has_value("rope.scaling.original_context_length")
                              ? count("rope.scaling.original_context_length", "rope", 1, kMost)
@@ -270,14 +270,12 @@ void GgufHyperparameters::read_rope_factors(std::string_view name, nn::RopeConfi
 // Factors for texts up to the original context, and for longer ones.
 void GgufHyperparameters::read_longrope(nn::RopeConfig& rope, Index dims) const {
   if (file_.find_tensor(kShortFactors) == nullptr)
-    refuse("rope", fmt::format("rotations are stretched in the way \"longrope\" without a tensor \"{}\"",
-                               kShortFactors));
+    refuse("rope", fmt::format("rope scaling type \"longrope\" needs a tensor \"{}\"", kShortFactors));
   read_rope_factors(kShortFactors, rope, dims);
   nn::RopeConfig beyond;
   read_rope_factors(kLongFactors, beyond, dims);
   if (beyond.factors.empty())
-    refuse("rope", fmt::format("rotations are stretched in the way \"longrope\" without a tensor \"{}\"",
-                               kLongFactors));
+    refuse("rope", fmt::format("rope scaling type \"longrope\" needs a tensor \"{}\"", kLongFactors));
   rope.long_factors = beyond.factors;
   rope.scaling.kind = nn::RopeScaling::Kind::longrope;
   rope.scaling.original_positions = count("rope.scaling.original_context_length", "rope", 1, kMost);

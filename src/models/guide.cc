@@ -163,8 +163,8 @@ void check_guide(const TransformerConfig& c, const Guide& guide) {
       a.rope.has_value() || a.alibi || c.relative.has_value() || a.head_norm.has_value() || a.softcap > 0 ||
       a.sinks || a.disentangled.has_value() || shared_keys)
     refuse(
-        "the model must have the form of 2017: norms after each step, positions added to the tokens, and a "
-        "key for every query head");
+        "guided attention needs the 2017 architecture: norms after each sublayer, added positions, and as "
+        "many key heads as query heads");
 }
 
 void learn_links(Context& ctx, nn::MultiHeadAttention& attention, const nn::MultiHeadAttention::Saved& saved,

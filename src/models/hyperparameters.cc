@@ -41,9 +41,9 @@ nn::Activation Hyperparameters::activation(nn::Activation otherwise) const {
   const std::string name = text(Key::activation);
   for (const auto& [hub, activation] : kActivations)
     if (hub == name) return activation;
-  refuse(Key::activation,
-         "not known here; known are relu, relu2, gelu, gelu_new, gelu_pytorch_tanh, silu, tanh "
-         "and sigmoid");
+  refuse(
+      Key::activation,
+      "not supported; supported are relu, relu2, gelu, gelu_new, gelu_pytorch_tanh, silu, tanh and sigmoid");
 }
 
 void Hyperparameters::expect(Key key, bool value, const char* why) const {

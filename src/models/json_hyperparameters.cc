@@ -123,9 +123,8 @@ std::vector<std::int32_t> tokens_of(const io::Json& json, std::string_view field
   for (const io::Json& item : all) {
     const std::int64_t token = item.integer();
     if (token < -1 || token >= (std::int64_t{1} << 31))
-      throw Error(
-          ErrorKind::input, "model.config",
-          fmt::format("{}: {} is {}, which is no token's number", escaped(json.file()), field, token));
+      throw Error(ErrorKind::input, "model.config",
+                  fmt::format("{}: {} is {}, which is not a token id", escaped(json.file()), field, token));
     if (token >= 0) tokens.push_back(static_cast<std::int32_t>(token));
   }
   return tokens;
@@ -145,7 +144,7 @@ const io::Json* JsonHyperparameters::found(Key key) const {
     if (here == nullptr) continue;
     if (first == nullptr) first = here;
     if (first->is(Kind::integer) && here->is(Kind::integer) && first->integer() != here->integer())
-      refuse(field, fmt::format("{} is {}, and both are one thing", name(key), first->integer()));
+      refuse(field, fmt::format("{} is {}, but both set the same option", name(key), first->integer()));
   }
   return first;
 }
@@ -223,7 +222,7 @@ void JsonHyperparameters::check_unread() const {
   for (const auto& [field, neutral] : kMeaningful) {
     const io::Json* value = json_.find(field);
     if (value != nullptr && !asked_.contains(field) && !at_rest(*value, neutral))
-      refuse(field, "not known for this family, and it would change what the model computes");
+      refuse(field, "not supported for this family, and it would change the result");
   }
 }
 
@@ -249,7 +248,7 @@ std::vector<Index> JsonHyperparameters::windows(Index layers, const WindowRule& 
   std::vector<Index> list(static_cast<std::size_t>(layers), 0);
   const auto keys = [&] {
     const Index window = count(Key::window);
-    if (window < 0 || window > (Index{1} << 31)) refuse(Key::window, "that many keys make no window");
+    if (window < 0 || window > (Index{1} << 31)) refuse(Key::window, "a window needs at least one key");
     return window;
   };
   const std::vector<std::string> kinds = layer_kinds();
@@ -260,7 +259,7 @@ std::vector<Index> JsonHyperparameters::windows(Index layers, const WindowRule& 
       const bool slides = kinds[n] == "sliding_attention" || kinds[n] == "local";
       if (!slides && kinds[n] != "full_attention" && kinds[n] != "global")
         refuse("layer_types",
-               fmt::format("\"{}\" is not known here; known are full_attention and sliding_attention",
+               fmt::format("\"{}\" is not supported; supported are full_attention and sliding_attention",
                            escaped(kinds[n], 40)));
       if (slides) list[n] = keys();
     }

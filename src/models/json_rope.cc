@@ -18,7 +18,7 @@ constexpr std::size_t kMostPairs = 4096;
 std::vector<double> JsonHyperparameters::rope_factors(const io::Json& entry, std::string_view field) const {
   std::vector<double> factors;
   for (const io::Json& item : entry.list(field).items()) {
-    if (factors.size() == kMostPairs) refuse(field, "more pairs than any head has");
+    if (factors.size() == kMostPairs) refuse(field, "more pairs than a head has");
     factors.push_back(item.real());
     if (!(factors.back() > 0) || !std::isfinite(factors.back()))
       refuse(field, fmt::format("rotations cannot be divided by {}", factors.back()));
@@ -77,9 +77,9 @@ nn::RopeConfig JsonHyperparameters::rope_entry(const io::Json& entry, double the
   else if (type == "llama3") rope.scaling.kind = Scaling::llama3;
   else
     refuse("rope_type",
-           fmt::format("\"{}\" is not known here; known are default, linear, dynamic, yarn, llama3 "
-                       "and longrope",
-                       type));
+           fmt::format(
+               "\"{}\" is not supported; supported are default, linear, dynamic, yarn, llama3 and longrope",
+               type));
   read_scaling(entry, rope.scaling);
   return rope;
 }
@@ -104,7 +104,7 @@ nn::RopeConfig JsonHyperparameters::rope(const RopeRule& rule) const {
     share = section->real_or("partial_rotary_factor", share);
   }
   if (!(share > 0 && share <= 1))
-    refuse("partial_rotary_factor", fmt::format("{} is no share of a head", share));
+    refuse("partial_rotary_factor", fmt::format("{} is not a fraction between 0 and 1", share));
   if (rule.head_dim < 0 || rule.head_dim >= (Index{1} << 31))
     refuse(Key::head_dim, fmt::format("heads of {}", rule.head_dim));
   rope.dims = rule.dims > 0 ? rule.dims : static_cast<Index>(static_cast<double>(rule.head_dim) * share);

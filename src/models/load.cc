@@ -35,7 +35,7 @@ bool same_shape(const StoredTensor& tensor, const Shape& shape) {
   for (const StoredTensor& tensor : all) known.push_back(tensor.name);
   const std::string_view near = nearest_name(name, known);
   throw Error(ErrorKind::input, "model.missing",
-              fmt::format("{}: weight \"{}\" not found among {} tensors{}", escaped(weights.name()), name,
+              fmt::format("{}: parameter \"{}\" not found among {} tensors{}", escaped(weights.name()), name,
                           known.size(),
                           near.empty() ? "" : fmt::format("; the closest is \"{}\"", escaped(near, 80))));
 }
@@ -45,7 +45,7 @@ void check_amount(double wanted, const WeightSource& weights) {
   const double there = weights.elements();
   if (wanted <= there) return;
   throw Error(ErrorKind::input, "model.size",
-              fmt::format("{}: {} describes a model of {:.0f} parameters; its files have {:.0f} numbers",
+              fmt::format("{}: {} describes a model of {:.0f} parameters; its files have {:.0f}",
                           escaped(weights.name()), weights.config_name(), wanted, there));
 }
 
@@ -78,14 +78,14 @@ ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& par
     if (!same_shape(*stored, parameter->shape())) {
       throw Error(
           ErrorKind::input, "model.shape",
-          fmt::format("{}: weight \"{}\" is {}; {} makes it {}", escaped(weights.name()), stored->name,
+          fmt::format("{}: parameter \"{}\" is {}; {} requires {}", escaped(weights.name()), stored->name,
                       shape_text(*stored), weights.config_name(), parameter->shape().text()));
     }
     const io::BlockType* type = io::find_block_type(stored->type);
     const bool int8 = is_int8_matrix(*stored);
     if (!int8 && (type == nullptr || !type->loads())) {
       throw Error(ErrorKind::input, "model.type",
-                  fmt::format("{}: weight \"{}\" is {}, which is not supported for weights",
+                  fmt::format("{}: parameter \"{}\" is {}, which is not supported for parameters",
                               escaped(weights.name()), stored->name, stored->type));
     }
     plan.present.emplace_back(parameter, *stored);
@@ -146,14 +146,15 @@ LoadedTransformer load_transformer(const ModelFiles& files, const TransformerCon
     if (files.gguf() != nullptr)
       throw Error(
           ErrorKind::input, "adapter.model",
-          fmt::format("{}: adapters are for models in folders; rows of a GGUF file may have another order",
+          fmt::format("{}: adapters need a model folder; the rows of a GGUF file may be in another order",
                       escaped(files.path())));
     load_adapter(AdapterFile(options.adapter), model);
   }
   loaded.notices = files.notices();
   if (config.head.absent)
-    loaded.notices.push_back(fmt::format("{}: was stored without its head, so it attends but has no logits",
-                                         escaped(weights.name())));
+    loaded.notices.push_back(
+        fmt::format("{}: was stored without its prediction head; it has attention weights but no logits",
+                    escaped(weights.name())));
   return loaded;
 }
 

@@ -82,10 +82,9 @@ FoundTokenizer ModelFiles::find_tokenizer() const {
 void ModelFiles::check_unused(const TransformerConfig& config, const std::vector<std::string>& unused) const {
   for (const std::string& name : unused) {
     if (is_known_leftover(config, name)) continue;
-    throw Error(
-        ErrorKind::input, gguf_ ? "gguf.unused" : "model.unused",
-        fmt::format("{}: tensor \"{}\" has no place in a model of this architecture as it is known here",
-                    escaped(weights_->name()), escaped(name, 80)));
+    throw Error(ErrorKind::input, gguf_ ? "gguf.unused" : "model.unused",
+                fmt::format("{}: tensor \"{}\" is not used by this architecture", escaped(weights_->name()),
+                            escaped(name, 80)));
   }
 }
 

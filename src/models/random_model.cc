@@ -97,7 +97,7 @@ TransformerConfig known_shape(std::string_view name) {
     return completed(config);
   }
   throw Error(ErrorKind::usage, "model.shape",
-              fmt::format("no shape is called \"{}\"; known are {}", escaped(name, 40), names));
+              fmt::format("no shape is called \"{}\"; choose one of {}", escaped(name, 40), names));
 }
 
 std::unique_ptr<Transformer> random_model(TransformerConfig config, StoredType type) {
@@ -110,7 +110,7 @@ std::unique_ptr<Transformer> random_model(TransformerConfig config, StoredType t
 std::int64_t write_random_model(const std::string& folder, const TransformerConfig& config, StoredType type) {
   if (block_columns(type) > 1)
     throw Error(ErrorKind::usage, "model.shape",
-                fmt::format("{} is a type of .gguf files; choose f32, f16, bf16 or int8", name_of(type)));
+                fmt::format("{} is for .gguf files; choose f32, f16, bf16 or int8", name_of(type)));
   const std::unique_ptr<Transformer> model = random_model(config, type);
   struct Piece {
     io::SafetensorsEntry entry;

@@ -117,8 +117,8 @@ std::int32_t choose_token(ConstTensorView logits, const SamplingOptions& options
   const auto likeliest = std::max_element(z.begin(), z.end());
   if (likeliest == z.end() || !std::isfinite(*likeliest)) {
     throw Error(ErrorKind::numeric, "model.logits",
-                "the model's logits are no numbers, so no token can be chosen\n"
-                "The model's files may be damaged, or its training has failed.");
+                "the logits of the model are not finite, so no token can be chosen\n"
+                "The files may be damaged, or training has diverged.");
   }
   if (options.temperature == 0) return static_cast<std::int32_t>(likeliest - z.begin());
   const std::vector<Candidate> list = candidates(z, *likeliest, options);

@@ -104,7 +104,7 @@ std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model, const 
   const TransformerConfig& config = model.config();
   if (config.kind != ModelKind::decoder || config.head.absent) {
     throw Error(ErrorKind::usage, "evaluate.kind",
-                "evaluate: the model does not guess the next token; a decoder is needed");
+                "evaluate: the model does not predict the next token; use a decoder");
   }
   const Index limit = context_of(config) > 0 ? context_of(config) : kUnboundedContext;
   if (options.context > limit && context_of(config) > 0) {

@@ -52,8 +52,7 @@ Parameters Transformer::parameters() {
 }
 
 void Transformer::check_head() const {
-  if (config_.head.absent)
-    refuse("the model was stored without its head, so it has no logits; it encodes and attends");
+  if (config_.head.absent) refuse("the model was stored without its prediction head, so it has no logits");
 }
 
 void Transformer::check_batch(const Batch& batch) const {

@@ -17,7 +17,7 @@ constexpr Index kMost = Index{1} << 31;  // of anything that is counted
 
 void need_positive(const char* name, Index value, const char* code = "model.config") {
   if (value < 1) refuse(concat(name, " is ", value, "; need 1 or more"));
-  if (value > kMost) refuse(concat(name, " is ", value, "; that is too large to be meant"), code);
+  if (value > kMost) refuse(concat(name, " is ", value, "; that is implausibly large"), code);
 }
 // 0 stands for "as usual".
 void need_size(const char* name, Index value, const char* code = "model.config") {
@@ -67,7 +67,7 @@ void complete(nn::MultiHeadAttentionConfig& a, Index width) {
   if (a.kv_heads == 0) a.kv_heads = a.heads;
   if (a.head_dim == 0) {
     if (width % a.heads != 0)
-      refuse(concat("a width of ", width, " cannot be shared by ", a.heads, " heads; make it a multiple of ",
+      refuse(concat("a width of ", width, " is not a multiple of ", a.heads, " heads; choose a multiple of ",
                     a.heads, ", or give head_dim"));
     a.head_dim = width / a.heads;
   }
@@ -128,7 +128,7 @@ void check_sizes(const TransformerConfig& c) {
   if (positions != AddedPositions::none) need_positive("max_positions", c.max_positions);
   // Sinusoids are computed, so no file bounds them.
   if (positions == AddedPositions::sinusoidal && c.max_positions > (Index{1} << 28) / c.width)
-    refuse(concat("sinusoids for ", c.max_positions, " positions; that is too many to be meant"));
+    refuse(concat("sinusoids for ", c.max_positions, " positions; that is implausibly many"));
   if (!c.relative) return;
   need_positive("relative_buckets", c.relative->buckets);
   need_positive("relative_distance", c.relative->distance);

@@ -28,16 +28,17 @@ std::vector<Source> read_sources(const Writer::Facts& facts, const Tokenizer& to
     if (source.ids.empty()) continue;
     const auto size = static_cast<Index>(source.ids.size());
     if (limit > 0 && size > limit) {
-      throw Error(
-          ErrorKind::input, "translate.length",
-          concat("text ", first_number + static_cast<Index>(i), " (\"", escaped(texts[i], 40), "\") has ",
-                 size, " tokens; the model reads at most ", limit, "\nCut it into sentences."));
+      throw Error(ErrorKind::input, "translate.length",
+                  concat("text ", first_number + static_cast<Index>(i), " (\"", escaped(texts[i], 40),
+                         "\") has ", size, " tokens; the model reads at most ", limit,
+                         "\n"
+                         "Split it into sentences."));
     }
     for (const std::int32_t id : source.ids) {
       if (id < 0 || id >= facts.vocabulary) {
         throw Error(ErrorKind::input, "translate.vocabulary",
                     concat("the tokenizer gives token ", id, "; the model has ", facts.vocabulary,
-                           ": they do not belong together"));
+                           ": they belong to different models"));
       }
     }
     sources.push_back(std::move(source));

@@ -115,7 +115,7 @@ class Verifier {
     };
     if (tensor.type->bytes == 0)
       refuse("gguf.tensor_type",
-             fmt::format("is of {}, which does not exist or was taken back", tensor.type->name));
+             fmt::format("is of {}, which is unknown or was withdrawn", tensor.type->name));
     if (io::has_bad_scale(*tensor.type, file.bytes(tensor)))
       refuse("gguf.scale", fmt::format("has a block of {} whose scale is not finite", tensor.type->name));
   }

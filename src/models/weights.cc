@@ -43,15 +43,14 @@ double WeightSource::elements() const {
 SafetensorsWeights::SafetensorsWeights(const io::Folder& folder) : name_(folder.path()) {
   if (folder.has(kSingle)) {
     if (folder.has(kIndex))
-      notices_.push_back(
-          fmt::format("{}: has {} and {}; the first is used", escaped(name_), kSingle, kIndex));
+      notices_.push_back(fmt::format("{}: has {} and {}; using the first", escaped(name_), kSingle, kIndex));
     files_.push_back(io::Safetensors::open(folder.open(kSingle)));
   } else if (folder.has(kIndex)) {
     open_shards(folder);
   } else {
     throw Error(ErrorKind::file, "model.weights",
-                fmt::format("{}: has no weights; need {}, or {} with its shards beside it", escaped(name_),
-                            kSingle, kIndex));
+                fmt::format("{}: has no parameters; need {}, or {} with its shards in the same folder",
+                            escaped(name_), kSingle, kIndex));
   }
 }
 

@@ -12,13 +12,15 @@ Tensor MultiHeadAttention::backward(Context& ctx, ConstTensorView x, const Atten
   const DType dtype = out.weight.value.dtype();
   if (given.intervention != nullptr) {
     throw Error(ErrorKind::usage, "nn.intervention",
-                concat(out.weight.name, ": a run whose heads were changed has no gradients; train without"));
+                concat(out.weight.name, ": a run with an intervention has no gradients; train without it"));
   }
   const CompleteCall complete(c, given, x.dim(0), dtype);
   const AttentionCall& call = complete.get();
   if (c.disentangled) {
-    throw Error(ErrorKind::usage, "nn.inference",
-                concat(out.weight.name, ": scores with terms of distances (DeBERTa) are run, not trained"));
+    throw Error(
+        ErrorKind::usage, "nn.inference",
+        concat(out.weight.name,
+               ": scores with position terms (DeBERTa) have no gradients; such models cannot be trained"));
   }
   const Tensor dmixed = out.backward(ctx, saved.mixed, dy);
 

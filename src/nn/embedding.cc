@@ -39,7 +39,7 @@ void gather(Context& ctx, const Tensor& table, std::span<const std::int32_t> ids
 // The same from a stored table, a row at a time.
 void gather_stored(Context& ctx, const StoredMatrix& table, std::span<const std::int32_t> ids,
                    const TensorView& y, float factor, bool add) {
-  if (!table.given()) throw Error(ErrorKind::usage, "nn.stored", "embedding: its table was never given");
+  if (!table.given()) throw Error(ErrorKind::usage, "nn.stored", "embedding: the table was not loaded");
   const auto& kernels = kernels::element_kernels_for(ctx.target()).of<float>();
   const Index width = table.columns();
   for_row_blocks(ctx, y.dim(0), width, [&](Index, Index first, Index rows) {

@@ -30,7 +30,7 @@ void check(const ConstTensorView& x, const StoredFactor& f) {
   };
   const bool out_in = f.layout == WeightLayout::out_in;
   const Index columns = out_in ? f.w.rows() : f.w.columns(), depth = out_in ? f.w.columns() : f.w.rows();
-  if (!f.w.given()) refuse("w was never given");
+  if (!f.w.given()) refuse("the matrix was not loaded");
   if (x.rank() != 2 || x.dtype() != DType::f32 || f.y.rank() != 2 || f.y.dtype() != DType::f32)
     refuse("x and y must be f32 matrices");
   if (x.dim(1) != depth || f.y.dim(1) != columns || f.y.dim(0) != x.dim(0)) refuse("shapes do not fit");

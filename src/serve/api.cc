@@ -77,12 +77,12 @@ Answer Api::answer(const Ask& ask) {
     const int status = status_of(error);
     if (status != 500) return failure(status, error.code(), error.what());
     if (options_.complain) options_.complain(error.what());
-    return failure(500, error.code(), "the model cannot be used; the program's terminal says why");
+    return failure(500, error.code(), "the model cannot be used; see the server log in the terminal");
   } catch (const std::bad_alloc&) {
     return failure(413, "memory", "there is not enough memory for this");
   } catch (const std::exception& error) {
     if (options_.complain) options_.complain(error.what());
-    return failure(500, "unexpected", "an unexpected failure; the program's terminal says more");
+    return failure(500, "unexpected", "unexpected error; see the server log in the terminal");
   }
 }
 

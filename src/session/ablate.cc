@@ -18,7 +18,7 @@ using session::Changing;
 // What the heads said in another run. Both write the same, so that their tokens stand side by side.
 inspect::HeadOutputs patch_of(Context& ctx, const ModelState& model, const AblationPlan& plan,
                               const Question& question, const Progress& progress) {
-  if (!plan.patch) throw Error(ErrorKind::usage, "ablate.patch", "patching takes the prompt of another run");
+  if (!plan.patch) throw Error(ErrorKind::usage, "ablate.patch", "patching needs the prompt of another run");
   Question other = session::question_of(ctx, model, *plan.patch, session::Needs::source, {}, progress);
   other.written = question.written;
   other.decoder_input = question.decoder_input;
@@ -27,11 +27,11 @@ inspect::HeadOutputs patch_of(Context& ctx, const ModelState& model, const Ablat
   if (here != there && plan.queries.empty())
     throw Error(ErrorKind::usage, "ablate.patch",
                 concat("heads are patched token by token: the other run has ", there, " tokens, this one ",
-                       here, "; name the tokens to patch, or give a text of as many tokens"));
+                       here, "; name the tokens to patch, or give a text with the same number of tokens"));
   for (const Range& range : plan.queries)
     if (range.end > there)
       throw Error(ErrorKind::usage, "ablate.patch",
-                  concat("the other run has ", there, " tokens, none at the place of tokens ", range.begin,
+                  concat("the other run has ", there, " tokens, none at the position of tokens ", range.begin,
                          " to ", range.end - 1, " that are to be patched"));
   inspect::OutputRecorder recorder;
   (void)inspect::hidden_states(ctx, model.subject, other, {.intervention = &recorder});

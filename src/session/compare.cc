@@ -108,9 +108,9 @@ Index row_of_query(const Run& a, Part part, const Aligner& aligner, const std::s
     if (asked.begin < row.begin || asked.begin >= row.end) continue;
     if (aligner.rows[r].b >= 0) return static_cast<Index>(r);
     throw Error(ErrorKind::usage, "compare.query",
-                concat("\"", escaped(query, 60), "\" has no word opposite it in B"));
+                concat("\"", escaped(query, 60), "\" has no counterpart in B"));
   }
-  throw Error(ErrorKind::usage, "compare.query", concat("\"", escaped(query, 60), "\" is no word of A"));
+  throw Error(ErrorKind::usage, "compare.query", concat("\"", escaped(query, 60), "\" is not a word of A"));
 }
 
 std::vector<ComparedUnit> units_of(const std::vector<WordPair>& pairs) {
@@ -133,7 +133,8 @@ Comparison compare(const Run& a, const Run& b, const CompareRequest& request, co
   }
   const std::vector<std::pair<Head, Head>> pairs = pairs_of(a, b, part, request);
   if (pairs.empty())
-    throw Error(ErrorKind::usage, "compare.heads", "the two models have no head in common; name one of each");
+    throw Error(ErrorKind::usage, "compare.heads",
+                "the two models have no head in common; name one head of each");
   Comparison out;
   for (const auto& [of_a, of_b] : pairs) {
     progress.check();

@@ -39,8 +39,8 @@ Evaluation evaluate(Context& ctx, const Model& model, std::span<const std::strin
   if (model.tokenizer() == nullptr)
     throw Error(
         ErrorKind::input, "evaluate.tokenizer",
-        concat("the model \"", escaped(model.info().name), "\" has no tokenizer, so a text cannot be read"));
-  if (documents.empty()) throw Error(ErrorKind::input, "evaluate.empty", "there is no text to guess");
+        concat("the model \"", escaped(model.info().name), "\" has no tokenizer, so it cannot read text"));
+  if (documents.empty()) throw Error(ErrorKind::input, "evaluate.empty", "there is no text to evaluate");
   models::TextLossOptions loss_options;
   loss_options.context = options.context;
   loss_options.on_progress = [&](double done) {

@@ -25,7 +25,7 @@ draw::Drawing figure_of(const View& view, const draw::FigureStyle& style, Index 
     case ViewKind::maps: break;
     case ViewKind::tops:
       throw Error(ErrorKind::usage, "show.figure",
-                  "--by-head is a list of words and has no figure; leave it out, or name a --head");
+                  "--by-head lists words and has no figure; leave it out, or give --head L.H");
   }
   return draw::heat_map_figure(view.maps, style);
 }

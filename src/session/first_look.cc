@@ -141,7 +141,7 @@ FirstLook first_look(const Run& run, const LookRequest& request, Context& ctx) {
     return meter.best;
   }
   if (request.query.size() == 0 || request.key.size() == 0)
-    throw Error(ErrorKind::usage, "look.nothing", "the query sees none of these keys");
+    throw Error(ErrorKind::usage, "look.nothing", "the query can see none of these keys");
   const HeadPlace first = request.heads.empty() ? HeadPlace{} : request.heads.front();
   return {.head = {part, first.layer, first.head},
           .query = request.query,

@@ -195,7 +195,7 @@ Glance glance_at(Context& ctx, const Model& model, const std::string& text) {
   if (info.kind != ModelKind::encoder_decoder || model.tokenizer() == nullptr)
     throw Error(ErrorKind::usage, "look.model",
                 concat("\"", escaped(info.name), "\" does not translate; headlight show --model ",
-                       escaped(info.path), " \"…\" shows what it looks at"));
+                       escaped(info.path), " \"…\" shows its attention"));
   Glance view;
   view.model = info.name;
   const std::vector<std::string> lines = about(info.path);

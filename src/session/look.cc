@@ -24,19 +24,19 @@ HeadSteps explain(const Run& run, const ExplainRequest& request, Context& ctx) {
   check("key", request.key, attention.keys());
   if (attention.x().empty())
     throw Error(ErrorKind::usage, "explain.inputs",
-                "the run was made without what its layers read; attend with keep_inputs");
+                "the run did not keep the inputs of its layers; attend with keep_inputs");
   HeadSteps steps = inspect::head_steps(
       run.state().subject(), {request.head.part, request.head.place(), request.query, request.key},
       [&](Observer& observer) {
         session::replay(run, request.head.part, request.head.layer, observer, ctx);
       });
   if (request.key < steps.seen.begin || request.key >= steps.seen.end)
-    throw Error(
-        ErrorKind::usage, "explain.unseen",
-        concat("token ", request.query, " cannot see token ", request.key, ": it sees tokens ",
-               steps.seen.begin, " to ", steps.seen.end - 1, " only (",
-               request.key > request.query ? "a decoder does not look ahead" : "its window ends before it",
-               ")"));
+    throw Error(ErrorKind::usage, "explain.unseen",
+                concat("token ", request.query, " cannot see token ", request.key, ": it sees tokens ",
+                       steps.seen.begin, " to ", steps.seen.end - 1, " only (",
+                       request.key > request.query ? "a decoder cannot see later tokens"
+                                                   : "its window ends before it",
+                       ")"));
   return steps;
 }
 

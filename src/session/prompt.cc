@@ -20,7 +20,7 @@ Reading read(const Subject& subject, const std::string& text, const std::vector<
   if (tokenizer == nullptr) {
     throw Error(ErrorKind::usage, "prompt.tokenizer",
                 concat("\"", escaped(subject.name),
-                       "\" has no tokenizer, so it cannot read a text; give token ids (", field, ")"));
+                       "\" has no tokenizer, so it cannot read text; give token ids (", field, ")"));
   }
   return inspect::read_text(*tokenizer, text);
 }
@@ -28,15 +28,16 @@ Reading read(const Subject& subject, const std::string& text, const std::vector<
 void check_fields(const Subject& subject, const Prompt& prompt) {
   const models::ModelKind kind = subject.model->config().kind;
   const bool has_target = !prompt.target.empty() || !prompt.target_ids.empty();
-  if (!prompt.text.empty() && !prompt.ids.empty()) refuse("text and ids are two forms of the same; give one");
+  if (!prompt.text.empty() && !prompt.ids.empty())
+    refuse("text and ids exclude each other; give one of them");
   if (!prompt.target.empty() && !prompt.target_ids.empty())
-    refuse("target and target_ids are two forms of the same; give one");
+    refuse("target and target_ids exclude each other; give one of them");
   if (!prompt.second.empty() && (!prompt.ids.empty() || !prompt.type_ids.empty() || has_target))
-    refuse("a second text goes with a first text alone; leave out ids, type_ids and the target");
+    refuse("a second text needs a first text only; leave out ids, type_ids and the target");
   if (has_target && kind != models::ModelKind::encoder_decoder)
     refuse(concat("a target was given, but \"", escaped(subject.name), "\" does not translate"));
   if (!prompt.continuation.empty() && kind != models::ModelKind::decoder)
-    refuse("only a model that writes has tokens after its text");
+    refuse("only decoders have tokens after the text");
 }
 
 // Tokens that were written after the text stand behind its last byte.

@@ -127,9 +127,10 @@ bool Run::predicts_next() const noexcept {
 
 Tensor Run::logits(Range positions, Context& ctx) const {
   if (this->positions() == 0)
-    throw Error(ErrorKind::usage, "run.logits",
-                concat("the run of \"", escaped(model().info().name), "\" has no logits: ",
-                       model().info().has_logits ? "only its encoder ran" : "its files have no output head"));
+    throw Error(
+        ErrorKind::usage, "run.logits",
+        concat("the run of \"", escaped(model().info().name), "\" has no logits: ",
+               model().info().has_logits ? "only its encoder ran" : "its files have no prediction head"));
   const Range asked = within(positions, this->positions(), "positions"),
               rows = product_rows(asked, this->positions());
   const Tensor& hidden = state_->hidden;
@@ -197,7 +198,8 @@ Tensor Run::heat_map(const Head& head, Index rows, Index columns, Pool pool, Con
   const StoredAttention& attention = session::attention_of(*this, head);
   const RunContext own(*state_, ctx);
   const AttentionEvent event = attention.event(own);
-  if (rows < 1 || columns < 1) throw Error(ErrorKind::usage, "run.cells", "a heat map has at least one cell");
+  if (rows < 1 || columns < 1)
+    throw Error(ErrorKind::usage, "run.cells", "a heat map needs at least one cell");
   Tensor map({std::min(rows, attention.queries()), std::min(columns, attention.keys())}, event.lse.dtype());
   attention_heat_map(own, event.q, event.k, event.lse, event.options,
                      {.head = head.head, .queries = {0, attention.queries()}, .keys = {0, attention.keys()}},

@@ -39,8 +39,8 @@ void measure_task(Context& ctx, const ModelState& model, const TaskText& text, c
     return score_translations(set, texts).bleu;
   };
   effect.bleu =
-      TaskEffect{bleu(nullptr, "translating as it is"), bleu(&change, "translating with the change"), 0,
-                 static_cast<Index>(set.sources.size())};
+      TaskEffect{bleu(nullptr, "translating without the change"),
+                 bleu(&change, "translating with the change"), 0, static_cast<Index>(set.sources.size())};
 }
 
 inspect::MeanOutputs means_of(Context& ctx, const inspect::Subject& subject,
@@ -54,9 +54,9 @@ inspect::MeanOutputs means_of(Context& ctx, const inspect::Subject& subject,
 
 void check_predicts(const ModelInfo& info) {
   if (info.has_logits) return;
-  throw Error(ErrorKind::usage, "ablate.head",
-              concat("\"", escaped(info.name),
-                     "\" was stored without its head, so it predicts nothing that could change"));
+  throw Error(
+      ErrorKind::usage, "ablate.head",
+      concat("\"", escaped(info.name), "\" has no prediction head, so there are no predictions to compare"));
 }
 
 void check_position(std::optional<Index> position, Index positions) {

@@ -36,7 +36,7 @@ class ViewMaker {
     for (const HeadPlace& place : s_.heads) session::check_head(info, {part_, place.layer, place.head});
     if (s_.layer) session::check_head(info, {part_, static_cast<int>(*s_.layer), 0});
     if (s_.rollout && part_ == Part::cross)
-      refuse("--rollout follows tokens through layers of one stack; --part cross has two");
+      refuse("--rollout multiplies the layers of one stack; choose --part encoder or decoder");
     check_range("--from", s_.from, queries_.size());
     check_range("--to", s_.to, keys_.size());
     if (!s_.query.empty()) query_ = picked(queries_, s_.query);
@@ -127,7 +127,7 @@ class ViewMaker {
     out.weights = map.weights;
     out.visible = map.visible;
     out.row_axis = part_ == Part::cross ? "query (writing)" : "query (from)";
-    if (leaves_out(s_)) out.masked_words = "not visible or left out";
+    if (leaves_out(s_)) out.masked_words = "hidden or left out";
     out.is_signed = s_.of == MapOf::scores;
     if (s_.of == MapOf::scores) out.quantity = "score before the softmax";
     if (s_.of == MapOf::values) out.quantity = "‖weight · v‖";
@@ -246,8 +246,7 @@ class ViewMaker {
   }
 
   void make_tops() {
-    if (s_.query.empty())
-      refuse("--by-head lists what one word looks at in every head: it needs --query WORD");
+    if (s_.query.empty()) refuse("--by-head needs --query WORD");
     const std::vector<std::string> label = {query_.label};
     for (AttentionMap& map : rows(wanted())) add(std::move(map), &label, query_.tokens.begin);
     view_.kind = ViewKind::tops;
@@ -255,7 +254,7 @@ class ViewMaker {
 
   // One link in all heads: layers below each other, heads side by side.
   void make_pair() {
-    if (s_.query.empty()) refuse("--key WORD is the other end of a link: it needs --query WORD");
+    if (s_.query.empty()) refuse("--key WORD needs --query WORD");
     const std::vector<AttentionMap> maps = rows(wanted());
     AttentionMap link;
     link.part = part_;
@@ -309,11 +308,10 @@ class ViewMaker {
 void check_map_memory(Index maps, Index rows, Index columns) {
   const double needed = static_cast<double>(maps) * static_cast<double>(rows) * static_cast<double>(columns);
   if (needed <= kMostWeights) return;
-  throw Error(
-      ErrorKind::resource, "show.memory",
-      fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1\nAsk for fewer heads, "
-                  "or for one --query.",
-                  maps, rows, columns, needed / kMostWeights));
+  throw Error(ErrorKind::resource, "show.memory",
+              fmt::format("{} maps of {} × {} tokens are {:.1f} GiB of weights; the limit is 1 GiB\n"
+                          "Select fewer heads with --head or --layer, or one --query.",
+                          maps, rows, columns, needed / kMostWeights));
 }
 
 double scale_top(const View& view, MapOf of, bool auto_range) {

@@ -19,7 +19,7 @@ TokenId numbered_token(std::string_view text, Index vocabulary) {
   const char* end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data() + 1, end, id);
   if (problem != std::errc() || stop != end || id < 0 || id >= vocabulary)
-    refuse(text, concat("@ and a token's number below ", vocabulary));
+    refuse(text, concat("@ and a token id below ", vocabulary));
   return static_cast<TokenId>(id);
 }
 
@@ -33,7 +33,7 @@ WordChoice find_words(const TokenizedText& text, std::string_view words) {
 TokenId find_token(const Model& model, std::string_view text) {
   if (text.starts_with('@')) return numbered_token(text, model.info().vocabulary);
   const Tokenizer* tokenizer = model.tokenizer();
-  if (tokenizer == nullptr) refuse(text, "@ and a token's number: the model has no tokenizer");
+  if (tokenizer == nullptr) refuse(text, "@ and a token id: the model has no tokenizer");
   if (const std::optional<TokenId> id = tokenizer->find(text)) return *id;
   for (const std::string& form : {concat(" ", text), std::string(text)}) {
     const std::vector<TokenId> ids = tokenizer->encode(form, SpecialTokens::leave_out);

@@ -19,7 +19,7 @@ const Tokenizer& tokenizer_of(const Model& model) {
   if (model.tokenizer() != nullptr) return *model.tokenizer();
   throw Error(ErrorKind::input, "write.tokenizer",
               concat("the model \"", escaped(model.info().name),
-                     "\" has no tokenizer, so it can neither read nor write a text"));
+                     "\" has no tokenizer, so it can neither read nor write text"));
 }
 
 // An end that the tokenizer puts behind every text is left out: the text is to go on. A prompt without any token
@@ -47,7 +47,8 @@ std::vector<TokenId> prompt_ids(const Model& model, const Prompt& prompt, std::s
     throw Error(ErrorKind::input, "generate.length",
                 concat("prompt ", number + 1, " has ", ids.size(), " tokens; the model \"",
                        escaped(model.info().name), "\" reads at most ", limit,
-                       "\nShorten it: cutting it silently would continue another text."));
+                       "\n"
+                       "Shorten the prompt, or use a model with a longer context."));
   return ids;
 }
 

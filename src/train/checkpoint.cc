@@ -120,7 +120,7 @@ std::string damaged_tensor(const std::string& path, const FileFacts& facts) {
 }
 
 void check_file(const std::string& folder, const FileFacts& facts) {
-  if (facts.name.find('/') != std::string::npos) refuse_damaged(folder, "a file lies outside of the folder");
+  if (facts.name.find('/') != std::string::npos) refuse_damaged(folder, "a file is outside the folder");
   const std::string path = folder + "/" + facts.name;
   try {
     const io::File file(path);
@@ -179,10 +179,11 @@ void check_data(const std::string& folder, const std::vector<DataFile>& saved,
     if (i < saved.size() && i < now.size() && saved[i].bytes == now[i].bytes && saved[i].hash == now[i].hash)
       continue;
     const std::string& path = i < now.size() ? now[i].path : saved[i].path;
-    throw Error(ErrorKind::input, "checkpoint.data",
-                concat(escaped(path), ": has changed since the checkpoint ", escaped(folder), " was made",
-                       "\n  --allow-data-change continues on the new data; the result then depends on when "
-                       "it changed."));
+    throw Error(
+        ErrorKind::input, "checkpoint.data",
+        concat(escaped(path), ": has changed since the checkpoint ", escaped(folder), " was made",
+               "\n"
+               "  --allow-data-change continues with the new data; the run is then not reproducible."));
   }
 }
 
@@ -252,7 +253,7 @@ Progress load_checkpoint(const std::string& folder, const CheckpointParts& parts
   check_tensors(folder, model_file, model);
   if (parts.adam != nullptr) {
     if (!manifest.has_optimizer || find(manifest, kTraining) == nullptr)
-      refuse_difference(folder, "has no optimizer's state: it is a model to use, not to train on");
+      refuse_difference(folder, "has no optimizer state: it is a model, not a checkpoint to resume from");
     const std::vector<io::NamedTensor> training = training_tensors(*parts.model, *parts.adam);
     const io::Safetensors training_file = io::Safetensors::open(folder + "/" + kTraining);
     check_tensors(folder, training_file, training);

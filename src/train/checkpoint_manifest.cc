@@ -46,7 +46,7 @@ std::int64_t count(const io::Json& json, std::string_view key) {
   const std::int64_t value = json.integer(key);
   if (value < 0 || value > kMost) {
     throw Error(ErrorKind::input, "checkpoint.damaged",
-                concat(escaped(json.file()), ": ", key, " is ", value, ", which no run reaches"));
+                concat(escaped(json.file()), ": ", key, " is ", value, ", which is too large"));
   }
   return value;
 }

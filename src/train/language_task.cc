@@ -33,7 +33,7 @@ Index evaluated(const Corpus& corpus, const WindowConfig& config) {
 }
 
 std::string amounts(const Corpus& corpus, const WindowConfig& config) {
-  return fmt::format("{} training tokens, {} for evaluation; {} windows of {} tokens a batch",
+  return fmt::format("{} training tokens, {} for evaluation; {} windows of {} tokens per batch",
                      corpus.train.size(), evaluated(corpus, config), config.rows, config.context);
 }
 
@@ -130,7 +130,8 @@ std::string LanguageTask::describe() const { return amounts(corpus_, config_); }
 MaskedTask::MaskedTask(Corpus corpus, const WindowConfig& config, const MaskConfig& mask)
     : corpus_(std::move(corpus)), config_(config), mask_(mask) {
   if (inner() < 1)
-    throw Error(ErrorKind::usage, "data.context", "data: the context leaves no room for a token");
+    throw Error(ErrorKind::usage, "data.context",
+                "data: the context is too short for a single token; increase model.context");
   check(corpus_, inner());
 }
 
@@ -186,7 +187,7 @@ double MaskedTask::epochs(std::int64_t batches) const {
 }
 
 std::string MaskedTask::describe() const {
-  return fmt::format("{}; {:.0f} % of the tokens are asked for", amounts(corpus_, config_),
+  return fmt::format("{}; {:.0f} % of the tokens are predicted", amounts(corpus_, config_),
                      100 * mask_.share);
 }
 

@@ -115,9 +115,9 @@ models::RecurrentModelConfig recurrent_config(const ModelRecipe& recipe, const M
       recipe.gated || recipe.bias || !recipe.preset.empty() || !recipe.positions.empty() ||
       !recipe.norm.empty() || !recipe.norm_place.empty() || !recipe.activation.empty() ||
       recipe.attention_dropout > 0 || recipe.rope_theta > 0)
-    refuse(
-        concat("\"", recipe.kind,
-               "\" has width, layers, dropout, tied and attention; the other settings are a transformer's"));
+    refuse(concat(
+        "\"", recipe.kind,
+        "\" has only width, layers, dropout, tied and attention; the other settings are for transformers"));
   if (!recipe.width || !recipe.layers) refuse("model.width and model.layers must be given");
   models::RecurrentModelConfig c;
   c.cell = recipe.kind.starts_with("lstm") ? nn::CellKind::lstm : nn::CellKind::gru;

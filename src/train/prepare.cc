@@ -166,7 +166,7 @@ class Preparer {
             return true;
           }
         });
-    tell("splitting into tokens");
+    tell("tokenizing");
     Corpus corpus = read_corpus();
     WindowConfig windows{.context = recipe_.model.context > 0 ? recipe_.model.context : kWindow,
                          .rows = recipe_.data.batch,
@@ -210,7 +210,7 @@ class Preparer {
       ++next;
       return true;
     });
-    tell("splitting into tokens");
+    tell("tokenizing");
     const auto encoded = [this](const std::vector<std::pair<std::string, std::string>>& pairs) {
       Pairs ids;
       for (const auto& [source, target] : pairs) {

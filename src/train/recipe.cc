@@ -56,7 +56,7 @@ LoraRecipe read_lora(Settings& s) {
   l.alpha = s.real("lora.alpha", 2 * static_cast<double>(l.rank), {0, 1e6});
   l.targets = s.texts("lora.targets");
   if (l.rank > 0 && !s.has("model.start"))
-    s.refuse("lora.rank", "an adapter needs a model that it is added to; give model.start");
+    s.refuse("lora.rank", "an adapter needs a base model; give model.start");
   if (l.rank == 0 && (s.has("lora.alpha") || s.has("lora.targets")))
     s.refuse("lora.rank", "is 0, so there is no adapter for lora.alpha or lora.targets");
   if (l.targets.empty()) l.targets = {"attention", "feed_forward"};
@@ -72,9 +72,9 @@ TokenizerRecipe read_tokenizer(Settings& s) {
   if (t.elisions && t.kind != "bpe") s.refuse("tokenizer.elisions", "is for the kind \"bpe\"");
   if (s.has("model.start") &&
       (s.has("tokenizer.file") || s.has("tokenizer.kind") || s.has("tokenizer.vocabulary")))
-    s.refuse("tokenizer", "model.start is given: that model brings its tokenizer");
+    s.refuse("tokenizer", "model.start is given, and that model has its own tokenizer");
   for (const char* key : {"tokenizer.kind", "tokenizer.elisions"})
-    if (!t.file.empty() && s.has(key)) s.refuse(key, "tokenizer.file is given: it has its own");
+    if (!t.file.empty() && s.has(key)) s.refuse(key, "tokenizer.file is given and sets this");
   return t;
 }
 
@@ -143,7 +143,7 @@ void read_guide(Settings& s, Recipe& r) {
   const std::string head = s.text("guide.head", "");
   const double weight = s.real("guide.weight", 1, {0, 1e6});
   if (head.empty() != r.data.linked.empty())
-    s.refuse("guide.head", "and data.linked go together: a head, and the pairs it learns from");
+    s.refuse("guide.head", "and data.linked need each other: a head, and the pairs to train it on");
   if (head.empty()) return;
   models::Guide& guide = r.trainer.guide;
   const char* end = head.data() + head.size();
@@ -180,7 +180,7 @@ void check_data(const DataRecipe& d, const std::string& recipe) {
   };
   const bool text = d.task == "language" || d.task == "masked", pairs = d.task == "translation";
   const bool split = !d.train_source.empty() || !d.train_target.empty();
-  if (text && d.train.empty()) refuse("data.train", "names no file to learn from");
+  if (text && d.train.empty()) refuse("data.train", "names no training file");
   if (pairs && d.train.empty() && !split)
     refuse("data.train", "names no file with pairs; or give data.train_source and data.train_target");
   if (pairs && !d.train.empty() && split)
@@ -195,15 +195,15 @@ void check_data(const DataRecipe& d, const std::string& recipe) {
     refuse(d.weights.empty() ? "data.repeat_share" : "data.weights", "is for the task \"language\"");
   if (!pairs && !d.linked.empty()) refuse("data.linked", "is for the task \"translation\"");
   if (!d.linked.empty() && (d.swap || d.split_share > 0))
-    refuse("data.linked", "names words of the source as it is: not with data.swap or data.split_share");
+    refuse("data.linked", "refers to words of the original source; leave out data.swap and data.split_share");
   if (!pairs && d.split_share > 0) refuse("data.split_share", "is for the task \"translation\"");
   if (!d.weights.empty() && d.weights.size() != d.train.size())
     refuse("data.weights", "needs as many numbers as data.train has files");
   if (!d.weights.empty() && d.valid_share > 0)
-    refuse("data.weights", "gives files a weight; give data.valid a file too, in place of data.valid_share");
+    refuse("data.weights", "needs data.valid; leave out data.valid_share");
   if (d.repeat_share > 0 && d.separator.empty())
-    refuse("data.repeat_share", "needs data.separator: its token stands between the repetitions");
-  if (!text && !pairs && !d.train.empty()) refuse("data.train", "this task makes its own data");
+    refuse("data.repeat_share", "needs data.separator, whose token separates the repetitions");
+  if (!text && !pairs && !d.train.empty()) refuse("data.train", "this task generates its own data");
 }
 
 Recipe read_recipe(Settings s) {

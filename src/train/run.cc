@@ -28,7 +28,7 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
     prepare_options.start = &*start;
   }
   prepared_ = prepare(recipe_, prepare_options);
-  if (options.progress) options.progress("making the model");
+  if (options.progress) options.progress("creating the model");
   make_model_of(options, start);
   adam_.emplace(model_->parameters(), recipe_.adam);
   make_trainer(ctx, listener);
@@ -52,12 +52,13 @@ void Run::make_model_of(const RunOptions& options, const std::optional<models::T
                          " tokens; the task has ", task.vocabulary()));
     if ((start->kind == models::ModelKind::encoder_decoder) != (task.longest_source() > 0))
       throw Error(ErrorKind::usage, "recipe.model",
-                  concat("model.start: the task \"", recipe_.data.task, "\" is none for a model of kind \"",
+                  concat("model.start: the task \"", recipe_.data.task, "\" does not fit a model of kind \"",
                          recipe_.model.kind, "\""));
   } else {
     if (recipe_.lora.rank > 0)
       throw Error(ErrorKind::usage, "recipe.model",
-                  "lora.rank: an adapter leaves the model as it is; leave out sizes and forms that differ");
+                  "lora.rank: an adapter cannot change the architecture; leave out sizes and settings that "
+                  "differ from model.start");
     model_ = make_model(recipe_.model,
                         {.vocabulary = vocabulary(options),
                          .context = std::max(task.longest_source(), task.longest_input()),
@@ -126,7 +127,7 @@ void Run::make_watcher(Context& ctx, Listener& listener, TrainerParts& parts) {
   if (recipe_.watch.empty()) return;
   if (transformer() == nullptr || !prepared_.tokenizer)
     throw Error(ErrorKind::usage, "recipe.watch",
-                "output.watch: only transformers that read text have attention to watch");
+                "output.watch: only transformers with a text tokenizer have attention to record");
   watcher_.emplace(*transformer(), *prepared_.tokenizer, prepared_.special, prepared_.task->longest_input(),
                    recipe_.watch, folder_.file("snapshots"));
   parts.watch = [this, &ctx, &listener](std::int64_t step) {
@@ -134,7 +135,7 @@ void Run::make_watcher(Context& ctx, Listener& listener, TrainerParts& parts) {
       watcher_->write(ctx, step);
     } catch (const Error& error) {  // a picture less, not a run less
       if (error.kind() != ErrorKind::file) throw;
-      listener.on_notice(concat(error.what(), "; this snapshot was not saved, training goes on"));
+      listener.on_notice(concat(error.what(), "; this snapshot was not saved, training continues"));
     }
   };
 }
@@ -142,7 +143,8 @@ void Run::make_watcher(Context& ctx, Listener& listener, TrainerParts& parts) {
 void Run::make_sampler(Context& ctx, TrainerParts& parts) {
   if (recipe_.samples.empty() && recipe_.bleu_pairs == 0) return;
   if (transformer() == nullptr || !prepared_.tokenizer)
-    throw Error(ErrorKind::usage, "recipe.samples", "output.samples: only transformers that read text write");
+    throw Error(ErrorKind::usage, "recipe.samples",
+                "output.samples: only transformers with a text tokenizer generate samples");
   if (recipe_.bleu_pairs > 0 && prepared_.scored_pairs.empty())
     throw Error(ErrorKind::usage, "recipe.bleu",
                 "evaluation.bleu_pairs: there are no evaluation pairs; give data.valid or data.valid_share");

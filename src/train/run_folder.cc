@@ -65,7 +65,7 @@ RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
     lock_ = -1;
     if (problem != EWOULDBLOCK) io::fail_file(lock, "lock", problem);
     throw Error(ErrorKind::file, "run.locked",
-                concat(escaped(path_), ": another run writes here (process ", owner, ")"));
+                concat(escaped(path_), ": another run is using this folder (process ", owner, ")"));
   }
   const std::string owner = fmt::format("{}\n", ::getpid());
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, owner.data(), owner.size(), 0) < 0) {

@@ -35,7 +35,7 @@ RunLogs::RunLogs(const RunFolder& folder, const Progress& progress, bool tensorb
       table_(folder.file("metrics.csv"), kept(folder.file("metrics.csv"), progress.table_bytes)),
       samples_(folder.file("samples.jsonl"), kept(folder.file("samples.jsonl"), progress.samples_bytes)) {
   if (progress.step > 0 && metrics_.hash() != progress.metrics_hash)
-    listener.on_notice("metrics.jsonl is not what it was at the checkpoint; the log has a gap or a change");
+    listener.on_notice("metrics.jsonl has changed since the checkpoint; the log has a gap or an edited line");
   if (table_.bytes() == 0) {
     std::string header = "step";
     for (const char* name : kColumns) header += fmt::format(",{}", name);
@@ -50,7 +50,7 @@ RunLogs::RunLogs(const RunFolder& folder, const Progress& progress, bool tensorb
 void RunLogs::write(std::int64_t step, const std::string& json, const std::vector<Number>& numbers) {
   const bool written = metrics_.append(json);
   if (!written && !told_of_full_disk_)
-    listener_.on_notice("metrics.jsonl cannot be written for now; its lines wait in memory");
+    listener_.on_notice("metrics.jsonl cannot be written at the moment; its lines are kept in memory");
   told_of_full_disk_ = !written;
   std::string row = fmt::format("{}", step);
   for (const char* column : kColumns) {

@@ -15,7 +15,7 @@ Sampler::Sampler(const models::Transformer& model, const Tokenizer& tokenizer, S
     : model_(model), tokenizer_(tokenizer), config_(std::move(config)) {
   const models::TransformerConfig& c = model.config();
   if (c.kind == ModelKind::encoder)
-    throw Error(ErrorKind::usage, "recipe.samples", "output.samples: an encoder does not write");
+    throw Error(ErrorKind::usage, "recipe.samples", "output.samples: an encoder does not generate text");
   if (c.kind == ModelKind::encoder_decoder) return;
   const Index most = models::context_of(c);
   for (const std::string& prompt : config_.prompts) {
@@ -25,7 +25,7 @@ Sampler::Sampler(const models::Transformer& model, const Tokenizer& tokenizer, S
     if (ids.empty() || (most > 0 && static_cast<Index>(ids.size()) >= most))
       throw Error(ErrorKind::input, "recipe.samples",
                   concat("output.samples: \"", escaped(prompt, 60), "\" has ", ids.size(),
-                         " tokens; need 1 or more, and fewer than the model reads"));
+                         " tokens; need at least 1 and fewer than the context of the model"));
     prompts_.append(ids);
   }
 }

@@ -52,12 +52,12 @@ class SettingsReader {
     if (const auto* x = node.as_boolean()) return x->get();
     if (const auto* x = node.as_string()) return x->get();
     const toml::array* list = node.as_array();
-    if (list == nullptr) refuse(name, "dates and times mean nothing here");
+    if (list == nullptr) refuse(name, "dates and times are not supported");
     if (!list->empty() && list->front().is_number()) return numbers(name, *list);
     std::vector<std::string> texts;
     for (const toml::node& item : *list) {
       const auto* text = item.as_string();
-      if (text == nullptr) refuse(name, "a list may have texts only, or numbers only");
+      if (text == nullptr) refuse(name, "a list may contain only strings or only numbers");
       texts.push_back(text->get());
     }
     return texts;
@@ -67,7 +67,7 @@ class SettingsReader {
     std::vector<double> numbers;
     for (const toml::node& item : list) {
       const auto number = item.value<double>();
-      if (!item.is_number() || !number) refuse(name, "a list may have texts only, or numbers only");
+      if (!item.is_number() || !number) refuse(name, "a list may contain only strings or only numbers");
       numbers.push_back(*number);
     }
     return numbers;
@@ -133,7 +133,7 @@ std::optional<std::int64_t> Settings::maybe_whole(const std::string& key, const 
   const Value* value = ask(key);
   if (value == nullptr) return std::nullopt;
   const auto* number = std::get_if<std::int64_t>(value);
-  if (number == nullptr) refuse(key, "must be a whole number");
+  if (number == nullptr) refuse(key, "must be an integer");
   if (*number < range.least || *number > range.most)
     refuse(key, fmt::format("{} is not between {} and {}", *number, range.least, range.most));
   note(key, std::to_string(*number));
@@ -184,7 +184,7 @@ bool Settings::boolean(const std::string& key, bool otherwise) {
 std::string Settings::text(const std::string& key, const std::string& otherwise) {
   const Value* value = ask(key);
   const auto* text = value == nullptr ? &otherwise : std::get_if<std::string>(value);
-  if (text == nullptr) refuse(key, "must be a text in quotes");
+  if (text == nullptr) refuse(key, "must be a string in quotes");
   note(key, *text);
   return *text;
 }
@@ -208,7 +208,7 @@ std::vector<std::string> Settings::texts(const std::string& key) {
   if (value != nullptr) {
     if (const auto* text = std::get_if<std::string>(value)) list = {*text};
     else if (const auto* texts = std::get_if<std::vector<std::string>>(value)) list = *texts;
-    else refuse(key, "must be a text or a list of texts");
+    else refuse(key, "must be a string or a list of strings");
   }
   note(key, list_text(list));
   return list;
@@ -245,7 +245,7 @@ void Settings::finish() const {
     const std::string_view close = nearest_name(key, names);
     throw Error(ErrorKind::input, "recipe.key",
                 concat(escaped(name_), ": no setting is called \"", escaped(key, 80), "\"",
-                       close.empty() ? std::string() : concat("; the nearest is \"", close, "\"")));
+                       close.empty() ? std::string() : concat("; the closest is \"", close, "\"")));
   }
 }
 

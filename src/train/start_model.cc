@@ -39,7 +39,8 @@ void check_sizes(const Recipe& recipe, const TransformerConfig& start) {
     if (asked && *asked != found)
       refuse(recipe, key,
              concat(*asked, " is asked for; \"", escaped(m.start, 100), "\" has ", found,
-                    "\n  Sizes come from the model: leave them out."));
+                    "\n"
+                    "  Sizes come from the model; leave them out."));
   };
   check("model.width", m.width, start.width);
   check("model.layers", m.layers, static_cast<Index>(start.main().size()));
@@ -63,14 +64,14 @@ void check_kind(const Recipe& recipe, const TransformerConfig& start) {
 TransformerConfig describe_start(const std::string& path) {
   const models::ModelFiles files(path);
   if (files.is_recurrent())
-    throw Error(
-        ErrorKind::usage, "recipe.model",
-        concat("model.start: ", escaped(path), " is a recurrent model; training begins with transformers"));
+    throw Error(ErrorKind::usage, "recipe.model",
+                concat("model.start: ", escaped(path),
+                       " is a recurrent model; training can only start from transformers"));
   TransformerConfig config = files.describe().config;
   if (config.head.absent)
     throw Error(ErrorKind::usage, "recipe.model",
                 concat("model.start: ", escaped(path),
-                       " was stored without its head, so there are no guesses to learn from"));
+                       " was stored without its prediction head, so it cannot be trained"));
   return config;
 }
 
@@ -123,7 +124,7 @@ std::unique_ptr<models::Trainable> open_start(const std::string& path, const Tra
   }
   if (files.gguf() != nullptr)
     refuse(recipe, "lora.rank",
-           "adapters are for models in folders; a GGUF file may have its rows in another order");
+           "adapters need a model folder; the rows of a GGUF file may be in another order");
   return std::make_unique<models::AdaptedTransformer>(
       std::move(model),
       models::AdapterConfig{recipe.lora.rank, recipe.lora.alpha, recipe.lora.targets, recipe.model.start},

@@ -57,11 +57,10 @@ void load_all(const models::ModelFiles& files, Transformer& model) {
            files.weights(),
            models::plan_parameters(files.weights(), model.parameters(), &files.names(model.config())))) {
     if (models::is_known_leftover(model.config(), name)) continue;
-    throw Error(
-        ErrorKind::input, "recipe.start",
-        concat(escaped(files.path()), ": has a tensor \"", escaped(name, 80),
-               "\", which the model of the recipe lacks\n  The sizes and the form must be the same; only "
-               "model.inner may be larger."));
+    throw Error(ErrorKind::input, "recipe.start",
+                concat(escaped(files.path()), ": has a tensor \"", escaped(name, 80),
+                       "\", which the model of the recipe lacks\n"
+                       "  Sizes and architecture must be the same; only model.inner may be larger."));
   }
 }
 

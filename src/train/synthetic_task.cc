@@ -163,7 +163,7 @@ Index SyntheticTask::longest_input() const {
 }
 
 std::string SyntheticTask::describe() const {
-  return fmt::format("{} with {} symbols, length {}; {} sequences a batch, {} for evaluation",
+  return fmt::format("{} with {} symbols, length {}; {} sequences per batch, {} for evaluation",
                      name_of(config_.kind), config_.symbols, config_.length, config_.rows,
                      config_.evaluation_rows);
 }

@@ -27,7 +27,9 @@ std::uint64_t rounded(std::uint64_t bytes) { return (bytes + kRoundTo - 1) / kRo
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::input, "tokens.form",
-              concat(escaped(path), ": ", what, "\n  Remove it: it is made again from the text."));
+              concat(escaped(path), ": ", what,
+                     "\n"
+                     "  Delete it; it is created again from the text."));
 }
 
 // Written as they come, so that only one document is in memory.
@@ -113,14 +115,14 @@ void write_tokens(const std::string& to, const std::string& path, const TokenRul
 
 TokenFile::TokenFile(const std::string& path) : source_(std::make_unique<const io::File>(path)) {
   Footer footer;
-  if (source_.size() < sizeof footer) refuse(path, "is no file of tokens");
+  if (source_.size() < sizeof footer) refuse(path, "is not a token file");
   source_.read(source_.size() - sizeof footer, std::as_writable_bytes(std::span(&footer, 1)));
   const std::uint64_t most = source_.size();
   const bool good = std::string_view(footer.magic, sizeof footer.magic) == kMagic &&
                     (footer.width == 2 || footer.width == 4) && footer.tokens <= most &&
                     footer.documents <= most &&
                     rounded(footer.tokens * footer.width) + footer.documents * 8 + sizeof footer == most;
-  if (!good) refuse(path, "is no file of tokens, or is cut off");
+  if (!good) refuse(path, "is not a token file, or is truncated");
   width_ = footer.width;
   tokens_ = static_cast<Index>(footer.tokens);
   documents_ = static_cast<Index>(footer.documents);

@@ -8,9 +8,8 @@ namespace headlight::train {
 TokenSplits::TokenSplits(const Tokenizer& tokenizer, double share) : share_(share) {
   const auto* bpe = std::get_if<text::BpeParts>(&text::parts_of(tokenizer).model);
   if (bpe == nullptr || bpe->merges.empty()) {
-    throw Error(
-        ErrorKind::input, "data.split",
-        "data.split_share: the tokenizer knows no merges to undo; it works with tokenizer.kind \"bpe\"");
+    throw Error(ErrorKind::input, "data.split",
+                "data.split_share needs a tokenizer with merges: tokenizer.kind \"bpe\"");
   }
   halves_.resize(static_cast<std::size_t>(tokenizer.size()));
   for (const text::BpeParts::Merge& merge : bpe->merges) {

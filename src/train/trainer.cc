@@ -43,7 +43,8 @@ bool Trainer::resume(const LoadRules& rules) {
     } catch (const Error& error) {
       if (error.code() != "checkpoint.damaged") throw;
       last_problem = error.what();
-      parts_.listener.on_notice(concat(error.what(), name == names.back() ? "" : "; trying the one before"));
+      parts_.listener.on_notice(
+          concat(error.what(), name == names.back() ? "" : "; trying the previous one"));
     }
   }
   if (names.empty()) return false;
@@ -125,7 +126,8 @@ void Trainer::learn_step() {
                        saved.empty() ? "No checkpoint was saved yet."
                                      : concat("The last checkpoint is ",
                                               escaped(parts_.folder.file(saved.front())), "."),
-                       "\n  A lower learning rate, a longer warm-up or a smaller clip helps."));
+                       "\n"
+                       "  Try a lower learning rate, a longer warm-up or a smaller clip."));
   }
   const double scale =
       config_.clip > 0 && report.gradient_norm > config_.clip ? config_.clip / report.gradient_norm : 1;
@@ -183,7 +185,7 @@ void Trainer::evaluate() {
       save_checkpoint(parts_.folder.path(), "best", best, progress_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::file) throw;
-      parts_.listener.on_notice(concat(error.what(), "; the best model was not saved, training goes on"));
+      parts_.listener.on_notice(concat(error.what(), "; the best model was not saved, training continues"));
     }
     parts_.adam.swap_average();
   }
@@ -199,7 +201,7 @@ void Trainer::save(Save which) {
     save_checkpoint(parts_.folder.path(), name, parts_.checkpoint, progress_);
   } catch (const Error& error) {
     if (which == Save::last || error.kind() != ErrorKind::file) throw;
-    parts_.listener.on_notice(concat(error.what(), "; this checkpoint was not saved, training goes on"));
+    parts_.listener.on_notice(concat(error.what(), "; this checkpoint was not saved, training continues"));
     return;
   }
   parts_.folder.tidy(config_.keep);

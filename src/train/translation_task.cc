@@ -155,10 +155,13 @@ double TranslationTask::epochs(std::int64_t batches) const {
 std::string TranslationTask::describe() const {
   const std::size_t left_out = train_.source.size() - usable_.size();
   std::string text =
-      fmt::format("{} training pairs, {} for evaluation; {} batches of about {} tokens an epoch",
+      fmt::format("{} training pairs, {} for evaluation; {} batches of about {} tokens per epoch",
                   usable_.size(), valid_cuts_.back(), per_epoch_, total_tokens_ / per_epoch_);
   if (!train_.links.empty())
-    text += fmt::format("\n{} pairs teach a head where to look", train_.links.size());
+    text += fmt::format(
+        "\n"
+        "{} pairs for guided attention",
+        train_.links.size());
   if (left_out + valid_left_out_ > 0)
     text += fmt::format(
         "\n{} training pairs and {} evaluation pairs were left out: empty, or longer than {} tokens",

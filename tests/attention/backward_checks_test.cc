@@ -82,7 +82,7 @@ TEST(BackwardChecks, RefuseWhatIsWrong) {
       [](B& b) {
         b.grads.dk = TensorView(b.c->at(7), DType::f32, {2, 2, 5, 8}, {80, 0, 8, 1});
       },
-      "attention.overlap", "two of its elements at one address");
+      "attention.overlap", "two elements to one address");
   refused(
       [](B& b) {
         b.grads.dbias = TensorView(b.c->at(9), {1, 4, 1, 5});

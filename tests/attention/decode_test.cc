@@ -351,7 +351,7 @@ const DecodeRow kRows[] = {
      },
      "attention.overlap", "out overlaps q"},
     {"Lengths", [](DecodeCall& c) { c.options.k_lengths = c.lengths; }, "kv_cache.lengths",
-     "the cache knows its items' lengths"},
+     "the cache stores the lengths of its items"},
     {"Starts", [](DecodeCall& c) { c.options.q_starts = c.lengths; }, "kv_cache.lengths", "starts are given"},
     {"Dropout", [](DecodeCall& c) { c.options.dropout.rate = 0.1; }, "kv_cache.dropout",
      "dropout.rate is 0.1; need 0"},

@@ -79,12 +79,12 @@ const Row kTensors[] = {
      "attention.alignment", "v starts 2 bytes past a multiple of 4"},
     {"NegativeSize", [](Call& c) { c.q = {c.at(0), {2, 4, -3, 8}}; }, "attention.size", "negative size -3 on axis 2"},
     {"ProductOverflows", [](Call& c) { c.q = {c.at(0), {kFar, kFar, kFar, 8}}; }, "attention.size",
-     "more than memory can have"},
+     "which is too large"},
     {"ProductWrapsToZero",
      [](Call& c) { c.q = {c.at(0), DType::f32, {Index{1} << 32, Index{1} << 32, 1, 8}, {0, 0, 8, 1}}; },
-     "attention.size", "more than memory can have"},
+     "attention.size", "which is too large"},
     {"StrideOverflows", [](Call& c) { c.k = {c.at(1), DType::f32, {2, 2, 5, 8}, {kFar * 2, 40, 8, 1}}; },
-     "attention.size", "more than memory can have"},
+     "attention.size", "which is too large"},
 };
 INSTANTIATE_TEST_SUITE_P(Tensors, Refuses, ::testing::ValuesIn(kTensors), row_name);
 
@@ -156,7 +156,7 @@ const Row kOutputs[] = {
     {"ReceivedShape", [](Call& c) { c.outputs.received = {c.at(4), {2, 4, 3}}; }, "attention.output", "[2, 4, 5]"},
     {"TopDtype", [](Call& c) { c.outputs.topk_index = {c.top, DType::i32, {2, 4, 3, 2}}; }, "attention.topk", "need i64"},
     {"TopMany", [](Call& c) { c.outputs.topk_index = {c.top, DType::i64, {2, 4, 3, 33}}; }, "attention.topk",
-     "33 heaviest keys; need a last axis of 1 to 32"},
+     "33 top keys; need a last axis of 1 to 32"},
     {"TopNone", [](Call& c) { c.outputs.topk_weight = {c.at(4), {2, 4, 3, 0}}; }, "attention.topk", "1 to 32"},
     {"TopDiffer",
      [](Call& c) {
@@ -177,9 +177,9 @@ const Row kOverlaps[] = {
      [](Call& c) { c.outputs.max = {c.at(4), {2, 4, 3}}; c.outputs.entropy = {c.at(4) + 23, {2, 4, 3}}; },
      "attention.overlap", "entropy overlaps max"},
     {"ZeroStride", [](Call& c) { c.outputs.out = {c.at(3), DType::f32, {2, 4, 3, 6}, {72, 0, 6, 1}}; },
-     "attention.overlap", "two of its elements at one address"},
+     "attention.overlap", "two elements to one address"},
     {"CloseRows", [](Call& c) { c.outputs.out = {c.at(3), DType::f32, {2, 4, 3, 6}, {72, 18, 5, 1}}; },
-     "attention.overlap", "two of its elements at one address"},
+     "attention.overlap", "two elements to one address"},
     {"InterleavedTooClose",
      // q is every fourth row of a packed buffer; out begins inside q's rows.
      [](Call& c) {

@@ -24,7 +24,7 @@ TEST_F(Ablate, AHeadOfEveryKindOfModel) {
     EXPECT_EQ(done.code, 0) << done.err;
     EXPECT_THAT(done.out, HasSubstr("head 1.0 zeroed"));
     EXPECT_THAT(done.out, HasSubstr("KL divergence, nats: "));
-    EXPECT_THAT(done.out, HasSubstr("a small effect is no proof"));
+    EXPECT_THAT(done.out, HasSubstr("A small effect does not prove"));
     const bool translates = model.empty() || model[0] == "--part";
     EXPECT_EQ(done.out.find("Translation before: ") != std::string::npos, translates);
   }
@@ -64,9 +64,9 @@ TEST_F(Ablate, LinksMeansPatchesAndPlaces) {
     return std::string(std::string_view(json(parser, std::move(arguments))["change"]));
   };
   EXPECT_EQ(change({"--edge", "mat->cat"}),
-            "decoder all 4 heads without the link mat->cat (masked: the other weights fill up)");
+            "decoder all 4 heads without the link mat->cat (masked: softmax redistributes its weight)");
   EXPECT_EQ(change({"--edge", "mat->cat", "--head", "0.1", "--cut", "weight"}),
-            "decoder head 0.1 without the link mat->cat (weight 0: the other weights stay)");
+            "decoder head 0.1 without the link mat->cat (weight set to 0, the others unchanged)");
   EXPECT_THAT(change({"--layer", "1", "--with", "mean"}), HasSubstr("replaced by their means (over "));
   EXPECT_EQ(change({"--head", "0.0", "--patch", "the mat sat on the cat"}),
             "decoder head 0.0 as in \"the mat sat on the cat\"");
@@ -114,26 +114,26 @@ TEST_F(Ablate, SharesOfALogitAddUp) {
   EXPECT_NEAR(sum, double(root["logit"]), 1e-3);
   const Finished shown = run({"the cat sat", "--attribute", "--png", folder_.path("a.png")});
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("frozen statistics"));
+  EXPECT_THAT(shown.out, HasSubstr("keep the statistics of this run"));
   refused({"the cat sat", "--model", "bert", "--attribute"},
           "has a layer with an activation before its logits");
 }
 
 TEST_F(Ablate, RefusesWhatMakesNoSense) {
-  refused({"the cat"}, "knock out what?");
+  refused({"the cat"}, "nothing to remove");
   refused({"the cat", "--head", "0.0", "--layer", "1"}, "give one of them");
   refused({"the cat", "--head", "7.0"},
           "--head 7.0: the encoder attention of \"headlight-en-fr\" has layers 0 to 1");
-  refused({"the cat", "--head", "0.0", "--scale", "2", "--with", "zero"}, "are different changes");
+  refused({"the cat", "--head", "0.0", "--scale", "2", "--with", "zero"}, "exclude each other");
   refused({"the cat", "--edge", "catmat"}, "\"catmat\" is not a link");
   refused({"the cat", "--edge", "cat->dog"}, "The words are: ");
   refused({"the cat sat", "--head", "0.0", "--patch", "the cat"}, "heads are patched token by token");
   refused({"the cat", "--head", "0.0", "--corpus", folder_.path("none.txt")}, "none.txt", 4);
-  refused({"the cat", "--head", "0.0", "--png", folder_.path("x.png")}, "figures are of all heads");
-  refused({"the cat", "--sweep", "--scale", "2"}, "take every head as a whole");
+  refused({"the cat", "--head", "0.0", "--png", folder_.path("x.png")}, "figures show all heads");
+  refused({"the cat", "--sweep", "--scale", "2"}, "use every head in full");
   refused({"the cat", "--head", "0.0", "--token", "cat sat"}, "one token of the model, but several");
   refused({"the cat", "--head", "0.0", "--token", "@999"}, "a token's number below 29");
-  refused({"the cat", "--head", "0.0", "--limit", "5"}, "--limit belongs to --corpus and --evaluate");
+  refused({"the cat", "--head", "0.0", "--limit", "5"}, "--limit needs --corpus or --evaluate");
   const std::string text = write("text.txt", "the cat sat");
   refused({"the cat", "--head", "0.0", "--corpus", text}, "is no decoder with a tokenizer");
   refused({"the cat", "--model", "bert", "--sweep", "--by", "direct"},

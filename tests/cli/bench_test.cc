@@ -100,7 +100,7 @@ TEST(Bench, MemoryStaysBelowItsLimitsSlow) {
               (std::set<std::string>{"name", "threads", "tensors_mb", "grown_mb", "extra_mb", "limit_mb"}));
     EXPECT_EQ(double(row["limit_mb"]), limits[i]);
     EXPECT_NEAR(double(row["tensors_mb"]), tensors[i], 0.1);
-    if (row["grown_mb"].is_null()) GTEST_SKIP() << "this system does not tell";
+    if (row["grown_mb"].is_null()) GTEST_SKIP() << "this system does not report";
     // At least its tensors, or what was measured is not this call's.
     EXPECT_GT(double(row["grown_mb"]), tensors[i] * 0.99);
     EXPECT_LT(double(row["grown_mb"]), limits[i]);

@@ -103,13 +103,13 @@ TEST_F(Compare, Figures) {
 }
 
 TEST_F(Compare, WhatANewcomerDoesWrong) {
-  refused({}, "compare what? Give two texts");
-  refused({"the cat"}, "with what? Give a second text, or a second model with --with-model");
+  refused({}, "nothing to compare; give two texts");
+  refused({"the cat"}, "only one text; give a second text, or a second model with --with-model");
   refused({"the cat", "the mat", "--query", "dog"}, "\"dog\": is not in the text");
-  refused({"the cat sat", "the cat", "--query", "sat"}, "\"sat\" has no word opposite it in B");
+  refused({"the cat sat", "the cat", "--query", "sat"}, "\"sat\" has no counterpart in B");
   refused({"the cat", "the mat", "--head", "9.9"}, "has layers 0 to 1 and heads 0 to 1 in each");
   refused({"the cat", "the mat", "--head", "0.0,0.1"}, "one head at a time");
-  refused({"the cat", "the mat", "--with-head", "0.0"}, "it needs --head for A");
+  refused({"the cat", "the mat", "--with-head", "0.0"}, "needs --head for A");
   refused({"the cat", "the mat", "--with-model", "gpt5"}, "Headlight does not download", 4);
 }
 

@@ -297,7 +297,7 @@ TEST_F(Compute, GradientsAreRefusedByName) {
   const std::vector<std::string> dq = {"--dq", at("dq.npy"), "--dout"};
   for (const auto& [name, says] : {std::pair{"g.npy", "dout is f32 [1, 1, 5, 4]; need f32 [1, 1, 5, 3]"},
                                    {"g64.npy", "dout is f64 but q ("},
-                                   {"g3.npy", "need as many axes"}}) {
+                                   {"g3.npy", "need the same number of axes"}}) {
     std::vector<std::string> more = dq;
     more.push_back(at(name));
     const Finished done = run(more);
@@ -380,8 +380,9 @@ TEST_F(Compute, InputsAreRefusedByName) {
     EXPECT_THAT(done.first_error_line(), StartsWith("error: " + at(c.file) + ": "));
     EXPECT_THAT(done.err, HasSubstr(c.says));
   }
-  for (const auto& [k, says] :
-       {std::pair{"int.npy", "k holds i32"}, {"three.npy", "need as many axes"}, {"one.npy", "k is [8]"}}) {
+  for (const auto& [k, says] : {std::pair{"int.npy", "k holds i32"},
+                                {"three.npy", "need the same number of axes"},
+                                {"one.npy", "k is [8]"}}) {
     const Finished done =
         run_program({"compute", "--q", at("q.npy"), "--k", at(k), "--v", at("v.npy"), "-o", at("out.npy")});
     EXPECT_EQ(done.code, 3);

@@ -37,7 +37,7 @@ TEST(ConvertCommand, Refuses) {
   write_small_model(folder.path("small"), SmallKind::translator);
   const Finished file = run_program({"convert", folder.path("small"), "-o", folder.path("x.gguf")});
   EXPECT_EQ(file.code, 2);
-  EXPECT_THAT(file.err, HasSubstr("a folder becomes a folder"));
+  EXPECT_THAT(file.err, HasSubstr("a folder is converted to a folder"));
   const Finished blocks =
       run_program({"convert", folder.path("small"), "-o", folder.path("x"), "--dtype", "q4_k"});
   EXPECT_EQ(blocks.code, 2);

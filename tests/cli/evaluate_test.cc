@@ -61,7 +61,7 @@ TEST_F(Evaluate, SaysWhatIsWrong) {
   EXPECT_THAT(missing.err, HasSubstr("none"));
   const Finished kind = run({text, "--model", folder_.path("translator")});
   EXPECT_EQ(kind.code, 2);
-  EXPECT_THAT(kind.err, HasSubstr("does not guess the next token"));
+  EXPECT_THAT(kind.err, HasSubstr("does not predict the next token"));
   const Finished empty = run({file("empty", "<|endoftext|>\n")});
   EXPECT_EQ(empty.code, 3);
   EXPECT_THAT(empty.err, HasSubstr("has no text"));

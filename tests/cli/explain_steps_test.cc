@@ -69,7 +69,7 @@ TEST_F(ExplainSteps, EveryStepWithItsNumbers) {
   const Finished done = explain(kCat);
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.err, "");
-  for (const char* step : {"1  What the layer reads", "2  Norm", "3  Query and key", "4  Score", "5  Scale",
+  for (const char* step : {"1  Input of the layer", "2  Norm", "3  Query and key", "4  Score", "5  Scale",
                            "6  Mask", "7  Weights", "8  Weighted sum", "9  Output projection"})
     EXPECT_THAT(done.out, HasSubstr(step));
   EXPECT_THAT(done.out, HasSubstr("decoder layer 1, head 0"));
@@ -177,20 +177,20 @@ TEST_F(ExplainSteps, FollowsTheRecipeOfEveryFamily) {
     EXPECT_THAT(used.out, HasSubstr("✓ the float64 reference has"));
     return unwrapped(used.out);
   };
-  EXPECT_THAT(page("gpt2", "decoder"), HasSubstr("loses its mean"));
+  EXPECT_THAT(page("gpt2", "decoder"), HasSubstr("Subtract the mean"));
   const std::string llama = page("llama", "decoder");
   EXPECT_THAT(llama, ContainsRegex(" [0-9]+ Positions [A-Z]"));
   EXPECT_THAT(llama, HasSubstr("query heads share key head"));
-  EXPECT_THAT(llama, HasSubstr("root of its mean square"));
+  EXPECT_THAT(llama, HasSubstr("root mean square"));
   EXPECT_THAT(llama, Not(HasSubstr("and their biases")));
   EXPECT_THAT(page("qwen3", "decoder"), ContainsRegex(" [0-9]+ Norm of query and key [A-Z]"));
   const std::string gemma = page("gemma2", "decoder");
   EXPECT_THAT(gemma, HasSubstr("× tanh("));
-  EXPECT_THAT(gemma, HasSubstr("a factor of its own"));
+  EXPECT_THAT(gemma, HasSubstr("its own scale"));
   EXPECT_THAT(page("mistral", "decoder"), HasSubstr("window is"));
   EXPECT_THAT(page("bloom", "decoder"), HasSubstr("(ALiBi)"));
   const std::string t5 = page("t5", "decoder");
-  EXPECT_THAT(t5, HasSubstr("has learned a number for each distance"));
+  EXPECT_THAT(t5, HasSubstr("has a learned bias for each distance"));
   EXPECT_THAT(t5, Not(ContainsRegex(" [0-9]+ Scale [A-Z]")));
   EXPECT_THAT(page("t5", "encoder"), Not(ContainsRegex(" [0-9]+ Mask [A-Z]")));
   EXPECT_THAT(page("marian", "cross"), HasSubstr("of the text it translates"));
@@ -203,14 +203,15 @@ TEST_F(ExplainSteps, ChoosesWhatWasNotNamedAndSaysSo) {
   const Finished head =
       explain({"the cat sat on the mat", "--model", "en", "--query", "sat", "--key", "cat"});
   EXPECT_EQ(head.code, 0) << head.err;
-  EXPECT_THAT(head.err, HasSubstr("where \"sat\" looks hardest at it; --head L.H explains another one"));
+  EXPECT_THAT(head.err, HasSubstr("where \"sat\" looks hardest at it; --head L.H selects another"));
   const Finished key =
       explain({"the cat sat on the mat", "--model", "en", "--query", "sat", "--head", "0.1"});
   EXPECT_THAT(key.err, HasSubstr("note: the key is \""));
   const Finished two =
       explain({"the cat was too tired", "--query", "tired", "--key", "cat", "--head", "0.0"});
   EXPECT_EQ(two.code, 0) << two.err;  // en-fr, the default, found as headlight-en-fr
-  EXPECT_THAT(two.err, HasSubstr("\"tired\" is 2 tokens: taking the first (token 5); @6 takes the next"));
+  EXPECT_THAT(two.err,
+              HasSubstr("\"tired\" is 2 tokens: using the first (token 5); @6 selects the next one"));
   const Finished cross =
       explain({"the cat sat", "--part", "cross", "--target", "on the mat", "--query", "mat"});
   EXPECT_EQ(cross.code, 0) << cross.err;
@@ -218,8 +219,8 @@ TEST_F(ExplainSteps, ChoosesWhatWasNotNamedAndSaysSo) {
 }
 
 TEST_F(ExplainSteps, WhatANewcomerDoesWrong) {
-  refused({"the cat sat", "--head", "0.0"}, "which word looks? Give --query WORD");
-  refused({"--head", "0.0", "--query", "cat"}, "belong to a model: give it a TEXT to read");
+  refused({"the cat sat", "--head", "0.0"}, "no query word; give --query WORD");
+  refused({"--head", "0.0", "--query", "cat"}, "need a model and a TEXT");
   refused({"the cat sat", "--query", "dog"},
           "\"dog\": is not in the text\n  The words are: [CLS] the cat sat [SEP]");
   refused(
@@ -228,7 +229,7 @@ TEST_F(ExplainSteps, WhatANewcomerDoesWrong) {
   refused({"the cat sat", "--query", "cat", "--head", "0.0,0.1"}, "one head at a time");
   refused({"the cat sat", "--query", "cat", "--model", "en", "--part", "cross"}, "is a decoder alone");
   refused({"the cat sat", "--query", "cat", "--key", "sat", "--model", "en"},
-          "token 2 cannot see token 3: it sees tokens 0 to 2 only (a decoder does not look ahead)");
+          "token 2 cannot see token 3: it sees tokens 0 to 2 only (a decoder cannot see later tokens)");
   refused({"the cat sat", "--query", "cat", "--trainable"}, "leave out --simple, --trainable");
   refused({"the cat sat", "--query", "cat", "--as", "perl"}, "--as: \"perl\" is not one of numpy|cpp");
   refused({"the cat sat", "--query", "cat", "--as", "cpp", "--json"}, "give one of them");

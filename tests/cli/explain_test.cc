@@ -245,7 +245,7 @@ TEST_F(ExplainInput, ManyWordsAreCutNotBroken) {
   for (const char* flag : {"--simple", "--trainable", "--causal"}) {
     const Finished done = run(json, {flag, "--query", "w200"});
     EXPECT_EQ(done.code, 0);
-    EXPECT_THAT(done.out, HasSubstr("shown; --json has all"));
+    EXPECT_THAT(done.out, HasSubstr("shown; --json lists all"));
     EXPECT_THAT(done.out, HasSubstr("▸ w200"));
   }
 }

@@ -74,7 +74,7 @@ TEST_F(Heads, FindAndDetails) {
   const Finished one = run({"the cat sat on the mat", "--model", "bert", "--head", "1.0"});
   EXPECT_EQ(one.code, 0) << one.err;
   EXPECT_THAT(one.out, HasSubstr("encoder layer 1, head 0: "));
-  EXPECT_THAT(one.out, HasSubstr("weight on the token before"));
+  EXPECT_THAT(one.out, HasSubstr("weight on the previous token"));
   EXPECT_THAT(one.out, HasSubstr("similar on the battery"));
 }
 
@@ -93,7 +93,7 @@ TEST_F(Heads, CorpusIsReadLineByLine) {
   std::string words;
   for (int i = 0; i < 90; ++i) words += "cat ";
   EXPECT_THAT(run({"--corpus", write("l.txt", words), "--model", "en"}).err,
-              HasSubstr("1 of 1 texts are longer than the model reads (64 tokens) and were cut there"));
+              HasSubstr("1 of 1 texts are longer than the context of the model (64 tokens) and were cut"));
   const std::string pairs = write("p.tsv", "the cat sat on the mat\tit was too tired\n");
   EXPECT_THAT(run({"--corpus", pairs}).out, HasSubstr("cross\nhead"));
 }
@@ -113,7 +113,7 @@ TEST_F(Heads, LinksAreRanked) {
   EXPECT_EQ(std::string_view(cross["part"]), "cross");
   refused({"the cat sat", "--link", "cat->dog"}, "\"dog\": is not in the text");
   refused({"the cat sat", "--link", "cat"}, "is not a link: it->animal");
-  refused({"the cat sat", "--link", "cat->sat", "--model", "en"}, "looks at what came before");
+  refused({"the cat sat", "--link", "cat->sat", "--model", "en"}, "attends only to earlier words");
 }
 
 TEST_F(Heads, PairsHaveIntervals) {
@@ -155,7 +155,7 @@ TEST_F(Heads, TreesAndPronouns) {
               HasSubstr("chosen on one half of the sentences"));
   const Finished both = run({"--treebank", path, "--parallel", path});
   EXPECT_EQ(both.code, 0) << both.err;
-  EXPECT_THAT(both.out, HasSubstr("The links are derived from the two trees, not made by hand"));
+  EXPECT_THAT(both.out, HasSubstr("The links are derived from the two trees, not annotated by hand"));
   std::string gender = "sentid\tsentence\n";
   for (int i = 0; i < 8; ++i)
     gender += std::string("cat") + (i < 4 ? "" : "s") + ".mat.0.x.txt\tthe " + (i < 4 ? "cat" : "cats") +
@@ -167,7 +167,7 @@ TEST_F(Heads, TreesAndPronouns) {
   refused({"--treebank", write("bad.conllu", "1\ta\n")}, "this line has 2 (line 1)", 3);
   refused({"--treebank", write("none.conllu", "")}, "has no sentences", 3);
   refused({"--coref", write("x.csv", "a,b\n")}, "is neither Winograd's collection", 3);
-  refused({"--treebank", path, "--parallel", path, "--model", "en"}, "takes an encoder-decoder");
+  refused({"--treebank", path, "--parallel", path, "--model", "en"}, "needs an encoder-decoder");
 }
 
 TEST_F(Heads, FiguresHaveLabelsBelowTheMaps) {
@@ -189,15 +189,15 @@ TEST_F(Heads, FiguresHaveLabelsBelowTheMaps) {
 
 TEST_F(Heads, WhatANewcomerDoesWrong) {
   refused({"--find", "inductoin"}, "did you mean \"induction\"?");
-  refused({"the cat", "--corpus", "x.txt"}, "TEXT and --corpus are two ways");
+  refused({"the cat", "--corpus", "x.txt"}, "TEXT and --corpus exclude each other");
   refused({"--corpus", folder_.path("absent.txt")}, "absent.txt", 4);
-  refused({"--corpus", write("empty.txt", "\n\n")}, "has no text; need one in each line", 3);
+  refused({"--corpus", write("empty.txt", "\n\n")}, "has no text; need one text per line", 3);
   refused({"--corpus", write("raw.txt", "\xff\xfe\n")}, "is not UTF-8 (line 1)", 3);
-  refused({"--link", "a->b", "--like", "0.0"}, "are five questions; ask one");
+  refused({"--link", "a->b", "--like", "0.0"}, "exclude each other; give one of them");
   refused({"--parallel", "x"}, "is the translation of --treebank FILE; give both");
-  refused({"--like", "0.0", "--find", "first"}, "are about labels");
+  refused({"--like", "0.0", "--find", "first"}, "select labels");
   refused({"--link", "a->b", "--png", "x.png"}, "draw labels");
-  refused({"the cat", "--limit", "3"}, "--limit N takes the first N");
+  refused({"the cat", "--limit", "3"}, "--limit needs --corpus");
   refused({"the cat", "--head", "7.0", "--model", "en"}, "has layers 0 to 1 and heads 0 to 1 in each");
   refused({"the cat", "--part", "cross", "--model", "en"}, "is a decoder alone");
   refused({"the cat", "--model", "gpt9"}, "Headlight does not download", 4);

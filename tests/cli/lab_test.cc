@@ -102,7 +102,7 @@ TEST(Lab, ListsRunsAndRefuses) {
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there are: bottleneck, context, cost, distance, errata"));
   EXPECT_EQ(run_program({"lab", "seeds", "--row", "58"}).code, 2);
-  EXPECT_THAT(run_program({"lab", "errata", "--markdown"}).err, HasSubstr("has no form for documents"));
+  EXPECT_THAT(run_program({"lab", "errata", "--markdown"}).err, HasSubstr("has no Markdown output"));
 }
 
 TEST(Lab, WhatAnExperimentHasNoUseForIsRefused) {
@@ -112,13 +112,13 @@ TEST(Lab, WhatAnExperimentHasNoUseForIsRefused) {
     EXPECT_EQ(done.code, 2);
     EXPECT_THAT(done.err, HasSubstr(words));
   };
-  refused({"errata", "--quick"}, "--quick: \"errata\" is quick already");
+  refused({"errata", "--quick"}, "--quick: \"errata\" has no shorter version");
   refused({"errata", "--seed", "3"}, "--seed: \"errata\" uses no random numbers");
   refused({"errata", "--png", "x.png"}, "\"errata\" has no figure");
   refused({"errata", "--row", "3"}, "--row: \"errata\" has no rows");
-  refused({"bottleneck", "--markdown"}, "--markdown: \"bottleneck\" has no form for documents");
-  refused({"seeds", "--markdown", "--row", "3"}, "the page has all rows; leave out --row");
-  refused({"cost", "--model", "x"}, "--model: \"cost\" looks into no model");
+  refused({"bottleneck", "--markdown"}, "--markdown: \"bottleneck\" has no Markdown output");
+  refused({"seeds", "--markdown", "--row", "3"}, "--markdown prints all rows; leave out --row");
+  refused({"cost", "--model", "x"}, "--model: \"cost\" does not use a model");
   EXPECT_EQ(run_program({"lab", "context", "--model", "nowhere"}).code, 4);
 }
 

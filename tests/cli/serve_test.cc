@@ -83,7 +83,7 @@ class Background {
     ::close(pipe[1]);
     std::array<char, 4096> buffer{};
     const auto end = Clock::now() + kPatience;
-    while (text_.find("Ctrl-C stops it.\n") == std::string::npos && Clock::now() < end) {
+    while (text_.find("Ctrl-C stops the server.\n") == std::string::npos && Clock::now() < end) {
       pollfd poll{.fd = pipe[0], .events = POLLIN, .revents = 0};
       if (::poll(&poll, 1, 100) <= 0) continue;
       const ssize_t n = ::read(pipe[0], buffer.data(), buffer.size());
@@ -170,9 +170,9 @@ TEST_F(Serve, SaysWhatIsWrong) {
     EXPECT_THAT(done.err, HasSubstr(words));
   };
   refused({"--port", std::to_string(server.port())}, 5, "is taken");
-  refused({"--model", "gpt9"}, 4, "\"gpt9\" is not on disk");
-  refused({"--model", "en", "--model", "en"}, 2, "another one has it");
-  refused({"--at", "<script>"}, 2, "a view as the page's Share");
+  refused({"--model", "gpt9"}, 4, "\"gpt9\" was not found");
+  refused({"--model", "en", "--model", "en"}, 2, "another model has the same name");
+  refused({"--at", "<script>"}, 2, "a view as printed by headlight show");
   refused({"--port", "0"}, 2, "--port");
   refused({"--port", "65536"}, 2, "--port");
 }
@@ -211,7 +211,7 @@ TEST_F(Serve, TwoTextsAreForEncoders) {
   EXPECT_EQ(show({"--model", "bert", "--html", folder_.path("pair.html")}).code, 0);
   const Finished refused = show({"--model", "en"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("\"en\" reads one text; encoders such as BERT read two"));
+  EXPECT_THAT(refused.err, HasSubstr("\"en\" reads one text; only encoders such as BERT read two"));
   EXPECT_EQ(show({"--model", "bert", "--type-ids", "0,1"}).code, 2);
 }
 

@@ -113,10 +113,8 @@ TEST_F(Show, EveryLook) {
 TEST_F(Show, ChoosesAHeadAndSaysSo) {
   const Finished done = show({"the cat sat on the mat"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_THAT(
-      done.err,
-      HasSubstr(
-          "times chance: the strongest link of 4 heads; --head L.H shows another one, --all all of them"));
+  EXPECT_THAT(done.err, HasSubstr("times chance: the most distinctive link of 4 heads; --head L.H shows "
+                                  "another one, --all shows all"));
   EXPECT_THAT(show({"the cat sat on the mat", "--query", "sat"}).err,
               HasSubstr("where \"sat\" looks hardest at another word"));
 }
@@ -126,7 +124,7 @@ TEST_F(Show, BarsOfOneQuery) {
   EXPECT_THAT(done.out, HasSubstr("  cat    0."));
   EXPECT_THAT(done.out, HasSubstr("  mat         -"));
   const Finished twice = show({"the cat sat on the mat", "--head", "1.1", "--query", "the"});
-  EXPECT_THAT(twice.err, HasSubstr("\"the\" is there 2 times: taking the first (token 1)"));
+  EXPECT_THAT(twice.err, HasSubstr("\"the\" is there 2 times: using the first (token 1)"));
   EXPECT_THAT(show({"the cat sat on the mat", "--head", "1.1", "--query", "the#2", "--color", "ascii"}).out,
               HasSubstr("exact"));
   EXPECT_THAT(
@@ -160,7 +158,7 @@ TEST_F(Show, ListsAtlasMeansAndRollout) {
               HasSubstr("derived: tokens merged into words"));
   EXPECT_THAT(
       show({"the cat sat", "--head", "0.0", "--mute-first", "--exclude-self", "--color", "ascii"}).out,
-      HasSubstr("// not visible or left out"));
+      HasSubstr("// hidden or left out"));
 }
 
 TEST_F(Show, PartsOfATranslator) {
@@ -306,8 +304,8 @@ TEST_F(Show, ScoresAndWeightedValues) {
       EXPECT_NEAR(from_values[at], weights.at(1, i, j) * std::sqrt(length), 1e-6);
     }
   }
-  refused({"the cat", "--of", "scores", "--query", "cat"}, 2, "are maps of heads");
-  refused({"the cat", "--of", "scores", "--words"}, 2, "scores of words have no meaning");
+  refused({"the cat", "--of", "scores", "--query", "cat"}, 2, "show single heads");
+  refused({"the cat", "--of", "scores", "--words"}, 2, "scores cannot be merged into words");
   refused({"the cat", "--of", "keys"}, 2, "one of weights|scores|values");
 }
 
@@ -332,7 +330,7 @@ TEST_F(Show, MutedTokensAndRowsMadeWhole) {
     EXPECT_NEAR(sum, 1, 1e-6);
   }
   EXPECT_TRUE(std::isnan(some[24]));  // [SEP]
-  refused({"the cat", "--renormalize"}, 2, "add --mute-first");
+  refused({"the cat", "--renormalize"}, 2, "--renormalize needs --mute-first");
 }
 
 TEST_F(Show, PalettesAndTheirRange) {
@@ -358,8 +356,8 @@ TEST_F(Show, PalettesAndTheirRange) {
 
 TEST_F(Show, IdsInPlaceOfText) {
   EXPECT_EQ(show({"--ids", "2,5,23,24,3", "--head", "0.0"}).out, show({"the cat sat", "--head", "0.0"}).out);
-  refused({"the", "--ids", "5"}, 2, "TEXT and --ids are two ways to say the same");
-  refused({"--ids", "5,x"}, 2, "--ids: \"5,x\" is not whole numbers with commas");
+  refused({"the", "--ids", "5"}, 2, "TEXT and --ids exclude each other");
+  refused({"--ids", "5,x"}, 2, "--ids: \"5,x\" is not integers separated by commas");
   refused({"--ids", "5,29"}, 3, "token id 29 is not between 0 and 28");
 }
 
@@ -430,20 +428,19 @@ TEST_F(Show, WhatANewcomerDoesWrong) {
   refused({"the cat", "--head", "-1.0"}, 2, "LAYER.HEAD");
   refused({"the cat", "--part", "cross"}, 2,
           "--part cross: \"en\" is a decoder alone; its only part is decoder");
-  refused({"the cat", "--model", "gpt5"}, 4, "model \"gpt5\" is not on disk");
+  refused({"the cat", "--model", "gpt5"}, 4, "model \"gpt5\" was not found");
   refused({"the cat", "--model", "gpt5"}, 4, "Headlight does not download");
-  refused({"the cat", "--target", "x"}, 2, "\"en\" does not translate");
-  refused({"the cat", "--key", "cat"}, 2, "it needs --query WORD");
-  refused({"the cat", "--by-head"}, 2,
-          "--by-head lists what one word looks at in every head: it needs --query WORD");
-  refused({"the cat", "--head", "0.0", "--all"}, 2, "choose heads; give one of them");
-  refused({"the cat", "--head", "0.0", "--rollout"}, 2, "leave --head out");
+  refused({"the cat", "--target", "x"}, 2, "\"en\" is not an encoder-decoder");
+  refused({"the cat", "--key", "cat"}, 2, "needs --query WORD");
+  refused({"the cat", "--by-head"}, 2, "--by-head needs --query WORD");
+  refused({"the cat", "--head", "0.0", "--all"}, 2, "exclude each other; give one of them");
+  refused({"the cat", "--head", "0.0", "--rollout"}, 2, "leave out --head");
   refused({"the cat", "--by-head", "--query", "cat", "--svg", folder_.path("x.svg")}, 2, "has no figure");
   refused({"the cat", "--width", "wide", "--svg", folder_.path("x.svg")}, 2,
           "--width: \"wide\" is not a length such as 85mm");
   refused({"the cat", "--width", "1mm", "--svg", folder_.path("x.svg")}, 2,
           "width in mm 1 is not between 20 and 2000");
-  refused({"the cat", "--what", "everything"}, 2, "some of q,k,v,scores,weights,z,residual");
+  refused({"the cat", "--what", "everything"}, 2, "a list from q,k,v,scores,weights,z,residual");
   std::string text;
   for (int i = 0; i < 60; ++i) text += "cat ";
   refused({text}, 3, "the text has 62 tokens; the model \"en\" reads at most 40");
@@ -502,18 +499,18 @@ TEST_F(Show, ExactTilesOfLongTexts) {
               HasSubstr("layer 1, head 1, from 1100:1110"));
   refused({"the cat", "--from", "3:9"}, 2, "--from 3:9: there are tokens 0 to 3");
   refused({"the cat", "--to", "3:1"}, 2, "--to: \"3:1\" is not FIRST:END");
-  refused({"the cat", "--to", "0:2", "--words"}, 2, "--from and --to show a part as it is");
+  refused({"the cat", "--to", "0:2", "--words"}, 2, "--from and --to show exact weights");
 }
 
 TEST_F(Show, FoldersThatAreNoModels) {
   const std::string folder = folder_.path("bin");
   std::filesystem::create_directory(folder);
-  refused({"x", "--model", folder}, 3, "has no config.json, so it is no model's folder");
+  refused({"x", "--model", folder}, 3, "has no config.json, so it is not a model folder");
   std::filesystem::copy(models_->root() / "en/config.json", folder + "/config.json");
   std::ofstream(folder + "/pytorch_model.bin") << "x";
-  refused({"x", "--model", folder}, 3, "has pytorch_model.bin only");
+  refused({"x", "--model", folder}, 3, "has only pytorch_model.bin");
   refused({"x", "--model", folder}, 3, "save_pretrained");
-  refused({"x", "--model", folder + "/config.json"}, 3, "is a file; give the model's folder");
+  refused({"x", "--model", folder + "/config.json"}, 3, "is a file; give a model folder");
   std::filesystem::copy(models_->root() / "en/model.safetensors", folder + "/model.safetensors");
   refused({"x", "--model", folder}, 2,
           "has no tokenizer, so a text cannot be read; give token numbers with --ids");

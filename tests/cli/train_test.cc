@@ -119,10 +119,10 @@ TEST_F(Train, SignalsSaveAndEnd) {
     const Finished done =
         interrupted(run, {signal}, {"--set", "train.steps=1000000", "--set", "output.save_every=0"});
     EXPECT_EQ(done.code, code) << done.err;
-    EXPECT_THAT(done.out, HasSubstr("stopped by a signal, saved"));
+    EXPECT_THAT(done.out, HasSubstr("stopped by a signal, checkpoint saved"));
     const Finished rest = interrupted(run, {signal}, {"--resume", "--set", "train.steps=1000000"});
     EXPECT_EQ(rest.code, code) << rest.err;
-    EXPECT_THAT(rest.out, HasSubstr("going on from step "));
+    EXPECT_THAT(rest.out, HasSubstr("resuming from step "));
   }
 }
 
@@ -131,12 +131,12 @@ TEST_F(Train, TheSecondSignalEndsAtOnce) {
                                              "--set", "output.save_every=1"};
   const Finished done = interrupted("run", {SIGTERM, SIGINT}, settings);
   EXPECT_TRUE(done.code == 143 || done.code == 130) << done.code;
-  EXPECT_THAT(done.out, Not(HasSubstr("stopped by a signal, saved")));
+  EXPECT_THAT(done.out, Not(HasSubstr("stopped by a signal, checkpoint saved")));
   std::vector<std::string> more = settings;
   more.emplace_back("--resume");
   const Finished rest = interrupted("run", {SIGTERM}, more);
   EXPECT_EQ(rest.code, 143) << rest.err;
-  EXPECT_THAT(rest.out, HasSubstr("stopped by a signal, saved"));
+  EXPECT_THAT(rest.out, HasSubstr("stopped by a signal, checkpoint saved"));
 }
 
 // SIGALRM at random moments is as sudden as SIGKILL; tools/kill-test does it on a larger scale.
@@ -174,7 +174,7 @@ TEST_F(Train, AFullDiskIsToldAndLosesNothing) {
   };
   const Finished full = run_program(launch);
   EXPECT_EQ(full.code, 4);
-  EXPECT_THAT(full.err, HasSubstr("not saved, training goes on"));
+  EXPECT_THAT(full.err, HasSubstr("not saved, training continues"));
   EXPECT_THAT(full.err, HasSubstr("File too large"));
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path("run")))
     EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
@@ -192,7 +192,7 @@ TEST_F(Train, RefusesWithTheRightCode) {
   };
   refused({"--set", "model.widht=3"}, 3, "the nearest is \"model.width\"");
   refused({"--set", "width"}, 2, "is not KEY=VALUE");
-  refused({"--set", "model.heads=3"}, 2, "cannot be shared by 3 heads");
+  refused({"--set", "model.heads=3"}, 2, "is not a multiple of 3 heads");
   refused({"--set", "data.task=language", "--set", "data.train=missing.txt"}, 4,
           "missing.txt: No such file or directory");
   refused({"--threads", "0"}, 2, "--threads");
@@ -253,7 +253,7 @@ TEST_F(Train, AClosedPipeLeavesACheckpoint) {
   const Finished rest = train("piped", {"--resume", "--set", "train.steps=" + std::to_string(next), "--set",
                                         "evaluation.every=0", "--set", "output.save_every=0"});
   EXPECT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.out, HasSubstr("going on from step " + std::to_string(next - 1)));
+  EXPECT_THAT(rest.out, HasSubstr("resuming from step " + std::to_string(next - 1)));
 }
 
 // The device whose disk is always full: what nobody can read is no reason to stop.

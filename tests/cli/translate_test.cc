@@ -135,10 +135,10 @@ TEST_F(Translate, RecurrentModelsToCompareWith) {
   std::ofstream(folder_.path("test.tsv")) << "the cat\tle chat\n";
   EXPECT_THAT(translate({"--model", "gru", "--evaluate", folder_.path("test.tsv")}).out, StartsWith("BLEU"));
 
-  refused({"--model", "gru", "the cat", "--show"}, 2, "is recurrent: --show looks into the heads");
+  refused({"--model", "gru", "the cat", "--show"}, 2, "is recurrent and has no heads");
   const Finished show = run_program({"show", "--model", folder_.path("gru"), "the cat"});
   EXPECT_EQ(show.code, 3) << show.err;
-  EXPECT_THAT(show.err, HasSubstr("is a recurrent model, which has no heads to look into"));
+  EXPECT_THAT(show.err, HasSubstr("is a recurrent model, which has no attention heads"));
 
   std::ofstream(folder_.path("gru/config.json"))
       << R"({"model_type": "headlight_recurrent", "cell": "gru", "is_encoder_decoder": true,
@@ -198,8 +198,8 @@ TEST_F(Translate, Mistakes) {
   refused({"hello", "--model", folder_.path("writer")}, 2, "headlight generate --model");
   refused({"hello", "--model", "fr-en"}, 4, "Headlight does not download");
   refused({"hello", "--beams", "0"}, 2, "--beams");
-  refused({"hello", "--limit", "5"}, 2, "--limit belongs to --evaluate");
-  refused({"hello", "--evaluate", "test.tsv"}, 2, "leave TEXT out");
+  refused({"hello", "--limit", "5"}, 2, "--limit needs --evaluate");
+  refused({"hello", "--evaluate", "test.tsv"}, 2, "leave out TEXT");
   refused({"--evaluate", folder_.path("none.tsv")}, 4, "none.tsv");
   std::ofstream(folder_.path("no-tabs.tsv")) << "one\ttwo\nthree\n";
   refused({"--evaluate", folder_.path("no-tabs.tsv")}, 3, "no tab between two sentences (line 2)");

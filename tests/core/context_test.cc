@@ -102,9 +102,9 @@ TEST(Contexts, ScratchGrowsAndStays) {
 TEST(Contexts, ScratchBelongsToACall) {
   Context ctx({.threads = 1});
   expect_error([&] { (void)ctx.scratch(0, 1); }, ErrorKind::usage, "context.scratch",
-               "scratch is asked for outside of a call");
+               "scratch memory is requested outside a call");
   { const CallScope call(ctx); }
-  expect_error([&] { (void)ctx.scratch(0, 1); }, ErrorKind::usage, "context.scratch", "outside of a call");
+  expect_error([&] { (void)ctx.scratch(0, 1); }, ErrorKind::usage, "context.scratch", "outside a call");
 }
 
 TEST(Contexts, ScratchSaysWhenMemoryIsOut) {
@@ -143,7 +143,7 @@ TEST(Contexts, ScratchCanBeReleased) {
   EXPECT_TRUE(same_bits(first, second));
   const CallScope call(ctx);
   expect_error([&] { ctx.release_scratch(); }, ErrorKind::usage, "context.busy",
-               "scratch cannot be released inside of a call");
+               "scratch cannot be released during a call");
 }
 
 TEST(Contexts, ScratchCanBeBounded) {
@@ -196,7 +196,7 @@ TEST(Contexts, ASecondThreadIsRefused) {
         refused = error.code() == "context.busy" && error.kind() == ErrorKind::usage &&
                   std::string(error.what())
                           .find(
-                              "another thread is computing on it; give each thread a Context "
+                              "another thread is using it; give each thread a Context "
                               "of its own") != std::string::npos;
       }
     }).join();

@@ -99,7 +99,7 @@ TEST(Curves, OddNumbersAreDrawnOrRefused) {
   (void)draw_curves(flat);
   CurveChart none;
   testing::expect_error([&] { (void)draw_curves(none); }, ErrorKind::input, "draw.curves",
-                        "not a single point");
+                        "there are no points");
   // Many points become a bounded file.
   EXPECT_LT(encoded(draw_curves(chart(100000)), PictureFormat::svg).size(), 400000U);
 }
@@ -166,7 +166,7 @@ TEST(Curves, BelowEachOther) {
   const auto& second = std::get<TextItem>(both.items[one.items.size()]);
   EXPECT_EQ(second.at.y, first.at.y + one.height);
   testing::expect_error([] { (void)below_each_other({}); }, ErrorKind::usage, "draw.arrange",
-                        "nothing to arrange");
+                        "nothing to draw");
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST(HeatMapText, NumberedColumnsHaveAKey) {
   EXPECT_THAT(heat_map_text(cross, {.look = Look::shades}), HasSubstr("keys  0 k0  1 k1  2 k2"));
   const WeightMap square = sample_map(keys, keys, false);
   EXPECT_THAT(heat_map_text(square, {.look = Look::shades}),
-              HasSubstr("Columns are numbered as the rows are."));
+              HasSubstr("Columns are numbered like the rows."));
 }
 
 TEST(HeatMapText, RefusesWhatCannotBeDrawn) {

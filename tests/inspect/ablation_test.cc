@@ -334,7 +334,7 @@ TEST(AblationErrors, SayWhatIsMissing) {
   const auto refused = [](ChangePlan plan, const std::string& words) {
     expect_error([&] { Ablation ablation(std::move(plan)); }, ErrorKind::usage, "ablate.plan", words);
   };
-  refused({}, "no head was named");
+  refused({}, "no head was selected");
   refused({.change = Change::mean, .heads = {{0, 0}}}, "mean needs what heads said elsewhere");
   refused({.change = Change::cut_mask, .heads = {{0, 0}}}, "a cut needs a link");
   HeadOutputs outputs;

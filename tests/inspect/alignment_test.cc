@@ -56,7 +56,7 @@ TEST(Alignment, WeightsMoveWithTheirWords) {
 TEST(Alignment, RefusesWhatIsTooLong) {
   const Words many(5000, "a");
   testing::expect_error([&] { (void)align(many, many); }, ErrorKind::resource, "inspect.align",
-                        "too long to be laid side by side");
+                        "too long to align");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_F(LinkRanking, WhatCannotBeALink) {
   const Subject subject = open(SmallKind::decoder);
   const Question question{.source = read_text(*subject.tokenizer, kStreet)};
   expect_error([&] { (void)rank(subject, question, Part::decoder, "animal->it"); }, ErrorKind::usage,
-               "heads.link", "looks at what came before");
+               "heads.link", "attends only to earlier words");
   expect_error([&] { (void)rank(subject, question, Part::decoder, "it->dog"); }, ErrorKind::usage,
                "inspect.word", "is not in the text");
 }

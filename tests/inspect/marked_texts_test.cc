@@ -107,7 +107,7 @@ TEST_F(MarkedTexts, LinksOfParallelTrees) {
                "these are 2 and 1");
   const Subject subject = open(SmallKind::decoder);
   expect_error([&] { (void)score_parallel(ctx_, subject, source, written); }, ErrorKind::usage,
-               "heads.parallel", "takes an encoder-decoder");
+               "heads.parallel", "needs an encoder-decoder");
 }
 
 TEST_F(MarkedTexts, PronounsAndTheirCandidates) {

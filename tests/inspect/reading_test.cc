@@ -59,7 +59,7 @@ TEST(Reading, Ids) {
       ErrorKind::input, "inspect.id", "token id 29 is not between 0 and 28");
   expect_error([&] { (void)read_ids(&tokenizer, {-1}, 29); }, ErrorKind::input, "inspect.id", "token id -1");
   expect_error([&] { (void)read_ids(&tokenizer, {}, 29); }, ErrorKind::input, "inspect.empty",
-               "nothing to look at");
+               "give a few words");
 }
 
 TEST(Words, TokensBetweenSpacesBelongTogether) {
@@ -146,7 +146,7 @@ TEST(Pick, AnAmbiguousWordIsTheFirstAndSaysSo) {
   const Reading reading = read_text(small_tokenizer(), "the cat sat on the mat, the cat");
   const Pick cat = pick(reading, "cat");
   EXPECT_EQ(cat.word.tokens, (Range{2, 3}));
-  EXPECT_EQ(cat.note, "\"cat\" is there 2 times: taking the first (token 2); \"cat#2\" is the next");
+  EXPECT_EQ(cat.note, "\"cat\" is there 2 times: using the first (token 2); \"cat#2\" is the next");
   EXPECT_EQ(pick(reading, "the#3").word.tokens, (Range{8, 9}));
   EXPECT_EQ(pick(reading, "the cat#2").word.tokens, (Range{8, 10}));
   expect_error([&] { (void)pick(reading, "cat#3"); }, ErrorKind::usage, "inspect.word",
@@ -163,7 +163,7 @@ TEST(Pick, AWordThatIsNotThereListsThoseThatAre) {
                "\"he\": is not in the text");
   expect_error([&] { (void)pick(reading, "@9"); }, ErrorKind::usage, "inspect.word",
                "tokens are numbered 0 to 4");
-  expect_error([&] { (void)pick(reading, ""); }, ErrorKind::usage, "inspect.word", "no word was given");
+  expect_error([&] { (void)pick(reading, ""); }, ErrorKind::usage, "inspect.word", "the word is empty");
   expect_error([&] { (void)pick(reading, "\x1b[31m"); }, ErrorKind::usage, "inspect.word", "\\x1b[31m");
 }
 

@@ -54,7 +54,7 @@ TEST(File, NoticesThatAFileShrinks) {
   const File file(folder.path("a"));
   ASSERT_EQ(::truncate(folder.path("a").c_str(), 2), 0);
   std::vector<std::byte> all(5);
-  EXPECT_THAT(refused([&] { file.read(0, all); }).what(), HasSubstr("became shorter"));
+  EXPECT_THAT(refused([&] { file.read(0, all); }).what(), HasSubstr("was truncated"));
 }
 
 TEST(Outputs, AllOrNothing) {

@@ -103,7 +103,7 @@ TEST(GgufSplit, MissingFile) {
                "file 3 of 3 is missing: m-00003-of-00003.gguf");
   std::filesystem::create_symlink("/etc/hostname", split.temp.path(split.files[2]));
   expect_error([&] { (void)Gguf::open(split.first()); }, ErrorKind::input, "folder.link",
-               "leads out of its folder");
+               "a link out of its folder");
 }
 
 TEST(GgufSplit, FilesThatDoNotBelongTogether) {

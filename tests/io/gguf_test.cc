@@ -99,9 +99,9 @@ TEST(Gguf, ReadsAndFinds) {
     wrong([&] { (void)file.integer("big"); }, "below 2^63");
     wrong([&] { (void)file.real("words"); }, "is a list of 3 text");
     wrong([&] { (void)file.boolean("a"); }, "need a boolean");
-    wrong([&] { (void)file.texts("ids"); }, "need a list of texts");
-    wrong([&] { (void)file.integers("scores"); }, "need a list of whole numbers");
-    wrong([&] { (void)file.integers("words"); }, "need a list of whole numbers");
+    wrong([&] { (void)file.texts("ids"); }, "need an array of strings");
+    wrong([&] { (void)file.integers("scores"); }, "need an array of integers");
+    wrong([&] { (void)file.integers("words"); }, "need an array of integers");
     wrong([&] { (void)file.reals("ids"); }, "need a list of f32");
   }
 }
@@ -185,7 +185,7 @@ TEST(Gguf, G6G7RefusesLists) {
   expect_refused(list(13, 1), "list", "list of unknown type 13");
   std::string nested;
   for (int i = 0; i < 100'000; ++i) nested += raw(kList) + raw<std::uint64_t>(1);
-  expect_refused(GgufWriter().value_bytes("k", kList, nested), "nested", "a list of lists");
+  expect_refused(GgufWriter().value_bytes("k", kList, nested), "nested", "an array of arrays");
 }
 
 TEST(Gguf, G8RefusesAlignments) {
@@ -315,9 +315,8 @@ TEST(Gguf, FileThatShrinks) {  // S21's rule for GGUF
   const Gguf file = Gguf::open(path);
   EXPECT_EQ(file.load(file.tensors()[0]).at(3, 3), 0);
   std::filesystem::resize_file(path, 200);
-  expect_error([&] { (void)file.bytes(file.tensors()[0]); }, ErrorKind::file, "file.shrunk",
-               "became shorter");
-  expect_error([&] { (void)file.load(file.tensors()[0]); }, ErrorKind::file, "file.kind", "became shorter");
+  expect_error([&] { (void)file.bytes(file.tensors()[0]); }, ErrorKind::file, "file.shrunk", "was truncated");
+  expect_error([&] { (void)file.load(file.tensors()[0]); }, ErrorKind::file, "file.kind", "was truncated");
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST(Adapter, NamesAreThoseOfPeft) {
 
 TEST(Adapter, RefusesWhatDoesNotFit) {
   expect_error([] { (void)adapted("llama", DType::f32, {.rank = 1, .alpha = 1, .targets = {"q_prok"}}); },
-               ErrorKind::usage, "adapter.targets", "\"q_prok\" is no part of this model");
+               ErrorKind::usage, "adapter.targets", "\"q_prok\" is not a module of this model");
   expect_error([] { (void)adapted("falcon_groups", DType::f32); }, ErrorKind::usage, "adapter.rows",
                "falcon");
   const TempFolder folder;
@@ -174,7 +174,7 @@ TEST(Adapter, RefusesWhatDoesNotFit) {
     std::ofstream(folder.path(kAdapterConfig)) << text;
     expect_error([&] { (void)AdapterFile(folder.path("")); }, ErrorKind::input, "adapter.form", words);
   };
-  refused("LORA", "IA3", "only \"LORA\" is known");
+  refused("LORA", "IA3", "only \"LORA\" is supported");
   refused("\"r\": 2", "\"r\": 3", "has not the rank 3");
   refused("\"use_dora\": false", "\"use_dora\": true", "use_dora is true");
   refused("\"bias\": \"none\"", "\"bias\": \"all\"", "bias is \"all\"");

@@ -130,7 +130,7 @@ TEST_F(Convert, Refuses) {
   expect_error([&] { (void)convert_folder(from(), to(), {}); }, ErrorKind::file, "convert.folder",
                "exists already");
   expect_error([&] { (void)convert_folder(from(), from() + "/.", {.replace = true}); }, ErrorKind::usage,
-               "convert.folder", "is the model's own folder");
+               "convert.folder", "is the folder of the model");
   const int before = temp_.entries();
   Tensor& matrix = model_.parameters()[0]->value;
   matrix.as<float>()[5] = 70000;

@@ -227,7 +227,7 @@ TEST_P(FalconGroups, AsByHand) {
     expect_by_hand(loaded);
     // Its rows are not in the file's order any more: nothing may be written with the file's own config.
     headlight::testing::expect_error([&] { (void)loaded.model->config_json(); }, ErrorKind::usage,
-                                     "model.family", "read, not made");
+                                     "model.family", "cannot be created");
   }
   EXPECT_FALSE(verify(temp_.root().string()).refusal.has_value());
 }
@@ -243,7 +243,7 @@ TEST_P(FalconGroups, RefusesWhatIsNotKnown) {
     headlight::testing::expect_error([&] { (void)load_transformer(temp_.root().string()); }, ErrorKind::input,
                                      "model.config", words);
   };
-  refused(R"(, "parallel_attn": false)", "side by side");
+  refused(R"(, "parallel_attn": false)", "supported only with parallel attention");
   refused(R"(, "alibi": true)", "slopes that are scaled");
 }
 

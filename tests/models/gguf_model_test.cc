@@ -156,9 +156,11 @@ TEST(GgufModel, G16Heads) {
   Small()
       .count("attention.head_count", 0)
       .refused("gguf.heads", "llama.attention.head_count is 0; need 1 to");
-  Small().count("attention.head_count", 3).refused("gguf.heads", "a width of 8 cannot be shared by 3 heads");
+  Small().count("attention.head_count", 3).refused("gguf.heads", "width 8 is not a multiple of 3 heads");
   Small().count("attention.head_count_kv", 0).refused("gguf.heads", "head_count_kv is 0");
-  Small().count("attention.head_count_kv", 4).refused("gguf.heads", "2 heads cannot share 4 heads of keys");
+  Small()
+      .count("attention.head_count_kv", 4)
+      .refused("gguf.heads", "2 heads are not a multiple of 4 key heads");
   Small().number<std::int32_t>("llama.attention.head_count", -2).refused("gguf.heads", "is -2");
   Small()
       .count("attention.key_length", 4)
@@ -206,7 +208,8 @@ TEST(GgufModel, G18Widths) {
   longrope.refused("gguf.rope", "\"rope_factors_short.weight\" has the factor 0");
   Small odd;
   odd.tensors["blk.0.attn_k.weight"] = {16, 8};
-  odd.refused("model.shape", "weight \"blk.0.attn_k.weight\" is F32 [16, 8]; its metadata makes it [8, 8]");
+  odd.refused("model.shape",
+              "parameter \"blk.0.attn_k.weight\" is F32 [16, 8]; its metadata requires [8, 8]");
   Small factors;
   factors.tensors["rope_freqs.weight"] = {3};
   factors.refused("gguf.rope", "3 numbers for 2 pairs");
@@ -217,7 +220,7 @@ TEST(GgufModel, G18Widths) {
 TEST(GgufModel, G19Context) {
   const LoadedTransformer loaded = Small().count("context_length", 1U << 31).load();
   ASSERT_EQ(loaded.notices.size(), 1U);
-  EXPECT_NE(loaded.notices[0].find("a context of 2147483648 tokens is not believed; 16777216 is used"),
+  EXPECT_NE(loaded.notices[0].find("a context of 2147483648 tokens is implausible; using 16777216"),
             std::string::npos);
   EXPECT_EQ(loaded.model->config().max_positions, 1 << 24);
   Small().count("context_length", 0).refused("gguf.context", "is 0");
@@ -238,24 +241,24 @@ TEST(GgufModel, G21SpecialTokens) {
 TEST(GgufModel, G23Architectures) {
   Small()
       .text("general.architecture", "%s%n")
-      .refused("gguf.architecture", "\"%s%n\" are not known here; known are gpt2, gptneox, llama");
+      .refused("gguf.architecture", "\"%s%n\" is not supported; supported are gpt2, gptneox, llama");
   Small().text("general.architecture", "mamba\x1b[0m").refused("gguf.architecture", "\"mamba\\x1b[0m\"");
   Small().number("general.architecture", 1U).refused("gguf.kind", "need a text");
   Small lacking;
   lacking.values.erase("general.architecture");
-  lacking.refused("gguf.architecture", "lacks general.architecture");
+  lacking.refused("gguf.architecture", "has no general.architecture");
 }
 
 TEST(GgufModel, TensorsThatAreMissingOrMeanMore) {
   Small lacking;
   lacking.tensors.erase("blk.0.ffn_norm.weight");
-  lacking.refused("model.missing", "weight \"blk.0.ffn_norm.weight\" not found among 10 tensors");
+  lacking.refused("model.missing", "parameter \"blk.0.ffn_norm.weight\" not found among 10 tensors");
   lacking.tensors.erase("token_embd.weight");
   lacking.refused("gguf.vocabulary", "no tensor \"token_embd.weight\"");
   Small more;
   more.tensors["blk.0.ffn_sub_norm.weight"] = {8};
   more.refused("gguf.unused", "tensor \"blk.0.ffn_sub_norm.weight\" has no place");
-  Small().number("split.count", 3U).refused("gguf.split", "one of several files");
+  Small().number("split.count", 3U).refused("gguf.split", "part of a split model");
   Small().count("expert_count", 8).refused("gguf.experts", "lacks llama.expert_used_count");
   Small().count("expert_count", 8).count("expert_used_count", 9).refused("gguf.experts", "need 1 to 8");
   Small().count("expert_count", 8).count("expert_used_count", 2).refused("model.size", "describes a model");

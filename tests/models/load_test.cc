@@ -39,7 +39,7 @@ TEST(Load, Shards) {
   folder.expect_same(folder.load());
   folder.write_text("model.safetensors.index.json", "{\"weight_map\": {\"x\": \"../a.safetensors\"}}");
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "folder.name",
-               "\"../a.safetensors\" is not the name of a file of this folder");
+               "\"../a.safetensors\" is not a plain file name in this folder");
 }
 
 TEST(Load, RefusesByName) {
@@ -51,14 +51,14 @@ TEST(Load, RefusesByName) {
     if (tensor.name == "transformer.wpe.weight") tensor.tensor = wrong;
   folder.write("model.safetensors", folder.tensors);
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.shape",
-               "weight \"transformer.wpe.weight\" is F32 [3, 8]; config.json makes it [4, 8]");
+               "parameter \"transformer.wpe.weight\" is F32 [3, 8]; config.json requires [4, 8]");
 
   SmallFolder lacking;
   std::erase_if(lacking.tensors,
                 [](const auto& tensor) { return tensor.name == "transformer.h.0.ln_1.weight"; });
   lacking.write("model.safetensors", lacking.tensors);
   expect_error([&] { (void)lacking.load(); }, ErrorKind::input, "model.missing",
-               "weight \"transformer.h.0.ln_1.weight\" not found among 15 tensors; the closest is "
+               "parameter \"transformer.h.0.ln_1.weight\" not found among 15 tensors; the closest is "
                "\"transformer.h.0.ln_2.weight\"");
 }
 
@@ -84,15 +84,14 @@ TEST(Load, EncodersWithoutTheirHead) {
   const Tensor a = whole.model->encode(ctx, tokens), b = bare.model->encode(ctx, tokens);
   for (Index i = 0; i < a.shape().elements(); ++i) ASSERT_EQ(a.as<float>()[i], b.as<float>()[i]);
   expect_error([&] { (void)bare.model->logits(ctx, tokens); }, ErrorKind::usage, "model.call",
-               "without its head");
+               "without its prediction head");
 }
 
 TEST(Load, RefusesConfigsThatItDoesNotUnderstand) {
   SmallFolder folder;
   folder.write("model.safetensors", folder.tensors);
   folder.write_text("config.json", "{\"model_type\": \"mamba\"}");
-  expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.family",
-               "\"mamba\" are not known here");
+  expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.family", "\"mamba\" is not supported");
   std::string large = folder.model.config_json();
   large.replace(large.find("\"n_layer\": 1"), 12, "\"n_layer\": 9000");
   folder.write_text("config.json", large);
@@ -105,7 +104,7 @@ TEST(Load, RefusesConfigsThatItDoesNotUnderstand) {
   text.replace(text.find("gelu_new"), 8, "snake");
   folder.write_text("config.json", text);
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.config",
-               "activation_function is \"snake\": not known here");
+               "activation_function is \"snake\": not supported");
 }
 
 }  // namespace

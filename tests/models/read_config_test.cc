@@ -30,7 +30,7 @@ TEST(ReadConfig, FieldsThatWouldChangeTheModelAreRefusedByNameAndValue) {
   expect_refused(R"(, "no_rope_layers": [1, 0])", "no_rope_layers is a list of 2");
   expect_refused(R"(, "num_local_experts": 4)", "num_local_experts is 4: mixtures of experts");
   expect_refused(R"(, "qk_layernorm": true)", "qk_layernorm is true");
-  expect_refused(R"(, "n_layer": 3)", "n_layer is 3: num_hidden_layers is 4, and both are one thing");
+  expect_refused(R"(, "n_layer": 3)", "n_layer is 3: num_hidden_layers is 4, but both set the same option");
   EXPECT_EQ(read("mistral", R"(, "sliding_window": 16)").decoder[2].attention.visible.left, 15);
 }
 
@@ -62,7 +62,7 @@ TEST(ReadConfig, OptionsThatAreNotKnownAreRefusedByName) {
       "there is no layer 9", "qwen3_moe");
   expect_refused(
       R"(, "num_local_experts": 4, "num_experts_per_tok": 2, "quantization_config": {"quant_method": "awq"})",
-      "quant_method is \"awq\"; known is mxfp4", "gpt_oss");
+      "quant_method is \"awq\"; supported is mxfp4", "gpt_oss");
   expect_refused(R"(, "no_rope_layers": [1, 0])", "need a number for each layer", "smollm3");
   expect_refused(R"(, "logits_scaling": 0)", "logits cannot be divided", "granite");
   expect_refused(R"(, "layer_norm_eps": 1e-5, "qk_layernorm": true)", "qk_layernorm is true", "stablelm");
@@ -89,7 +89,8 @@ TEST(Layers, NeedNotBeAlike) {
   c.decoder[1].attention.kv_heads = 2;
   c.decoder[2].feed_forward.inner = 40;
   c = completed(c);
-  expect_error([&] { (void)write_config(c); }, ErrorKind::usage, "model.family", "cannot say everything");
+  expect_error([&] { (void)write_config(c); }, ErrorKind::usage, "model.family",
+               "cannot express all options");
   const Index inner = c.decoder[0].feed_forward.inner * 2 + 40;
   EXPECT_EQ(least_parameters(c), static_cast<double>(64 * 32 + 2 * 32 * 8 * (8 + 6 + 8) + 3 * 32 * inner));
 }

@@ -93,7 +93,7 @@ TEST(SamplingRules, WhatIsNoNumberIsNeverChosen) {
   EXPECT_EQ(drawn({NAN, 1, -INFINITY, 0}, {}), (Set{1, 3}));
   const Tensor none = Tensor::from(std::vector<double>{NAN, NAN}, {2});
   expect_error([&] { (void)choose_token(none, {}, 0, 0); }, ErrorKind::numeric, "model.logits",
-               "logits are no numbers");
+               "are not finite");
 }
 
 TEST(SamplingRules, SaysWhatMakesNoSense) {

@@ -110,7 +110,7 @@ TEST_F(TextLosses, StopsAndRefuses) {
   const Transformer encoder(
       bert_config({.vocabulary = 257, .width = 16, .layers = 1, .heads = 2, .context = 8}));
   expect_error([&] { (void)text_loss(ctx_, encoder, tokenizer_, documents); }, ErrorKind::usage,
-               "evaluate.kind", "does not guess the next token");
+               "evaluate.kind", "does not predict the next token");
 }
 
 }  // namespace

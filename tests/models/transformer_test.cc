@@ -245,7 +245,7 @@ TEST(Transformer, Refuses) {
   expect_error([&] { (void)model.encode(ctx, unknown); }, ErrorKind::usage, "model.call", "has no encoder");
   expect_error(
       [&] { (void)gpt_config({.vocabulary = 5, .width = 10, .layers = 1, .heads = 3, .context = 4}); },
-      ErrorKind::usage, "model.config", "a width of 10 cannot be shared by 3 heads");
+      ErrorKind::usage, "model.config", "a width of 10 is not a multiple of 3 heads");
   expect_error(
       [&] { (void)gpt_config({.vocabulary = 0, .width = 9, .layers = 1, .heads = 3, .context = 4}); },
       ErrorKind::usage, "model.config", "vocabulary is 0");
@@ -360,7 +360,7 @@ TEST(Families, RefuseWhatTheirFilesCannotSay) {
                "gpt2: config.json of this family cannot say everything");
   c.family = "gpt5";
   expect_error([&] { (void)Transformer(c).config_json(); }, ErrorKind::input, "model.family",
-               "\"gpt5\" are not known here");
+               "\"gpt5\" is not supported");
 }
 
 TEST(Sampling, GreedySeedsAndLimits) {

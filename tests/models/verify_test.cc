@@ -57,7 +57,7 @@ TEST(VerifyFolder, D1ShardsAreNames) {
        {"../a.safetensors", "x/../../a", "/etc/passwd", "..\\\\a", "a\\u0000b", "", ".", ".."}) {
     SmallFolder folder;
     folder.write_shards("{\"weight_map\": {\"x\": \"" + std::string(name) + "\"}}");
-    expect_rule(folder.path(), "D1", "is not the name of a file of this folder");
+    expect_rule(folder.path(), "D1", "is not a plain file name in this folder");
   }
   SmallFolder folder;
   folder.write_shards("{\"weight_map\": {\"x\": 7}}");
@@ -71,11 +71,11 @@ TEST(VerifyFolder, D2LinksStayInside) {
   other.write_shards();
   fs::remove(folder.temp.path("b.safetensors"));
   fs::create_symlink(other.temp.path("b.safetensors"), folder.temp.path("b.safetensors"));
-  expect_rule(folder.path(), "D2", "leads out of its folder");
+  expect_rule(folder.path(), "D2", "a link out of its folder");
   fs::remove(folder.temp.path("b.safetensors"));
   fs::create_symlink("../" + other.temp.root().filename().string() + "/b.safetensors",
                      folder.temp.path("b.safetensors"));
-  expect_rule(folder.path(), "D2", "leads out of its folder");
+  expect_rule(folder.path(), "D2", "a link out of its folder");
   fs::remove(folder.temp.path("b.safetensors"));
   fs::rename(other.temp.path("b.safetensors"), folder.temp.path("c.safetensors"));
   fs::create_symlink("c.safetensors", folder.temp.path("b.safetensors"));
@@ -98,7 +98,7 @@ TEST(VerifyFolder, D2LinksIntoTheCacheOfHuggingFace) {
   };
   const fs::path good = cache.root() / "models--me--small", bad = cache.root() / "my--small";
   expect_valid(build(good, good / "blobs"), "model folder");
-  expect_rule(build(bad, bad / "blobs"), "D2", "leads out of its folder");
+  expect_rule(build(bad, bad / "blobs"), "D2", "a link out of its folder");
   // A blob that is a link itself, and blobs that are another folder.
   fs::remove(good / "blobs/model.safetensors");
   fs::create_symlink(folder.temp.path("model.safetensors"), good / "blobs/model.safetensors");
@@ -124,7 +124,7 @@ TEST(VerifyFolder, D3RegularFiles) {
   expect_rule(folder.path(), "D2", "link to a link");
   fs::remove(shard);
   fs::create_symlink("/dev/zero", shard);
-  expect_rule(folder.path(), "D2", "leads out of its folder");
+  expect_rule(folder.path(), "D2", "a link out of its folder");
 }
 
 TEST(VerifyFolder, D4TensorsWhereTheIndexSays) {
@@ -150,7 +150,7 @@ TEST(VerifyFolder, D5OneNoticeForTwoWays) {
   const Verdict verdict = verify(folder.path());
   EXPECT_FALSE(verdict.refusal.has_value());
   ASSERT_EQ(verdict.notices.size(), 1U);
-  EXPECT_NE(verdict.notices[0].find("the first is used"), std::string::npos);
+  EXPECT_NE(verdict.notices[0].find("using the first"), std::string::npos);
   EXPECT_EQ(folder.load().notices, verdict.notices);
 }
 
@@ -175,8 +175,8 @@ TEST(VerifyConfig, C1ToC3) {
   expect(std::string(150'000, '['), "C1", "not valid JSON");
   expect("[]", "C3", "model_type");
   expect("{\"n_head\": 2, \"n_head\": 2}", "C2", "\"n_head\" is there twice");
-  expect("{}", "C3", "known are gpt2");
-  expect(with_field(folder, "model_type", "\"mamba\""), "C3", "known are gpt2");
+  expect("{}", "C3", "supported are gpt2");
+  expect(with_field(folder, "model_type", "\"mamba\""), "C3", "supported are gpt2");
   folder.write_text("config.json",
                     with_field(folder, "n_head", "2, \"auto_map\": {\"AutoModel\": \"evil.py--Model\"}"));
   expect_valid(folder.path(), "model folder");  // C8: nothing of it is run
@@ -204,9 +204,9 @@ TEST(VerifyConfig, C5C6Tensors) {
   };
   expect("vocab_size", "4611686018427387904", "C5", "vocabulary");
   expect("vocab_size", "100000", "C5", "describes a model of");
-  expect("vocab_size", "12", "C6", "wte.weight\" is F32 [11, 8]; config.json makes it [12, 8]");
-  expect("n_positions", "5", "C6", "wpe.weight\" is F32 [4, 8]; config.json makes it [5, 8]");
-  expect("n_embd", "6", "C6", "config.json makes it");
+  expect("vocab_size", "12", "C6", "wte.weight\" is F32 [11, 8]; config.json requires [12, 8]");
+  expect("n_positions", "5", "C6", "wpe.weight\" is F32 [4, 8]; config.json requires [5, 8]");
+  expect("n_embd", "6", "C6", "config.json requires");
   folder.write_text("config.json", folder.model.config_json());
   const Tensor turned({24, 8}), deep({8, 24, 1}), whole({8, 24}, DType::i32);
   for (const Tensor* tensor : {&turned, &deep, &whole}) {
@@ -353,12 +353,12 @@ TEST(VerifyFile, GgufRules) {
       {"G4", GgufWriter().number("", 1U).text(), "empty"},
       {"G5", value(13, "1234"), "unknown type"},
       {"G6", value(9, raw(10U) + raw(1ULL << 61) + "12345678"), "items"},
-      {"G7", value(9, raw(9U) + raw(1ULL) + raw(9U) + raw(1ULL)), "list of lists"},
+      {"G7", value(9, raw(9U) + raw(1ULL) + raw(9U) + raw(1ULL)), "array of arrays"},
       {"G8", GgufWriter().number("general.alignment", 3U).text(), "power of two"},
       {"G9", GgufWriter().tensor_bytes("", {1}, 0, 0).text(), "empty"},
       {"G10", tensor({1ULL << 32, 1ULL << 32}, 0), "overflow"},
       {"G11", tensor({1ULL << 62}, 0), "overflow"},
-      {"G12", tensor({32}, 4), "taken back"},
+      {"G12", tensor({32}, 4), "withdrawn"},
       {"G13", tensor({33}, 8), "blocks"},
       {"G13", tensor({128, 2}, 12), "blocks have 256"},
       {"G26", nan_scale, "has a block of Q8_0 whose scale is not finite"},
@@ -388,7 +388,7 @@ TEST(VerifyFile, LevelsOfGguf) {
   expect_rule(write(vocabulary), "G21", "the id 2");
   GgufWriter model;
   model.text("general.architecture", "%s%n").tensor("token_embd.weight", Tensor({4, 4}));
-  expect_rule(write(model), "G23", "\"%s%n\" are not known here");
+  expect_rule(write(model), "G23", "\"%s%n\" is not supported");
   EXPECT_EQ(verify(temp.path("x.gguf")).level, "GGUF model");
 }
 

@@ -46,7 +46,7 @@ TEST_F(SessionRequests, TokensAreFoundByTextAndNumber) {
   EXPECT_EQ(model.tokenizer()->token(cat), "cat");
   EXPECT_EQ(find_token(model, "@" + std::to_string(cat)), cat);
   expect_error([&] { (void)find_token(model, "tired"); }, ErrorKind::usage, "token", "several: \"ti\"");
-  expect_error([&] { (void)find_token(model, "@9999"); }, ErrorKind::usage, "token", "number below");
+  expect_error([&] { (void)find_token(model, "@9999"); }, ErrorKind::usage, "token", "token id below");
 }
 
 TEST_F(SessionRequests, ARowOfTwoRuns) {

@@ -75,7 +75,8 @@ TEST_F(Checkpoint, AnyDamageIsFoundAndTheOneBeforeIsUsed) {  // K1
       EXPECT_TRUE(bench.trainer.resume({}));
       EXPECT_EQ(bench.trainer.progress().step, 10) << name << " damaged by way " << i % 5 << " at " << at;
       ASSERT_EQ(bench.notes.notices.size(), 1U);
-      EXPECT_NE(bench.notes.notices[0].find("damaged checkpoint); trying the one before"), std::string::npos);
+      EXPECT_NE(bench.notes.notices[0].find("damaged checkpoint); trying the previous one"),
+                std::string::npos);
     }
     write_bytes(file(name), std::string(good.size(), '\0'));
     Workbench bench(folder_.path("run"));
@@ -146,7 +147,7 @@ TEST_F(Checkpoint, DifferencesAreNamed) {  // K2
                "has no tensor \"value.table.weight\"");
   parts = bench.parts();
   expect_error([&] { (void)load_checkpoint(folder_.path("run/best"), parts); }, ErrorKind::input,
-               "checkpoint.differs", "no optimizer's state");
+               "checkpoint.differs", "no optimizer state");
 }
 
 TEST_F(Checkpoint, OtherVersionsAreRefused) {  // K3
@@ -182,7 +183,7 @@ TEST_F(Checkpoint, OneRunAFolder) {  // K6
   {
     const RunFolder first(folder_.path("run"));
     expect_error([&] { RunFolder(folder_.path("run")); }, ErrorKind::file, "run.locked",
-                 "another run writes here (process " + std::to_string(::getpid()) + ")");
+                 "another run is using this folder (process " + std::to_string(::getpid()) + ")");
   }
   write_bytes(folder_.path("run/lock"), "99999999\n");  // a stale one
   const RunFolder second(folder_.path("run"));
@@ -238,7 +239,7 @@ TEST_F(Checkpoint, ChangedMetricsAreToldAndGoOn) {
   EXPECT_TRUE(bench.trainer.resume({}));
   (void)bench.go();
   ASSERT_EQ(bench.notes.notices.size(), 1U);
-  EXPECT_NE(bench.notes.notices[0].find("metrics.jsonl is not what it was"), std::string::npos);
+  EXPECT_NE(bench.notes.notices[0].find("metrics.jsonl has changed"), std::string::npos);
 }
 
 // Writing stops at byte after byte: the file system refuses (Error), or the process dies there and then.

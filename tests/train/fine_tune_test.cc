@@ -195,13 +195,13 @@ TEST_F(FineTuning, RecipesMustAgreeWithTheModel) {
       [&] {
         train::Run(ctx_, recipe("text.txt", 2, {"model.inner=999"}), {.folder = folder_.path("run")}, notes);
       },
-      ErrorKind::usage, "recipe.model", "an adapter leaves the model as it is");
+      ErrorKind::usage, "recipe.model", "an adapter cannot change the architecture");
   expect_error(
       [&] {
         train::Run(ctx_, recipe("text.txt", 2, {"lora.targets=[\"q\"]"}), {.folder = folder_.path("run")},
                    notes);
       },
-      ErrorKind::usage, "adapter.targets", "\"q\" is no part of this model");
+      ErrorKind::usage, "adapter.targets", "\"q\" is not a module of this model");
   expect_error(
       [] {
         (void)read_recipe(Settings::parse(

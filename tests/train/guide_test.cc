@@ -85,7 +85,7 @@ TEST(GuidedRecipe, NamesAHeadAndPairs) {
   };
   for (const char* head : {"1", "1.", ".1", "1.x", "-1.0", "1.0.0", "a"})
     refused(recipe_of("a.tsv", std::string("[guide]\nhead = \"") + head + "\"\n"), "is not LAYER.HEAD");
-  refused(recipe_of("a.tsv", ""), "go together");
+  refused(recipe_of("a.tsv", ""), "need each other");
   refused(
       "[model]\nkind = \"decoder\"\n[data]\ntask = \"language\"\ntrain = \"a\"\nlinked = "
       "\"b\"\n[guide]\nhead = \"0.0\"\n",
@@ -93,7 +93,7 @@ TEST(GuidedRecipe, NamesAHeadAndPairs) {
   refused(
       "[model]\nkind = \"encoder-decoder\"\n[data]\ntask = \"translation\"\ntrain = \"a\"\nlinked = "
       "\"b\"\nswap = true\n[guide]\nhead = \"0.0\"\n",
-      "not with data.swap");
+      "leave out data.swap");
 }
 
 // What "it" stands for follows from the last word: big things are first, small ones second.

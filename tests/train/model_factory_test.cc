@@ -149,11 +149,11 @@ TEST(ModelFactory, RefusesWhatMakesNoModel) {
     }
   };
   refused("kind = \"decoder\"\nwidth = 16", "must be given, or model.preset");
-  refused("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 3", "cannot be shared by 3 heads");
+  refused("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 3", "is not a multiple of 3 heads");
   refused("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 2", "reads one sequence only", true);
   refused("kind = \"encoder-decoder\"\nwidth = 16\nlayers = 1\nheads = 2",
           "reads a source; the task has none");
-  refused("kind = \"gru\"\nwidth = 16\nlayers = 1\nheads = 2", "the other settings are a transformer's");
+  refused("kind = \"gru\"\nwidth = 16\nlayers = 1\nheads = 2", "the other settings are for transformers");
   refused("kind = \"gru-seq2seq\"\nwidth = 16\nlayers = 1", "reads a source");
   refused("kind = \"decoder\"\npreset = \"gpt5\"", "no preset is called \"gpt5\"");
   refused("kind = \"decoder\"\nwidth = 16\nlayers = 1\nheads = 2\npositions = \"alibi\"", "gpt2");

@@ -70,11 +70,11 @@ TEST(Recipe, RefusesWhatItDoesNotKnow) {
                  words.find("nearest") != std::string::npos ? "recipe.key" : "recipe.value", words);
   };
   refused("lerning_rate = 1",
-          "no setting is called \"optimizer.lerning_rate\"; the nearest is \"optimizer.learning_rate\"");
-  refused("[training]\nsteps = 3", "the nearest is \"train.steps\"");
-  refused("[train]\nsteps = \"many\"", "train.steps: must be a whole number");
+          "no setting is called \"optimizer.lerning_rate\"; the closest is \"optimizer.learning_rate\"");
+  refused("[training]\nsteps = 3", "the closest is \"train.steps\"");
+  refused("[train]\nsteps = \"many\"", "train.steps: must be an integer");
   refused("[train]\nsteps = 0", "0 is not between 1 and");
-  refused("[train]\nsteps = 1.5", "must be a whole number");
+  refused("[train]\nsteps = 1.5", "must be an integer");
   refused("[train]\nclip = -1", "-1 is not a number of 0 or more");
   refused("[train]\nclip = nan", "is not a number of 0 or more");
   refused("[train]\nclip = inf", "is not a number of 0 or more");
@@ -82,9 +82,9 @@ TEST(Recipe, RefusesWhatItDoesNotKnow) {
   refused("[train]\nproducts = \"bf15\"", "did you mean \"bf16\"?");
   refused("schedule = \"cosin\"", "did you mean \"cosine\"?");
   refused("min_learning_rate = 2", "is above optimizer.learning_rate");
-  refused("[output]\nwatch = [1, 2]", "must be a text or a list of texts");
-  refused("[output]\nwatch = [\"a\", 2]", "a list may have texts only, or numbers only");
-  refused("[output]\nwatch = [1, \"a\"]", "a list may have texts only, or numbers only");
+  refused("[output]\nwatch = [1, 2]", "must be a string or a list of strings");
+  refused("[output]\nwatch = [\"a\", 2]", "a list may contain only strings or only numbers");
+  refused("[output]\nwatch = [1, \"a\"]", "a list may contain only strings or only numbers");
   refused("[output]\nwatch = 2000-01-01", "dates and times");
   expect_error([&] { (void)read("[model]\nkind = \"decoder\"\n"); }, ErrorKind::input, "recipe.value",
                "data.task: is missing");
@@ -97,11 +97,11 @@ TEST(Recipe, ChecksThatTheDataFitsTheTask) {
     expect_error([&] { (void)read("[model]\nkind = \"decoder\"\n[data]\n" + data); }, ErrorKind::input,
                  "recipe.value", words);
   };
-  refused("task = \"language\"", "names no file to learn from");
+  refused("task = \"language\"", "names no training file");
   refused("task = \"translation\"", "names no file with pairs");
   refused("task = \"translation\"\ntrain = \"a\"\ntrain_source = \"b\"\ntrain_target = \"c\"", "not both");
   refused("task = \"translation\"\ntrain_source = [\"b\"]", "as many files");
-  refused("task = \"copy\"\ntrain = \"a\"", "makes its own data");
+  refused("task = \"copy\"\ntrain = \"a\"", "generates its own data");
   refused("task = \"language\"\ntrain = \"a\"\nvalid = \"b\"\nvalid_share = 0.1", "is given already");
   refused("task = \"copy\"\nweights = [1]", "is for the task \"language\"");
   refused("task = \"copy\"\nrepeat_share = 0.5", "is for the task \"language\"");
@@ -109,7 +109,7 @@ TEST(Recipe, ChecksThatTheDataFitsTheTask) {
   refused("task = \"language\"\ntrain = [\"a\", \"b\"]\nweights = [1]", "as many numbers");
   refused("task = \"language\"\ntrain = [\"a\"]\nweights = [0]", "0 is not between");
   refused("task = \"language\"\ntrain = [\"a\"]\nweights = [\"x\"]", "must be a list of numbers");
-  refused("task = \"language\"\ntrain = \"a\"\nweights = [1.5]\nvalid_share = 0.1", "give data.valid a file");
+  refused("task = \"language\"\ntrain = \"a\"\nweights = [1.5]\nvalid_share = 0.1", "needs data.valid");
   refused("task = \"language\"\ntrain = \"a\"\nrepeat_share = 0.5", "needs data.separator");
 }
 
@@ -119,7 +119,7 @@ TEST(Recipe, AModelToBeginWithBringsItsTokenizer) {
   EXPECT_TRUE(read(start + "[tokenizer]\nelisions = true").tokenizer.elisions);
   for (const char* more : {"kind = \"bpe\"", "file = \"t.json\"", "vocabulary = 500"})
     expect_error([&] { (void)read(start + "[tokenizer]\n" + more); }, ErrorKind::input, "recipe.value",
-                 "that model brings its tokenizer");
+                 "that model has its own tokenizer");
 }
 
 TEST(Recipe, FilesHaveWeights) {

@@ -102,7 +102,7 @@ TEST_F(TokenFiles, DamagedOnesAreRefused) {
   const std::string name = std::filesystem::directory_iterator(folder_.path("tokens"))->path().string();
   std::filesystem::resize_file(name, std::filesystem::file_size(name) - 8);
   expect_error([&] { (void)cached(folder_.path("a.txt"), rules()); }, ErrorKind::input, "tokens.form",
-               "made again from the text");
+               "created again from the text");
   TokenRules endless = rules();
   endless.end.reset();
   endless.documents.separator = "|";

@@ -67,7 +67,7 @@ TEST(TokenSplits, TheShareIsOfTokensThatHaveParts) {
 TEST(TokenSplits, NeedMerges) {
   for (const text::TokenizerKind kind : {text::TokenizerKind::unigram, text::TokenizerKind::characters})
     testing::expect_error([&] { TokenSplits(tokenizer_of(kind), 0.1); }, ErrorKind::input, "data.split",
-                          "the tokenizer knows no merges to undo");
+                          "needs a tokenizer with merges");
 }
 
 TEST(TokenSplits, TrainingPairsAreSplitAnewAndEvaluationPairsNever) {

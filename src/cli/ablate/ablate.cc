@@ -46,9 +46,10 @@ class Ablating {
   void run() {
     (void)chosen_part(model_, s_.part);
     if (!model_.info().has_logits)
-      throw Error(ErrorKind::usage, "ablate.head",
-                  concat("\"", escaped(model_.info().name),
-                         "\" was stored without its head, so it predicts nothing that could change"));
+      throw Error(
+          ErrorKind::usage, "ablate.head",
+          concat("\"", escaped(model_.info().name),
+                 "\" was stored without its prediction head, so there are no predictions to compare"));
     const Run run = attend(ctx_, model_, prompt_of(model_, s_.input), {.keep_inputs = false});
     const AblateRequest request = request_of(run, s_);
     if (s_.attribute) attribute(run, request);
@@ -126,12 +127,12 @@ class Ablating {
     view.by = s_.by.value_or(task_ ? SweepBy::loss : SweepBy::kl);
     if (view.by == SweepBy::direct &&
         std::none_of(heads.begin(), heads.end(), [](const SweptHead& h) { return h.direct.has_value(); }))
-      throw Error(
-          ErrorKind::usage, "ablate.direct",
-          concat("--by direct: \"", escaped(model_.info().name),
-                 "\" has an activation between its heads and its logits, so shares cannot be told apart"));
+      throw Error(ErrorKind::usage, "ablate.direct",
+                  concat("--by direct: \"", escaped(model_.info().name),
+                         "\" has an activation between its heads and its logits, so direct effects do not "
+                         "add up; choose kl, token or loss"));
     const std::vector<draw::WeightMap> maps = sweep_maps(view);
-    draw_maps(run, maps, concat("One head at a time ", how, "."));
+    draw_maps(run, maps, concat("One head at a time, ", how, "."));
     finish(run, sweep_text(view, page_style(s_.color, 60, 110), top_of_list()), sweep_json(view),
            arrays_of(maps, "sweep"));
   }
@@ -143,7 +144,7 @@ class Ablating {
     view.row_words = position_words(run, view.attribution.row);
     view.token_label = label_of(model_, view.attribution.token);
     const std::vector<draw::WeightMap> maps = attribution_maps(view);
-    draw_maps(run, maps, "What each head adds to the logit by itself.");
+    draw_maps(run, maps, "Direct effect of each head on the logit.");
     finish(run, attribution_text(view, page_style(s_.color, 60, 110), top_of_list()), attribution_json(view),
            arrays_of(maps, "attribution"));
   }
@@ -170,42 +171,46 @@ void run(const AblateSettings& s) {
 }
 
 void add_changes(CLI::App& command, AblateSettings& s) {
-  begin_group(command, "What is changed");
+  begin_group(command, "Change");
   add_part(command, s.part);
-  add_heads(command, s.heads, "--head", "Knock out these heads: LAYER.HEAD from 0, with commas");
-  add_count(command, "--layer", s.layer, "Knock out all heads of this layer", {0, 100000});
+  add_heads(command, s.heads, "--head", "Heads to remove: LAYER.HEAD from 0, separated by commas");
+  add_count(command, "--layer", s.layer, "Remove all heads of this layer", {0, 100000});
   add_text(command, "--edge", s.edge, "Cut one link instead, such as 'it->animal'")->type_name("FROM->TO");
   add_choice<std::optional<Change>>(command, "--with", s.with,
                                     {{"zero", Change::zero}, {"mean", Change::mean}},
-                                    "What takes their place (default: zero)");
-  add_switch(command, "--sweep", s.sweep, "Every head in turn: which ones matter here?");
-  add_switch(command, "--attribute", s.attribute, "Change nothing; what does each head add to a logit?");
-  begin_group(command, "What is changed, in full", Detail::full);
-  add_real(command, "--scale", s.scale, "Multiply the heads' output by this instead");
-  add_text(command, "--patch", s.patch, "Put in what the heads said of this other sentence instead");
+                                    "Replacement for the output of the heads (default: zero)");
+  add_switch(command, "--sweep", s.sweep, "Remove every head in turn and rank them by effect");
+  add_switch(command, "--attribute", s.attribute,
+             "Remove nothing; list the direct effect of each head on a logit");
+  begin_group(command, "Change (more)", Detail::full);
+  add_real(command, "--scale", s.scale, "Multiply the output of the heads by X instead");
+  add_text(command, "--patch", s.patch, "Use the output of the heads for this other sentence instead");
   add_choice<std::optional<Change>>(
       command, "--cut", s.cut, {{"mask", Change::cut_mask}, {"weight", Change::cut_weight}},
-      "Of an --edge: mask hides the key (default); weight sets its weight to 0 and no other");
-  add_text(command, "--at", s.at, "Only where this word looks, or writes")->type_name("WORD");
+      "For --edge: mask hides the key (default); weight sets only this weight to 0");
+  add_text(command, "--at", s.at, "Restrict the change to this query word")->type_name("WORD");
   add_path(command, "--mean-over", s.mean_over,
-           "Sentences to take means over, a line each (default: 20 of ours)");
+           "Sentences to compute means over, one per line (default: 20 built-in sentences)");
 }
 
 void add_effects(CLI::App& command, AblateSettings& s) {
-  begin_group(command, "What is measured");
-  add_text(command, "--position", s.position, "The prediction to look at: after this word, or of it")
+  begin_group(command, "Measurement");
+  add_text(command, "--position", s.position,
+           "The prediction to measure: after this word, or of a masked or translated word")
       ->type_name("WORD");
-  add_text(command, "--token", s.token, "The token to follow there, or @ and its number")->type_name("TOKEN");
-  begin_group(command, "What is measured, in full", Detail::full);
+  add_text(command, "--token", s.token, "The token to track there, as text or as @ID")->type_name("TOKEN");
+  begin_group(command, "Measurement (more)", Detail::full);
   add_count(command, "--top", s.top, "Rows to list (default: 5 tokens, 12 heads)", {1, 100000});
   add_choice<std::optional<SweepBy>>(
       command, "--by", s.by,
       {{"kl", SweepBy::kl}, {"token", SweepBy::token}, {"loss", SweepBy::loss}, {"direct", SweepBy::direct}},
-      "What a sweep is sorted and drawn by (default: kl, with a corpus loss)");
-  add_path(command, "--corpus", s.corpus, "Also the loss over this text; for decoders");
-  add_path(command, "--evaluate", s.evaluate, "Also loss and BLEU over lines of source, tab, translation");
+      "Column to sort and draw a sweep by (default: kl; with a corpus: loss)");
+  add_path(command, "--corpus", s.corpus, "Also measure the loss on this text (decoders)");
+  add_path(command, "--evaluate", s.evaluate,
+           "Also measure loss and BLEU on lines of source, tab, translation (translators)");
   add_count(command, "--limit", s.limit,
-            "Of a corpus the first N tokens (20000), of pairs the first N sources (200)", {2, 1000000000});
+            "Use the first N tokens of a corpus (default: 20000), or the first N sentence pairs (200)",
+            {2, 1000000000});
 }
 
 }  // namespace
@@ -214,7 +219,7 @@ void add_ablate(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "ablate",
-       .what = "Knock out heads or links and see what changes",
+       .what = "Remove heads or links and measure how the predictions change",
        .usage = "headlight ablate [TEXT] --head L.H | --edge LINK | --sweep [options]",
        .examples = "  headlight ablate \"The cat sat on the mat.\" --part cross --head 3.2\n"
                    "  headlight ablate \"The cat sat on the mat.\" --part cross --edge 'chat->cat'\n"
@@ -222,15 +227,17 @@ void add_ablate(CLI::App& program) {
                    "  headlight ablate \"The cat sat here.\" --head 0.1 --patch \"The dog sat here.\"\n"
                    "  headlight ablate \"The cat sat on the mat.\" --sweep --png heads.png\n"
                    "  headlight ablate --model models/gpt2 \"The cat sat on the\" --attribute\n"
-                   "  headlight ablate --part cross --head 3.2 --evaluate test.tsv --limit 100\n\n"
+                   "  headlight ablate --part cross --head 3.2 --evaluate test.tsv --limit 100\n"
+                   "\n"
                    "  Zeroing moves the model outside its training distribution; means stay closer to it.\n"
-                   "  A large weight does not make a head important; taking it away shows more.\n"});
+                   "  A large attention weight does not make a head important; removing the head shows its "
+                   "effect.\n"});
   const auto s = std::make_shared<AblateSettings>();
-  add_model_input(*command, s->input, "The text (default: piped text, else ours)");
+  add_model_input(*command, s->input, "The text (default: piped text, else a built-in sentence)");
   add_changes(*command, *s);
   add_effects(*command, *s);
   add_figures(*command, s->figures);
-  add_arrays(*command, s->npy, "divergences or shares");
+  add_arrays(*command, s->npy, "divergences or direct effects");
   add_json(*command, s->json);
   add_threads(*command, s->threads);
   add_color(*command, s->color);

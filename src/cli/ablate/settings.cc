@@ -35,24 +35,26 @@ void check_ablate(const AblateSettings& s) {
   const bool whole = s.sweep || s.attribute;
   const int ways = (s.heads.empty() ? 0 : 1) + (s.layer ? 1 : 0) + (s.sweep ? 1 : 0) + (s.attribute ? 1 : 0);
   if (ways == 0 && s.edge.empty())
-    refuse("knock out what? Give --head L.H, --layer L or --edge 'FROM->TO'; --sweep tries every head");
-  if (ways > 1) refuse("--head, --layer, --sweep and --attribute choose heads; give one of them");
+    refuse(
+        "nothing to remove; give --head L.H, --layer L, --edge 'FROM->TO', or --sweep for every head in "
+        "turn");
+  if (ways > 1) refuse("--head, --layer, --sweep and --attribute exclude each other; give one of them");
   const int changes =
       (s.with ? 1 : 0) + (s.scale ? 1 : 0) + (s.patch.empty() ? 0 : 1) + (s.edge.empty() ? 0 : 1);
-  if (changes > 1) refuse("--with, --scale, --patch and --edge are different changes; give one of them");
+  if (changes > 1) refuse("--with, --scale, --patch and --edge exclude each other; give one of them");
   if (whole && (s.scale || !s.patch.empty() || !s.edge.empty() || !s.at.empty()))
-    refuse("--sweep and --attribute take every head as a whole; leave out --scale, --patch, --edge and --at");
-  if (s.attribute && s.with) refuse("--attribute changes nothing; leave --with out");
-  if (s.cut && s.edge.empty()) refuse("--cut says how an --edge is cut; give one");
-  if (!s.edge.empty() && !s.at.empty()) refuse("--edge says where; leave --at out");
-  if (!s.mean_over.empty() && s.with != Change::mean) refuse("--mean-over belongs to --with mean");
-  if (s.by && !s.sweep) refuse("--by says what a --sweep is drawn and sorted by");
-  if (s.figures.any() && !whole) refuse("figures are of all heads: give --sweep or --attribute");
+    refuse("--sweep and --attribute use every head in full; leave out --scale, --patch, --edge and --at");
+  if (s.attribute && s.with) refuse("--attribute removes nothing; leave out --with");
+  if (s.cut && s.edge.empty()) refuse("--cut needs --edge 'FROM->TO'");
+  if (!s.edge.empty() && !s.at.empty()) refuse("--edge already selects the query word; leave out --at");
+  if (!s.mean_over.empty() && s.with != Change::mean) refuse("--mean-over needs --with mean");
+  if (s.by && !s.sweep) refuse("--by needs --sweep");
+  if (s.figures.any() && !whole) refuse("figures show all heads; give --sweep or --attribute");
   const bool corpus = !s.corpus.empty() || !s.evaluate.empty();
-  if (s.limit && !corpus) refuse("--limit belongs to --corpus and --evaluate");
-  if (s.attribute && corpus) refuse("--attribute is about one prediction; leave out --corpus and --evaluate");
+  if (s.limit && !corpus) refuse("--limit needs --corpus or --evaluate");
+  if (s.attribute && corpus) refuse("--attribute explains one prediction; leave out --corpus and --evaluate");
   if (corpus && (!s.patch.empty() || !s.edge.empty() || !s.at.empty()))
-    refuse("--patch, --edge and --at are about words of TEXT; --corpus and --evaluate have others");
+    refuse("--patch, --edge and --at refer to words of TEXT; leave out --corpus and --evaluate");
 }
 
 namespace {
@@ -123,7 +125,7 @@ std::string label_of(const Model& model, TokenId token) {
 std::string position_words(const Run& run, Index position) {
   const std::string label =
       escaped(run.position_tokens().tokens[static_cast<std::size_t>(position)].text, 40);
-  if (run.predicts_next()) return concat("what follows \"", label, "\" (token ", position, ")");
+  if (run.predicts_next()) return concat("the token after \"", label, "\" (token ", position, ")");
   const bool translates = run.model().info().kind == ModelKind::encoder_decoder;
   return concat("the prediction of \"", label, "\" (token ", position,
                 translates ? " of the translation)" : ")");
@@ -143,9 +145,11 @@ std::string what_changes(const AblateSettings& s, const AblationPlan& plan, cons
                     where = s.at.empty() ? "" : concat(" at \"", escaped(s.at, 40), "\"");
   switch (plan.change) {
     case Change::cut_mask:
-      return concat(who, "without the link ", escaped(s.edge, 80), " (masked: the other weights fill up)");
+      return concat(who, "without the link ", escaped(s.edge, 80),
+                    " (masked: softmax redistributes its weight)");
     case Change::cut_weight:
-      return concat(who, "without the link ", escaped(s.edge, 80), " (weight 0: the other weights stay)");
+      return concat(who, "without the link ", escaped(s.edge, 80),
+                    " (weight set to 0, the others unchanged)");
     case Change::patch: return concat(who, "as in \"", escaped(s.patch, 80), "\"", where);
     case Change::scale: return concat(who, fmt::format("times {:g}", plan.factor), where);
     case Change::zero: return concat(who, "zeroed", where);

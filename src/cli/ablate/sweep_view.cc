@@ -33,7 +33,7 @@ std::string quantity_of(const SweepView& view) {
     case SweepBy::kl: return "KL divergence, nats";
     case SweepBy::token: return concat("log p(", escaped(view.token_label, 40), "), change");
     case SweepBy::loss: return "loss, change in nats";
-    case SweepBy::direct: return concat("share in the logit of ", escaped(view.token_label, 40));
+    case SweepBy::direct: return concat("direct effect on the logit of ", escaped(view.token_label, 40));
   }
   return "";
 }
@@ -83,7 +83,7 @@ class MapMaker {
 std::string sweep_text(const SweepView& view, const PageStyle& style, Index top) {
   Page page(style);
   add_heading(page, view.model, view.what);
-  page.line(draw::wrapped(fmt::format("Followed: \"{}\" in {}, probability {:.4f} as the model is.",
+  page.line(draw::wrapped(fmt::format("Tracked: \"{}\" in {}, probability {:.4f} without a change.",
                                       escaped(view.token_label, 40), view.row_words, view.result.probability),
                           style.width, 2));
   page.line();
@@ -108,16 +108,15 @@ std::string sweep_text(const SweepView& view, const PageStyle& style, Index top)
     page.line(
         fmt::format("  … and {} more with less; --top {} lists all", order.size() - shown, order.size()));
   page.line();
-  page.line(
-      page.dim(draw::wrapped(concat("mean KL: over all predictions of the text. KL there, log p: of the "
-                                    "token that is followed. loss: of the "
-                                    "text's own tokens. direct: what the head adds to the token's logit by "
-                                    "itself, with the norms' statistics "
-                                    "as they are; a head can matter through others, and then the two differ.",
-                                    task ? fmt::format(" text loss: over {} tokens, {:.4f} as the model is.",
-                                                       view.result.task_tokens, *view.result.task_loss)
-                                         : ""),
-                             style.width, 0)));
+  page.line(page.dim(draw::wrapped(
+      concat(
+          "mean KL: over all predictions of the text. KL there, log p: at the tracked token. loss: change "
+          "for the tokens of the text. direct: direct effect of the head on the token's logit, with frozen "
+          "norm statistics. A head can also act through later layers; then removal and direct effect differ.",
+          task ? fmt::format(" text loss: over {} tokens, {:.4f} without a change.", view.result.task_tokens,
+                             *view.result.task_loss)
+               : ""),
+      style.width, 0)));
   return page.text();
 }
 
@@ -152,7 +151,7 @@ std::string attribution_text(const AttributionView& view, const PageStyle& style
   const Attribution& a = view.attribution;
   Page page(style);
   add_heading(page, view.model,
-              concat("who speaks for \"", escaped(view.token_label, 40), "\" in ", view.row_words));
+              concat("direct effects on \"", escaped(view.token_label, 40), "\" in ", view.row_words));
   page.line();
   std::vector<HeadContribution> order = a.heads;
   std::stable_sort(order.begin(), order.end(), [](const HeadContribution& x, const HeadContribution& y) {
@@ -175,15 +174,12 @@ std::string attribution_text(const AttributionView& view, const PageStyle& style
   row("together", a.sum());
   row("the model's logit", a.logit);
   page.line();
-  page.line(
-      page.dim(draw::wrapped("Each number is what a head's output adds to the logit along the stream, "
-                             "through its part of the output "
-                             "projection, the norms that follow and the unembedding. The norms divide by "
-                             "what they divided by in this run "
-                             "(frozen statistics), which makes the shares add up and is an approximation: "
-                             "without the head they would divide "
-                             "by something else. What later layers made of a head's words counts as theirs.",
-                             style.width, 0)));
+  page.line(page.dim(draw::wrapped(
+      "Each number is the contribution of a head's output to the logit along the residual stream, through "
+      "the output projection, the following norms and the unembedding. Norms keep the statistics of this "
+      "run, so the contributions add up. This is an approximation: without the head the norms would divide "
+      "by something else. Effects through later layers count for those layers.",
+      style.width, 0)));
   return page.text();
 }
 
@@ -208,7 +204,8 @@ std::vector<draw::WeightMap> attribution_maps(const AttributionView& view) {
   // Blocks have self- and cross-attention in turn; maps have one after the other.
   std::stable_sort(heads.begin(), heads.end(),
                    [](const HeadContribution& a, const HeadContribution& b) { return a.part < b.part; });
-  MapMaker maker(concat("share in the logit of ", escaped(view.token_label, 40)), "direct share", true);
+  MapMaker maker(concat("direct effect on the logit of ", escaped(view.token_label, 40)), "direct share",
+                 true);
   for (const HeadContribution& head : heads) maker.add(head.part, head.head, head.logit);
   return maker.take();
 }

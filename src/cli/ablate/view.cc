@@ -17,9 +17,9 @@ constexpr std::size_t kRowsInFull = 30;  // tokens whose divergence is listed on
 
 // Always beside the numbers: what they are no proof of.
 constexpr std::string_view kCaveat =
-    "Without a head the others may make up for it, and a zeroed one puts the model where training never did: "
-    "a small "
-    "effect is no proof that a head does nothing, nor is a large weight proof that it matters.";
+    "Other heads may compensate for a removed one, and zeroing moves the model outside its training "
+    "distribution. A small effect does not prove that a head does nothing, and a large attention weight does "
+    "not prove that it matters.";
 
 void add_tokens(Page& page, const AblateView& view) {
   int width = 8;

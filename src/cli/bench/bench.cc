@@ -37,7 +37,7 @@ std::vector<std::string> split_list(const std::string& names, const std::string&
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     parts.push_back(text.substr(begin, end - begin));
-    if (parts.back().empty()) refuse_value(names, text, "a list without gaps, such as A,B");
+    if (parts.back().empty()) refuse_value(names, text, "a list without empty items, such as A,B");
     begin = end + 1;
   }
   return parts;
@@ -97,7 +97,7 @@ std::string limits_line(const measure::BenchReport& report) {
 void run_profile(const Settings& s) {
   if (!s.only.empty() || !s.model.empty() || !s.text.empty())
     throw Error(ErrorKind::usage, "bench.profile",
-                "--profile looks at gpt_step alone; leave the other options out");
+                "--profile measures gpt_step only; leave out the other options");
   JsonOutput json(s.json);
   Context context({.threads = s.threads.empty() ? 0 : s.threads.back(), .target = s.target});
   measure::TrainProfile profile;
@@ -142,7 +142,8 @@ void run(const Settings& s) {
     if (!report.buckets.empty()) {
       print(limits_line(report));
       print(fmt::format("unfused path: {}\n", report.cblas.empty()
-                                                  ? "no CBLAS found, or too little memory for one: no ratios"
+                                                  ? "no ratios to the unfused baseline: no CBLAS found, or "
+                                                    "too little memory (Debian: libopenblas0-pthread)"
                                                   : report.cblas));
     }
     print("\n");
@@ -158,9 +159,7 @@ void add_bench(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "bench",
-       .what =
-           "Time attention, as a share of this machine's FMA peak and against the unfused path, and weigh "
-           "its memory",
+       .what = "Measure the time and memory of attention against the FMA peak and the unfused baseline",
        .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--model NAME|PATH] [--json "
                 "[FILE.json]]",
        .examples = "  headlight bench\n"
@@ -184,7 +183,7 @@ void add_bench(CLI::App& program) {
   command
       ->add_option_function<std::string>(
           "--only", [settings](const std::string& text) { settings->only = split_list("--only", text); },
-          "Buckets to run, separated by commas (default: all but the models): " + names)
+          "Workloads to run, separated by commas (default: all but the models): " + names)
       ->type_name("NAMES");
   command
       ->add_option_function<std::string>(
@@ -196,10 +195,11 @@ void add_bench(CLI::App& program) {
           "--target", [settings](const std::string& text) { settings->target = parse_simd_target(text); },
           "SIMD target: auto, scalar, sse4, avx2, avx512, neon")
       ->type_name("NAME");
-  add_path(*command, "--model", settings->model, "A decoder for the buckets model_*")->type_name("NAME|PATH");
-  add_path(*command, "--text", settings->text, "A text for the bucket model_tokenize")->type_name("FILE");
+  add_path(*command, "--model", settings->model, "A decoder for the workloads model_*")
+      ->type_name("NAME|PATH");
+  add_path(*command, "--text", settings->text, "A text for the workload model_tokenize")->type_name("FILE");
   add_switch(*command, "--profile", settings->profile,
-             "Where the time and memory of a training step go, in place of the buckets");
+             "Time and memory of the parts of a training step, instead of the workloads");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

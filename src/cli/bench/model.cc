@@ -25,7 +25,7 @@ void run(const Settings& s) {
   if (!s.force && std::filesystem::exists(std::filesystem::symlink_status(s.out, ignored)))
     throw Error(ErrorKind::file, "model.folder", fmt::format("{}: exists already", escaped(s.out)));
   const std::int64_t bytes = models::write_random_model(s.out, models::known_shape(s.shape), s.type);
-  print(fmt::format("{}: {} with made-up weights in {}, {:.1f} MB\n", escaped(s.out), s.shape,
+  print(fmt::format("{}: {} with random parameters in {}, {:.1f} MB\n", escaped(s.out), s.shape,
                     name_of(s.type), static_cast<double>(bytes) * 1e-6));
 }
 
@@ -35,7 +35,7 @@ void add_bench_model(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "bench-model",
-       .what = "Write a model of a known shape with made-up weights, to measure speed with",
+       .what = "Write a model with random parameters for speed measurements",
        .usage = "headlight bench-model -o FOLDER [--shape NAME] [--dtype f32|f16|bf16|int8] [--force]",
        .examples = "  headlight bench-model -o llama-1b-bf16\n"
                    "  headlight bench-model -o gpt2-f16 --shape gpt2-small --dtype f16\n"
@@ -49,8 +49,8 @@ void add_bench_model(CLI::App& program) {
                           {"f16", StoredType::f16},
                           {"bf16", StoredType::bf16},
                           {"int8", StoredType::int8}},
-                         "How matrices are stored (default bf16)");
-  add_switch(*command, "--force", s->force, "Replace the folder when it exists (else: exit code 4)");
+                         "Type of the matrices (default: bf16)");
+  add_switch(*command, "--force", s->force, "Replace an existing folder (otherwise exit code 4)");
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

@@ -72,7 +72,7 @@ draw::WeightMap drawn(const Comparison& c, const Head& head, const Tensor& weigh
     out.visible.push_back(number == number ? 1 : 0);
   }
   if (std::find(out.visible.begin(), out.visible.end(), 0) == out.visible.end()) out.visible.clear();
-  out.masked_words = "not visible or not there";
+  out.masked_words = "hidden, or in one text only";
   out.row_axis = row_axis(head.part);
   return out;
 }
@@ -113,11 +113,12 @@ std::string json_of(const Pictures& p, const Run& a, const Run& b, const HeadDif
 }
 
 void check_settings(const CompareSettings& s) {
-  if (s.a.text.empty()) refuse("compare what? Give two texts, or one text and --with-model");
+  if (s.a.text.empty()) refuse("nothing to compare; give two texts, or one text and --with-model");
   if (s.b.text.empty() && s.b.model.empty())
-    refuse("with what? Give a second text, or a second model with --with-model");
+    refuse("only one text; give a second text, or a second model with --with-model");
   if (s.heads_a.size() > 1 || s.heads_b.size() > 1) refuse("one head at a time: --head LAYER.HEAD");
-  if (!s.heads_b.empty() && s.heads_a.empty()) refuse("--with-head is the head of B; it needs --head for A");
+  if (!s.heads_b.empty() && s.heads_a.empty())
+    refuse("--with-head selects the head of B and needs --head for A");
 }
 
 CompareRequest request_of(const CompareSettings& s, const Model& a, const Model& b, Part part) {
@@ -189,31 +190,31 @@ void add_compare(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "compare",
-       .what = "Two texts on one model, or one text on two models: both and the difference",
+       .what = "Compare two texts on one model, or one text on two models",
        .usage = "headlight compare A B [--query WORD] [--model NAME|PATH] [--head L.H] [options]\n"
                 "       headlight compare A --with-model NAME|PATH [options]",
-       .examples =
-           "  headlight compare \"The animal was too tired\" \"The animal was too wide\"\n"
-           "  headlight compare \"It was too tired\" \"It was too wide\" --query it --head 2.5\n"
-           "  headlight compare \"The cat sat\" --model runs/a --with-model runs/b --svg change.svg\n\n"
-           "  The difference is B minus A: orange where B looks more, blue where it looks less.\n"
-           "  Texts of different lengths are laid side by side word by word: \"cat → dog\" stands\n"
-           "  in the same place, \"+ very\" in B alone, \"- old\" in A alone.\n"});
+       .examples = "  headlight compare \"The animal was too tired\" \"The animal was too wide\"\n"
+                   "  headlight compare \"It was too tired\" \"It was too wide\" --query it --head 2.5\n"
+                   "  headlight compare \"The cat sat\" --model runs/a --with-model runs/b --svg change.svg\n"
+                   "\n"
+                   "  The difference is B minus A: orange where B has more weight, blue where it has less.\n"
+                   "  Texts of different lengths are aligned by word: \"cat → dog\" is a replaced word,\n"
+                   "  \"+ very\" occurs only in B, \"- old\" only in A.\n"});
   const auto s = std::make_shared<CompareSettings>();
   s->b.model.clear();
   begin_group(*command, "Models and texts");
   add_text(*command, "A", s->a.text, "The first text");
-  add_text(*command, "B", s->b.text, "The second text (default: the same, for a second model)");
+  add_text(*command, "B", s->b.text, "The second text (default: A, with a second model)");
   add_model(*command, s->a.model);
   add_text(*command, "--with-model", s->b.model, "The model that reads B (default: the same)")
       ->type_name("NAME|PATH");
-  add_text(*command, "--target", s->a.target, "The translation of A to look at (default: the model's own)");
+  add_text(*command, "--target", s->a.target, "The translation of A (default: the model's own)");
   add_text(*command, "--with-target", s->b.target, "The translation of B");
-  begin_group(*command, "What is shown");
+  begin_group(*command, "Selection");
   add_part(*command, s->part);
   add_heads(*command, s->heads_a);
-  add_heads(*command, s->heads_b, "--with-head", "The head of B (default: the same place)");
-  add_text(*command, "--query", s->query, "One word of A and what stands opposite it in B: rows as bars")
+  add_heads(*command, s->heads_b, "--with-head", "The head of B (default: the same as for A)");
+  add_text(*command, "--query", s->query, "One word of A and its counterpart in B: rows as bars")
       ->type_name("WORD");
   add_figures(*command, s->figures);
   add_arrays(*command, s->npy, "both maps, the difference");

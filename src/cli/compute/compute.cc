@@ -55,7 +55,7 @@ void read_window(const std::string& text, Visibility& visible) {
     if (part == "inf") return Visibility::kUnbounded;
     const std::optional<Index> count = parse_integer(part);
     if (!count || *count < 0 || *count > CountLimits{}.most) {
-      refuse_value("--window", text, "LEFT,RIGHT with whole numbers of at least 0 or inf");
+      refuse_value("--window", text, "LEFT,RIGHT: integers of at least 0, or inf");
     }
     return *count;
   };
@@ -182,9 +182,9 @@ void check(const Settings& s) {
   const bool files = !s.topk_index.empty() || !s.topk_weight.empty();
   if (s.topk && !files) need_option("--topk-index or --topk-weight with --topk");
   if (!s.topk && files) need_option("--topk with --topk-index or --topk-weight");
-  if (s.softcap && *s.softcap < 0) refuse_option("--softcap", "a cap is above 0, or 0 for none");
+  if (s.softcap && *s.softcap < 0) refuse_option("--softcap", "a number above 0, or 0 for no softcap");
   if (s.dropout && !(*s.dropout >= 0 && *s.dropout < 1)) {
-    refuse_option("--dropout", "a share is 0 or more and less than 1");
+    refuse_option("--dropout", "a number from 0 to less than 1");
   }
   const bool dout = !s.files.dout.empty();
   if (s.out.empty() && !dout) need_option("--out");
@@ -219,39 +219,43 @@ void run(Settings& s) {
 void add_inputs(CLI::App& command, ComputeFiles& files) {
   add_path(command, "--q", files.q, "Queries: [batch, head, token, dim], [head, token, dim] or [token, dim]")
       ->required();
-  add_path(command, "--k", files.k, "Keys, with as many axes; heads may be fewer (GQA, MQA)")->required();
+  add_path(command, "--k", files.k, "Keys, with as many axes as q; may have fewer heads (GQA, MQA)")
+      ->required();
   add_path(command, "--v", files.v, "Values")->required();
   for (const char* name : {"--q", "--k", "--v"}) command.get_option(name)->group("Inputs");
-  const std::string group = "What a query sees, and its scores";
+  const std::string group = "Visibility and scores";
   add_path(command, "--mask", files.mask,
-           "bool, true = attend; NumPy broadcasting to [batch, head, query, key]")
+           "bool, true = visible; NumPy broadcasting to [batch, head, query, key]")
       ->group(group);
-  add_path(command, "--bias", files.bias, "Added to the scores; broadcasting as for --mask")->group(group);
+  add_path(command, "--bias", files.bias, "Added to the scores; broadcast like --mask")->group(group);
   add_path(command, "--alibi", files.alibi, "ALiBi slopes [head]: score -= slope * |query - key|")
       ->group(group);
-  add_path(command, "--sinks", files.sinks, "One more score per row, without a value: [head]")->group(group);
-  add_path(command, "--q-lengths", files.q_lengths, "Real queries per batch item, i32 or i64 [batch]")
+  add_path(command, "--sinks", files.sinks, "One additional score per row, without a value: [head]")
       ->group(group);
-  add_path(command, "--k-lengths", files.k_lengths, "Real keys per batch item")->group(group);
+  add_path(command, "--q-lengths", files.q_lengths,
+           "Queries per batch item without padding, i32 or i64 [batch]")
+      ->group(group);
+  add_path(command, "--k-lengths", files.k_lengths, "Keys per batch item without padding")->group(group);
 }
 
 void add_rules(CLI::App& command, Settings& s) {
-  const std::string group = "What a query sees, and its scores";
-  add_switch(command, "--causal", s.causal, "No key after the query")->group(group);
+  const std::string group = "Visibility and scores";
+  add_switch(command, "--causal", s.causal, "Hide keys after the query")->group(group);
   command
       .add_option_function<std::string>(
           "--window", [&s](const std::string& text) { read_window(text, s.visible); },
-          "How many keys before and after the query; inf: all")
+          "Keys before and after the query that are visible; inf: all")
       ->type_name("LEFT,RIGHT")
       ->group(group);
-  add_count(command, "--prefix", s.visible.prefix, "Causal, but all see the first N keys")->group(group);
+  add_count(command, "--prefix", s.visible.prefix, "Causal, but the first N keys are visible to all queries")
+      ->group(group);
   add_integer(command, "--offset", s.visible.offset,
-              "Place of query 0 among the keys (default: keys - queries)")
+              "Position of query 0 among the keys (default: keys - queries)")
       ->group(group);
   add_real(command, "--scale", s.scale, "Factor of q.k (default: 1/sqrt(dim))")->group(group);
   add_real(command, "--softcap", s.softcap, "score = X * tanh(score / X)")->group(group);
-  add_real(command, "--dropout", s.dropout, "Drop this share of the weights after the softmax")->group(group);
-  add_count(command, "--seed", s.seed, "Which weights are dropped (default: 0)")->group(group);
+  add_real(command, "--dropout", s.dropout, "Dropout rate of the weights after the softmax")->group(group);
+  add_count(command, "--seed", s.seed, "Seed of the dropout (default: 0)")->group(group);
 }
 
 void add_results(CLI::App& command, Settings& s) {
@@ -262,23 +266,24 @@ void add_results(CLI::App& command, Settings& s) {
   add_path(command, "--max", s.max, "Largest score of each row")->group(group);
   add_path(command, "--entropy", s.entropy, "Entropy of each row's weights, nats")->group(group);
   add_path(command, "--weights", s.weights, "All weights: [batch, head, query, key]")->group(group);
-  add_count(command, "--topk", s.topk, "The N heaviest keys of each row, 1 to 32", {1, 32})->group(group);
-  add_path(command, "--topk-index", s.topk_index, "Their places, i64 [batch, head, query, N], -1: none")
+  add_count(command, "--topk", s.topk, "The N keys with the largest weights in each row, 1 to 32", {1, 32})
+      ->group(group);
+  add_path(command, "--topk-index", s.topk_index, "Their indices, i64 [batch, head, query, N]; -1: none")
       ->group(group);
   add_path(command, "--topk-weight", s.topk_weight, "Their weights")->group(group);
   add_path(command, "--received", s.received, "Weight that each key received: [batch, head, key]")
       ->group(group);
-  add_switch(command, "--force", s.force, "Replace existing files (else: exit code 4)")->group(group);
+  add_switch(command, "--force", s.force, "Replace existing files (otherwise exit code 4)")->group(group);
 }
 
 void add_gradients(CLI::App& command, Settings& s) {
   const std::string group = "Gradients";
-  add_path(command, "--dout", s.files.dout, "Gradient of a loss with respect to the output, shaped like it")
+  add_path(command, "--dout", s.files.dout, "Gradient of a loss with respect to the output, same shape")
       ->group(group);
-  add_path(command, "--dq", s.dq, "Its gradient with respect to q, with the axes of q")->group(group);
+  add_path(command, "--dq", s.dq, "Gradient with respect to q, with the axes of q")->group(group);
   add_path(command, "--dk", s.dk, "The same for k")->group(group);
   add_path(command, "--dv", s.dv, "The same for v")->group(group);
-  add_path(command, "--dbias", s.dbias, "The same for --bias, summed over what was broadcast")->group(group);
+  add_path(command, "--dbias", s.dbias, "The same for --bias, summed over broadcast axes")->group(group);
   add_path(command, "--dsinks", s.dsinks, "The same for --sinks: [head]")->group(group);
 }
 
@@ -287,18 +292,18 @@ void add_arithmetic(CLI::App& command, Settings& s) {
   add_choice<std::optional<DType>>(
       command, "--dtype", s.dtype,
       {{"f32", DType::f32}, {"f64", DType::f64}, {"f16", DType::f16}, {"bf16", DType::bf16}},
-      "Convert q, k, v, dout first (default: theirs); bf16 is written as f32")
+      "Convert q, k, v and dout first (default: no conversion); bf16 is written as f32")
       ->group(group);
   add_choice<Implementation>(command, "--impl", s.implementation,
                              {{"fast", Implementation::fast}, {"reference", Implementation::reference}},
-                             "reference: plain float64 loops, one thread")
+                             "fast: SIMD kernels (default); reference: plain float64 loops, one thread")
       ->group(group);
-  add_count(command, "--threads", s.threads, "Threads of the fast path; 0: one per core", {0, 1024})
+  add_count(command, "--threads", s.threads, "Threads of the fast implementation; 0: one per core", {0, 1024})
       ->group(group);
   command
       .add_option_function<std::string>(
           "--target", [&s](const std::string& text) { s.context.target = parse_simd_target(text); },
-          "SIMD target of the fast path: auto, scalar, sse4, avx2, avx512, neon")
+          "SIMD target of the fast implementation: auto, scalar, sse4, avx2, avx512, neon")
       ->type_name("NAME")
       ->group(group);
 }
@@ -309,7 +314,7 @@ void add_compute(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "compute",
-       .what = "Attention of .npy files: softmax(q k^T * scale + bias) v",
+       .what = "Compute attention from .npy files: softmax(q k^T * scale + bias) v",
        .usage = "headlight compute --q Q.npy --k K.npy --v V.npy -o OUT.npy [options]",
        .examples =
            "  headlight compute --q q.npy --k k.npy --v v.npy -o out.npy --causal\n"

@@ -52,7 +52,7 @@ void check_alike(std::span<const Operand> all, bool any_dtype) {
     if (other.array.shape.rank != q.array.shape.rank) {
       refuse(other.file, "compute.rank",
              concat(other.name, " is ", other.array.shape.text(), " but q is ", q.array.shape.text(),
-                    "; need as many axes in all of them"));
+                    "; all of them need the same number of axes"));
     }
     if (!any_dtype && other.array.tensor.dtype() != q.array.tensor.dtype()) {
       refuse(other.file, "compute.dtype",

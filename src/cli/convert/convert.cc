@@ -38,10 +38,9 @@ StoredAs type_in_folder(StoredType type) {
     case StoredType::int8: return StoredAs::int8;
     default: break;
   }
-  throw Error(
-      ErrorKind::usage, "convert.type",
-      fmt::format("{} is a type of .gguf files, and this model is a folder; choose f32, f16, bf16 or int8",
-                  name_of(type)));
+  throw Error(ErrorKind::usage, "convert.type",
+              fmt::format("{} is for .gguf files, and this model is a folder; choose f32, f16, bf16 or int8",
+                          name_of(type)));
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -59,11 +58,11 @@ void convert_folder(const std::string& from, const Settings& s) {
   print(fmt::format("{}: {} tensors, {} matrices in {}; {:.1f} MB, was {:.1f} MB\n", escaped(s.out),
                     done.tensors, done.matrices, models::name_of(options.type), megabytes(done.bytes_after),
                     megabytes(done.bytes_before)));
-  if (done.merged > 0) print(fmt::format("  {} matrices with their adapter\n", done.merged));
-  print(fmt::format("  matrices differ by {:.2g} of their size from what they were\n", done.relative_error));
+  if (done.merged > 0) print(fmt::format("  {} matrices merged with the adapter\n", done.merged));
+  print(fmt::format("  relative error of the matrices {:.2g}\n", done.relative_error));
   print(fmt::format("  copied: {}\n", done.copied.empty() ? "nothing else" : listed(done.copied)));
   if (!done.left_out.empty())
-    print(fmt::format("  left out, as they are no floats: {}\n", listed(done.left_out)));
+    print(fmt::format("  left out because they are not floats: {}\n", listed(done.left_out)));
 }
 
 // One line per matrix: its error is what a reader wants to know before using the file.
@@ -87,11 +86,13 @@ void run(const Settings& s) {
     throw Error(
         ErrorKind::usage, "convert.format",
         is_gguf(from)
-            ? fmt::format("{}: a .gguf file becomes a .gguf file; end the new name in .gguf", escaped(s.out))
-            : fmt::format("{}: a folder becomes a folder; choose a name without .gguf", escaped(s.out)));
+            ? fmt::format("{}: a .gguf file is converted to a .gguf file; choose a name that ends in .gguf",
+                          escaped(s.out))
+            : fmt::format("{}: a folder is converted to a folder; choose a name without .gguf",
+                          escaped(s.out)));
   if (is_gguf(from) && !s.adapter.empty())
     throw Error(ErrorKind::usage, "convert.adapter",
-                "--adapter: adapters become a part of folders only; this model is a .gguf file");
+                "--adapter: an adapter can be merged into a folder only, and this model is a .gguf file");
   if (is_gguf(from)) convert_file(from, s);
   else convert_folder(from, s);
 }
@@ -102,22 +103,20 @@ void add_convert(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "convert",
-       .what = "Write a model again with its matrices in another precision",
+       .what = "Convert the matrices of a model to another precision",
        .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--adapter FOLDER] [--force]",
-       .examples = "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
-                   "  headlight convert runs/stories/best -o models/stories --dtype int8\n"
-                   "  headlight convert model-f16.gguf -o model-q4_k.gguf --dtype q4_k\n\n"
-                   "  Vectors, norms and small tables stay f32. int8, for folders, is one f32 "
-                   "factor per row and a byte\n"
-                   "  per number: docs/guide/weights.md says how it is stored. q8_0, q6_k and q4_k "
-                   "are for .gguf files;\n"
-                   "  the error of each matrix is printed.\n"});
+       .examples =
+           "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
+           "  headlight convert runs/stories/best -o models/stories --dtype int8\n"
+           "  headlight convert model-f16.gguf -o model-q4_k.gguf --dtype q4_k\n"
+           "\n"
+           "  Vectors, norms and small tables stay f32. int8 is for folders and has one f32 scale per row\n"
+           "  (docs/guide/weights.md describes the format). q8_0, q6_k and q4_k are for .gguf files; the "
+           "error\n"
+           "  of each matrix is printed.\n"});
   const auto s = std::make_shared<Settings>();
-  add_model_or(*command, "MODEL", s->model,
-               "A model's folder with safetensors, a .gguf file, or a model's name");
-  add_path(*command, "-o,--out", s->out, "The new folder, or the new .gguf file")
-      ->required()
-      ->type_name("PATH");
+  add_model_or(*command, "MODEL", s->model, "A model folder with safetensors, a .gguf file, or a model name");
+  add_path(*command, "-o,--out", s->out, "The folder or .gguf file to write")->required()->type_name("PATH");
   add_choice<StoredType>(*command, "--dtype", s->type,
                          {{"f32", StoredType::f32},
                           {"f16", StoredType::f16},
@@ -126,12 +125,10 @@ void add_convert(CLI::App& program) {
                           {"q8_0", StoredType::q8_0},
                           {"q6_k", StoredType::q6_k},
                           {"q4_k", StoredType::q4_k}},
-                         "What matrices become (default f16)");
-  add_path(*command, "--adapter", s->adapter,
-           "An adapter's folder (docs/guide/train.md), which becomes a part of the matrices")
+                         "Type of the matrices (default: f16)");
+  add_path(*command, "--adapter", s->adapter, "Merge this adapter into the matrices (docs/guide/train.md)")
       ->type_name("FOLDER");
-  add_switch(*command, "--force", s->replace,
-             "Replace the folder or file when it exists (else: exit code 4)");
+  add_switch(*command, "--force", s->replace, "Replace an existing folder or file (otherwise exit code 4)");
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

@@ -134,8 +134,8 @@ void run(const JsonTarget& target) {
   for (const measure::CheckResult& check : f.checks) {
     if (check.good()) continue;
     throw Error(ErrorKind::numeric, "doctor.check",
-                fmt::format("doctor: {} kernels are wrong on this machine: {} {}", name_of(check.target),
-                            name_of(check.dtype), check.failure));
+                fmt::format("doctor: {} kernels give wrong results on this machine: {} {}",
+                            name_of(check.target), name_of(check.dtype), check.failure));
   }
   if (!target.to_stdout()) print("\nall checks passed\n");
 }
@@ -143,12 +143,12 @@ void run(const JsonTarget& target) {
 }  // namespace
 
 void add_doctor(CLI::App& program) {
-  CLI::App* command =
-      add_command(program, {.name = "doctor",
-                            .what = "Look at this machine, and check the kernels against the reference on it",
-                            .usage = "headlight doctor [--json FILE]",
-                            .examples = "  headlight doctor\n"
-                                        "  headlight doctor --json -\n"});
+  CLI::App* command = add_command(
+      program, {.name = "doctor",
+                .what = "Show the features of this machine and check the kernels against the reference",
+                .usage = "headlight doctor [--json FILE]",
+                .examples = "  headlight doctor\n"
+                            "  headlight doctor --json -\n"});
   const auto target = std::make_shared<JsonTarget>();
   add_json(*command, *target);
   keep_alive(*command, target);

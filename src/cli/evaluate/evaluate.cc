@@ -50,8 +50,8 @@ Evaluation evaluate(Context& ctx, const Model& model, const std::vector<std::str
   if (model.tokenizer() == nullptr)
     throw Error(ErrorKind::input, "evaluate.tokenizer",
                 concat("the model \"", escaped(info.name),
-                       "\" has no tokenizer, so a text cannot be read\nPut its tokenizer.json beside "
-                       "config.json."));
+                       "\" has no tokenizer, so it cannot read text\n"
+                       "Put its tokenizer.json next to config.json."));
   ProgressBar bar;
   const std::atomic<int>& stop = catch_stop_signals();
   const std::string doing = "reading with " + escaped(info.name, 40);
@@ -73,7 +73,7 @@ std::string table(const std::vector<Row>& rows) {
                         loss.nats_per_byte(), loss.bits_per_byte(), loss.nats_per_token(), loss.perplexity(),
                         loss.tokens, loss.bytes);
   }
-  return text + "Models have different tokens: compare bytes, not tokens.\n";
+  return text + "The models have different tokenizers: compare values per byte, not per token.\n";
 }
 
 std::string json(const std::string& file, const std::vector<Row>& rows) {
@@ -108,25 +108,23 @@ void add_evaluate(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "evaluate",
-       .what = "Measure how well language models guess a text, per byte",
+       .what = "Measure the loss of language models on a text, per byte",
        .usage = "headlight evaluate FILE|- [--model NAME|PATH …] [--separator TEXT] [--json [FILE.json]]",
-       .examples =
-           "  headlight evaluate stories.txt\n"
-           "  headlight evaluate stories.txt --model en --model models/stories15M\n"
-           "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json\n"
-           "  zcat book.txt.gz | headlight evaluate -\n\n"
-           "  Documents stand between separators, <|endoftext|> unless told otherwise; each is guessed\n"
-           "  on its own. To measure translations: headlight translate --evaluate FILE.tsv\n"});
+       .examples = "  headlight evaluate stories.txt\n"
+                   "  headlight evaluate stories.txt --model en --model models/stories15M\n"
+                   "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json\n"
+                   "  zcat book.txt.gz | headlight evaluate -\n"
+                   "\n"
+                   "  Documents are separated by <|endoftext|> or --separator and evaluated one by one.\n"
+                   "  To measure translations: headlight translate --evaluate FILE.tsv\n"});
   const auto s = std::make_shared<Settings>();
   add_path(*command, "FILE", s->file, "The text, plain or .gz; -: standard input")->required();
-  command
-      ->add_option("--model", s->models,
-                   "A model's name, folder or .gguf file; may be repeated (default: en)")
+  command->add_option("--model", s->models, "A model name, folder or .gguf file; repeatable (default: en)")
       ->type_name("NAME|PATH")
       ->allow_extra_args(false);
-  add_text(*command, "--separator", s->separator, "Stands between documents (default: <|endoftext|>)");
-  add_count(*command, "--context", s->context, "Tokens a guess may look back at (default: the model's most)",
-            {2, 1 << 20});
+  add_text(*command, "--separator", s->separator, "Text between documents (default: <|endoftext|>)");
+  add_count(*command, "--context", s->context,
+            "Tokens that a prediction may depend on (default: the context of the model)", {2, 1 << 20});
   add_count(*command, "--limit", s->limit, "Only the first N documents", {1, 1000000000});
   add_json(*command, s->json);
   add_threads(*command, s->threads);

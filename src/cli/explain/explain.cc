@@ -31,7 +31,7 @@ Recipe recipe_of(const Settings& s) {
     refuse_option("--simple", "has no parameters; leave out --trainable, --heads and --project");
   }
   if (s.seed && !s.trainable && !s.heads_to_make && !s.project) {
-    refuse_option("--seed", "draws parameters; add --trainable or --heads");
+    refuse_option("--seed", "is the seed of random parameters; add --trainable or --heads");
   }
   Recipe recipe;
   recipe.causal = s.causal;
@@ -80,8 +80,8 @@ void run(const Settings& s) {
     if (s.simple || s.trainable || s.causal || s.heads_to_make || s.project || s.seed || s.predict ||
         !s.input.empty() || !s.save_input.empty()) {
       refuse_option("TEXT",
-                    "is for a model, which has its own recipe; leave out --simple, --trainable, "
-                    "--causal, --heads, --project, --seed, --predict and --input");
+                    "is for a model, which has its own steps; leave out --simple, --trainable, --causal, "
+                    "--heads, --project, --seed, --predict and --input");
     }
     return run_steps(s.steps, style);
   }
@@ -109,44 +109,46 @@ void add_explain(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "explain",
-       .what = "Attention step by step, with every number: a worked example, or one weight of a model",
+       .what = "Compute attention step by step: a worked example, or one weight of a model",
        .usage =
            "headlight explain [--simple | --trainable | --heads N] [options]\n"
            "       headlight explain TEXT --query WORD --key WORD [--head L.H] [--model NAME|PATH] [options]",
        .examples =
-           "  headlight explain                               the words' own vectors, no parameters\n"
+           "  headlight explain                               no parameters: the word vectors themselves\n"
            "  headlight explain --trainable                   with queries, keys and values\n"
-           "  headlight explain --heads 2 --causal            two heads, no look ahead\n"
-           "  headlight explain --heads 2 --causal --project  as in GPT: one layer, cut into heads\n"
+           "  headlight explain --heads 2 --causal            two heads, causal\n"
+           "  headlight explain --heads 2 --causal --project  as in GPT: one projection, split into heads\n"
            "  headlight explain --predict                     guess first\n"
-           "  headlight explain --save-input mine.json        words and vectors to change\n"
+           "  headlight explain --save-input mine.json        write words and vectors to edit\n"
            "  headlight explain --input mine.json --query cat\n"
            "      mine.json: {\"tokens\": [\"the\", \"cat\"], \"vectors\": [[0.1, 0.2], [0.7, 0.4]]}\n"
            "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat  one weight of a model\n"
            "  headlight explain \"The cat sat\" --query sat --key cat --as numpy  as a program\n"});
   const auto s = std::make_shared<Settings>();
-  add_model_input(*command, s->steps.input, "What a model reads; without it the worked example");
+  add_model_input(*command, s->steps.input,
+                  "The text for a model (default: the worked example, without a model)");
   begin_group(*command, "One weight of a model");
   add_part(*command, s->steps.part);
   add_heads(*command, s->steps.heads);
-  add_text(*command, "--query", s->steps.query, "The word that looks (worked example: the second)")
+  add_text(*command, "--query", s->steps.query, "The word that attends (worked example: the second word)")
       ->type_name("WORD");
-  add_text(*command, "--key", s->steps.key, "The word it looks at")->type_name("WORD");
+  add_text(*command, "--key", s->steps.key, "The word it attends to (default: the largest weight)")
+      ->type_name("WORD");
   add_choice<Snippet>(*command, "--as", s->steps.as, {{"numpy", Snippet::numpy}, {"cpp", Snippet::cpp}},
                       "Print a program that computes this weight");
-  begin_group(*command, "The worked example");
-  add_switch(*command, "--simple", s->simple, "No parameters (the default)");
-  add_switch(*command, "--trainable", s->trainable, "Parameters Wq, Wk, Wv, uniform in 0 to 1");
-  add_switch(*command, "--causal", s->causal, "Words do not see later words");
-  add_count(*command, "--heads", s->heads_to_make, "N heads of two numbers each, 1 to 8", {1, 8});
+  begin_group(*command, "Worked example");
+  add_switch(*command, "--simple", s->simple, "Use no parameters (default)");
+  add_switch(*command, "--trainable", s->trainable, "Use parameters Wq, Wk, Wv, uniform in 0 to 1");
+  add_switch(*command, "--causal", s->causal, "Hide later words");
+  add_count(*command, "--heads", s->heads_to_make, "Use N heads of width 2, 1 to 8", {1, 8});
   add_switch(*command, "--project", s->project,
-             "One wide layer cut into the heads, and an output projection");
-  add_switch(*command, "--predict", s->predict, "Ask for the largest weight before it is shown");
-  begin_group(*command, "The worked example, in full", Detail::full);
-  add_path(*command, "--input", s->input, "Your own words and vectors, as JSON");
+             "Split one wide projection into heads and add an output projection");
+  add_switch(*command, "--predict", s->predict, "Ask for your guess of the largest weight first");
+  begin_group(*command, "Worked example (more)", Detail::full);
+  add_path(*command, "--input", s->input, "Read words and vectors from a JSON file");
   add_path(*command, "--save-input", s->save_input,
-           "Write the words and vectors as a file for --input, and stop");
-  add_count(*command, "--seed", s->seed, "Seed of the parameters (default 123)", {0, 4294967295});
+           "Write words and vectors to a file for --input, and exit");
+  add_count(*command, "--seed", s->seed, "Seed of the parameters (default: 123)", {0, 4294967295});
   add_arrays(*command, s->steps.npy, "the numbers of a model's head");
   add_json(*command, s->steps.json);
   add_threads(*command, s->steps.threads);

@@ -61,8 +61,9 @@ std::string verdict(const Explanation& e, const std::string& answer) {
   const std::string truth =
       concat("\"", word(e, best), "\", with a weight of ", number_text(weight(e, best)));
   const std::string self =
-      best == e.query ? " A word often matches itself best: its query and key come from the same vector."
-                      : "";
+      best == e.query
+          ? " A word often matches itself best, because its query and key come from the same vector."
+          : "";
   if (answer.empty()) return concat("\nNo guess. It is ", truth, ".", self, "\n");
   if (said < 0)
     return concat("\n\"", escaped(answer, 60), "\" is none of these. It is ", truth, ".", self, "\n");

@@ -29,8 +29,8 @@ std::string header(const StepsExplanation& e, std::string_view mark) {
                 s.request.place.layer, ", head ", s.request.place.head, ": from \"",
                 label(e.queries(), s.query.token), "\" (token ", s.query.token, ") to \"",
                 label(e.keys(), s.key.token), "\" (token ", s.key.token, ")\n", mark,
-                " q and k are the model's own, ready for the dot product; keys are tokens ", s.seen.begin,
-                " to ", s.seen.end - 1, ", all that the query sees.\n");
+                " q and k are the model's own, as they enter the dot product; keys are tokens ", s.seen.begin,
+                " to ", s.seen.end - 1, ", all that are visible to the query.\n");
 }
 
 // What is added to the scores, one number for each key that is seen; empty: nothing.

@@ -22,8 +22,8 @@ Index token_of(const TokenizedText& text, const std::string& what) {
   const Range tokens = picked(text, what, notes);
   if (tokens.size() > 1)
     notes.push_back(concat("\"", escaped(what, 40), "\" is ", tokens.size(),
-                           " tokens: taking the first (token ", tokens.begin, "); @", tokens.begin + 1,
-                           " takes the next"));
+                           " tokens: using the first (token ", tokens.begin, "); @", tokens.begin + 1,
+                           " selects the next one"));
   print_notes(notes);
   return tokens.begin;
 }
@@ -49,8 +49,8 @@ ExplainRequest request_of(Context& ctx, const Run& run, Part part, const StepsSe
   };
   if (s.heads.empty())
     print_notes({concat("head ", place_text(look.head.place()), ", where ", label(queries, request.query),
-                        " looks hardest", key ? " at it" : "", "; --head L.H explains another one")});
-  if (!key) print_notes({concat("the key is ", label(keys, request.key), "; --key WORD takes another one")});
+                        " looks hardest", key ? " at it" : "", "; --head L.H selects another")});
+  if (!key) print_notes({concat("the key is ", label(keys, request.key), "; --key WORD selects another")});
   return request;
 }
 
@@ -81,12 +81,11 @@ void write_numbers(const StepsExplanation& e, const StepsSettings& s) {
 }  // namespace
 
 void run_steps(const StepsSettings& s, const PageStyle& style) {
-  if (!s.input.given())
-    refuse("--part, --head, --key, --as and --npy belong to a model: give it a TEXT to read");
-  if (s.query.empty()) refuse("which word looks? Give --query WORD, and --key WORD for the one it looks at");
+  if (!s.input.given()) refuse("--part, --head, --key, --as and --npy need a model and a TEXT");
+  if (s.query.empty()) refuse("no query word; give --query WORD, and --key WORD for the word it attends to");
   if (s.heads.size() > 1) refuse("one head at a time: --head LAYER.HEAD");
   if (s.as != Snippet::none && s.json.to_stdout())
-    refuse("--as prints a program and --json numbers; give one of them, or --json a file");
+    refuse("--as and --json both write to standard output; give one of them, or --json FILE.json");
   JsonOutput json(s.json);
   const Model model = open_model(s.input.model);
   const Part part = chosen_part(model, s.part);

@@ -98,20 +98,19 @@ class StepsWriter {
     page_.sentence(concat(
         "How much does \"", query(), "\" (token ", s_.query.token, ") look at \"", key(), "\" (token ",
         s_.key.token, s_.cross ? " of the text it translates)" : ")", "? ", number_text(s_.weights[chosen()]),
-        " of all it looks at. Every number below is the model's own, computed again in float64."));
+        " of its attention. Every number below is the model's own, recomputed in float64."));
   }
 
   void write_reads() {
     const models::TransformerConfig& c = e_.run.state().subject().model->config();
     std::string where;
     if (c.embedding.positions != models::AddedPositions::none)
-      where = " Where a token stands is already in its numbers: positions were added to the embeddings.";
+      where = " The position of a token is part of its vector: positions were added to the embeddings.";
     const std::string from =
-        s_.cross
-            ? "The query comes from the text being written, the key from what the encoder made of the text."
+        s_.cross ? "The query comes from the translation, the key from the output of the encoder."
         : s_.request.place.layer == 0 ? "This is the first layer: they are embeddings."
-                                      : "Earlier layers made them.";
-    page_.step("What the layer reads",
+                                      : "They are the output of earlier layers.";
+    page_.step("Input of the layer",
                concat("Each token is a vector of ", s_.width, " numbers. ", from, where));
     const Numbers& q = s_.query.stream.empty() ? s_.query.x : s_.query.stream;
     both("", "", q, s_.key.stream.empty() ? s_.key.x : s_.key.stream);
@@ -129,11 +128,10 @@ class StepsWriter {
 
   void write_norm() {
     const bool layer = s_.norm->kind == nn::NormKind::layer;
-    page_.step("Norm",
-               layer ? "Each vector loses its mean, is divided by its spread, and gets a learned factor and "
-                       "shift for each number. The first number of each:"
-                     : "Each vector is divided by the root of its mean square and gets a learned factor for "
-                       "each number. The first number of each:");
+    page_.step("Norm", layer ? "Subtract the mean of each vector, divide by its standard deviation, then "
+                               "apply a learned scale and shift to each number. The first number of each:"
+                             : "Divide each vector by its root mean square, then apply a learned scale to "
+                               "each number. The first number of each:");
     norm_example(s_.query, query());
     if (!s_.key.stream.empty()) norm_example(s_.key, key());
     page_.line();
@@ -162,15 +160,13 @@ class StepsWriter {
   }
 
   void write_head_norm() {
-    page_.step(
-        "Norm of query and key",
-        s_.head_norm_place == nn::HeadNormPlace::all ? "This model divides the queries of all heads by the "
-                                                       "root of their mean square, keys likewise, and "
-                                                       "gives each number a learned factor."
-        : !s_.head_norm->weighted
-            ? "This model divides queries and keys by the root of their mean square."
-            : "This model divides queries and keys by the root of their mean square, and gives each number "
-              "a learned factor.");
+    page_.step("Norm of query and key",
+               s_.head_norm_place == nn::HeadNormPlace::all
+                   ? "This model divides the queries of all heads by their root mean square, and the keys "
+                     "likewise, then applies a learned scale to each number."
+               : !s_.head_norm->weighted ? "This model divides queries and keys by their root mean square."
+                                         : "This model divides queries and keys by their root mean square, "
+                                           "then applies a learned scale to each number.");
     equation(concat("q: divided by ", number_text(s_.query.head_size), "    k: divided by ",
                     number_text(s_.key.head_size)));
     page_.line();
@@ -178,7 +174,7 @@ class StepsWriter {
   }
 
   void write_growth() {
-    page_.step("Length", concat("Queries far into a text are made longer; this one, token ", s_.query.token,
+    page_.step("Length", concat("Queries late in a text are scaled up; this one, token ", s_.query.token,
                                 ", by a factor."));
     equation(concat("q ", times(), " ", number_text(s_.query.growth)));
     page_.line();
@@ -187,15 +183,13 @@ class StepsWriter {
 
   void write_rotation() {
     const inspect::Rotation& r = *s_.rotation;
-    page_.step(
-        "Positions",
-        concat(
-            "Queries and keys are turned by their position, pair of numbers by pair: the farther apart two "
-            "tokens, the more their angles differ. ",
-            2 * r.half < s_.head_dim ? concat(r.first > 0 ? "The last " : "The first ", 2 * r.half, " of ",
-                                              s_.head_dim, " numbers are turned. ")
-                                     : "",
-            "The first pair of each:"));
+    page_.step("Positions",
+               concat("Queries and keys are rotated by their position, pair by pair: the farther apart two "
+                      "tokens are, the more their angles differ. ",
+                      2 * r.half < s_.head_dim ? concat(r.first > 0 ? "The last " : "The first ", 2 * r.half,
+                                                        " of ", s_.head_dim, " numbers are rotated. ")
+                                               : "",
+                      "The first pair of each:"));
     const auto one = static_cast<std::size_t>(r.first),
                second = one + static_cast<std::size_t>(r.interleaved ? 1 : r.half);
     const auto pair = [&](std::string_view name, const TokenSteps& t) {
@@ -211,7 +205,7 @@ class StepsWriter {
   }
 
   void write_dot_product() {
-    page_.step("Score", "The dot product of query and key: multiply in pairs, add up.");
+    page_.step("Score", "The dot product of query and key: multiply pair by pair and add.");
     const Numbers &q = s_.query.ready(), &k = s_.key.ready();
     page_.line(page_.dim(concat("      ", fmt::format("{:>5}{:>11}{:>11}{:>11}{:>14}", "", "q", "k",
                                                       concat("q", times(), "k"), "running sum"))));
@@ -231,16 +225,17 @@ class StepsWriter {
 
   void write_scale() {
     page_.step("Scale", s_.usual_scale
-                            ? concat("Long vectors make large scores. So divide by ", root(), s_.head_dim,
+                            ? concat("Wide vectors give large scores, so divide by ", root(), s_.head_dim,
                                      ": queries and keys have ", s_.head_dim, " numbers.")
-                            : std::string("This model has a factor of its own for all scores."));
+                            : std::string("This model has its own scale for all scores."));
     const std::string by = s_.usual_scale ? concat(divided(), " ", root(), s_.head_dim)
                                           : concat(times(), " ", number_text(s_.scale));
     equation(concat(number_text(s_.dots[chosen()]), " ", by, " = ", number_text(s_.scaled[chosen()])));
   }
 
   void write_softcap() {
-    page_.step("Softcap", concat("No score goes beyond ", number_text(s_.softcap), " or below minus that."));
+    page_.step("Softcap",
+               concat("The softcap keeps scores below ", number_text(s_.softcap), " and above minus that."));
     equation(concat(number_text(s_.softcap), " ", times(), " tanh(", number_text(s_.scaled[chosen()]), " ",
                     divided(), " ", number_text(s_.softcap), ") = ", number_text(s_.capped[chosen()])));
   }
@@ -250,7 +245,7 @@ class StepsWriter {
   }
 
   void write_alibi() {
-    page_.step("Distance", "Each step between two tokens lowers their score by this head's slope (ALiBi).");
+    page_.step("Distance", "Each token of distance lowers the score by the slope of this head (ALiBi).");
     equation(concat(number_text(before_bias()), " - ", number_text(s_.slope), " ", times(), " ",
                     std::abs(s_.position - s_.key.token), " = ", number_text(s_.scores[chosen()])));
   }
@@ -258,17 +253,17 @@ class StepsWriter {
   void write_bias() {
     if (s_.has_terms) return write_terms();
     page_.step("Distance",
-               concat("This head has learned a number for each distance; the key is ",
+               concat("This head has a learned bias for each distance; the key is ",
                       s_.position - s_.key.token, " tokens before the query (negative: after it)."));
     equation(concat(number_text(before_bias()), " + ", number_text(s_.bias[chosen()]), " = ",
                     number_text(s_.scores[chosen()])));
   }
 
   void write_terms() {
-    page_.step(
-        "Distance",
-        concat("Two more terms: the query meets a key of the distance, the key a query of it. The key is ",
-               s_.position - s_.key.token, " tokens before the query (negative: after it)."));
+    page_.step("Distance",
+               concat("Two more terms: query times a key vector of the distance, and key times a query "
+                      "vector of it. The key is ",
+                      s_.position - s_.key.token, " tokens before the query (negative: after it)."));
     equation(concat("content ", page_.glyph("·", "."), " content = ", number_text(before_bias())));
     equation(concat("content ", page_.glyph("·", "."),
                     " position = ", number_text(s_.content_to_position[chosen()])));
@@ -284,7 +279,7 @@ class StepsWriter {
       return;
     std::string what =
         concat("\"", query(), "\" sees tokens ", s_.seen.begin, " to ", s_.seen.end - 1, " of ", all, ". ");
-    if (s_.visible.right == 0) what += "A decoder does not look ahead: later tokens do not exist for it.";
+    if (s_.visible.right == 0) what += "A decoder cannot see later tokens; they are hidden.";
     if (s_.visible.left < Visibility::kUnbounded)
       what += concat(" This layer's window is ", s_.visible.left + 1, " tokens.");
     page_.step("Mask", what);
@@ -304,10 +299,10 @@ class StepsWriter {
   }
 
   void write_softmax() {
-    page_.step(
-        "Weights",
-        concat("Softmax: exp(score), divided by the sum of all of them. The largest score, ",
-               number_text(s_.top), ", is taken away first, which changes no weight and keeps exp small."));
+    page_.step("Weights",
+               concat("Softmax: exp(score), divided by the sum of all of them. The largest score, ",
+                      number_text(s_.top),
+                      ", is subtracted first, which changes no weight and keeps exp in range."));
     const auto row = [&](std::string_view label, std::string_view score, double exponential, double weight) {
       return fmt::format("{}{:>10}{:>16}{:>10}", draw::left_aligned(label, kLabel + 2), score,
                          number_text(exponential), number_text(weight));
@@ -342,7 +337,7 @@ class StepsWriter {
   void write_context() {
     page_.step("Weighted sum",
                concat("Every token also has a value, Wv", page_.glyph("·", "."),
-                      "x: what it hands over. The head's answer is all values, each counted by its weight."));
+                      "x. The output of the head is the sum of all values, each multiplied by its weight."));
     std::vector<std::size_t> keys = shown_keys();
     std::stable_sort(keys.begin(), keys.end(),
                      [&](std::size_t a, std::size_t b) { return s_.weights[a] > s_.weights[b]; });
@@ -364,7 +359,7 @@ class StepsWriter {
                                                    .out_bias
                                                ? ", and a bias"
                                                : "",
-                                           ". The first number of this head's part:"));
+                                           ". The first number of this head's contribution:"));
     equation(concat(products(s_.output_row, s_.context), " = ", number_text(s_.output[0])));
     page_.line();
     labelled("this head adds", few(s_.output));

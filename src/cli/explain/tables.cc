@@ -69,7 +69,7 @@ std::vector<Index> ExplainTables::shown_rows() const {
 
 void ExplainTables::say_hidden(Index shown, Index all, std::string_view what) {
   if (shown < all)
-    page_.line(page_.dim(concat("   (", shown, " of ", all, " ", what, " shown; --json has all)")));
+    page_.line(page_.dim(concat("   (", shown, " of ", all, " ", what, " shown; --json lists all)")));
 }
 
 void ExplainTables::rows(const std::vector<Block>& blocks) {

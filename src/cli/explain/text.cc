@@ -79,30 +79,30 @@ class Writer {
     page_.line(text);
     page_.line();
     page_.line(draw::wrapped(concat("What does ", quoted(e_.query),
-                                    " mean here? Attention lets it look at the words around it, decide "
-                                    "how much each matters, and take over that much of their meaning.",
+                                    " mean here? Attention compares it with the words around it, gives each "
+                                    "a weight, and mixes their vectors by these weights.",
                                     ""),
                              page_.style().width - 2, 0));
   }
 
   void write_embeddings() {
     const Index width = e_.sentence.x.dim(1);
-    page_.step("Embeddings", concat("Each word is a vector of ", width, width == 1 ? " number." : " numbers.",
-                                    e_.sentence.built_in
-                                        ? " (A real model learns them and has hundreds; these are made up.)"
-                                        : ""));
+    page_.step("Embeddings",
+               concat("Each word is a vector of ", width, width == 1 ? " number." : " numbers.",
+                      e_.sentence.built_in
+                          ? " (A real model learns vectors of hundreds of numbers; these are made up.)"
+                          : ""));
     tables_.rows({{"", &e_.sentence.x}});
   }
 
   void write_parameters() {
     const bool many = e_.trace.heads.size() > 1;
-    page_.step(
-        "Queries, keys and values",
-        concat("Three tables of parameters turn each vector into a query (what it looks for), a key (what it "
-               "offers) and a value "
-               "(what it hands over). ",
-               many ? "Every head has its own three. " : "",
-               "Training would find them; here they are random numbers of seed ", e_.recipe.seed, "."));
+    page_.step("Queries, keys and values",
+               concat("Three matrices of parameters turn each vector into a query (what it looks for), a key "
+                      "(what it matches) and a value (what it passes on). ",
+                      many ? "Every head has its own three matrices. " : "",
+                      "Training would determine them; here they are random numbers from seed ",
+                      e_.recipe.seed, "."));
     for (std::size_t h = 0; h < e_.trace.heads.size(); ++h) {
       const HeadTrace& t = e_.trace.heads[h];
       if (h > 0) page_.line();
@@ -119,12 +119,11 @@ class Writer {
   }
 
   void write_scores() {
-    const std::string what = simple() ? "the dot product of two vectors (multiply in pairs, add up)"
+    const std::string what = simple() ? "the dot product of two vectors (multiply pair by pair and add)"
                                       : "the dot product of its query with each key";
-    page_.step("Scores",
-               concat("How well does each word match ", quoted(e_.query), "? A score is ", what,
-                      ": the larger, the better the match.",
-                      e_.recipe.causal ? " Causal: words that come later do not exist for it." : ""));
+    page_.step("Scores", concat("How well does each word match ", quoted(e_.query), "? A score is ", what,
+                                ": the larger, the better the match.",
+                                e_.recipe.causal ? " Causal: later words are hidden." : ""));
     const Index key = example_key();
     tables_.dot_product(head().q, head().k, key, head().scores.at(e_.query, key));
     page_.line();
@@ -134,16 +133,17 @@ class Writer {
   void write_scaled() {
     page_.step(
         "Scaled scores",
-        concat("Long vectors make large scores, and large scores make softmax all-or-nothing. So divide by ",
-               page_.glyph("√", "sqrt "), e_.trace.head_dim, ": queries and keys have ", e_.trace.head_dim,
-               " numbers."));
+        concat(
+            "Wide vectors give large scores, and large scores make the softmax nearly one-hot. So divide by ",
+            page_.glyph("√", "sqrt "), e_.trace.head_dim, ": queries and keys have ", e_.trace.head_dim,
+            " numbers."));
     tables_.score_row("scaled", head().scaled, example_key());
   }
 
   void write_weights() {
     page_.step("Weights",
-               "Softmax turns scores into weights, all positive, together 1: exp(score), divided by the sum "
-               "of all exp(score).");
+               "Softmax turns scores into positive weights that sum to 1: exp(score), divided by the sum of "
+               "all exp(score).");
     const Index key = example_key();
     double sum = 0, most = 0;
     for (Index j = 0; j < words(); ++j) {
@@ -162,26 +162,26 @@ class Writer {
 
   void write_context() {
     page_.step("Context", concat("The new vector of ", quoted(e_.query), " is the average of all ",
-                                 simple() ? "vectors" : "values", ", each counted by its weight."));
+                                 simple() ? "vectors" : "values", ", each multiplied by its weight."));
     tables_.weighted_sum(head());
   }
 
   void write_heads() {
     page_.step("Weights, head by head",
                concat("Each head compares queries with keys, divides by ", page_.glyph("√", "sqrt "),
-                      e_.trace.head_dim, " and applies softmax on its own: ", quoted(e_.query),
-                      " can look at one word in one head and at another in the next.",
-                      e_.recipe.causal ? " Causal: words that come later do not exist for it." : ""));
+                      e_.trace.head_dim, " and applies its own softmax: ", quoted(e_.query),
+                      " can attend to one word in one head and to another in the next.",
+                      e_.recipe.causal ? " Causal: later words are hidden." : ""));
     tables_.weight_bars();
     page_.step(
         "Context",
-        concat("Each head averages its own values with its own weights; the results are laid side by side."));
+        concat("Each head averages its own values with its own weights; the results are concatenated."));
     tables_.head_contexts();
   }
 
   void write_projection() {
     page_.step("Output projection",
-               "A last table of parameters, Wo, mixes what the heads found, and a bias is added.");
+               "A last matrix of parameters, Wo, mixes the outputs of the heads, and a bias is added.");
     tables_.parameters({{"Wo", &e_.trace.wo}});
     page_.line();
     std::string text = concat("      ", tables_.vector(e_.trace.context, e_.query), page_.glyph(" · ", " * "),
@@ -192,8 +192,8 @@ class Writer {
   }
 
   void write_all_words() {
-    page_.step("All words at once", concat("The same for every word. Rows look (queries), columns are looked "
-                                           "at (keys); each row adds up to 1."));
+    page_.step("All words at once",
+               concat("The same for every word. Rows are queries, columns are keys; each row sums to 1."));
     for (std::size_t h = 0; h < e_.trace.heads.size(); ++h) {
       if (h > 0) page_.line();
       tables_.weight_matrix(h);
@@ -202,9 +202,9 @@ class Writer {
     page_.legend();
     if (page_.style().color != ColorDepth::none) page_.line();
     if (!e_.trace.out.empty()) {
-      tables_.rows({{"heads side by side", &e_.trace.context}, {"output", &e_.trace.out}});
+      tables_.rows({{"heads concatenated", &e_.trace.context}, {"output", &e_.trace.out}});
     } else {
-      tables_.rows({{e_.trace.heads.size() > 1 ? "heads side by side" : "context", &e_.trace.context}});
+      tables_.rows({{e_.trace.heads.size() > 1 ? "heads concatenated" : "context", &e_.trace.context}});
     }
   }
 
@@ -213,9 +213,8 @@ class Writer {
     if (!simple() || !e_.sentence.built_in || e_.query != 1 || e_.recipe.causal) return;
     page_.line();
     page_.sentence(
-        concat("Seen elsewhere for this sentence: \"w = 0.8 for journey\", and 0.6 Your + 0.3 journey + 0.1 "
-               "starts. Neither follows from "
-               "these vectors: the score of journey with itself is ",
+        concat("Other texts print \"w = 0.8 for journey\" and 0.6 Your + 0.3 journey + 0.1 starts for this "
+               "sentence. Neither follows from these vectors: the score of journey with itself is ",
                number_text(head().scores.at(Index{1}, Index{1})), ", and the weights of the three are ",
                number_text(head().weights.at(Index{1}, Index{0})), ", ",
                number_text(head().weights.at(Index{1}, Index{1})), " and ",
@@ -233,7 +232,7 @@ class Writer {
     if (simple()) next("headlight explain --trainable", "queries, keys and values");
     if (!e_.recipe.causal)
       next(simple() ? "headlight explain --causal" : "headlight explain --trainable --causal",
-           "no look ahead, as in GPT");
+           "causal, as in GPT");
     if (e_.trace.heads.size() == 1) next("headlight explain --heads 2 --causal", "several heads");
     if (e_.trace.heads.size() > 1 && e_.trace.out.empty())
       next(concat("headlight explain --heads ", e_.recipe.heads, e_.recipe.causal ? " --causal" : "",

@@ -16,28 +16,28 @@ namespace {
 void check(const HeadsSettings& s) {
   const int questions = (s.link.empty() ? 0 : 1) + (s.pairs.empty() ? 0 : 1) + (s.like.empty() ? 0 : 1) +
                         (s.treebank.empty() ? 0 : 1) + (s.coref.empty() ? 0 : 1);
-  if (questions > 1) refuse("--link, --pairs, --like, --treebank and --coref are five questions; ask one");
+  if (questions > 1)
+    refuse("--link, --pairs, --like, --treebank and --coref exclude each other; give one of them");
   const bool labels = questions == 0;
   if (!labels && (s.find || !s.corpus.empty() || !s.heads.empty()))
     refuse(
-        "--find, --head and --corpus are about labels; leave them out with --link, --pairs, --like, "
-        "--treebank "
+        "--find, --head and --corpus select labels; leave them out with --link, --pairs, --like, --treebank "
         "or --coref");
-  if (!labels && s.figures.any()) refuse("--png, --svg and --pdf draw labels; they have no figure of this");
+  if (!labels && s.figures.any())
+    refuse("--png, --svg and --pdf draw labels; there is no figure for this table");
   const bool given = s.input.given();
-  if (given && !s.corpus.empty()) refuse("TEXT and --corpus are two ways to say what is read; give one");
+  if (given && !s.corpus.empty()) refuse("TEXT and --corpus exclude each other; give one of them");
   if (given && (!s.pairs.empty() || !s.treebank.empty() || !s.coref.empty() || !s.like.empty()))
-    refuse("a TEXT beside --pairs, --treebank, --coref or --like would not be read; leave it out");
+    refuse("--pairs, --treebank, --coref and --like do not use TEXT; leave it out");
   if (!s.parallel.empty() && s.treebank.empty())
     refuse("--parallel FILE is the translation of --treebank FILE; give both");
   const bool fixed = !s.treebank.empty() || !s.coref.empty();
-  if (s.part && fixed) refuse("--treebank and --coref choose the part themselves; leave --part out");
+  if (s.part && fixed) refuse("--treebank and --coref select the part themselves; leave out --part");
   if (s.like.size() > 1) refuse("--like takes one head");
   const bool many = !s.corpus.empty() || !s.pairs.empty() || fixed;
   if (!s.npy.empty() && s.link.empty())
-    refuse("--npy writes the weight of a --link in every head; --json has the numbers of the others");
-  if (s.limit > 0 && !many)
-    refuse("--limit N takes the first N of a --corpus, --pairs, --treebank or --coref");
+    refuse("--npy writes the weights of a --link; use --json for other results");
+  if (s.limit > 0 && !many) refuse("--limit needs --corpus, --pairs, --treebank or --coref");
 }
 
 void run(const HeadsSettings& s) {
@@ -52,24 +52,25 @@ void run(const HeadsSettings& s) {
 }
 
 void add_questions(CLI::App& command, HeadsSettings& s) {
-  add_path(command, "--corpus", s.corpus, "Many texts: a line of FILE each; -: standard input")
+  add_path(command, "--corpus", s.corpus, "Read one text per line of FILE; -: standard input")
       ->type_name("FILE|-");
   add_count(command, "--limit", s.limit, "Only the first N texts, pairs, sentences or items", {1, 100000000});
-  begin_group(command, "What is asked");
+  begin_group(command, "Selection");
   add_reader(
       command, "--find", [&s](const std::string& text) { s.find = inspect::parse_label(text); },
-      "Only heads with this label, best first")
+      "List only heads with this label, best first")
       ->type_name("LABEL");
-  add_heads(command, s.heads, "--head", "Only these heads, with all their scores");
+  add_heads(command, s.heads, "--head", "List only these heads, with all their scores");
   add_part(command, s.part);
   add_text(command, "--link", s.link, "Rank all heads by a link: \"it->animal\", \"it->?\", \"?->it\"")
       ->type_name("LINK");
-  add_path(command, "--pairs", s.pairs, "Rank all heads by many links: TEXT, FROM, TO with tabs");
-  add_heads(command, s.like, "--like", "Heads that do the same as this one on the battery");
-  add_path(command, "--treebank", s.treebank, "Which head follows which relation of trees (CoNLL-U)");
-  add_path(command, "--coref", s.coref, "Which head links pronouns: Winograd, Winogender or GAP");
-  begin_group(command, "What is asked, in full", Detail::full);
-  add_path(command, "--parallel", s.parallel, "With --treebank: its translation; which head aligns words");
+  add_path(command, "--pairs", s.pairs,
+           "Rank all heads by many links: lines of TEXT, FROM, TO, separated by tabs");
+  add_heads(command, s.like, "--like", "List the heads with the most similar weights on the battery");
+  add_path(command, "--treebank", s.treebank, "Score heads against dependency trees (CoNLL-U)");
+  add_path(command, "--coref", s.coref, "Score heads against pronoun sets: Winograd, Winogender or GAP");
+  begin_group(command, "Selection (more)", Detail::full);
+  add_path(command, "--parallel", s.parallel, "With --treebank: its translation, to score word alignment");
   add_count(command, "--top", s.top, "Rows of a ranking (default: 10)", {1, 1000000});
 }
 
@@ -94,7 +95,7 @@ void add_heads_command(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "heads",
-       .what = "What each head does: labels, links, grammar, pronouns, similar heads",
+       .what = "Label heads by what they attend to, rank them by links, score them on grammar and pronouns",
        .usage = "headlight heads [TEXT | --corpus FILE] [--find LABEL | --link LINK] [options]\n"
                 "       headlight heads --pairs FILE | --like L.H | --treebank FILE | --coref FILE",
        .examples =
@@ -106,13 +107,14 @@ void add_heads_command(CLI::App& program) {
            "  headlight heads --treebank en_ewt-ud-dev.conllu.gz\n"
            "  headlight heads --treebank en_pud.conllu.gz --parallel fr_pud.conllu.gz\n"
            "  headlight heads --coref gap-validation.tsv\n"
-           "  headlight heads --png heads.png\n\n"
+           "  headlight heads --png heads.png\n"
+           "\n"
            "  Labels: previous current next offset first delimiter duplicate induction local broad none;\n"
-           "  of cross-attention aligned end none. A label comes with its score and its lift: how many "
-           "times\n"
-           "  the weight that even attention would have there. docs/guide/heads.md says what each takes.\n"});
+           "  for cross-attention aligned, end, none. Lift: the weight divided by that of uniform "
+           "attention.\n"
+           "  Battery: a fixed set of test texts. docs/guide/heads.md defines labels and columns.\n"});
   const auto s = std::make_shared<HeadsSettings>();
-  add_model_input(*command, s->input, "What the model reads (default: piped text, else ours)");
+  add_model_input(*command, s->input, "The text (default: piped text, else a built-in sentence)");
   begin_group(*command, "Model and text");
   add_questions(*command, *s);
   add_figures(*command, s->figures);

@@ -69,8 +69,8 @@ std::string nothing_found(const std::vector<LabelledHead>& heads, inspect::Label
     if (rule.label == label) needs = rule.least;
   std::string text = concat("None of ", heads.size(), " heads is ", name_of(label), ".");
   if (best != nullptr && best_score(*best, label) > 0)
-    text += concat(" The nearest is ", head_name(*best, one_part), " with a score of ",
-                   number_text(best_score(*best, label)), "; the label takes ", needs, " and lift 2.");
+    text += concat(" The closest is ", head_name(*best, one_part), " with a score of ",
+                   number_text(best_score(*best, label)), "; the threshold is ", needs, " and lift 2.");
   return text;
 }
 
@@ -88,7 +88,7 @@ void draw_atlas(io::Outputs& outputs, Context& ctx, const Model& model, const Re
   const draw::FigureStyle style =
       figure_style(s.figures, s.look,
                    concat("“", escaped(run.source().text, 240), "” Model ", escaped(model.info().name),
-                          ". Below each map: what the head does on ", read.what, "."));
+                          ". Below each map: the label of the head on ", read.what, "."));
   write_figures(outputs, s.figures, draw::atlas_figure(atlas.maps, atlas.in_row, style, captions), style.dpi);
 }
 
@@ -149,8 +149,9 @@ void run_head_labels(const HeadsSettings& s) {
   else add_label_table(page, view);
   if (!s.figures.any()) print_page(page, s);
   if (labels.cut > 0)
-    print_notes({concat(labels.cut, " of ", read.prompts.size(), " texts are longer than the model reads (",
-                        model.info().context, " tokens) and were cut there")});
+    print_notes({concat(labels.cut, " of ", read.prompts.size(),
+                        " texts are longer than the context of the model (", model.info().context,
+                        " tokens) and were cut; split them into shorter texts to use all of them")});
   print_notes(model.info().notices);
 }
 

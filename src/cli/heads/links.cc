@@ -98,8 +98,7 @@ void run_head_link(const HeadsSettings& s) {
   const LinkScore& best = scores.front();
   page.line(page.bold(fmt::format("{}: head {} gives it {:.3f}, the most of {} heads ({} attention)", link,
                                   place_text(best.head.place()), best.weight, scores.size(), name_of(part))));
-  if (best.weight < best.chance)
-    page.line("That is less than attention spread evenly would give: no head makes this link.");
+  if (best.weight < best.chance) page.line("That is less than uniform attention: no head makes this link.");
   const bool any = words.to.empty();
   TextTable table({{"head", Side::left}, {"weight"}, {"even"}, {"lift"}, {any ? "at" : "", Side::left, 30}});
   for (std::size_t i = 0; i < rows_of(s, scores.size()); ++i) {
@@ -109,10 +108,10 @@ void run_head_link(const HeadsSettings& s) {
                any ? escaped(key_of(run, score), 40) : page.bar(score.weight, kBar)});
   }
   table.print(page);
-  page.line(page.dim(draw::wrapped(
-      concat("even: the share that attention spread evenly has there. The best of ", scores.size(),
-             " heads on one text is large by chance too: --pairs FILE asks many."),
-      page.style().width - 2, 0)));
+  page.line(page.dim(
+      draw::wrapped(concat("even: the weight of uniform attention. The best of ", scores.size(),
+                           " heads on one text can be large by chance; --pairs FILE measures many texts."),
+                    page.style().width - 2, 0)));
   print_page(page, s);
   std::vector<std::string> notes;
   if (!words.from.empty()) (void)picked(run.queries(part), words.from, notes);
@@ -152,7 +151,7 @@ void run_head_pairs(const HeadsSettings& s) {
                           place_text(ranking.chosen->place), ranking.chosen->weight,
                           interval_text(*ranking.chosen)));
   } else {
-    page.line("Too few links to choose a head on one half and score it on the other: that takes 8.");
+    page.line("Too few links to choose a head on one half and score it on the other: give at least 8.");
   }
   print_page(page, s);
 }

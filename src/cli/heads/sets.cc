@@ -105,8 +105,9 @@ void run_treebank(const HeadsSettings& s) {
   json.write(w.end_list().end_object().take_line());
 
   Page page(page_style(s.look));
-  page.line(page.bold(concat("Grammar: ", report.sentences, " sentences, ", report.heads, " heads searched",
-                             left_out(report.too_long, "sentences are longer than the model reads"))));
+  page.line(
+      page.bold(concat("Grammar: ", report.sentences, " sentences, ", report.heads, " heads searched",
+                       left_out(report.too_long, "sentences are longer than the context of the model"))));
   TextTable table({{"relation", Side::left},
                    {"looks", Side::left},
                    {"links"},
@@ -127,12 +128,11 @@ void run_treebank(const HeadsSettings& s) {
   }
   if (table.empty()) page.line(concat("No relation has ", inspect::kLeastLinks, " links in each half."));
   else table.print(page);
-  add_line(
-      page,
-      concat(
-          "A head is ahead of the best fixed offset, its whole interval above it, for ", ahead, " of ",
-          report.relations.size(), " relations. Direction, head and offset were chosen on one half of the ",
-          "sentences; all figures are of the other half. right: the word looked at most is the right one."));
+  add_line(page, concat("A head beats the best fixed offset, with its whole interval above it, for ", ahead,
+                        " of ", report.relations.size(),
+                        " relations. Direction, head and offset were chosen on one half of the ",
+                        "sentences; all figures are measured on the other half. right: the word with the "
+                        "largest weight is the correct one."));
   print_page(page, s);
 }
 
@@ -156,19 +156,17 @@ void run_parallel(const HeadsSettings& s) {
   json.write(w.end_object().take_line());
   Page page(page_style(s.look));
   const HeadShare& best = report.heads.front();
-  page.line(page.bold(concat("Alignment: ", report.sentences, " sentences, ", report.links, " links, ",
-                             report.heads.size(), " heads searched",
-                             left_out(report.too_long, "sentences are longer than the model reads"))));
+  page.line(page.bold(concat(
+      "Alignment: ", report.sentences, " sentences, ", report.links, " links, ", report.heads.size(),
+      " heads searched", left_out(report.too_long, "sentences are longer than the context of the model"))));
   add_head_table(page, report.heads, s);
   add_line(page, concat("Head ", place_text(best.place), ", chosen on one half, finds ",
                         with_interval(best.scoring), " on the other half; the diagonal ",
                         offset_text(report.offset), " words finds ", with_interval(report.baseline), "."));
   add_line(page,
-           "The links are derived from the two trees, not made by hand: words of one form, and content words "
-           "of one "
-           "part of speech that hang from the root by the same relations, each the only such word of its "
-           "sentence. "
-           "The model reads the translation given.");
+           "The links are derived from the two trees, not annotated by hand. They connect identical words, "
+           "and content words of the same part of speech that reach the root by the same relations, if each "
+           "is the only such word in its sentence. The model reads the given translation.");
   print_page(page, s);
 }
 
@@ -176,7 +174,7 @@ void run_coref(const HeadsSettings& s) {
   JsonOutput json(s.json);
   text::CorefSet set = text::parse_coref(io::read_text(s.coref, kLargestSet), s.coref);
   if (set.items.empty())
-    throw Error(ErrorKind::input, "coref.empty", concat(escaped(s.coref), ": has no item that can be asked"));
+    throw Error(ErrorKind::input, "coref.empty", concat(escaped(s.coref), ": has no usable item"));
   if (s.limit > 0 && static_cast<std::size_t>(s.limit) < set.items.size())
     set.items.resize(static_cast<std::size_t>(s.limit));
   const Model model = open_model(s.input.model);
@@ -203,8 +201,8 @@ void run_coref(const HeadsSettings& s) {
                         with_interval(report.nearest), ", guessing in ",
                         fmt::format("{:.1f} %", 100 * report.chance), "."));
   const std::string rest =
-      concat(left_out(static_cast<Index>(set.left_out), "have no single right candidate in their text"),
-             left_out(report.too_long, "are longer than the model reads"),
+      concat(left_out(static_cast<Index>(set.left_out), "have no single correct candidate in their text"),
+             left_out(report.too_long, "are longer than the context of the model"),
              left_out(report.unseen, "have a candidate that the decoder cannot see"));
   if (!rest.empty()) add_line(page, concat("Not asked: ", rest.substr(2), "."));
   print_page(page, s);

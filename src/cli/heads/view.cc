@@ -170,7 +170,9 @@ void add_label_table(Page& page, const HeadsView& view) {
                                  view.what, ": ", counts_text(view.heads, false)),
                           width, 0));
   page.line(draw::wrapped(concat("on the battery: ", counts_text(view.heads, true)), width, 0));
-  page.line(page.dim("lift: times what even attention has there; bits to sink: on the text"));
+  page.line(
+      page.dim("lift: weight / uniform attention; bits: entropy; keys: effective keys; dist: mean distance; "
+               "sink: first token"));
 }
 
 void add_head_details(Page& page, const HeadsView& view) {
@@ -193,7 +195,9 @@ void add_head_details(Page& page, const HeadsView& view) {
           concat(near.empty() ? "" : ", ", place_text(other.place), fmt::format(" ({:.2f})", other.cosine));
     page.line(concat("similar on the battery (cosine of all weights): ", near));
   }
-  page.line(page.dim("*: the label is given; it also needs lift 2 (but broad) and 4 rows that can show it"));
+  page.line(
+      page.dim("*: the head has this label. A label also needs a lift of 2 (except broad) and 4 rows where "
+               "the pattern can occur"));
 }
 
 std::string labels_json(const HeadsView& view) {

@@ -189,18 +189,18 @@ std::string option_table(const CLI::App& program) {
 }
 
 void add_help(CLI::App& program) {
-  CLI::App* command = add_command(
-      program, {.name = "help",
-                .what = "Show the help of a command",
-                .usage = "headlight help [COMMAND …] [--all]",
-                .examples = "  headlight help show\n"
-                            "  headlight help tokenizer train\n"
-                            "  headlight help show --all      with the options that are seldom needed\n"
-                            "  headlight help --table         which command has which common option\n"});
+  CLI::App* command =
+      add_command(program, {.name = "help",
+                            .what = "Show the help of a command",
+                            .usage = "headlight help [COMMAND …] [--all]",
+                            .examples = "  headlight help show\n"
+                                        "  headlight help tokenizer train\n"
+                                        "  headlight help show --all      including rarely used options\n"
+                                        "  headlight help --table         common options by command\n"});
   const auto s = std::make_shared<HelpSettings>();
   add_words(*command, "COMMAND", s->command, "The command (default: the program)")->type_name("");
-  add_switch(*command, "--all", s->all, "All options, as --help-all shows them");
-  add_switch(*command, "--table", s->table, "Which command has which common option, as Markdown");
+  add_switch(*command, "--all", s->all, "Show all options, like --help-all");
+  add_switch(*command, "--table", s->table, "Print the table of common options as Markdown");
   keep_alive(*command, s);
   on_run(*command, [command, s] { run_help(program_of(*command), *s); });
   add_completion(program);

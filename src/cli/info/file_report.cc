@@ -102,7 +102,7 @@ void add_tensors(std::string& out, const FileInfo& info) {
     types += fmt::format("{}{} {}", types.empty() ? "" : ", ", sum.tensors, type);
   row(out, "parameters", grouped(info.elements()));
   row(out, "tensors", fmt::format("{}: {}", info.tensors.size(), types));
-  if (!info.nan) row(out, "NaN", "not counted in so large a file; --scan does");
+  if (!info.nan) row(out, "NaN", "not counted in a file of this size; --scan counts them");
   else if (*info.nan > 0)
     row(out, "NaN", fmt::format("{} numbers are NaN", grouped(static_cast<double>(*info.nan))));
   else row(out, "NaN", "none");

@@ -50,7 +50,7 @@ void run_tensor(const Settings& s, JsonOutput& json) {
 void run_info(const Settings& s) {
   const std::string path = files_of(s);
   if (!s.npy.empty() && s.tensor.empty())
-    throw Error(ErrorKind::usage, "info.options", "--npy: which tensor? Give --tensor NAME");
+    throw Error(ErrorKind::usage, "info.options", "--npy needs --tensor NAME");
   JsonOutput json(s.json);
   if (!s.tensor.empty()) return run_tensor(s, json);
   const models::FileInfo info =
@@ -83,21 +83,22 @@ void run_verify(const Settings& s) {
 void add_info(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "info",
-                .what = "Say what a model's folder or file holds, and what it needs",
+                .what = "Describe a model folder or file: architecture, parameters, types, memory",
                 .usage = "headlight info NAME|PATH [--json] [--tensors] [--tensor NAME [--npy FOLDER]]",
                 .examples = "  headlight info en-fr\n"
                             "  headlight info models/gpt2\n"
                             "  headlight info llama.gguf --json\n"
-                            "  headlight info llama.gguf --tensor blk.0.attn_q.weight --npy q.npy\n\n"
-                            "  Only headers are read, and small files are searched for NaN.\n"});
+                            "  headlight info llama.gguf --tensor blk.0.attn_q.weight --npy q.npy\n"
+                            "\n"
+                            "  Reads headers only; files of up to 256 MiB are also searched for NaN.\n"});
   const auto s = std::make_shared<Settings>();
   add_model_or(*command, "PATH", s->path,
-               "A model's name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
+               "A model name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
   add_switch(*command, "--tensors", s->list, "List all tensors");
-  add_text(*command, "--tensor", s->tensor, "One tensor: its numbers at a glance")->type_name("NAME");
-  add_switch(*command, "--scan", s->scan, "Search large files for NaN too");
+  add_text(*command, "--tensor", s->tensor, "Summarise the numbers of one tensor")->type_name("NAME");
+  add_switch(*command, "--scan", s->scan, "Also search large files for NaN");
   begin_group(*command, "Output");
-  add_path(*command, "--npy", s->npy, "With --tensor: write it as floats, as NAME.npy or into FILE.npy")
+  add_path(*command, "--npy", s->npy, "With --tensor: write it as floats to FOLDER/NAME.npy or to FILE.npy")
       ->type_name("FOLDER");
   add_json(*command, s->json);
   keep_alive(*command, s);
@@ -106,18 +107,20 @@ void add_info(CLI::App& program) {
 
 void add_verify(CLI::App& program) {
   CLI::App* command = add_command(
-      program, {.name = "verify",
-                .what = "Check a model's files against every rule, without running them",
-                .usage = "headlight verify NAME|PATH [--json]",
-                .examples = "  headlight verify models/gpt2\n"
-                            "  headlight verify downloaded.gguf --json\n"
-                            "  headlight verify --rules\n\n"
-                            "  Exit code 0: valid. 3: refused, with the rule that the file breaks.\n"
-                            "  A GGUF file is verified as a model when it has token_embd.weight, else as a\n"
-                            "  vocabulary when it has one, else as a plain container.\n"});
+      program,
+      {.name = "verify",
+       .what = "Check the files of a model against every format rule",
+       .usage = "headlight verify NAME|PATH [--json]",
+       .examples = "  headlight verify models/gpt2\n"
+                   "  headlight verify downloaded.gguf --json\n"
+                   "  headlight verify --rules\n"
+                   "\n"
+                   "  Exit code 0: valid. 3: invalid, with the broken rule.\n"
+                   "  A GGUF file with token_embd.weight is checked as a model, one with a vocabulary\n"
+                   "  as a vocabulary, any other as a plain container.\n"});
   const auto s = std::make_shared<Settings>();
   add_model_or(*command, "PATH", s->path,
-               "A model's name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
+               "A model name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
   add_switch(*command, "--rules", s->rules, "List all rules");
   add_json(*command, s->json);
   keep_alive(*command, s);

@@ -46,13 +46,13 @@ void check_settings(const LabSettings& s, const lab::Experiment& e) {
     throw Error(ErrorKind::usage, "lab.option", concat(option, ": \"", s.name, "\" ", why));
   };
   if (s.markdown && s.options.row)
-    throw Error(ErrorKind::usage, "lab.option", "--markdown: the page has all rows; leave out --row");
-  if (s.options.quick && !e.can.repeats) refuse("--quick", "is quick already");
+    throw Error(ErrorKind::usage, "lab.option", "--markdown prints all rows; leave out --row");
+  if (s.options.quick && !e.can.repeats) refuse("--quick", "has no shorter version");
   if (s.seed && !e.can.repeats) refuse("--seed", "uses no random numbers");
   if (s.figures.any() && !e.can.draws) refuse("--png, --svg, --pdf", "has no figure");
-  if (!s.model.empty() && e.can.model.empty()) refuse("--model", "looks into no model");
+  if (!s.model.empty() && e.can.model.empty()) refuse("--model", "does not use a model");
   if (s.options.row && !e.can.lists) refuse("--row", "has no rows");
-  if (s.markdown && !e.can.lists) refuse("--markdown", "has no form for documents");
+  if (s.markdown && !e.can.lists) refuse("--markdown", "has no Markdown output");
 }
 
 std::optional<Model> open_model(const LabSettings& s, const lab::Experiment& e) {
@@ -108,25 +108,27 @@ void run(const LabSettings& s) {
 
 void add_lab(CLI::App& program) {
   CLI::App* command = add_command(
-      program, {.name = "lab",
-                .what = "Experiments: what tutorials claim, computed",
-                .usage = "headlight lab [NAME] [--quick] [--seed N] [--png FILE] [options]",
-                .examples = "  headlight lab                  lists the experiments\n"
-                            "  headlight lab errata           wrong numbers of tutorials\n"
-                            "  headlight lab seeds            all their claims\n"
-                            "  headlight lab seeds --row 32   one of them in full\n\n"
-                            "  Experiments that train or measure repeat themselves from --seed on and say\n"
-                            "  how far the repetitions differ. --quick takes seconds.\n"});
+      program,
+      {.name = "lab",
+       .what = "Run experiments that test common claims about attention",
+       .usage = "headlight lab [NAME] [--quick] [--seed N] [--png FILE] [options]",
+       .examples = "  headlight lab                  lists the experiments\n"
+                   "  headlight lab errata           wrong numbers in tutorials\n"
+                   "  headlight lab seeds            all claims of five tutorials\n"
+                   "  headlight lab seeds --row 32   one claim in full\n"
+                   "\n"
+                   "  Experiments that train or measure are repeated with several seeds, from --seed on,\n"
+                   "  and report the spread. --quick takes seconds.\n"});
   const auto s = std::make_shared<LabSettings>();
-  add_text(*command, "NAME", s->name, "Which experiment (default: lists them)");
-  add_count(*command, "--row", s->options.row, "One row of a list, in full", {1, 1000});
-  add_switch(*command, "--quick", s->options.quick, "Smaller and in seconds, with the same finding");
-  add_count(*command, "--seed", s->seed, "The first seed of those it repeats itself with (default: 1)",
-            {0, 1000000000});
-  add_text(*command, "--model", s->model, "Another model to look into: its name, folder or .gguf file")
+  add_text(*command, "NAME", s->name, "The experiment (default: list them)");
+  add_count(*command, "--row", s->options.row, "Print one row of a list in full", {1, 1000});
+  add_switch(*command, "--quick", s->options.quick,
+             "Run a smaller version that takes seconds and finds the same");
+  add_count(*command, "--seed", s->seed, "First seed of the repetitions (default: 1)", {0, 1000000000});
+  add_text(*command, "--model", s->model, "Use another model: name, folder or .gguf file")
       ->type_name("NAME|PATH");
   add_figure_files(*command, s->figures);
-  add_switch(*command, "--markdown", s->markdown, "As a page of the documents");
+  add_switch(*command, "--markdown", s->markdown, "Print a Markdown page");
   add_threads(*command, s->threads);
   add_json(*command, s->json);
   keep_alive(*command, s);

@@ -29,12 +29,12 @@ void run(const Settings& s) {
 void add_look(CLI::App& program) {
   CLI::App* command =
       add_command(program, {.name = "look",
-                            .what = "Translate a sentence and see at a glance where the model looked",
+                            .what = "Translate a sentence and show its attention at a glance",
                             .usage = "headlight look [TEXT] [--model NAME|PATH]",
                             .examples = "  headlight look\n"
                                         "  headlight look \"She gave the book to her brother.\"\n"});
   const auto s = std::make_shared<Settings>();
-  add_text(*command, "TEXT", s->text, "A sentence; without one, those of the tutorials");
+  add_text(*command, "TEXT", s->text, "A sentence (default: the sentences of the tutorials)");
   add_model(*command, s->model);
   add_threads(*command, s->threads);
   add_color(*command, s->color);

@@ -37,7 +37,7 @@ Columns columns_of(Quantity quantity) {
     case Quantity::loss: return {"smoothed", "valid_loss", "loss (nats per token)", false};
     case Quantity::accuracy: return {nullptr, "valid_accuracy", "accuracy", true};
     case Quantity::learning_rate: return {"learning_rate", nullptr, "learning rate", false};
-    case Quantity::gradient_norm: return {"gradient_norm", nullptr, "length of the gradient", false};
+    case Quantity::gradient_norm: return {"gradient_norm", nullptr, "norm of the gradient", false};
   }
   return {};
 }
@@ -47,7 +47,7 @@ draw::PictureFormat format_of(const std::string& path) {
   if (path.ends_with(".svg")) return draw::PictureFormat::svg;
   if (path.ends_with(".pdf")) return draw::PictureFormat::pdf;
   throw Error(ErrorKind::usage, "plot.format",
-              concat(escaped(path), ": a picture's name ends in .png, .svg or .pdf"));
+              concat(escaped(path), ": unknown format; choose a file name that ends in .png, .svg or .pdf"));
 }
 
 std::string run_name(const std::string& run) {
@@ -73,7 +73,8 @@ void read_run(const std::string& run, const Columns& columns, std::vector<draw::
     rest.remove_prefix(end + 1);
   }
   if (train.empty() && valid.empty())
-    throw Error(ErrorKind::input, "plot.empty", concat(escaped(path), ": has nothing to plot yet"));
+    throw Error(ErrorKind::input, "plot.empty",
+                concat(escaped(path), ": has nothing to plot yet; train at least one step"));
 }
 
 void run(const Settings& s) {
@@ -115,18 +116,19 @@ void add_plot(CLI::App& program) {
                    "  headlight plot runs/gpt runs/gru -o both.svg --title \"Attention and recurrence\"\n"
                    "  headlight plot runs/copy -o rate.pdf --show learning-rate\n"});
   const auto settings = std::make_shared<Settings>();
-  add_words(*command, "RUN", settings->runs, "Folders that headlight train has written")
+  add_words(*command, "RUN", settings->runs, "Folders written by headlight train")
       ->required()
       ->type_name("FOLDER");
-  add_path(*command, "-o,--out", settings->out, "The picture; its name's end says which format")->required();
+  add_path(*command, "-o,--out", settings->out, "The figure to write; the file extension selects the format")
+      ->required();
   add_choice<Quantity>(*command, "--show", settings->quantity,
                        {{"loss", Quantity::loss},
                         {"accuracy", Quantity::accuracy},
                         {"learning-rate", Quantity::learning_rate},
                         {"gradient-norm", Quantity::gradient_norm}},
-                       "What to draw over the steps");
-  add_text(*command, "--title", settings->title, "The heading (default: the runs' names)");
-  add_switch(*command, "--force", settings->force, "Replace the picture when it exists");
+                       "Value to draw over the steps (default: loss)");
+  add_text(*command, "--title", settings->title, "Heading (default: names of the runs)");
+  add_switch(*command, "--force", settings->force, "Replace an existing figure (otherwise exit code 4)");
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });
 }

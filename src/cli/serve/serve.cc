@@ -62,7 +62,8 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
     const std::string name = name_of_folder(folder);
     for (const serve::ModelPlace& known : list) {
       if (known.name != name) continue;
-      if (must_be_new) refuse_value("--model", folder, "a model with a name of its own: another one has it");
+      if (must_be_new)
+        refuse_value("--model", folder, "a model with a unique name; another model has the same name");
       return;
     }
     list.push_back({name, folder});
@@ -115,14 +116,14 @@ void introduce(const Settings& s, int port, const std::string& link) {
     text += concat("  On another machine: ssh -L ", port, ":127.0.0.1:", port,
                    " THIS-MACHINE, then open the same link there.\n");
   }
-  print(text + "  The link holds the key to this server; Ctrl-C stops it.\n");
+  print(text + "  The link contains the access token of this server. Ctrl-C stops the server.\n");
 }
 
 void check_view(const std::string& at) {
   for (const char c : at) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (!plain && std::string_view("-_.~%=&,").find(c) == std::string_view::npos)
-      refuse_value("--at", at, "a view as the page's Share and headlight show write it");
+      refuse_value("--at", at, "a view as printed by headlight show or copied by Share in the viewer");
   }
 }
 
@@ -155,7 +156,7 @@ void run(const Settings& s) {
   api->warm_up();
 
   if (::pipe2(g_pipe.data(), O_CLOEXEC) != 0)
-    throw Error(ErrorKind::resource, "serve.pipe", "the system has no more files for this process");
+    throw Error(ErrorKind::resource, "serve.pipe", "too many open files; raise the limit with ulimit -n");
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, stop_serving);
   std::thread waiter([&] {
     char byte = 0;
@@ -177,25 +178,26 @@ void add_serve(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "serve",
-       .what = "Open the viewer: type a sentence in the browser and see every head",
+       .what = "Open the viewer: every head of a model in the browser",
        .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]",
-       .examples = "  headlight serve                          the default model, and all others there are\n"
-                   "  headlight serve --model en --model gpt2  these two, to switch between\n"
-                   "  headlight serve --no-open --port 8000    print the address only\n\n"
-                   "  It listens on 127.0.0.1 alone, and answers those who have the printed link.\n"});
+       .examples = "  headlight serve                          the default model and all others found\n"
+                   "  headlight serve --model en --model gpt2  two models to switch between\n"
+                   "  headlight serve --no-open --port 8000    print the address only\n"
+                   "\n"
+                   "  Listens on 127.0.0.1 only; the printed link contains the access token.\n"});
   const auto s = std::make_shared<Settings>();
   command
       ->add_option_function<std::vector<std::string>>(
           "--model", [s](const std::vector<std::string>& names) { s->models = names; },
-          "A model's folder, or the name of one in the folder models; several: give it again")
+          "A model folder, a .gguf file, or a model name; repeatable")
       ->type_name("NAME|PATH")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_count(*command, "--port", s->port, "The port (default: 7437, or any that is free)", {1, 65535});
+  add_count(*command, "--port", s->port, "Port (default: 7437, or any free port)", {1, 65535});
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
-  add_text(*command, "--at", s->at, "The view to open, as headlight show and the page's Share write it")
+  add_text(*command, "--at", s->at, "The view to open, as printed by headlight show or copied by Share")
       ->type_name("VIEW");
-  add_switch(*command, "--log", s->log, "One line for each request, on standard error");
+  add_switch(*command, "--log", s->log, "Print one line for each request on standard error");
   add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });

@@ -60,11 +60,9 @@ std::string json_of(const std::vector<LayerExperts>& layers, const TokenizedText
 void run_show_experts(const ShowSettings& s) {
   if (s.figures.any() || !s.html.empty() || !s.npy.empty() || !s.corpus.empty() || s.view.all ||
       !s.view.heads.empty() || s.view.rollout)
-    throw Error(
-        ErrorKind::usage, "show.options",
-        "--experts prints a table, or JSON; leave out figures, --html, --npy, --corpus, --head, --all and "
-        "--rollout "
-        "(--npy --what experts writes arrays)");
+    throw Error(ErrorKind::usage, "show.options",
+                "--experts prints a table or JSON; leave out figures, --html, --npy, --corpus, --head, --all "
+                "and --rollout (--npy --what experts writes arrays)");
   JsonOutput json(s.json);
   const Model model = open_model(s.input.model);
   Context ctx({.threads = static_cast<int>(s.threads)});
@@ -100,7 +98,7 @@ void run_show_experts(const ShowSettings& s) {
   style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
   style.width = terminal_width();
   Page page(style);
-  page.line(fmt::format("{} of {} experts for each token: their numbers and weights", layers.front().used,
+  page.line(fmt::format("{} of {} experts for each token: index and weight", layers.front().used,
                         layers.front().count));
   page.line();
   table.print(page);

@@ -22,7 +22,7 @@ void read_what(const std::string& text, inspect::ArrayRequest& what) {
     else if (part == "z") what.z = true;
     else if (part == "residual") what.residual = true;
     else if (part == "experts") what.experts = true;
-    else refuse_value("--what", text, "some of q,k,v,scores,weights,z,residual,experts");
+    else refuse_value("--what", text, "a list from q,k,v,scores,weights,z,residual,experts");
   }
 }
 
@@ -34,58 +34,61 @@ void add_range(CLI::App& command, const std::string& name, Range& range, const s
     const auto end =
         colon == std::string::npos ? std::nullopt : parse_integer(std::string_view(text).substr(colon + 1));
     if (!begin || !end || *begin < 0 || *end <= *begin)
-      refuse_value(name, text, "FIRST:END, tokens counted from 0: 100:160");
+      refuse_value(name, text, "FIRST:END, tokens from 0, END excluded: 100:160");
     range = {*begin, *end};
   };
   add_reader(command, name, read, description)->type_name("FIRST:END");
 }
 
 void add_choice_of_heads(CLI::App& command, ViewRequest& view) {
-  begin_group(command, "What is shown");
+  begin_group(command, "Selection");
   add_part(command, view.part);
-  add_count(command, "--layer", view.layer, "All heads of a layer, counted from 0");
+  add_count(command, "--layer", view.layer, "All heads of this layer, counted from 0");
   add_heads(command, view.heads);
-  add_switch(command, "--all", view.all, "An atlas of all heads");
-  add_text(command, "--query", view.query, "One word's row; the#2: the second \"the\", @5: token 5")
+  add_switch(command, "--all", view.all, "Small maps of all heads");
+  add_text(command, "--query", view.query, "The row of one word; the#2: the second \"the\", @5: token 5")
       ->type_name("WORD");
-  add_text(command, "--key", view.key, "With --query: that link in every head")->type_name("WORD");
-  add_switch(command, "--by-head", view.by_head, "With --query: what it looks at most, head by head");
+  add_text(command, "--key", view.key, "With --query: the weight of this link in every head")
+      ->type_name("WORD");
+  add_switch(command, "--by-head", view.by_head, "With --query: the largest weights, head by head");
 }
 
 void add_selection(CLI::App& command, ShowSettings& s) {
   ViewRequest& view = s.view;
-  add_count(command, "--top", s.top, "Only the N largest weights (--by-head: 3)", {1, 1000000});
-  add_switch(command, "--words", view.words, "Join the tokens of a word");
-  begin_group(command, "What is shown, in full", Detail::full);
-  add_switch(command, "--mute-first", view.mute_first, "Leave out what goes to the first token");
+  add_count(command, "--top", s.top, "Show only the N largest weights (default with --by-head: 3)",
+            {1, 1000000});
+  add_switch(command, "--words", view.words, "Merge tokens into words");
+  begin_group(command, "Selection (more)", Detail::full);
+  add_switch(command, "--mute-first", view.mute_first, "Leave out weights on the first token");
   add_choice<MeanOver>(command, "--mean", view.mean,
                        {{"heads", MeanOver::heads}, {"layers", MeanOver::layers}},
-                       "The mean over the heads of each layer, or over all layers");
+                       "Mean over the heads of each layer, or over all layers");
   add_switch(command, "--rollout", view.rollout,
-             "Follow attention through all layers (Abnar and Zuidema, 2020)");
-  add_range(command, "--from", view.from, "Only these queries: an exact part of a long text");
-  add_range(command, "--to", view.to, "Only these keys");
-  add_switch(command, "--exclude-self", view.exclude_self, "Leave out what tokens give to themselves");
-  add_switch(command, "--mute-special", view.mute_special,
-             "Leave out what goes to tokens of the tokenizer's own");
-  add_switch(command, "--renormalize", view.renormalize, "Let what is left of each row sum to 1 again");
-  add_choice<MapOf>(command, "--of", view.of,
-                    {{"weights", MapOf::weights}, {"scores", MapOf::scores}, {"values", MapOf::values}},
-                    "Maps of weights, of scores before the softmax, or of weights times the length of "
-                    "their values (default: weights)");
+             "Attention rollout through all layers (Abnar and Zuidema, 2020)");
+  add_range(command, "--from", view.from, "Show only these queries: a section of a long text, unpooled");
+  add_range(command, "--to", view.to, "Show only these keys");
+  add_switch(command, "--exclude-self", view.exclude_self, "Leave out weights of tokens on themselves");
+  add_switch(command, "--mute-special", view.mute_special, "Leave out weights on special tokens");
+  add_switch(command, "--renormalize", view.renormalize,
+             "Divide the remaining weights of each row by their sum");
+  add_choice<MapOf>(
+      command, "--of", view.of,
+      {{"weights", MapOf::weights}, {"scores", MapOf::scores}, {"values", MapOf::values}},
+      "Show weights, scores before the softmax, or weights times the norm of the values (default: weights)");
 }
 
 void add_files(CLI::App& command, ShowSettings& s) {
   add_figures(command, s.figures);
   begin_group(command, "Output");
-  add_path(command, "--html", s.html, "Write the viewer's page with this run inside");
+  add_path(command, "--html", s.html, "Write the viewer with this run as one offline page");
   add_arrays(command, s.npy, "weights, logits");
   add_json(command, s.json);
-  begin_group(command, "Output, in full", Detail::full);
-  add_length(command, "--max-size", s.max_megabytes, {{"MB", 1}}, "The largest --html file (default: 25MB)");
+  begin_group(command, "Output (more)", Detail::full);
+  add_length(command, "--max-size", s.max_megabytes, {{"MB", 1}},
+             "Size limit of the --html file (default: 25MB)");
   add_reader(
       command, "--what", [&s](const std::string& text) { read_what(text, s.what); },
-      "What --npy writes: some of q,k,v,scores,weights,z,residual")
+      "Arrays for --npy: a list from q,k,v,scores,weights,z,residual,experts (default: weights)")
       ->type_name("NAME,…");
   add_threads(command, s.threads);
 }
@@ -96,7 +99,7 @@ void add_show(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "show",
-       .what = "Show what a model looks at: heat maps, bars, figures, data",
+       .what = "Show attention weights as heat maps, bars, figures or data",
        .usage = "headlight show [TEXT] [--model NAME|PATH] [--head L.H] [--query WORD] [options]",
        .examples =
            "  headlight show \"The animal didn't cross the street because it was too tired.\"\n"
@@ -108,22 +111,24 @@ void add_show(CLI::App& program) {
            "  headlight show \"The cat sat\" --html cat.html\n"
            "  headlight show --corpus stories.txt --limit 3 --query it\n"
            "  headlight show \"…\" --npy arrays --what weights,scores,residual\n"
-           "  headlight show \"…\" --model mixtral --experts     which experts each token goes to\n\n"
+           "  headlight show \"…\" --model mixtral --experts     experts of each token\n"
+           "\n"
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"
-           "  exact: the model's own numbers; derived: computed from them, and it says how.\n"});
+           "  exact: the model's own numbers; derived: computed from them, as stated.\n"});
   const auto s = std::make_shared<ShowSettings>();
-  add_model_input(*command, s->input, "What the model reads (default: piped text, else ours)");
+  add_model_input(*command, s->input, "The text (default: piped text, else a built-in sentence)");
   begin_group(*command, "Model and text");
-  add_path(*command, "--corpus", s->corpus, "Many texts: a line of FILE each; -: standard input")
+  add_path(*command, "--corpus", s->corpus, "Read one text per line of FILE; -: standard input")
       ->type_name("FILE|-");
-  add_count(*command, "--limit", s->limit, "With --corpus: only the first N texts", {1, 1000000});
+  add_count(*command, "--limit", s->limit, "With --corpus: use only the first N texts", {1, 1000000});
   add_choice_of_heads(*command, s->view);
   add_selection(*command, *s);
   add_files(*command, *s);
   add_map_look(*command, s->look);
   add_choice<bool>(*command, "--color-range", s->look.auto_range, {{"fixed", false}, {"auto", true}},
-                   "Colours of weights from 0 to 1, or to the largest one shown (default: fixed)");
-  add_switch(*command, "--experts", s->experts, "Which experts each token goes to, of models that have them");
+                   "Range of colours: fixed is 0 to 1, auto ends at the largest value (default: fixed)");
+  add_switch(*command, "--experts", s->experts,
+             "Print the experts that each token is routed to (mixture-of-experts models)");
   keep_alive(*command, s);
   on_run(*command, [s] { s->experts ? run_show_experts(*s) : run_show(*s); });
 }

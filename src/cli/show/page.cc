@@ -72,7 +72,7 @@ void write_page(io::Outputs& outputs, Context& ctx, const session::View& view, c
   const std::string page = serve::offline_page(ctx, *run, options);
   outputs.write(s.html, std::as_bytes(std::span(page)));
   print_error(
-      fmt::format("note: {} has {:.2f} MB\n", escaped(s.html), static_cast<double>(page.size()) / 1e6));
+      fmt::format("note: wrote {}, {:.2f} MB\n", escaped(s.html), static_cast<double>(page.size()) / 1e6));
 }
 
 std::string serve_command(const session::View& view, const Shown& shown) {

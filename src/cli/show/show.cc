@@ -41,37 +41,35 @@ std::string text_of(const session::View& view, const ShowSettings& s) {
 void check_input(const ShowSettings& s) {
   const ModelInput& in = s.input;
   const bool numbers = !in.ids.empty() || !in.target_ids.empty() || !in.type_ids.empty();
-  if (!s.html.empty() && numbers) refuse("--html shows a text; give TEXT and --target in place of numbers");
-  if (s.limit > 0 && s.corpus.empty()) refuse("--limit N takes the first N texts of a --corpus");
+  if (!s.html.empty() && numbers) refuse("--html needs text; give TEXT and --target instead of token ids");
+  if (s.limit > 0 && s.corpus.empty()) refuse("--limit needs --corpus");
   if (s.corpus.empty()) return;
-  if (in.given() || numbers) refuse("TEXT and --corpus are two ways to say what is read; give one");
+  if (in.given() || numbers) refuse("TEXT and --corpus exclude each other; give one of them");
   if (!in.target.empty() || !in.second.empty())
-    refuse("--target and --second belong to one text; leave them out with --corpus");
+    refuse("--target and --second need a single TEXT; leave them out with --corpus");
 }
 
 void check_combinations(const ViewRequest& v) {
   const int ways = (v.heads.empty() ? 0 : 1) + (v.layer ? 1 : 0) + (v.all ? 1 : 0);
   const bool joins = v.mean != MeanOver::none || v.rollout, leaves_out = session::leaves_out(v);
   const bool part = v.from.size() > 0 || v.to.size() > 0;
-  if (ways > 1) refuse("--head, --layer and --all choose heads; give one of them");
-  if (!v.heads.empty() && joins) refuse("--mean and --rollout take all heads of a layer; leave --head out");
+  if (ways > 1) refuse("--head, --layer and --all exclude each other; give one of them");
+  if (!v.heads.empty() && joins) refuse("--mean and --rollout use all heads of a layer; leave out --head");
   if (v.mean != MeanOver::none && v.rollout)
-    refuse("--mean and --rollout are two ways to join heads; give one");
+    refuse("--mean and --rollout exclude each other; give one of them");
   if (part && (v.words || joins || leaves_out || v.renormalize || !v.query.empty()))
     refuse(
-        "--from and --to show a part as it is; leave out --words, --mean, --rollout, --exclude-self, "
+        "--from and --to show exact weights; leave out --words, --mean, --rollout, --exclude-self, "
         "--mute-first, --mute-special and --query");
   if (v.renormalize && !leaves_out)
-    refuse(
-        "--renormalize is for rows with something left out: add --mute-first, --mute-special or "
-        "--exclude-self");
+    refuse("--renormalize needs --mute-first, --mute-special or --exclude-self");
   if (v.of != MapOf::weights && (joins || !v.query.empty() || v.renormalize))
     refuse(
-        "--of scores and --of values are maps of heads; leave out --mean, --rollout, --query and "
+        "--of scores and --of values show single heads; leave out --mean, --rollout, --query and "
         "--renormalize");
   if (v.of == MapOf::scores && v.words)
-    refuse("scores of words have no meaning; leave out --words, or --of scores");
-  if (v.by_head && !v.key.empty()) refuse("--by-head lists keys; --key names one. Give one of them");
+    refuse("scores cannot be merged into words; leave out --words or --of scores");
+  if (v.by_head && !v.key.empty()) refuse("--by-head and --key exclude each other; give one of them");
 }
 
 std::string choice_note(const Run& run, const FirstLook& look) {
@@ -86,9 +84,10 @@ std::string choice_note(const Run& run, const FirstLook& look) {
                     to = words(run.keys(look.head.part), look.key);
   const bool asked = look.reason == LookReason::strongest_key;
   return concat("showing head ", look.head.layer, ".", look.head.head, ", where ", from,
-                asked ? " looks hardest at another word, " : " looks at ", to,
-                asked ? "" : fmt::format(", {:.1f} times chance", look.lift()), ": the strongest link of ",
-                look.heads_searched, " heads; --head L.H shows another one, --all all of them");
+                asked ? " attends most to another word, " : " looks at ", to,
+                asked ? "" : fmt::format(", {:.1f} times chance", look.lift()),
+                ": the most distinctive link of ", look.heads_searched,
+                " heads; --head L.H shows another one, --all shows all");
 }
 
 // One text, or one of many.

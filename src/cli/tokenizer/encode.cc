@@ -29,7 +29,7 @@ struct Settings {
 
 void run_encode(const Settings& s) {
   if (s.only_ids && s.json.to_stdout())
-    refuse_option("--ids", "and --json are two forms of one answer; choose one");
+    refuse_option("--ids", "and --json exclude each other; give one of them");
   JsonOutput json(s.json);
   const Tokenizer tokenizer = models::load_tokenizer(find_files(s.tokenizer));
   const std::string text = s.text ? *s.text : read_standard_input();
@@ -76,7 +76,7 @@ void run_decode(const Settings& s) {
 }
 
 void add_tokenizer_path(CLI::App& command, std::string& path) {
-  add_path(command, "--model,--tokenizer", path, "A model's name or folder, or a tokenizer file")
+  add_path(command, "--model,--tokenizer", path, "A model name or folder, or a tokenizer file")
       ->required()
       ->type_name("NAME|PATH");
 }
@@ -95,8 +95,8 @@ void add_tokenizer_encode(CLI::App& tokenizer) {
   const auto s = std::make_shared<Settings>();
   add_tokenizer_path(*command, s->tokenizer);
   add_words(*command, "TEXT", s->text, "The text (default: standard input)");
-  add_switch(*command, "--ids", s->only_ids, "Only the ids, in one line");
-  add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the text");
+  add_switch(*command, "--ids", s->only_ids, "Print only the ids, on one line");
+  add_switch(*command, "--no-special", s->no_special, "Add no special tokens around the text");
   add_json(*command, s->json);
   add_color(*command, s->color);
   keep_alive(*command, s);
@@ -106,15 +106,15 @@ void add_tokenizer_encode(CLI::App& tokenizer) {
 void add_tokenizer_decode(CLI::App& tokenizer) {
   CLI::App* command = add_command(
       tokenizer, {.name = "decode",
-                  .what = "Turn token ids into text",
+                  .what = "Convert token ids to text",
                   .usage = "headlight tokenizer decode --model NAME|PATH [ID …] [options]",
                   .examples = "  headlight tokenizer decode --tokenizer my-tokenizer 409 712 257\n"
                               "  headlight tokenizer encode --tokenizer T --ids \"hello\" | headlight "
                               "tokenizer decode --tokenizer T\n"});
   const auto s = std::make_shared<Settings>();
   add_tokenizer_path(*command, s->tokenizer);
-  add_words(*command, "ID", s->ids, "Ids, with spaces or commas between (default: from standard input)");
-  add_switch(*command, "--no-special", s->no_special, "Leave special tokens out of the text");
+  add_words(*command, "ID", s->ids, "Ids separated by spaces or commas (default: standard input)");
+  add_switch(*command, "--no-special", s->no_special, "Leave out special tokens");
   keep_alive(*command, s);
   on_run(*command, [s] { run_decode(*s); });
 }

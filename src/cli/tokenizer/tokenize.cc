@@ -59,20 +59,21 @@ void add_tokenize(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "tokenize",
-       .what = "Cut texts into the tokens of a model",
+       .what = "Tokenize texts with the tokenizer of a model",
        .usage = "headlight tokenize --model NAME|PATH [--jsonl] [--no-special] [FILE]",
        .examples = "  headlight tokenize --model en-fr story.txt\n"
-                   "  echo '{\"text\": \"Once upon a time\"}' | headlight tokenize --model gpt2 --jsonl\n\n"
-                   "  With --jsonl every input line {\"text\": …} gives a line\n"
+                   "  echo '{\"text\": \"Once upon a time\"}' | headlight tokenize --model gpt2 --jsonl\n"
+                   "\n"
+                   "  With --jsonl, each input line {\"text\": …} gives a line\n"
                    "  {\"ids\": […], \"tokens\": […], \"offsets\": [[start, end], …], \"decoded\": …};\n"
-                   "  offsets count characters. Without it the whole input is one text.\n"});
+                   "  offsets count characters. Without --jsonl the whole input is one text.\n"});
   const auto s = std::make_shared<Settings>();
   add_path(*command, "--model", s->model,
-           "A model's name or folder, a tokenizer.json, a SentencePiece .model, a vocab.txt or a .gguf")
+           "A model name or folder, a tokenizer.json, a SentencePiece .model, a vocab.txt or a .gguf")
       ->required()
       ->type_name("NAME|PATH");
-  add_switch(*command, "--jsonl", s->jsonl, "Lines of JSON in, lines of JSON out");
-  add_switch(*command, "--no-special", s->no_special, "Put no special tokens around the texts");
+  add_switch(*command, "--jsonl", s->jsonl, "Read and write one JSON object per line");
+  add_switch(*command, "--no-special", s->no_special, "Add no special tokens around the texts");
   add_path(*command, "FILE", s->file, "The input, plain or .gz (default: standard input)");
   add_color(*command, s->color);
   keep_alive(*command, s);

@@ -9,7 +9,7 @@ namespace headlight::cli {
 void add_tokenizer(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "tokenizer",
-                .what = "Make a tokenizer from text, and see how it cuts",
+                .what = "Train a tokenizer, and encode or decode text with it",
                 .usage = "headlight tokenizer train|encode|decode [options]",
                 .examples = "  headlight tokenizer train --vocab 8000 stories.txt -o my-tokenizer\n"
                             "  headlight tokenizer encode --tokenizer my-tokenizer \"Once upon a time\"\n"

@@ -135,7 +135,7 @@ void run(const Settings& s) {
   print(fmt::format("{}: {} tokens from {:.1f} MB of text in {:.1f} s\n", escaped(path), tokenizer.size(),
                     static_cast<double>(texts.bytes()) * 1e-6, seconds));
   if (s.vocab && tokenizer.size() < *s.vocab && s.kind != TokenizerKind::bytes)
-    print(fmt::format("  the text gave no more than that; {} were asked for\n", *s.vocab));
+    print(fmt::format("  {} were requested; the text does not provide more\n", *s.vocab));
   print(fmt::format("  last learned:{}\n", sample_of(tokenizer, training.special.size())));
 }
 
@@ -144,7 +144,8 @@ std::vector<std::string> read_special(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     tokens.push_back(text.substr(begin, end - begin));
-    if (tokens.back().empty()) refuse_value("--special", text, "a list without gaps, such as \"<pad>,<s>\"");
+    if (tokens.back().empty())
+      refuse_value("--special", text, "a list without empty items, such as \"<pad>,<s>\"");
     begin = end + 1;
   }
   return tokens;
@@ -156,17 +157,17 @@ void add_tokenizer_train(CLI::App& tokenizer) {
   CLI::App* command = add_command(
       tokenizer,
       {.name = "train",
-       .what = "Learn a vocabulary from text files",
+       .what = "Train a vocabulary on text files",
        .usage = "headlight tokenizer train [--kind KIND] [--vocab N] FILES -o DIR [options]",
        .examples =
            "  headlight tokenizer train stories.txt -o my-tokenizer\n"
            "  headlight tokenizer train --kind unigram --vocab 4000 en-fr.tsv.gz -o en-fr\n"
            "  headlight tokenizer train --kind wordpiece --lowercase --around '[CLS] $A [SEP]' a.txt b.txt "
            "-o bert\n"
-           "  headlight tokenizer train --kind characters shakespeare.txt -o letters\n\n"
-           "  DIR/tokenizer.json is in the form of Hugging Face's tokenizers. The same files and options "
-           "give\n"
-           "  the same bytes. Files may be plain or .gz; every cell of a .tsv is a text of its own.\n"});
+           "  headlight tokenizer train --kind characters shakespeare.txt -o letters\n"
+           "\n"
+           "  DIR/tokenizer.json is in Hugging Face format. The same files and options give the same bytes.\n"
+           "  Files may be plain or .gz; every cell of a .tsv is a separate text.\n"});
   const auto s = std::make_shared<Settings>();
   add_choice<TokenizerKind>(*command, "--kind", s->kind,
                             {{"bpe", TokenizerKind::bpe},
@@ -174,25 +175,26 @@ void add_tokenizer_train(CLI::App& tokenizer) {
                              {"wordpiece", TokenizerKind::word_piece},
                              {"characters", TokenizerKind::characters},
                              {"bytes", TokenizerKind::bytes}},
-                            "How words are cut (default bpe: bytes, merged)");
-  add_count(*command, "--vocab", s->vocab, "Tokens in all (default 8192; characters: all there are)",
-            {1, 1 << 24});
+                            "Algorithm (default: bpe, byte-level)");
+  add_count(*command, "--vocab", s->vocab,
+            "Size of the vocabulary (default: 8192; characters: all in the text)", {1, 1 << 24});
   command
       ->add_option_function<std::string>(
           "--special", [s](const std::string& text) { s->special = read_special(text); },
-          "Special tokens, ids 0, 1 … (default <pad>,<s>,</s>,<unk>,<mask>; wordpiece: BERT's)")
+          "Special tokens with ids 0, 1 … (default: <pad>,<s>,</s>,<unk>,<mask>; wordpiece: BERT's)")
       ->type_name("LIST");
-  add_text(*command, "--around", s->around, "What is put around a text: \"<s> $A </s>\" (default: nothing)")
+  add_text(*command, "--around", s->around,
+           "Template for special tokens around a text: \"<s> $A </s>\" (default: none)")
       ->type_name("TEXT");
-  add_switch(*command, "--lowercase", s->lowercase, "All letters small");
-  add_switch(*command, "--elisions", s->elisions, "French, kind bpe: l'animal is cut into l' and animal");
+  add_switch(*command, "--lowercase", s->lowercase, "Convert text to lower case");
+  add_switch(*command, "--elisions", s->elisions, "French, with bpe: split l'animal into l' and animal");
   add_count(*command, "--min-frequency", s->min_frequency,
-            "Leave out what is seen less often (default 2; characters: 1)", {1, Index{1} << 40});
+            "Ignore tokens that occur less often (default: 2; characters: 1)", {1, Index{1} << 40});
   add_words(*command, "FILES", s->files, "Text: plain, .gz, .tsv or .tsv.gz")->required();
-  add_path(*command, "-o,--out", s->out, "Folder for tokenizer.json; made if missing")
+  add_path(*command, "-o,--out", s->out, "Folder for tokenizer.json; created if missing")
       ->required()
       ->type_name("DIR");
-  add_switch(*command, "--force", s->force, "Replace an existing tokenizer.json (else: exit code 4)");
+  add_switch(*command, "--force", s->force, "Replace an existing tokenizer.json (otherwise exit code 4)");
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

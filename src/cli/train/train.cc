@@ -58,21 +58,22 @@ void introduce(TrainDisplay& display, const train::Run& run, const Context& ctx,
   display.say(fmt::format("headlight {}: {}, {} parameters, vocabulary {}", kVersion, model.kind,
                           short_count(all), run.task().vocabulary()));
   if (run.recipe().lora.rank > 0)
-    display.say(fmt::format("an adapter of rank {} for {}: {} of them are trained, {:.2f} %",
+    display.say(fmt::format("adapter of rank {} for {}: {} parameters are trained, {:.2f} %",
                             run.recipe().lora.rank, model.start, short_count(trained), 100 * trained / all));
   std::string data = run.task().describe();
   display.say("data: " + data);
   display.say(fmt::format("{} {}, {}, peak {:.0f} GFLOP/s; writing to {}", ctx.threads(),
                           ctx.threads() == 1 ? "thread" : "threads", name_of(ctx.target()), peak * 1e-9,
                           run.folder()));
-  if (run.resumed()) display.say(fmt::format("going on from step {}", run.progress().step));
+  if (run.resumed()) display.say(fmt::format("resuming from step {}", run.progress().step));
 }
 
 void conclude(TrainDisplay& display, const train::Run& run, train::Ending ending, double seconds) {
   const train::Progress& p = run.progress();
   const char* how = ending == train::Ending::finished ? "done"
-                    : ending == train::Ending::early  ? "stopped early: no better evaluation"
-                                                      : "stopped by a signal, saved; --resume goes on";
+                    : ending == train::Ending::early
+                        ? "stopped early: no improvement in evaluations"
+                        : "stopped by a signal, checkpoint saved; --resume continues";
   std::string line =
       fmt::format("{}: step {}, {}, peak memory {}", how, p.step, duration_text(seconds), peak_memory());
   if (p.best_step > 0)
@@ -103,14 +104,14 @@ train::Recipe recipe_of(const Settings& s) {
   if (s.recipe.empty()) {
     if (s.start.empty() || s.data.empty())
       throw Error(ErrorKind::usage, "train.recipe",
-                  "train: give a recipe, or --start MODEL and --data FILE to go on from a model without one");
+                  "train: give a recipe, or --start MODEL and --data FILE to fine-tune without one");
     FineTuneOptions options{.train = s.data, .valid = s.valid};
     if (s.all_parameters) options.rank = 0;
     settings = train::fine_tune_settings(s.start, options);
   } else {
     if (s.all_parameters)
       throw Error(ErrorKind::usage, "train.recipe",
-                  "--all-parameters: a recipe says so itself: lora.rank = 0");
+                  "--all-parameters is for training without a recipe; in a recipe set lora.rank = 0");
     settings = train::Settings::read(s.recipe);
     if (!s.start.empty()) settings.set("model.start=" + io::json_quoted(s.start));
     if (!s.data.empty()) settings.set("data.train=" + quoted_list(s.data));
@@ -169,41 +170,41 @@ void add_train(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "train",
-       .what = "Train a model, new or given, with checkpoints that survive anything",
+       .what = "Train a new model or fine-tune one, with resumable checkpoints",
        .usage =
            "headlight train RECIPE.toml | --start MODEL --data FILE [--out FOLDER] [--resume] [--threads N] "
            "[--set KEY=VALUE]",
-       .examples = "  headlight train recipes/copy.toml\n"
-                   "  headlight train recipes/shakespeare.toml --set data.train=input.txt\n"
-                   "  headlight train recipes/copy.toml --out runs/copy --resume\n"
-                   "  headlight train recipes/copy.toml --set model.layers=1 --out runs/one-layer\n"
-                   "  headlight train --start en --data my.txt --out runs/mine\n"
-                   "  headlight generate 'Once' --model runs/mine/best\n\n"
-                   "  Without a recipe an adapter (LoRA) of rank 4 is trained: small, and the model stays as "
-                   "it is.\n"
-                   "  Files that a recipe names are looked for beside it, then in the working folder.\n"});
+       .examples =
+           "  headlight train recipes/copy.toml\n"
+           "  headlight train recipes/shakespeare.toml --set data.train=input.txt\n"
+           "  headlight train recipes/copy.toml --out runs/copy --resume\n"
+           "  headlight train recipes/copy.toml --set model.layers=1 --out runs/one-layer\n"
+           "  headlight train --start en --data my.txt --out runs/mine\n"
+           "  headlight generate 'Once' --model runs/mine/best\n"
+           "\n"
+           "  Without a recipe a LoRA adapter of rank 4 is trained; the model itself is not changed.\n"
+           "  Files in a recipe are searched relative to the recipe, then to the working folder.\n"});
   const auto settings = std::make_shared<Settings>();
   add_path(*command, "RECIPE", settings->recipe, "The recipe: a TOML file (docs/guide/train.md)");
   add_text(*command, "--start", settings->start,
-           "A model to begin with: its weights, sizes and tokenizer. Without a recipe, an adapter is trained")
+           "A model to start from: parameters, sizes and tokenizer. Without a recipe, an adapter is trained")
       ->type_name("NAME|PATH");
-  add_files(*command, "--data", settings->data,
-            "Files to learn from: .txt, .tsv, .jsonl, also .gz; may be repeated");
-  add_files(*command, "--valid", settings->valid, "Files to evaluate on (default: the last tenth of --data)");
+  add_files(*command, "--data", settings->data, "Training files: .txt, .tsv, .jsonl, also .gz; repeatable");
+  add_files(*command, "--valid", settings->valid, "Validation files (default: the last tenth of --data)");
   add_switch(*command, "--all-parameters", settings->all_parameters,
-             "Without a recipe: train all parameters in place of an adapter");
+             "Without a recipe: train all parameters instead of an adapter");
   add_path(*command, "-o,--out", settings->out, "The run's folder (default: output.folder, or runs/NAME)");
-  add_switch(*command, "--resume", settings->resume, "Go on from the newest checkpoint in the folder");
+  add_switch(*command, "--resume", settings->resume, "Continue from the newest checkpoint in the folder");
   add_threads(*command, settings->threads);
   command
       ->add_option_function<std::vector<std::string>>(
           "--set", [settings](const std::vector<std::string>& all) { settings->assignments = all; },
-          "Override a setting of the recipe; may be repeated")
+          "Override a setting of the recipe; repeatable")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
   add_switch(*command, "--allow-data-change", settings->allow_data_change,
-             "Go on although a data file has changed since the checkpoint");
+             "Continue even if a data file has changed since the checkpoint");
   add_color(*command, settings->color);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

@@ -47,8 +47,9 @@ std::string evaluation_text(const TranslationScore& score) {
   for (const double share : score.shared)
     shares += fmt::format("{}{:.1f}", shares.empty() ? "" : " / ", 100 * share);
   return fmt::format(
-      "BLEU   {:.2f}   (13a words; {} % of runs of 1 / 2 / 3 / 4 words shared; brevity {:.3f})\n"
-      "chrF2  {:.2f}\n{} sentences, {} references\n",
+      "BLEU   {:.2f}   (13a tokenization; {} % of 1- / 2- / 3- / 4-grams match; brevity penalty {:.3f})\n"
+      "chrF2  {:.2f}\n"
+      "{} sentences, {} references\n",
       score.bleu, shares, score.brevity, score.chrf, score.sentences, score.references);
 }
 

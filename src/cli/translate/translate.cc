@@ -39,22 +39,24 @@ void check_translates(const Model& model, const Settings& s) {
     const bool writes = info.kind == ModelKind::decoder;
     std::string hint;
     if (!info.recurrent)
-      hint = concat(writes ? "\nTo let it continue a text: headlight generate --model "
-                           : "\nTo see what it looks at: headlight show --model ",
+      hint = concat(writes ? "\n"
+                             "To continue a text: headlight generate --model "
+                           : "\n"
+                             "To show its attention: headlight show --model ",
                     escaped(s.model), " \"…\"");
     throw Error(ErrorKind::usage, "translate.kind",
                 concat("the model \"", escaped(info.name), "\" does not translate: it has no ",
                        writes ? "encoder" : "decoder", hint));
   }
   if (info.recurrent && s.rows.show)
-    throw Error(ErrorKind::usage, "translate.show",
-                concat("the model \"", escaped(info.name),
-                       "\" is recurrent: --show looks into the heads of transformers"));
-  if (model.tokenizer() == nullptr)
     throw Error(
-        ErrorKind::input, "translate.tokenizer",
-        concat("the model \"", escaped(info.name),
-               "\" has no tokenizer, so texts cannot be read\nPut its tokenizer.json beside config.json."));
+        ErrorKind::usage, "translate.show",
+        concat("the model \"", escaped(info.name), "\" is recurrent and has no heads; leave out --show"));
+  if (model.tokenizer() == nullptr)
+    throw Error(ErrorKind::input, "translate.tokenizer",
+                concat("the model \"", escaped(info.name),
+                       "\" has no tokenizer, so it cannot read text\n"
+                       "Put its tokenizer.json next to config.json."));
 }
 
 // A model with its settings, ready for any number of texts.
@@ -140,7 +142,7 @@ void run_texts(const Settings& s) {
   if (!s.texts.empty()) {
     translate(s.texts);
   } else {
-    if (::isatty(STDIN_FILENO) == 1) print_error("one sentence a line; Ctrl-D ends\n");
+    if (::isatty(STDIN_FILENO) == 1) print_error("one sentence per line; Ctrl-D ends\n");
     StandardLines input;
     for (std::vector<std::string> lines; input.read(lines);) translate(lines);
   }
@@ -164,11 +166,11 @@ void run(const Settings& s) {
     throw Error(ErrorKind::usage, "translate.options", std::string(what));
   };
   if (!s.evaluate.empty() && !s.texts.empty())
-    refuse("--evaluate takes its sentences from a file; leave TEXT out");
-  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head chooses what --show shows; give both");
+    refuse("--evaluate reads sentences from a file; leave out TEXT");
+  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head needs --show");
   if (s.rows.show && (s.json.to_stdout() || !s.evaluate.empty()))
-    refuse("--show prints lines for people; leave out --evaluate, and give --json a file");
-  if (s.evaluate.empty() && s.limit > 0) refuse("--limit belongs to --evaluate FILE");
+    refuse("--show prints text; leave out --evaluate, and give --json a file name");
+  if (s.evaluate.empty() && s.limit > 0) refuse("--limit needs --evaluate FILE");
   if (s.evaluate.empty()) run_texts(s);
   else run_evaluation(s);
 }
@@ -179,28 +181,30 @@ void add_translate(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "translate",
-       .what = "Translate texts with an encoder-decoder, and measure how well",
+       .what = "Translate texts with an encoder-decoder, or evaluate it",
        .usage =
            "headlight translate [TEXT …] [--model NAME|PATH] [--beams N] [--evaluate FILE.tsv] [options]",
        .examples = "  headlight translate \"The cat sat on the mat.\"\n"
                    "  headlight translate --model opus-mt-en-de < english.txt > german.txt\n"
                    "  headlight translate \"Where do you live?\" --show --head 3.5\n"
-                   "  headlight translate --evaluate test.tsv --json -\n\n"
-                   "  Without TEXT every line of standard input is translated; lines stay in order.\n"
+                   "  headlight translate --evaluate test.tsv --json -\n"
+                   "\n"
+                   "  Without TEXT, every line of standard input is translated, in order.\n"
                    "  --evaluate reads lines of source, tab, translation; lines with the same source are\n"
-                   "  several references of one sentence. BLEU cuts words by the rules of 13a.\n"});
+                   "  references for one sentence. BLEU uses 13a tokenization.\n"});
   const auto s = std::make_shared<Settings>();
   add_words(*command, "TEXT", s->texts, "Texts to translate (default: lines of standard input)")
       ->type_name("");
   add_model(*command, s->model);
-  add_count(*command, "--beams", s->beams, "Beams of the search (default: 4)", {1, 64});
+  add_count(*command, "--beams", s->beams, "Number of beams (default: 4)", {1, 64});
   add_real(*command, "--length-penalty", s->length_penalty,
-           "Scores are divided by length to this power (default: 1)");
-  add_count(*command, "--max-tokens", s->most, "The longest translation (default: twice the source, and 16)",
-            {1, 100000});
+           "Exponent of the length that scores are divided by (default: 1)");
+  add_count(*command, "--max-tokens", s->most,
+            "Maximum length of a translation (default: twice the source plus 16)", {1, 100000});
   add_path(*command, "--evaluate", s->evaluate, "Measure BLEU and chrF2 on lines of source, tab, translation")
       ->type_name("FILE.tsv");
-  add_count(*command, "--limit", s->limit, "With --evaluate: only the first N sentences", {1, 1000000000});
+  add_count(*command, "--limit", s->limit, "With --evaluate: use only the first N sentences",
+            {1, 1000000000});
   begin_group(*command, "Output");
   add_rows(*command, s->rows);
   add_json(*command, s->json);
