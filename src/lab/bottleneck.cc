@@ -133,7 +133,7 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
 
 draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {
   draw::CurveChart chart;
-  chart.title = "Saying a list backwards";
+  chart.title = "Repeating a list in reverse";
   chart.x_label = "symbols in the list";
   chart.y_label = "right symbols";
   chart.higher_is_better = true;
@@ -169,11 +169,9 @@ Outcome run_bottleneck(const LabOptions& options) {
   const std::size_t last = plan.lengths.size() - 1;
   Outcome out;
   out.finding = fmt::format(
-      "A GRU that has to put a list of {} symbols into one vector gets {:.0f} % of them right backwards; the "
-      "same GRU "
-      "that may look back at every symbol {:.0f} %; a transformer {:.0f} %. At {} symbols it is {:.0f}, "
-      "{:.0f} and "
-      "{:.0f} %.",
+      "A GRU that stores a list of {} symbols in one vector repeats {:.0f} % of them correctly in reverse; "
+      "the same GRU with attention to every symbol {:.0f} %; a transformer {:.0f} %. With {} symbols it is "
+      "{:.0f}, {:.0f} and {:.0f} %.",
       plan.lengths[last], 100 * over(all[0], last).mean, 100 * over(all[1], last).mean,
       100 * over(all[2], last).mean, plan.lengths[0], 100 * over(all[0], 0).mean, 100 * over(all[1], 0).mean,
       100 * over(all[2], 0).mean);

@@ -180,8 +180,8 @@ std::string p_text(double p) { return p < 0.001 ? fmt::format("{:.0e}", p) : fmt
 
 draw::Drawing figure_of(const std::vector<LayerResult>& layers, const std::string& model) {
   draw::CurveChart chart;
-  chart.title = "“bank” in 24 sentences: how alike it is, layer by layer";
-  chart.x_label = concat("layer of ", model, " (0: what the first block reads)");
+  chart.title = "“bank” in 24 sentences: similarity of its vectors, layer by layer";
+  chart.x_label = concat("layer of ", model, " (0: input of the first layer)");
   chart.y_label = "mean cosine";
   chart.name_best = false;
   draw::Curve within{
@@ -222,17 +222,16 @@ Outcome run_context(const LabOptions& options) {
   Outcome out;
   out.holds = last.gap > 0 && last.p < 0.05 && last.gap > first.gap;
   out.finding = fmt::format(
-      "“bank” enters {} as one vector, whatever is meant (only its place differs: gap {:+.3f}, p {}). After "
-      "{} layers it "
-      "is {} alike within a meaning than across: cosine {:.3f} against {:.3f}, p {} by {} shuffles of {} "
-      "sentences.",
+      "“bank” enters {} with the same vector for both meanings, apart from its position (gap {:+.3f}, p {}). "
+      "After {} layers its vectors are {} alike within a meaning than across: cosine {:.3f} and {:.3f}, p {} "
+      "in {} shuffles of {} sentences.",
       study.model(), first.gap, p_text(first.p), layers.size() - 1, last.gap > 0 ? "more" : "not more",
       last.within.mean, last.between.mean, p_text(last.p), rounds, kRiver.size() + kMoney.size());
   out.text = with_note(
       table_text({"layer", "within", "between", "gap", "2/3 of them", "p"}, rows),
-      fmt::format("Mean cosine ± deviation over pairs of sentences, {} of rivers and {} of money. Gap: "
-                  "within less between; beside it, how far it moves when a third of the sentences is "
-                  "left out. p: the share of random divisions with a gap as large. Seed {}.",
+      fmt::format("Mean cosine ± standard deviation over pairs of sentences, {} about rivers and {} about "
+                  "money. Gap: within minus between, with its standard deviation when a third of the "
+                  "sentences is left out. p: share of random splits with a gap as large. Seed {}.",
                   kRiver.size(), kMoney.size(), options.seed),
       options.width);
   out.json = w.end_list().end_object().take_line();

@@ -192,7 +192,7 @@ draw::Drawing figure_of(const Plan& plan, const std::array<Series, 3>& all) {
   }
   for (const Index length : plan.lengths) time.x_ticks.push_back(static_cast<double>(length));
   draw::CurveChart memory = time;
-  memory.title = "The same: memory besides the inputs";
+  memory.title = "The same: memory without the inputs";
   memory.y_label = "megabytes";
   for (std::size_t k = 0; k < all.size(); ++k) {
     draw::Curve& curve = memory.curves[k];
@@ -255,20 +255,18 @@ Outcome run_cost(const LabOptions& options) {
   }();
   Outcome out;
   out.finding = fmt::format(
-      "Time grows with length to the power {:.2f} (whole score matrix), {:.2f} (fused) and {:.2f} "
-      "(recurrent); memory to "
-      "the power {:.2f}, {:.2f} and {:.2f}: fused attention still computes n² scores but never has them all. "
-      "“O(n) against "
-      "O(n²)” leaves out the width: it is n·d² against n²·d, and here, with d = 64, {}.",
+      "Time grows with the length to the power {:.2f} (with a score matrix), {:.2f} (fused) and {:.2f} "
+      "(recurrent); memory to the power {:.2f}, {:.2f} and {:.2f}. Fused attention computes n² scores but "
+      "never stores them all. “O(n) against O(n²)” ignores the width: it is n·d² against n²·d, and here, "
+      "with d = 64, {}.",
       unfused.mean, fused.mean, recurrent.mean, unfused_memory, fused_memory,
       exponent(plan.lengths, all[2].bytes), faster);
   out.text = with_note(
       table(plan, all),
-      fmt::format(
-          "One causal head of width {0}, f32, one thread; a GRU layer of width {0}. Processor times are the "
-          "best of many calls, mean of {1} repetitions; exponents are fitted to the upper half "
-          "of the lengths, ± one deviation. Memory is all that a call takes besides its inputs.",
-          kDim, plan.repeats),
+      fmt::format("One causal head of width {0}, f32, one thread; a GRU layer of width {0}. CPU times are "
+                  "the best of many calls, mean of {1} repetitions. Exponents are fitted to the upper half "
+                  "of the lengths, ± one standard deviation. Memory excludes the inputs.",
+                  kDim, plan.repeats),
       options.width);
   out.json = json_of(plan, all);
   out.figure = figure_of(plan, all);

@@ -263,9 +263,8 @@ Outcome run_distance(const LabOptions& options) {
   Outcome out;
   out.finding = fmt::format(
       "With {} tokens between fact and question and after {} steps, two layers of attention are right {:.0f} "
-      "% of the time, a GRU {:.0f} %, an LSTM {:.0f} %; chance is {:.0f} %. From {} tokens to {} the "
-      "gradient at the fact "
-      "falls to {} in attention, to {} in the GRU, to {} in the LSTM.",
+      "% of the time, a GRU {:.0f} %, an LSTM {:.0f} %; chance level is {:.0f} %. From {} to {} tokens, the "
+      "gradient at the fact falls to {} in attention, to {} in the GRU, to {} in the LSTM.",
       plan.longest, plan.steps, 100 * over(all[0], &Trial::accuracy, at).mean,
       100 * over(all[1], &Trial::accuracy, at).mean, 100 * over(all[2], &Trial::accuracy, at).mean,
       100.0 / static_cast<double>(plan.symbols), plan.distances.front(), plan.longest, share(0), share(1),

@@ -17,12 +17,11 @@ struct Erratum {
 Erratum scaled_softmax() {
   const double scores[] = {25.3, 2.1, -18.7, 31.2}, printed[] = {0.21, 0.11, 0.01, 0.47};
   const std::vector<double> right = softmax(scores, 1 / 8.0);
-  return {
-      "tutorial 1, why scale: softmax of 25.3 2.1 -18.7 31.2, divided by √64",
-      fmt::format("{} (sum {:.2f})", digits(printed, 2), sum_of(printed)),
-      fmt::format("{} (sum {:.4f})", digits(right), sum_of(right)),
-      "weights sum to 1; theirs do not. exp(3.9 - 3.9) = 1 is the largest of 1 + 0.4783 + 0.0263 + 0.0020, "
-      "and 1 / 1.5065 = 0.6638."};
+  return {"tutorial 1, why scale: softmax of 25.3 2.1 -18.7 31.2, divided by √64",
+          fmt::format("{} (sum {:.2f})", digits(printed, 2), sum_of(printed)),
+          fmt::format("{} (sum {:.4f})", digits(right), sum_of(right)),
+          "weights sum to 1; the printed ones do not. exp(3.9 - 3.9) = 1 is the largest of 1 + 0.4783 + "
+          "0.0263 + 0.0020, and 1 / 1.5065 = 0.6638."};
 }
 
 Erratum score_table() {
@@ -31,16 +30,15 @@ Erratum score_table() {
           "0.45 0.25 0.15 0.15 and 0.15 0.40 0.35 0.10",
           fmt::format("{} and {}; divided by √64: {} and {}", digits(softmax(first)), digits(softmax(second)),
                       digits(softmax(first, 1 / 8.0)), digits(softmax(second, 1 / 8.0))),
-          "no scale gives theirs: scores 0.1 and 0.2 get the same weight in the first row, and softmax never "
-          "makes "
-          "different scores equal."};
+          "no scale gives the printed weights: scores 0.1 and 0.2 get the same weight in the first row, and "
+          "softmax never makes different scores equal."};
 }
 
 Erratum shades() {
   return {
       "tutorial 1, weights and heat map of \"sat\"",
       "the line gives cat 0.35, sat 0.30, mat 0.20; the map shades sat highest; the legend names 3 shades",
-      "by the line cat is highest and sat beats mat; the map uses 5 different shades",
+      "in the line cat is highest and sat is above mat; the map uses 5 different shades",
       "0.35 > 0.30 > 0.20. Our maps print the bounds of every shade that they use."};
 }
 
@@ -76,14 +74,14 @@ std::vector<Erratum> errata() {
       mixture(),
       {"tutorial 1, table: compute O(n) for RNNs, O(n²) for attention", "O(n) and O(n²)",
        "O(n·d²) and O(n²·d) for each layer",
-       "attention costs less while n < d: 100 tokens of width 512 are "
-       "100·512² = 26.2 million for the one, 100²·512 = 5.1 million for the other."},
+       "attention costs less while n < d: 100 tokens of width 512 need 100·512² = 26.2 million operations in "
+       "an RNN and 100²·512 = 5.1 million in attention."},
       {"tutorial 2, combining heads: Wo compresses", "8 heads compressed into one",
-       "8·64 = 512 numbers in, 512 out", "nothing is compressed at the size it speaks of; Wo mixes."},
+       "8·64 = 512 numbers in, 512 out", "nothing is compressed at this size; Wo mixes the heads."},
       {"tutorial 2, queries of 64 numbers: smaller just for efficiency", "64 for efficiency", "64 = 512 / 8",
        "8 heads of 64 have the parameters of one head of 512: 8·512·64 = 512·512 = 262144."},
       {"tutorial 2, steps 1 to 5", "five steps", "six",
-       "the sum of the weighted values is a step of its own."}};
+       "the sum of the weighted values is a separate step."}};
 }
 
 }  // namespace
@@ -106,7 +104,9 @@ Outcome run_errata(const LabOptions& options) {
     w.field("ours", e.ours).field("arithmetic", e.arithmetic).end_object();
     ++number;
   }
-  out.text += "\nEverything else that the tutorials compute comes out: headlight lab seeds.\n";
+  out.text +=
+      "\n"
+      "All other numbers of the tutorials are correct: headlight lab seeds.\n";
   out.json = w.end_list().take_line();
   return out;
 }

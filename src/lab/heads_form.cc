@@ -185,8 +185,8 @@ std::string json_of(const Plan& plan, const std::vector<Story>& all, std::uint64
 // The first seed's heads: the two that stand out, the others in grey, and how often the model is right.
 draw::Drawing figure_of(const Plan& plan, const Story& story) {
   draw::CurveChart chart;
-  chart.title = "What heads become, unasked";
-  chart.y_label = "weight on the pattern; share of right answers";
+  chart.title = "Roles that heads take on during training";
+  chart.y_label = "weight on the pattern; share of correct answers";
   chart.higher_is_better = true;
   chart.name_best = false;
   const auto curve = [&](std::string label, std::size_t color,
@@ -196,10 +196,11 @@ draw::Drawing figure_of(const Plan& plan, const Story& story) {
     return c;
   };
   const std::size_t previous = best(story, &Scores::previous), induction = best(story, &Scores::induction);
-  chart.curves.push_back(curve(fmt::format("{} on the token before", place(plan, previous)), 0,
+  chart.curves.push_back(curve(fmt::format("{} on the previous token", place(plan, previous)), 0,
                                [&](const Moment& m) { return m.heads[previous].previous; }));
-  chart.curves.push_back(curve(fmt::format("{} on what followed last time", place(plan, induction)), 1,
-                               [&](const Moment& m) { return m.heads[induction].induction; }));
+  chart.curves.push_back(
+      curve(fmt::format("{} on the token after the last occurrence", place(plan, induction)), 1,
+            [&](const Moment& m) { return m.heads[induction].induction; }));
   chart.curves.push_back(curve("right answers", 2, [](const Moment& m) { return m.accuracy; }));
   for (draw::Curve& c : chart.curves) c.strong = true;
   return draw::draw_curves(chart);
@@ -232,19 +233,18 @@ Outcome run_heads(const LabOptions& options) {
                 story.front().heads[head].induction < kInduction;
   }
   out.finding = fmt::format(
-      "Nobody assigns tasks, and still a head in each run comes to look at what followed the same token last "
-      "time "
-      "({}): its weight there grows from {:.2f} to {:.2f}, and the model is then right {:.0f} % of the time. "
-      "Which head "
-      "it is depends on the seed.",
+      "Nobody assigns tasks, yet in each run a head learns to attend to the token that followed the last "
+      "occurrence of the same token ({}). Its weight there grows from {:.2f} to {:.2f}, and the model is "
+      "then right {:.0f} % of the time. Which head it is depends on the seed.",
       places, spread_of(at_first).mean, spread_of(at_last).mean, 100 * spread_of(accuracy).mean);
   out.text =
-      table(plan, all, options.seed) +
-      fmt::format(
-          "\nHeads are LAYER.HEAD. Labels: {} of the weight on the token before, {} on what followed the "
-          "same token.\n{} layers of {} heads, {} steps of {} sequences, {} seed{}.\n",
-          kPrevious, kInduction, kLayers, plan.heads, plan.steps, plan.rows, plan.seeds,
-          plan.seeds == 1 ? "" : "s");
+      table(plan, all, options.seed) + fmt::format(
+                                           "\n"
+                                           "Heads are LAYER.HEAD. Thresholds of the labels: weight {} on the "
+                                           "previous token, {} on the token after the last occurrence.\n"
+                                           "{} layers of {} heads, {} steps of {} sequences, {} seed{}.\n",
+                                           kPrevious, kInduction, kLayers, plan.heads, plan.steps, plan.rows,
+                                           plan.seeds, plan.seeds == 1 ? "" : "s");
   out.json = json_of(plan, all, options.seed);
   out.figure = figure_of(plan, all.front());
   return out;

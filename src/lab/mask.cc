@@ -196,7 +196,7 @@ draw::Drawing figure_of(const Plan& plan, const std::vector<Trial>& with, const 
   add(with, "with the mask", 0);
   add(without, "without", 1);
   const double end = with[0].curve.back().x;
-  chart.curves.push_back({"the least that honest guessing costs",
+  chart.curves.push_back({"lowest loss without the leak",
                           {{0, plan.floor()}, {end, plan.floor()}},
                           draw::curve_color(6),
                           false,
@@ -237,21 +237,18 @@ Outcome run_mask(const LabOptions& options) {
                seeing = over(with, &Trial::honest), blind = over(without, &Trial::honest);
   Outcome out;
   out.finding = fmt::format(
-      "Without the causal mask the loss falls to {:.3f} nats, far below {:.3f}, the least that coin tosses "
-      "can "
-      "be predicted with: the model reads each answer off the next position. Where there is no next "
-      "position, "
-      "as in writing, its loss is {:.2f}, as if it chose among {:.1f} symbols where there are 2; with the "
-      "mask it "
+      "Without the causal mask the loss falls to {:.3f} nats, far below {:.3f}, the lowest possible loss for "
+      "coin tosses: the model reads each answer from the next position. In generation there is no next "
+      "position, and its loss is {:.2f}, as if it chose among {:.1f} symbols instead of 2; with the mask it "
       "stays {:.2f}. A loss that is too good is a leak.",
       leak.mean, plan.floor(), blind.mean, std::exp(blind.mean), seeing.mean);
   out.text = with_note(
       table_text({"", "loss", "loss, future cut off", "follows the rule"},
                  {row("with the mask", with), row("without", without)}),
-      fmt::format("{} seeds from {} on, ± one deviation. Each symbol has two successors, by a coin "
-                  "toss. follows the rule: of the symbols that it writes; chance has {:.1f} %. "
-                  "Without the mask it may still write by the rule, which it learnt before it found "
-                  "the leak: what it has lost is the coin, it is certain where nothing is.",
+      fmt::format("{} seeds from {} on, ± one standard deviation. Each symbol has two possible successors, "
+                  "chosen by a coin toss. follows the rule: share of generated symbols that are possible "
+                  "successors; chance level is {:.1f} %. Without the mask the model may still follow the "
+                  "rule, learnt before it found the leak, but it is certain where only a coin toss decides.",
                   plan.seeds, options.seed, 100 * 2.0 / (kSymbols + 1)),
       options.width);
   io::JsonWriter w;

@@ -112,7 +112,7 @@ Study study_of(Context& ctx, const LabOptions& options, std::span<const PronounS
 // Each head's share of sentences in which it gives the antecedent more than the other noun.
 draw::Drawing figure_of(const Study& study, const std::string& model) {
   draw::WeightMap map;
-  map.title = "share of pronouns that look more at their antecedent";
+  map.title = "share of pronouns that attend more to their antecedent";
   map.short_name = "encoder";
   map.origin = draw::Origin::derived;
   map.derivation = "share of sentences";

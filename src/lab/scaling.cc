@@ -34,7 +34,7 @@ Plan plan_of(const LabOptions& options) {
 
 enum class Way { scaled, plain };
 constexpr std::array<Way, 2> kWays = {Way::scaled, Way::plain};
-constexpr std::array<const char*, 2> kNames = {"divided by √d", "as they are"};
+constexpr std::array<const char*, 2> kNames = {"divided by √d", "not divided"};
 
 struct Draw {
   double variance = 0;  // of q·k
@@ -146,7 +146,10 @@ std::string table(const Plan& plan, const Results& r) {
   }
   std::string text =
       table_text({"", "variance of q·k", "entropy ÷√d", "as is", "gradient ÷√d", "as is"}, rows);
-  text += fmt::format("\none head of {} numbers, trained {} steps to recall:\n", plan.width, plan.steps);
+  text += fmt::format(
+      "\n"
+      "one head of width {}, trained {} steps on recall:\n",
+      plan.width, plan.steps);
   std::vector<TableRow> trained;
   for (std::size_t w = 0; w < kWays.size(); ++w) {
     const Spread s = spread_of(r.accuracy[w]);
@@ -173,7 +176,7 @@ std::string json_of(const Plan& plan, const Results& r) {
 draw::Drawing figure_of(const Plan& plan, const Results& r) {
   draw::CurveChart chart;
   chart.title = fmt::format("Softmax over {} random keys", plan.keys);
-  chart.x_label = "d, numbers of a query";
+  chart.x_label = "d, width of a query";
   chart.y_label = "entropy of the weights, 1 = uniform";
   chart.x_axis = draw::AxisKind::logarithmic;
   chart.higher_is_better = true;
@@ -202,9 +205,9 @@ std::string gradient_text(const Plan& plan, const Results& r) {
     if (r.gradient(i, 1).mean >= r.gradient(i, 0).mean) larger = i;
   const std::string end = fmt::format("falls to {:.3f} at d = {} ({:.3f} with 1/√d)",
                                       r.gradient(last, 1).mean, plan.dims[last], r.gradient(last, 0).mean);
-  if (larger == plan.dims.size()) return "The softmax's gradient " + end;
+  if (larger == plan.dims.size()) return "The gradient of the softmax " + end;
   return fmt::format(
-      "The softmax's gradient is larger without 1/√d up to d = {} ({:.3f}; {:.3f} with it) and then {}",
+      "The gradient of the softmax is larger without 1/√d up to d = {} ({:.3f}; {:.3f} with it) and then {}",
       plan.dims[larger], r.gradient(larger, 1).mean, r.gradient(larger, 0).mean, end);
 }
 
@@ -246,17 +249,15 @@ Outcome run_scaling(const LabOptions& options) {
   Outcome out;
   out.finding = fmt::format(
       "The variance of q·k is d: {:.0f} at d = {}. Without 1/√d the entropy of the weights falls from {:.2f} "
-      "to {:.2f} of what it can be; with it it stays at {:.2f}. {}. A model of one head of {} that starts "
-      "there "
-      "recalls {:.0f} % with it and {:.0f} % without, after the same {} steps.",
+      "to {:.2f} of its maximum; with it, it stays at {:.2f}. {}. A model with one head of width {} recalls "
+      "{:.0f} % with 1/√d and {:.0f} % without, after the same {} steps.",
       r.variance(last).mean, plan.dims[last], r.entropy(0, 1).mean, r.entropy(last, 1).mean,
       r.entropy(last, 0).mean, gradient_text(plan, r), plan.width, 100 * scaled, 100 * plain, plan.steps);
-  out.text =
-      table(plan, r) +
-      fmt::format(
-          "\n{} queries, {} keys, {} seed{}. Entropy is a share of ln {}; the gradient is the length of "
-          "the softmax's Jacobian.\n",
-          plan.queries, plan.keys, plan.seeds, plan.seeds == 1 ? "" : "s", plan.keys);
+  out.text = table(plan, r) + fmt::format(
+                                  "\n"
+                                  "{} queries, {} keys, {} seed{}. Entropy is a share of ln {}; the gradient "
+                                  "is the norm of the Jacobian of the softmax.\n",
+                                  plan.queries, plan.keys, plan.seeds, plan.seeds == 1 ? "" : "s", plan.keys);
   out.json = json_of(plan, r);
   out.figure = figure_of(plan, r);
   const double d = static_cast<double>(plan.dims[last]);

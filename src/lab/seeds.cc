@@ -46,8 +46,8 @@ std::string full_text(const Judged& j, const LabOptions& options) {
       out += fmt::format("     {:<13}{}\n", label, draw::wrapped(text, options.width - 2, 18));
   };
   part("tutorial", j.row.where);
-  part("see", command_of(j.row));
-  part("there", j.row.line);
+  part("command", command_of(j.row));
+  part("prints", j.row.line);
   part("test", j.row.test);
   return out;
 }
@@ -60,16 +60,22 @@ void write(io::JsonWriter& w, const Judged& j) {
 
 std::string markdown(const std::vector<Judged>& rows) {
   std::string out =
-      "# The tutorials, row by row\n\n"
-      "What five tutorials on attention claim, and what comes out. `headlight lab seeds` computes all of it, "
-      "`headlight lab\n"
-      "seeds --row 32` one row in full, `headlight lab errata` the numbers that do not come out. *holds*: "
-      "recomputed and right;\n"
-      "*illustrative*: a number made up for a picture; *corrected*: wrong, or true only with the words that "
-      "we add;\n*definition*: what words mean, with nothing to compute.\n"
-      "A test compares this page with the program.\n\n"
-      "| # | tutorial | claim | verdict | what comes out | see | there | test "
-      "|\n|---:|---|---|---|---|---|---|---|\n";
+      "# Tutorial claims, tested\n"
+      "\n"
+      "The claims of five tutorials on attention, recomputed. `headlight lab seeds` computes this table, "
+      "`headlight lab seeds\n"
+      "--row 32` shows one row in full, and `headlight lab errata` lists the wrong numbers. A test compares "
+      "this page with the program.\n"
+      "\n"
+      "- **verdict**: *holds* is recomputed and correct; *illustrative* is a number invented for a figure; "
+      "*corrected* is wrong, or\n"
+      "  true only with the correction given; *definition* has nothing to compute.\n"
+      "- **result**: the recomputed numbers.\n"
+      "- **command**, **prints**: run the command to see the text in the column *prints*.\n"
+      "- **test**: the test that checks the row.\n"
+      "\n"
+      "| # | tutorial | claim | verdict | result | command | prints | test |\n"
+      "|---:|---|---|---|---|---|---|---|\n";
   for (const Judged& j : rows) {
     const auto code = [](std::string_view text) {
       return text.empty() ? std::string("–") : concat("`", text, "`");
@@ -97,7 +103,7 @@ Outcome run_seeds(const LabOptions& options) {
   const std::vector<SeedRow>& rows = seed_rows();
   if (options.row && *options.row > static_cast<Index>(rows.size())) {
     throw Error(ErrorKind::usage, "lab.row",
-                concat("--row ", *options.row, ": there are rows 1 to ", rows.size()));
+                concat("--row ", *options.row, ": the rows are 1 to ", rows.size()));
   }
   Outcome out;
   io::JsonWriter w;

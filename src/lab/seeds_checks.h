@@ -53,7 +53,7 @@ Found it_looks_at_animal(const LabOptions& options);  // 26 (pronouns.cc)
 Found heads_with_names(const LabOptions& options);    // 24, seeds_trained.cc
 Found bank_in_context(const LabOptions& options);     // 54, context.cc
 [[nodiscard]] inline Found without_model() {
-  return {true, "needs the model headlight-en-fr, which is not here"};
+  return {true, "needs the model headlight-en-fr, which was not found"};
 }
 
 }  // namespace headlight::lab::seeds

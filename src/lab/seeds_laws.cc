@@ -66,8 +66,8 @@ Found encoder_runs() {
   Context ctx = one_thread();
   (void)model.encode(ctx, tokens, {.observer = &recorder, .types = {}});
   const double last = recorder.weights(Part::encoder, 0, 0).at(Index{0}, Index{3});
-  return {last > 0,
-          fmt::format("an encoder's first token looks at its last: weight {}", last > 0 ? "above 0" : "0")};
+  return {last > 0, fmt::format("the first token of an encoder attends to the last: weight {}",
+                                last > 0 ? "above 0" : "0")};
 }
 
 Found module_shapes() {
@@ -99,15 +99,13 @@ Found causal_mask() {
     for (Index d = 0; d < 3; ++d) gap = std::max(gap, std::abs(a.at(0, 0, i, d) - b.at(0, 0, i, d)));
   const Trace t = trace(s, {.parameters = Parameters::per_head, .causal = true, .seed = 789});
   return {gap < 1e-12 && std::abs(t.heads[0].weights.at(1, 0) - 0.551678) < 5.1e-7,
-          fmt::format("-inf above the diagonal and the causal option agree; journey looks {:.4f} at Your, "
-                      "{:.4f} at itself",
+          fmt::format("-inf above the diagonal and the causal option agree; journey gives {:.4f} to Your, "
+                      "{:.4f} to itself",
                       t.heads[0].weights.at(1, 0), t.heads[0].weights.at(1, 1))};
 }
 
 Found path_length() {
-  return {
-      true,
-      "x1 to x4: 3 steps through an RNN, 1 through attention; each step of attention still mixes and rounds"};
+  return {true, "x1 to x4: 3 steps through an RNN, 1 through attention; attention still averages and rounds"};
 }
 
 Found block_runs() {
@@ -117,7 +115,8 @@ Found block_runs() {
   Context ctx = one_thread();
   const Tensor x = random({5, 8}, 3), y = block.forward(ctx, x, {});
   return {y.shape() == x.shape(),
-          "a block is attention, then feed-forward, each added to the stream: (5, 8) in, (5, 8) out"};
+          "a transformer block is attention, then feed-forward, each added to the residual stream: (5, 8) "
+          "in, (5, 8) out"};
 }
 
 Found rows_at_once() {
@@ -148,8 +147,8 @@ Found heads_apart() {
   }
   const Trace t = trace(journey(), {.parameters = Parameters::per_head, .heads = 2, .causal = true});
   return {same && std::abs(t.context.at(0, 2) - 0.477196) < 5.1e-7,
-          fmt::format("8 heads have the bits of 8 single ones; two heads of the example say {:.4f} and "
-                      "{:.4f} of the first word",
+          fmt::format("8 heads have the bits of 8 single ones; two heads of the example give {:.4f} and "
+                      "{:.4f} for the first word",
                       t.context.at(0, 0), t.context.at(0, 2))};
 }
 
@@ -181,8 +180,7 @@ Found everyone_counts() {
   double least = 1;
   for (Index i = 0; i < 6; ++i)
     for (Index j = 0; j < 6; ++j) least = std::min(least, t.heads[0].weights.at(i, j));
-  return {least > 0,
-          fmt::format("every word takes something of every other: the least weight is {:.4f}", least)};
+  return {least > 0, fmt::format("every word gets some weight: the least weight is {:.4f}", least)};
 }
 
 Found no_future() {
@@ -194,7 +192,7 @@ Found no_future() {
   for (Index d = 0; d < 4; ++d) k.view().set(0, 0, 5, d, 99.0);
   attention_forward(ctx, q.view(), k.view(), v.view(), causal, after);
   const bool kept = same_bits(before, after, 20), changed = !same_bits(before, after, 24);
-  return {kept && changed, "a new last word changes its own output and not one bit of the five before it"};
+  return {kept && changed, "a new last word changes its own output and no bit of the five before it"};
 }
 
 Found self_and_cross() {
@@ -202,7 +200,7 @@ Found self_and_cross() {
   const Tensor q = random({1, 1, 2, 4}, 14), k = random({1, 1, 6, 4}, 15);
   const AttentionResult cross = attention(q, k, k), self = attention(k, k, k);
   return {cross.out.shape() == Shape{1, 1, 2, 4} && self.out.shape() == Shape{1, 1, 6, 4},
-          "one call: 2 queries on 6 keys of another sequence, 6 on its own"};
+          "one call: 2 queries on 6 keys of another sequence, 6 queries on their own"};
 }
 
 Found sums_to_one() {

@@ -45,11 +45,12 @@ Found cat_weights() {
 }
 
 Found potter_weights() {
-  return picture({0.21, 0.03, 0.05, 0.31, 0.40}, "made up, \"Harry Potter\" as one word");
+  return picture({0.21, 0.03, 0.05, 0.31, 0.40}, "invented, with \"Harry Potter\" as one word");
 }
 
 Found sat_weights() {
-  return picture({0.05, 0.35, 0.30, 0.05, 0.05, 0.20}, "made up, and against the heat map below it");
+  return picture({0.05, 0.35, 0.30, 0.05, 0.05, 0.20},
+                 "invented, and in conflict with the heat map below it");
 }
 
 Found dot_scale_softmax() {
@@ -75,12 +76,12 @@ Found score_table() {
                      near(softmax(rows[1]), {0.1796, 0.3617, 0.2961, 0.1625}, 5.1e-5) &&
                      near(softmax(rows[2]), {0.1663, 0.2742, 0.3349, 0.2245}, 5.1e-5) &&
                      near(softmax(rows[3]), {0.1991, 0.1801, 0.2200, 0.4008}, 5.1e-5);
-  return {right, fmt::format("printed 0.45 0.25 0.15 0.15; it is {}", digits(softmax(rows[0])))};
+  return {right, fmt::format("printed 0.45 0.25 0.15 0.15; correct is {}", digits(softmax(rows[0])))};
 }
 
 Found shades() {
   return {0.35 > 0.30,
-          "the line says cat 0.35 > sat 0.30, the map shades sat highest; 3 shades named, 5 used"};
+          "in the line cat 0.35 > sat 0.30, but the map shades sat highest; 3 shades named, 5 used"};
 }
 
 Found one_hot() {
@@ -98,7 +99,7 @@ Found divided() {
 Found scaled_softmax() {
   const List w = softmax(kBig, 1 / 8.0);
   return {near(w, {0.3175, 0.0175, 0.0013, 0.6638}, 5.1e-5),
-          fmt::format("printed 0.21 0.11 0.01 0.47 (sum 0.80); it is {}", digits(w))};
+          fmt::format("printed 0.21 0.11 0.01 0.47 (sum 0.80); correct is {}", digits(w))};
 }
 
 // The tutorial's four scores have one winner, and that is a special case: among random scores some are close to each
@@ -106,25 +107,23 @@ Found scaled_softmax() {
 Found vanishing() {
   const double a = largest_slope(softmax(kBig)), b = largest_slope(softmax(kBig, 1 / 8.0));
   const ScalingEffect usual = scaling_effect(64), wide = scaling_effect(256);
-  return {
-      std::abs(a - 0.00272) < 5e-6 && std::abs(b - 0.22318) < 5e-6 &&
-          usual.plain.gradient > usual.scaled.gradient && wide.plain.gradient < wide.scaled.gradient &&
-          wide.plain.gradient > wide.scaled.gradient / 2,
-      fmt::format(
-          "these four scores: largest slope {:.5f} unscaled, {:.5f} scaled, ×{:.0f}; random queries on 64 "
-          "keys: "
-          "the softmax's gradient is {:.3f} unscaled, {:.3f} scaled at d = 64, {:.3f} and {:.3f} at d = 256",
-          a, b, b / a, usual.plain.gradient, usual.scaled.gradient, wide.plain.gradient,
-          wide.scaled.gradient)};
+  return {std::abs(a - 0.00272) < 5e-6 && std::abs(b - 0.22318) < 5e-6 &&
+              usual.plain.gradient > usual.scaled.gradient && wide.plain.gradient < wide.scaled.gradient &&
+              wide.plain.gradient > wide.scaled.gradient / 2,
+          fmt::format("these four scores: largest slope {:.5f} unscaled, {:.5f} scaled, ×{:.0f}; random "
+                      "queries on 64 keys: the gradient of the softmax is {:.3f} unscaled, {:.3f} scaled at "
+                      "d = 64, {:.3f} and {:.3f} at d = 256",
+                      a, b, b / a, usual.plain.gradient, usual.scaled.gradient, wide.plain.gradient,
+                      wide.scaled.gradient)};
 }
 
 Found kept_spread() {
   const ScalingEffect e = scaling_effect(64);
-  return {e.plain.entropy < 0.2 && e.scaled.entropy > 0.8 && e.plain.gradient > e.scaled.gradient,
-          fmt::format("scaling keeps the weights spread: entropy {:.2f} of what it can be, {:.2f} without, "
-                      "at d = 64; the "
-                      "gradient is not larger for it ({:.3f} and {:.3f}); lab scaling: a model learns faster",
-                      e.scaled.entropy, e.plain.entropy, e.scaled.gradient, e.plain.gradient)};
+  return {
+      e.plain.entropy < 0.2 && e.scaled.entropy > 0.8 && e.plain.gradient > e.scaled.gradient,
+      fmt::format("scaling keeps the weights spread: entropy {:.2f} of its maximum, {:.2f} without, at d = "
+                  "64; the gradient is not larger ({:.3f} and {:.3f}); lab scaling: a model learns faster",
+                  e.scaled.entropy, e.plain.entropy, e.scaled.gradient, e.plain.gradient)};
 }
 
 Found costs() {
@@ -138,12 +137,12 @@ Found base_sizes() {
   const models::TransformerConfig c = models::preset("transformer-base", 1000, 128);
   const nn::MultiHeadAttentionConfig& a = c.decoder.front().attention;
   return {c.width == 512 && a.heads == 8 && a.head_dim == 64,
-          fmt::format("transformer-base: width {}, {} heads of {}", c.width, a.heads, a.head_dim)};
+          fmt::format("transformer-base: width {}, {} heads of width {}", c.width, a.heads, a.head_dim)};
 }
 
 Found equal_parameters() {
   return {8 * 512 * 64 == 512 * 512,
-          "8 heads · 512·64 = 512·512 = 262144 parameters; 8·64 = 512 numbers go into Wo"};
+          "8 heads · 512·64 = 512·512 = 262144 parameters; Wo takes 8·64 = 512 numbers"};
 }
 
 Found illustrated() {

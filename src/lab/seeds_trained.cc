@@ -24,12 +24,13 @@ Found quick(Outcome (*run)(const LabOptions&), const LabOptions& options, const 
 }  // namespace
 
 Found roles_by_training(const LabOptions& options) {
-  return quick(run_heads, options,
-               "trained on repeated tokens, a head comes to look at what followed the same token last time");
+  return quick(
+      run_heads, options,
+      "trained on repeated tokens, a head learns to attend to the token that followed the last occurrence");
 }
 Found one_vector(const LabOptions& options) {
   return quick(run_bottleneck, options,
-               "lists said backwards: one vector loses to additive attention and to a transformer");
+               "lists in reverse: one vector is worse than additive attention and a transformer");
 }
 
 // Some heads do one thing that has a name; most do several, and not by a plan.
@@ -42,8 +43,9 @@ Found heads_with_names(const LabOptions& options) {
   for (const inspect::LabelledHead& head : heads) ++count[head.battery.labels.front()];
   const int unnamed = count[inspect::Label::none], all = static_cast<int>(heads.size());
   return {unnamed > 0 && unnamed < all,
-          fmt::format("{} of {} heads do one thing with a name; the others several, and nobody assigned them",
-                      all - unnamed, all)};
+          fmt::format(
+              "{} of {} heads have one pattern with a name; the others mix several, and nobody assigned them",
+              all - unnamed, all)};
 }
 
 }  // namespace headlight::lab::seeds

@@ -37,9 +37,8 @@ std::vector<AlignedSentence> sentences_of(const inspect::Subject* model) {
                 "lab translation: needs a model that translates; give one with --model");
   const std::string path = alignments_of(*model);
   if (!std::filesystem::exists(path)) {
-    throw Error(
-        ErrorKind::file, "lab.alignments",
-        concat(escaped(path), ": is not there; the experiment needs sentences that were aligned by hand"));
+    throw Error(ErrorKind::file, "lab.alignments",
+                concat(escaped(path), ": not found; the experiment needs hand-aligned sentences"));
   }
   std::vector<AlignedSentence> sentences = inspect::read_alignments(path);
   if (sentences.size() < 4)
@@ -155,7 +154,7 @@ struct CatMap {
     draw::FigureStyle style;
     style.numbers = true;
     style.caption = concat("“", kCat, "” → “", kChat, "” Model ", model,
-                           "; the head was chosen on other sentences, which were aligned by hand.");
+                           "; the head was chosen on other, hand-aligned sentences.");
     return draw::heat_map_figure(std::span(&drawn, 1), style);
   }
 };
@@ -209,26 +208,24 @@ Outcome run_translation(const LabOptions& options) {
         {concat("head ", head_text(study.all[i].head)), fmt::format("{:.0f} %", 100 * study.all[i].share())});
   rows.push_back(
       {fmt::format("mean of {} heads", study.all.size()), fmt::format("{:.0f} %", 100 * heads.mean)});
-  rows.push_back({"the same place in the sentence", fmt::format("{:.0f} %", 100 * study.baselines.diagonal)});
-  rows.push_back({"any word", fmt::format("{:.0f} %", 100 * study.baselines.chance)});
+  rows.push_back({"same position in the sentence", fmt::format("{:.0f} %", 100 * study.baselines.diagonal)});
+  rows.push_back({"a random word", fmt::format("{:.0f} %", 100 * study.baselines.chance)});
   const auto times = std::count(study.chosen.begin(), study.chosen.end(), head_text(best));
 
   Outcome out;
   out.holds = study.tested.mean > study.baselines.diagonal && chat.word == "cat" && tapis.word == "mat";
   out.finding = fmt::format(
-      "Nobody told a head to align words, and one does: chosen on half of the hand-aligned sentences, it "
-      "finds {:.0f} ± "
-      "{:.0f} % of the content words in the other half; the same place in the sentence finds {:.0f} %, any "
-      "word {:.0f} %, "
-      "the mean head {:.0f} %. In “{}” it looks from “chat” at “{}” ({:.2f}) and from “tapis” at “{}” "
-      "({:.2f}).",
+      "No head was trained to align words, yet one does. Chosen on half of the hand-aligned sentences, it "
+      "finds {:.0f} ± {:.0f} % of the content words in the other half; the same position in the sentence "
+      "finds {:.0f} %, a random word {:.0f} %, the mean head {:.0f} %. In “{}” it attends from “chat” to "
+      "“{}” ({:.2f}) and from “tapis” to “{}” ({:.2f}).",
       100 * study.tested.mean, 100 * study.tested.deviation, 100 * study.baselines.diagonal,
       100 * study.baselines.chance, 100 * heads.mean, kChat, chat.word, chat.weight, tapis.word,
       tapis.weight);
   out.text = with_note(
-      table_text({"looks hardest at the right word", "of all words"}, rows),
+      table_text({"largest weight on the right word", "of all words"}, rows),
       fmt::format("{} words of {} sentences. {} random halves from seed {} on chose head {} {} times. The "
-                  "tutorial's picture is right in its words, but its second arrow starts over “the”.",
+                  "words in the tutorial's figure are right, but its second arrow starts above “the”.",
                   study.all.front().words, sentences_of(options.model).size(), splits, options.seed,
                   head_text(best), times),
       options.width);
@@ -261,7 +258,7 @@ Found seeds::chat_looks_at_cat(const LabOptions& options) {
   const CatMap cat(ctx, *options.model, head);
   const CatMap::Look chat = cat.look("chat"), tapis = cat.look("tapis");
   return {chat.word == "cat" && tapis.word == "mat",
-          fmt::format("cross-attention head {}: chat looks at {} ({:.2f}), tapis at {} ({:.2f})",
+          fmt::format("cross-attention head {}: chat attends to {} ({:.2f}), tapis to {} ({:.2f})",
                       head_text(head), chat.word, chat.weight, tapis.word, tapis.weight)};
 }
 

@@ -96,7 +96,7 @@ TEST(LabSeeds, EveryCommandPrintsItsLine) {
 TEST(Lab, ListsRunsAndRefuses) {
   const Finished list = run_program({"lab"});
   EXPECT_EQ(list.code, 0);
-  EXPECT_THAT(list.out, HasSubstr("  errata        Numbers of the tutorials that do not come out"));
+  EXPECT_THAT(list.out, HasSubstr("  errata        Wrong numbers in tutorials"));
   EXPECT_THAT(run_program({"lab", "errata"}).out, HasSubstr("   theirs  0.21 0.11 0.01 0.47 (sum 0.80)"));
   const Finished unknown = run_program({"lab", "nothing"});
   EXPECT_EQ(unknown.code, 2);

@@ -44,8 +44,8 @@ TEST_F(LabContext, BankTellsRiverFromMoney) {
 TEST_F(LabTranslation, AHeadAlignsWords) {
   const Outcome out = run_translation(quick());
   EXPECT_TRUE(out.holds) << out.text;
-  EXPECT_THAT(out.finding, HasSubstr("from “chat” at “cat”"));
-  EXPECT_THAT(out.finding, HasSubstr("from “tapis” at “mat”"));
+  EXPECT_THAT(out.finding, HasSubstr("from “chat” to “cat”"));
+  EXPECT_THAT(out.finding, HasSubstr("from “tapis” to “mat”"));
   EXPECT_TRUE(out.figure.has_value());
 }
 

@@ -57,7 +57,7 @@ TEST(LabTraining, HeadsTakeOnRoles) {
 TEST(LabTraining, ScalingKeepsSoftmaxSoft) {
   const Outcome out = quick("scaling");
   EXPECT_THAT(out.text, HasSubstr("d = 256"));
-  EXPECT_THAT(out.finding, HasSubstr("The softmax's gradient is larger without 1/√d up to d = 64 ("));
+  EXPECT_THAT(out.finding, HasSubstr("The gradient of the softmax is larger without 1/√d up to d = 64 ("));
 }
 
 TEST(LabTraining, ALearnerIsAPureFunctionOfItsSeed) {
