@@ -158,7 +158,7 @@ void nvfp4(const std::byte* b,
   constexpr int kValues[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
   for (int group = 0; group < 4; ++group) {
     const int scale = u8(b, group), exponent = scale >> 3 & 15, fraction = scale & 7;
-    // In units of a half, as the numbers are. 0x7F is no number, and counts as zero.
+    // In units of a half, as the numbers are. 0x7F is not a number and counts as zero.
     float d = std::ldexp(real(exponent == 0 ? fraction : fraction + 8), std::max(exponent, 1) - 11);
     if (scale == 0x7F) d = 0;
     for (int j = 0; j < 16; ++j)

@@ -1,6 +1,6 @@
-// A GGUF file (versions 2 and 3) from anybody: named values, then tensors in blocks. The header is read into
-// private memory and checked as a whole (counts against bytes, unique names, aligned ranges inside of the
-// file), before one byte of data is believed. What the values mean is the business of those who ask for them.
+// An untrusted GGUF file (versions 2 and 3): named values, then tensors in blocks. The header is read into
+// private memory and checked completely (counts against bytes, unique names, aligned ranges inside the file)
+// before any data is used. Callers interpret the values.
 #pragma once
 
 #include <cstddef>
@@ -89,7 +89,7 @@ class Gguf {
   [[nodiscard]] std::span<const std::byte> bytes(const GgufTensor& tensor) const;
   // What keeps those bytes where they are, for whoever outlives this object.
   [[nodiscard]] std::shared_ptr<const void> owner(const GgufTensor& tensor) const noexcept;
-  // Some of it, copied; the range must be inside of the tensor's.
+  // Some of it, copied; the range must be inside the tensor.
   void read(const GgufTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const;
   // Elements [first, first + count) as floats, both multiples of the block's: read, not mapped, so that a
   // file that shrinks is an error and not a fault. Throws Error{input} for types that are not supported.

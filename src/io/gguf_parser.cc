@@ -225,7 +225,7 @@ void GgufParser::set_alignment() {
   }
 }
 
-// Every range inside of the data section, and none on another.
+// Every range is inside the data section, and no two overlap.
 void GgufParser::check_ranges() {
   const std::uint64_t begin = (at_ + to_.alignment_ - 1) / to_.alignment_ * to_.alignment_;
   to_.data_begin_ = begin;

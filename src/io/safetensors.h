@@ -47,7 +47,7 @@ class Safetensors {
   [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
   // The same into memory that is there already: as many elements, contiguous.
   void load(const Entry& entry, TensorView to) const;
-  // Some of the data as it is in the file, copied; the range must be inside of the entry's.
+  // Some of the data as it is in the file, copied; the range must be inside the entry.
   void read(const Entry& entry, std::uint64_t offset, std::span<std::byte> to) const;
   // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
   // A file that has become shorter is Error{file}.

@@ -21,7 +21,7 @@ constexpr int kTileRow = 64;  // bytes
 struct Parts {
   __m512i high, low;
 };
-// 32 numbers as one or two bf16 each. What is no finite bf16 has no low part: infinity minus infinity is no number.
+// 32 numbers as one or two bf16 each. Values that are not finite as bf16 have no low part: infinity minus infinity is NaN.
 template <int kParts>
 HEADLIGHT_BF16 inline Parts split(__m512 first, __m512 second) {
   const auto high = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));

@@ -17,8 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// row = exp2((row - shift)·unit); returns its sum. Even and odd vectors are summed apart, in order: vectors
-// that a lonelier row would not have computed hold zeros and change nothing.
+// row = exp2((row - shift)·unit); returns its sum. Even and odd vectors are summed separately, in order: vectors
+// that this row would not need on its own hold zeros and change nothing.
 template <bool kUnits, class T>
 HWY_INLINE T exponentiate_in(T* row, StripRange wide, T shift, T unit) {
   const hn::ScalableTag<T> d;

@@ -35,8 +35,8 @@ struct Outcome {
   std::string text;          // for people
   std::string json;          // for scripts
   std::string markdown;      // for documents; empty where nobody needs it
-  bool holds = true;         // false: something did not come out as it should
-  std::string finding = {};  // what came out, in a sentence or two; said before the text
+  bool holds = true;         // false: the result does not support the claim
+  std::string finding = {};  // the result in a sentence or two; printed before the text
   std::optional<draw::Drawing> figure = std::nullopt;
 };
 

@@ -216,7 +216,7 @@ Outcome run_translation(const LabOptions& options) {
   out.holds = study.tested.mean > study.baselines.diagonal && chat.word == "cat" && tapis.word == "mat";
   out.finding = fmt::format(
       "No head was trained to align words, yet one does. Chosen on half of the hand-aligned sentences, it "
-      "finds {:.0f} ± {:.0f} % of the content words in the other half; the same position in the sentence "
+      "finds {:.0f} ± {:.0f} % of the content words in the other half. The same position in the sentence "
       "finds {:.0f} %, a random word {:.0f} %, the mean head {:.0f} %. In “{}” it attends from “chat” to "
       "“{}” ({:.2f}) and from “tapis” to “{}” ({:.2f}).",
       100 * study.tested.mean, 100 * study.tested.deviation, 100 * study.baselines.diagonal,

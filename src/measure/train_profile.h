@@ -20,8 +20,8 @@ struct ProfilePart {
 struct StepMemory {
   double parameters_mb = 0;             // with their gradients
   double optimizer_mb = 0;              // two moments each
-  double activations_mb = 0;            // what layers keep for the way back
-  std::optional<double> grown_mb = {};  // the highest resident memory, above that before; empty: nobody tells
+  double activations_mb = 0;            // kept by layers for the backward pass
+  std::optional<double> grown_mb = {};  // increase of peak resident memory; empty: not reported
   [[nodiscard]] double needed_mb() const { return parameters_mb + optimizer_mb + activations_mb; }
 };
 

@@ -31,8 +31,8 @@ struct SamplingOptions {
   Index most = 64;         // tokens to add
   double temperature = 0;  // 0: always the likeliest
   Index top_k = 0;         // only among so many; 0: all
-  double top_p = 1;        // only among the likeliest that have this much together
-  double min_p = 0;        // only those at least so likely, as a share of the likeliest one
+  double top_p = 1;        // smallest set of tokens whose probabilities sum to this
+  double min_p = 0;        // minimum probability, relative to the most likely token
   // Logits of tokens that are there already, the prompt's included: positive ones are divided by it,
   // negative ones multiplied. 1: none.
   double repetition_penalty = 1;

@@ -1,4 +1,4 @@
-// The rules that files of strangers must keep, each with a short name: S for .safetensors, G for .gguf, D for
+// The rules for untrusted files, each with a short name: S for .safetensors, G for .gguf, D for
 // model folders, C for config.json, T for tokenizers. docs/guide/models.md explains them.
 #pragma once
 

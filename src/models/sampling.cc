@@ -110,7 +110,7 @@ std::int32_t choose_token(ConstTensorView logits, const SamplingOptions& options
                           std::span<const std::int32_t> seen) {
   check(options);
   std::vector<float> z(logits.as<float>(), logits.as<float>() + logits.dim(0));
-  // What is no number is never chosen.
+  // NaN is never chosen.
   std::replace_if(
       z.begin(), z.end(), [](float x) { return std::isnan(x); }, -INFINITY);
   if (options.repetition_penalty != 1) penalize(z, seen, options.repetition_penalty);

@@ -58,7 +58,7 @@ class Message {
     return field.bytes;
   }
   [[nodiscard]] std::uint64_t integer(const Field& field) const {
-    if (field.wire != Field::Wire::integer) refuse("a number field is no number");
+    if (field.wire != Field::Wire::integer) refuse("a number field is not a number");
     return field.value;
   }
   [[nodiscard]] float real(const Field& field) const {

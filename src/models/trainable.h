@@ -65,7 +65,7 @@ struct LearnOptions {
   double label_smoothing = 0;
   std::uint64_t dropout_seed = 0;  // another one for every part of every step
   Guide guide = {};                // gradients are also those of linked·guide.weight·scale
-  // Layers keep their input alone and are computed again on the way back: less memory, more time, the same bits.
+  // Keep only the inputs of layers and recompute the rest in the backward pass: less memory, more time, same bits.
   bool checkpoint_layers = false;
 };
 

@@ -102,7 +102,7 @@ void run_norm(Context& ctx, const NormConfig& config, const Norm& norm, const No
   });
 }
 
-// Statistics for the way back, or for nobody.
+// Saves statistics for the backward pass, if requested.
 void run_norm(Context& ctx, const NormConfig& config, const Norm& norm, const NormCall& call,
               Norm::Saved* saved) {
   const Grid grid(call.x);

@@ -12,7 +12,7 @@ namespace {
 
 std::string npy_of(const session::View& view, const ViewRequest& request) {
   inspect::AttentionMap map = view.numbers.front();
-  // What cannot be seen: a weight of 0, a score of -inf; what was left out is no number.
+  // What cannot be seen: a weight of 0, a score of -inf; what was left out is NaN.
   const bool left_out = session::leaves_out(request);
   if (left_out || request.of == MapOf::scores)
     for (std::size_t i = 0; i < map.visible.size(); ++i)

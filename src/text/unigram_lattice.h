@@ -22,7 +22,7 @@ inline double log_add(double a, double b) {
   return b < a - 50 ? a : a + std::log1p(std::exp(b - a));
 }
 
-// All candidates within a word: from byte `begin` to `end`. Positions are bytes; those inside of
+// All candidates within a word: from byte `begin` to `end`. Positions are bytes; those inside
 // characters are never reached.
 struct Edge {
   std::uint32_t begin = 0, end = 0, id = 0;

@@ -14,7 +14,7 @@ namespace headlight::train {
 
 // Is every line of the file a document, as JSON? By its name: FILE.jsonl or FILE.jsonl.gz.
 [[nodiscard]] bool is_jsonl(const std::string& path);
-// A text in one line of JSON: a field, or one inside of others ("translation.en"). Error{input} with the line's number.
+// A text in one line of JSON: a field, or a nested one ("translation.en"). Error{input} with the line's number.
 [[nodiscard]] std::string jsonl_field(std::string_view line, const std::string& field,
                                       const std::string& path, std::size_t number);
 

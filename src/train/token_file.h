@@ -18,7 +18,7 @@ namespace headlight::train {
 
 class TokenFile {
  public:
-  // Throws Error{input} for what is no such file, or is cut off.
+  // Throws Error{input} if it is not such a file, or is truncated.
   explicit TokenFile(const std::string& path);
 
   [[nodiscard]] Index size() const noexcept { return tokens_; }

@@ -26,7 +26,7 @@ struct TrainerConfig {
   Index accumulate = 1;  // batches of a step
   double clip = 1;       // longest gradient; 0: any
   double label_smoothing = 0;
-  bool checkpoint_layers = false;  // compute layers again on the way back: less memory, the same bits
+  bool checkpoint_layers = false;  // recompute layers in the backward pass: less memory, same bits
   models::Guide guide = {};
   Schedule schedule;
   std::int64_t evaluate_every = 100;  // 0: only at the end
