@@ -132,7 +132,7 @@ TEST_F(Ablate, RefusesWhatMakesNoSense) {
   refused({"the cat", "--head", "0.0", "--png", folder_.path("x.png")}, "figures show all heads");
   refused({"the cat", "--sweep", "--scale", "2"}, "use every head in full");
   refused({"the cat", "--head", "0.0", "--token", "cat sat"}, "one token of the model, but several");
-  refused({"the cat", "--head", "0.0", "--token", "@999"}, "a token's number below 29");
+  refused({"the cat", "--head", "0.0", "--token", "@999"}, "a token id below 29");
   refused({"the cat", "--head", "0.0", "--limit", "5"}, "--limit needs --corpus or --evaluate");
   const std::string text = write("text.txt", "the cat sat");
   refused({"the cat", "--head", "0.0", "--corpus", text}, "is no decoder with a tokenizer");

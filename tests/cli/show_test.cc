@@ -116,7 +116,7 @@ TEST_F(Show, ChoosesAHeadAndSaysSo) {
   EXPECT_THAT(done.err, HasSubstr("times chance: the most distinctive link of 4 heads; --head L.H shows "
                                   "another one, --all shows all"));
   EXPECT_THAT(show({"the cat sat on the mat", "--query", "sat"}).err,
-              HasSubstr("where \"sat\" looks hardest at another word"));
+              HasSubstr("where \"sat\" attends most to another word"));
 }
 
 TEST_F(Show, BarsOfOneQuery) {

@@ -190,7 +190,7 @@ TEST_F(Train, RefusesWithTheRightCode) {
     EXPECT_THAT(done.first_error_line(), StartsWith("error: "));
     EXPECT_THAT(done.err, HasSubstr(words));
   };
-  refused({"--set", "model.widht=3"}, 3, "the nearest is \"model.width\"");
+  refused({"--set", "model.widht=3"}, 3, "the closest is \"model.width\"");
   refused({"--set", "width"}, 2, "is not KEY=VALUE");
   refused({"--set", "model.heads=3"}, 2, "is not a multiple of 3 heads");
   refused({"--set", "data.task=language", "--set", "data.train=missing.txt"}, 4,

@@ -274,7 +274,7 @@ TEST(Gguf, G13RefusesRowsThatAreNotWholeBlocks) {
 }
 
 TEST(Gguf, G14RefusesOffsets) {
-  expect_refused(with_tensor({1}, 0, 4), "offset", "no multiple of 32");
+  expect_refused(with_tensor({1}, 0, 4), "offset", "not a multiple of 32");
   expect_refused(with_tensor({1}, 0, 96), "offset", "begins at byte 96 of 64 bytes");
   expect_refused(with_tensor({1}, 0, ~0ULL - 31), "offset", "begins at byte");
   GgufWriter w = with_tensor({16}, 0);

@@ -41,7 +41,7 @@ TEST(LabSeeds, OneRowOrAll) {
   EXPECT_THAT(one.text, HasSubstr("headlight lab seeds --row 32"));
   EXPECT_THAT(all.markdown, HasSubstr("| 57 | all |"));
   testing::expect_error([] { (void)run_seeds({.row = 58}); }, ErrorKind::usage, "lab.row",
-                        "there are rows 1 to 57");
+                        "the rows are 1 to 57");
 }
 
 // What our own experiment contradicts is not said to hold, and a word on a page of ours is no computation.

@@ -175,7 +175,7 @@ TEST(Adapter, RefusesWhatDoesNotFit) {
     expect_error([&] { (void)AdapterFile(folder.path("")); }, ErrorKind::input, "adapter.form", words);
   };
   refused("LORA", "IA3", "only \"LORA\" is supported");
-  refused("\"r\": 2", "\"r\": 3", "has not the rank 3");
+  refused("\"r\": 2", "\"r\": 3", "does not have rank 3");
   refused("\"use_dora\": false", "\"use_dora\": true", "use_dora is true");
   refused("\"bias\": \"none\"", "\"bias\": \"all\"", "bias is \"all\"");
 }

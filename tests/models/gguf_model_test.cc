@@ -199,7 +199,7 @@ TEST(GgufModel, G18Widths) {
       .refused("gguf.number", "is nan");
   Small()
       .text("llama.rope.scaling.type", "longrope")
-      .refused("gguf.rope", "without a tensor \"rope_factors_short.weight\"");
+      .refused("gguf.rope", "needs a tensor \"rope_factors_short.weight\"");
   Small().text("llama.rope.scaling.type", "su").refused("gguf.rope", "none, linear, yarn and longrope");
   Small longrope;
   longrope.tensors["rope_factors_short.weight"] = {3};

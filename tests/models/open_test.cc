@@ -64,7 +64,7 @@ TEST(OpenModel, ATensorWithoutAPlaceIsRefused) {
   folder.tensors.push_back({"transformer.h.0.attn.q_norm.weight", more});
   folder.write_all();
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "model.unused",
-               "tensor \"transformer.h.0.attn.q_norm.weight\" has no place in a model of this architecture");
+               "tensor \"transformer.h.0.attn.q_norm.weight\" is not used by this architecture");
 }
 
 // What a file of another layer would be called is no buffer.

@@ -24,7 +24,7 @@ void expect_refused(const std::string& more, const std::string& words, const std
 TEST(ReadConfig, FieldsThatWouldChangeTheModelAreRefusedByNameAndValue) {
   EXPECT_NO_THROW((void)read("llama", R"(, "sliding_window": null, "logits_scaling": 1, "my_notes": "x")"));
   expect_refused(R"(, "logits_scaling": 8.5)",
-                 "config.json: logits_scaling is 8.5: not known for this family");
+                 "config.json: logits_scaling is 8.5: not supported for this family");
   expect_refused(R"(, "sliding_window": 16)", "sliding_window is 16");
   expect_refused(R"(, "attention_chunk_size": 8)", "attention_chunk_size is 8");
   expect_refused(R"(, "no_rope_layers": [1, 0])", "no_rope_layers is a list of 2");

@@ -133,7 +133,7 @@ TEST(RandomModel, RefusesWhatItDoesNotKnow) {
                "choose one of llama-1b, gpt2-small, tiny");
   const TempFolder temp;
   expect_error([&] { write_random_model(temp.path("m"), known_shape("tiny"), StoredType::q8_0); },
-               ErrorKind::usage, "model.shape", "q8_0 is a type of .gguf files");
+               ErrorKind::usage, "model.shape", "q8_0 is for .gguf files");
 }
 
 // The parameters that the names promise.

@@ -346,7 +346,7 @@ TEST(Families, RefuseWhatTheirFilesCannotSay) {
   TransformerConfig c = gpt_config({.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80});
   c.embedding.scale = 2;
   expect_error([&] { (void)Transformer(c).config_json(); }, ErrorKind::usage, "model.family",
-               "gpt2: config.json of this family cannot say everything");
+               "gpt2: config.json of this family cannot express all options");
   c = gpt_config({.vocabulary = 61, .width = 48, .layers = 2, .heads = 3, .context = 80});
   c.decoder[1].attention.head_norm = c.decoder[1].norm;
   Transformer normed(c);
@@ -357,7 +357,7 @@ TEST(Families, RefuseWhatTheirFilesCannotSay) {
       ErrorKind::usage, "model.family",
       "gpt2: files of this family have no place for decoder.1.attention.query_norm.weight");
   expect_error([&] { (void)normed.config_json(); }, ErrorKind::usage, "model.family",
-               "gpt2: config.json of this family cannot say everything");
+               "gpt2: config.json of this family cannot express all options");
   c.family = "gpt5";
   expect_error([&] { (void)Transformer(c).config_json(); }, ErrorKind::input, "model.family",
                "\"gpt5\" is not supported");

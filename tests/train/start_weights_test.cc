@@ -85,7 +85,7 @@ TEST(StartWeights, OtherTensorsAreStillRefused) {
   Listener listener;
   testing::expect_error(
       [&] { train::Run(ctx, recipe_of(folder, 2), {.folder = folder.path("run")}, listener); },
-      ErrorKind::input, "model.unused", "c_extra.bias\" has no place in a model of this architecture");
+      ErrorKind::input, "model.unused", "c_extra.bias\" is not used by this architecture");
 }
 
 }  // namespace
