@@ -56,7 +56,7 @@ TEST(Help, OfACommandIsThatOfItsOption) {
   EXPECT_THAT(run_program({"show", "--help-all"}).out, HasSubstr("--font-size"));
   const Finished none = run_program({"help", "nothing"});
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.err, HasSubstr("\"nothing\" is no command"));
+  EXPECT_THAT(none.err, HasSubstr("\"nothing\" is not a command"));
 }
 
 TEST(Help, TheTableOfTheGuideIsCurrent) {

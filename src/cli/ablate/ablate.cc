@@ -195,8 +195,7 @@ void add_changes(CLI::App& command, AblateSettings& s) {
 
 void add_effects(CLI::App& command, AblateSettings& s) {
   begin_group(command, "Measurement");
-  add_text(command, "--position", s.position,
-           "The prediction to measure: after this word, or of a masked or translated word")
+  add_text(command, "--position", s.position, "The prediction to measure: after this word, or of it")
       ->type_name("WORD");
   add_text(command, "--token", s.token, "The token to track there, as text or as @ID")->type_name("TOKEN");
   begin_group(command, "Measurement (more)", Detail::full);
@@ -237,7 +236,7 @@ void add_ablate(CLI::App& program) {
   add_changes(*command, *s);
   add_effects(*command, *s);
   add_figures(*command, s->figures);
-  add_arrays(*command, s->npy, "divergences or direct effects");
+  add_arrays(*command, s->npy, "divergences or effects");
   add_json(*command, s->json);
   add_threads(*command, s->threads);
   add_color(*command, s->color);

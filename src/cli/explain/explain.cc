@@ -125,8 +125,7 @@ void add_explain(CLI::App& program) {
            "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat  one weight of a model\n"
            "  headlight explain \"The cat sat\" --query sat --key cat --as numpy  as a program\n"});
   const auto s = std::make_shared<Settings>();
-  add_model_input(*command, s->steps.input,
-                  "The text for a model (default: the worked example, without a model)");
+  add_model_input(*command, s->steps.input, "The text for a model (default: the worked example)");
   begin_group(*command, "One weight of a model");
   add_part(*command, s->steps.part);
   add_heads(*command, s->steps.heads);
@@ -141,15 +140,14 @@ void add_explain(CLI::App& program) {
   add_switch(*command, "--trainable", s->trainable, "Use parameters Wq, Wk, Wv, uniform in 0 to 1");
   add_switch(*command, "--causal", s->causal, "Hide later words");
   add_count(*command, "--heads", s->heads_to_make, "Use N heads of width 2, 1 to 8", {1, 8});
-  add_switch(*command, "--project", s->project,
-             "Split one wide projection into heads and add an output projection");
+  add_switch(*command, "--project", s->project, "Split one projection into heads; add an output projection");
   add_switch(*command, "--predict", s->predict, "Ask for your guess of the largest weight first");
   begin_group(*command, "Worked example (more)", Detail::full);
   add_path(*command, "--input", s->input, "Read words and vectors from a JSON file");
   add_path(*command, "--save-input", s->save_input,
            "Write words and vectors to a file for --input, and exit");
   add_count(*command, "--seed", s->seed, "Seed of the parameters (default: 123)", {0, 4294967295});
-  add_arrays(*command, s->steps.npy, "the numbers of a model's head");
+  add_arrays(*command, s->steps.npy, "the numbers of a head");
   add_json(*command, s->steps.json);
   add_threads(*command, s->steps.threads);
   add_color(*command, s->color);

@@ -64,8 +64,7 @@ void add_questions(CLI::App& command, HeadsSettings& s) {
   add_part(command, s.part);
   add_text(command, "--link", s.link, "Rank all heads by a link: \"it->animal\", \"it->?\", \"?->it\"")
       ->type_name("LINK");
-  add_path(command, "--pairs", s.pairs,
-           "Rank all heads by many links: lines of TEXT, FROM, TO, separated by tabs");
+  add_path(command, "--pairs", s.pairs, "Rank all heads by links: lines of TEXT, tab, FROM, tab, TO");
   add_heads(command, s.like, "--like", "List the heads with the most similar weights on the battery");
   add_path(command, "--treebank", s.treebank, "Score heads against dependency trees (CoNLL-U)");
   add_path(command, "--coref", s.coref, "Score heads against pronoun sets: Winograd, Winogender or GAP");

@@ -38,7 +38,7 @@ NamedCommand find_command(const CLI::App& program, const std::string& name) {
   for (const NamedCommand& command : commands_of(program))
     if (command.name == name) return command;
   throw Error(ErrorKind::usage, "help.command",
-              concat("\"", escaped(name, 60), "\" is no command; headlight help lists them"));
+              concat("\"", escaped(name, 60), "\" is not a command; headlight help lists them"));
 }
 
 void run_help(const CLI::App& program, const HelpSettings& s) {
