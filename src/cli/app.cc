@@ -128,7 +128,7 @@ std::string extras_text(const CLI::App& app) {
   return escaped(text, kFirstLine);
 }
 
-Spoken usage_error(const CLI::App& app, const CLI::ParseError& error) {
+CommandResult usage_error(const CLI::App& app, const CLI::ParseError& error) {
   // What is missing may be there, misspelt.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
@@ -164,7 +164,7 @@ void add_commands(CLI::App& app) {
 }
 
 // Runs the command when the whole line was understood.
-Spoken parse_and_run(CLI::App& app, int argc, const char* const* argv) {
+CommandResult parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   try {
     check_arguments(argc, argv);
     const std::vector<const char*> arguments = with_json_target(argc, argv);
@@ -182,8 +182,10 @@ Spoken parse_and_run(CLI::App& app, int argc, const char* const* argv) {
 
 // Runs `body` and names every way it can end.
 template <class Body>
-Spoken guarded(const Body& body) {
-  const auto fail = [](int code, std::string_view message) { return Spoken{code, "", error_text(message)}; };
+CommandResult guarded(const Body& body) {
+  const auto fail = [](int code, std::string_view message) {
+    return CommandResult{code, "", error_text(message)};
+  };
   try {
     return body();
   } catch (const BrokenPipe&) {
@@ -237,7 +239,7 @@ std::shared_ptr<CLI::App> make_program() {
   return app;
 }
 
-Spoken run(CLI::App& program, int argc, const char* const* argv) {
+CommandResult run(CLI::App& program, int argc, const char* const* argv) {
   return guarded([&] { return parse_and_run(program, argc, argv); });
 }
 
@@ -245,13 +247,13 @@ int run(int argc, const char* const* argv) noexcept {
   try {
     occupy_standard_streams();
     set_signals();
-    const Spoken spoken = guarded([&] {
-      Spoken said = run(*make_program(), argc, argv);
-      print(said.out);
-      return said;
+    const CommandResult result = guarded([&] {
+      CommandResult inner = run(*make_program(), argc, argv);
+      print(inner.out);
+      return inner;
     });
-    print_error(spoken.err);
-    return spoken.code;
+    print_error(result.err);
+    return result.code;
   } catch (...) {  // memory ran out while the message was made
     constexpr std::string_view text = "error: not enough memory\n";
     (void)!::write(2, text.data(), text.size());

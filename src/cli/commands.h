@@ -29,14 +29,14 @@ void begin_group(CLI::App& command, const std::string& heading, Detail detail = 
 // Adds --threads.
 void add_threads(CLI::App& command, std::int64_t& threads);
 
-// The program with all its commands, and what a command line makes it say beside what the command itself
-// prints. Failures are told, not thrown.
-struct Spoken {
+// The program with all its commands, and the exit code and messages of a command line, besides the output that
+// the command itself prints. Failures are returned, not thrown.
+struct CommandResult {
   int code = 0;
   std::string out = {}, err = {};
 };
 [[nodiscard]] std::shared_ptr<CLI::App> make_program();
-[[nodiscard]] Spoken run(CLI::App& program, int argc, const char* const* argv);
+[[nodiscard]] CommandResult run(CLI::App& program, int argc, const char* const* argv);
 
 // What the command does, called when the whole command line has been accepted.
 void on_run(CLI::App& command, std::function<void()> work);

@@ -84,10 +84,10 @@ TEST_F(Contract, AMistypedOptionOfANestedCommandGetsASuggestion) {
         std::vector<const char*> arguments = {"headlight"};
         for (const std::string& word : path) arguments.push_back(word.c_str());
         arguments.push_back(wrong.c_str());
-        const cli::Spoken spoken =
+        const cli::CommandResult result =
             cli::run(*cli::make_program(), static_cast<int>(arguments.size()), arguments.data());
-        EXPECT_EQ(spoken.code, 2) << path.back() << " " << wrong;
-        EXPECT_THAT(spoken.err, HasSubstr("did you mean --" + name + "?")) << path.back() << " " << wrong;
+        EXPECT_EQ(result.code, 2) << path.back() << " " << wrong;
+        EXPECT_THAT(result.err, HasSubstr("did you mean --" + name + "?")) << path.back() << " " << wrong;
       }
     }
   };

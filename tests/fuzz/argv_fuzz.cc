@@ -22,13 +22,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto program = cli::make_program();
   bool ran = false;
   for (CLI::App* command : program->get_subcommands({})) command->callback([&ran] { ran = true; });
-  const cli::Spoken said = cli::run(*program, static_cast<int>(argv.size()), argv.data());
-  testing::check_message(said.err);
-  if (said.code == 0) {
-    if (!said.err.empty() || (said.out.empty() && !ran)) fail("success without a result");
+  const cli::CommandResult result = cli::run(*program, static_cast<int>(argv.size()), argv.data());
+  testing::check_message(result.err);
+  if (result.code == 0) {
+    if (!result.err.empty() || (result.out.empty() && !ran)) fail("success without a result");
   } else {
-    if (said.code != 2 || ran) fail("code " + std::to_string(said.code) + ": " + said.err);
-    if (said.err.rfind("error: ", 0) != 0 || !said.out.empty()) fail("message " + said.err);
+    if (result.code != 2 || ran) fail("code " + std::to_string(result.code) + ": " + result.err);
+    if (result.err.rfind("error: ", 0) != 0 || !result.out.empty()) fail("message " + result.err);
   }
   return 0;
 }
