@@ -1,5 +1,5 @@
 // What attention_backward reads back and writes: shapes, dtypes, strides, overlap.
-#include "attention/ledger.h"
+#include "attention/output_checker.h"
 
 namespace headlight {
 namespace {
@@ -35,11 +35,11 @@ void check_backward(const char* who, const Problem& p, const AttentionSaved& sav
   check_read({who, "dout"}, dout, result, "attention.dout");
 
   const ReadBack inputs[] = {{"out", &saved.out}, {"lse", &saved.lse}, {"dout", &dout}};
-  Ledger ledger(who, p, inputs);
+  OutputChecker checker(who, p, inputs);
   const auto gradient = [&](const char* name, const TensorView& view, const ConstTensorView& of,
                             DType dtype) {
     if (view.empty()) return;
-    ledger.write(name, view, like(of, dtype), "attention.grads");
+    checker.write(name, view, like(of, dtype), "attention.grads");
     check_last_stride({who, name}, view);
   };
   const AttentionOptions& o = *p.options;

@@ -1,5 +1,5 @@
 // What is to be written, and what is read back: shapes, dtypes, strides, overlap.
-#include "attention/ledger.h"
+#include "attention/output_checker.h"
 
 namespace headlight {
 
@@ -35,7 +35,7 @@ HEADLIGHT_COLD void refuse_top(const char* who, Index index_k, Index weight_k) {
                       "; need the same"));
 }
 
-void check_top(const char* who, const Problem& p, const AttentionOutputs& o, Ledger& ledger) {
+void check_top(const char* who, const Problem& p, const AttentionOutputs& o, OutputChecker& checker) {
   const ConstTensorView& any = o.topk_index.empty() ? o.topk_weight : o.topk_index;
   const Index k = any.rank() == 4 ? any.dim(3) : 0;
   if (!o.topk_index.empty() && !o.topk_weight.empty() && o.topk_weight.rank() == 4 &&
@@ -44,9 +44,9 @@ void check_top(const char* who, const Problem& p, const AttentionOutputs& o, Led
   }
   if (any.rank() == 4 && (k < 1 || k > kMostTop)) refuse_top(who, k, k);
   Wanted wanted{DType::i64, 4, {p.batch, p.q_heads, p.q_total, std::max<Index>(k, 1)}};
-  if (!o.topk_index.empty()) ledger.write("topk_index", o.topk_index, wanted, "attention.topk");
+  if (!o.topk_index.empty()) checker.write("topk_index", o.topk_index, wanted, "attention.topk");
   wanted.dtype = accumulation_dtype(p.dtype);
-  if (!o.topk_weight.empty()) ledger.write("topk_weight", o.topk_weight, wanted, "attention.topk");
+  if (!o.topk_weight.empty()) checker.write("topk_weight", o.topk_weight, wanted, "attention.topk");
 }
 
 }  // namespace
@@ -58,30 +58,30 @@ void check_values(const char* who, const Problem& p) {
 void check_outputs(const char* who, const Problem& p, const AttentionOutputs& o) {
   const DType statistic = accumulation_dtype(p.dtype);
   const Wanted per_row{statistic, 3, {p.batch, p.q_heads, p.q_total, 0}};
-  Ledger ledger(who, p);
+  OutputChecker checker(who, p);
   if (p.value_dim == 0) {
     if (!o.out.empty()) refuse_not_here({who, "out"});
   } else {
-    ledger.write("out", o.out, {p.dtype, 4, {p.batch, p.q_heads, p.q_total, p.value_dim}},
-                 "attention.output");
+    checker.write("out", o.out, {p.dtype, 4, {p.batch, p.q_heads, p.q_total, p.value_dim}},
+                  "attention.output");
     check_last_stride({who, "out"}, o.out);
   }
   const auto row_statistic = [&](const char* name, const TensorView& view) {
-    if (!view.empty()) ledger.write(name, view, per_row, "attention.output");
+    if (!view.empty()) checker.write(name, view, per_row, "attention.output");
   };
   row_statistic("lse", o.lse);
   row_statistic("max", o.max);
   row_statistic("entropy", o.entropy);
   row_statistic("sink_weight", o.sink_weight);
   if (!o.weights.empty()) {
-    ledger.write("weights", o.weights, {statistic, 4, {p.sequences, p.q_heads, p.q_longest, p.k_longest}},
-                 "attention.output");
+    checker.write("weights", o.weights, {statistic, 4, {p.sequences, p.q_heads, p.q_longest, p.k_longest}},
+                  "attention.output");
     check_last_stride({who, "weights"}, o.weights);
   }
-  if (!o.topk_index.empty() || !o.topk_weight.empty()) check_top(who, p, o, ledger);
+  if (!o.topk_index.empty() || !o.topk_weight.empty()) check_top(who, p, o, checker);
   if (!o.received.empty()) {
-    ledger.write("received", o.received, {statistic, 3, {p.batch, p.q_heads, p.k_total, 0}},
-                 "attention.output");
+    checker.write("received", o.received, {statistic, 3, {p.batch, p.q_heads, p.k_total, 0}},
+                  "attention.output");
   }
 }
 
@@ -121,9 +121,9 @@ void check_matrix(const char* who, const Problem& p, ConstTensorView lse, const 
     return wanted >= 0 || matrix.rank() != 2 ? wanted : matrix.dim(a);
   };
   const ReadBack lse_input[] = {{"lse", &lse}};
-  Ledger ledger(who, p, lse_input);
-  ledger.write(name, matrix, {accumulation_dtype(p.dtype), 2, {axis(0, rows), axis(1, columns), 0, 0}},
-               "attention.output");
+  OutputChecker checker(who, p, lse_input);
+  checker.write(name, matrix, {accumulation_dtype(p.dtype), 2, {axis(0, rows), axis(1, columns), 0, 0}},
+                "attention.output");
   check_last_stride({who, name}, matrix);
 }
 

@@ -38,11 +38,11 @@ struct ReadBack {
   const ConstTensorView* view;
 };
 
-// What is to be written, and the bytes it spans, on the stack.
-class Ledger {
+// Checks the outputs of a call: shape, dtype, and no memory shared with inputs or other outputs.
+class OutputChecker {
  public:
   // `inputs`: what the call reads besides q, k, v and the options.
-  Ledger(const char* who, const Problem& p, std::span<const ReadBack> inputs = {})
+  OutputChecker(const char* who, const Problem& p, std::span<const ReadBack> inputs = {})
       : who_(who), p_(p), inputs_(inputs) {}
 
   // Refuses a view that shares an element with itself, with an input or with an earlier output.
