@@ -1,4 +1,4 @@
-// Heads and links changed, and what that does to a model's predictions.
+// Changes to heads and links, and their effect on the predictions of a model.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct AblationPlan {
   Part part = Part::decoder;
   std::vector<HeadPlace> heads = {};         // none: all of the part
   double factor = 1;                         // of scale
-  std::vector<std::string> mean_texts = {};  // of mean; none: twenty plain sentences
+  std::vector<std::string> mean_texts = {};  // for mean; none: twenty built-in sentences
   std::optional<Prompt> patch =
       std::nullopt;                   // of patch: the other run, with as many tokens; its target is not read
   std::vector<Range> queries = {};    // at these tokens only; none: at all
@@ -41,10 +41,10 @@ struct AblationEffect {
   std::vector<double> kl;  // KL divergence of each position's prediction, nats
   double mean_kl = 0;
   Index position = 0;                         // the one that `tokens` are of
-  std::vector<TokenEffect> tokens = {};       // the likeliest before and after, by probability before
-  double loss_before = 0, loss_after = 0;     // of the text's own tokens, nats per token
+  std::vector<TokenEffect> tokens = {};       // most likely before and after, by probability before
+  double loss_before = 0, loss_after = 0;     // of the tokens of the text, nats per token
   bool has_loss = false;                      // false: no position has a token to predict
-  Index mean_sentences = 0, mean_tokens = 0;  // what means were taken over
+  Index mean_sentences = 0, mean_tokens = 0;  // texts that means were computed on
   std::optional<std::string> translation_before = std::nullopt, translation_after = std::nullopt;
   std::optional<TaskEffect> task_loss = std::nullopt, bleu = std::nullopt;
 };
@@ -52,26 +52,26 @@ struct AblationEffect {
 struct EffectRequest {
   std::optional<Index> position =
       std::nullopt;  // none: natural_position(), and without one where the prediction changes most
-  Index top = 5;     // likeliest tokens before, and after
+  Index top = 5;     // most likely tokens before, and after
   std::vector<TokenId> tokens = {};  // also these
-  bool translate = false;            // again, with the change: what an encoder-decoder writes
+  bool translate = false;            // also translate with the change
   const TaskText* task = nullptr;
   Progress progress = {};
 };
-// Throws Error{usage} for models without logits and for plans that lack something.
+// Throws Error{usage} for models without logits and for incomplete plans.
 [[nodiscard]] AblationEffect ablate(Context& ctx, const Run& before, const AblationPlan& plan,
                                     const EffectRequest& request = {});
 [[nodiscard]] AblationEffect ablate(Context& ctx, const Model& model, const Prompt& prompt,
                                     const AblationPlan& plan, const EffectRequest& request = {});
 
-// Every head knocked out once.
+// Every head removed in turn.
 struct SweepOptions {
   std::vector<Part> parts = {};  // none: all
   Change change = Change::zero;  // or mean
   std::vector<std::string> mean_texts = {};
   const TaskText* task = nullptr;
   std::optional<Index> position = std::nullopt;  // none: usual_position()
-  std::optional<TokenId> token = std::nullopt;   // whose probability is followed there; none: the likeliest
+  std::optional<TokenId> token = std::nullopt;   // token whose probability is tracked; none: the most likely
 };
 struct SweepResult {
   Index position = 0;
@@ -86,9 +86,9 @@ struct SweepResult {
 [[nodiscard]] SweepResult sweep(Context& ctx, const Model& model, const Prompt& prompt,
                                 const SweepOptions& options = {}, const Progress& progress = {});
 
-// What each head adds to a token's logit by itself. Heads of the stack that the logits come from: an encoder-decoder's
-// encoder speaks through cross-attention alone. Throws Error{usage} for models without logits, or with an activation
-// between the stream and them. None: usual_position(), and the likeliest token.
+// Direct effect of each head on the logit of a token, for the heads of the stack that the logits come from: the encoder of
+// an encoder-decoder acts only through cross-attention. Throws Error{usage} for models without logits, or with an
+// activation before them. None: usual_position(), and the most likely token.
 [[nodiscard]] Attribution attribute(Context& ctx, const Run& run,
                                     std::optional<Index> position = std::nullopt,
                                     std::optional<TokenId> token = std::nullopt);

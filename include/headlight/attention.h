@@ -1,4 +1,4 @@
-// Attention on the CPU: softmax(q·kᵀ·scale + bias)·v, forward, and what it looked at.
+// Attention on the CPU: softmax(q·kᵀ·scale + bias)·v, forward and backward, with weights and statistics on request.
 //
 //   auto [out, lse] = headlight::attention(q, k, v, {.visible = headlight::Visibility::causal()});
 //
@@ -21,24 +21,24 @@
 
 namespace headlight {
 
-// A half-open run of positions: begin <= p < end.
+// A half-open range of positions: begin <= p < end.
 struct Range {
   Index begin = 0, end = 0;
   [[nodiscard]] constexpr Index size() const { return end - begin; }
   bool operator==(const Range&) const = default;
 };
 
-// Which keys a query may look at. Seen from one query it is always a single run of keys, so the
-// kernels skip, fill or trim whole tiles without knowing the mask's name. Queries are aligned to
-// the END of the keys: with a cache of 100 keys and one new query, that query is number 99.
+// Which keys a query may see. For one query it is always a single range of keys, so the kernels skip,
+// compute or trim whole tiles without knowing the kind of mask. Queries are aligned with the END of
+// the keys: with a cache of 100 keys and one new query, that query has position 99.
 struct Visibility {
   static constexpr Index kUnbounded = std::numeric_limits<Index>::max() / 4;
-  Index left = kUnbounded;   // how many earlier keys
-  Index right = kUnbounded;  // how many later keys
-  // When given: no key after the query itself, except the first `prefix` keys, which all may see.
+  Index left = kUnbounded;   // number of earlier keys
+  Index right = kUnbounded;  // number of later keys
+  // If given: no key after the query itself, except the first `prefix` keys, which all queries see.
   std::optional<Index> prefix = std::nullopt;
-  std::optional<Index> offset = std::nullopt;  // place of query 0; k_len - q_len unless given
-  // When not 0: positions are cut in chunks of so many, and no query sees a key of an earlier chunk.
+  std::optional<Index> offset = std::nullopt;  // position of query 0 (default: k_len - q_len)
+  // If not 0: positions are cut into chunks of this size, and no query sees a key of an earlier chunk.
   Index chunk = 0;
 
   static constexpr Visibility all() { return {}; }
@@ -61,74 +61,74 @@ struct Visibility {
 };
 
 // Drops weights after the softmax and scales the others by 1/(1 - rate); lse, statistics and returned
-// weights are those before. Which weight is dropped depends only on (seed, layer) and on the logical
-// place (batch item or sequence, head, query, key): never on tiles, threads or padding.
+// weights are those before dropout. The choice depends only on (seed, layer) and the logical
+// position (batch item or sequence, head, query, key), never on tiles, threads or padding.
 struct Dropout {
   double rate = 0;  // 0 ≤ rate < 1
   std::uint64_t seed = 0;
   std::uint64_t layer = 0;
 };
 
-// score = cap(scale · q·k), then ALiBi, then bias; keys outside `visible` or `mask` do not exist.
-// Options live for one call and borrow what they point to.
+// score = cap(scale · q·k), then ALiBi, then bias; keys outside `visible` or `mask` are hidden.
+// Options are valid for one call and do not own the data they point to.
 struct AttentionOptions {
-  std::optional<double> scale = std::nullopt;  // 1/sqrt(dim) unless given
+  std::optional<double> scale = std::nullopt;  // default: 1/sqrt(dim)
   Visibility visible = Visibility::all();
-  double softcap = 0;                                     // cap·tanh(score/cap); 0 means none
-  ConstTensorRef alibi_slopes = {};                       // [head]: score -= slope·|query position - key|
-  ConstTensorRef bias = {};                               // broadcasts to [batch, head, query, key]
-  ConstTensorRef mask = {};                               // boolean, true = attend; broadcasts likewise
-  ConstTensorRef sinks = {};                              // [head]: one more logit a row, with no value
-  std::span<const Index> q_lengths = {}, k_lengths = {};  // per batch item, the rest is padding
-  // Packed sequences: batch is 1, sequence s has the tokens starts[s] … starts[s+1]-1. Mask and bias
+  double softcap = 0;                // cap·tanh(score/cap); 0 means none
+  ConstTensorRef alibi_slopes = {};  // [head]: score -= slope·|query position - key|
+  ConstTensorRef bias = {};          // broadcasts to [batch, head, query, key]
+  ConstTensorRef mask = {};          // boolean, true = visible; broadcasts likewise
+  ConstTensorRef sinks = {};         // [head]: one additional logit per row, with no value
+  std::span<const Index> q_lengths = {}, k_lengths = {};  // per batch item; the rest is padding
+  // Packed sequences: batch is 1, sequence s has tokens starts[s] … starts[s+1]-1. Mask and bias
   // are then [sequence, head, longest query, longest key].
   std::span<const Index> q_starts = {}, k_starts = {};
   Dropout dropout = {};
 };
 
-// What a call writes. Empty views are not computed; asking for more never changes a bit of the rest.
+// Outputs of a call. Empty views are not computed; requesting more never changes a bit of the rest.
 // Statistics have the accumulation type: f64 for f64, f32 for all others.
 struct AttentionOutputs {
   TensorRef out;               // [batch, head, query, value dim], dtype of q
   TensorRef lse = {};          // [batch, head, query]: log of the softmax denominator, nats
   TensorRef max = {};          // [batch, head, query]: largest score
-  TensorRef entropy = {};      // [batch, head, query]: nats, of the weights and the sink
-  TensorRef sink_weight = {};  // [batch, head, query]: what the sink took
+  TensorRef entropy = {};      // [batch, head, query]: nats, of weights and sink
+  TensorRef sink_weight = {};  // [batch, head, query]: weight of the sink
   TensorRef weights = {};      // [batch, head, query, key]; packed: [sequence, head, longest…]
-  TensorRef topk_index = {};   // [batch, head, query, k ≤ 32] i64, heaviest first, -1: none
+  TensorRef topk_index = {};   // [batch, head, query, k ≤ 32] i64, largest weight first, -1: none
   TensorRef topk_weight = {};  // [batch, head, query, k]
   TensorRef received = {};     // [batch, head, key]: sum of the weights over the queries
 };
 
-// The first call of a newcomer: allocates, returns the output and its log-sum-exp.
+// The simplest call: allocates, and returns the output and its log-sum-exp.
 struct AttentionResult {
   Tensor out, lse;
 };
 [[nodiscard]] AttentionResult attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                                         const AttentionOptions& options = {});
 
-// The call of a trainer or a server: writes where it is told; once its Context is warm it allocates
+// The call for training and serving: writes to the given views and, once its Context is warm, allocates
 // nothing. Writes every element of each output and reads none.
 void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                        const AttentionOptions& options, TensorView out, TensorView lse = {});
 void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                        const AttentionOptions& options, const AttentionOutputs& outputs);
 
-// Gradients of a loss with respect to the inputs, given dout, its gradient with respect to out. The
-// weights are recomputed from lse; nothing else needs to be kept. An empty view is not computed;
-// every element of the others is written. Takes every option of the forward call.
+// Gradients of a loss with respect to the inputs, given dout, its gradient with respect to out. Weights
+// are recomputed from lse; nothing else has to be kept. An empty view is not computed; every
+// element of the others is written. Supports every option of the forward call.
 struct AttentionSaved {
   ConstTensorRef q, k, v, out, lse;
 };
 struct AttentionGrads {
   TensorRef dq, dk, dv;   // shape and dtype of q, k, v
-  TensorRef dbias = {};   // shape of options.bias: summed over what was broadcast; accumulation type
+  TensorRef dbias = {};   // shape of options.bias: summed over broadcast axes; accumulation type
   TensorRef dsinks = {};  // [head], accumulation type
 };
 void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
                         const AttentionOptions& options, const AttentionGrads& grads);
 
-// One part of one head's weight matrix, exactly as the fast path used it: [queries, keys].
+// A section of one head's weight matrix, with the bits that the fused kernel used: [queries, keys].
 struct WeightSlice {
   Index batch = 0, head = 0;  // packed: batch is the sequence
   Range queries, keys;
@@ -145,13 +145,13 @@ struct AttentionStatistics {
 void attention_statistics(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                           const AttentionOptions& options, const AttentionStatistics& wanted);
 
-// A picture of any slice in the memory of the picture: map is [rows, columns], each cell the mean
-// or the largest weight of its block of queries × keys.
+// An image of any slice, without storing the slice: map is [rows, columns], each cell the mean
+// or the largest weight of its area of queries × keys.
 enum class Pool { mean, max };
 void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                         const AttentionOptions& options, const WeightSlice& slice, Pool pool, TensorView map);
 
-// Adds the attention over other keys to (out, lse). Any order; (0, -inf) changes no bit. Without a Context
+// Merges attention over other keys into (out, lse). Any order; (0, -inf) changes no bit. Without a Context
 // it uses default_context().
 void merge(Context& ctx, TensorView out, TensorView lse, ConstTensorView other_out,
            ConstTensorView other_lse);

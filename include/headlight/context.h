@@ -1,6 +1,6 @@
-// What a computation runs on: threads, a SIMD target, and the scratch memory that is reused from call to
-// call. A Context serves one thread at a time; two threads that compute at once use two Contexts, which may
-// share their threads. Results do not depend on the number of threads.
+// Resources of a computation: threads, a SIMD target, and scratch memory that is reused between calls.
+// A Context serves one thread at a time; threads that compute at the same time need one Context each, which may
+// share their workers. Results do not depend on the number of threads.
 #pragma once
 
 #include <atomic>
@@ -25,17 +25,17 @@ enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
 [[nodiscard]] SimdTarget parse_simd_target(std::string_view name);   // throws Error
 [[nodiscard]] std::vector<SimdTarget> supported_targets();           // on this CPU, best first
 
-// What meets weights that are stored in fewer than 32 bits. Rounded: where the CPU has a matrix unit, many rows are
-// multiplied there, with 16 bits of significand in place of 24; else rows beside blocks of 8 bits are rounded to 16 bits,
-// with a factor for each block of 32, off by 2^-16 of the block's largest number. Both are faster, and finer than the weights.
+// Precision of activations multiplied with parameters of fewer than 32 bits. Rounded: on a CPU with AMX, products of many
+// rows use it, with 16 significant bits instead of 24; otherwise rows multiplied with Q8_0 are rounded to 16 bits with a
+// scale for each block of 32, off by 2^-16 of the block's largest number. Both are faster, and more precise than the parameters.
 enum class Activations { exact, rounded };
-// Dense products of f32, which are most of a training step. Rounded: where the CPU has a matrix unit, both sides have 16
-// bits of significand in place of 24. bf16: where the CPU multiplies bf16, both sides are rounded to it, 8 bits; sums are
-// f32. On a CPU that has neither they are exact.
+// Dense f32 products, most of a training step. Rounded: on a CPU with AMX, both operands have 16 significant bits instead
+// of 24. bf16: on a CPU that multiplies bf16, both operands are rounded to it (8 bits) and sums are f32. On other
+// CPUs both are exact.
 enum class Products { exact, rounded, bf16 };
 
-// Where the threads come from. Without one a Context has a pool of its own; a program that has threads already (OpenMP,
-// TBB, a server's pool) derives from this. Results do not depend on which thread does what.
+// Provides the threads. By default a Context has its own pool; an application with its own threads (OpenMP, TBB, a
+// server's pool) derives from this class. Results do not depend on the assignment of tasks to threads.
 //
 //   class OpenMp : public headlight::Executor {
 //     int threads() const noexcept override { return omp_get_max_threads(); }
@@ -46,7 +46,7 @@ enum class Products { exact, rounded, bf16 };
 //   };
 class Executor {
  public:
-  // What each worker does: takes tasks until none is left. Never throws.
+  // The work of one worker: takes tasks until none is left. Never throws.
   class Work {
    public:
     using Call = void (*)(void* state, int worker) noexcept;
@@ -59,20 +59,20 @@ class Executor {
   };
 
   virtual ~Executor() = default;
-  [[nodiscard]] virtual int threads() const noexcept = 0;  // workers that can run at the same time, 1 or more
-  // Calls work(n) for some or all n in 0 … workers - 1, each number at most once, on any threads, at the same time or in
-  // turn; returns when all of them have returned. Tasks that nobody took are done by the caller. Contexts that share an
-  // Executor call this from several threads at once.
+  [[nodiscard]] virtual int threads() const noexcept = 0;  // workers that can run at once, at least 1
+  // Calls work(n) for some or all n in 0 … workers - 1, each at most once, on any threads, concurrently or one after
+  // another; returns when all have returned. The caller runs the remaining tasks. Contexts that share an Executor
+  // call this from several threads at once.
   virtual void run(int workers, Work work) = 0;
 };
 
 struct ContextOptions {
-  int threads = 0;  // 0: one per core that this process may use, or all of `executor`
-  SimdTarget target = SimdTarget::automatic;  // automatic: the best this CPU has
+  int threads = 0;  // 0: one per core available to this process, or all of `executor`
+  SimdTarget target = SimdTarget::automatic;  // automatic: the best for this CPU
   Activations activations = Activations::exact;
   Products products = Products::exact;
-  std::shared_ptr<Executor> executor = nullptr;  // null: a pool of `threads` threads of this Context's own
-  std::size_t scratch_limit = 0;                 // bytes; a call that needs more is refused. 0: none
+  std::shared_ptr<Executor> executor = nullptr;  // null: a pool of `threads` threads, owned by this Context
+  std::size_t scratch_limit = 0;                 // bytes; a call that needs more throws. 0: no limit
 };
 
 class Context {
@@ -87,17 +87,17 @@ class Context {
   [[nodiscard]] Activations activations() const noexcept { return activations_; }
   [[nodiscard]] Products products() const noexcept { return products_; }
 
-  // To share: Context other({.executor = context.executor()}). A call that finds a shared pool busy computes on its
+  // To share: Context other({.executor = context.executor()}). A call that finds a shared pool busy runs on its
   // own thread.
   [[nodiscard]] const std::shared_ptr<Executor>& executor() const noexcept { return executor_; }
 
-  [[nodiscard]] std::size_t scratch_bytes() const noexcept;  // held now
-  void release_scratch();                                    // gives all of it back; the next call asks again
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept;  // currently held
+  void release_scratch();                                    // frees all of it; the next call allocates again
 
-  // For the library's own drivers.
+  // Internal.
   [[nodiscard]] TaskRunner pool() noexcept;
-  // Page-aligned memory of one worker (or of all: kShared, kRows), kept until the next request of
-  // the same slot. Throws Error{resource} when the machine has no more, or the limit is reached.
+  // Page-aligned memory of one worker (or of all: kShared, kRows), valid until the next request of
+  // the same slot. Throws Error{resource} when memory runs out or the limit is reached.
   static constexpr int kShared = -1, kRows = -2;
   [[nodiscard]] std::byte* scratch(int worker, std::size_t bytes);
 
@@ -114,12 +114,12 @@ class Context {
   std::shared_ptr<Executor> executor_;
   std::size_t scratch_limit_ = 0;
   std::vector<Slot> slots_;
-  std::atomic<const void*> user_{nullptr};  // the thread that is inside a call
-  std::uint64_t calls_ = 0;                 // how many there were: a slot knows the last one that used it
+  std::atomic<const void*> user_{nullptr};  // the thread that is in a call
+  std::uint64_t calls_ = 0;                 // number of calls: a slot remembers the last one that used it
 };
 
-// The Context of the free functions that take none: one per calling thread, all cores. They share one
-// pool of threads; a call that finds it busy computes on its own thread.
+// The Context of free functions without a Context argument: one per calling thread, all cores. They share one
+// thread pool; a call that finds it busy runs on its own thread.
 [[nodiscard]] Context& default_context();
 
 }  // namespace headlight

@@ -1,5 +1,5 @@
-// Every refusal of the library is one exception type. Its first line says what was asked and what
-// was found; hint lines may follow. Codes are stable names for tests.
+// All errors of the library are one exception type. The first line says what was asked and what was
+// found; hint lines may follow. Codes are stable names for tests.
 #pragma once
 
 #include <stdexcept>
@@ -11,9 +11,9 @@
 namespace headlight {
 
 enum class ErrorKind {
-  usage,     // the call itself makes no sense: a bad option or argument
-  input,     // data was refused: shapes, dtypes, damaged files
-  file,      // the file system said no: missing, permission, disk full
+  usage,     // invalid option or argument
+  input,     // invalid data: shapes, dtypes, damaged files
+  file,      // file system error: missing, permission, disk full
   resource,  // not enough memory or another limit
   numeric,   // a computation failed: a non-finite loss
   peer,      // another process was lost

@@ -1,4 +1,4 @@
-// Open a model, run it, look into it, change it, let it write.
+// The model API: open and run a model, inspect it, change it, generate text.
 #pragma once
 
 #include "headlight/ablate.h"

@@ -1,4 +1,4 @@
-// What a model learns: named tensors with their gradients. Modules own them; optimizers and files see
+// The parameters of a model: named tensors with their gradients. Modules own them; optimizers and files see
 // them as a list.
 #pragma once
 

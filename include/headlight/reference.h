@@ -1,5 +1,5 @@
-// Attention, written to be read: float64, plain loops, no SIMD, no threads, any dtype. It has the
-// same contract as attention_forward() and is the oracle of every test.
+// Attention as readable code: float64, plain loops, no SIMD, no threads, any dtype. It has the
+// same contract as attention_forward() and is the reference of every test.
 #pragma once
 
 #include "headlight/attention.h"

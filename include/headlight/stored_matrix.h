@@ -1,5 +1,5 @@
-// A matrix in the precision in which a file stores it. Inference reads it where it is: in the mapped file, or
-// in memory of its own. Rows lie end to end; nothing is aligned beyond its elements.
+// A matrix in the precision of its file. Inference reads it in place: in the mapped file, or in
+// memory that it owns. Rows are contiguous; alignment is that of the elements.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace headlight {
 
-// q8_0: blocks of 32 columns, each an f16 factor and 32 signed bytes.
-// int8: signed bytes, with one f32 factor per row beside them.
+// q8_0: blocks of 32 columns, each an f16 scale and 32 signed bytes.
+// int8: signed bytes, with one f32 scale per row.
 // The rest: the block types of GGUF files (src/core/block_formats.h has the formulas). A row is whole blocks.
 enum class StoredType : std::uint8_t {
   f32,
@@ -51,7 +51,7 @@ void read_block(StoredType type, const std::byte* block, float* to);
 class StoredMatrix {
  public:
   StoredMatrix() = default;
-  // A matrix that is still to be given: it has a shape and no data.
+  // A matrix without data yet: it has only a shape.
   StoredMatrix(Index rows, Index columns) : rows_(rows), columns_(columns) {}
 
   struct Data {

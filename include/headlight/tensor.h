@@ -1,5 +1,5 @@
-// An owner and two views. Axis order is logical and always [batch, head, token, dim]; layout lives
-// in strides, counted in elements. Functions take views by value and never keep them.
+// A tensor and two kinds of views. Axis order is always [batch, head, token, dim]; the memory layout is
+// given by strides, counted in elements. Functions take views by value and do not keep them.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, boolean };
 [[nodiscard]] std::string_view name_of(DType dtype) noexcept;  // "f32"
 [[nodiscard]] bool is_float(DType dtype) noexcept;
 
-// 16-bit floats are stored as their bits; the conversions round to nearest even and keep NaN.
+// 16-bit floats are stored as bits; conversions round to nearest even and keep NaN.
 struct F16 {
   std::uint16_t bits = 0;
 };
@@ -72,7 +72,7 @@ class ConstTensorView {
   ConstTensorView(const F16* data, const Shape& shape) : ConstTensorView(data, DType::f16, shape) {}
   ConstTensorView(const BF16* data, const Shape& shape) : ConstTensorView(data, DType::bf16, shape) {}
 
-  // An empty view is "not given". A tensor with a zero-length axis is given, and has no elements.
+  // An empty view means "not given". A tensor with an axis of length 0 is given, and has no elements.
   [[nodiscard]] bool empty() const noexcept { return shape_.rank == 0; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   [[nodiscard]] int rank() const noexcept { return shape_.rank; }
@@ -85,7 +85,7 @@ class ConstTensorView {
     return static_cast<const T*>(data_);
   }
 
-  // One element as double, whatever the dtype. For reading, printing and the reference. An index for every axis; one
+  // One element as double, for any dtype; for tests, printing and the reference. Needs one index per axis; one
   // out of range is Error{usage}.
   template <std::integral... At>
   [[nodiscard]] double at(At... at) const {
@@ -140,12 +140,12 @@ class TensorView : public ConstTensorView {
   void store(Index offset, double x) const;
 };
 
-// Owns 64-byte aligned, contiguous, zeroed memory. Move only; clone() says when it copies.
+// Owns 64-byte aligned, contiguous, zeroed memory. Move-only; clone() copies explicitly.
 class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(const Shape& shape, DType dtype = DType::f32);
-  // For those who write every element before they read one.
+  // Uninitialised: write every element before reading it.
   [[nodiscard]] static Tensor uninitialized(const Shape& shape, DType dtype = DType::f32);
   [[nodiscard]] static Tensor from(std::span<const double> values, const Shape& shape,
                                    DType dtype = DType::f32);
@@ -184,8 +184,8 @@ class Tensor {
   Shape shape_;
 };
 
-// Views that structs keep: options, what a forward pass saved, where outputs go. They take views and tensors that have a
-// name. A temporary tensor does not compile: its memory would be gone before the struct is used.
+// Views stored in structs: options, saved tensors of a forward pass, outputs. They accept views and named
+// tensors. A temporary tensor does not compile, because its memory would be freed before the struct is used.
 class ConstTensorRef : public ConstTensorView {
  public:
   using ConstTensorView::ConstTensorView;
@@ -203,12 +203,12 @@ class TensorRef : public TensorView {
   TensorRef(Tensor&& temporary) = delete;
 };
 
-// While one lives, tensors that this thread lets go of are kept and handed out again by size: a loop
-// that makes the same tensors every time around asks the system for memory only the first time.
+// While one exists, tensors freed by this thread are kept and reused by size: a loop that creates
+// the same tensors in every iteration allocates memory only in the first one.
 class TensorRecycler {
  public:
   TensorRecycler();
-  ~TensorRecycler();  // gives everything back
+  ~TensorRecycler();  // frees all kept memory
   TensorRecycler(const TensorRecycler&) = delete;
   TensorRecycler& operator=(const TensorRecycler&) = delete;
   [[nodiscard]] static std::size_t allocations() noexcept;  // by this thread, from the system, so far

@@ -1,4 +1,4 @@
-// Text to token ids and back. Made from a file by load_tokenizer() (models) or by training (text).
+// Text to token ids and back. Created from a file by load_tokenizer() (models) or by training (text).
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace headlight {
 
 using TokenId = std::int32_t;
 
-// Which bytes of the text a token stands for: [begin, end), whole characters. Special tokens that were
-// put around the text stand for nothing.
+// The bytes of the text that a token covers: [begin, end), whole characters. Special tokens added around
+// the text cover nothing.
 struct TokenSpan {
   TokenId id = 0;
   std::size_t begin = 0, end = 0;
 };
 
-// The same with everything that is known of a token.
+// The same with all properties of a token.
 struct TokenPiece {
   TokenId id = 0;
   std::string text;  // as in the vocabulary ("Ġcat"); of an unknown token, the text it stands for
@@ -38,7 +38,7 @@ struct TokenPiece {
 enum class SpecialTokens { add, leave_out };
 enum class SpecialRole { pad, begin, end, unknown, mask };
 
-// Cheap to copy, never changes; any number of threads may use one at the same time. Text should be
+// Cheap to copy, immutable; any number of threads may use one at the same time. Text should be
 // UTF-8; bytes that are not are read as U+FFFD, as other tokenizers do.
 class Tokenizer {
  public:

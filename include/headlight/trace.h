@@ -1,5 +1,5 @@
-// Watching a model without touching it. An observer is an argument of one run: the attention modules hand
-// it the ingredients, and it decides what to compute, for which head and rows. Nobody looks, nobody pays.
+// Observing a model. An observer is an argument of a run: attention modules pass it their data, and it
+// decides what to compute, for which heads and rows. Runs without an observer pay nothing.
 #pragma once
 
 #include <cstdint>
@@ -80,23 +80,23 @@ struct AttentionPlace {
   std::span<const Index> q_starts, k_starts;
 };
 
-// Changing what heads do, in one run: an argument beside the observer, called by the attention modules alone.
-// Models know nothing of it. Without one not a bit differs. Observers see what attention computed, before
-// on_heads() changes it. There is no way back through a run that was changed.
+// Changes to heads in one run: an argument next to the observer, called by the attention modules only.
+// Models do not depend on it, and runs without one keep their bits. Observers see what attention computed, before
+// on_heads() changes it. A run with an intervention has no backward pass.
 class Intervention {
  public:
   virtual ~Intervention() = default;
-  // Takes keys away from queries before the softmax: booleans as AttentionOptions has them, [1 or sequence, 1 or
-  // head, longest query, longest key], false where a key is not to exist. Empty: nothing changes. The memory is the
-  // intervention's own and stays until it is asked again.
+  // Hides keys from queries before the softmax: booleans as in AttentionOptions, [1 or sequence, 1 or
+  // head, longest query, longest key], false for hidden keys. Empty: no change. The intervention owns the memory,
+  // which stays valid until the next call.
   [[nodiscard]] virtual ConstTensorView mask(const AttentionPlace& /*place*/) { return {}; }
-  // Changes what the heads made of their values before the output projection reads it: z is [token, head, dim]. The
-  // event's k and v are empty when they lie in a cache, unless reads_keys().
+  // Changes the outputs of heads before the output projection: z is [token, head, dim]. k and v of the event
+  // are empty when they are in a cache, unless reads_keys().
   virtual void on_heads(const AttentionEvent& /*event*/, TensorView /*z*/) {}
   [[nodiscard]] virtual bool reads_keys() const { return false; }
 };
 
-// Keeps weight matrices of what it is asked for: everything unless a field says less.
+// Records weight matrices: all of them, or those that the fields select.
 struct RecordOptions {
   std::optional<Part> part = std::nullopt;
   std::optional<int> layer = std::nullopt;

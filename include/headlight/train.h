@@ -1,4 +1,4 @@
-// Teach a model something new: its folder and a text file in, the folder of an adapter or of a model out.
+// Fine-tuning: takes a model folder and a text file, writes an adapter or a model.
 //
 //   const headlight::FineTuned tuned = headlight::fine_tune(ctx, "models/headlight-en", {.train = {"my.txt"}, .out = "runs/mine"});
 //   const headlight::Model model = headlight::Model::open(tuned.folder);

@@ -1,4 +1,4 @@
-// Models that write: texts continued, translated, and how well they are guessed.
+// Generation: continue texts, translate, and measure predictions.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,39 @@
 
 namespace headlight {
 
-// Why a text ends.
+// Why generation stopped.
 enum class Ending : std::uint8_t {
-  length,   // it has as many tokens as were asked for
-  end,      // the model ended it
-  context,  // the model reads no more
+  length,   // the requested number of tokens
+  end,      // the model predicted its end token
+  context,  // the context is full
   stopped,  // by the caller, or by a stop string
 };
 [[nodiscard]] std::string_view name_of(Ending ending) noexcept;
 
 struct GeneratedToken {
-  Index item = 0;  // which prompt it follows
+  Index item = 0;  // index of its prompt
   TokenId id = 0;
-  double log_probability = 0;  // the model's own, whatever rule chose the token
-  std::string_view text;       // what can be shown now: whole characters, and never a part of a stop string
+  double log_probability = 0;  // of the model, before sampling rules
+  std::string_view text;       // printable so far: whole characters, never part of a stop string
 };
 
 // Rules apply in this order: repetition penalty, temperature, top_k, top_p, min_p.
 struct GeneratedText;
 struct GenerateOptions {
   Index max_tokens = 200;
-  double temperature = 0;         // 0: always the likeliest token
-  Index top_k = 0;                // only the so many likeliest; 0: all
+  double temperature = 0;         // 0: always the most likely token
+  Index top_k = 0;                // sample from the N most likely; 0: all
   double top_p = 1;               // the smallest set of tokens whose probabilities sum to this
-  double min_p = 0;               // only tokens at least so likely, as a share of the likeliest
-  double repetition_penalty = 1;  // above 1: tokens that the text has already become less likely
+  double min_p = 0;               // minimum probability, relative to the most likely token
+  double repetition_penalty = 1;  // above 1: tokens that already occur become less likely
   std::uint64_t seed = 0;
-  bool stop_at_end = true;              // the end's own token is not returned
-  std::vector<std::string> stops = {};  // a text ends before the first of these
+  bool stop_at_end = true;              // the end token is not returned
+  std::vector<std::string> stops = {};  // stop before the first of these
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;
-  // All prompts were accepted; each text has its prompt's ids and nothing else yet.
+  // All prompts were accepted; each text has only the ids of its prompt so far.
   std::function<void(std::span<const GeneratedText> texts)> on_start = nullptr;
-  std::function<bool(const GeneratedToken& token)> on_token = nullptr;  // false ends that text
+  std::function<bool(const GeneratedToken& token)> on_token = nullptr;  // false stops that text
   Progress progress = {};
 };
 
@@ -55,13 +55,13 @@ struct GeneratedText {
   std::vector<TokenId> prompt_ids;
   std::vector<TokenId> ids;               // of the new tokens
   std::vector<double> log_probabilities;  // of each
-  std::string text;                       // that was added, without a stop string
+  std::string text;                       // generated text, without a stop string
   Ending ending = Ending::length;
   bool stopped_by_string = false;
 };
-// Throws Error{usage} that names the rule which makes no sense.
+// Throws Error{usage} that names the invalid rule.
 void check(const GenerateOptions& options);
-// What follows each prompt, all of them at once. Throws Error{usage} for models that do not write.
+// Continues all prompts in one batch. Throws Error{usage} for models that are not decoders.
 [[nodiscard]] std::vector<GeneratedText> generate(Context& ctx, const Model& model,
                                                   std::span<const Prompt> prompts,
                                                   const GenerateOptions& options = {});
@@ -69,43 +69,43 @@ void check(const GenerateOptions& options);
 struct TranslateOptions {
   Index beams = 4;
   double length_penalty = 1;
-  Index max_tokens = 0;    // of a translation; 0: twice its source's and 16
+  Index max_tokens = 0;    // of a translation; 0: twice the source length plus 16
   Index first_number = 1;  // of the first text, for messages
   Intervention* intervention = nullptr;
 };
 struct Translation {
   std::string text;
-  std::vector<TokenId> ids = {};  // without the end
-  double score = 0;               // log-probability / (tokens and the end)^length_penalty
+  std::vector<TokenId> ids = {};  // without the end token
+  double score = 0;               // log-probability / (length including the end token)^length_penalty
 };
-// One for each text; a text of spaces alone becomes an empty one.
+// One for each text; a text of only spaces gives an empty translation.
 [[nodiscard]] std::vector<Translation> translate(Context& ctx, const Model& model,
                                                  std::span<const std::string> texts,
                                                  const TranslateOptions& options = {},
                                                  const Progress& progress = {});
 
-// Sentences with one or more translations that people made of each.
+// Sentences with one or more reference translations.
 struct TestSet {
   std::vector<std::string> sources = {};
   std::vector<std::vector<std::string>> references = {};
 };
 struct TranslationScore {
-  double bleu = 0;                  // 0 to 100, words cut by the rules of 13a
+  double bleu = 0;                  // 0 to 100, 13a tokenization
   double chrf = 0;                  // chrF2, 0 to 100
-  double brevity = 0;               // BLEU's factor for being too short
-  std::vector<double> shared = {};  // shares of runs of 1, 2, 3 and 4 words that a reference has
+  double brevity = 0;               // brevity penalty
+  std::vector<double> shared = {};  // precision of 1- to 4-grams
   Index sentences = 0, references = 0;
 };
-// translations[i] is that of sources[i].
+// translations[i] belongs to sources[i].
 [[nodiscard]] TranslationScore score_translations(const TestSet& set,
                                                   std::span<const std::string> translations);
 
-// Texts between separators, without the blanks around them; an empty separator: all of it is one.
+// Texts between separators, without surrounding spaces; an empty separator: one text.
 [[nodiscard]] std::vector<std::string> split_documents(std::string_view text, std::string_view separator);
 
 struct EvaluateOptions {
-  Index context = 0;  // tokens that a guess may look back at; 0: as many as the model reads
-  std::string separator = "<|endoftext|>";  // between documents; empty: everything is one
+  Index context = 0;  // tokens that a prediction may depend on; 0: the context of the model
+  std::string separator = "<|endoftext|>";  // between documents; empty: one document
 };
 struct Evaluation {
   double nats = 0;  // sum over all tokens
@@ -115,7 +115,7 @@ struct Evaluation {
   [[nodiscard]] double bits_per_byte() const;
   [[nodiscard]] double perplexity() const;  // per token
 };
-// How well a decoder guesses a text. Each document is guessed on its own.
+// Loss of a decoder on a text. Each document is evaluated separately.
 [[nodiscard]] Evaluation evaluate(Context& ctx, const Model& model, std::span<const std::string> documents,
                                   const EvaluateOptions& options = {}, const Progress& progress = {});
 [[nodiscard]] Evaluation evaluate(Context& ctx, const Model& model, std::istream& text,
