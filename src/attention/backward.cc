@@ -1,6 +1,6 @@
 // The backward driver. One sweep: a key tile owns its dk and dv and walks the rows in order; dq of a
 // block of rows takes its share from each key tile in key order, by ticket. Every sum has one order,
-// whoever computes it.
+// whichever worker computes it.
 #include "attention/backward.h"
 
 #include <atomic>

@@ -11,7 +11,7 @@
 
 namespace headlight {
 
-// Where things lie in the tile of one head, and where heads and tiles lie in a page. Offsets in bytes.
+// Layout of one head's tile, and of heads and tiles in a page. Offsets in bytes.
 struct PageLayout {
   kernels::Stored type = kernels::Stored::f32;
   kernels::PanelOrder order;

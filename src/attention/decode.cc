@@ -36,7 +36,7 @@ void check_cache(const Context& ctx, const ConstTensorView& q, const CacheStore&
   }
 }
 
-// A ring has dropped its oldest keys: nobody may look there.
+// A windowed cache has dropped its oldest keys: no query may see them.
 void check_window(const Problem& problem, const CacheStore& cache) {
   for (Index s = 0; s < problem.sequences; ++s) {
     const Index first = cache.first_key(s);

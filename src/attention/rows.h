@@ -52,7 +52,7 @@ template <class T>
   scale.shift = empty ? T{0} : std::isnan(l) ? sum : max;
   scale.factor = empty ? T{0} : static_cast<T>(keys_share / total);
   if (with_lse) scale.lse = (top + std::log2(total)) * kLn2;
-  // A NaN or +inf among the logits makes the whole row NaN; its largest logit says so too.
+  // A NaN or +inf among the logits makes the whole row NaN, and also its largest logit.
   scale.max = std::isnan(l) ? l : empty ? scale.max : m * kLn2;
   return scale;
 }
@@ -103,7 +103,7 @@ void scales_from_lse(const Block<T>& block, const ConstTensorView& lse, const Wo
     scale[r] = RowScale<T>::empty();
     scale[r].lse = x;
     scale[r].shift = static_cast<T>(x * kLog2E / problem.logit_unit());
-    // x - x is 0, or NaN for a row of NaN, whose factor says so.
+    // x - x is 0, or NaN for a row of NaN, whose factor is NaN.
     scale[r].factor = x == kNone ? T{0} : static_cast<T>(x - x + 1);
     if (!sinks.empty() && scale[r].factor != 0)
       scale[r].sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));

@@ -119,7 +119,7 @@ std::string almost(const CLI::App& app, bool name_it) {
   return "";
 }
 
-// What CLI11 says of arguments that nobody wants, in the order in which they were given: it has them backwards.
+// CLI11's message about unexpected arguments, in the given order: CLI11 reverses them.
 std::string extras_text(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining(true);
   std::string text = extras.size() == 1 ? "The following argument was not expected:"

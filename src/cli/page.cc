@@ -61,7 +61,7 @@ std::string Page::bar(double weight, int cells) const {
 }
 
 void Page::line(std::string_view text) {
-  // Tables pad their cells; spaces at the end of a line help nobody.
+  // Tables pad their cells; remove spaces at the end of lines.
   const std::size_t last = text.find_last_not_of(' ');
   text_ += text.substr(0, last == std::string_view::npos ? 0 : last + 1);
   text_ += '\n';

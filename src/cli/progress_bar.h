@@ -18,7 +18,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // `done` from 0 to 1, below 0 when nobody knows. A new `doing` starts a new estimate. Drawn at most
+  // `done` from 0 to 1, below 0 if unknown. A new `doing` starts a new estimate. Drawn at most
   // ten times a second, so that it can be called as often as one likes.
   void show(std::string_view doing, double done);
   void clear() noexcept;

@@ -8,7 +8,7 @@
 
 namespace headlight::cli {
 
-// Thrown by print() when nobody reads standard output any more; ends the program without a word.
+// Thrown by print() when the reader of standard output is gone; ends the program silently.
 struct BrokenPipe {};
 
 // Writes all of it at once. Throws BrokenPipe, or Error{file} when the device is full.

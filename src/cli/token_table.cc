@@ -72,7 +72,7 @@ std::string tokens_text(std::string_view text, const std::vector<TokenPiece>& pi
   Page page(style);
   page.line(painted_text(text, pieces, page));
   page.line();
-  CharacterCounter begins(text), ends(text), counter(text);  // each only goes on: time stays linear
+  CharacterCounter begins(text), ends(text), counter(text);  // each only moves forward: time stays linear
   const std::size_t length = counter.at(text.size());
   page.line(page.dim(fmt::format(
       "{} for {} ({:.2f} characters per token)", counted(pieces.size(), "token"),

@@ -41,7 +41,7 @@ void four_bits(const std::byte* b, const std::byte* fifth, const std::byte* q, f
     }
   }
 }
-// What the sixteen numbers of the IQ4 types stand for.
+// The values of the sixteen codes of the IQ4 types.
 constexpr int kIq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 // Half of what the eight magnitudes of four bits (two of exponent, one of fraction) stand for is their scale's unit.
@@ -111,7 +111,7 @@ void q6_k(const std::byte* b, float* y) {  // 128 bytes of low halves, 64 of hig
       }
 }
 
-void q8_k(const std::byte* b, float* y) {  // d as f32, bytes, sums that nobody needs here
+void q8_k(const std::byte* b, float* y) {  // d as f32, bytes, sums that are not used here
   const auto d = fetch<float>(b);
   for (int l = 0; l < kLarge; ++l) y[l] = d * real(i8(b + 4, l));
 }

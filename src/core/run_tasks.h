@@ -1,4 +1,4 @@
-// How drivers use the threads of a Context: run_tasks() hands out task numbers 0 … tasks-1 in order to whoever is free,
+// How drivers use the threads of a Context: run_tasks() gives task numbers 0 … tasks-1 in order to free workers,
 // and returns when all are done. The caller works too.
 #pragma once
 

@@ -52,7 +52,7 @@ struct PageColors {
 };
 [[nodiscard]] PageColors page_colors(Theme theme);
 
-// Colours that nobody confuses, for up to eight things with names (Okabe and Ito, 2008). On a dark
+// Distinct colours, also with colour-vision deficiencies, for up to eight named series (Okabe and Ito, 2008). On a dark
 // page black becomes white, and the dark blue a lighter one.
 [[nodiscard]] const std::array<Rgb, 8>& category_colors(Theme theme);
 

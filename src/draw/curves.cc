@@ -17,7 +17,7 @@ namespace {
 constexpr Rgb kInk = {38, 38, 44}, kSoft = {120, 120, 128}, kGrid = {232, 232, 236}, kPaper = {255, 255, 255};
 constexpr std::size_t kMostPoints = 1500;  // more cannot be seen, and make vector files large
 
-// What the axes can show; means of neighbours, when there are more points than anybody can see.
+// Points within the axes; neighbouring points are averaged if there are more than pixels.
 Curve thinned(const Curve& curve, const Axis& x, const Axis& y) {
   Curve kept = curve;
   kept.points.clear();

@@ -37,7 +37,7 @@ struct CurveChart {
 // Error{input}.
 [[nodiscard]] Drawing draw_curves(const CurveChart& chart);
 
-// Eight colours that are told apart without red and green (Okabe and Ito), then again from the start.
+// Eight colours that do not rely on red and green (Okabe and Ito), then repeated.
 [[nodiscard]] Rgb curve_color(std::size_t number);
 
 }  // namespace headlight::draw

@@ -18,7 +18,7 @@ std::string number(double x) {
 
 std::string hex(Rgb c) { return fmt::format("#{:02x}{:02x}{:02x}", c.r, c.g, c.b); }
 
-// XML has no place for control characters and broken UTF-8, whoever sent them.
+// XML allows neither control characters nor broken UTF-8; both are replaced.
 std::string xml(std::string_view text) {
   std::string out;
   while (!text.empty()) {

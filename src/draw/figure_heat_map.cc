@@ -19,7 +19,7 @@ struct Grid {
   double cell = 0;
   double label_width = 0;   // of row labels, with the axis title
   double gap = 0;           // between panels
-  bool labels_once = true;  // row labels stand beside the first panel only
+  bool labels_once = true;  // row labels only next to the first panel
   AxisLabels rows, columns;
 };
 

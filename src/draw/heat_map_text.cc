@@ -117,7 +117,7 @@ std::string sentence(std::string_view text, const TerminalStyle& style) {
   return wrapped(text, style.width, 0) + "\n";
 }
 
-// Says what the numbers above the columns stand for.
+// Explains the numbers above the columns.
 std::string key_of_numbers(const WeightMap& map, const TerminalStyle& style) {
   if (map.is_pooled()) {
     const std::string size =

@@ -15,12 +15,12 @@ inline constexpr std::array<std::string_view, 10> kAsciiShades = {" ", ".", ":",
                                                                   "+", "*", "#", "%", "@"};
 inline constexpr int kNumberColumns = 4;  // a cell with its number: " .41"
 
-// What stands for a cell that the query cannot see.
+// The glyph of a cell that the query cannot see.
 [[nodiscard]] std::string_view masked_glyph(const TerminalStyle& style);
 // How many shades the look has, and one of them.
 [[nodiscard]] std::size_t shade_count(const TerminalStyle& style);
 [[nodiscard]] std::string_view shade(const TerminalStyle& style, std::size_t level);
-// The fewest columns that a cell can take: the sign of a shade stands beside it.
+// The smallest width of a cell, including the glyph of its shade.
 [[nodiscard]] int least_cell_width(const TerminalStyle& style, bool is_signed);
 
 // Lines that the map's cells take.

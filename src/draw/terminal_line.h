@@ -9,7 +9,7 @@
 
 namespace headlight::draw {
 
-// A colour as the terminal is told it: in 24 bits, or by its number in the palette.
+// A terminal colour: 24 bits, or an index into the 256-colour palette.
 struct Paint {
   Rgb rgb;
   int xterm = -1;

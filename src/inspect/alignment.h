@@ -1,4 +1,4 @@
-// Two texts side by side, word by word: what stands in both, what stands in one of them.
+// Alignment of two texts by word: words in both, and words in one of them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which heads speak for a token: what each adds to its logit by the direct way, along the stream.
+// Direct effects of heads on the logit of a token, along the residual stream.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace headlight::inspect {
 using headlight::Attribution;
 using headlight::HeadContribution;
 
-// Heads of the stack that the logits come from: an encoder-decoder's encoder speaks through cross-attention alone.
+// Heads of the stack that the logits come from: the encoder of an encoder-decoder acts only through cross-attention.
 // Throws Error{usage} for models without logits, or with an activation between the stream and them.
 [[nodiscard]] Attribution attribute_logit(Context& ctx, const Subject& subject, const Question& question,
                                           Index row, std::int32_t token);

@@ -1,4 +1,4 @@
-// Which head links a pronoun to the name it stands for: of the candidates the one that it gives most weight, against the
+// Which head links a pronoun to its antecedent: the candidate with the largest weight, compared with the
 // rule "the nearest one".
 #pragma once
 

@@ -47,7 +47,7 @@ Frame frame_of(const Subject& subject) {
   return frame;
 }
 
-// Tokens that stand for something.
+// Tokens that are not special.
 std::vector<TokenId> ordinary_tokens(const Subject& subject) {
   const models::TransformerConfig& config = subject.model->config();
   std::vector<TokenId> ids;

@@ -70,7 +70,7 @@ void HeadSums::add_cross(const PatternRow& row, const PatternTokens& queries, co
   const double share = 1 / static_cast<double>(n);
   end.add(weight_of(row, row.keys.end - 1), share);
   if (queries.is_delimiter[static_cast<std::size_t>(row.query)] != 0) return;
-  // The word it looks at most, of those that stand for something.
+  // The word with the largest weight, without special tokens.
   std::optional<Index> at;
   for (Index j = row.keys.begin; j < row.keys.end; ++j) {
     const bool counts = key_tokens.is_delimiter[static_cast<std::size_t>(j)] == 0;

@@ -10,7 +10,7 @@
 
 namespace headlight::inspect {
 
-// A word of the translation and the word of the source that it stands for.
+// A word of the translation and the source word it translates.
 struct WordLink {
   Index written = 0, source = 0;
   bool operator==(const WordLink&) const = default;

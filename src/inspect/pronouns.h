@@ -1,5 +1,5 @@
 // Sentences in which a pronoun must be resolved: whether a model translates the pronoun correctly, and which of its heads
-// look from the pronoun at the noun that it stands for.
+// attend from the pronoun to its antecedent.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace headlight::inspect {
 struct PronounSentence {
   std::string source, translation;
   Index pronoun = 0, antecedent = 0, other = 0;  // words of the source, counted as in text/spaced_words.h
-  Index twin = 0;  // two sentences with the same number differ in what the pronoun stands for
+  Index twin = 0;  // two sentences with the same number differ in the antecedent
 };
 
 // Lines as tools/make-pronouns writes them: source, translation, the three word numbers, the French pronoun, what is new

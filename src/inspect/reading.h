@@ -13,7 +13,7 @@ namespace headlight::inspect {
 
 struct ReadToken {
   TokenId id = 0;
-  std::string label;               // what is shown: the text it stands for, or its name
+  std::string label;               // shown text: that of the token, or its name
   std::size_t begin = 0, end = 0;  // bytes of the text
   bool added = false;              // put around the text, not found in it
   std::int32_t type = 0;           // 1 in the second of two texts, where models tell them apart
@@ -61,7 +61,7 @@ struct Pick {
   Index others = 0;  // further places that were not taken
 };
 // "it", "Harry Potter" (neighbours), "the#2" (the second one) or "@5" (token number 5). Of several the first is
-// taken and the note says so. Throws Error{usage} that lists the words.
+// used, with a note. Throws Error{usage} with the list of words.
 [[nodiscard]] Pick pick(const Reading& reading, std::string_view what);
 
 }  // namespace headlight::inspect

@@ -18,7 +18,7 @@ struct Subject {
   std::string name, folder;  // folder: or a .gguf file
   std::unique_ptr<models::Transformer> model;
   std::unique_ptr<models::RecurrentModel> recurrent = nullptr;  // in its place, where one is accepted
-  std::vector<std::string> notices;                             // what the user may want to know of the files
+  std::vector<std::string> notices;                             // notes about the files
   std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
 
   [[nodiscard]] Index layers(Part part) const;
@@ -74,7 +74,7 @@ Tensor watch(Context& ctx, const Subject& subject, const Question& question, Obs
 [[nodiscard]] Tensor hidden_states(Context& ctx, const Subject& subject, const Question& question,
                                    models::RunOptions options);
 [[nodiscard]] bool has_logits(const Subject& subject, const Question& question);
-// The same with nobody watching, or with somebody who changes heads; null: as the model is.
+// The same without an observer, or with an intervention; null: the unchanged model.
 [[nodiscard]] Tensor run(Context& ctx, const Subject& subject, const Question& question,
                          Intervention* intervention = nullptr);
 

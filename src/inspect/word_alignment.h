@@ -13,7 +13,7 @@ namespace headlight::inspect {
 
 struct AlignedWord {
   std::string written;              // a word of the translation
-  std::vector<std::string> source;  // the words it may stand for
+  std::vector<std::string> source;  // the source words it may translate
 };
 struct AlignedSentence {
   std::string source, written;
@@ -32,7 +32,7 @@ struct AlignmentScore {
     return words > 0 ? static_cast<double>(right) / static_cast<double>(words) : 0;
   }
 };
-// For every head, how many of the words look hardest at one that they stand for. The model reads the translations
+// For every head, how many words give the largest weight to a word they translate. The model reads the translations
 // given. By layer, then by head.
 [[nodiscard]] std::vector<AlignmentScore> score_alignment(Context& ctx, const Subject& subject,
                                                           std::span<const AlignedSentence> sentences);

@@ -87,7 +87,7 @@ class Gguf {
   // The data as it is in the file, mapped: not copied. Lives as long as this object. A file that has become
   // shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const GgufTensor& tensor) const;
-  // What keeps those bytes where they are, for whoever outlives this object.
+  // The owner of those bytes, for users that outlive this object.
   [[nodiscard]] std::shared_ptr<const void> owner(const GgufTensor& tensor) const noexcept;
   // Some of it, copied; the range must be inside the tensor.
   void read(const GgufTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const;

@@ -1,4 +1,4 @@
-// JSON from strangers, as a tree. Strict: one value, UTF-8, no key twice, at most 64 levels deep.
+// Untrusted JSON as a tree. Strict: one value, UTF-8, unique keys, at most 64 levels deep.
 // Accessors throw Error{input} with the name of the file, the key and what was found instead.
 #pragma once
 

@@ -87,7 +87,7 @@ class JsonWriter {
   JsonWriter& whole(std::int64_t x);
   JsonWriter& whole(std::uint64_t x);
   JsonWriter& text(std::string_view x);
-  void place();  // what stands between two items
+  void place();  // writes the separator between items
   void new_line();
 
   std::string text_;

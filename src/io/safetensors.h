@@ -1,5 +1,5 @@
-// Tensors by name in a .safetensors file, from anybody: the header is read into private memory and checked
-// as a whole (unique names, ranges that fill the file exactly), before one byte of data is believed. Data is
+// Tensors by name in an untrusted .safetensors file: the header is read into private memory and checked
+// completely (unique names, ranges that fill the file exactly) before any data is used. Data is
 // never executed, names are never used as paths.
 #pragma once
 
@@ -52,7 +52,7 @@ class Safetensors {
   // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
   // A file that has become shorter is Error{file}.
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
-  // What keeps those bytes where they are, for whoever outlives this object.
+  // The owner of those bytes, for users that outlive this object.
   [[nodiscard]] std::shared_ptr<const void> owner() const noexcept { return source_; }
 
  private:

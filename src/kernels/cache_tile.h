@@ -1,7 +1,7 @@
 // Attention of a block of query rows on one tile of cached keys and values, which are stored as f32 or
 // narrower and widened in registers. Plain C++; the arithmetic is in cache_tile.cc, once per SIMD target.
 //
-// A tile of one head lies in one piece: K panels [dim][panel], then V panels [tile keys][panel], then for
+// A tile of one head is contiguous: K panels [dim][panel], then V panels [tile keys][panel], then for
 // int8 one scale per key for K and one for V. It is read front to back.
 #pragma once
 

@@ -23,7 +23,7 @@ struct CurveRows {
   Index y_stride = 0;
 };
 
-// The way back: dx = dy · curve'(x). dx may be dy. Adds the rows of dx to `sums` unless it is null.
+// Backward pass: dx = dy · curve'(x). dx may be dy. Adds the rows of dx to `sums` unless it is null.
 template <class T>
 struct CurveBackRows {
   Index rows = 0, columns = 0;

@@ -1,4 +1,4 @@
-// One pass of an optimizer over parameters that lie in one piece. Plain C++; the arithmetic is in
+// One optimizer step over contiguous parameters. Plain C++; the arithmetic is in
 // optimizer.cc, once per SIMD target. An element's bits depend on its own numbers alone, so the pieces
 // may be cut anywhere and run on any thread.
 #pragma once

@@ -18,7 +18,7 @@
 namespace headlight::lab {
 namespace {
 
-// "bank" stands at different places in both groups: what is the same in a group is the meaning alone.
+// "bank" has different positions in both groups: the sentences of a group share only its meaning.
 constexpr std::array<const char*, 12> kRiver = {
     "He sat on the bank of the river and watched the fish.",
     "The boat is near the bank of the river.",

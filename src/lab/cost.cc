@@ -93,7 +93,7 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The best of several calls, after one that nobody counts.
+// The best of several calls, after a warm-up.
 double best_time(const std::function<void()>& call, double at_least) {
   call();
   double best = INFINITY, total = 0;

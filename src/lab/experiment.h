@@ -34,7 +34,7 @@ struct LabOptions {
 struct Outcome {
   std::string text;          // for people
   std::string json;          // for scripts
-  std::string markdown;      // for documents; empty where nobody needs it
+  std::string markdown;      // for documents; empty if there is none
   bool holds = true;         // false: the result does not support the claim
   std::string finding = {};  // the result in a sentence or two; printed before the text
   std::optional<draw::Drawing> figure = std::nullopt;

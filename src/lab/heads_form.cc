@@ -1,4 +1,4 @@
-// What heads become while a model learns: nobody tells them. Two layers learn induction; every head is watched.
+// Roles that heads take on during training, without supervision. Two layers learn induction; every head is recorded.
 #include <fmt/format.h>
 
 #include <algorithm>

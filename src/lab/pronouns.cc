@@ -1,4 +1,4 @@
-// What does "it" stand for? Sentences in which that decides between il and elle: how often the translation is right, which
+// What does "it" refer to? Sentences in which that decides between il and elle: how often the translation is right, which
 // head looks from the pronoun at its noun, and what becomes of the translation without that head.
 #include <fmt/format.h>
 

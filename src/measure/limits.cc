@@ -58,7 +58,7 @@ PeakSample fma_peak(int threads, int samples, double seconds) {
 void ReadBandwidth::Free::operator()(std::byte* p) const noexcept { std::free(p); }
 
 ReadBandwidth::ReadBandwidth(std::size_t wanted) {
-  // A quarter of what is free at most: measuring must not push anybody into swap.
+  // At most a quarter of the free memory: measuring must not cause swapping.
   constexpr std::size_t kLeast = std::size_t{1} << 20;
   const std::size_t free = available_memory();
   std::size_t bytes = wanted;

@@ -1,5 +1,5 @@
 // The named workloads ("buckets") of `headlight bench`. Names and shapes are an interface: the
-// numbers in docs/performance.md, tools/bench_diff and the peers' programs all speak of them.
+// docs/performance.md, tools/bench_diff and the peers' programs use these names.
 #pragma once
 
 #include <optional>

@@ -52,7 +52,7 @@ bool is_target(std::string_view target, std::string_view ours, std::string_view 
   return AdapterFile::same_module(target, theirs) && theirs.size() >= target.size();
 }
 
-// Rows of some files lie in another order than in the model, so that an adapter's rows would not be theirs.
+// Some files store rows in another order than the model, so the rows of an adapter would not match.
 void check_rows(const TransformerConfig& config) {
   if (!config.rows_in_groups) return;
   throw Error(

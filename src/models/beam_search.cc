@@ -194,7 +194,7 @@ class Search {
     sentence.finished.push_back(std::move(hypothesis));
   }
 
-  // One child of each beam keeps its memory; the others copy it into slots that nobody needs any more.
+  // One child of each beam keeps its cache; the others copy it into free slots.
   void move_on(Sentence& sentence, const std::vector<Candidate>& going) {
     std::vector<Index> free = sentence.slots, slots(going.size(), -1);
     for (std::size_t i = 0; i < going.size(); ++i) {

@@ -27,7 +27,7 @@ bool is_whole(const StoredTensor& tensor) {
   return rank && is_of_experts(tensor.name) && tensor.shape[0] > 0 && tensor.shape[0] <= kMostExperts;
 }
 
-// The 16 numbers that four bits stand for, times 2; the sign is the highest bit.
+// The 16 values of a four-bit code, times 2; the sign is the highest bit.
 constexpr std::int8_t kTwice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 // The upper half of a float32.

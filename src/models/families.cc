@@ -32,7 +32,7 @@ const Family* const kFamilies[] = {
     &kModernBert, &kDebertaV2,  &kMarian,     &kBart,    &kMbart,    &kM2m100,
     &kPegasus,    &kT5,         &kMt5};
 
-constexpr Index kMostPositions = Index{1} << 24;  // a longer context is not believed
+constexpr Index kMostPositions = Index{1} << 24;  // a longer context is implausible
 
 const Family* family_named(std::string_view name, std::string_view Family::*field) {
   for (const Family* family : kFamilies)

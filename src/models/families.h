@@ -44,7 +44,7 @@ enum class Files : std::uint8_t { folder, gguf };
 [[nodiscard]] TransformerConfig read_config(const io::Json& json);
 struct DescribedTransformer {
   TransformerConfig config;
-  std::vector<std::string> notices;  // what the user may want to know
+  std::vector<std::string> notices;  // notes for the user
 };
 [[nodiscard]] DescribedTransformer describe_gguf(const io::Gguf& file);
 

@@ -1,4 +1,4 @@
-// OPT: GPT-2 with separate projections; its tables of positions have two rows that nobody uses.
+// OPT: GPT-2 with separate projections; its position tables have two unused rows.
 #include "models/draft.h"
 
 namespace headlight::models {

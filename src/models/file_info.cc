@@ -132,7 +132,7 @@ class Describer {
 
   void set(const Tokenizer& tokenizer) { info_.tokenizer = {kind_of(tokenizer), tokenizer.size()}; }
 
-  // What the files hold is told even when it is not understood: why not, or nothing.
+  // Reports the contents even if they are not supported; says why not.
   template <class Read>
   static std::string refusal(const Read& read) {
     try {

@@ -8,7 +8,7 @@
 
 namespace headlight::models {
 
-// Buffers that are computed here, copies of a table that is shared, and heads for tasks that nobody asks of the
+// Buffers that are recomputed, copies of a shared table, and prediction heads for tasks that are not used with the
 // model here.
 [[nodiscard]] bool is_known_leftover(const TransformerConfig& config, std::string_view tensor);
 

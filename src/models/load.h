@@ -19,7 +19,7 @@ namespace headlight::models {
 struct LoadedTransformer {
   std::unique_ptr<Transformer> model;
   std::vector<std::string> unused;   // buffers and copies among the files' tensors
-  std::vector<std::string> notices;  // what the user may want to know
+  std::vector<std::string> notices;  // notes for the user
 };
 // `dtype` is what to compute in. A model to be run has its matrices as the files store them, mapped and not
 // copied; one to be trained, or one in f64, has all parameters as tensors of its own. Throws Error that names

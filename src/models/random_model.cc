@@ -27,7 +27,7 @@ constexpr KnownShape kShapes[] = {
     {"tiny", {.vocabulary = 96, .width = 64, .layers = 2, .heads = 4, .context = 128}, 2, 160},
 };
 
-// A billion random numbers take a minute, and nobody looks at them: some rows, again and again.
+// A billion random numbers take a minute, and their values do not matter: repeat some rows.
 constexpr Index kPatternRows = 64;
 
 Tensor pattern(Index rows, Index columns, std::size_t place, double size) {

@@ -135,7 +135,7 @@ Tensor Stack::relative_bias(const Shared& shared, const StackCall& call) const {
     alike = alike && (shared.past.empty() || before == shared.past.front());
   }
   if (alike) return relative.forward(shared.past.empty() ? 0 : shared.past.front(), longest, keys);
-  // Sequences that stand at different places: a table for each.
+  // Sequences at different positions: one table for each.
   const Index heads = relative.table.value.dim(1), each = heads * longest * keys;
   Tensor bias = Tensor::uninitialized({call.tokens.sequences(), heads, longest, keys}, config_.dtype);
   for (std::size_t s = 0; s + 1 < starts.size(); ++s) {

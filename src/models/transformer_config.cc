@@ -19,7 +19,7 @@ void need_positive(const char* name, Index value, const char* code = "model.conf
   if (value < 1) refuse(concat(name, " is ", value, "; need 1 or more"));
   if (value > kMost) refuse(concat(name, " is ", value, "; that is implausibly large"), code);
 }
-// 0 stands for "as usual".
+// 0 means the default.
 void need_size(const char* name, Index value, const char* code = "model.config") {
   if (value != 0) need_positive(name, value, code);
 }

@@ -36,7 +36,7 @@ class WeightSource {
   // As they are in the file: mapped, not copied, of any alignment; for as long as this object lives. The
   // tensor must be there.
   [[nodiscard]] virtual std::span<const std::byte> bytes(std::string_view name) const = 0;
-  // What keeps those bytes where they are, for whoever outlives this object.
+  // The owner of those bytes, for users that outlive this object.
   [[nodiscard]] virtual std::shared_ptr<const void> owner(std::string_view name) const = 0;
   // Some of them, copied.
   virtual void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const = 0;

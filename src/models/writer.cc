@@ -58,7 +58,7 @@ void RecurrentWriter::start(Context& ctx, const Tokens& source) {
   moved_ = true;
 }
 
-// What attention looks at lies in the order of the places, each with all of its source.
+// Source rows are in the order of the slots, each with its whole source.
 void RecurrentWriter::lay_out() {
   moved_ = false;
   if (!model_.config().attention) return;

@@ -139,7 +139,7 @@ void MultiHeadAttention::project(Context& ctx, ConstTensorView x, const Attentio
   Linear::forward_all(ctx, call.memory, targets);
 }
 
-// Norms of queries and keys; keys that lie in a cache had theirs.
+// Norms of queries and keys; cached keys are already normalised.
 void MultiHeadAttention::normalize(Context& ctx, Heads& h, Saved& s) const {
   const bool all = config_.head_norm_place == HeadNormPlace::all;
   const auto apply = [&](const Norm& norm, TensorView& x, Tensor& y, Norm::Saved& saved) {

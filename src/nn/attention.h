@@ -1,4 +1,4 @@
-// Inside MultiHeadAttention: where queries, keys and values lie in the projections.
+// Inside MultiHeadAttention: the layout of queries, keys and values in the projections.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct MultiHeadAttention::Heads {
   return {x.data(), x.dtype(), {x.dim(0), heads, dim}, {x.stride(0), dim, 1}};
 }
 
-// The way back, for heads that lie side by side.
+// The backward pass, for contiguous heads.
 [[nodiscard]] inline TensorView joined_heads(const TensorView& x) {
   return {x.data(), x.dtype(), {x.dim(0), x.dim(1) * x.dim(2)}, {x.stride(0), 1}};
 }

@@ -1,4 +1,4 @@
-// The way back through attention: weights, rotations, norms, projections.
+// The backward pass of attention: weights, rotations, norms, projections.
 #include "nn/attention.h"
 #include "nn/drive.h"
 

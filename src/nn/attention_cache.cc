@@ -18,7 +18,7 @@ struct Unpaged {
     const Index value_dim = cache.options().value_dim > 0 ? cache.options().value_dim : dim;
     k = Tensor({1, heads, total, dim}), v = Tensor({1, heads, total, value_dim});
     for (Index i = 0; i < cache.items(); ++i) {
-      // What a window has let go of stays zero: no query that is left can see it.
+      // Keys outside the window stay zero: no remaining query can see them.
       const Index first = cache.first_key(i), length = cache.length(i);
       const Index at = starts[static_cast<std::size_t>(i)] + first;
       const auto part = [&](Tensor& all, Index size) {

@@ -1,4 +1,4 @@
-// The way back through a block, step by step from its end. `d` is the gradient of the stream: each step
+// The backward pass of a transformer block, from its last step to its first. `d` is the gradient of the stream: each step
 // takes what it is given and leaves there what its input gets.
 #include "nn/block.h"
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kGateSlope = 1.702;  // sigmoid(1.702·x)·x is close to GELU
 
-// Columns that take turns, gate and up, as two halves, or the way back.
+// Interleaved columns of gate and up to two halves, or the reverse.
 enum class Deal : std::uint8_t { apart, together };
 void deal(Context& ctx, Tensor& wide, Deal way) {
   const Index n = wide.dim(1) / 2;
@@ -129,7 +129,7 @@ Tensor FeedForward::forward(Context& ctx, ConstTensorView x, Saved* saved) const
                                       {up, columns_of(wide.view(), inner, inner)}};
     Linear::forward_all(ctx, x, targets);
   }
-  // Without a way back the activation may overwrite what it reads.
+  // Without a backward pass the activation may overwrite its input.
   Tensor active;
   TensorView target;
   if (saved != nullptr || config_.gated) {

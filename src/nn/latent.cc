@@ -33,7 +33,7 @@ void assemble(const LatentShape& l, const T* made, const T* shared, T* k, T* v) 
   }
 }
 
-// Its way back. `dshared` is the sum over the heads.
+// Its backward pass. `dshared` is the sum over the heads.
 template <class T>
 void take_apart(const LatentShape& l, const T* dk, const T* dv, T* dmade, T* dshared) {
   std::fill_n(dshared, l.turned, T{0});

@@ -102,7 +102,7 @@ class Dense {
   Tasks tasks_;
 };
 
-// How many bf16 stand for a number; 0: none, it is multiplied as it is.
+// How many bf16 represent a number; 0: none, it is multiplied in f32.
 int parts_of(const Context& ctx) {
   if (ctx.products() == Products::rounded)
     return kernels::matrix_kernels_for(ctx.target()) != nullptr ? 2 : 0;

@@ -41,7 +41,7 @@ struct RecurrentLayer::Steps {
   [[nodiscard]] Index sequence(Index row) const { return order[static_cast<std::size_t>(row)]; }
 };
 
-// f(row) for all rows of a step, by whoever is free.
+// f(row) for all rows of a step, on any free worker.
 template <class F>
 void for_rows(Context& ctx, Index rows, Index work, const F& f) {
   run_tasks(ctx, rows, rows * work < kSerialElements ? 1 : ctx.threads(), [&](int, Index row) { f(row); });

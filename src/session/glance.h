@@ -43,7 +43,7 @@ struct Meaning {
   double first = 0, second = 0;            // what "it" gives to the two nouns
 };
 
-// What "it" stands for in two sentences that differ in one adjective.
+// What "it" refers to in two sentences that differ in one adjective.
 struct PronounView {
   std::string first = "animal", second = "street";  // the nouns
   HeadPlace head;

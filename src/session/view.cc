@@ -16,7 +16,7 @@ namespace {
 using inspect::AttentionMap;
 using inspect::Word;
 
-constexpr Index kCellsOfMap = 1024, kCellsOfAtlas = 96;        // a side, as far as anybody can see them
+constexpr Index kCellsOfMap = 1024, kCellsOfAtlas = 96;  // per side; more cells could not be distinguished
 constexpr double kMostWeights = double(std::size_t{1} << 28);  // 1 GiB of floats
 
 [[noreturn]] void refuse(const std::string& message) {

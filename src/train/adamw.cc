@@ -51,7 +51,7 @@ double AdamW::gradient_norm(Context& ctx) const {
     sums_[static_cast<std::size_t>(i)] = kernels.sum_of_squares(grad + piece.begin, piece.end - piece.begin);
   });
   double sum = 0;
-  for (const double part : sums_) sum += part;  // in order, whoever computed them
+  for (const double part : sums_) sum += part;  // in order, whichever worker computed them
   return std::sqrt(sum);
 }
 

@@ -27,7 +27,7 @@ TransformerConfig starting_point(const ModelRecipe& recipe, const ModelNeeds& ne
   return models::gpt_config(sizes);
 }
 
-// The name in a recipe and what it stands for; an empty name leaves the model as it is.
+// The name in a recipe and its meaning; an empty name changes nothing.
 template <class Value>
 struct Choice {
   std::string_view name;

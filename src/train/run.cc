@@ -80,7 +80,7 @@ const models::Transformer* Run::transformer() const {
   return dynamic_cast<const models::Transformer*>(model_.get());
 }
 
-// A run that goes on has the whole model in its checkpoints; an adapter needs the model it began with.
+// A resumed run has the whole model in its checkpoints; an adapter needs its base model.
 std::string Run::start_path(const RunOptions& options) const {
   if (recipe_.lora.rank > 0 || !goes_on(options)) return recipe_.model.start;
   for (const std::string& name : folder_.checkpoints()) {

@@ -54,7 +54,7 @@ void make_folders(const std::string& path) {
 
 RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
   make_folders(path_);
-  // The kernel lets go of the lock when its owner dies, however it dies: a stale lock file locks nothing.
+  // The kernel releases the lock when its owner dies: a stale lock file locks nothing.
   const std::string lock = file("lock");
   lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (lock_ < 0) io::fail_file(path_, "write", errno);

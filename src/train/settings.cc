@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-// Only parsing is needed, and no error of a stranger's file may end the program.
+// Parser only. Errors in untrusted files are exceptions, so they cannot end the program.
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
 

@@ -31,7 +31,7 @@ class Settings {
   // and "model.heads=" takes a setting back.
   void set(const std::string& assignment);
 
-  // The value of a key, or what stands for an absent one. Error{input} for the wrong type or range.
+  // The value of a key, or its default. Error{input} for the wrong type or range.
   std::int64_t whole(const std::string& key, std::int64_t otherwise, const WholeRange& range = {});
   std::optional<std::int64_t> maybe_whole(const std::string& key, const WholeRange& range = {});
   double real(const std::string& key, double otherwise, const RealRange& range = {});
@@ -44,11 +44,11 @@ class Settings {
   std::vector<double> reals(const std::string& key, const RealRange& range = {});  // a list of numbers
   [[nodiscard]] bool has(const std::string& key) const { return values_.count(key) > 0; }
 
-  // Refuses keys that nobody asked for, and names the nearest one that somebody did.
+  // Throws for unknown keys, and names the closest known one.
   void finish() const;
   // Every key that was asked for with the value it got, in that order.
   [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
-  [[nodiscard]] std::vector<std::string> defaulted() const;  // those that nobody set
+  [[nodiscard]] std::vector<std::string> defaulted() const;  // keys that were not set
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   // "RECIPE.toml: KEY: WHAT", for checks between settings.
   [[noreturn]] void refuse(const std::string& key, const std::string& what) const;

@@ -15,7 +15,7 @@ enum class SyntheticKind {
   reverse,  // a b c | → c b a
   recall,  // keys with values, noise, then keys again: what was the value? The noise is up to `length` tokens
            // long in training, short more often than long, and `length` in evaluation
-  induction,  // a random piece again and again, of a length that nobody tells: what came after this token?
+  induction,  // a random piece, repeated, of unknown length: what came after this token?
 };
 [[nodiscard]] std::string_view name_of(SyntheticKind kind) noexcept;
 

@@ -193,7 +193,7 @@ void Trainer::evaluate() {
   for (const Sample& sample : written.samples) parts_.listener.on_sample(progress_.step, sample);
 }
 
-// A full disk in the middle is told and tried again at the next save; at the end it is an error.
+// A full disk during a run gives a notice and another try at the next save; at the end it is an error.
 void Trainer::save(Save which) {
   const std::string name = RunFolder::checkpoint_name(progress_.step);
   try {

@@ -1,4 +1,4 @@
-// The loop: batches in, better parameters out, with evaluations, checkpoints and somebody who is told. The same
+// The training loop, with evaluations, checkpoints and a listener for progress. The same
 // recipe gives the same bits on any number of threads, in one go or in pieces.
 #pragma once
 

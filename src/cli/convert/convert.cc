@@ -65,7 +65,7 @@ void convert_folder(const std::string& from, const Settings& s) {
     print(fmt::format("  left out because they are not floats: {}\n", listed(done.left_out)));
 }
 
-// One line per matrix: its error is what a reader wants to know before using the file.
+// One line per matrix with its error, to judge the file before using it.
 void convert_file(const std::string& from, const Settings& s) {
   Context ctx;
   const models::ConvertedGguf done = models::convert_gguf(ctx, from, {s.out, s.type, s.replace});

@@ -18,7 +18,7 @@ using inspect::LabelledHead;
 
 constexpr std::size_t kSimilar = 3;  // shown beside a head
 
-// What is read, and how the result says so.
+// The texts, and their description in the result.
 struct Read {
   std::vector<Prompt> prompts;
   std::string what = "this text";

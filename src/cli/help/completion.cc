@@ -53,7 +53,7 @@ std::string sub_words(const CLI::App& app) {
   return words;
 }
 
-// Commands with parts are told by their first two words.
+// Commands with subcommands are identified by their first two words.
 std::string bash(const CLI::App& program) {
   std::string cases, values;
   for (const NamedCommand& command : commands_of(program)) {

@@ -8,7 +8,7 @@
 namespace headlight::cli {
 namespace {
 
-// Lines of at most 90 columns: a description goes on below itself.
+// Lines of at most 90 columns: descriptions wrap below their start.
 std::string folded(std::string_view line) {
   constexpr std::size_t kWidth = 90;
   if (line.size() <= kWidth) return concat(line, "\n");
@@ -31,7 +31,7 @@ std::string folded(std::string_view line) {
   return out + "\n";
 }
 
-// Empty lines stand between sections, one at a time. Examples stay as they are, for whoever copies them.
+// One empty line between sections. Examples are not wrapped, so that they can be copied.
 std::string tidied(std::string text) {
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
   while (text.ends_with("\n\n")) text.pop_back();

@@ -56,7 +56,7 @@ std::string run_name(const std::string& run) {
   return escaped(path.filename().string(), 60);
 }
 
-// A line that is still being written is no line yet: a run can be looked at while it goes on.
+// An incomplete last line is ignored: a run can be plotted while it is running.
 void read_run(const std::string& run, const Columns& columns, std::vector<draw::Point>& train,
               std::vector<draw::Point>& valid) {
   const std::string path = run + "/metrics.jsonl";

@@ -82,7 +82,7 @@ void conclude(TrainDisplay& display, const train::Run& run, train::Ending ending
   display.say(line);
 }
 
-// A name or a path. A run that goes on with all parameters needs its start no more.
+// A name or a path. A resumed run of all parameters no longer needs it.
 std::string start_of(const std::string& name, bool resume) {
   try {
     return inspect::find_model(name, model_places());
