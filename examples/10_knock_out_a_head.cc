@@ -1,4 +1,4 @@
-// Knock out one head and see what the model would say next; then find the head that matters most for that.
+// Remove one head and compare the next-token predictions; then find the head with the largest effect.
 #include <algorithm>
 #include <cstdio>
 

@@ -37,7 +37,7 @@ struct TokenEffect {
   Index rank_before = 0, rank_after = 0;
 };
 
-// One head knocked out.
+// One head removed.
 struct SweptHead {
   Part part = Part::decoder;
   HeadPlace head;

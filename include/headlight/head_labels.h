@@ -36,7 +36,7 @@ inline constexpr std::size_t kLabels = 13;
 struct PatternScore {
   Label label = Label::none;
   std::optional<double> score = std::nullopt;  // none: no row could show it
-  std::optional<double> lift = std::nullopt;   // none where even attention has no share to compare with
+  std::optional<double> lift = std::nullopt;   // none where uniform attention has no weight
   Index rows = 0;
   Index detail = 0;    // offset: how far back the key lies; local: keys that hold 80 % of the weight
   bool given = false;  // it is one of the head's labels

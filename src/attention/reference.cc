@@ -100,7 +100,7 @@ Row softmax_row(const Problem& p, const Sequence& s, Index h, Index i) {
 
 namespace {
 
-// The heaviest keys first, the earlier key when two match equally; -1 and 0 where there are no more.
+// Keys with the largest weights first, the earlier key of two equal ones; -1 and 0 where there are no more.
 // A broken row has no order: -1 and NaN.
 void store_top(const AttentionOutputs& o, Index b, Index h, Index token, const Row& row) {
   const TensorView& any = o.topk_index.empty() ? o.topk_weight : o.topk_index;

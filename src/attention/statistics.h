@@ -50,7 +50,7 @@ template <class T>
   row[1] = scale.factor;
 }
 
-// The heaviest keys of a row so far, heaviest first; of equal weights the earlier key.
+// The top keys of a row so far, largest weight first; of equal weights the earlier key.
 template <class T>
 class TopKeys {
  public:
@@ -116,7 +116,7 @@ void write_row_statistics(const Block<T>& block, int r, const RowScale<T>& scale
   }
 }
 
-// Entropy and heaviest keys of every row of the block. source_for(range) gives the packed keys.
+// Entropy and top keys of every row of the block. source_for(range) gives the packed keys.
 template <class T, class SourceFor>
 void row_statistics(const Block<T>& block, const Workspace<T>& space, const SourceFor& source_for,
                     const RowScale<T>* scale, const AttentionOutputs& outputs) {

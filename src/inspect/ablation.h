@@ -1,4 +1,4 @@
-// Heads knocked out, weakened, or given what they said of another sentence, and single links cut.
+// Heads zeroed, scaled, or patched with their output for another sentence, and single links cut.
 #pragma once
 
 #include <map>

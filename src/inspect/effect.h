@@ -21,7 +21,7 @@ class Predictions {
   [[nodiscard]] double log_probability(Index row, std::int32_t token) const {
     return logit(row, token) - norm_[static_cast<std::size_t>(row)];
   }
-  // From 1 for the likeliest; of equals the lower number comes first.
+  // From 1 for the most likely; ties: the lower id first.
   [[nodiscard]] Index rank(Index row, std::int32_t token) const;
   [[nodiscard]] std::vector<std::int32_t> likeliest(Index row, Index count) const;
 
@@ -48,13 +48,13 @@ struct Effect {
   std::vector<double> kl;  // of every row, nats
   double mean_kl = 0;
   Index row = 0;                    // the one that is looked at
-  std::vector<TokenEffect> tokens;  // of that row: the likeliest before and after, by probability before
+  std::vector<TokenEffect> tokens;  // of that row: the most likely before and after, by probability before
   double loss_before = 0, loss_after = 0;
 };
 
 struct EffectOptions {
   Index row = -1;                       // -1: where it changes most
-  Index top = 5;                        // likeliest tokens before, and after
+  Index top = 5;                        // most likely tokens before, and after
   std::vector<std::int32_t> also = {};  // tokens that are wanted in any case
 };
 [[nodiscard]] Effect effect_of(const Predictions& before, const Predictions& after,

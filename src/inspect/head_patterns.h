@@ -29,7 +29,7 @@ using headlight::PatternScore;
 struct LabelRule {
   Label label;
   double least;            // score
-  bool needs_lift;         // and twice what even attention would have
+  bool needs_lift;         // and a lift of 2
   std::string_view score;  // what it is, for documents and tables
 };
 inline constexpr double kLeastLift = 2;
@@ -58,7 +58,7 @@ struct PatternRow {
 
 struct Tally {
   double mass = 0,
-         even = 0;  // sums over rows of the weight on the pattern, and of what even attention has there
+         even = 0;  // sums over rows of the weight on the pattern, and of uniform attention there
   Index rows = 0;
   void add(double weight, double share) {
     mass += weight;

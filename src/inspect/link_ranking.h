@@ -29,8 +29,8 @@ struct Link {
 struct LinkWeight {
   HeadPlace place;
   double weight = 0;  // mean over the query's tokens of the sum over the key's tokens
-  double even = 0;    // what even attention would have there
-  std::string key;    // for "it->?": the word that it looks at most
+  double even = 0;    // weight of uniform attention there
+  std::string key;    // for "it->?": the word with the largest weight
   Index key_token = -1;
 };
 // In every head, largest first; of equals the first in the model. "it->?": the largest weight on one token that is no

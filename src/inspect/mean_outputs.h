@@ -1,4 +1,4 @@
-// What heads say on average: the stand-in of a head that is knocked out by its mean.
+// Mean outputs of heads, the replacement for a head in mean ablation.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@ namespace headlight::inspect {
 [[nodiscard]] double log_sum_exp(std::span<const float> logits);
 // Largest first; of equals the lower number comes first.
 [[nodiscard]] std::vector<TokenId> likeliest(std::span<const float> logits, Index count);
-// From 1 for the likeliest, in the same order.
+// From 1 for the most likely, in the same order.
 [[nodiscard]] Index rank_of(std::span<const float> logits, TokenId token);
 
 // `actual`: the token that the text has there; -1: none.

@@ -58,7 +58,7 @@ struct Question {
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Reading& written);
 // The same of a question: its own input if it has one.
 [[nodiscard]] Reading decoder_input(const Subject& subject, const Question& question);
-// The likeliest translation that a beam finds, as tokens with the end; `observer` watches the search, and the
+// The best translation of a beam search, as tokens with the end token; `observer` sees the search, and the
 // intervention changes it.
 [[nodiscard]] Reading translate(Context& ctx, const Subject& subject, const Reading& source,
                                 Observer* observer = nullptr, Intervention* intervention = nullptr);

@@ -1,4 +1,4 @@
-// Every head knocked out once: which of them matter for these predictions.
+// Every head removed in turn: its effect on these predictions.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // A folder as one result: written under another name beside its place, flushed to the disk, and renamed when it
-// is complete. Whoever looks sees the old one, the new one, or none; never a half.
+// is complete. Readers see the old one, the new one, or none; never a part.
 #pragma once
 
 #include <cstddef>

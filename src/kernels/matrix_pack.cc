@@ -159,7 +159,7 @@ void pack_right(const StoredRows& w, Index k, int columns, int depth, int parts,
     for (int half = 0; half < 2; ++half) {
       const int n = std::clamp(columns - column - 16 * half, 0, 16);
       if (n > 0) pack(w.from(column + 16 * half), k, n, depth, panel + half * kTileBytes);
-      else  // nobody looks at these columns; they are only kept from being anything
+      else  // unused columns, initialised only to be defined
         for (int step = 0; step < steps * parts; ++step)
           std::memset(panel + (2 * step + half) * kTileBytes, 0, kTileBytes);
     }

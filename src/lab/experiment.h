@@ -28,7 +28,7 @@ struct LabOptions {
   bool quick = false;
   std::uint64_t seed = 1;
   Progress progress = nullptr;              // may be null: see tell()
-  const inspect::Subject* model = nullptr;  // the one to look into; null where none was asked for or found
+  const inspect::Subject* model = nullptr;  // the model to inspect; null if none was requested or found
 };
 
 struct Outcome {

@@ -21,7 +21,7 @@ bool near(const List& found, const List& printed, double half_unit) {
   return all;
 }
 
-// Made-up weights at least sum to one.
+// Invented weights at least sum to one.
 Found picture(const List& weights, const std::string& more) {
   return {std::abs(sum_of(weights) - 1) < 1e-9,
           fmt::format("{} sum to {:.2f}; {}", digits(weights, 2), sum_of(weights), more)};

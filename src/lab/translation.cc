@@ -130,7 +130,7 @@ struct CatMap {
     std::string word;
     double weight = 0;
   };
-  // Where a word of the translation looks hardest.
+  // The source word with the largest weight for a word of the translation.
   [[nodiscard]] Look look(const std::string& word) const {
     for (std::size_t i = 0; i < from.size(); ++i) {
       if (from[i].label != word) continue;

@@ -9,7 +9,7 @@
 
 namespace headlight::measure {
 
-// Made-up weights, or the model at `path` for the workloads whose name begins with "model_".
+// Random parameters, or the model at `path` for the workloads whose name begins with "model_".
 class ModelRun {
  public:
   virtual ~ModelRun() = default;

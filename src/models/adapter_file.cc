@@ -19,7 +19,7 @@ constexpr std::string_view kA = ".lora_A.weight", kB = ".lora_B.weight";
   throw Error(ErrorKind::input, "adapter.form", concat(escaped(file), ": ", what));
 }
 
-// What would change the computation and is not known here.
+// Throws for settings that would change the computation and are not supported.
 void check_plain(const io::Json& json) {
   const auto refuse_field = [&](std::string_view key, const std::string& found) {
     refuse(json.file(), concat(key, " is ", found, ", which is not supported; plain LoRA is"));

@@ -37,8 +37,8 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
 }
 
-// The likeliest `count` tokens of a row, best first, of equal ones the lower number first. Returns how many
-// there are: numbers that are not ones are never chosen.
+// The `count` most likely tokens of a row, best first, of equal ones the lower id first. Returns how many
+// there are: NaN is never chosen.
 Index top_tokens(const float* row, Index vocabulary, Index count, std::int32_t* tokens) {
   Index kept = 0;
   for (Index v = 0; v < vocabulary; ++v) {

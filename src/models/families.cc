@@ -89,7 +89,7 @@ std::span<const Family* const> families() { return kFamilies; }
 
 const Family& find_family(std::string_view name) {
   if (const Family* family = family_named(name, &Family::name)) return *family;
-  refuse_family(fmt::format("models of the family \"{}\" are not known here", escaped(name, 40)));
+  refuse_family(fmt::format("the model family \"{}\" is not supported", escaped(name, 40)));
 }
 
 const Names& names_of(const TransformerConfig& config, Files files) {

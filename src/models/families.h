@@ -40,7 +40,7 @@ enum class Files : std::uint8_t { folder, gguf };
 // parameter.
 [[nodiscard]] std::string write_config(const TransformerConfig& config);
 
-// Both throw Error{input} for what is missing or not known here.
+// Both throw Error{input} for missing or unsupported settings.
 [[nodiscard]] TransformerConfig read_config(const io::Json& json);
 struct DescribedTransformer {
   TransformerConfig config;

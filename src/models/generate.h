@@ -1,4 +1,4 @@
-// Writing: one token after another, the likeliest or drawn by chance, or many beams at once.
+// Generation token by token: greedy, sampled, or by beam search.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct NewToken {
 // Rules apply in this order: repetition penalty, temperature, top_k, top_p, min_p.
 struct SamplingOptions {
   Index most = 64;         // tokens to add
-  double temperature = 0;  // 0: always the likeliest
+  double temperature = 0;  // 0: always the most likely
   Index top_k = 0;         // only among so many; 0: all
   double top_p = 1;        // smallest set of tokens whose probabilities sum to this
   double min_p = 0;        // minimum probability, relative to the most likely token

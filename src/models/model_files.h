@@ -39,7 +39,7 @@ class ModelFiles {
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] bool is_recurrent() const { return architecture() == kRecurrentType; }
 
-  // What the model would be, without its weights in memory. Both throw Error{input} for what is missing, or not known here.
+  // What the model would be, without its weights in memory. Both throw Error{input} for missing or unsupported parts.
   [[nodiscard]] DescribedTransformer describe() const;
   [[nodiscard]] RecurrentModelConfig describe_recurrent() const { return read_recurrent_config(config()); }
   // Throws Error{input} for one that is there and is refused.

@@ -1,4 +1,4 @@
-// Models of known shapes with made-up weights: what is measured with them is speed.
+// Models of known shapes with random parameters, for speed measurements.
 #pragma once
 
 #include <memory>

@@ -33,7 +33,7 @@ void penalize(std::vector<float>& logits, std::span<const std::int32_t> seen, do
 
 struct Candidate {
   std::int32_t token = 0;
-  double weight = 0;  // its chance, as a share of the likeliest one's
+  double weight = 0;  // its probability, relative to the most likely token
 };
 
 // Of equally likely ones the lower number first.

@@ -14,7 +14,7 @@ using namespace text;
 using io::JsonLayout;
 using io::JsonWriter;
 
-// A step begins with its type; whoever calls it adds the rest.
+// A step begins with its type; the caller adds the rest.
 JsonWriter& begin(JsonWriter& w, std::string_view type) { return w.begin_object().field("type", type); }
 
 void write(JsonWriter& w, const Pattern& pattern) {

@@ -1,5 +1,5 @@
-// Tensors by name, wherever they are stored: in a folder's .safetensors files or in a .gguf file. Whoever
-// wants numbers loads them; whoever can compute with what is stored takes the bytes.
+// Tensors by name, wherever they are stored: in a folder's .safetensors files or in a .gguf file. Callers
+// load tensors as floats, or use the stored bytes directly.
 #pragma once
 
 #include <memory>

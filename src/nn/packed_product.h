@@ -1,4 +1,4 @@
-// One driver for all packed products. A product has a shared side, which is packed first, by whoever is free, and
+// One driver for all packed products. A product has a shared side, which is packed first, by free workers, and
 // a side that each task packs for itself, one block of depth after the other. Which kernels multiply, and which side is
 // shared, is the product's own affair:
 //

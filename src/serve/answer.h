@@ -12,7 +12,7 @@ namespace headlight::serve {
 struct Ask {
   std::string method, path, query;
   std::string body;
-  // True once the client has gone: whoever computes for it may stop.
+  // True once the client has disconnected: its computation may stop.
   std::function<bool()> left = [] { return false; };
   bool takes_gzip = false;
 };

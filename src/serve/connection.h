@@ -21,7 +21,7 @@ class Connection {
   Connection(int socket, const Deadlines& deadlines, const std::function<bool()>& stopping)
       : socket_(socket), deadlines_(deadlines), stopping_(stopping) {}
 
-  // Up to and with the empty line; `late` also when nobody asks anything for too long.
+  // Up to and with the empty line; `late` also if no request arrives in time.
   Got read_head(std::string& head);
   Got read_body(std::size_t bytes, std::string& body);
   // All of it before the deadline, which starts with the first call after allow_write().

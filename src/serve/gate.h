@@ -1,4 +1,4 @@
-// Who may ask. Pages of other origins, other machines' names for this one, and strangers without the token may not.
+// Access control: rejects other origins, other host names, and requests without the token.
 #pragma once
 
 #include <string>

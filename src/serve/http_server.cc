@@ -17,7 +17,7 @@
 namespace headlight::serve {
 namespace {
 
-// What cpp-httplib reads: a request line that was checked, and nothing that a stranger wrote beside it. What it
+// What cpp-httplib reads: a request line that was checked, and nothing else that the client sent. What it
 // writes goes to the client.
 class CheckedStream : public httplib::Stream {
  public:

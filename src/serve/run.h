@@ -23,7 +23,7 @@ struct RunRequest {
   std::string second = {};              // for encoders that read two texts
   std::string target = {};              // a translation to look at; empty: the model's own
   std::vector<std::int32_t> more = {};  // tokens that a decoder has written after the text
-  double temperature = 0;               // how a translation is drawn; 0: the likeliest
+  double temperature = 0;               // of sampling a translation; 0: the most likely one
   Index top_k = 0, seed = 0;
 
   [[nodiscard]] std::string id() const;  // 16 digits made of all of it

@@ -1,4 +1,4 @@
-// Two runs laid side by side: which rows and columns belong together, and which heads differ most.
+// Two runs compared: which rows and columns correspond, and which heads differ most.
 #include <algorithm>
 #include <limits>
 

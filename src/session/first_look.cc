@@ -82,7 +82,7 @@ class LookMeter : public Observer {
     const auto rows = static_cast<double>(query.tokens.size());
     for (std::size_t k = 0; k < keys_.size(); ++k) {
       if (chances_[k] <= 0 || !counts(query, keys_[k])) continue;
-      // What the link adds to the divergence from even attention: a large lift of a weight that can be seen. Below
+      // What the link adds to the divergence from uniform attention: a large lift of a weight that can be seen. Below
       // chance that would grow again; there the larger weight counts more.
       const double weight = weights_[k] / rows, chance = chances_[k] / rows;
       const double value = weight > chance ? weight * std::log(weight / chance) : weight - chance;

@@ -112,7 +112,7 @@ WordRow row_of(const AttentionMap& map, const std::vector<inspect::Word>& words,
   return row;
 }
 
-// The head where the word looks hardest at another.
+// The head with the largest weight from the word to another.
 WordRow strongest_row(Context& ctx, const Run& run) {
   const inspect::Reading& source = run.state().question.source;
   const std::vector<inspect::Word> words = inspect::words_of(source);
@@ -135,8 +135,8 @@ void add_number(Context& ctx, const Run& run, const HeadPlace& head, Glance& vie
       run, {.head = {Part::encoder, head.layer, head.head}, .query = query.begin, .key = key.begin}, ctx);
 }
 
-// The head that follows pronouns best by sentences that come with the model; without them the one in which "it" looks
-// hardest at the first noun.
+// The head that follows pronouns best by sentences that come with the model; without them the one in which "it"
+// attends most to the first noun.
 void choose_pronoun_head(Context& ctx, const Run& run, PronounView& view) {
   const inspect::Subject& subject = run.state().subject();
   const std::string path = subject.folder + "/pronouns.tsv";

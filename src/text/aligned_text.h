@@ -18,7 +18,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-enum class Origins { track, forget };  // forget: nobody asks where tokens come from
+enum class Origins { track, forget };  // forget: offsets are not needed
 
 class AlignedText {
  public:

@@ -1,4 +1,4 @@
-// What comes out of encoding one text.
+// The result of encoding one text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A regular expression from a stranger, run by PCRE2 within limits.
+// An untrusted regular expression, run by PCRE2 within limits.
 #pragma once
 
 #include <memory>

@@ -27,7 +27,7 @@ struct TokenizerTraining {
   bool elisions =
       false;  // bpe: what follows the apostrophe of a French elision is a word: "l'animal" is l' and animal
   std::int64_t min_frequency = 2;  // pairs, pieces and characters that are rarer are not learned
-  // Called now and then: what is being done, and how much of it (0 … 1; below 0: nobody knows).
+  // Called now and then: the current step and its progress (0 … 1; below 0: unknown).
   std::function<void(std::string_view doing, double done)> progress = {};
 };
 

@@ -1,4 +1,4 @@
-// headlight bench-model: a model of a known shape with made-up weights, for measuring this and other programs.
+// headlight bench-model: a model of a known shape with random parameters, for measuring this and other programs.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -18,7 +18,7 @@ enum class Snippet : std::uint8_t { none, numpy, cpp };
 struct StepsSettings {
   ModelInput input;
   std::optional<Part> part;
-  std::vector<HeadPlace> heads;  // one, or none: the head where the query looks hardest at the key
+  std::vector<HeadPlace> heads;  // one; none: the head with the largest weight for query and key
   std::string query, key;
   Snippet as = Snippet::none;
   JsonTarget json;

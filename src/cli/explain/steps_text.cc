@@ -285,7 +285,7 @@ class StepsWriter {
     page_.step("Mask", what);
   }
 
-  // All keys that can be seen, or the heaviest of them and the chosen one, in their order.
+  // All visible keys, or those with the largest weights and the chosen one, in order.
   [[nodiscard]] std::vector<std::size_t> shown_keys() const {
     std::vector<std::size_t> list;
     for (Index j = s_.seen.begin; j < s_.seen.end; ++j) list.push_back(static_cast<std::size_t>(j));

@@ -151,7 +151,7 @@ void run(const Settings& s) {
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "generate.options", std::string(what));
   };
-  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head needs --show");
+  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head chooses what --show shows; give both");
   if (s.rows.show && s.json.to_stdout())
     refuse("--show prints lines for people; give --json a file beside it");
   if (s.rows.show && s.prompts.size() > 1) refuse("--show watches one text being written; give one prompt");
