@@ -90,16 +90,16 @@ int Gate::refusal(const HttpHead& head) const {
 
 std::string_view status_words(int status) {
   switch (status) {
-    case 400: return "the request is not well formed";
+    case 400: return "the request is malformed";
     case 401: return "the token is missing or wrong: open the link that headlight serve printed";
-    case 403: return "this server answers its own page only";
-    case 404: return "there is nothing here";
-    case 405: return "this method is not known";
+    case 403: return "only the page of this server may send requests";
+    case 404: return "there is no such address";
+    case 405: return "this method is not supported";
     case 413: return "the request is too long";
     case 414: return "the address is too long";
-    case 431: return "the head is too long";
-    case 503: return "too much to do at the moment; try again in a second";
-    case 505: return "HTTP/1.1 is spoken here";
+    case 431: return "the request head is too long";
+    case 503: return "the server is busy; try again in a second";
+    case 505: return "only HTTP/1.1 is supported";
     default: return "the request failed";
   }
 }
