@@ -1,6 +1,7 @@
 #include "core/thread_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,7 +15,7 @@ namespace {
 
 // A waiting thread spins this often before it sleeps. Back-to-back calls (a layer after a layer) then start within a
 // microsecond; an idle process costs nothing. With more threads than cores, one that spins would only keep the core from
-// one that works.
+// one that works; so would one on the core of the thread that it waits for.
 constexpr int kSpins = 4000;
 
 // Counts the fork() calls between the first process and this one.
@@ -45,8 +46,10 @@ enum class WorkerState : int { idle, offered, running, stopped };
 struct alignas(64) ThreadPool::Worker {
   std::atomic<WorkerState> state{WorkerState::idle};
   std::atomic<bool> sleeping{false};
-  const Run* run = nullptr;  // published by `state`
-  std::mutex mutex;          // of sleeping and waking
+  const Run* run = nullptr;   // published by `state`, as is the next
+  int parent_core = -1;       // where the run was offered from
+  std::atomic<int> core{-1};  // where it was taken up
+  std::mutex mutex;           // of sleeping and waking
   std::condition_variable wake;
   std::thread thread;
 };
@@ -101,6 +104,7 @@ void ThreadPool::take_part(const Run& run, int number) {
 void ThreadPool::offer(const Run& run, int number) {
   Worker& to = worker(number);
   to.run = &run;
+  to.parent_core = sched_getcpu();
   to.state.store(WorkerState::offered);
   if (!to.sleeping.load()) return;
   { const std::lock_guard lock(to.mutex); }  // a worker between its check and its sleep is past it now
@@ -111,16 +115,19 @@ void ThreadPool::collect(int number) {
   Worker& from = worker(number);
   auto offered = WorkerState::offered;
   if (from.state.compare_exchange_strong(offered, WorkerState::idle)) return;  // it had not begun
+  const int spins = from.core.load(std::memory_order_relaxed) == sched_getcpu() ? 0 : spins_;
   for (int spin = 0; from.state.load(std::memory_order_acquire) != WorkerState::idle; ++spin) {
-    if (spin < spins_) pause();
+    if (spin < spins) pause();
     else std::this_thread::yield();
   }
 }
 
 void ThreadPool::serve(int number) {
   Worker& self = worker(number);
+  int parent_core = -1;  // of the last run
   while (true) {
-    for (int spin = 0; spin < spins_ && self.state.load(std::memory_order_relaxed) == WorkerState::idle;
+    const int spins = sched_getcpu() == parent_core ? 0 : spins_;
+    for (int spin = 0; spin < spins && self.state.load(std::memory_order_relaxed) == WorkerState::idle;
          ++spin)
       pause();
     if (self.state.load() == WorkerState::idle) {
@@ -132,6 +139,8 @@ void ThreadPool::serve(int number) {
     if (self.state.load() == WorkerState::stopped) return;
     auto offered = WorkerState::offered;
     if (!self.state.compare_exchange_strong(offered, WorkerState::running)) continue;
+    self.core.store(sched_getcpu(), std::memory_order_relaxed);
+    parent_core = self.parent_core;
     take_part(*self.run, number);
     self.state.store(WorkerState::idle, std::memory_order_release);
   }

@@ -1,9 +1,12 @@
 #include "core/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <array>
 #include <atomic>
+#include <ctime>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -11,6 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/cpu.h"
 #include "core/run_tasks.h"
 #include "support/errors.h"
 #include "support/random.h"
@@ -58,6 +62,56 @@ TEST(ThreadPools, WakeUpAgain) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     expect_all_once(pool, 20, 3);
   }
+}
+
+// All threads of this process on one core, until it goes.
+class OneCore {
+ public:
+  OneCore() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    set_all(one);
+  }
+  ~OneCore() { set_all(before_); }
+  OneCore(const OneCore&) = delete;
+  OneCore& operator=(const OneCore&) = delete;
+
+ private:
+  static void set_all(const cpu_set_t& cores) {
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+      sched_setaffinity(std::stoi(thread.path().filename()), sizeof cores, &cores);
+  }
+  cpu_set_t before_;
+};
+
+double cpu_microseconds(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return 1e6 * static_cast<double>(t.tv_sec) + 1e-3 * static_cast<double>(t.tv_nsec);
+}
+
+// A busy system may let a worker and its caller share a core. One of them waits by giving the core to the other, not by
+// spinning for a tenth of a millisecond on it.
+TEST(ThreadPools, NobodySpinsOnTheCoreOfTheOther) {
+  if (usable_cores() < 2) GTEST_SKIP() << "on one core nobody spins";
+  ThreadPool pool(2);
+  const OneCore shared;
+  constexpr int kRuns = 200;
+  const double all = cpu_microseconds(CLOCK_PROCESS_CPUTIME_ID),
+               mine = cpu_microseconds(CLOCK_THREAD_CPUTIME_ID);
+  for (int n = 0; n < kRuns; ++n) {
+    std::atomic<int> arrived{0};
+    run_tasks(pool, 2, 2, [&](int, std::int64_t) {
+      for (++arrived; arrived < 2;) std::this_thread::yield();
+    });
+    const double begin = cpu_microseconds(CLOCK_THREAD_CPUTIME_ID);
+    while (cpu_microseconds(CLOCK_THREAD_CPUTIME_ID) < begin + 300) {}
+  }
+  const double workers =
+      cpu_microseconds(CLOCK_PROCESS_CPUTIME_ID) - all - (cpu_microseconds(CLOCK_THREAD_CPUTIME_ID) - mine);
+  EXPECT_LT(workers / kRuns, 40) << "microseconds of a worker in each run";
 }
 
 TEST(ThreadPools, ARunInsideATask) {
