@@ -41,18 +41,15 @@ int opened(const std::string& path) {
 
 File::File(const std::string& path) : File(opened(path), path) {}
 
-File::File(int descriptor, const std::string& path) : path_(path), fd_(descriptor) {
+File::File(int descriptor, const std::string& path) try : path_(path), fd_(descriptor) {
   struct stat status {};
-  const bool known = ::fstat(fd_, &status) == 0;
-  if (known && S_ISREG(status.st_mode)) {
-    size_ = static_cast<std::uint64_t>(status.st_size);
-    return;
-  }
-  const int problem = errno;
-  ::close(fd_);
-  if (!known) fail_file(path, "open", problem);
-  refuse(path,
-         S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is a pipe or device, not a regular file");
+  if (::fstat(fd_, &status) != 0) fail_file(path, "open", errno);
+  if (!S_ISREG(status.st_mode))
+    refuse(path,
+           S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is a pipe or device, not a regular file");
+  size_ = static_cast<std::uint64_t>(status.st_size);
+} catch (...) {  // and thrown on; it is ours also when there is no memory for its name
+  ::close(descriptor);
 }
 
 File::~File() { ::close(fd_); }

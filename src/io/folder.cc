@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <filesystem>
+#include <new>
 #include <optional>
 
 #include "core/concat.h"
@@ -82,16 +83,22 @@ int Folder::open_link(const std::string& name) const {
 std::unique_ptr<const File> Folder::open(const std::string& name, ErrorKind missing) const {
   if (!is_plain(name))
     refuse(path_, "name", concat("\"", escaped(name, 80), "\" is not the name of a file of this folder"));
+  const std::string path = path_of(name);
   int fd = ::openat(fd_, name.c_str(), kOpen);
   if (fd < 0 && errno == ELOOP) fd = open_link(name);
   if (fd < 0) {
     const int problem = errno;
-    if (problem == ELOOP) refuse(path_of(name), "link", "is a link to a link; put the file itself there");
-    throw Error(missing, "file.open",
-                concat(escaped(path_of(name)), ": ", reason(problem), " (cannot open)"));
+    if (problem == ELOOP) refuse(path, "link", "is a link to a link; put the file itself there");
+    throw Error(missing, "file.open", concat(escaped(path), ": ", reason(problem), " (cannot open)"));
   }
   try {
-    return std::make_unique<const File>(fd, path_of(name));
+    // From here on File closes the descriptor, whatever happens; without memory for a File nobody would.
+    std::unique_ptr<const File> file(new (std::nothrow) File(fd, path));
+    if (file == nullptr) {
+      ::close(fd);
+      throw std::bad_alloc();
+    }
+    return file;
   } catch (const Error& error) {  // a pipe, a device, a folder
     throw Error(ErrorKind::input, error.code(), error.what());
   }
