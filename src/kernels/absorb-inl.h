@@ -1,6 +1,6 @@
 // Softmax over one tile, whatever its keys and values are stored as. A Source knows how to multiply with
 // them: score() fills tile.scores with q·kᵀ, add_values() adds P·V to the accumulators. Where kScaled is set,
-// each key and each value has a factor of its own.
+// each key and each value may have a factor of its own. make(plan) is the Source for the strips of the tile.
 
 #if defined(HEADLIGHT_KERNELS_ABSORB_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_ABSORB_INL_H_
@@ -22,12 +22,12 @@ namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Takes a tile into the rows' states.
-template <class Source, class T>
+template <class T, class Make>
 HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
-                            const AbsorbOptions<T>& options) {
+                            const AbsorbOptions<T>& options, const Make& make) {
   StripPlan plan;
   plan_strips(tile, plan);
-  const Source source{tile, plan};
+  const auto source = make(plan);
   HWY_ALIGN T top[kMaxRows], shift[kMaxRows], alpha[kMaxRows];
   source.score();
   if (options.fresh) clear(tile, plan, state, options.careful);
@@ -37,7 +37,7 @@ HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
     if (range.begin >= range.end) continue;
     T* row = tile.scores + r * tile.scores_stride;
     const StripRange wide = computed<T>(range);
-    if constexpr (Source::kScaled) source.scale_scores(row, wide);
+    if constexpr (source.kScaled) source.scale_scores(row, wide);
     top[r] = finish_scores(tile, r, wide, row);
     if (options.keep != nullptr && tile.begin[r] < tile.end[r]) {
       std::memcpy(options.keep[r] + tile.begin[r], row + tile.begin[r],
@@ -58,28 +58,29 @@ HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
     state.sum[r] = state.sum[r] * alpha[r] + sum;
     if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
       drop(tile, r, tile.begin[r], tile.end[r], row);
-    if constexpr (Source::kScaled) source.scale_weights(row, wide);
+    if constexpr (source.kScaled) source.scale_weights(row, wide);
     if (options.careful) source.add_values_carefully(r, hidden, alpha[r], state.acc + r * state.acc_stride);
   }
   if (!options.careful) source.add_values(state, options.fresh ? nullptr : alpha);
 }
 
 // The weights themselves, see AttentionKernels::weigh.
-template <class Source, class T>
-HWY_INLINE void weigh_from(const Tile<T>& tile, const T* shift, const T* factor, T* moment) {
+template <class T, class Make>
+HWY_INLINE void weigh_from(const Tile<T>& tile, const T* shift, const T* factor, T* moment,
+                           const Make& make) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto gone = hn::Set(d, T{-1});
   StripPlan plan;
   plan_strips(tile, plan);
-  const Source source{tile, plan};
+  const auto source = make(plan);
   source.score();
   for (int r = 0; r < tile.rows; ++r) {
     const StripRange range = plan.range[r / kStrip];
     if (range.begin >= range.end) continue;
     T* row = tile.scores + r * tile.scores_stride;
     const StripRange wide = computed<T>(range);
-    if constexpr (Source::kScaled) source.scale_scores(row, wide);
+    if constexpr (source.kScaled) source.scale_scores(row, wide);
     (void)finish_scores(tile, r, wide, row);
     const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]), unit = hn::Set(d, tile.rules.unit);
     const bool empty = shift[r] == kHidden<T>;

@@ -67,11 +67,15 @@ struct PackedSource {
 
 template <class T>
 HWY_ATTR void absorb(const Tile<T>& tile, const SoftmaxState<T>& state, const AbsorbOptions<T>& options) {
-  absorb_from<PackedSource<T>>(tile, state, options);
+  absorb_from(tile, state, options, [&](const StripPlan& plan) HWY_ATTR {
+    return PackedSource<T>{tile, plan};
+  });
 }
 template <class T>
 HWY_ATTR void weigh(const Tile<T>& tile, const T* shift, const T* factor, T* moment) {
-  weigh_from<PackedSource<T>>(tile, shift, factor, moment);
+  weigh_from(tile, shift, factor, moment, [&](const StripPlan& plan) HWY_ATTR {
+    return PackedSource<T>{tile, plan};
+  });
 }
 
 template <class T>

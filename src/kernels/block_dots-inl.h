@@ -169,17 +169,15 @@ HWY_INLINE IntegerSumsVec add_products(CodesVec codes, const std::int8_t* x, Int
 #endif
 }
 
-// Sums of a row of w with some rows of x. Four chains for each, so that one addition need not wait for the last.
+// Sums of a row of w with a row of x. Four chains, so that one addition need not wait for the last.
 inline constexpr int kChains = 4;
-template <int kRows>
 struct RowSums {
-  BlockSumsVec of[kRows][kChains];
+  BlockSumsVec of[kChains];
 };
 
 // Up to eight parts: exact sums in integers, then the factors of both sides at once; minima meet the sums of x.
 template <StoredType kType, bool kVnni, int kRows, bool kWhole>
-HWY_INLINE void add_parts(const std::byte* blocks, const ByteRow* x, Index part, int some,
-                          RowSums<kRows>& sums) {
+HWY_INLINE void add_parts(const std::byte* blocks, const ByteRow* x, Index part, int some, RowSums* sums) {
   using B = Blocks<kType>;
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(BlockSums())), kFactors = kMostParts * B::kScales;
   const BlockSums d;
@@ -204,7 +202,7 @@ HWY_INLINE void add_parts(const std::byte* blocks, const ByteRow* x, Index part,
     for (int i = 0; i < kFactors; i += kLanes) {
       const auto s = hn::Load(d, scale + i);
       hn::Store(hn::Mul(s, hn::LoadU(d, factors + i)), d, both[r] + i);
-      auto& sum = sums.of[r][i / kLanes % kChains];
+      auto& sum = sums[r].of[i / kLanes % kChains];
       if constexpr (B::kMinima) sum = hn::NegMulAdd(hn::Load(d, minimum + i), hn::LoadU(d, of_x + i), sum);
       if constexpr (B::kOffset != 0)
         sum = hn::NegMulAdd(hn::Mul(s, hn::Set(d, float{B::kOffset})), hn::LoadU(d, of_x + i), sum);
@@ -226,11 +224,18 @@ HWY_INLINE void add_parts(const std::byte* blocks, const ByteRow* x, Index part,
         auto factor = hn::Set(d, f[0]);
         if constexpr (B::kScales == 2 && kCodes == kPartColumns)
           factor = hn::ConcatUpperLower(d, hn::Set(d, f[1]), factor);
-        auto& sum = sums.of[r][kPart % kChains];
+        auto& sum = sums[r].of[kPart % kChains];
         sum = hn::MulAdd(factor, hn::ConvertTo(d, exact[r]), sum);
       }
     }
   });
+}
+
+// What is left of a row of small blocks: rare, short, and therefore compiled for one row of x alone.
+template <StoredType kType, bool kVnni>
+HWY_NOINLINE HWY_ATTR void add_last_parts(const std::byte* blocks, const ByteRow& x, Index part, int some,
+                                          RowSums& sums) {
+  add_parts<kType, kVnni, 1, false>(blocks, &x, part, some, &sums);
 }
 
 // One row of w with kRows rows of x, of `depth` elements.
@@ -240,11 +245,11 @@ HWY_NOINLINE HWY_ATTR void dot_bytes(const std::byte* w, const ByteRow* x, Index
   constexpr Index kStep = kMostParts * kPartColumns / B::kColumns * B::kBytes;
   constexpr Index kAhead = 1024;  // bytes
   const BlockSums d;
-  RowSums<kRows> sums;
+  RowSums sums[kRows];
 #pragma GCC unroll 2
-  for (auto& row : sums.of) {
+  for (auto& row : sums) {
 #pragma GCC unroll 4
-    for (auto& sum : row) sum = hn::Zero(d);
+    for (auto& sum : row.of) sum = hn::Zero(d);
   }
   const Index parts = depth / kPartColumns;
   Index part = 0;
@@ -253,10 +258,16 @@ HWY_NOINLINE HWY_ATTR void dot_bytes(const std::byte* w, const ByteRow* x, Index
     for (Index line = 0; line < kStep; line += 64) __builtin_prefetch(w + kAhead + line, 0, 2);
     add_parts<kType, kVnni, kRows, true>(w, x, part, kMostParts, sums);
   }
-  if (part < parts) add_parts<kType, kVnni, kRows, false>(w, x, part, static_cast<int>(parts - part), sums);
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) {
-    const auto& [a, b, c, e] = sums.of[r];
+    if constexpr (B::kColumns == kPartColumns) {
+      if (part < parts) {
+        RowSums last = sums[r];  // a copy: the sums of the loop above stay in registers
+        add_last_parts<kType, kVnni>(w, x[r], part, static_cast<int>(parts - part), last);
+        sums[r] = last;
+      }
+    }
+    const auto& [a, b, c, e] = sums[r].of;
     to[r] = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
   }
 }

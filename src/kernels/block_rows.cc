@@ -8,6 +8,11 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+// AVX-512 without products of bytes does with vectors of 256 bits what AVX2 does, to the bit.
+namespace headlight::kernels::N_AVX2 {
+void multiply_rounded(const FewRows& job);
+}
 #endif
 
 #undef HWY_TARGET_INCLUDE
@@ -76,13 +81,18 @@ HWY_ATTR void multiply_bytes(const FewRows& job) {
 }
 
 HWY_ATTR void multiply_rounded(const FewRows& job) {
-  with_block_type(job.w.type, [&]<StoredType kType>() HWY_ATTR {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-    static const bool vnni = has_vnni();
-    if (vnni) return multiply_bytes<kType, true>(job);
+  static const bool vnni = has_vnni();
+  if (vnni) {
+    return with_block_type(job.w.type,
+                           [&]<StoredType kType>() HWY_ATTR { multiply_bytes<kType, true>(job); });
+  }
 #endif
-    multiply_bytes<kType, false>(job);
-  });
+#if HWY_TARGET == HWY_AVX3
+  N_AVX2::multiply_rounded(job);
+#else
+  with_block_type(job.w.type, [&]<StoredType kType>() HWY_ATTR { multiply_bytes<kType, false>(job); });
+#endif
 }
 #endif
 

@@ -75,11 +75,9 @@ HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales, f
   }
 }
 
-// int8: a key's scale multiplies its score, a value's scale its weight. Nothing is rounded to a
-// dequantised f32 on the way.
+// Products with what is stored as S.
 template <class S>
-struct StoredSource {
-  static constexpr bool kScaled = std::is_same_v<S, std::int8_t>;
+struct StoredProducts {
   const Tile<float>& tile;
   const StripPlan& plan;
   const Stream<S> stream{tile, plan};
@@ -132,23 +130,78 @@ struct StoredSource {
       hn::StoreU(hn::MulAdd(hn::LoadU(d, acc + x), hn::Set(d, alpha), sum), d, acc + x);
     }
   }
+};
 
+// The same behind pointers, so that the softmax between the products is compiled once for all types. int8: a key's scale
+// multiplies its score, a value's scale its weight. Nothing is rounded to a dequantised f32 on the way.
+struct StoredSource {
+  static constexpr bool kScaled = true;
+  struct Steps {
+    bool scaled;
+    void (*score)(const Tile<float>& tile, const StripPlan& plan);
+    void (*add_values)(const Tile<float>& tile, const StripPlan& plan, const SoftmaxState<float>& state,
+                       const float* alpha);
+    void (*add_values_carefully)(const Tile<float>& tile, const StripPlan& plan, int r, const bool* hidden,
+                                 float alpha, float* acc);
+  };
+  const Steps& steps;
+  const Tile<float>& tile;
+  const StripPlan& plan;
+
+  HWY_INLINE void score() const { steps.score(tile, plan); }
+  HWY_INLINE void add_values(const SoftmaxState<float>& state, const float* alpha) const {
+    steps.add_values(tile, plan, state, alpha);
+  }
+  HWY_INLINE void add_values_carefully(int r, const bool* hidden, float alpha, float* acc) const {
+    steps.add_values_carefully(tile, plan, r, hidden, alpha, acc);
+  }
   HWY_INLINE void scale_scores(float* row, StripRange wide) const {
-    multiply_row(row, wide, tile.stored->key_scales, kInt8Unit, 1.0F);
+    if (steps.scaled) multiply_row(row, wide, tile.stored->key_scales, kInt8Unit, 1.0F);
   }
   HWY_INLINE void scale_weights(float* row, StripRange wide) const {
-    multiply_row(row, wide, tile.stored->value_scales, 1.0F, kInt8Unit);
+    if (steps.scaled) multiply_row(row, wide, tile.stored->value_scales, 1.0F, kInt8Unit);
   }
 };
 
 template <class S>
+HWY_ATTR void score_stored(const Tile<float>& tile, const StripPlan& plan) {
+  StoredProducts<S>{tile, plan}.score();
+}
+template <class S>
+HWY_ATTR void add_stored_values(const Tile<float>& tile, const StripPlan& plan,
+                                const SoftmaxState<float>& state, const float* alpha) {
+  StoredProducts<S>{tile, plan}.add_values(state, alpha);
+}
+template <class S>
+HWY_ATTR void add_stored_values_carefully(const Tile<float>& tile, const StripPlan& plan, int r,
+                                          const bool* hidden, float alpha, float* acc) {
+  StoredProducts<S>{tile, plan}.add_values_carefully(r, hidden, alpha, acc);
+}
+template <class S>
+inline constexpr StoredSource::Steps kSteps = {std::is_same_v<S, std::int8_t>, score_stored<S>,
+                                               add_stored_values<S>, add_stored_values_carefully<S>};
+
+HWY_NOINLINE HWY_ATTR void absorb_by(const StoredSource::Steps& steps, const Tile<float>& tile,
+                                     const SoftmaxState<float>& state, const AbsorbOptions<float>& options) {
+  absorb_from(tile, state, options, [&](const StripPlan& plan) HWY_ATTR {
+    return StoredSource{steps, tile, plan};
+  });
+}
+HWY_NOINLINE HWY_ATTR void weigh_by(const StoredSource::Steps& steps, const Tile<float>& tile,
+                                    const float* shift, const float* factor, float* moment) {
+  weigh_from(tile, shift, factor, moment, [&](const StripPlan& plan) HWY_ATTR {
+    return StoredSource{steps, tile, plan};
+  });
+}
+
+template <class S>
 HWY_ATTR void absorb_stored(const Tile<float>& tile, const SoftmaxState<float>& state,
                             const AbsorbOptions<float>& options) {
-  absorb_from<StoredSource<S>>(tile, state, options);
+  absorb_by(kSteps<S>, tile, state, options);
 }
 template <class S>
 HWY_ATTR void weigh_stored(const Tile<float>& tile, const float* shift, const float* factor, float* moment) {
-  weigh_from<StoredSource<S>>(tile, shift, factor, moment);
+  weigh_by(kSteps<S>, tile, shift, factor, moment);
 }
 
 // Rounds to nearest even. Scales of tinier rows, times 2^-24, would lose digits.

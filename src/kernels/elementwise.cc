@@ -48,12 +48,22 @@ HWY_ATTR void sum_rows(const T* x, Index stride, Index rows, Index n, T* sums) {
   for (Index r = 0; r < rows; ++r) add(sums, x + r * stride, sums, n);
 }
 
+// Curves take long to compile. float64 is for gradient checks, not for speed: one element at a time.
+template <class T, class F>
+HWY_INLINE void for_each_on_curve(Index n, const F& f) {
+  if constexpr (sizeof(T) == 4) {
+    for_each_vector<T>(n, f);
+  } else {
+    for (Index i = 0; i < n; ++i) f(hn::CappedTag<T, 1>(), i);
+  }
+}
+
 template <Curve kCurve, class T>
 HWY_ATTR void apply_curve(const CurveRows<T>& rows) {
   for (Index r = 0; r < rows.rows; ++r) {
     const T* x = rows.x + r * rows.x_stride;
     T* y = rows.y + r * rows.y_stride;
-    for_each_vector<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
+    for_each_on_curve<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
       hn::Vec<decltype(d)> slope;
       hn::StoreU(curve_at<kCurve>(d, hn::LoadU(d, x + i), slope), d, y + i);
     });
@@ -65,7 +75,7 @@ HWY_ATTR void pull_back_curve(const CurveBackRows<T>& rows) {
   for (Index r = 0; r < rows.rows; ++r) {
     const T *x = rows.x + r * rows.x_stride, *dy = rows.dy + r * rows.dy_stride;
     T* dx = rows.dx + r * rows.dx_stride;
-    for_each_vector<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
+    for_each_on_curve<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
       hn::Vec<decltype(d)> slope;
       (void)curve_at<kCurve>(d, hn::LoadU(d, x + i), slope);
       const auto g = hn::Mul(hn::LoadU(d, dy + i), slope);
@@ -80,7 +90,7 @@ HWY_ATTR void gate_curve(const GateRows<T>& rows) {
   for (Index r = 0; r < rows.rows; ++r) {
     const T *gate = rows.gate + r * rows.x_stride, *up = rows.up + r * rows.x_stride;
     T* y = rows.y + r * rows.y_stride;
-    for_each_vector<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
+    for_each_on_curve<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
       hn::Vec<decltype(d)> slope;
       const auto value = curve_at<kCurve>(d, hn::LoadU(d, gate + i), slope);
       hn::StoreU(hn::Mul(value, hn::LoadU(d, up + i)), d, y + i);
@@ -94,7 +104,7 @@ HWY_ATTR void gate_back_curve(const GateBackRows<T>& rows) {
     const T *gate = rows.gate + r * rows.x_stride, *up = rows.up + r * rows.x_stride;
     const T* dy = rows.dy + r * rows.dy_stride;
     T *dgate = rows.dgate + r * rows.dx_stride, *dup = rows.dup + r * rows.dx_stride;
-    for_each_vector<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
+    for_each_on_curve<T>(rows.columns, [&](auto d, Index i) HWY_ATTR {
       hn::Vec<decltype(d)> slope;
       const auto value = curve_at<kCurve>(d, hn::LoadU(d, gate + i), slope);
       const auto g = hn::LoadU(d, dy + i), u = hn::LoadU(d, up + i);

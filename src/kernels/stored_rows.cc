@@ -18,6 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Rows of w that are multiplied at a time: they share the loads of x. As many as registers allow.
 template <int kRows>
 constexpr int group_of() {
+  if (HWY_TARGET == HWY_SCALAR) return 1;  // not for speed
   if (HWY_TARGET == HWY_AVX3) return kRows <= 2 ? 4 : 2;
   return kRows == 1 ? 4 : kRows == 2 ? 2 : 1;
 }
@@ -35,7 +36,10 @@ HWY_INLINE void dot(const FewRows& job, Index column, Index apart, int row) {
 template <StoredType kType, int kRows>
 HWY_INLINE void dot_four(const FewRows& job, Index column, Index apart, int row) {
   constexpr int kGroup = group_of<kRows>();
-  if (apart == 0) return dot<kType, kRows, 1>(job, column, 0, row);
+  if (apart == 0) {  // up to three rows of w, at the end
+    for (int r = 0; r < kRows; ++r) dot<kType, 1, 1>(job, column, 0, row + r);
+    return;
+  }
   for (int g = 0; g < 4; g += kGroup) dot<kType, kRows, kGroup>(job, column + g * apart, apart, row);
 }
 

@@ -8,7 +8,10 @@
 #define HEADLIGHT_KERNELS_STORED_STRIP_INL_H_
 #endif
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "headlight/tensor.h"
 #include "hwy/highway.h"
@@ -179,31 +182,35 @@ HWY_NOINLINE HWY_ATTR void multiply_stored(const StoredArgs<S>& args) {
   }
 }
 
-// Half a panel or a whole one.
+// One function for every height that fits the registers, for half a panel and a whole one.
+template <class S>
+using StoredFunction = void (*)(const StoredArgs<S>&);
+template <class S, int kHalf, std::size_t... kRow>
+constexpr auto stored_functions(std::index_sequence<kRow...> /*heights*/) {
+  return std::array<std::array<StoredFunction<S>, 2>, sizeof...(kRow)>{
+      {{multiply_stored<S, static_cast<int>(kRow) + 1, kHalf>,
+        multiply_stored<S, static_cast<int>(kRow) + 1, 2 * kHalf>}...}};
+}
+
 template <class S>
 HWY_INLINE void multiply_stored_strip(int rows, int halves, const StoredArgs<S>& args) {
-  using Fn = void (*)(const StoredArgs<S>&);
   // NOLINTNEXTLINE(bugprone-sizeof-expression): vectors of one or of two widths
-  constexpr int k1 = sizeof(hn::Vec<FloatTag>) / sizeof(hn::Vec<typename StoredTag<S>::type>), k2 = 2 * k1;
+  constexpr int kHalf = sizeof(hn::Vec<FloatTag>) / sizeof(hn::Vec<typename StoredTag<S>::type>);
   // Accumulators that would not fit the registers are split over two calls.
-  constexpr int kMost = k1 > 1 ? 6 : 8;
-  static constexpr Fn kTable[8][2] = {{multiply_stored<S, 1, k1>, multiply_stored<S, 1, k2>},
-                                      {multiply_stored<S, 2, k1>, multiply_stored<S, 2, k2>},
-                                      {multiply_stored<S, 3, k1>, multiply_stored<S, 3, k2>},
-                                      {multiply_stored<S, 4, k1>, multiply_stored<S, 4, k2>},
-                                      {multiply_stored<S, 5, k1>, multiply_stored<S, 5, k2>},
-                                      {multiply_stored<S, 6, k1>, multiply_stored<S, 6, k2>},
-                                      {multiply_stored<S, kMost - 1, k1>, multiply_stored<S, kMost - 1, k2>},
-                                      {multiply_stored<S, kMost, k1>, multiply_stored<S, kMost, k2>}};
+  constexpr int kMost = kHalf > 1 ? 6 : kStrip;
+  static constexpr auto kTable = stored_functions<S, kHalf>(std::make_index_sequence<kMost>());
+  const auto call = [halves](int height, const StoredArgs<S>& some) HWY_ATTR {
+    kTable[static_cast<std::size_t>(height - 1)][static_cast<std::size_t>(halves - 1)](some);
+  };
   if (rows > kMost) {
     StoredArgs<S> rest = args;
     rest.a += 4 * args.a_stride;
     rest.c += 4 * args.c_stride;
     if (rest.alpha != nullptr) rest.alpha += 4;
-    kTable[rows - 5][halves - 1](rest);
+    call(rows - 4, rest);
     rows = 4;
   }
-  kTable[rows - 1][halves - 1](args);
+  call(rows, args);
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE

@@ -20,8 +20,9 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 6 × 2 accumulators, two panel vectors and a broadcast fill AVX2's 16 registers; AVX-512 has 32.
-inline constexpr int kStrip = HWY_TARGET == HWY_AVX3 ? 8 : 6;
+// 6 × 2 accumulators, two panel vectors and a broadcast fill AVX2's 16 registers; AVX-512 has 32. Without vectors, 4 × 2
+// sums are enough to keep the adders busy.
+inline constexpr int kStrip = HWY_TARGET == HWY_AVX3 ? 8 : HWY_TARGET == HWY_SCALAR ? 4 : 6;
 
 template <class T>
 struct StripArgs {
