@@ -15,7 +15,8 @@ TEST(FloatModes, LayersGiveTheSameBits) {
 TEST(FloatModes, EveryLayerIsCalled) {
   const std::string folder = std::string(HEADLIGHT_SOURCE) + "/include/headlight/";
   std::set<std::string> functions;
-  for (const char* header : {"nn.h", "positions.h", "recurrent.h"})
+  for (const char* header :
+       {"nn.h", "layers.h", "experts.h", "attention_layers.h", "positions.h", "recurrent.h"})
     functions.merge(functions_on_a_context(folder + header));
   EXPECT_GE(functions.size(), 25U);
   expect_complete(nn::layer_calls::all(), functions);
