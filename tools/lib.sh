@@ -8,6 +8,7 @@ PROGRAM_PACKAGES+=(libtomlplusplus-dev zlib1g-dev libutf8proc-dev libpcre2-dev l
 PROGRAM_PACKAGES+=(libcpp-httplib-dev)
 PROGRAM_PACKAGES+=(libopenblas0-pthread)  # opened at run time by `headlight bench`, as the peer to compare with
 TEST_PACKAGES=(libgtest-dev libgmock-dev 'clang-format-14|clang-format' python3 python3-numpy poppler-utils)
+TEST_PACKAGES+=(pybind11-dev python3-dev mypy)  # the Python package
 TEST_PACKAGES+=(nodejs 'chromium|')  # the viewer's page, built and looked at; Ubuntu has no such package
 AARCH64_PACKAGES=(g++-aarch64-linux-gnu qemu-user googletest libhwy-dev cmake ninja-build)
 FULL_PACKAGES=(clang clang-tidy libclang-rt-dev "${AARCH64_PACKAGES[@]}")

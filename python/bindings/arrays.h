@@ -1,0 +1,72 @@
+// Arrays that come from Python and go back: NumPy's, and anything with __dlpack__ in CPU memory. No element is copied
+// unless the kernels cannot read it in place: a last axis that is not contiguous, foreign byte order, odd addresses.
+#pragma once
+
+#include <pybind11/numpy.h>
+
+#include "bindings/python.h"
+
+namespace headlight::python {
+
+// What came in. The view is valid while this object lives.
+struct ArrayArg {
+  ArrayArg() = default;
+  // Throws Error{input} for what is no array, has another place than the CPU, or another dtype than the library knows.
+  ArrayArg(py::handle object, const char* name);
+
+  ConstTensorView view;
+  py::object object;  // as it came in
+  py::object memory;  // whose memory the view is
+  bool dlpack = false;
+
+  // With axes of size 1 in front, up to rank 4. `axes`: the fewest it may have.
+  [[nodiscard]] ConstTensorView widened(const char* name, int axes = 2) const;
+};
+
+// f32 or f64 [n] from an array or a list of numbers; None: not given.
+[[nodiscard]] ArrayArg numbers_arg(py::handle object, const char* name, DType dtype);
+
+// Makes results of the type that `like` has: arrays of NumPy, or what the other library makes of DLPack memory.
+class ArrayMaker {
+ public:
+  explicit ArrayMaker(const ArrayArg& like) : like_(&like) {}
+
+  // A result that is being written. Without `drop` leading axes, whose size is 1.
+  class Result {
+   public:
+    [[nodiscard]] const TensorView& view() const { return view_; }
+    [[nodiscard]] py::object take();  // None: it was not made
+
+   private:
+    friend class ArrayMaker;
+    py::object object_;  // NumPy's
+    Tensor tensor_;      // otherwise
+    const ArrayMaker* maker_ = nullptr;
+    TensorView view_;
+    int drop_ = 0;
+  };
+  [[nodiscard]] Result make(const Shape& shape, DType dtype, int drop = 0) const;
+
+ private:
+  [[nodiscard]] py::object finish(Tensor tensor, int drop) const;
+  const ArrayArg* like_;
+};
+
+// NumPy's array over a tensor's memory, which it owns from here on.
+[[nodiscard]] py::object to_numpy(Tensor tensor);
+[[nodiscard]] py::object to_numpy_copy(ConstTensorView view);  // bf16 becomes f32
+// The same elements; `out` is contiguous.
+void copy_into(ConstTensorView view, TensorView out);
+[[nodiscard]] Tensor contiguous(ConstTensorView view);  // a copy
+[[nodiscard]] py::capsule capsule_of(Tensor* tensor);   // deletes it in the end
+
+// DLPack (dlpack.cc).
+struct DlpackView {
+  ConstTensorView view;
+  py::object capsule;
+};
+[[nodiscard]] DlpackView import_dlpack(py::handle object, const char* name);
+// An object with __dlpack__ and __dlpack_device__.
+[[nodiscard]] py::object export_dlpack(Tensor tensor, int drop);
+
+}  // namespace headlight::python

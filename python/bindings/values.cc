@@ -1,0 +1,138 @@
+// Numbers, ranges, contexts and progress: what calls take besides arrays.
+#include <map>
+#include <memory>
+
+#include "bindings/python.h"
+#include "core/concat.h"
+
+namespace headlight::python {
+namespace {
+
+[[noreturn]] void refuse(const char* name, py::handle value, const char* need) {
+  PyErr_Clear();
+  throw Error(ErrorKind::usage, "python.argument", concat(name, " is ", repr_of(value), "; need ", need));
+}
+
+}  // namespace
+
+std::string repr_of(py::handle value) {
+  constexpr std::size_t most = 60;
+  const py::object text = py::reinterpret_steal<py::object>(PyObject_Repr(value.ptr()));
+  if (!text) {
+    PyErr_Clear();
+    return concat("a ", Py_TYPE(value.ptr())->tp_name);
+  }
+  const char* bytes = PyUnicode_AsUTF8(text.ptr());
+  if (bytes == nullptr) {
+    PyErr_Clear();
+    return concat("a ", Py_TYPE(value.ptr())->tp_name);
+  }
+  std::string out(bytes);
+  if (out.size() > most || out.find('\n') != std::string::npos)
+    return concat("a ", Py_TYPE(value.ptr())->tp_name);
+  return out;
+}
+
+Index to_index(py::handle value, const char* name) {
+  const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number) refuse(name, value, "an integer");
+  const long long result = PyLong_AsLongLong(number.ptr());
+  if (result == -1 && PyErr_Occurred() != nullptr) refuse(name, value, "an integer of at most 63 bits");
+  return result;
+}
+
+double to_number(py::handle value, const char* name) {
+  const double result = PyFloat_AsDouble(value.ptr());
+  if (result == -1 && PyErr_Occurred() != nullptr) refuse(name, value, "a number");
+  return result;
+}
+
+bool to_switch(py::handle value, const char* name) {
+  if (value.ptr() == Py_True) return true;
+  if (value.ptr() == Py_False || value.is_none()) return false;
+  const int result = PyObject_IsTrue(value.ptr());
+  if (result < 0) refuse(name, value, "True or False");
+  return result != 0;
+}
+
+std::vector<Index> to_indices(py::handle values, const char* name) {
+  std::vector<Index> out;
+  if (values.is_none()) return out;
+  const py::object list = py::reinterpret_steal<py::object>(PySequence_Fast(values.ptr(), "need a sequence"));
+  if (!list) refuse(name, values, "a sequence of integers");
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(list.ptr());
+  out.reserve(static_cast<std::size_t>(count));
+  // The size is asked each time: converting a number may run Python code, which may change the list.
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
+    const py::object item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i));
+    out.push_back(to_index(item, name));
+  }
+  return out;
+}
+
+std::pair<Index, Index> to_range(py::handle value, Index size, const char* name) {
+  if (value.is_none()) return {0, size};
+  constexpr const char* need = "a slice with step 1 or a pair (begin, end)";
+  if (PySlice_Check(value.ptr())) {
+    Py_ssize_t begin = 0, end = 0, step = 1;
+    if (PySlice_Unpack(value.ptr(), &begin, &end, &step) < 0 || step != 1) refuse(name, value, need);
+    PySlice_AdjustIndices(size, &begin, &end, step);
+    return {begin, end < begin ? begin : end};
+  }
+  const std::vector<Index> ends =
+      PySequence_Check(value.ptr()) != 0 ? to_indices(value, name) : std::vector<Index>();
+  if (ends.size() != 2) refuse(name, value, need);
+  if (ends[0] < 0 || ends[1] < ends[0] || ends[1] > size)
+    throw Error(ErrorKind::usage, "python.range",
+                concat(name, " are ", ends[0], " to ", ends[1], "; need a part of 0 to ", size));
+  return {ends[0], ends[1]};
+}
+
+Context& context_for(Index threads) {
+  if (threads == 0) return default_context();
+  // A few numbers of threads are used again and again; each Context keeps its pool.
+  thread_local std::map<Index, std::unique_ptr<Context>> contexts;
+  constexpr Index most = 1 << 20;  // Context says itself what it refuses
+  std::unique_ptr<Context>& context = contexts[threads];
+  if (!context) {
+    try {
+      context = std::make_unique<Context>(
+          ContextOptions{.threads = static_cast<int>(std::clamp<Index>(threads, -1, most))});
+    } catch (...) {
+      contexts.erase(threads);
+      throw;
+    }
+  }
+  return *context;
+}
+
+Context& context_for(py::handle threads) {
+  if (threads.is_none()) return default_context();
+  const Index count = to_index(threads, "threads");
+  if (count < 1)
+    throw Error(ErrorKind::usage, "python.threads",
+                concat("threads is ", count, "; need 1 or more, or None for all cores"));
+  return context_for(count);
+}
+
+Progress progress_of(const py::object& report) {
+  Progress progress;
+  progress.cancelled = [] {
+    const py::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    return false;
+  };
+  if (report.is_none()) return progress;
+  // Its last reference may go when the call has let go of the interpreter.
+  const std::shared_ptr<py::object> kept(new py::object(report), [](py::object* object) {
+    const py::gil_scoped_acquire hold;
+    delete object;
+  });
+  progress.report = [kept](const ProgressStep& step) {
+    const py::gil_scoped_acquire hold;
+    (*kept)(py::str(step.what.data(), step.what.size()), step.done, step.total);
+  };
+  return progress;
+}
+
+}  // namespace headlight::python

@@ -1,0 +1,32 @@
+"""Python callables that watch a run or change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Intervention:
+    """Changes what heads do in one run. Override either method, or give ``intervene`` a plain callable for ``heads``.
+
+    >>> import headlight
+    >>> class Mute(headlight.Intervention):
+    ...     def heads(self, event, z):
+    ...         if event.layer == 0:
+    ...             z[:, 3] = 0     # head 3 of layer 0 says nothing
+    >>> model = headlight.load("en")
+    >>> changed = model.attend("The cat sat on the mat.", intervene=Mute())
+    """
+
+    #: Whether ``heads`` looks at event.k, event.v or event.weights() while a model writes from its cache.
+    reads_keys = False
+
+    def heads(self, event: Any, z: Any) -> Any:
+        """What the heads made of their values, [token, head, dim], before the output projection reads it.
+
+        Change z in place, or return an array of its shape.
+        """
+        return None
+
+    def mask(self, place: Any) -> Any:
+        """Booleans that broadcast to [sequence, head, query, key], False where a key is not to exist; None: all do."""
+        return None

@@ -1,0 +1,97 @@
+"""Attention for PyTorch: an autograd function on CPU tensors, and a context in which models use it.
+
+    import headlight.torch
+    out = headlight.torch.attention(q, k, v, causal=True)      # gradients for q, k, v, bias and sinks
+    with headlight.torch.patched():                             # F.scaled_dot_product_attention is headlight's
+        model(**inputs)
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Dict, Iterator, Optional
+
+import torch
+
+from . import ops
+from .compat import mask_options
+
+__all__ = ["attention", "patch", "patched", "sdpa"]
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: Any, k: Any, v: Any, bias: Any, sinks: Any, options: Dict[str, Any]) -> Any:
+        given = dict(options)
+        if bias is not None:
+            given["bias"] = bias.detach()
+        if sinks is not None:
+            given["sinks"] = sinks.detach()
+        q, k, v = q.detach(), k.detach(), v.detach()
+        out, lse = ops.attention(q, k, v, return_lse=True, **given)
+        ctx.given = given
+        ctx.dtypes = (None if bias is None else bias.dtype, None if sinks is None else sinks.dtype)
+        ctx.save_for_backward(q, k, v, out, lse)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, dout: Any) -> Any:  # type: ignore[override]
+        q, k, v, out, lse = (tensor.detach() for tensor in ctx.saved_tensors)
+        wants_bias, wants_sinks = ctx.needs_input_grad[3], ctx.needs_input_grad[4]
+        grads = ops.attention_backward(
+            q, k, v, out, lse, dout.detach(), return_dbias=wants_bias, return_dsinks=wants_sinks, **ctx.given
+        )
+        dbias = grads.dbias.to(ctx.dtypes[0]) if wants_bias else None
+        dsinks = grads.dsinks.to(ctx.dtypes[1]) if wants_sinks else None
+        return grads.dq, grads.dk, grads.dv, dbias, dsinks, None
+
+
+def attention(q: Any, k: Any, v: Any, *, bias: Any = None, sinks: Any = None, **options: Any) -> Any:
+    """As headlight.attention, with gradients. Dropout needs a seed: the backward pass drops the same weights."""
+    return _Attention.apply(q, k, v, bias, sinks, options)
+
+
+def sdpa(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """As torch.nn.functional.scaled_dot_product_attention, with gradients. The seed of dropout is PyTorch's."""
+    seed = int(torch.randint(2**62, ()).item()) if dropout_p > 0 else None
+    return attention(
+        query, key, value, causal=is_causal, offset=0 if is_causal else None, scale=scale, dropout=dropout_p, seed=seed,
+        **mask_options(attn_mask),
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def patched() -> Iterator[None]:
+    """Inside, torch.nn.functional.scaled_dot_product_attention is sdpa, for every model that calls it there."""
+    functional = torch.nn.functional
+    name = "scaled_dot_product_attention"
+    before = getattr(functional, name, None)
+    setattr(functional, name, sdpa)
+    try:
+        yield
+    finally:
+        if before is None:
+            delattr(functional, name)
+        else:
+            setattr(functional, name, before)
+
+
+def patch(model: Any) -> Any:
+    """Makes one model use headlight's attention whenever it runs; returns the model."""
+    forward = model.forward
+
+    def with_headlight(*args: Any, **kwargs: Any) -> Any:
+        with patched():
+            return forward(*args, **kwargs)
+
+    model.forward = with_headlight
+    return model
