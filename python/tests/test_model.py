@@ -324,6 +324,20 @@ class Hooks(unittest.TestCase):
         run = models[0].attend("The cat sat on the mat.", observe=observe)
         np.testing.assert_array_equal(run.logits, self.plain.logits)
 
+    def test_interrupts_end_a_call(self):
+        import signal
+
+        told = []
+
+        def progress(what, done, total):
+            told.append((what, done, total))
+            if len(told) == 2:
+                signal.raise_signal(signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.model.label_heads(["The cat sat on the mat."] * 50, progress=progress)
+        self.assertLess(told[-1][1], 10)
+
     def test_bad_prompts(self):
         for wrong in (None, 5, b"bytes", [1.5], ["a"], [10**12], [-1], [10**6], ""):
             with self.assertRaises((headlight.Error, TypeError), msg=repr(wrong)):
