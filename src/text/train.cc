@@ -30,6 +30,9 @@ Replace single_spaces() {
 // decoder takes the space away again.
 void part_elisions(TokenizerParts& parts) {
   const std::string elided = R"((?<=\b[ldnsjtmcLDNSJTMC]|\b[qQ]u|squ)')";
+  for (const NormalizerStep& step : parts.normalizer)
+    if (const auto* replace = std::get_if<Replace>(&step); replace != nullptr && replace->content == "' ")
+      return;  // they are parted already
   parts.normalizer.emplace_back(Replace{{elided + R"((?=\p{L}))", true}, "' "});
   parts.decoder.emplace_back(Replace{{elided + R"( (?=\p{L}))", true}, "'"});
 }
@@ -219,6 +222,18 @@ std::vector<std::string> usual_special_tokens(TokenizerKind kind) {
 Tokenizer with_elisions(const Tokenizer& tokenizer) {
   TokenizerParts parts = parts_of(tokenizer);
   part_elisions(parts);
+  return make_tokenizer(std::move(parts));
+}
+
+Tokenizer with_end(const Tokenizer& tokenizer, TokenId end) {
+  const std::vector<TokenId> ids = tokenizer.encode("a");
+  if (!ids.empty() && ids.back() == end) return tokenizer;
+  TokenizerParts parts = parts_of(tokenizer);
+  const std::string name(tokenizer.token(end));
+  const TemplatePiece last{.kind = TemplatePiece::Kind::special, .special = name};
+  const TemplatePiece first{.kind = TemplatePiece::Kind::first}, second{.kind = TemplatePiece::Kind::second};
+  parts.post_processor.emplace_back(Template{
+      .single = {first, last}, .pair = {first, last, second, last}, .specials = {{name, {{name, end}}}}});
   return make_tokenizer(std::move(parts));
 }
 

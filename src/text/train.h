@@ -40,6 +40,9 @@ struct TokenizerTraining {
 // The same tokens for texts whose elisions are parted: see TokenizerTraining.
 [[nodiscard]] Tokenizer with_elisions(const Tokenizer& tokenizer);
 
+// The same tokenizer, whose texts end with the token `end` unless special tokens are left out.
+[[nodiscard]] Tokenizer with_end(const Tokenizer& tokenizer, TokenId end);
+
 // A text and how often it was seen.
 struct CountedWord {
   std::string word;

@@ -200,6 +200,15 @@ class Preparer {
                                  : need(result_.special.pad, "begin or pad", "<s>, <pad>");
   }
 
+  // Sources are trained with an end. The tokenizer that is saved with the model writes it, so that whoever translates
+  // gives the encoder what it was trained on.
+  void mark_ends() {
+    // A given model's tokenizer that adds tokens of its own is right as it is.
+    if (options_.start != nullptr && result_.tokenizer->encode("a") != encode("a")) return;
+    result_.tokenizer = text::with_end(*result_.tokenizer, need(result_.special.end, "end", "</s>"));
+    result_.tokenizer_json = models::tokenizer_to_json(*result_.tokenizer);
+  }
+
   void prepare_pairs() {
     tell("reading");
     const PairText text = reader_.read_pairs(recipe_.data);
@@ -210,6 +219,7 @@ class Preparer {
       ++next;
       return true;
     });
+    mark_ends();
     tell("tokenizing");
     const auto encoded = [this](const std::vector<std::pair<std::string, std::string>>& pairs) {
       Pairs ids;

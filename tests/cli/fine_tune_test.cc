@@ -44,7 +44,7 @@ class FineTune : public ::testing::Test {
     std::ifstream log(folder_.path(run + "/metrics.jsonl"));
     for (std::string line; std::getline(log, line);) {
       const io::Json entry = io::Json::parse(line, "metrics.jsonl");
-      if (entry.has("valid_loss")) found.push_back(entry.number("valid_loss"));
+      if (entry.find("valid_loss") != nullptr) found.push_back(entry.real("valid_loss"));
     }
     return found;
   }
@@ -72,7 +72,7 @@ TEST_F(FineTune, AnAdapterLearnsAndIsUsed) {
   // The folder alone names its model; an option names the adapter; both give the same numbers, other than the model's.
   const std::string alone = evaluated(best), beside = evaluated(folder_.path("model") + "+" + best);
   const auto nats = [](const std::string& json) {
-    return io::Json::parse(json, "evaluate").number("nats_per_token");
+    return io::Json::parse(json, "evaluate").list("results").items()[0].real("nats_per_token");
   };
   EXPECT_EQ(nats(alone), nats(beside));
   EXPECT_LT(nats(alone), nats(evaluated(folder_.path("model"))) - 0.1);

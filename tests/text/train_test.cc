@@ -7,6 +7,7 @@
 
 #include "support/errors.h"
 #include "support/random.h"
+#include "text/parts.h"
 
 namespace headlight::text {
 namespace {
@@ -92,6 +93,23 @@ TEST(TrainBpe, ElisionsPartWords) {
   options.kind = TokenizerKind::unigram;
   expect_error([&] { (void)train_tokenizer(source_of(texts), options); }, ErrorKind::usage,
                "tokenizer.training", "by the kind \"bpe\" alone");
+}
+
+// What a translator is trained on: sources that end. Twice is the same as once, for elisions too.
+TEST(TrainBpe, TextsCanBeGivenAnEnd) {
+  TokenizerTraining options;
+  options.special = {"<pad>", "<s>", "</s>"};
+  options.vocab = 300;
+  const std::vector<std::string> texts = {"l'eau est ici", "d'eau"};
+  const Tokenizer plain = train_tokenizer(source_of(texts), options), ended = with_end(plain, 2);
+  std::vector<TokenId> ids = plain.encode("l'eau");
+  EXPECT_EQ(ended.encode("l'eau", SpecialTokens::leave_out), ids);
+  ids.push_back(2);
+  EXPECT_EQ(ended.encode("l'eau"), ids);
+  EXPECT_EQ(with_end(ended, 2).encode("l'eau"), ids);
+  EXPECT_EQ(ended.decode(ids), "l'eau");
+  const Tokenizer parted = with_elisions(plain);
+  EXPECT_EQ(parts_of(with_elisions(parted)).normalizer.size(), parts_of(parted).normalizer.size());
 }
 
 TEST(TrainBpe, RepeatedSymbolsAreCountedAsTheyMerge) {
