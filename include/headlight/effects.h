@@ -13,14 +13,14 @@
 
 namespace headlight {
 
-// What becomes of a head's output before the output projection reads it.
+// Replacement for a head's output before the output projection.
 enum class Change : std::uint8_t {
-  zero,   // nothing is left of it
+  zero,   // zeros
   mean,   // its mean over other texts
   scale,  // multiplied by a factor
   patch,  // its output in another run, token by token
-  // One link alone. cut_mask: as if the query could not see the key, the other weights fill up; cut_weight: the weight
-  // becomes 0 and the others stay as they are.
+  // One link only. cut_mask: hides the key, and the softmax redistributes the weight; cut_weight: the weight
+  // becomes 0 and the others are unchanged.
   cut_mask,
   cut_weight,
 };
@@ -41,12 +41,11 @@ struct TokenEffect {
 struct SweptHead {
   Part part = Part::decoder;
   HeadPlace head;
-  double kl = 0;               // at the position, nats
-  double mean_kl = 0;          // over all positions
-  double log_probability = 0;  // of the token: after - before
-  double loss = 0;             // of the text's own tokens: after - before
-  std::optional<double> direct =
-      std::nullopt;  // what it adds to the token's logit by itself, where that is known
+  double kl = 0;                                   // at the position, nats
+  double mean_kl = 0;                              // over all positions
+  double log_probability = 0;                      // of the token: after - before
+  double loss = 0;                                 // of the tokens of the text: after - before
+  std::optional<double> direct = std::nullopt;     // direct effect on the token's logit, if defined
   std::optional<double> task_loss = std::nullopt;  // over a longer text, where one was given: after - before
 };
 
@@ -56,15 +55,15 @@ struct HeadContribution {
   double logit = 0;
 };
 
-// The stream is a sum, and logits are linear in it once the norms on its way divide by what they divided by in this
-// run (frozen statistics). So a logit is a sum of what the embedding, each head, the feed-forward layers and the
-// biases wrote. What later layers made of a head's words is in their share, not in its own.
+// The residual stream is a sum, and logits are linear in it if the norms keep the statistics of this run (frozen
+// statistics). So a logit is a sum of the contributions of the embedding, each head, the feed-forward layers and the
+// biases. Effects of a head through later layers count for those layers.
 struct Attribution {
   Index row = 0;
   TokenId token = 0;
   std::vector<HeadContribution> heads;  // by part, layer, head
   double embedding = 0, feed_forward = 0, biases = 0;
-  double logit = 0;  // the model's own, before a softcap
+  double logit = 0;  // of the model, before a softcap
 
   [[nodiscard]] double sum() const;
 };

@@ -1,5 +1,5 @@
-// What a head does, as names with numbers: which pattern its weights follow, how far, and how much more than attention
-// that is spread evenly.
+// Labels for heads: which pattern their weights follow, how strongly, and how much more than uniform
+// attention does.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +35,17 @@ inline constexpr std::size_t kLabels = 13;
 
 struct PatternScore {
   Label label = Label::none;
-  std::optional<double> score = std::nullopt;  // none: no row could show it
+  std::optional<double> score = std::nullopt;  // none: the pattern cannot occur
   std::optional<double> lift = std::nullopt;   // none where uniform attention has no weight
   Index rows = 0;
-  Index detail = 0;    // offset: how far back the key lies; local: keys that hold 80 % of the weight
-  bool given = false;  // it is one of the head's labels
+  Index detail = 0;    // offset: distance of the key; local: number of keys with 80 % of the weight
+  bool given = false;  // the head has this label
 };
 
 struct HeadFigures {
-  std::vector<PatternScore> patterns;  // all that this attention can have, in the order of label_rules()
-  std::vector<Label> labels;           // best first; {none} when nothing fits
+  std::vector<PatternScore>
+      patterns;               // all patterns of this kind of attention, in the order of label_rules()
+  std::vector<Label> labels;  // best first; {none} if nothing applies
   Index rows = 0;
   double entropy = 0;         // nats, mean over rows
   double effective_keys = 0;  // exp(entropy): 2^bits
@@ -54,7 +55,7 @@ struct HeadFigures {
 
   [[nodiscard]] const PatternScore* find(Label label) const;
   [[nodiscard]] bool has(Label label) const;
-  // The best label's, or null: its score and lift are shown beside it.
+  // Score and lift of the best label, or null.
   [[nodiscard]] const PatternScore* best() const { return find(labels.empty() ? Label::none : labels[0]); }
   [[nodiscard]] std::string label_text() const;  // "induction, first", "offset 3"
 };

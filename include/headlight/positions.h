@@ -20,12 +20,12 @@ namespace headlight::nn {
 enum class SinusoidOrder : std::uint8_t { alternating, halves, halves_to_end };
 [[nodiscard]] Tensor sinusoidal_positions(Index positions, Index width, SinusoidOrder order, DType dtype);
 
-// How rotation frequencies stretch for contexts longer than those a model was trained on.
+// How rotary frequencies are scaled for contexts longer than in training.
 struct RopeScaling {
   enum class Kind : std::uint8_t { none, linear, dynamic, yarn, llama3, longrope };
   Kind kind = Kind::none;
   double factor = 1;
-  Index original_positions = 0;                  // the context of the training
+  Index original_positions = 0;                  // the context in training
   double low_frequency = 1, high_frequency = 4;  // llama3: full turns within the original context
   double beta_fast = 32, beta_slow = 1;          // yarn: likewise
   double attention_factor = 0;                   // yarn, longrope: of cos and sin; 0: 0.1·ln(factor) + 1
@@ -36,20 +36,20 @@ struct RopeScaling {
 
 struct RopeConfig {
   double theta = 10000;
-  Index dims = 0;            // the first so many of a head are rotated; 0: all
+  Index dims = 0;            // the first dims of a head are rotated; 0: all
   bool interleaved = false;  // pairs (2j, 2j+1) instead of (j, j + dims/2)
   RopeScaling scaling = {};
-  std::vector<double> factors = {};  // each pair's angle is divided by its own; empty: by none
+  std::vector<double> factors = {};  // the angle of each pair is divided by its factor; empty: no factors
   // longrope: those of texts longer than original_positions, for all of their tokens.
   std::vector<double> long_factors = {};
   bool operator==(const RopeConfig&) const = default;
 };
 // Angle per position of each pair. `length` is that of the sequence; `dynamic` and `longrope` ask for it.
 [[nodiscard]] std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index length);
-// What cos and sin are multiplied with; 1 for all scalings but yarn and longrope.
+// Factor of cos and sin; 1 for all scalings but yarn and longrope.
 [[nodiscard]] double rope_attention_factor(const RopeConfig& config);
 
-// cos and sin for the positions first … first + n - 1, made once per run and used by every layer.
+// cos and sin for the positions first … first + n - 1, computed once per run and used by every layer.
 class RopeTable {
  public:
   RopeTable() = default;
@@ -59,7 +59,7 @@ class RopeTable {
   // says; empty: all are one.
   void rotate(Context& ctx, TensorView x, std::span<const Index> positions,
               std::span<const Index> starts = {}) const;
-  // The gradient's way: by the opposite angles.
+  // For gradients: rotates by the opposite angles.
   void rotate_back(Context& ctx, TensorView dx, std::span<const Index> positions,
                    std::span<const Index> starts = {}) const;
 
@@ -70,7 +70,7 @@ class RopeTable {
   [[nodiscard]] Turns turns_of(const RopeConfig& config, Index dims, Index length, DType dtype) const;
   void turn(Context& ctx, TensorView x, std::span<const Index> positions, std::span<const Index> starts,
             bool backward) const;
-  Turns usual_, long_;  // long_: of sequences beyond original_, where they turn in another way
+  Turns usual_, long_;  // long_: for sequences beyond original_, which use other frequencies
   Index original_ = 0;
   Index first_ = 0, end_ = 0;
   bool interleaved_ = false;

@@ -1,4 +1,4 @@
-// How a long call tells how far it is, and how it is stopped.
+// Progress and cancellation of long calls.
 #pragma once
 
 #include <exception>
@@ -14,16 +14,16 @@ struct ProgressStep {
   double done = 0, total = 1;
 };
 
-// Both functions are called by the thread that made the call, and may be left out.
+// Both functions are called by the calling thread and are optional.
 struct Progress {
   std::function<void(const ProgressStep& step)> report = nullptr;
-  // Asked between layers, texts and heads, also when nothing is reported. True: the call throws Cancelled.
+  // Called between layers, texts and heads, also when nothing is reported. True: the call throws Cancelled.
   std::function<bool()> cancelled = nullptr;
 
   void tell(std::string_view what, double done, double total) const {
     if (report) report({what, done, total});
   }
-  void check() const;  // throws Cancelled when the caller wants that
+  void check() const;  // throws Cancelled on request
 };
 
 class Cancelled : public std::exception {

@@ -1,5 +1,5 @@
 // Recurrent layers, for comparison with attention: Gru and Lstm, and additive attention (Bahdanau et al.,
-// 2014) by which a recurrent decoder looks at its encoder. Conventions are those of nn.h.
+// 2014) of a recurrent decoder over its encoder. Conventions are those of nn.h.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ enum class CellKind : std::uint8_t { gru, lstm };
 struct RecurrentConfig {
   CellKind kind = CellKind::gru;
   Index in = 0, width = 0;
-  Index memory_width = 0;  // > 0: each step also reads what additive attention finds in a memory this wide
+  Index memory_width = 0;  // > 0: each step also reads additive attention over a memory of this width
 };
 
-// What one call is about, besides its tokens.
+// Arguments of one call, besides its tokens.
 struct RecurrentCall {
   std::span<const Index> starts = {};  // of x; empty: one sequence
-  ConstTensorRef state = {};           // where each sequence begins, [sequence, state_width]; empty: zero
-  ConstTensorRef memory = {};          // what attention looks at, [token, memory_width]
+  ConstTensorRef state = {};           // initial state, [sequence, state_width]; empty: zero
+  ConstTensorRef memory = {};          // source of attention, [token, memory_width]
   std::span<const Index> memory_starts = {};
 };
 
@@ -42,13 +42,13 @@ class RecurrentLayer {
     Tensor cell_before;  // lstm
     Tensor keys;         // [memory token, width]: projections of the memory
     Tensor queries;      // [token, width]
-    Tensor found;        // [token, memory_width]: what attention found
+    Tensor found;        // [token, memory_width]: output of attention
     std::vector<Index> weight_starts;  // of each token's weights
     Tensor weights;                    // of attention, end to end
   };
   struct Result {
     Tensor y;     // [token, width]
-    Tensor last;  // [sequence, state_width]: where each sequence ended
+    Tensor last;  // [sequence, state_width]: final states
   };
 
   RecurrentLayer() = default;
@@ -69,14 +69,15 @@ class RecurrentLayer {
     return backward(ctx, x, call, saved, dy, {}, {});
   }
 
-  // Output, and for lstm the cell beside it.
+  // Output, and for lstm the cell.
   [[nodiscard]] Index state_width() const noexcept { return config_.width * (gru() ? 1 : 2); }
   [[nodiscard]] const RecurrentConfig& config() const noexcept { return config_; }
   void collect(Parameters& list);
 
-  Linear input, hidden;      // to all gates
-  Linear query, key, found;  // attention: of the state, of the memory, and from what it found to the gates
-  Parameter score;           // [width]: what a match is worth
+  Linear input, hidden;  // to all gates
+  Linear query, key,
+      found;        // attention: projections of the state and the memory, and of its output to the gates
+  Parameter score;  // [width]: what a match is worth
 
  private:
   struct [[gnu::visibility("hidden")]] Steps;  // src/nn/recurrent_steps.h
