@@ -43,9 +43,8 @@ struct PatternScore {
 };
 
 struct HeadFigures {
-  std::vector<PatternScore>
-      patterns;               // all patterns of this kind of attention, in the order of label_rules()
-  std::vector<Label> labels;  // best first; {none} if nothing applies
+  std::vector<PatternScore> patterns;  // all that this kind of attention has, as in label_rules()
+  std::vector<Label> labels;           // best first; {none} if nothing applies
   Index rows = 0;
   double entropy = 0;         // nats, mean over rows
   double effective_keys = 0;  // exp(entropy): 2^bits

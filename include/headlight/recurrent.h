@@ -74,10 +74,9 @@ class RecurrentLayer {
   [[nodiscard]] const RecurrentConfig& config() const noexcept { return config_; }
   void collect(Parameters& list);
 
-  Linear input, hidden;  // to all gates
-  Linear query, key,
-      found;        // attention: projections of the state and the memory, and of its output to the gates
-  Parameter score;  // [width]: what a match is worth
+  Linear input, hidden;      // to all gates
+  Linear query, key, found;  // attention: projections of state and memory, and of its output to the gates
+  Parameter score;           // [width]: scores a match
 
  private:
   struct [[gnu::visibility("hidden")]] Steps;  // src/nn/recurrent_steps.h
