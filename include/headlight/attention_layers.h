@@ -20,7 +20,7 @@
 
 namespace headlight::nn {
 
-// One head, as the tutorials have it: keys, queries and values of the same tokens.
+// One head, as in the tutorials: keys, queries and values of the same tokens.
 class SelfAttention {
  public:
   struct Saved {
@@ -29,7 +29,7 @@ class SelfAttention {
 
   SelfAttention(Index width, Index head_dim, bool bias = false, Visibility visible = Visibility::all(),
                 DType dtype = DType::f32);
-  // x [token, width]; returns [token, head_dim]. `weights`, when wanted, becomes [token, token].
+  // x [token, width]; returns [token, head_dim]. `weights`, if requested, becomes [token, token].
   [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, Saved* saved = nullptr,
                                Tensor* weights = nullptr) const;
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy);
@@ -41,29 +41,29 @@ class SelfAttention {
   Visibility visible_;
 };
 
-// How the projections to queries, keys and values are stored: three matrices; one, all queries first; or
-// one that has query, key and value of each head together.
+// How the projections to queries, keys and values are stored: three matrices; one with all queries first; or
+// one with query, key and value of each head together.
 enum class Projections : std::uint8_t { separate, packed, by_head };
-// What a norm of queries and keys is about: each head before the rotation, all heads as one row, or each head
+// What the norm of queries and keys applies to: each head before the rotation, all heads as one row, or each head
 // after the rotation.
 enum class HeadNormPlace : std::uint8_t { each, all, turned };
 
-// DeepSeek's latent attention: keys and values of all heads are made from a few numbers per token, and one key of
-// `turned_dim` numbers that all heads share is rotated; it is the end of each key.
+// DeepSeek's latent attention: keys and values of all heads are projected from a few numbers per token, and one key of
+// `turned_dim` numbers, shared by all heads, is rotated; it is the end of each key.
 struct LatentConfig {
-  Index query_rank = 0;  // 0: queries are made from the layer's input
+  Index query_rank = 0;  // 0: queries are projected from the input of the layer
   Index rank = 0, turned_dim = 0, value_dim = 0;
   NormConfig norm = {.kind = NormKind::rms, .eps = 1e-6, .bias = false};
   bool operator==(const LatentConfig&) const = default;
 };
 
-// Llama 4: queries far into a text are longer: by ln(1 + floor((position + 1) / every))·scale + 1.
+// Llama 4: queries late in a text are scaled by ln(1 + floor((position + 1) / every))·scale + 1.
 struct QueryGrowth {
   double every = 8192, scale = 0.1;
   bool operator==(const QueryGrowth&) const = default;
 };
 
-// DeBERTa: scores have two more terms, of the content of one token and the distance to the other.
+// DeBERTa: scores have two more terms, from the content of one token and its distance to the other.
 struct Disentangled {
   Index buckets = 0, max_distance = 0;
   bool content_to_position = true, position_to_content = true;
@@ -72,7 +72,7 @@ struct Disentangled {
 
 struct MultiHeadAttentionConfig {
   Index width = 0, heads = 1;
-  Index kv_heads = 0;  // 0: as heads
+  Index kv_heads = 0;  // 0: same as heads
   Index head_dim = 0;  // 0: width / heads
   bool cross = false;  // keys and values come from another sequence
   Projections projections = Projections::separate;
@@ -84,38 +84,38 @@ struct MultiHeadAttentionConfig {
   std::optional<LatentConfig> latent = std::nullopt;
   std::optional<RopeConfig> rope = std::nullopt;
   Visibility visible = Visibility::all();
-  std::optional<double> scale = std::nullopt;  // 1/sqrt(head_dim) unless given
+  std::optional<double> scale = std::nullopt;  // default: 1/sqrt(head_dim)
   std::optional<QueryGrowth> query_growth = std::nullopt;
   double softcap = 0;
   bool alibi = false;
-  bool sinks = false;                                       // a learned logit per head that has no value
-  std::optional<Disentangled> disentangled = std::nullopt;  // then calls have a table of distances
+  bool sinks = false;                                       // a learned logit per head, without a value
+  std::optional<Disentangled> disentangled = std::nullopt;  // calls then need a table of distances
   double dropout = 0;                                       // of weights
-  int layer = 0;  // its place in the model; observers and dropout read it
+  int layer = 0;  // its index in the model, for observers and dropout
   Part part = Part::decoder;
 
   [[nodiscard]] Index value_dim() const { return latent ? latent->value_dim : head_dim; }
-  // The part of a head that rotations know: its end in latent attention, else all of it.
+  // The rotated part of a head: its end in latent attention, otherwise all of it.
   [[nodiscard]] Index turned_dim() const { return latent ? latent->turned_dim : head_dim; }
 };
 
-// What one call is about, besides its tokens.
+// Arguments of one call, besides its tokens.
 struct AttentionCall {
-  int layer = -1;                      // its place in this run, where layers are shared; -1: the config's
+  int layer = -1;                      // its index in this run if layers are shared; -1: that of the config
   std::span<const Index> starts = {};  // of x; empty: one sequence
-  ConstTensorRef memory = {};          // what cross-attention looks at, [token, width]
+  ConstTensorRef memory = {};          // source of cross-attention, [token, width]
   std::span<const Index> memory_starts = {};
   ConstTensorRef bias = {};               // [1 or sequence, head, longest query, longest key]
   ConstTensorRef distances = {};          // disentangled: [2·buckets, width]
-  std::span<const Index> positions = {};  // of x, for rotations; empty: counted here
-  const RopeTable* rope = nullptr;        // null: made here, from the config
-  // Earlier keys and values. x are then new tokens, as many for every sequence unless the cache is empty;
-  // cross-attention fills it once and reads it ever after. f32 only, and not for training.
+  std::span<const Index> positions = {};  // of x, for rotations; empty: counted from 0
+  const RopeTable* rope = nullptr;        // null: computed from the config
+  // Earlier keys and values. x then holds new tokens, the same number for every sequence unless the cache is empty;
+  // cross-attention fills it once and reuses it. f32 only, and not for training.
   KvCache* cache = nullptr;
   std::uint64_t dropout_seed = 0;  // 0: no dropout
   Observer* observer = nullptr;
-  Intervention* intervention = nullptr;  // then there is no backward
-  ConstTensorRef stream = {};            // what the norm before this layer read; for the observer alone
+  Intervention* intervention = nullptr;  // such a call has no backward pass
+  ConstTensorRef stream = {};            // input of the norm before this layer; for the observer only
 };
 
 class MultiHeadAttention {
@@ -126,7 +126,7 @@ class MultiHeadAttention {
     Tensor q_normed, k_normed;
     Norm::Saved q_norm, k_norm;
     Tensor mixed, lse;  // [token, heads·value_dim], [1, head, token]
-    // Latent attention: what the narrow matrices made, and the norms of that.
+    // Latent attention: the low-rank projections, and their norms.
     Tensor query_down, query_down_normed, down, latent;
     Norm::Saved query_down_norm, latent_norm;
     Tensor terms;  // disentangled: both terms as a bias
@@ -143,13 +143,13 @@ class MultiHeadAttention {
                                 TensorView dbias = {});
   void collect(Parameters& list);
   [[nodiscard]] const MultiHeadAttentionConfig& config() const noexcept { return config_; }
-  // A cache for `items` sequences of what this layer has to keep.
+  // A cache for `items` sequences of this layer.
   [[nodiscard]] KvCache make_cache(const Context& ctx, Index items, KvType type = KvType::f32) const;
 
   Linear query, key, value, packed;  // three, or `packed`
   Linear out;
   Norm query_norm, key_norm;
-  Linear query_down, down, up;  // latent: `query` and `up` read what these narrow ones wrote
+  Linear query_down, down, up;  // latent: `query` and `up` read the output of these
   Norm query_down_norm, latent_norm;
   Parameter sinks;  // [head]
 

@@ -11,7 +11,7 @@
 
 namespace headlight::nn {
 
-// Feed-forwards of which each token sees a few: those to which a router gives the best scores.
+// Feed-forward networks of which each token uses a few: those with the best scores of a router.
 struct ExpertsConfig {
   enum class Score : std::uint8_t { softmax, sigmoid };
   Index count = 0, used = 0;
@@ -19,12 +19,12 @@ struct ExpertsConfig {
   bool renormalised = false;     // the weights of a token's experts sum to 1
   double scale = 1;              // of all weights
   bool router_bias = false;
-  bool correction = false;  // learned numbers that are added to scores for the choice alone
-  // Only experts of the best `groups_used` groups are chosen. A group is as good as its best expert, or with corrections
+  bool correction = false;  // learned numbers added to the scores for the choice only
+  // Only experts of the best `groups_used` groups are chosen. A group scores as its best expert, or with corrections
   // as the sum of its two best.
   Index groups = 1, groups_used = 1;
-  bool weighs_input = false;  // the weight is that of what an expert reads, not of its answer
-  Index shared_inner = 0;     // width of a feed-forward that all tokens see besides; 0: none
+  bool weighs_input = false;  // the weight multiplies the input of an expert, not its output
+  Index shared_inner = 0;     // width of an additional feed-forward network for all tokens; 0: none
   bool operator==(const ExpertsConfig&) const = default;
 };
 
@@ -33,9 +33,9 @@ class Experts {
   struct Saved {
     Tensor logits;                      // [token, expert]
     std::vector<std::int32_t> experts;  // [token, used]
-    std::vector<double> scores;         // likewise, before they were weights
+    std::vector<double> scores;         // likewise, before they became weights
     std::vector<double> weights;
-    // Of each expert: its tokens and their places among `experts`; what it read, and what it answered.
+    // For each expert: its tokens and their positions among `experts`; its input and its output.
     struct Visit {
       std::vector<Index> places;
       Tensor x, y;

@@ -18,9 +18,9 @@ namespace headlight::nn {
 
 // ---- Linear, Embedding --------------------------------------------------------------------------------
 
-enum class WeightLayout : std::uint8_t { out_in, in_out };  // GPT-2 alone stores [in, out]
-// own: parameters are tensors, to be trained. stored: matrices are given later, in the precision they have
-// (Parameter::stored); such a layer takes no memory for them and has no backward.
+enum class WeightLayout : std::uint8_t { out_in, in_out };  // only GPT-2 stores [in, out]
+// own: parameters are trainable tensors. stored: matrices are set later, in the precision of their file
+// (Parameter::stored); such a layer allocates no memory for them and has no backward pass.
 enum class Weights : std::uint8_t { own, stored };
 
 struct LinearConfig {
@@ -30,7 +30,7 @@ struct LinearConfig {
   Weights weights = Weights::own;
 };
 
-// A correction of low rank beside a matrix that stays as it is (LoRA, Hu et al. 2021): y += scale·(x·Aᵀ)·Bᵀ.
+// A low-rank correction of a frozen matrix (LoRA, Hu et al. 2021): y += scale·(x·Aᵀ)·Bᵀ.
 struct LowRank {
   Parameter a, b;  // [rank, in], [out, rank], whatever the layout of the matrix
   double scale = 1;
@@ -38,7 +38,7 @@ struct LowRank {
   [[nodiscard]] Index rank() const { return a.empty() ? 0 : a.value.dim(0); }
 };
 
-// y = x·Wᵀ + b, and what an adapter adds. Parameters that are not trained (Parameter::trained) get no gradients.
+// y = x·Wᵀ + b, plus the adapter. Parameters that are not trained (Parameter::trained) get no gradients.
 class Linear {
  public:
   Linear() = default;  // empty: to be assigned
@@ -46,22 +46,22 @@ class Linear {
 
   [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x) const;
   void forward(Context& ctx, ConstTensorView x, TensorView y) const;  // y may be columns of a wider matrix
-  // Several layers on the same x: together they keep the threads busy better.
+  // Several layers on the same x: one call uses the threads better.
   struct Target {
     const Linear& linear;
     TensorRef y;
   };
   static void forward_all(Context& ctx, ConstTensorView x, std::span<const Target> targets);
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, ConstTensorView dy);
-  // The parts of backward, for those who know more about dy.
+  // The parts of backward, for callers that know more about dy.
   enum class Write : std::uint8_t { set, add };
   void backward_input(Context& ctx, ConstTensorView dy, TensorView dx, Write write = Write::set) const;
   void backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy);
   void backward_bias(Context& ctx, ConstTensorView dy);
 
-  // An adapter of zeros, to be filled. Throws Error{usage} for a rank below 1.
+  // An adapter of zeros, to be set. Throws Error{usage} for a rank below 1.
   void adapt(Index rank, double scale);
-  // The adapter becomes a part of the matrix, which must be a tensor of its own, and is gone.
+  // Merges the adapter into the matrix, which must be an owned tensor, and removes it.
   void merge_adapter(Context& ctx);
 
   [[nodiscard]] bool empty() const noexcept { return weight.empty(); }
@@ -75,17 +75,17 @@ class Linear {
   LinearConfig config_;
 };
 
-// Rows of a table by number.
+// Rows of a table by index.
 class Embedding {
  public:
   Embedding() = default;
   Embedding(const std::string& name, Index rows, Index width, DType dtype = DType::f32,
             Weights weights = Weights::own);
 
-  // y = factor · rows, or y += rows. A number outside of the table is Error{input}.
+  // y = factor · rows, or y += rows. An index outside the table is Error{input}.
   void forward(Context& ctx, std::span<const std::int32_t> ids, TensorView y, double factor = 1) const;
   void forward_add(Context& ctx, std::span<const std::int32_t> ids, TensorView y) const;
-  // Row number `fixed` learns nothing.
+  // Row `fixed` is not trained.
   void backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor = 1,
                 std::int32_t fixed = -1);
 
@@ -103,9 +103,9 @@ struct NormConfig {
   NormKind kind = NormKind::layer;
   Index width = 0;
   double eps = 1e-5;
-  bool bias = true;              // layer norms alone have one
-  bool weight_plus_one = false;  // Gemma stores its weights less one
-  bool weighted = true;          // false: it has no parameters
+  bool bias = true;              // only layer norms have one
+  bool weight_plus_one = false;  // Gemma stores its parameters minus one
+  bool weighted = true;          // false: no parameters
   bool operator==(const NormConfig&) const = default;
 };
 
@@ -124,7 +124,7 @@ class Norm {
   // The norm of x + add, which is written to `sum`; sum may be the memory of `add`.
   [[nodiscard]] Tensor forward_sum(Context& ctx, ConstTensorView x, ConstTensorView add, TensorView sum,
                                    Saved* saved = nullptr) const;
-  // dx, plus `add` unless that is empty: a residual's own gradient.
+  // dx, plus `add` unless that is empty: the gradient of the residual connection.
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy);
   // dx may be the memory of dy or of `add`.
   void backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy, TensorView dx,
@@ -170,7 +170,7 @@ void activate_backward(Context& ctx, Activation activation, ConstTensorView x, C
 void gate(Context& ctx, Activation activation, ConstTensorView x, TensorView y);
 void gate_backward(Context& ctx, Activation activation, ConstTensorView x, ConstTensorView dy, TensorView dx);
 
-// y = add + dropped x. Which elements go depends on (seed, layer, row, column) alone, so the way back is
+// y = add + dropout(x). The dropped elements depend only on (seed, layer, row, column), so the backward pass is
 // the same call on the gradient. x and y may be the same memory; `add` may be empty.
 void drop(Context& ctx, const Dropout& dropout, ConstTensorView x, TensorView y, ConstTensorView add = {});
 
@@ -189,8 +189,8 @@ struct FeedForwardConfig {
   bool bias = true;
   WeightLayout layout = WeightLayout::out_in;
   Weights weights = Weights::own;
-  bool gate_pairs = false;  // of a packed one: their columns take turns
-  // GPT-OSS: (up + 1)·gate·sigmoid(1.702·gate), with gate at most and up within so much; 0: the usual gate.
+  bool gate_pairs = false;  // of a packed one: their columns alternate
+  // GPT-OSS: (up + 1)·gate·sigmoid(1.702·gate), with gate and up clamped to this limit; 0: the usual gate.
   double gate_limit = 0;
 };
 
@@ -206,7 +206,7 @@ class FeedForward {
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTensorView dy);
   void collect(Parameters& list);
 
-  Linear gate, up, down;  // no `gate` unless gated; packed, `up` holds both
+  Linear gate, up, down;  // no `gate` unless gated; if packed, `up` holds both
 
  private:
   void open_gate(Context& ctx, Tensor& wide, TensorView active) const;

@@ -1,13 +1,13 @@
 // The layers of a transformer, forward and backward each.
 //
-// Tokens are the rows of one matrix [token, width], sequences end to end without padding; only attention
-// and positions look at where a sequence starts. Everything is f32, or f64 for gradient checks, as the
+// Tokens are the rows of one matrix [token, width], sequences one after another without padding; only attention
+// and positions depend on where a sequence starts. Everything is f32, or f64 for gradient checks, like the
 // parameters are.
 //
-// `Saved` is a layer's memory of one forward pass, owned by the caller: inference passes none, training one
-// per layer. Inputs are not copied into it: backward is given x again, the same as forward was. backward
-// returns the gradient of x and adds to those of the parameters, which it makes (zero) when they are not
-// there yet. Results are the same bits for any number of threads.
+// `Saved` holds what a layer keeps from a forward pass and is owned by the caller: inference passes none, training one
+// per layer. Inputs are not copied into it: backward takes the same x as forward. backward returns the
+// gradient of x and adds to the gradients of the parameters, which it creates (as zeros) if they do not
+// exist yet. Results have the same bits for any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,14 @@ enum class BlockShape : std::uint8_t { serial, parallel, parallel_one_norm };
 struct BlockConfig {
   MultiHeadAttentionConfig attention;
   std::optional<MultiHeadAttentionConfig> cross = std::nullopt;
-  FeedForwardConfig feed_forward;  // or what each of its experts is
+  FeedForwardConfig feed_forward;  // or that of each expert
   std::optional<ExpertsConfig> experts = std::nullopt;
   NormConfig norm;
   NormPlace norm_place = NormPlace::before;
-  bool attention_normed = true;  // false: attention reads the stream itself, where norms are before
+  bool attention_normed = true;  // false: attention reads the residual stream without a norm
   BlockShape shape = BlockShape::serial;
-  double residual_scale = 1;  // of what attention and feed-forward add to the stream
-  double dropout = 0;         // of what attention and feed-forward return
+  double residual_scale = 1;  // of what attention and feed-forward add to the residual stream
+  double dropout = 0;         // of the outputs of attention and feed-forward
 };
 
 struct BlockCall {
@@ -53,17 +53,17 @@ struct BlockCall {
 
 class Block {
  public:
-  // One of the block's two or three steps: attention, cross-attention, feed-forward.
+  // One of the two or three sublayers: attention, cross-attention, feed-forward.
   struct StepSaved {
-    Tensor normed;     // what the step read, when a norm stands before it
-    Norm::Saved norm;  // of the norm before it, or of the one after its sum
-    Tensor sum;        // stream + step, before the norm that may come after
-    Tensor branch;     // what the step returned, when a norm of its own follows
+    Tensor normed;     // input of the sublayer, if a norm precedes it
+    Norm::Saved norm;  // of the norm before it, or after its sum
+    Tensor sum;        // stream + sublayer, before a norm that may follow
+    Tensor branch;     // output of the sublayer, if its own norm follows
     Norm::Saved post_norm;
   };
   struct Saved {
     StepSaved attention_step, cross_step, feed_forward_step;
-    Tensor after_attention, after_cross;  // NormPlace::after: what the next step read
+    Tensor after_attention, after_cross;  // NormPlace::after: input of the next sublayer
     MultiHeadAttention::Saved attention, cross;
     FeedForward::Saved feed_forward;
     Experts::Saved experts;
@@ -73,7 +73,7 @@ class Block {
   Block(const std::string& name, const BlockConfig& config, DType dtype = DType::f32);
   [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, const BlockCall& call,
                                Saved* saved = nullptr) const;
-  // dy is used up. Adds to dmemory; writes dbias.
+  // dy is overwritten. Adds to dmemory; writes dbias.
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, const BlockCall& call, const Saved& saved,
                                 Tensor dy, TensorView dmemory = {}, TensorView dbias = {});
   void collect(Parameters& list);
@@ -81,7 +81,7 @@ class Block {
 
   MultiHeadAttention attention, cross;
   FeedForward feed_forward;
-  Experts experts;                                     // in place of feed_forward
+  Experts experts;                                     // instead of feed_forward
   Norm attention_norm, cross_norm, feed_forward_norm;  // empty where NormPlace::output
   Norm attention_post_norm, feed_forward_post_norm;    // NormPlace::both and output
 
@@ -100,10 +100,10 @@ class Block {
 
 struct CrossEntropyOptions {
   double scale = 1;             // of the gradient
-  double label_smoothing = 0;   // this much of each target is spread evenly over all classes
+  double label_smoothing = 0;   // this share of each target is spread evenly over all classes
   double softcap = 0;           // cap·tanh(logit/cap) first; 0: none
   std::int32_t ignored = -100;  // a target that does not count
-  bool gradient = true;         // the logits become their gradient; false: they stay
+  bool gradient = true;         // the logits are replaced by their gradient; false: unchanged
 };
 struct CrossEntropy {
   double sum = 0;    // nats, with label smoothing
