@@ -37,7 +37,7 @@ void raise(const Error& error) {
 void define_error(py::module_& module) {
   error_type = PyErr_NewExceptionWithDoc(
       "headlight.Error",
-      "What the library refuses. The text says what was asked, what was found and what to do.\n\n"
+      "An error of the library. The text says what was asked, what was found and what to do.\n\n"
       "kind: 'usage' (the call makes no sense), 'input' (data was refused), 'file', 'resource' (memory or "
       "another\n"
       "limit), 'numeric' or 'peer'. code: a stable name such as 'attention.heads'.",
