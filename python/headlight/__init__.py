@@ -1,4 +1,4 @@
-"""Transformer attention on CPUs: fast, reproducible to the bit, and open to look into.
+"""Transformer attention on CPUs: fast, bit-reproducible and fully inspectable.
 
 >>> import numpy as np, headlight
 >>> x = np.array([[0.43, 0.15, 0.89], [0.55, 0.87, 0.66], [0.57, 0.85, 0.64]], dtype=np.float32)
@@ -6,7 +6,7 @@
 [0.4300000071525574, 0.5058000087738037, 0.5302000045776367]
 
 ``attention`` and its relatives take NumPy arrays and anything with ``__dlpack__`` (PyTorch's CPU tensors, for example).
-``load`` opens a model; its ``attend`` returns a run that answers questions: weights, logits, explanations, figures.
+``load`` opens a model; its ``attend`` returns a run with weights, logits, explanations and figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The calls of other libraries, so that existing code switches in one line.
+"""The call signatures of other libraries, so that existing code can switch in one line.
 
     torch.nn.functional.scaled_dot_product_attention  ->  headlight.compat.torch_sdpa
     flash_attn.flash_attn_func                        ->  headlight.compat.flash_attn_func
@@ -47,7 +47,7 @@ def torch_sdpa(
 
 
 def mask_options(attn_mask: Any) -> Dict[str, Any]:
-    """PyTorch's attn_mask as an option: booleans take keys away, floats are added."""
+    """PyTorch's attn_mask as an option: booleans hide keys, floats are added."""
     if attn_mask is None:
         return {}
     return {"mask" if str(attn_mask.dtype) in ("bool", "torch.bool") else "bias": attn_mask}
@@ -69,7 +69,7 @@ def flash_attn_func(
     seed: Optional[int] = None,
 ) -> Any:
     """As flash_attn.flash_attn_func: arrays are [batch, token, head, dim], which is read in place; -1 in window_size is
-    unbounded. deterministic changes nothing: results always are. With return_attn_probs (out, lse, weights).
+    unbounded. deterministic has no effect: results always are. With return_attn_probs (out, lse, weights).
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(1, 4, 2, 8)).astype(np.float32)
@@ -95,7 +95,7 @@ class BertViz(NamedTuple):
 
 
 def bertviz(run: Any, part: Optional[str] = None) -> BertViz:
-    """A run as BertViz and transformers (output_attentions=True) have it: for each layer [1, head, query, key].
+    """The weights of a run as BertViz and transformers (output_attentions=True) have them: for each layer [1, head, query, key].
 
     >>> import headlight
     >>> run = headlight.load("en").attend("The cat sat on the mat.")
@@ -111,7 +111,7 @@ def bertviz(run: Any, part: Optional[str] = None) -> BertViz:
 
 
 def from_attentions(attentions: Any) -> Any:
-    """What transformers returns with output_attentions=True, as one array [layer, head, query, key].
+    """The attentions of transformers (output_attentions=True) as one array [layer, head, query, key].
 
     >>> import numpy as np
     >>> from_attentions((np.zeros((1, 2, 3, 3)), np.ones((1, 2, 3, 3)))).shape

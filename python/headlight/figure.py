@@ -1,4 +1,4 @@
-"""Pictures of a run, drawn when they are looked at."""
+"""Figures of a run, drawn on request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _headlight
 
 
 class Figure:
-    """A picture that notebooks show by themselves. ``svg``, ``png`` and ``pdf`` are the bytes of files.
+    """A figure that notebooks display. ``svg``, ``png`` and ``pdf`` are the bytes of files.
 
     >>> import headlight
     >>> run = headlight.load("en").attend("The cat sat on the mat.")

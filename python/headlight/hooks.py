@@ -1,4 +1,4 @@
-"""Python callables that watch a run or change it."""
+"""Python functions that observe a run or change it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Intervention:
-    """Changes what heads do in one run. Override either method, or give ``intervene`` a plain callable for ``heads``.
+    """Changes the outputs of heads in one run. Override either method, or give ``intervene`` a plain callable for ``heads``.
 
     >>> import headlight
     >>> class Mute(headlight.Intervention):
@@ -21,12 +21,12 @@ class Intervention:
     reads_keys = False
 
     def heads(self, event: Any, z: Any) -> Any:
-        """What the heads made of their values, [token, head, dim], before the output projection reads it.
+        """Called with the outputs of the heads, z [token, head, dim], before the output projection.
 
         Change z in place, or return an array of its shape.
         """
         return None
 
     def mask(self, place: Any) -> Any:
-        """Booleans that broadcast to [sequence, head, query, key], False where a key is not to exist; None: all do."""
+        """Booleans that broadcast to [sequence, head, query, key], False for hidden keys; None: all are visible."""
         return None

@@ -1,4 +1,4 @@
-"""Models: open, tokenize, run, change, let write."""
+"""Models: open, tokenize, run, change, generate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Text = Union[str, Sequence[int]]  # a text, or token ids in its place
 
 
 def model_places() -> List[str]:
-    """Folders in which ``load`` looks a name up: $HEADLIGHT_MODELS, ./models, the package's own, the system's."""
+    """Folders that ``load`` searches for a name: $HEADLIGHT_MODELS, ./models, that of the package, that of the system."""
     places = [os.environ.get("HEADLIGHT_MODELS", ""), "models", str(pathlib.Path(__file__).parent / "models")]
     places += [os.path.join(prefix, "share", "headlight", "models") for prefix in (sys.prefix, "/usr/local", "/usr")]
     return [place for place in dict.fromkeys(places) if place and os.path.isdir(place)]
@@ -51,7 +51,7 @@ def load(name_or_path: Union[str, "os.PathLike[str]"]) -> "Model":
 
 
 class Model:
-    """A model; ``load`` opens one. It never changes: any number of threads may use it."""
+    """A model; ``load`` opens one. Immutable: any number of threads may use it."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -68,16 +68,16 @@ class Model:
     # Tokens.
 
     def encode(self, text: str, *, special: bool = True) -> List[int]:
-        """Token ids. special: with those that the tokenizer puts around a text."""
+        """Token ids. special: include the special tokens around a text."""
         ids: List[int] = self._data.encode(text, special)
         return ids
 
     def decode(self, ids: Sequence[int], *, special: bool = False) -> str:
-        """The text again. special: with the names of special tokens."""
+        """The text of token ids. special: include the names of special tokens."""
         return str(self._data.decode(ids, special))
 
     def tokenize(self, text: str) -> Tokens:
-        """The tokens of a text, with their places in it.
+        """The tokens of a text, with their offsets.
 
         >>> import headlight
         >>> tokens = headlight.load("en").tokenize("The cat sat.")
@@ -92,7 +92,7 @@ class Model:
         return tokens_of(self._data.tokenize(text))
 
     def token_text(self, id: int) -> str:
-        """What a token stands for; of one that is no text by itself, its name in the vocabulary."""
+        """The text of a token; for one that is not a text by itself, its name in the vocabulary."""
         try:
             return self.decode([id]) or str(self._data.token(id))
         except _headlight.Error:
@@ -115,13 +115,13 @@ class Model:
         intervene: Any = None,
         threads: Optional[int] = None,
     ) -> Run:
-        """One forward pass that can be asked about afterwards.
+        """One forward pass, whose weights and logits can be queried afterwards.
 
-        target: the translation to look at; an encoder-decoder makes its own unless given. second: for encoders that read two
+        target: the translation (default: an encoder-decoder generates its own). second: for encoders that read two
         texts. parts: keep only the attention of these ('encoder', 'decoder', 'cross').
         observe: called with an event for each attention (event.kind 'attention': q, k, v, weights(head)), each state of the
         residual stream ('residual': x) and each choice of experts ('experts'). intervene: called with (event, z), z [token,
-        head, dim] being what the heads made of their values; changes z, or returns another. See headlight.Intervention.
+        head, dim] being the outputs of the heads; changes z, or returns another array. See headlight.Intervention.
 
         >>> import headlight
         >>> model, norms = headlight.load("en"), []
@@ -135,7 +135,7 @@ class Model:
     def label_heads(
         self, texts: Sequence[str], *, progress: Any = None, threads: Optional[int] = None
     ) -> List[LabelledHead]:
-        """What every head does, on these texts and on a fixed set of texts."""
+        """Labels for every head, on these texts and on a fixed test set (battery)."""
         found = _headlight.label_heads(self._data, texts, progress, threads)
         return [
             LabelledHead(Head(part, layer, head), HeadFigures(**text), HeadFigures(**battery))
@@ -143,11 +143,11 @@ class Model:
         ]
 
     def ablate(self, text: Text, heads: Any = None, **options: Any) -> AblationEffect:
-        """Heads changed in a run of this text; the options are those of Run.ablate."""
+        """Changes heads in a run of this text; the options are those of Run.ablate."""
         return self.attend(text).ablate(heads, **options)
 
     def sweep(self, text: Text, **options: Any) -> Sweep:
-        """Every head knocked out once in a run of this text; the options are those of Run.sweep.
+        """Removes every head in turn in a run of this text; the options are those of Run.sweep.
 
         >>> import headlight
         >>> swept = headlight.load("en").sweep("Once upon a time there was a little")
@@ -157,7 +157,7 @@ class Model:
         return self.attend(text).sweep(**options)
 
     def compare(self, text: Text, other: Union[Text, "Model"], **options: Any) -> Comparison:
-        """Two texts through this model, or one text through this model and another."""
+        """Compares two texts on this model, or one text on this model and another."""
         if isinstance(other, Model):
             return self.attend(text).compare(other.attend(text), **options)
         return self.attend(text).compare(self.attend(other), **options)
@@ -183,7 +183,7 @@ class Model:
         progress: Any = None,
         threads: Optional[int] = None,
     ) -> Any:
-        """What follows a text, or each text of a list. With stream=True an iterator of tokens.
+        """Continues a text, or each text of a list. With stream=True an iterator of tokens.
 
         >>> import headlight
         >>> model = headlight.load("en")
@@ -232,7 +232,7 @@ class Model:
         self, documents: Union[str, Sequence[str]], *, context: int = 0, progress: Any = None,
         threads: Optional[int] = None,
     ) -> Evaluation:  # fmt: skip
-        """How well a decoder guesses a text; each document is guessed on its own."""
+        """The loss of a decoder on a text; each document is evaluated separately."""
         texts = [documents] if isinstance(documents, str) else documents
         return Evaluation(**_headlight.evaluate(self._data, texts, context, progress, threads))
 
@@ -249,7 +249,7 @@ def prompt_of(text: Text, *, target: Optional[Text] = None, second: Optional[str
 
 
 def _stream(call: Any) -> Iterator[GeneratedToken]:
-    """Tokens as they are written, by a thread that is at most a few tokens ahead of its reader."""
+    """Tokens as they are generated, by a thread that is at most a few tokens ahead of its reader."""
     tokens: "queue.Queue[Any]" = queue.Queue(maxsize=4)
     stopped = threading.Event()
 

@@ -9,8 +9,8 @@ from typing import Any
 def frame(page: str, *, height: int = 720) -> str:
     """HTML of a frame with the page inside.
 
-    The frame may run the page's own script and nothing else: without allow-same-origin it has an origin of its own, so that
-    cookies, storage and the notebook around it are out of its reach.
+    The frame may run only the script of the page: without allow-same-origin it has a separate origin and no access to cookies,
+    storage and the notebook around it.
 
     >>> frame("<p>&</p>", height=300)
     '<iframe sandbox="allow-scripts" style="width:100%;height:300px;border:0" srcdoc="&lt;p&gt;&amp;&lt;/p&gt;"></iframe>'
@@ -22,7 +22,7 @@ def frame(page: str, *, height: int = 720) -> str:
 
 
 class Page:
-    """What ``Run.show()`` returns: notebooks show it as a frame. ``html`` is the page itself, ``save`` writes it."""
+    """The result of ``Run.show()``: notebooks display it as a frame. ``html`` is the page itself, ``save`` writes it."""
 
     def __init__(self, page: str, height: int) -> None:
         self.html = page
@@ -40,7 +40,7 @@ class Page:
 
 
 def progress_bar() -> Any:
-    """A function that draws how far a call is, by tqdm where that is installed, otherwise None."""
+    """A function that draws the progress of a call with tqdm, or None if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import]
     except ImportError:

@@ -1,8 +1,8 @@
-"""Attention on arrays. Results have the type that came in: NumPy's arrays, PyTorch's tensors, …
+"""Attention on arrays. Results have the type of the inputs: NumPy arrays, PyTorch tensors, …
 
 q is [batch, head, query, dim], k [batch, kv_head, key, dim], v [batch, kv_head, key, value dim]. The batch axis, or the batch
-and head axes, may be left out of all three; results then lack them too. Any strides are read in place as long as the last axis
-is contiguous; other arrays are copied first.
+and head axes, may be omitted in all three; results then lack them too. Arrays with a contiguous last axis are read in place, with
+any strides; others are copied first.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Numbers = Any  # an array or a sequence of numbers
 
 
 class AttentionResult(tuple):  # type: ignore[type-arg]
-    """What was asked for, in the order out, lse, entropy, weights, topk_index, topk_weight.
+    """The requested outputs, in the order out, lse, entropy, weights, topk_index, topk_weight.
 
-    Unpacking gives what was asked for; the attributes of all others are None.
+    Unpacking gives the requested outputs; the attributes of all others are None.
     """
 
     out: Any
@@ -45,7 +45,7 @@ class AttentionResult(tuple):  # type: ignore[type-arg]
 
 
 class AttentionGradients(AttentionResult):
-    """dq, dk, dv, and dbias and dsinks where they were asked for."""
+    """dq, dk, dv, and dbias and dsinks if requested."""
 
     dq: Any
     dk: Any
@@ -86,23 +86,23 @@ def attention(
     """softmax(q·kᵀ·scale + bias)·v, with the same bits on any number of threads.
 
     causal: no query sees a later key. Queries are aligned to the end of the keys.
-    window: so many keys up to and including the query's own, or a pair (earlier, later); None in it is unbounded.
-    prefix: causal, except that all queries see the first so many keys.
-    offset: the place of query 0 among the keys; the number of keys minus that of queries unless given.
-    chunk: positions are cut in chunks of so many; no query sees a key of an earlier chunk. Implies causal.
-    scale: 1/sqrt(dim) unless given.
+    window: number of visible keys up to and including the query's own, or a pair (earlier, later); None is unbounded.
+    prefix: causal, except that all queries see this number of first keys.
+    offset: the position of query 0 among the keys (default: number of keys minus number of queries).
+    chunk: positions are cut into chunks of this size; no query sees a key of an earlier chunk. Implies causal.
+    scale: factor of q·k (default: 1/sqrt(dim)).
     mask: booleans, True where a query may see a key; broadcasts to [batch, head, query, key], as does bias.
     alibi: a slope for each head, or True for the usual ones.
     softcap: scores become cap·tanh(score/cap).
-    sinks: one more logit for each head, without a value.
-    q_lengths, k_lengths: for each batch item how many tokens are no padding.
+    sinks: one additional logit for each head, without a value.
+    q_lengths, k_lengths: number of tokens of each batch item without padding.
     q_starts, k_starts: packed sequences, batch 1: sequence s has the tokens starts[s] to starts[s+1]-1.
-    dropout: the share of weights that is dropped; seed says which.
+    dropout: the share of weights to drop; seed: of the random choice.
     return_lse, return_entropy, return_weights, topk: also the log of the softmax's denominator [batch, head, query], the
-    entropy of each row in nats, the weights [batch, head, query, key], the topk heaviest keys of each row and their weights.
-    threads: how many may be used; all cores unless given.
+    entropy of each row in nats, the weights [batch, head, query, key], the topk keys with the largest weights of each row.
+    threads: maximum number of threads (default: one per core).
 
-    Returns out, or with any of the last group an AttentionResult.
+    Returns out, or an AttentionResult if more outputs are requested.
 
     >>> import numpy as np
     >>> x = np.eye(3, dtype=np.float32)
@@ -154,8 +154,8 @@ def attention_backward(
 ) -> AttentionGradients:
     """Gradients of a loss with respect to q, k and v, given dout, its gradient with respect to out.
 
-    Takes what the forward call took and what it returned (out, and lse by return_lse=True). dbias has the shape of bias:
-    summed over what was broadcast.
+    Takes the arguments and results of the forward call (out, and lse by return_lse=True). dbias has the shape of bias,
+    summed over broadcast axes.
 
     >>> import numpy as np
     >>> q, k, v = np.random.default_rng(0).normal(size=(3, 1, 2, 5, 4))
@@ -196,10 +196,10 @@ def attention_weights(
     k_starts: Optional[Sequence[int]] = None,
     threads: Optional[int] = None,
 ) -> Any:
-    """One part of one head's weights, computed again from lse: [queries, keys].
+    """A section of one head's weights, recomputed from lse: [queries, keys].
 
-    queries and keys are slices, or pairs (begin, end); everything unless given. Weights of 32,768 tokens need not fit in
-    memory to look at ten of their rows.
+    queries and keys are slices or pairs (begin, end) (default: all). Only the requested rows are allocated, so ten rows of
+    32,768 tokens need little memory.
 
     >>> import numpy as np
     >>> q, k, v = np.random.default_rng(0).normal(size=(3, 1, 2, 5, 4))
@@ -215,7 +215,7 @@ def attention_weights(
 
 
 def merge(out: Any, lse: Any, other_out: Any, other_lse: Any, *, threads: Optional[int] = None) -> Tuple[Any, Any]:
-    """Attention over two sets of keys, of attention over each: a new (out, lse).
+    """Merges attention over two sets of keys into attention over both: a new (out, lse).
 
     >>> import numpy as np
     >>> q, k, v = np.random.default_rng(0).normal(size=(3, 1, 2, 6, 4))
@@ -230,10 +230,10 @@ def merge(out: Any, lse: Any, other_out: Any, other_lse: Any, *, threads: Option
 
 
 class KvCache(_headlight.KvCache):
-    """Keys and values of growing sequences, and attention of new queries on them.
+    """A cache of keys and values of growing sequences, and attention of new queries over them.
 
-    dtype says how they are stored: 'f32' (the bits of attention() on the same keys), 'f16', 'bf16' or 'int8'. Threads may
-    share one: each call has it for itself.
+    dtype is the storage type: 'f32' (the bits of attention() on the same keys), 'f16', 'bf16' or 'int8'. Threads may
+    share a cache; calls are serialised.
 
     >>> import numpy as np
     >>> q, k, v = np.random.default_rng(0).normal(size=(3, 1, 2, 6, 16)).astype(np.float32)
@@ -264,7 +264,7 @@ class KvCache(_headlight.KvCache):
         return_lse: bool = False,
         threads: Optional[int] = None,
     ) -> Any:
-        """Attention of the newest tokens on everything in the cache, themselves included: append first."""
+        """Attention of the newest tokens over everything in the cache, including themselves: append first."""
         options = (causal, window, prefix, offset, chunk, scale, mask, bias, alibi, softcap, sinks, q_lengths, None, None,
                    None, None, None)  # fmt: skip
         out, lse = self._decode(q, options, return_lse, threads)

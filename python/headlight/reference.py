@@ -1,6 +1,6 @@
-"""Attention written to be read: float64, plain loops, no SIMD, no threads. The oracle of every test.
+"""Attention as readable code: float64, plain loops, no SIMD, no threads. The reference of every test.
 
-The same arguments and results as headlight.attention and headlight.attention_backward; ``threads`` changes nothing.
+The same arguments and results as headlight.attention and headlight.attention_backward; ``threads`` has no effect.
 
 >>> import numpy as np, headlight
 >>> x = np.random.default_rng(0).normal(size=(1, 2, 4, 8)).astype(np.float32)
@@ -24,7 +24,7 @@ _BACKWARD = inspect.signature(ops.attention_backward)
 
 
 def attention(*args: Any, **kwargs: Any) -> Any:
-    """As headlight.attention, by the reference."""
+    """headlight.attention by the reference implementation."""
     given = _FORWARD.bind(*args, **kwargs)
     given.apply_defaults()
     a = given.arguments
@@ -36,7 +36,7 @@ def attention(*args: Any, **kwargs: Any) -> Any:
 
 
 def attention_backward(*args: Any, **kwargs: Any) -> ops.AttentionGradients:
-    """As headlight.attention_backward, by the reference."""
+    """headlight.attention_backward by the reference implementation."""
     given = _BACKWARD.bind(*args, **kwargs)
     given.apply_defaults()
     a = given.arguments

@@ -1,4 +1,4 @@
-"""What questions about models are answered with. Ranges of tokens are pairs (begin, end)."""
+"""Result types of models and runs. Ranges of tokens are pairs (begin, end)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Head(NamedTuple):
 
 
 class Token(NamedTuple):
-    """begin and end count characters of the text. special: put around the text by the tokenizer."""
+    """begin and end count characters of the text. special: added around the text by the tokenizer."""
 
     id: int
     text: str
@@ -68,7 +68,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """parts: how many heads each layer has. context: tokens it reads at most; 0: no limit is known."""
+    """parts: how many heads each layer has. context: maximum number of tokens; 0: no known limit."""
 
     name: str
     path: str
@@ -131,7 +131,7 @@ class FirstLook:
 
 @dataclass(frozen=True)
 class TokenSteps:
-    """A token on its way to a query or a key; None: the model has no such step."""
+    """Intermediate vectors from a token to its query or key; None: the model has no such step."""
 
     token: int
     x: Any
@@ -143,9 +143,9 @@ class TokenSteps:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One weight, every number on the way, in float64. Rows have a number for each key; NaN: the query cannot see it.
+    """One weight with all intermediate numbers, in float64. Rows have a number for each key; NaN: the query cannot see it.
 
-    kernel_gap and reference_gap: the largest difference of a weight to the model's own and to the reference.
+    kernel_gap and reference_gap: the largest difference of a weight from the model's own and from the reference.
     """
 
     head: Head
@@ -179,7 +179,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class HeadFigures:
-    """label: 'induction, first', …; scores: of each pattern, None where no row could show it."""
+    """label: 'induction, first', …; scores: of each pattern, None if the pattern cannot occur."""
 
     label: str
     labels: List[str]
@@ -192,7 +192,7 @@ class HeadFigures:
 
 
 class LabelledHead(NamedTuple):
-    """What a head does on the texts, and on a fixed set of texts (battery)."""
+    """Labels of a head on the texts and on a fixed test set (battery)."""
 
     head: Head
     text: HeadFigures
@@ -204,7 +204,7 @@ class LabelledHead(NamedTuple):
 
 
 class LinkScore(NamedTuple):
-    """chance: what attention spread evenly would have there. key: for 'it->?' the token with the largest weight."""
+    """chance: weight of uniform attention. key: for 'it->?' the token with the largest weight."""
 
     head: Head
     weight: float
@@ -220,7 +220,7 @@ class HeadDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """rows and columns: which token or word of each run stand opposite each other; -1: none. heads: most different first."""
+    """rows and columns: which tokens or words of the two runs correspond; -1: none. heads: most different first."""
 
     by_words: bool
     rows: List[Tuple[int, int]]
@@ -252,7 +252,7 @@ class TaskEffect(NamedTuple):
 
 @dataclass(frozen=True)
 class AblationEffect:
-    """kl: of each position's prediction, nats. tokens: the likeliest at `position` before and after."""
+    """kl: of each position's prediction, nats. tokens: the most likely at `position` before and after."""
 
     kl: List[float]
     mean_kl: float
@@ -266,7 +266,7 @@ class AblationEffect:
 
 
 class SweptHead(NamedTuple):
-    """One head knocked out: kl at the position and its mean, and changes of log-probability and loss."""
+    """One head removed: kl at the position and its mean, and changes of log-probability and loss."""
 
     head: Head
     kl: float
@@ -279,7 +279,7 @@ class SweptHead(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """Every head knocked out once; `probability` is that of the token before."""
+    """Every head removed in turn; `probability` is that of the token without a change."""
 
     position: int
     token: int
@@ -294,7 +294,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Attribution:
-    """What each head and the rest add to a token's logit by themselves."""
+    """Direct effects of heads and other components on the logit of a token."""
 
     position: int
     token: int
@@ -320,7 +320,7 @@ class Generated:
 
 
 class GeneratedToken(NamedTuple):
-    """text: what can be shown now; empty while a character is incomplete, or may begin a stop string.
+    """text: printable text so far; empty while a character is incomplete or may begin a stop string.
 
     id: -1 for a last piece of text that had been held back and belongs to earlier tokens.
     """
@@ -338,7 +338,7 @@ class Translation(NamedTuple):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a text is guessed."""
+    """The loss of a model on a text."""
 
     nats: float
     tokens: int

@@ -1,4 +1,4 @@
-"""One forward pass, and the questions that it answers."""
+"""One forward pass and its results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Place = Tuple[int, int]  # (layer, head)
 
 
 class Run:
-    """What ``Model.attend`` returns. It never changes; weights and logits are computed when they are asked for.
+    """The result of ``Model.attend``. Immutable; weights and logits are computed on request.
 
     >>> import headlight
     >>> run = headlight.load("en").attend("The cat sat on the mat.")
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def part(self) -> str:
-        """The part that is meant when none is named: the one that reads the text."""
+        """The default part: the one that reads the source text."""
         parts = self.parts
         if not parts:
             raise _headlight.Error("the run kept no attention; leave parts out, or name one that the model has")
@@ -70,20 +70,20 @@ class Run:
 
     @property
     def tokens(self) -> Tokens:
-        """Of the text that was read."""
+        """Tokens of the source text."""
         return tokens_of(self._data.source())
 
     @property
     def target(self) -> Tokens:
-        """Of what an encoder-decoder writes; empty for other models."""
+        """Tokens of the translation of an encoder-decoder; empty for other models."""
         return tokens_of(self._data.target())
 
     def queries(self, part: Optional[str] = None) -> Tokens:
-        """Rows of a part's weights."""
+        """Tokens of the rows of a part's weights."""
         return tokens_of(self._data.queries(part or self.part))
 
     def keys(self, part: Optional[str] = None) -> Tokens:
-        """Columns of a part's weights."""
+        """Tokens of the columns of a part's weights."""
         return tokens_of(self._data.keys(part or self.part))
 
     # Numbers.
@@ -93,7 +93,7 @@ class Run:
         return Weights(self, self.part)
 
     def scores(self, layer: int, head: int, *, part: Optional[str] = None) -> Any:
-        """Before the softmax, [query, key]; -inf where a query cannot see a key."""
+        """Scores before the softmax, [query, key]; -inf where a query cannot see a key."""
         return self._data.scores(part or self.part, layer, head)
 
     def values(self, layer: int, head: int, *, part: Optional[str] = None) -> Any:
@@ -106,7 +106,7 @@ class Run:
     def heat_map(
         self, layer: int, head: int, *, rows: int, columns: int, mean: bool = False, part: Optional[str] = None
     ) -> Any:
-        """The weights in as many cells: each is the largest of its block, or the mean."""
+        """The weights pooled into this number of cells: each is the largest of its area, or the mean."""
         return self._data.heat_map(part or self.part, layer, head, rows, columns, mean)
 
     @property
@@ -121,7 +121,7 @@ class Run:
 
     @property
     def hidden_states(self) -> Any:
-        """[position, width]: what logits are made of."""
+        """[position, width]: hidden states before the logits."""
         return self._data.hidden_states()
 
     @property
@@ -129,7 +129,7 @@ class Run:
         return int(self._data.nbytes())
 
     def prediction(self, position: int = -1, *, count: int = 5) -> Prediction:
-        """The likeliest tokens at a position."""
+        """The most likely tokens at a position."""
         positions = self._data.positions()
         place = position + positions if position < 0 else position
         data = self._data.prediction(place, count)
@@ -141,7 +141,7 @@ class Run:
         return Prediction([named(entry) for entry in data["top"]], named(actual) if actual else None, data["rank"])
 
     def replay(self, observe: Any) -> None:
-        """Calls a function with the attention of every layer that was kept, as it was called during the run."""
+        """Calls a function with the attention of every kept layer, as during the run."""
         self._data.replay(observe)
 
     # Questions.
@@ -164,7 +164,7 @@ class Run:
         part: Optional[str] = None,
         heads: Optional[List[Place]] = None,
     ) -> FirstLook:
-        """The link to show first: the one farthest above chance. What is given is fixed, the rest is chosen.
+        """The link to show first: the one farthest above chance level. Arguments fix query, key, part or heads.
 
         >>> import headlight
         >>> look = headlight.load("en-fr").attend("The cat sat because it was tired.").first_look(query="it")
@@ -204,7 +204,7 @@ class Run:
         return Explanation(head=Head(part, layer, head), **data)
 
     def links(self, link: str, *, part: Optional[str] = None) -> List[LinkScore]:
-        """A link in every head, largest weight first: "it->animal", or "it->?" for the key that each head prefers."""
+        """The weight of a link in every head, largest first: "it->animal", or "it->?" for the largest weight of each head."""
         return [
             LinkScore(Head(*head), weight, chance, key)
             for head, weight, chance, key in _headlight.find_links(self._data, link, part or self.part)
@@ -214,7 +214,7 @@ class Run:
         self, other: "Run", *, part: Optional[str] = None, query: Optional[str] = None, head: Optional[Place] = None,
         other_head: Optional[Place] = None, progress: Any = None,
     ) -> Comparison:  # fmt: skip
-        """Where another run, of this model or another, attends differently."""
+        """Compares this run with another one, of this model or another."""
         data = _headlight.compare(self._data, other._data, part, query, head, other_head, progress)
         data["heads"] = [HeadDifference(Head(*a), Head(*b), distance) for a, b, distance in data["heads"]]
         return Comparison(**data)
@@ -237,10 +237,10 @@ class Run:
         progress: Any = None,
         threads: Optional[int] = None,
     ) -> AblationEffect:
-        """Changes heads (all of the part unless given) and reports what becomes of the predictions.
+        """Changes heads (default: all of the part) and reports the effect on the predictions.
 
         change: 'zero', 'mean' (over mean_texts), 'scale' (by factor), 'patch' (their outputs for another text), 'cut-mask' or
-        'cut-weight' (single links). queries: at these words only. translate: also what an encoder-decoder then writes.
+        'cut-weight' (single links). queries: only at these words. translate: also translate with the change.
         task_text: a longer text whose loss is measured before and after.
 
         >>> import headlight
@@ -265,7 +265,7 @@ class Run:
         position: Optional[int] = None, token: Union[int, str, None] = None, task_text: Optional[str] = None,
         progress: Any = None, threads: Optional[int] = None,
     ) -> Sweep:  # fmt: skip
-        """Every head knocked out once."""
+        """Removes every head in turn."""
         if isinstance(token, str):
             token = self.model.find_token(token)
         data = _headlight.sweep(self._data, parts, change, mean_texts, position, token, task_text, progress, threads)
@@ -273,7 +273,7 @@ class Run:
         return Sweep(**data)
 
     def attribute(self, *, position: Optional[int] = None, token: Union[int, str, None] = None) -> Attribution:
-        """What each head adds to a token's logit by itself."""
+        """Direct effect of each head on the logit of a token."""
         if isinstance(token, str):
             token = self.model.find_token(token)
         data = _headlight.attribute(self._data, position, token)

@@ -71,7 +71,7 @@ def sdpa(
 
 @contextlib.contextmanager
 def patched() -> Iterator[None]:
-    """Inside, torch.nn.functional.scaled_dot_product_attention is sdpa, for every model that calls it there."""
+    """Replaces torch.nn.functional.scaled_dot_product_attention by sdpa inside a with block."""
     functional = torch.nn.functional
     name = "scaled_dot_product_attention"
     before = getattr(functional, name, None)
@@ -86,7 +86,7 @@ def patched() -> Iterator[None]:
 
 
 def patch(model: Any) -> Any:
-    """Makes one model use headlight's attention whenever it runs; returns the model."""
+    """Makes a model always use headlight's attention; returns the model."""
     forward = model.forward
 
     def with_headlight(*args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """Attention weights by layer and head, computed when they are asked for.
+    """Attention weights by layer and head, computed on request.
 
     ``weights[layer, head]`` is [query, key]; ``weights["cross", layer, head]`` names a part of an encoder-decoder; slices
     stack: ``weights[2]`` is [head, query, key], ``weights[:, :]`` everything. Rows and columns may follow:

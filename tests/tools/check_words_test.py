@@ -23,8 +23,8 @@ def found(text, name="page.md", **others):
         for other, content in others.items():
             pathlib.Path(folder, f"{other}.md").write_text(content, encoding="utf-8")
         problems, words = check_words.Problems(), {}
-        check = check_words.check_document if name.endswith(".md") else check_words.check_source
-        check(path, check_words.banned_phrases(), problems, words)
+        check = {".md": check_words.check_document, ".py": check_words.check_python}
+        check.get(path.suffix, check_words.check_source)(path, check_words.banned_phrases(), problems, words)
         return [line.split(": ", 1)[1] for line in problems.lines], set(words)
 
 
@@ -46,7 +46,7 @@ class Documents(unittest.TestCase):
     def test_banned_phrases(self):
         said = found("# Promises for\nfiles of strangers\n\nFiles of\nstrangers are read.\n")[0]
         self.assertEqual(len(said), 2)
-        self.assertIn("untrusted files", said[0])
+        self.assertIn("untrusted", said[0])
         self.assertEqual(found("```\nfiles of strangers\n```\n`files of strangers`\n")[0], [])
 
     def test_links_and_anchors(self):
@@ -75,6 +75,15 @@ class Sources(unittest.TestCase):
 
     def test_commands_of_examples_are_not_prose(self):
         self.assertEqual(found('f("  headlight ' + "word " * 40 + '\\n");\n', "a.cc")[0], [])
+
+
+class Docstrings(unittest.TestCase):
+    def test_each_is_checked(self):
+        self.assertEqual(len(found('"""Reads files of strangers."""\n\ndef f():\n    """What it does."""\n', "a.py")[0]), 2)
+        self.assertEqual(found('"""Plain."""\n# files of strangers\n', "a.py")[0], [])
+
+    def test_examples_are_not_prose(self):
+        self.assertEqual(found('"""Plain.\n\n>>> qqx = 1\n"""\n', "a.py")[1], {"Plain"})
 
 
 class Spelling(unittest.TestCase):
