@@ -102,7 +102,7 @@ Pick pick(const Reading& reading, std::string_view what) {
       const auto count = static_cast<Index>(found.size());
       if (count > 0 && (*nth < 1 || *nth > count)) {
         refuse(reading, what,
-               concat("\"", escaped(words, 40), "\" is there ", count, count == 1 ? " time" : " times"));
+               concat("\"", escaped(words, 40), "\" occurs ", count, count == 1 ? " time" : " times"));
       }
       if (count > 0) {
         const Range tokens = found[static_cast<std::size_t>(*nth - 1)];
@@ -115,7 +115,7 @@ Pick pick(const Reading& reading, std::string_view what) {
   result.others = static_cast<Index>(found.size()) - 1;
   if (found.size() > 1) {
     result.note =
-        concat("\"", escaped(what, 40), "\" is there ", found.size(), " times: using the first (token ",
+        concat("\"", escaped(what, 40), "\" occurs ", found.size(), " times: using the first (token ",
                found[0].begin, "); \"", escaped(what, 40), "#2\" is the next");
   }
   return result;

@@ -57,7 +57,7 @@ struct Word {
 // What somebody asked for by name, and what there is to say about it.
 struct Pick {
   Word word;
-  std::string note;  // "the" is there 2 times: …
+  std::string note;  // "the" occurs 2 times: …
   Index others = 0;  // further places that were not taken
 };
 // "it", "Harry Potter" (neighbours), "the#2" (the second one) or "@5" (token number 5). Of several the first is

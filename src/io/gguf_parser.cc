@@ -268,7 +268,7 @@ void GgufParser::settle() {
     std::vector<std::uint32_t> order = sorted_by(list, name);
     for (std::size_t i = 1; i < order.size(); ++i)
       if (name(list[order[i]]) == name(list[order[i - 1]]))
-        refuse(code, concat(what, "\"", escaped(name(list[order[i]]), kShown), "\" is there twice"));
+        refuse(code, concat(what, "\"", escaped(name(list[order[i]]), kShown), "\" occurs twice"));
     return order;
   };
   to_.values_.reserve(values_.size());

@@ -83,8 +83,7 @@ class JsonBuilder {
     std::vector<std::string_view> sorted(json.keys_.begin(), json.keys_.end());
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice != sorted.end())
-      refuse(*name_, concat("\"", escaped(*twice, 80), "\" is there twice"), "twice");
+    if (twice != sorted.end()) refuse(*name_, concat("\"", escaped(*twice, 80), "\" occurs twice"), "twice");
   }
 
   std::shared_ptr<const std::string> name_;

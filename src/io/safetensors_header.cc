@@ -288,7 +288,7 @@ class Checker {
   void check_twice(std::vector<std::string_view>& names, std::string_view what) const {
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) refuse("twice", concat(what, quoted(*twice), " is there twice"));
+    if (twice != names.end()) refuse("twice", concat(what, quoted(*twice), " occurs twice"));
   }
 
   void check_ranges() const {
@@ -358,7 +358,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
       header.entries.push_back(read_entry(in, std::move(key)));
       continue;
     }
-    if (metadata) in.refuse("twice", "\"__metadata__\" is there twice");
+    if (metadata) in.refuse("twice", "\"__metadata__\" occurs twice");
     metadata = true;
     header.metadata = read_metadata(in);
   }

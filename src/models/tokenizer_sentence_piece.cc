@@ -113,7 +113,7 @@ void read_piece(Message message, SentencePieceParts& parts) {
   }
   if (type < 1 || type > 6) message.refuse(concat("piece ", parts.vocab.size(), " is of type ", type));
   if (parts.vocab.add(piece, parts.vocab.size()) != TokenTable::Added::yes)
-    message.refuse(concat("piece \"", escaped(piece, 60), "\" is there twice"));
+    message.refuse(concat("piece \"", escaped(piece, 60), "\" occurs twice"));
   parts.scores.push_back(score);
   parts.types.push_back(static_cast<SentencePieceParts::Type>(type - 1));
 }

@@ -29,7 +29,7 @@ void add_token(TokenTable& vocab, std::string_view token, TokenId id, const std:
   switch (vocab.add(token, id)) {
     case TokenTable::Added::yes: return;
     case TokenTable::Added::token_taken:
-      refuse(file, "vocab", concat("token ", quoted_token(token), " is there twice"));
+      refuse(file, "vocab", concat("token ", quoted_token(token), " occurs twice"));
     case TokenTable::Added::id_taken:
       refuse(file, "vocab",
              concat("id ", id, " is given to ", quoted_token(vocab.token(id)), " and ", quoted_token(token)));

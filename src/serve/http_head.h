@@ -31,7 +31,7 @@ struct HttpHead {
 // `bytes` ends with the empty line.
 [[nodiscard]] HttpHead parse_head(std::string_view bytes);
 
-// key=value pairs of a query; nothing when it is not well-formed UTF-8 after decoding, or a key is there twice.
+// key=value pairs of a query; nothing when it is not well-formed UTF-8 after decoding, or a key occurs twice.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::optional<Pairs> parse_query(std::string_view query);
 

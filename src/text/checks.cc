@@ -97,7 +97,7 @@ void check_added(const TokenizerParts& parts, const TokenTable& vocab) {
       refuse("added", "id ", token.id, " is given to ", quoted(by_id->second), " and ",
              quoted(token.content));
     if (!contents.emplace(token.content, token.id).second)
-      refuse("added", "added token ", quoted(token.content), " is there twice");
+      refuse("added", "added token ", quoted(token.content), " occurs twice");
     if (vocab.has(token.id) && vocab.token(token.id) != token.content)
       refuse("added", "id ", token.id, " is ", quoted(vocab.token(token.id)), " in the vocabulary and ",
              quoted(token.content), " among the added tokens");

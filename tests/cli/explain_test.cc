@@ -262,7 +262,7 @@ TEST_F(ExplainInput, IsReadStrictly) {
         Case{R"({"tokens": ["a"]})", "\"vectors\" is missing"},
         Case{R"({"vectors": [[1]]})", "\"tokens\" is missing"},
         Case{R"({"tokens": ["a"], "vectors": [[1]], "x": 1})", "unknown entry \"x\""},
-        Case{R"({"tokens": ["a"], "tokens": ["a"], "vectors": [[1]]})", "\"tokens\" is there twice"},
+        Case{R"({"tokens": ["a"], "tokens": ["a"], "vectors": [[1]]})", "\"tokens\" occurs twice"},
         Case{R"({"tokens": ["a"], "vectors": [[1]]} x)", "not valid JSON"},
         Case{R"({"tokens": "a", "vectors": [[1]]})", "\"tokens\" is not a list"},
         Case{R"({"tokens": [], "vectors": []})", "at least one token"},

@@ -124,7 +124,7 @@ TEST_F(Show, BarsOfOneQuery) {
   EXPECT_THAT(done.out, HasSubstr("  cat    0."));
   EXPECT_THAT(done.out, HasSubstr("  mat         -"));
   const Finished twice = show({"the cat sat on the mat", "--head", "1.1", "--query", "the"});
-  EXPECT_THAT(twice.err, HasSubstr("\"the\" is there 2 times: using the first (token 1)"));
+  EXPECT_THAT(twice.err, HasSubstr("\"the\" occurs 2 times: using the first (token 1)"));
   EXPECT_THAT(show({"the cat sat on the mat", "--head", "1.1", "--query", "the#2", "--color", "ascii"}).out,
               HasSubstr("exact"));
   EXPECT_THAT(

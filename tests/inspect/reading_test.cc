@@ -146,13 +146,13 @@ TEST(Pick, AnAmbiguousWordIsTheFirstAndSaysSo) {
   const Reading reading = read_text(small_tokenizer(), "the cat sat on the mat, the cat");
   const Pick cat = pick(reading, "cat");
   EXPECT_EQ(cat.word.tokens, (Range{2, 3}));
-  EXPECT_EQ(cat.note, "\"cat\" is there 2 times: using the first (token 2); \"cat#2\" is the next");
+  EXPECT_EQ(cat.note, "\"cat\" occurs 2 times: using the first (token 2); \"cat#2\" is the next");
   EXPECT_EQ(pick(reading, "the#3").word.tokens, (Range{8, 9}));
   EXPECT_EQ(pick(reading, "the cat#2").word.tokens, (Range{8, 10}));
   expect_error([&] { (void)pick(reading, "cat#3"); }, ErrorKind::usage, "inspect.word",
-               "\"cat\" is there 2 times");
+               "\"cat\" occurs 2 times");
   expect_error([&] { (void)pick(reading, "cat#0"); }, ErrorKind::usage, "inspect.word",
-               "\"cat\" is there 2 times");
+               "\"cat\" occurs 2 times");
 }
 
 TEST(Pick, AWordThatIsNotThereListsThoseThatAre) {

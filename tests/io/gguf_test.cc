@@ -163,7 +163,7 @@ TEST(Gguf, G4RefusesKeys) {
   for (const char* bad : {"\xff", "a\xc0\xaf", "\xed\xa0\x80"})
     expect_refused(GgufWriter().number(bad, 1U), "key", "is not UTF-8");
   expect_refused(GgufWriter().number("k", 1U).number("j", 1U).text("k", ""), "key_twice",
-                 "key \"k\" is there twice");
+                 "key \"k\" occurs twice");
 }
 
 TEST(Gguf, G5RefusesTypes) {
@@ -221,7 +221,7 @@ TEST(Gguf, G9RefusesTensorNames) {
   expect_refused(named("\xff"), "tensor_name", "not UTF-8");
   GgufWriter twice = with_tensor({1}, 0);
   twice.tensor_bytes("t", {1}, 0, 32);
-  expect_refused(twice, "tensor_twice", "tensor \"t\" is there twice");
+  expect_refused(twice, "tensor_twice", "tensor \"t\" occurs twice");
 }
 
 TEST(Gguf, G10RefusesShapes) {

@@ -124,8 +124,8 @@ TEST(JsonReader, RefusesWhatIsNotStrictJson) {
 }
 
 TEST(JsonReader, RefusesAKeyThatIsThereTwice) {
-  EXPECT_EQ(refusal_of(R"({"a": 1, "b": 2, "a": 1})"), R"(a.json: "a" is there twice)");
-  EXPECT_EQ(refusal_of(R"([{"x": {"a": 1, "\u0061": 2}}])"), R"(a.json: "a" is there twice)")
+  EXPECT_EQ(refusal_of(R"({"a": 1, "b": 2, "a": 1})"), R"(a.json: "a" occurs twice)");
+  EXPECT_EQ(refusal_of(R"([{"x": {"a": 1, "\u0061": 2}}])"), R"(a.json: "a" occurs twice)")
       << "written otherwise, deep inside";
   EXPECT_NO_THROW(static_cast<void>(Json::parse(R"([{"a": 1}, {"a": 2}])", "a.json")));
 }

@@ -140,13 +140,13 @@ TEST(Safetensors, RefusesBadText) {  // S4, S5, S6, S7
 
 TEST(Safetensors, RefusesTheSameTwice) {  // S8
   const std::string a = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
-  expect_refused({{file_of("{" + a + "," + a + "}", 8), "tensor \"a\" is there twice"},
+  expect_refused({{file_of("{" + a + "," + a + "}", 8), "tensor \"a\" occurs twice"},
                   {file_of("{" + a + R"(,"\u0061":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12),
-                   "is there twice"},
+                   "occurs twice"},
                   {file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8),
                    "\"dtype\" twice"},
-                  {file_of(R"({"__metadata__":{},"__metadata__":{}})", 0), "\"__metadata__\" is there twice"},
-                  {file_of(R"({"__metadata__":{"k":"1","k":"2"}})", 0), "metadata \"k\" is there twice"}});
+                  {file_of(R"({"__metadata__":{},"__metadata__":{}})", 0), "\"__metadata__\" occurs twice"},
+                  {file_of(R"({"__metadata__":{"k":"1","k":"2"}})", 0), "metadata \"k\" occurs twice"}});
 }
 
 TEST(Safetensors, RefusesRangesThatDoNotFillTheFile) {  // S9, S10, S11, S12

@@ -174,7 +174,7 @@ TEST(VerifyConfig, C1ToC3) {
   expect("\xFF\xFE{\0}\0", "C1", "not valid JSON");
   expect(std::string(150'000, '['), "C1", "not valid JSON");
   expect("[]", "C3", "model_type");
-  expect("{\"n_head\": 2, \"n_head\": 2}", "C2", "\"n_head\" is there twice");
+  expect("{\"n_head\": 2, \"n_head\": 2}", "C2", "\"n_head\" occurs twice");
   expect("{}", "C3", "supported are gpt2");
   expect(with_field(folder, "model_type", "\"mamba\""), "C3", "supported are gpt2");
   folder.write_text("config.json",
