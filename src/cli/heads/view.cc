@@ -170,9 +170,10 @@ void add_label_table(Page& page, const HeadsView& view) {
                                  view.what, ": ", counts_text(view.heads, false)),
                           width, 0));
   page.line(draw::wrapped(concat("on the battery: ", counts_text(view.heads, true)), width, 0));
-  page.line(
-      page.dim("lift: weight / uniform attention; bits: entropy; keys: effective keys; dist: mean distance; "
-               "sink: first token"));
+  page.line(page.dim(draw::wrapped(
+      "battery: a fixed set of test texts. lift: weight divided by that of uniform attention. "
+      "bits: entropy. keys: effective keys. dist: mean distance. sink: weight on the first token.",
+      width, 0)));
 }
 
 void add_head_details(Page& page, const HeadsView& view) {
@@ -195,9 +196,10 @@ void add_head_details(Page& page, const HeadsView& view) {
           concat(near.empty() ? "" : ", ", place_text(other.place), fmt::format(" ({:.2f})", other.cosine));
     page.line(concat("similar on the battery (cosine of all weights): ", near));
   }
-  page.line(
-      page.dim("*: the head has this label. A label also needs a lift of 2 (except broad) and 4 rows where "
-               "the pattern can occur"));
+  page.line(page.dim(
+      draw::wrapped("*: the head has this label. A label also needs a lift of 2 (except broad) and 4 rows "
+                    "where the pattern can occur.",
+                    page.style().width - 2, 0)));
 }
 
 std::string labels_json(const HeadsView& view) {
