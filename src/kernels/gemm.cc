@@ -25,6 +25,7 @@ int panel_width() {
 
 template <class T>
 HWY_ATTR void pack_left(const T* source, Index stride, int rows, int depth, T* strips) {
+  if (depth == 0) return;  // nothing may be anywhere, also at a null pointer
   for (int first = 0; first < rows; first += kGemmStrip, strips += Index{kGemmStrip} * depth) {
     const int n = HWY_MIN(kGemmStrip, rows - first);
     if (n < kGemmStrip) std::memset(strips, 0, sizeof(T) * static_cast<std::size_t>(kGemmStrip * depth));
@@ -47,11 +48,13 @@ HWY_ATTR void pack_left_transposed(const T* source, Index stride, int rows, int 
 
 template <class T>
 HWY_ATTR void pack_right(const T* source, Index stride, int columns, int depth, T* panels) {
+  if (depth == 0) return;
   pack_values(source, sizeof(T) == 4 ? DType::f32 : DType::f64, stride, depth, columns, panels);
 }
 
 template <class T>
 HWY_ATTR void pack_right_transposed(const T* source, Index stride, int columns, int depth, T* panels) {
+  if (depth == 0) return;
   pack_keys(source, sizeof(T) == 4 ? DType::f32 : DType::f64, stride, columns, depth, panels);
 }
 

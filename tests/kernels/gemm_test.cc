@@ -1,5 +1,6 @@
 // Products of packed blocks on every SIMD target against plain loops: at whole and cut tiles, with nothing to do, and with
-// pointers that are null because nothing is there. The address sanitizer's build refuses arithmetic on those.
+// pointers that are null because nothing is there. Both compilers' undefined-behaviour sanitizers refuse what C forbids at a
+// null pointer; that of clang also refuses arithmetic on one.
 #include "kernels/gemm.h"
 
 #include <cmath>
