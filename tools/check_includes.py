@@ -29,6 +29,7 @@ STANDS_ON = {
     "lab": ["measure", "inspect", "draw"],
     "session": ["inspect", "draw"],
     "serve": ["session"],
+    "c": ["session"],
     "cli": ["lab", "measure", "serve"],
 }
 
@@ -67,6 +68,8 @@ PUBLIC = {
     "trace.h": "nn",
 }
 UMBRELLA = "headlight.h"
+# The C interface: a header of C, which only src/c includes.
+C_HEADER = "c/headlight.h"
 
 # A library and the only layers that may include it.
 LIBRARIES = [
@@ -117,6 +120,8 @@ def check_one(layer, public, quote, target):
     """Why this include is wrong, or None."""
     if target.startswith("headlight/"):
         name = target.removeprefix("headlight/")
+        if name == C_HEADER:
+            return None if layer == "c" else f"{C_HEADER} is for C: include the headers of C++"
         if name == UMBRELLA:
             return None if layer == "umbrella" else f"{UMBRELLA} is for users: include what you need"
         if name not in PUBLIC:
@@ -148,6 +153,8 @@ def layer_of(path, root):
     """(layer, is it a public header, message if the file has no place)."""
     parts = path.relative_to(root).parts
     if parts[0] == "include":
+        if parts[2:] == tuple(C_HEADER.split("/")):
+            return "C", True, None
         if parts[-1] == UMBRELLA:
             return "umbrella", True, None
         layer = PUBLIC.get(parts[-1])
@@ -155,6 +162,13 @@ def layer_of(path, root):
     if len(parts) < 3 or parts[1] not in STANDS_ON:
         return None, False, "new folder in src/: give it a place in tools/check_includes.py and docs/architecture.md"
     return parts[1], False, None
+
+
+def check_c(name, text):
+    """A header of C includes two headers of its standard library and nothing else."""
+    targets = [match.group(2) for match in map(INCLUDE.match, text.splitlines()) if match]
+    return [f"{name}: may include <stddef.h> and <stdint.h> only: not <{target}>" for target in targets
+            if target not in ("stddef.h", "stdint.h")]
 
 
 def check_tree(root):
@@ -167,6 +181,9 @@ def check_tree(root):
             findings.append(f"{path.relative_to(root)}: {homeless}")
             continue
         text = path.read_text(encoding="utf-8")
+        if layer == "C":
+            findings += check_c(path.relative_to(root), text)
+            continue
         if public and layer != "umbrella" and not VISIBLE.search(text):
             findings.append(f"{path.relative_to(root)}: a public header puts its declarations between "
                             '"#pragma GCC visibility push(default)" and "#pragma GCC visibility pop", '
