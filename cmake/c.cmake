@@ -12,7 +12,8 @@ target_link_options(headlight_c PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DI
 if(NOT HEADLIGHT_SANITIZE)
   target_link_options(headlight_c PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 endif()
+# In two components, as Debian divides them: `c`, which programs need to run, and `c_dev`, to compile them.
 if(HEADLIGHT_INSTALL AND HEADLIGHT_C)
-  install(TARGETS headlight_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT c)
-  install(FILES include/headlight/c/headlight.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headlight/c COMPONENT c)
+  install(TARGETS headlight_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT c NAMELINK_COMPONENT c_dev)
+  install(FILES include/headlight/c/headlight.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headlight/c COMPONENT c_dev)
 endif()
