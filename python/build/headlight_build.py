@@ -19,7 +19,8 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LEFT_OUT = {".git", "build", "runs", "__pycache__", ".mypy_cache", ".pytest_cache"}
+CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", "node_modules"}
+LEFT_OUT = {".git", "build", "runs"}  # at the top alone: python/build is what builds
 
 
 def version():
@@ -95,6 +96,19 @@ class Wheel:
         self.zip.close()
 
 
+def wheel_text():
+    return f"Wheel-Version: 1.0\nGenerator: headlight_build\nRoot-Is-Purelib: false\nTag: {tag()}\n"
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """What pip asks first; without it pip would build a wheel twice."""
+    info = pathlib.Path(metadata_directory, f"{project('name')}-{version()}.dist-info")
+    info.mkdir()
+    (info / "METADATA").write_text(metadata(), encoding="utf-8")
+    (info / "WHEEL").write_text(wheel_text(), encoding="utf-8")
+    return info.name
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"{project('name')}-{version()}"
     info = f"{name}.dist-info"
@@ -108,7 +122,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for path, place in model_files():
         wheel.add(place, path.read_bytes())
     wheel.add(f"{info}/METADATA", metadata().encode())
-    wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: headlight_build\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode())
+    wheel.add(f"{info}/WHEEL", wheel_text().encode())
     wheel.add(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())
     wheel.close(info)
     return file
@@ -120,7 +134,7 @@ def build_sdist(sdist_directory, config_settings=None):
         for path in sorted(ROOT.iterdir()):
             if path.name not in LEFT_OUT:
                 archive.add(path, f"{name}/{path.name}",
-                            filter=lambda entry: None if LEFT_OUT & set(entry.name.split("/")[2:]) else entry)
+                            filter=lambda entry: None if CACHES & set(entry.name.split("/")) else entry)
         data = metadata().encode()
         entry = tarfile.TarInfo(f"{name}/PKG-INFO")
         entry.size = len(data)

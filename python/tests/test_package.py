@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -65,6 +66,20 @@ class Package(unittest.TestCase):
                 "print('ends')")
         done = python("-c", code, timeout=60)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "ends"), done.stderr)
+
+
+class SourceFile(unittest.TestCase):
+    def test_sources_have_what_builds_them(self):
+        sys.path.insert(0, str(golden.SOURCE / "python" / "build"))
+        import headlight_build
+
+        with tempfile.TemporaryDirectory() as folder:
+            with tarfile.open(pathlib.Path(folder, headlight_build.build_sdist(folder))) as archive:
+                names = {name.partition("/")[2] for name in archive.getnames()}
+        for name in ("PKG-INFO", "pyproject.toml", "python/build/headlight_build.py", "CMakeLists.txt", "src/core/tensor.cc",
+                     "web/page.html", "models/headlight-en/model.safetensors"):
+            self.assertIn(name, names)
+        self.assertFalse([name for name in names if "__pycache__" in name or name.startswith((".git/", "build/"))])
 
 
 class WheelFile(unittest.TestCase):
