@@ -42,7 +42,10 @@ headlight_package(c_dev libheadlight-c-dev libdevel "libheadlight-c0 (= ${PROJEC
   "transformer attention on CPUs: header of the C interface
  What programs in C are compiled with.")
 set(CPACK_DEBIAN_C_DEV_PACKAGE_SHLIBDEPS OFF)
-headlight_package(python python3-headlight python "python3 (>= ${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}), python3-numpy, headlight"
+# The extension module is for one version of Python.
+math(EXPR next_minor "${Python3_VERSION_MINOR} + 1")
+headlight_package(python python3-headlight python
+  "python3 (>= 3.${Python3_VERSION_MINOR}), python3 (<< 3.${next_minor}), python3-numpy, headlight"
   "transformer attention on CPUs: Python package
  Attention on NumPy arrays and tensors, models, figures and notebooks.")
 include(CPack)
