@@ -2,6 +2,8 @@
 // interpreter's fastest protocol: a tiny call spends more time on its arguments than on its numbers.
 #include "headlight/attention.h"
 
+#include <algorithm>
+
 #include "bindings/options.h"
 #include "core/concat.h"
 #include "headlight/reference.h"

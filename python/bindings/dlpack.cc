@@ -1,4 +1,5 @@
 // DLPack: arrays of other libraries, by their memory. The structures are those of its specification, version 0.
+#include <algorithm>
 #include <array>
 #include <memory>
 

@@ -1,5 +1,7 @@
 #include "bindings/options.h"
 
+#include <algorithm>
+
 #include "core/concat.h"
 #include "headlight/positions.h"
 

@@ -1,4 +1,6 @@
 // Figures of a run, and the viewer's page with one run inside.
+#include <algorithm>
+
 #include "bindings/model.h"
 #include "core/concat.h"
 #include "headlight/figure.h"

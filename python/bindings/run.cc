@@ -1,6 +1,8 @@
 // One forward pass and its numbers.
 #include "headlight/run.h"
 
+#include <algorithm>
+
 #include "bindings/arrays.h"
 #include "bindings/model.h"
 

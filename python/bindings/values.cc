@@ -1,4 +1,5 @@
 // Numbers, ranges, contexts and progress: what calls take besides arrays.
+#include <algorithm>
 #include <map>
 #include <memory>
 
