@@ -6,7 +6,8 @@ Python3_add_library(headlight_python MODULE WITH_SOABI ${binding_sources})
 target_include_directories(headlight_python PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/python)
 target_include_directories(headlight_python SYSTEM PRIVATE ${pybind11_INCLUDE_DIR})
 target_link_libraries(headlight_python PRIVATE headlight_serve headlight_session headlight_flags)
-target_compile_options(headlight_python PRIVATE -fvisibility=hidden)
+# Conversions and calls, no loops over numbers: not optimised for long, as the program's own such layers.
+target_compile_options(headlight_python PRIVATE -fvisibility=hidden $<$<CONFIG:Release>:-O1>)
 set(python_package ${PROJECT_BINARY_DIR}/python/headlight)
 set_target_properties(headlight_python PROPERTIES OUTPUT_NAME _headlight LIBRARY_OUTPUT_DIRECTORY ${python_package}
   INTERPROCEDURAL_OPTIMIZATION OFF)
