@@ -10,12 +10,24 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/serve/page.cc PROPERTIES
 headlight_layer(serve headlight_session fmt::fmt)
 target_link_libraries(headlight_serve PRIVATE PkgConfig::HTTPLIB)
 headlight_layer(lab headlight_measure headlight_inspect headlight_draw fmt::fmt)
-headlight_layer(cli headlight_lab headlight_measure headlight_serve CLI11::CLI11)
+# The course is the files of docs/learn as they are; the hash is for ccache, as the page's.
+set(course ${PROJECT_SOURCE_DIR}/docs/learn)
+file(GLOB course_files CONFIGURE_DEPENDS ${course}/[0-9]*.md)
+set(course_hash "")
+foreach(file IN LISTS course_files)
+  file(SHA256 ${file} file_hash)
+  string(SHA256 course_hash "${course_hash}${file_hash}")
+endforeach()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${course_files})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/learn/course.cc PROPERTIES
+  OBJECT_DEPENDS "${course_files}" COMPILE_DEFINITIONS "HEADLIGHT_LEARN=\"${course}\";HEADLIGHT_LEARN_HASH=\"${course_hash}\"")
+headlight_layer(learn headlight_lab headlight_draw fmt::fmt)
+headlight_layer(cli headlight_lab headlight_learn headlight_measure headlight_serve CLI11::CLI11)
 add_executable(headlight_program ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
 target_include_directories(headlight_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(headlight_program PRIVATE headlight_cli headlight_flags)
 set_target_properties(headlight_program PROPERTIES OUTPUT_NAME headlight POSITION_INDEPENDENT_CODE ON)
-foreach(layer IN ITEMS io text draw models train inspect session measure lab serve cli program)
+foreach(layer IN ITEMS io text draw models train inspect session measure lab learn serve cli program)
   target_link_libraries(headlight_${layer} PRIVATE $<BUILD_INTERFACE:headlight_hardening>)
 endforeach()
 
@@ -31,7 +43,7 @@ if(HEADLIGHT_INSTALL AND NOT CMAKE_CROSSCOMPILING AND NOT HEADLIGHT_SANITIZE AND
 endif()
 
 # Options, tables, sentences and pictures: half of all files and no time in them, so they are not optimised for long.
-set(light headlight_draw headlight_serve headlight_lab headlight_cli)
+set(light headlight_draw headlight_serve headlight_lab headlight_learn headlight_cli)
 foreach(target IN LISTS light)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endforeach()

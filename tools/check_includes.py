@@ -27,10 +27,11 @@ STANDS_ON = {
     "train": ["models", "dist"],
     "inspect": ["models"],
     "lab": ["measure", "inspect", "draw"],
+    "learn": ["lab", "draw"],
     "session": ["inspect", "draw"],
     "serve": ["session"],
     "c": ["session"],
-    "cli": ["lab", "measure", "serve"],
+    "cli": ["lab", "learn", "measure", "serve"],
 }
 
 # Which layer a public header belongs to. headlight.h is for users, not for us.
@@ -83,7 +84,7 @@ LIBRARIES = [
     (r"toml\+\+/|toml\.hpp", ["train"]),
     (r"(cairo|pango)", ["draw"]),
     (r"CLI/", ["cli"]),
-    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "session", "lab", "cli", "serve"]),
+    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "session", "lab", "learn", "cli", "serve"]),
     (r"cblas", ["measure"]),
     (r"omp\.h$", []),
 ]

@@ -147,6 +147,7 @@ void add_commands(CLI::App& app) {
   add_ablate(app);
   add_compute(app);
   add_lab(app);
+  add_learn(app);
   add_doctor(app);
   add_bench(app);
   add_train(app);
@@ -190,7 +191,9 @@ CommandResult guarded(const Body& body) {
     return body();
   } catch (const BrokenPipe&) {
     return {128 + SIGPIPE};  // the reader has seen enough: nothing to say
-  } catch (const Stopped& stopped) { return {128 + stopped.signal}; } catch (const Error& error) {
+  } catch (const Stopped& stopped) { return {128 + stopped.signal}; } catch (const Ended& ended) {
+    return {ended.code};
+  } catch (const Error& error) {
     return fail(exit_code(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
     return fail(kResource, "not enough memory");
@@ -234,8 +237,9 @@ std::shared_ptr<CLI::App> make_program() {
   app->require_subcommand(0, 1);
   app->footer(
       "headlight help COMMAND shows a command's options and examples.\n"
-      "Exit codes: 0 success, 2 wrong usage, 3 invalid input, 4 file cannot be opened, read or written,\n"
-      "5 out of memory or threads, 6 failed check or non-finite result, 128 + N signal N.");
+      "Exit codes: 0 success, 1 wrong answer (learn --check), 2 wrong usage, 3 invalid input,\n"
+      "4 file cannot be opened, read or written, 5 out of memory or threads,\n"
+      "6 failed check or non-finite result, 128 + N signal N.");
   return app;
 }
 

@@ -52,6 +52,7 @@ void add_compare(CLI::App& program);
 void add_heads_command(CLI::App& program);
 void add_ablate(CLI::App& program);
 void add_lab(CLI::App& program);
+void add_learn(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_train(CLI::App& program);

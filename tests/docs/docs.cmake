@@ -13,13 +13,18 @@ add_test(NAME docs.color_tables COMMAND Python3::Interpreter ${PROJECT_SOURCE_DI
 add_test(NAME docs.picture COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make_readme_picture --check)
 set_tests_properties(docs.included_code docs.words docs.picture docs.color_tables PROPERTIES LABELS docs)
 
-# The ladder of docs/learn: every page's command prints what the page says. docs/seeds.md is what the program prints.
-file(GLOB rungs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/learn/[0-9]*.md)
+# The course of docs/learn: commands print what the chapters say, its numbers and answers are those that the program
+# computes, and its pictures are those that the program draws. docs/seeds.md is what the program prints.
+file(GLOB chapters CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/learn/[0-9]*.md)
 add_test(NAME docs.learn COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/check_output.py
-  --program $<TARGET_FILE:headlight_program> --documents ${rungs})
+  --program $<TARGET_FILE:headlight_program> --documents ${chapters})
+add_test(NAME docs.learn_numbers COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/check_learn.py
+  $<TARGET_FILE:headlight_program> ${PROJECT_SOURCE_DIR}/docs/learn)
+add_test(NAME docs.learn_pictures COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make-learn
+  $<TARGET_FILE:headlight_program> --check)
 add_test(NAME docs.seeds COMMAND /bin/sh -c
   "'$<TARGET_FILE:headlight_program>' lab seeds --markdown | diff - '${PROJECT_SOURCE_DIR}/docs/seeds.md'")
 # The README's picture of the first screen is what the program prints.
 add_test(NAME docs.screen COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make_screen_svg.py
   $<TARGET_FILE:headlight_program> --check)
-set_tests_properties(docs.learn docs.seeds docs.screen PROPERTIES LABELS docs)
+set_tests_properties(docs.learn docs.learn_numbers docs.learn_pictures docs.seeds docs.screen PROPERTIES LABELS docs)

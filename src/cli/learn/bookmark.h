@@ -1,0 +1,11 @@
+// Where a reader of the course stopped: one number in $XDG_STATE_HOME/headlight/learn, or ~/.local/state/headlight/learn.
+#pragma once
+
+namespace headlight::cli {
+
+// The chapter to go on with; 1 when nothing was kept or it cannot be read.
+[[nodiscard]] int bookmark();
+// False when there is no place to keep it, which is no failure of the course.
+bool set_bookmark(int chapter) noexcept;
+
+}  // namespace headlight::cli

@@ -1,0 +1,224 @@
+// headlight learn: the course in the terminal, chapter by chapter, with answers that are checked.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/app.h"
+#include "cli/commands.h"
+#include "cli/figures.h"
+#include "cli/json_output.h"
+#include "cli/learn/bookmark.h"
+#include "cli/learn/chapter_text.h"
+#include "cli/learn/sheet.h"
+#include "cli/learn/walk.h"
+#include "cli/numbers.h"
+#include "cli/terminal.h"
+#include "core/concat.h"
+#include "draw/text.h"
+#include "headlight/error.h"
+#include "io/json_writer.h"
+#include "learn/course.h"
+#include "learn/lesson.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr int kWrongAnswer = 1;  // the exit code
+
+struct LearnSettings {
+  std::optional<Index> place, chapter, exercise, worksheet, seed;
+  std::optional<std::string> answer;
+  bool list = false, reveal = false, numbers = false;
+  FigureOptions figures;
+  Color color = Color::automatic;
+  JsonTarget json;
+
+  [[nodiscard]] std::optional<int> number() const {
+    if (place) return static_cast<int>(*place);
+    if (chapter) return static_cast<int>(*chapter);
+    return std::nullopt;
+  }
+};
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::usage, "learn.option", message);
+}
+
+// Options that have nothing to say to each other are refused, not ignored.
+void check_settings(const LearnSettings& s) {
+  if (s.place && s.chapter) refuse("give the chapter once: headlight learn 4, or --chapter 4");
+  const int modes = (s.list ? 1 : 0) + (s.numbers ? 1 : 0) + (s.worksheet ? 1 : 0) + (s.answer ? 1 : 0);
+  if (modes > 1) refuse("--list, --numbers, --worksheet and --check cannot be combined");
+  if (s.seed && !s.worksheet) refuse("--seed selects the numbers of a --worksheet");
+  if (s.worksheet && s.number()) refuse("--worksheet N names the chapter already");
+  if (s.exercise && (s.list || s.numbers || s.worksheet))
+    refuse("--exercise goes with --check or a chapter alone");
+  if (s.figures.any() && (s.list || s.numbers || s.exercise || s.answer))
+    refuse("--svg, --png and --pdf draw a chapter's picture or a --worksheet");
+  const bool needs_chapter = s.answer || s.exercise || s.numbers || s.figures.any();
+  if (needs_chapter && !s.number() && !s.worksheet) refuse("which chapter? headlight learn N …");
+}
+
+PageStyle page_style(const LearnSettings& s) {
+  PageStyle style;
+  style.color = color_depth(s.color);
+  style.glyphs = output_is_utf8() ? draw::Glyphs::unicode : draw::Glyphs::ascii;
+  style.width = std::clamp(terminal_width(), 40, 100);
+  return style;
+}
+
+void list_chapters() {
+  const int next = bookmark();
+  std::string text;
+  for (const learn::Chapter& c : learn::chapters()) {
+    const std::string title = draw::left_aligned(draw::shortened(c.title, 27), 28);
+    text += fmt::format("{} {:>2}  {} {}\n", c.number == next ? ">" : " ", c.number, title,
+                        plain_text(c.question));
+  }
+  print(text);
+}
+
+learn::Exercise find_exercise(int chapter, Index number) {
+  const std::vector<learn::Exercise> all = learn::lesson(chapter).exercises();
+  if (number > static_cast<Index>(all.size()))
+    refuse(concat("--exercise ", number, ": chapter ", chapter, " has exercises 1 to ", all.size()));
+  return all[static_cast<std::size_t>(number - 1)];
+}
+
+void show_exercise(const LearnSettings& s) {
+  const int chapter = *s.number();
+  const learn::Exercise exercise = find_exercise(chapter, *s.exercise);
+  const learn::WrittenExercise& written =
+      learn::chapter(chapter).exercises.at(static_cast<std::size_t>(*s.exercise - 1));
+  std::string text = concat(draw::wrapped(plain_text(written.question), page_style(s).width - 2, 0), "\n\n");
+  text += concat("Answer: ", learn::form_text(exercise.answer), "\nCheck:  ", program_name(), " learn ",
+                 chapter, " --exercise ", *s.exercise, " --check ANSWER\n");
+  if (s.reveal)
+    text += concat("\n", draw::wrapped(plain_text(written.solution), page_style(s).width - 2, 0), "\n");
+  print(text);
+}
+
+void check_exercise(const LearnSettings& s) {
+  const int chapter = *s.number();
+  const Index number = s.exercise.value_or(1);
+  const learn::Exercise exercise = find_exercise(chapter, number);
+  const learn::Verdict verdict = learn::check_answer(exercise, *s.answer);
+  const std::string which = fmt::format("chapter {}, exercise {}", chapter, number);
+  if (verdict.right)
+    return print(fmt::format("Right: {} ({})\n", learn::answer_text(exercise.answer), which));
+  print(fmt::format("Not yet ({}). {}\nExpected form: {}\n", which, verdict.remark,
+                    learn::form_text(exercise.answer)));
+  throw Ended{kWrongAnswer};
+}
+
+void draw_picture(const LearnSettings& s) {
+  const int number = *s.number();
+  const learn::Lesson& lesson = learn::lesson(number);
+  if (!lesson.picture)
+    refuse(
+        concat("chapter ", number, "'s picture shows a model: ", lesson.picture_command, " FILE draws it"));
+  constexpr double kDpi = 150;
+  io::Outputs outputs(s.json.existing());
+  reserve_figures(outputs, s.figures);
+  write_figures(outputs, s.figures, lesson.picture(), kDpi);
+  outputs.commit();
+}
+
+// The chapter's exercises with their answers, for programs.
+std::string chapter_json(const learn::Chapter& chapter) {
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines);
+  w.key("chapter")
+      .value(chapter.number)
+      .key("title")
+      .value(chapter.title)
+      .key("question")
+      .value(chapter.question);
+  w.key("exercises").begin_list(io::JsonLayout::lines);
+  const std::vector<learn::Exercise> computed = learn::lesson(chapter.number).exercises();
+  for (std::size_t i = 0; i < computed.size() && i < chapter.exercises.size(); ++i) {
+    const learn::Answer& answer = computed[i].answer;
+    w.begin_object().key("question").value(plain_text(chapter.exercises[i].question));
+    w.key("form").value(learn::form_text(answer)).key("answer").value(learn::answer_text(answer));
+    w.key("numbers").value(answer.numbers).end_object();
+  }
+  w.end_list().end_object();
+  return w.take_line();
+}
+
+void show_chapter(const LearnSettings& s, int number) {
+  const learn::Chapter& chapter = learn::chapter(number);
+  if (!s.json.path.empty()) {
+    JsonOutput json(s.json);
+    json.write(chapter_json(chapter));
+    if (s.json.to_stdout()) return;
+  }
+  const bool asks = output_is_terminal() && ::isatty(STDIN_FILENO) == 1 && !s.reveal;
+  if (!walk_through(chapter, page_style(s), {.asks = asks, .reveal = s.reveal}))
+    return;  // stopped in the middle
+  const int next = std::min(number + 1, learn::kChapters);
+  (void)set_bookmark(next);
+  if (number < learn::kChapters)
+    print(
+        fmt::format("Next: {} learn   (chapter {}: {})\n", program_name(), next, learn::chapter(next).title));
+}
+
+void run(const LearnSettings& s) {
+  check_settings(s);
+  if (s.list) return list_chapters();
+  if (s.worksheet)
+    return write_sheet({static_cast<int>(*s.worksheet), static_cast<std::uint64_t>(s.seed.value_or(1)),
+                        s.figures, s.json.existing(), page_style(s).width});
+  if (s.answer) return check_exercise(s);
+  if (s.exercise) return show_exercise(s);
+  if (s.numbers) return print(learn::lesson(*s.number()).worked());
+  if (s.figures.any()) return draw_picture(s);
+  const int number = s.number().value_or(bookmark());
+  if (s.json.path.empty() || !s.json.to_stdout()) (void)set_bookmark(number);
+  show_chapter(s, number);
+}
+
+}  // namespace
+
+void add_learn(CLI::App& program) {
+  CLI::App* command = add_command(
+      program,
+      {.name = "learn",
+       .what = "A course in sixteen chapters: attention from the dot product to a translator",
+       .usage = "headlight learn [CHAPTER] [--exercise K] [--check ANSWER] [options]",
+       .examples = "  headlight learn                     the next chapter\n"
+                   "  headlight learn --list              all chapters\n"
+                   "  headlight learn 2 --check 0.3474    check an answer to exercise 1\n"
+                   "  headlight learn 2 --exercise 3 --check 0.8456\n"
+                   "  headlight learn --worksheet 3 --seed 7 --pdf sheet.pdf\n\n"
+                   "  --check ends with exit code 0 for a right answer, 1 for a wrong one and 2 for\n"
+                   "  one of another form, such as a word where a number is asked for. Where you\n"
+                   "  stopped is kept in $XDG_STATE_HOME/headlight, else ~/.local/state/headlight.\n"});
+  const auto s = std::make_shared<LearnSettings>();
+  add_count(*command, "CHAPTER", s->place, "The chapter to read (default: where you stopped)",
+            {1, learn::kChapters});
+  add_count(*command, "--chapter", s->chapter, "The same, as an option", {1, learn::kChapters});
+  add_switch(*command, "--list", s->list, "List the chapters; > marks the next one");
+  add_switch(*command, "--reveal", s->reveal, "Show predictions and exercises with their answers");
+  add_switch(*command, "--numbers", s->numbers,
+             "Compute and print the arithmetic of the chapter, nothing else");
+  begin_group(*command, "Exercises");
+  add_count(*command, "--exercise", s->exercise, "Which exercise (default with --check: 1)", {1, 9});
+  add_reader(
+      *command, "--check", [s](const std::string& text) { s->answer = text; },
+      "Check an answer: a number, several in quotes, or a word")
+      ->type_name("ANSWER");
+  add_count(*command, "--worksheet", s->worksheet, "Print new problems for chapter N, and their solutions",
+            {1, learn::kChapters});
+  add_count(*command, "--seed", s->seed, "Choose the worksheet's numbers (default: 1)", {0, 1000000000});
+  add_figure_files(*command, s->figures);
+  add_json(*command, s->json);
+  add_color(*command, s->color);
+  keep_alive(*command, s);
+  on_run(*command, [s] { run(*s); });
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,16 @@
+// A chapter read from its first line to its last, with the reader's predictions and answers on the way.
+#pragma once
+
+#include "cli/page.h"
+#include "learn/course.h"
+
+namespace headlight::cli {
+
+struct Walk {
+  bool asks = false;    // somebody is there to answer: hidden pieces wait for it
+  bool reveal = false;  // hidden pieces are printed
+};
+// False when the reader ended the input before the chapter's end.
+[[nodiscard]] bool walk_through(const learn::Chapter& chapter, const PageStyle& style, const Walk& walk);
+
+}  // namespace headlight::cli

@@ -1,0 +1,33 @@
+// The text of docs/learn, which the program carries, cut into chapters and exercises.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::learn {
+
+inline constexpr int kChapters = 16;
+
+// An exercise as the text has it, in Markdown.
+struct WrittenExercise {
+  std::string question, solution;
+};
+
+struct Chapter {
+  int number = 0;
+  std::string title;     // "The dot product"
+  std::string question;  // "How well do two words match?"
+  std::string text;      // Markdown, all of it
+  std::vector<WrittenExercise> exercises;
+};
+
+// Chapter 1 to kChapters, in order.
+[[nodiscard]] const std::vector<Chapter>& chapters();
+// Throws Error{usage} for a number that is none of them.
+[[nodiscard]] const Chapter& chapter(int number);
+
+// What chapters() does with the text of one.
+[[nodiscard]] Chapter read_chapter(std::string_view markdown);
+
+}  // namespace headlight::learn

@@ -1,0 +1,26 @@
+// A drawing of boxes with text in them, joined by lines: steps below each other, or a tree.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "draw/drawing.h"
+
+namespace headlight::learn {
+
+struct FlowBox {
+  std::string text, note = {};  // the note stands below the text, in quiet ink
+  double column = 0, row = 0;   // in boxes
+  bool strong = false;
+};
+struct FlowLine {
+  std::size_t from = 0, to = 0;  // from the bottom of one box to the top of the other
+};
+struct FlowSize {
+  double box_width = 150, box_height = 34;  // points
+};
+[[nodiscard]] draw::Drawing flow_figure(const std::string& title, const std::vector<FlowBox>& boxes,
+                                        const std::vector<FlowLine>& lines, const FlowSize& size = {});
+
+}  // namespace headlight::learn

@@ -1,0 +1,59 @@
+// What the program computes for a chapter: the sums that the text prints, a picture, and the answers of its exercises.
+// No answer is stored: each is computed when it is asked for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draw/drawing.h"
+
+namespace headlight::learn {
+
+struct Answer {
+  std::vector<double> numbers = {};  // one or several; none: the answer is a word
+  int decimals = 4;                  // how many the text asks for; 0: whole numbers
+  std::string word = {};
+  std::vector<std::string> choices = {};  // the words to choose from
+};
+// An answer that people arrive at by a known slip, and what to say then.
+struct Mistake {
+  std::vector<double> numbers;
+  std::string why;
+};
+struct Exercise {
+  Answer answer;
+  std::string hint;
+  std::vector<Mistake> mistakes = {};
+};
+
+struct Lesson {
+  std::function<std::string()> worked;  // the arithmetic of the section "By hand"
+  std::function<std::vector<Exercise>()> exercises;
+  std::function<draw::Drawing()> picture = nullptr;  // null: the picture shows a model
+  std::string_view picture_command = {};             // which draws it then, up to the file's name
+};
+// Throws Error{usage} for a number that is no chapter's.
+[[nodiscard]] const Lesson& lesson(int chapter);
+
+[[nodiscard]] std::string answer_text(const Answer& answer);  // "0.3474", "0.44 0.65 0.57", "starts"
+[[nodiscard]] std::string form_text(const Answer& answer);    // "one number with 4 decimals"
+
+struct Verdict {
+  bool right = false;
+  std::string remark;  // of a wrong answer: the known slip, or the exercise's hint
+};
+// Numbers may be off by rounding on the way: 1.5 units of the last decimal. Throws Error{usage} that says the expected
+// form when `given` has another one.
+[[nodiscard]] Verdict check_answer(const Exercise& exercise, std::string_view given);
+
+// The lessons, in files by subject.
+[[nodiscard]] std::vector<Lesson> lessons_on_vectors();     // 1 to 4
+[[nodiscard]] std::vector<Lesson> lessons_on_parameters();  // 5 and 6
+[[nodiscard]] std::vector<Lesson> lessons_on_heads();       // 7 to 9
+[[nodiscard]] std::vector<Lesson> lessons_on_models();      // 10 to 12
+[[nodiscard]] std::vector<Lesson> lessons_on_training();    // 13 to 16
+
+}  // namespace headlight::learn
