@@ -198,7 +198,7 @@ std::string worked_sum() {
                         tuple(part, 4), words()[j]);
   }
   const Vector sum = weighted_sum(weights, vectors());
-  text += fmt::format("{:>31}= {}  journey in context\n\n", "", tuple(sum, 4));
+  text += fmt::format("{:>30}= {}  journey in context\n\n", "", tuple(sum, 4));
   text += fmt::format("Your in context {}\n\n", tuple(weighted_sum(weights_of(your), vectors()), 4));
   return text + number_table(words(), std::vector<NumberRow>{{"weights of one", weights_of(one)}});
 }
