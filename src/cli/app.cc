@@ -237,9 +237,9 @@ std::shared_ptr<CLI::App> make_program() {
   app->require_subcommand(0, 1);
   app->footer(
       "headlight help COMMAND shows a command's options and examples.\n"
-      "Exit codes: 0 success, 1 wrong answer (learn --check), 2 wrong usage, 3 invalid input,\n"
-      "4 file cannot be opened, read or written, 5 out of memory or threads,\n"
-      "6 failed check or non-finite result, 128 + N signal N.");
+      "Exit codes: 0 success, 2 wrong usage, 3 invalid input, 4 file cannot be opened, read or written,\n"
+      "5 out of memory or threads, 6 failed check or non-finite result, 128 + N signal N. A wrong\n"
+      "answer to learn --check is 1.");
   return app;
 }
 

@@ -168,7 +168,7 @@ std::vector<Exercise> exercises_softmax() {
 
 draw::Drawing picture_softmax() {
   draw::CurveChart chart;
-  chart.title = "What journey looks at, by temperature";
+  chart.title = "Weights of journey, by temperature";
   chart.x_label = "temperature";
   chart.y_label = "weight";
   chart.x_axis = draw::AxisKind::logarithmic;

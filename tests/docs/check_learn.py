@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-SECTIONS = ["The idea", "Predict first", "By hand", "In C++", "What changed", "Exercises", "See it"]
+SECTIONS = ["The idea", "Predict first", "By hand", "In C++", "Since the last chapter", "Exercises", "See it"]
 EXERCISE = re.compile(r"^\*\*Exercise (\d)\.\*\*(.*?)<details><summary>Answer</summary>\n\n(.*?)\n\n</details>",
                       re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.,/])\d+\.\d{2,}(?![\d.])")
