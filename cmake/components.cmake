@@ -6,26 +6,30 @@
 #   headlight::text        tokenizers                     fmt, utf8proc, PCRE2
 #   headlight::models      open, run, look into models    nn, text, simdjson, zlib, Pango and Cairo (figures)
 #   headlight::train       teach a model new texts        models, toml++
+#   headlight::dist        attention over processes       attention, MPI
 #
 # `core` comes with every one of them.
-set(known_components core attention nn text models train)
+set(known_components core attention nn text models train dist)
 set(layers_core core)
 set(layers_attention kernels attention)
 set(layers_nn nn)
 set(layers_text text)
 set(layers_models io models inspect draw session)
 set(layers_train train)
+set(layers_dist dist)
 set(needs_attention core)
 set(needs_nn attention)
 set(needs_text core)
 set(needs_models nn text)
 set(needs_train models)
+set(needs_dist attention)
 
 # The program is made of all of them; a project that includes this one gets attention unless it asks for more.
-set(HEADLIGHT_COMPONENTS "attention" CACHE STRING "Libraries to build without the program: attention, nn, text, models, train")
+set(HEADLIGHT_COMPONENTS "attention" CACHE STRING "Libraries to build without the program: attention, nn, text, models, train, dist")
 set(components ${HEADLIGHT_COMPONENTS})
 if(HEADLIGHT_PROGRAM)
   set(components ${known_components})
+  include(cmake/mpi.cmake)
 endif()
 foreach(component IN LISTS components)
   if(NOT component IN_LIST known_components)

@@ -43,6 +43,7 @@ PUBLIC = {
     "stored_matrix.h": "core",
     "attention.h": "attention",
     "kv_cache.h": "attention",
+    "dist.h": "dist",
     "reference.h": "attention",
     "nn.h": "nn",
     "layers.h": "nn",

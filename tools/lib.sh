@@ -10,6 +10,7 @@ PROGRAM_PACKAGES+=(libopenblas0-pthread)  # opened at run time by `headlight ben
 TEST_PACKAGES=(libgtest-dev libgmock-dev 'clang-format-14|clang-format' python3 python3-numpy poppler-utils)
 TEST_PACKAGES+=(pybind11-dev python3-dev mypy)  # the Python package
 TEST_PACKAGES+=(nodejs 'chromium|')  # the viewer's page, built and looked at; Ubuntu has no such package
+TEST_PACKAGES+=(openmpi-bin libopenmpi-dev)  # headlight::dist
 AARCH64_PACKAGES=(g++-aarch64-linux-gnu qemu-user googletest libhwy-dev cmake ninja-build)
 FULL_PACKAGES=(clang clang-tidy libclang-rt-dev "${AARCH64_PACKAGES[@]}")
 TEST_PACKAGES+=(hunspell hunspell-en-us)  # the spelling of documents and messages

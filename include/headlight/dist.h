@@ -1,0 +1,158 @@
+// Attention over several processes (MPI). Each rank of a Group has a shard of the tokens; together they compute the
+// attention of the whole sequence, forward and backward.
+//
+//   headlight::dist::Group group = headlight::dist::Group::world();
+//   const headlight::dist::Shards shards{.length = 4096, .ranks = group.size()};
+//   // q, k, v: [batch, head, shards.size(group.rank()), dim], the tokens of shards.runs(group.rank())
+//   headlight::dist::attention_forward(ctx, group, q, k, v, options, {}, out, lse);
+//
+// Started by `mpirun -n 4 program`. All functions that take a Group are collective: every rank calls them, in the same order.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/attention.h"
+#include "headlight/context.h"
+#include "headlight/error.h"
+#include "headlight/tensor.h"
+
+#pragma GCC visibility push(default)
+
+namespace headlight::dist {
+
+// An Error that names the rank it arose on; its text begins with "rank 2 of 4: ".
+class RankError : public Error {
+ public:
+  RankError(ErrorKind kind, std::string_view code, const std::string& message, int rank, bool everywhere);
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  // True: every rank of the group throws this error with this text, no rank waits for another, and the group can be used
+  // again. False: this rank alone failed; the others may be waiting for it, so the job must end (see run()).
+  [[nodiscard]] bool everywhere() const noexcept { return everywhere_; }
+
+ private:
+  int rank_;
+  bool everywhere_;
+};
+
+struct GroupOptions {
+  // Seconds without any progress of a transfer after which a peer counts as lost: longer than the longest computation
+  // between two transfers. mpirun itself ends the job at once when a process dies.
+  double timeout = 600;
+};
+
+// The processes that compute together. Move only. The group that started MPI ends it.
+class Group {
+ public:
+  // All processes of mpirun; without mpirun a group of one. Starts MPI unless the program has.
+  [[nodiscard]] static Group world(const GroupOptions& options = {});
+  // The processes of the program's own communicator: MPI_Comm_c2f(comm). It is duplicated.
+  [[nodiscard]] static Group of_communicator(int fortran_handle, const GroupOptions& options = {});
+  // Those that give the same colour, in the order of their ranks here.
+  [[nodiscard]] Group split(int colour);
+
+  Group(Group&&) noexcept;
+  Group& operator=(Group&&) noexcept;
+  ~Group();
+
+  [[nodiscard]] int rank() const noexcept;
+  [[nodiscard]] int size() const noexcept;
+  // Whether transfers go on in the background while this process computes (MPI_THREAD_SERIALIZED or more).
+  [[nodiscard]] bool overlaps() const noexcept;
+
+  void barrier();
+  // parts[r] goes to rank r; from[r] takes what rank r sends here. Sizes must match on both sides.
+  void all_to_all(std::span<const std::span<const std::byte>> parts,
+                  std::span<const std::span<std::byte>> from);
+  // What every rank gave, by rank. Sizes may differ.
+  [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine);
+  // Element by element ((rank 0 + rank 1) + rank 2) + …, on every rank. Contiguous f32 or f64, the same shape everywhere.
+  void sum(TensorView values);
+
+  // Prints the text once and ends all processes of the job with exit code `code`.
+  [[noreturn]] void abort(const std::string& text, int code);
+
+  struct [[gnu::visibility("hidden")]] State;  // src/dist/group.h
+  [[nodiscard]] State& state() noexcept { return *state_; }
+
+ private:
+  explicit Group(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Sends and receives that are under way. Memory must stay where it is until wait() returns.
+class Transfers {
+ public:
+  explicit Transfers(Group& group);
+  ~Transfers();  // unfinished ones, after an error, are given up
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+
+  // Between the same two ranks, messages with the same tag (0 … 999) arrive in the order in which they were sent.
+  void send(int to, std::span<const std::byte> bytes, int tag = 0);
+  void receive(int from, std::span<std::byte> bytes, int tag = 0);
+  // Lets them progress on a thread of their own until wait(). No other use of MPI by this process in between.
+  void run_in_background();
+  // Returns when all are done. Throws RankError{peer} when MPI reports an error or nothing moves for the group's timeout.
+  void wait();
+
+ private:
+  struct [[gnu::visibility("hidden")]] State;
+  std::unique_ptr<State> state_;
+};
+
+// Runs body(group) as the main function of a rank. An error that all ranks share is printed once and returned as the exit
+// code that the headlight program documents; an error of one rank is printed with its number and ends all.
+[[nodiscard]] int run(Group& group, const std::function<void(Group&)>& body);
+
+// How the tokens of a sequence are shared out. Contiguous: rank r has one run of length/ranks tokens. Zig-zag: the sequence
+// is cut in 2·ranks blocks, rank r has blocks r and 2·ranks-1-r, which balances a causal mask. Lengths that do not divide
+// leave shards that differ by one token a block.
+enum class Layout { contiguous, zigzag };
+
+struct Shards {
+  Index length = 0;
+  int ranks = 1;
+  Layout layout = Layout::contiguous;
+
+  // Tokens of the whole sequence, in the order in which `rank` holds them: one run, or two (which may be empty).
+  [[nodiscard]] std::vector<Range> runs(int rank) const;
+  [[nodiscard]] Index size(int rank) const;
+  bool operator==(const Shards&) const = default;
+};
+
+// heads: ranks exchange tokens for heads (all-to-all) and compute whole heads; the bits are those of one process for any
+// number of ranks. ring: keys and values travel; partial results are merged in hop order, which depends on nothing but
+// ranks, lengths and layout. automatic: heads when there are as many key heads as ranks, else ring.
+enum class Method { automatic, heads, ring };
+
+struct SequenceParallel {
+  Method method = Method::automatic;
+  Layout layout = Layout::contiguous;  // of queries and keys
+  bool overlap = true;                 // ring: receive the next shard while this one is computed; no bit depends on it
+};
+
+// headlight::attention_forward() on the whole sequence. q, k, v, out and lse are this rank's shards along axis 2, their
+// lengths those of Shards; options are those of the whole call, equal on all ranks: lengths, starts, mask and bias count
+// all tokens. Dropout is refused on more than one rank. Every rank checks its arguments and compares them with the others'
+// before a tensor is sent; a refusal is thrown by all ranks alike.
+void attention_forward(Context& ctx, Group& group, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, const SequenceParallel& how, TensorView out,
+                       TensorView lse = {});
+
+// headlight::attention_backward() likewise. dq, dk, dv are this rank's shards; dbias and dsinks have the shape of the whole
+// call and are complete on every rank. With Method::heads their bits are those of one process too, except for a dbias that
+// is summed over heads.
+void attention_backward(Context& ctx, Group& group, const AttentionSaved& saved, ConstTensorView dout,
+                        const AttentionOptions& options, const SequenceParallel& how,
+                        const AttentionGrads& grads);
+
+}  // namespace headlight::dist
+
+#pragma GCC visibility pop

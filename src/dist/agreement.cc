@@ -1,0 +1,91 @@
+#include "dist/agreement.h"
+
+#include <cstring>
+
+#include "dist/group.h"
+
+namespace headlight::dist {
+namespace {
+
+// What two ranks compare: 64 bits tell any two texts apart that a user will give.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return hash ^ (hash >> 32);
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::string> gather_texts(Group& group, const std::string& mine) {
+  std::vector<std::string> texts;
+  for (const auto& bytes : group.all_gather(std::as_bytes(std::span(mine)))) texts.push_back(text_of(bytes));
+  return texts;
+}
+
+}  // namespace
+
+std::vector<std::vector<Index>> Agreement::share(std::span<const Index> mine) {
+  std::vector<std::vector<Index>> all;
+  for (const auto& bytes : group_.all_gather(std::as_bytes(mine))) {
+    all.emplace_back(bytes.size() / sizeof(Index));
+    if (!bytes.empty()) std::memcpy(all.back().data(), bytes.data(), bytes.size());
+  }
+  return all;
+}
+
+void Agreement::settle() {
+  std::string text;
+  for (const Line& line : lines_) text += line.name + '=' + line.value + '\n';
+  const Index mine[] = {refusal_ ? 1 : 0, static_cast<Index>(hash_of(text))};
+  const std::vector<std::vector<Index>> all = share(mine);
+  bool same = true;
+  for (const std::vector<Index>& other : all) {
+    if (other[0] != 0) throw_refusal();
+    same = same && other[1] == mine[1];
+  }
+  if (!same) throw_difference();
+}
+
+// The first rank that refused speaks for all.
+void Agreement::throw_refusal() {
+  std::string mine;
+  if (refusal_) mine = concat(static_cast<int>(refusal_->kind()), '\n', refusal_->code(), '\n', refusal_->what());
+  const std::vector<std::string> texts = gather_texts(group_, mine);
+  int rank = 0;
+  while (texts[static_cast<std::size_t>(rank)].empty()) ++rank;
+  const std::string& text = texts[static_cast<std::size_t>(rank)];
+  const std::size_t code = text.find('\n') + 1, message = text.find('\n', code) + 1;
+  throw RankError(static_cast<ErrorKind>(std::stoi(text)), text.substr(code, message - code - 1),
+                  rank_prefix(rank, group_.size()) + text.substr(message), rank, true);
+}
+
+// The first line in which some rank differs from rank 0.
+void Agreement::throw_difference() {
+  std::string mine;
+  for (const Line& line : lines_) mine += line.name + '\0' + line.value + '\0';
+  const std::vector<std::string> texts = gather_texts(group_, mine);
+  const auto field = [](const std::string& text, std::size_t& at) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    std::string found = text.substr(at, end - at);
+    at = std::min(end + 1, text.size());
+    return found;
+  };
+  std::vector<std::size_t> at(texts.size(), 0);
+  while (at[0] < texts[0].size()) {
+    const std::string name = field(texts[0], at[0]), value = field(texts[0], at[0]);
+    for (std::size_t r = 1; r < texts.size(); ++r) {
+      const std::string other_name = field(texts[r], at[r]), other = field(texts[r], at[r]);
+      if (other_name == name && other == value) continue;
+      throw RankError(ErrorKind::input, "dist.disagree",
+                      concat(rank_prefix(static_cast<int>(r), group_.size()), who_, ": ", other_name, " is ", other,
+                             " but rank 0 has ", name, " ", value, "; need the same on all ranks"),
+                      static_cast<int>(r), true);
+    }
+  }
+  throw RankError(ErrorKind::input, "dist.disagree",
+                  concat(rank_prefix(0, group_.size()), who_, ": ranks gave different arguments"), 0, true);
+}
+
+}  // namespace headlight::dist

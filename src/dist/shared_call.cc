@@ -1,0 +1,190 @@
+#include "dist/shared_call.h"
+
+#include <limits>
+
+#include "attention/view_checks.h"
+#include "dist/agreement.h"
+#include "dist/group.h"
+#include "dist/parts.h"
+
+namespace headlight::dist {
+namespace {
+
+alignas(64) constexpr std::byte kNowhere[64] = {};
+
+// A shard seen as if all tokens were there, each at the same address: enough for the checks of sizes and options, which
+// read no element.
+ConstTensorView as_whole(const ConstTensorView& shard, Index length) {
+  return {kNowhere, shard.dtype(), {shard.dim(0), shard.dim(1), length, shard.dim(3)}, {0, 0, 0, 1}};
+}
+
+std::string text_of(std::span<const Index> list) {
+  std::string text = concat(list.size(), ":");
+  for (const Index x : list) text += concat(" ", x);
+  return text;
+}
+
+// The numbers themselves where there are few, the shape where there may be many.
+std::string text_of(const ConstTensorView& view) {
+  if (view.empty()) return "not given";
+  std::string text = concat(name_of(view.dtype()), " ", view.shape().text());
+  if (view.rank() != 1) return text;
+  for (Index n = 0; n < view.dim(0); ++n) text += concat(" ", std::bit_cast<std::uint64_t>(view.at(n)));
+  return text;
+}
+
+std::string text_of(const std::optional<Index>& x) { return x ? concat(*x) : "not given"; }
+
+void add_options(Agreement& agreement, const AttentionOptions& o) {
+  agreement.add("scale", o.scale ? *o.scale : std::numeric_limits<double>::infinity());
+  agreement.add("visible.left", o.visible.left);
+  agreement.add("visible.right", o.visible.right);
+  agreement.add("visible.prefix", text_of(o.visible.prefix));
+  agreement.add("visible.offset", text_of(o.visible.offset));
+  agreement.add("visible.chunk", o.visible.chunk);
+  agreement.add("softcap", o.softcap);
+  agreement.add("alibi_slopes", text_of(o.alibi_slopes));
+  agreement.add("bias", text_of(o.bias));
+  agreement.add("mask", text_of(o.mask));
+  agreement.add("sinks", text_of(o.sinks));
+  agreement.add("q_lengths", text_of(o.q_lengths));
+  agreement.add("k_lengths", text_of(o.k_lengths));
+  agreement.add("q_starts", text_of(o.q_starts));
+  agreement.add("k_starts", text_of(o.k_starts));
+  agreement.add("dropout.rate", o.dropout.rate);
+  agreement.add("dropout.seed", o.dropout.seed);
+  agreement.add("dropout.layer", o.dropout.layer);
+}
+
+void add_call(Agreement& agreement, Context& ctx, const LocalCall& local) {
+  const auto sizes = [](const ConstTensorView& x) {
+    return x.rank() == 4 ? concat(name_of(x.dtype()), " [", x.dim(0), ", ", x.dim(1), ", tokens, ", x.dim(3), "]")
+                         : concat("of rank ", x.rank());
+  };
+  agreement.add("q", sizes(local.q));
+  agreement.add("k", sizes(local.k));
+  agreement.add("v", sizes(local.v));
+  agreement.add("method", static_cast<int>(local.how.method));
+  agreement.add("layout", static_cast<int>(local.how.layout));
+  agreement.add("SIMD target", name_of(ctx.target()));  // another one would give other bits
+  add_options(agreement, local.options);
+  const AttentionGrads* grads = local.grads;
+  if (grads == nullptr) return agreement.add("whether lse is wanted", !local.outputs.lse.empty());
+  agreement.add("whether dq, dk and dv are wanted",
+                concat(!grads->dq.empty(), " ", !grads->dk.empty(), " ", !grads->dv.empty()));
+  agreement.add("whether dbias is wanted", !local.grads->dbias.empty());
+  agreement.add("whether dsinks is wanted", !local.grads->dsinks.empty());
+}
+
+// The memory of this rank: dtypes, strides, overlap, sizes that do not depend on the other ranks.
+void check_local(const LocalCall& local) {
+  const AttentionOptions none;
+  const Problem shard = check_call(local.who, local.q, local.k, local.v, none);
+  if (local.grads == nullptr) {
+    check_values(local.who, shard);
+    check_outputs(local.who, shard, local.outputs);
+    return;
+  }
+  AttentionGrads own = *local.grads;
+  own.dbias = {}, own.dsinks = {};  // of the whole call: checked with it
+  check_backward(local.who, shard, *local.saved, local.dout, own);
+}
+
+void check_whole_grad(Argument at, const TensorView& view, const ConstTensorView& of, DType sums) {
+  if (view.empty()) return;
+  if (of.empty()) {
+    refuse(ErrorKind::input, "attention.grads",
+           concat(at.who, ": ", at.name, " is given but its option is not; leave it empty or give the option"));
+  }
+  check_last_stride(at, view);
+  if (view.shape() == of.shape() && view.dtype() == sums && writes_once(view)) return;
+  refuse(ErrorKind::input, "attention.grads",
+         concat(at.who, ": ", at.name, " is ", described(view), "; need ", name_of(sums), " ", of.shape().text(),
+                ", the shape of the whole call, without repeated elements"));
+}
+
+void check_length(const LocalCall& local, const char* name, Index found, const Shards& shards, int rank) {
+  if (found == shards.size(rank)) return;
+  refuse(ErrorKind::input, "dist.shard",
+         concat(local.who, ": ", name, " has ", found, " tokens on rank ", rank, " but the ",
+                shards.layout == Layout::zigzag ? "zig-zag" : "contiguous", " shard of ", shards.length, " tokens over ",
+                shards.ranks, " ranks has ", shards.size(rank), "; cut sequences as dist::Shards says"));
+}
+
+void check_dropout(const LocalCall& local, int ranks) {
+  if (local.options.dropout.rate == 0 || ranks == 1) return;
+  refuse(ErrorKind::usage, "dist.dropout",
+         concat(local.who, ": dropout.rate is ", local.options.dropout.rate, " on ", ranks,
+                " ranks; need 0: dropout of a shard would not drop what one process drops"));
+}
+
+Method chosen(Method method, Index kv_heads, int ranks) {
+  if (method != Method::automatic) return method;
+  return kv_heads >= ranks ? Method::heads : Method::ring;
+}
+
+// After the agreement only memory or a peer can fail. Such an error is of this rank alone, and says so.
+template <class Work>
+void on_this_rank(const Group& group, const Work& work) {
+  try {
+    work();
+  } catch (const RankError&) {
+    throw;
+  } catch (const Error& error) {
+    throw RankError(error.kind(), error.code(), rank_prefix(group.rank(), group.size()) + error.what(), group.rank(),
+                    false);
+  }
+}
+
+}  // namespace
+
+SharedCall share_call(Context& ctx, Group& group, const LocalCall& local) {
+  Agreement agreement(group, local.who);
+  add_call(agreement, ctx, local);
+  agreement.check([&] { check_local(local); });
+  const Index lengths[] = {local.q.rank() == 4 ? local.q.dim(2) : 0, local.k.rank() == 4 ? local.k.dim(2) : 0};
+  Shards q_shards{0, group.size(), local.how.layout}, k_shards = q_shards;
+  const std::vector<std::vector<Index>> all = agreement.share(lengths);
+  for (const std::vector<Index>& other : all) q_shards.length += other[0], k_shards.length += other[1];
+
+  std::optional<Problem> whole;
+  const DType sums = accumulation_dtype(local.q.dtype());
+  agreement.check([&] {
+    check_length(local, "q", lengths[0], q_shards, group.rank());
+    check_length(local, "k", lengths[1], k_shards, group.rank());
+    check_dropout(local, group.size());
+    whole = check_call(local.who, as_whole(local.q, q_shards.length), as_whole(local.k, k_shards.length),
+                       as_whole(local.v, k_shards.length), local.options);
+    if (local.grads == nullptr) return;
+    check_whole_grad({local.who, "dbias"}, local.grads->dbias, local.options.bias, sums);
+    check_whole_grad({local.who, "dsinks"}, local.grads->dsinks, local.options.sinks, sums);
+  });
+  agreement.settle();
+  SequenceParallel how = local.how;
+  how.method = chosen(how.method, whole->kv_heads, group.size());
+  return {ctx, group, local.q, local.k, local.v, local.options, how, q_shards, k_shards, *whole, sums};
+}
+
+void attention_forward(Context& ctx, Group& group, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, const SequenceParallel& how, TensorView out, TensorView lse) {
+  const AttentionOutputs outputs{.out = out, .lse = lse};
+  const SharedCall call =
+      share_call(ctx, group, {"dist::attention_forward", q, k, v, options, how, outputs});
+  on_this_rank(group, [&] {
+    if (call.how.method == Method::heads) forward_by_heads(call, outputs);
+    else forward_by_ring(call, outputs);
+  });
+}
+
+void attention_backward(Context& ctx, Group& group, const AttentionSaved& saved, ConstTensorView dout,
+                        const AttentionOptions& options, const SequenceParallel& how, const AttentionGrads& grads) {
+  const SharedCall call = share_call(
+      ctx, group,
+      {"dist::attention_backward", saved.q, saved.k, saved.v, options, how, {}, &saved, dout, &grads});
+  on_this_rank(group, [&] {
+    if (call.how.method == Method::heads) backward_by_heads(call, saved, dout, grads);
+    else backward_by_ring(call, saved, dout, grads);
+  });
+}
+
+}  // namespace headlight::dist
