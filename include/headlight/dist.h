@@ -135,7 +135,7 @@ enum class Method { automatic, heads, ring };
 struct SequenceParallel {
   Method method = Method::automatic;
   Layout layout = Layout::contiguous;  // of queries and keys
-  bool overlap = true;                 // ring: receive the next shard while this one is computed; no bit depends on it
+  bool overlap = true;  // ring: receive the next shard while this one is computed; no bit depends on it
 };
 
 // headlight::attention_forward() on the whole sequence. q, k, v, out and lse are this rank's shards along axis 2, their

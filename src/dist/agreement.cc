@@ -1,7 +1,5 @@
 #include "dist/agreement.h"
 
-#include <cstring>
-
 #include "dist/group.h"
 
 namespace headlight::dist {
@@ -27,11 +25,12 @@ std::vector<std::string> gather_texts(Group& group, const std::string& mine) {
 }  // namespace
 
 std::vector<std::vector<Index>> Agreement::share(std::span<const Index> mine) {
-  std::vector<std::vector<Index>> all;
-  for (const auto& bytes : group_.all_gather(std::as_bytes(mine))) {
-    all.emplace_back(bytes.size() / sizeof(Index));
-    if (!bytes.empty()) std::memcpy(all.back().data(), bytes.data(), bytes.size());
-  }
+  const auto ranks = static_cast<std::size_t>(group_.size());
+  std::vector<std::vector<Index>> all(ranks, std::vector<Index>(mine.size()));
+  const std::vector<std::span<const std::byte>> parts(ranks, std::as_bytes(mine));
+  std::vector<std::span<std::byte>> from;
+  for (std::vector<Index>& other : all) from.push_back(std::as_writable_bytes(std::span(other)));
+  group_.all_to_all(parts, from);
   return all;
 }
 
@@ -51,7 +50,8 @@ void Agreement::settle() {
 // The first rank that refused speaks for all.
 void Agreement::throw_refusal() {
   std::string mine;
-  if (refusal_) mine = concat(static_cast<int>(refusal_->kind()), '\n', refusal_->code(), '\n', refusal_->what());
+  if (refusal_)
+    mine = concat(static_cast<int>(refusal_->kind()), '\n', refusal_->code(), '\n', refusal_->what());
   const std::vector<std::string> texts = gather_texts(group_, mine);
   int rank = 0;
   while (texts[static_cast<std::size_t>(rank)].empty()) ++rank;
@@ -79,8 +79,8 @@ void Agreement::throw_difference() {
       const std::string other_name = field(texts[r], at[r]), other = field(texts[r], at[r]);
       if (other_name == name && other == value) continue;
       throw RankError(ErrorKind::input, "dist.disagree",
-                      concat(rank_prefix(static_cast<int>(r), group_.size()), who_, ": ", other_name, " is ", other,
-                             " but rank 0 has ", name, " ", value, "; need the same on all ranks"),
+                      concat(rank_prefix(static_cast<int>(r), group_.size()), who_, ": ", other_name, " is ",
+                             other, " but rank 0 has ", name, " ", value, "; need the same on all ranks"),
                       static_cast<int>(r), true);
     }
   }

@@ -21,7 +21,8 @@ class Agreement {
   template <class Value>
   void add(const char* name, const Value& value) {
     if constexpr (std::is_floating_point_v<Value>)
-      lines_.push_back({name, concat(value, " (bits ", std::bit_cast<std::uint64_t>(static_cast<double>(value)), ")")});
+      lines_.push_back(
+          {name, concat(value, " (bits ", std::bit_cast<std::uint64_t>(static_cast<double>(value)), ")")});
     else lines_.push_back({name, concat(value)});
   }
 
@@ -31,12 +32,10 @@ class Agreement {
     if (refusal_) return;
     try {
       check();
-    } catch (const Error& error) {
-      refusal_ = error;
-    }
+    } catch (const Error& error) { refusal_ = error; }
   }
 
-  // Numbers of all ranks: result[rank][n].
+  // Numbers of all ranks, as many on each: result[rank][n].
   [[nodiscard]] std::vector<std::vector<Index>> share(std::span<const Index> mine);
 
   // Collective: returns when every rank has passed its checks and all added the same; else all throw.

@@ -32,14 +32,16 @@ std::vector<std::byte> Exchange::packed_for(int peer) const {
   std::vector<std::byte> bytes(size);
   std::byte* to = bytes.data();
   for (const Move& move : moves_) {
-    each_head(parts(move.from, move, true, peer), [&](const ConstTensorView& rows) { to = pack_rows(rows, to); });
+    each_head(parts(move.from, move, true, peer),
+              [&](const ConstTensorView& rows) { to = pack_rows(rows, to); });
   }
   return bytes;
 }
 
 void Exchange::unpack_from(int peer, const std::byte* bytes) const {
   for (const Move& move : moves_) {
-    each_head(parts(move.to, move, false, peer), [&](const TensorView& rows) { bytes = unpack_rows(bytes, rows); });
+    each_head(parts(move.to, move, false, peer),
+              [&](const TensorView& rows) { bytes = unpack_rows(bytes, rows); });
   }
 }
 

@@ -26,8 +26,12 @@ class Exchange {
 
   // `tokens` has all heads of this rank's tokens, `heads` all tokens of this rank's heads; [batch, head, token] or with a
   // dim. An empty view is left out.
-  void to_heads(const ConstTensorView& tokens, const TensorView& heads, Side side) { add(tokens, heads, side); }
-  void to_tokens(const ConstTensorView& heads, const TensorView& tokens, Side side) { add(heads, tokens, side, true); }
+  void to_heads(const ConstTensorView& tokens, const TensorView& heads, Side side) {
+    add(tokens, heads, side);
+  }
+  void to_tokens(const ConstTensorView& heads, const TensorView& tokens, Side side) {
+    add(heads, tokens, side, true);
+  }
   void run();
 
  private:

@@ -23,8 +23,9 @@ void check_mpi(const Group::State& state, int status, const char* what) {
   MPI_Error_string(status, text, &length);
   throw RankError(
       ErrorKind::peer, "dist.mpi",
-      concat(rank_prefix(state.rank, state.size), what, " failed: ", text,
-             "; a process or its network was lost: see what the other ranks printed, and start the job again"),
+      concat(
+          rank_prefix(state.rank, state.size), what, " failed: ", text,
+          "; a process or its network was lost: see what the other ranks printed, and start the job again"),
       state.rank, false);
 }
 
@@ -63,7 +64,8 @@ void require_running() {
   MPI_Finalized(&ended);
   if (ended == 0) return;
   throw Error(ErrorKind::usage, "dist.finalized",
-              "dist::Group: MPI has ended in this process and cannot start again; keep one Group until the end of main()");
+              "dist::Group: MPI has ended in this process and cannot start again; keep one Group until the "
+              "end of main()");
 }
 
 }  // namespace
@@ -76,7 +78,8 @@ Group Group::world(const GroupOptions& options) {
   if (running == 0) {
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS) {
-      throw Error(ErrorKind::peer, "dist.mpi", "dist::Group: MPI_Init_thread failed; start the program with mpirun");
+      throw Error(ErrorKind::peer, "dist.mpi",
+                  "dist::Group: MPI_Init_thread failed; start the program with mpirun");
     }
   }
   auto state = duplicate(MPI_COMM_WORLD, options);
@@ -90,8 +93,9 @@ Group Group::of_communicator(int fortran_handle, const GroupOptions& options) {
   int running = 0;
   MPI_Initialized(&running);
   if (running == 0) {
-    throw Error(ErrorKind::usage, "dist.not_started",
-                "dist::Group::of_communicator: MPI has not been started; call MPI_Init_thread or Group::world first");
+    throw Error(
+        ErrorKind::usage, "dist.not_started",
+        "dist::Group::of_communicator: MPI has not been started; call MPI_Init_thread or Group::world first");
   }
   return Group(duplicate(MPI_Comm_f2c(fortran_handle), options));
 }
@@ -128,9 +132,10 @@ void Group::all_to_all(std::span<const std::span<const std::byte>> parts,
                        std::span<const std::span<std::byte>> from) {
   const auto ranks = static_cast<std::size_t>(size()), mine = static_cast<std::size_t>(rank());
   if (parts.size() != ranks || from.size() != ranks || parts[mine].size() != from[mine].size()) {
-    throw Error(ErrorKind::usage, "dist.all_to_all",
-                concat("dist::Group::all_to_all: ", parts.size(), " parts to send and ", from.size(),
-                       " to receive; need one per rank (", ranks, "), and the same size for this rank's own"));
+    throw Error(
+        ErrorKind::usage, "dist.all_to_all",
+        concat("dist::Group::all_to_all: ", parts.size(), " parts to send and ", from.size(),
+               " to receive; need one per rank (", ranks, "), and the same size for this rank's own"));
   }
   const int tag = state_->next_tag();
   Transfers transfers(*this);
@@ -252,9 +257,7 @@ int run(Group& group, const std::function<void(Group&)>& body) {
     group.abort(concat("error: ", prefix, error.what()), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
     group.abort(concat("error: ", prefix, "out of memory; use more ranks, or shorter sequences"), 5);
-  } catch (const std::exception& error) {
-    group.abort(concat("error: ", prefix, error.what()), 1);
-  }
+  } catch (const std::exception& error) { group.abort(concat("error: ", prefix, error.what()), 1); }
 }
 
 }  // namespace headlight::dist

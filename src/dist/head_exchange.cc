@@ -10,7 +10,8 @@ AttentionOptions options_of(const SharedCall& call, Range heads) {
   AttentionOptions o = call.options;
   o.mask = broadcast_part<ConstTensorView>(o.mask, 1, heads);
   o.bias = broadcast_part<ConstTensorView>(o.bias, 1, heads);
-  if (!o.alibi_slopes.empty()) o.alibi_slopes = part_of(static_cast<const ConstTensorView&>(o.alibi_slopes), 0, heads);
+  if (!o.alibi_slopes.empty())
+    o.alibi_slopes = part_of(static_cast<const ConstTensorView&>(o.alibi_slopes), 0, heads);
   if (!o.sinks.empty()) o.sinks = part_of(static_cast<const ConstTensorView&>(o.sinks), 0, heads);
   return o;
 }
@@ -43,7 +44,8 @@ void each_place(const ConstTensorView& view, const Use& use) {
   for (Index a = 0; a < size[0]; ++a)
     for (Index b = 0; b < size[1]; ++b)
       for (Index c = 0; c < size[2]; ++c)
-        for (Index d = 0; d < size[3]; ++d) use(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]);
+        for (Index d = 0; d < size[3]; ++d)
+          use(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]);
 }
 
 // Contiguous elements into a view of the same shape.
@@ -144,7 +146,8 @@ void backward_by_heads(const SharedCall& call, const AttentionSaved& saved, cons
     AttentionGrads wanted{dq, dk, dv};
     if (!grads.dbias.empty()) wanted.dbias = of_heads.dbias;
     if (!grads.dsinks.empty()) wanted.dsinks = of_heads.dsinks;
-    headlight::attention_backward(call.ctx, {mine.q, mine.k, mine.v, mine.out, mine.lse}, whole_dout, options, wanted);
+    headlight::attention_backward(call.ctx, {mine.q, mine.k, mine.v, mine.out, mine.lse}, whole_dout, options,
+                                  wanted);
   }
   Exchange back(call);
   back.to_tokens(dq, grads.dq, Side::queries);

@@ -18,12 +18,14 @@ namespace headlight::dist {
   Shape shape = view.shape();
   shape.dims[static_cast<std::size_t>(axis)] = range.size();
   auto* data = view.as<std::byte>();
-  if (shape.elements() > 0) data += range.begin * view.stride(axis) * static_cast<Index>(size_of(view.dtype()));
+  if (shape.elements() > 0)
+    data += range.begin * view.stride(axis) * static_cast<Index>(size_of(view.dtype()));
   return {data, view.dtype(), shape, strides_of(view)};
 }
 
 [[nodiscard]] inline ConstTensorView part_of(const ConstTensorView& view, int axis, Range range) {
-  return part_of(TensorView(const_cast<void*>(view.data()), view.dtype(), view.shape(), strides_of(view)), axis, range);
+  return part_of(TensorView(const_cast<void*>(view.data()), view.dtype(), view.shape(), strides_of(view)),
+                 axis, range);
 }
 
 // The part of a mask, a bias or its gradient along one of the four axes that it broadcasts to.
@@ -38,7 +40,9 @@ template <class View>
 template <class View>
 [[nodiscard]] View as_rows(const View& view) {
   if (view.rank() != 3) return view;
-  return {view.data(), view.dtype(), {view.dim(0), view.dim(1), view.dim(2), 1},
+  return {view.data(),
+          view.dtype(),
+          {view.dim(0), view.dim(1), view.dim(2), 1},
           {view.stride(0), view.stride(1), view.stride(2), 1}};
 }
 

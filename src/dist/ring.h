@@ -36,7 +36,9 @@ class KeyRing {
   [[nodiscard]] int next() const { return (call_.rank() + 1) % call_.ranks(); }
   [[nodiscard]] int previous() const { return (call_.rank() + call_.ranks() - 1) % call_.ranks(); }
   // Whose keys this rank holds at a hop.
-  [[nodiscard]] int owner_at(int hop) const { return (call_.rank() - hop + 2 * call_.ranks()) % call_.ranks(); }
+  [[nodiscard]] int owner_at(int hop) const {
+    return (call_.rank() - hop + 2 * call_.ranks()) % call_.ranks();
+  }
   [[nodiscard]] bool holds(int hop) const { return hop <= plan_.last_hop(owner_at(hop)); }
   [[nodiscard]] int tag() const { return tag_; }  // the next two are free
 

@@ -35,7 +35,8 @@ class KeyGrads {
   }
   [[nodiscard]] TensorView view(int owner, Index first, Index dim) {
     const Problem& p = call_->whole;
-    return {memory_.as<std::byte>() + first * static_cast<Index>(size_of(call_->sums)), call_->sums,
+    return {memory_.as<std::byte>() + first * static_cast<Index>(size_of(call_->sums)),
+            call_->sums,
             {p.batch, p.kv_heads, call_->k_shards.size(owner), dim}};
   }
 
@@ -56,8 +57,8 @@ TensorView four_axes(const TensorView& view) {
 
 class BackwardSums {
  public:
-  BackwardSums(const SharedCall& call, const RingPlan& plan, const AttentionSaved& saved, const ConstTensorView& dout,
-               const AttentionGrads& grads)
+  BackwardSums(const SharedCall& call, const RingPlan& plan, const AttentionSaved& saved,
+               const ConstTensorView& dout, const AttentionGrads& grads)
       : call_(call),
         plan_(plan),
         grads_(grads),
@@ -110,7 +111,8 @@ class BackwardSums {
     const int owner = ring_->owner_at(hop);
     if (hop == 0) {
       std::swap(part_, going_);
-      if (plan_.last_hop(owner) == 0) std::memcpy(home_.bytes(owner).data(), going_.bytes(owner).data(), going_.bytes(owner).size());
+      if (plan_.last_hop(owner) == 0)
+        std::memcpy(home_.bytes(owner).data(), going_.bytes(owner).data(), going_.bytes(owner).size());
       return;
     }
     coming_.add(part_, owner);
@@ -136,14 +138,16 @@ class BackwardSums {
       dbias = Tensor(options.bias.shape(), call_.sums);
       wanted.dbias = dbias;
     }
-    headlight::attention_backward(
-        call_.ctx, {rows(q_.view()), keys(k), keys(v), rows(out_.view()), rows(static_cast<const ConstTensorView&>(lse_))},
-        rows(dout_.view()), options, wanted);
+    headlight::attention_backward(call_.ctx,
+                                  {rows(q_.view()), keys(k), keys(v), rows(out_.view()),
+                                   rows(static_cast<const ConstTensorView&>(lse_))},
+                                  rows(dout_.view()), options, wanted);
     add_rows(rows(dq_.view()), wanted.dq);
     add_rows(keys(part_.dk(owner)), wanted.dk);
     add_rows(keys(part_.dv(owner)), wanted.dv);
     if (dbias_.empty()) return;
-    const TensorView whole = broadcast_part(broadcast_part(four_axes(dbias_), 0, block.items), 2, block.seq_rows);
+    const TensorView whole =
+        broadcast_part(broadcast_part(four_axes(dbias_), 0, block.items), 2, block.seq_rows);
     add_rows(broadcast_part(whole, 3, block.seq_keys), four_axes(dbias));
   }
 
@@ -191,7 +195,8 @@ class BackwardSums {
   const Widened q_, out_, dout_;
   const ConstTensorView lse_;
   Tensor dq_, part_dq_, dbias_;
-  KeyGrads block_, part_, coming_, going_, home_;  // of a block, this rank's, from the rank before, to the next, complete
+  KeyGrads block_, part_, coming_, going_,
+      home_;  // of a block, this rank's, from the rank before, to the next, complete
   Transfers returning_;
   KeyRing* ring_ = nullptr;
 };

@@ -22,7 +22,8 @@ std::vector<ChunkRows> cut_by_chunk(Range rows, Index offset, Index chunk) {
   std::vector<ChunkRows> list;
   for (Index i = rows.begin; i < rows.end;) {
     const Index start = std::max<Index>(0, i + offset) / chunk * chunk;  // position where the chunk begins
-    const Index next = std::min(rows.end, start > Visibility::kUnbounded - chunk ? rows.end : start + chunk - offset);
+    const Index next =
+        std::min(rows.end, start > Visibility::kUnbounded - chunk ? rows.end : start + chunk - offset);
     list.push_back({{i, next}, start});
     i = next;
   }
@@ -45,10 +46,12 @@ bool same_sequences(const Problem& p) {
 
 }  // namespace
 
-RingPlan::RingPlan(const SharedCall& call) : call_(call), last_hop_(static_cast<std::size_t>(call.ranks()), 0) {
+RingPlan::RingPlan(const SharedCall& call)
+    : call_(call), last_hop_(static_cast<std::size_t>(call.ranks()), 0) {
   for (int owner = 0; owner < call.ranks(); ++owner)
     for (int hop = 1; hop < call.ranks(); ++hop)
-      if (!blocks((owner + hop) % call.ranks(), owner).empty()) last_hop_[static_cast<std::size_t>(owner)] = hop;
+      if (!blocks((owner + hop) % call.ranks(), owner).empty())
+        last_hop_[static_cast<std::size_t>(owner)] = hop;
 }
 
 std::vector<RingBlock> RingPlan::blocks(int rank, int owner) const {
@@ -84,8 +87,9 @@ void RingPlan::add_blocks(const Sequence& s, Range batch, Range items, int rank,
         const Range seen{visible.keys_for(chunk.rows.begin, s.q_len, s.k_len).begin,
                          visible.keys_for(chunk.rows.end - 1, s.q_len, s.k_len).end};
         if (common(keys, seen).size() == 0) continue;
-        list.push_back({batch, items, moved(chunk.rows, row_base + s.q_start - q_run.begin), moved(keys, shard_key),
-                        chunk.rows, keys, visibility_of(visible, s.offset, chunk.rows, keys)});
+        list.push_back({batch, items, moved(chunk.rows, row_base + s.q_start - q_run.begin),
+                        moved(keys, shard_key), chunk.rows, keys,
+                        visibility_of(visible, s.offset, chunk.rows, keys)});
       }
     }
     row_base += q_run.size();

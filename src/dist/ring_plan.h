@@ -10,11 +10,11 @@ namespace headlight::dist {
 // Queries × keys of one sequence that a single attention call can do. Rows are counted in this rank's query shard, keys in
 // the owner's key shard; the options are those of the part.
 struct RingBlock {
-  Range batch;         // along axis 0 of q, k, v
-  Range items;         // along axis 0 of mask and bias
-  Range rows, keys;    // along axis 2 of the shards
+  Range batch;               // along axis 0 of q, k, v
+  Range items;               // along axis 0 of mask and bias
+  Range rows, keys;          // along axis 2 of the shards
   Range seq_rows, seq_keys;  // the same, counted in their sequence
-  Visibility visible;  // with the offset and prefix of the part
+  Visibility visible;        // with the offset and prefix of the part
 };
 
 class RingPlan {
@@ -27,7 +27,8 @@ class RingPlan {
   [[nodiscard]] int last_hop(int owner) const { return last_hop_[static_cast<std::size_t>(owner)]; }
 
  private:
-  void add_blocks(const Sequence& s, Range batch, Range items, int rank, int owner, std::vector<RingBlock>& list) const;
+  void add_blocks(const Sequence& s, Range batch, Range items, int rank, int owner,
+                  std::vector<RingBlock>& list) const;
 
   const SharedCall& call_;
   std::vector<int> last_hop_;

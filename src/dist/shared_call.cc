@@ -1,5 +1,6 @@
 #include "dist/shared_call.h"
 
+#include <cmath>
 #include <limits>
 
 #include "attention/view_checks.h"
@@ -58,8 +59,9 @@ void add_options(Agreement& agreement, const AttentionOptions& o) {
 
 void add_call(Agreement& agreement, Context& ctx, const LocalCall& local) {
   const auto sizes = [](const ConstTensorView& x) {
-    return x.rank() == 4 ? concat(name_of(x.dtype()), " [", x.dim(0), ", ", x.dim(1), ", tokens, ", x.dim(3), "]")
-                         : concat("of rank ", x.rank());
+    return x.rank() == 4
+               ? concat(name_of(x.dtype()), " [", x.dim(0), ", ", x.dim(1), ", tokens, ", x.dim(3), "]")
+               : concat("of rank ", x.rank());
   };
   agreement.add("q", sizes(local.q));
   agreement.add("k", sizes(local.k));
@@ -93,22 +95,24 @@ void check_local(const LocalCall& local) {
 void check_whole_grad(Argument at, const TensorView& view, const ConstTensorView& of, DType sums) {
   if (view.empty()) return;
   if (of.empty()) {
-    refuse(ErrorKind::input, "attention.grads",
-           concat(at.who, ": ", at.name, " is given but its option is not; leave it empty or give the option"));
+    refuse(
+        ErrorKind::input, "attention.grads",
+        concat(at.who, ": ", at.name, " is given but its option is not; leave it empty or give the option"));
   }
   check_last_stride(at, view);
   if (view.shape() == of.shape() && view.dtype() == sums && writes_once(view)) return;
   refuse(ErrorKind::input, "attention.grads",
-         concat(at.who, ": ", at.name, " is ", described(view), "; need ", name_of(sums), " ", of.shape().text(),
-                ", the shape of the whole call, without repeated elements"));
+         concat(at.who, ": ", at.name, " is ", described(view), "; need ", name_of(sums), " ",
+                of.shape().text(), ", the shape of the whole call, without repeated elements"));
 }
 
 void check_length(const LocalCall& local, const char* name, Index found, const Shards& shards, int rank) {
   if (found == shards.size(rank)) return;
   refuse(ErrorKind::input, "dist.shard",
          concat(local.who, ": ", name, " has ", found, " tokens on rank ", rank, " but the ",
-                shards.layout == Layout::zigzag ? "zig-zag" : "contiguous", " shard of ", shards.length, " tokens over ",
-                shards.ranks, " ranks has ", shards.size(rank), "; cut sequences as dist::Shards says"));
+                shards.layout == Layout::zigzag ? "zig-zag" : "contiguous", " shard of ", shards.length,
+                " tokens over ", shards.ranks, " ranks has ", shards.size(rank),
+                "; cut sequences as dist::Shards says"));
 }
 
 void check_dropout(const LocalCall& local, int ranks) {
@@ -116,6 +120,24 @@ void check_dropout(const LocalCall& local, int ranks) {
   refuse(ErrorKind::usage, "dist.dropout",
          concat(local.who, ": dropout.rate is ", local.options.dropout.rate, " on ", ranks,
                 " ranks; need 0: dropout of a shard would not drop what one process drops"));
+}
+
+// Weights of the backward pass are exp(score - lse). Under a bias lse may be too large to have digits for them; one process
+// then takes them from whole rows, which no rank of a ring has.
+void check_ring_lse(const LocalCall& local, Method method, DType sums) {
+  if (method != Method::ring || local.saved == nullptr || local.options.bias.empty()) return;
+  const ConstTensorView& lse = local.saved->lse;
+  const double limit = sums == DType::f64 ? 0x1p39 : 0x1p10;
+  for (Index b = 0; b < lse.dim(0); ++b)
+    for (Index h = 0; h < lse.dim(1); ++h)
+      for (Index t = 0; t < lse.dim(2); ++t) {
+        const double x = lse.at(b, h, t);
+        if (!std::isfinite(x) || std::abs(x) <= limit) continue;
+        refuse(
+            ErrorKind::input, "dist.large_bias",
+            concat(local.who, ": lse is ", x, " under a bias; the ring's backward pass needs at most ", limit,
+                   " in magnitude: use Method::heads, or a mask in place of a large negative bias"));
+      }
 }
 
 Method chosen(Method method, Index kv_heads, int ranks) {
@@ -128,11 +150,9 @@ template <class Work>
 void on_this_rank(const Group& group, const Work& work) {
   try {
     work();
-  } catch (const RankError&) {
-    throw;
-  } catch (const Error& error) {
-    throw RankError(error.kind(), error.code(), rank_prefix(group.rank(), group.size()) + error.what(), group.rank(),
-                    false);
+  } catch (const RankError&) { throw; } catch (const Error& error) {
+    throw RankError(error.kind(), error.code(), rank_prefix(group.rank(), group.size()) + error.what(),
+                    group.rank(), false);
   }
 }
 
@@ -142,7 +162,8 @@ SharedCall share_call(Context& ctx, Group& group, const LocalCall& local) {
   Agreement agreement(group, local.who);
   add_call(agreement, ctx, local);
   agreement.check([&] { check_local(local); });
-  const Index lengths[] = {local.q.rank() == 4 ? local.q.dim(2) : 0, local.k.rank() == 4 ? local.k.dim(2) : 0};
+  const Index lengths[] = {local.q.rank() == 4 ? local.q.dim(2) : 0,
+                           local.k.rank() == 4 ? local.k.dim(2) : 0};
   Shards q_shards{0, group.size(), local.how.layout}, k_shards = q_shards;
   const std::vector<std::vector<Index>> all = agreement.share(lengths);
   for (const std::vector<Index>& other : all) q_shards.length += other[0], k_shards.length += other[1];
@@ -155,6 +176,7 @@ SharedCall share_call(Context& ctx, Group& group, const LocalCall& local) {
     check_dropout(local, group.size());
     whole = check_call(local.who, as_whole(local.q, q_shards.length), as_whole(local.k, k_shards.length),
                        as_whole(local.v, k_shards.length), local.options);
+    check_ring_lse(local, chosen(local.how.method, whole->kv_heads, group.size()), sums);
     if (local.grads == nullptr) return;
     check_whole_grad({local.who, "dbias"}, local.grads->dbias, local.options.bias, sums);
     check_whole_grad({local.who, "dsinks"}, local.grads->dsinks, local.options.sinks, sums);
@@ -166,10 +188,10 @@ SharedCall share_call(Context& ctx, Group& group, const LocalCall& local) {
 }
 
 void attention_forward(Context& ctx, Group& group, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                       const AttentionOptions& options, const SequenceParallel& how, TensorView out, TensorView lse) {
+                       const AttentionOptions& options, const SequenceParallel& how, TensorView out,
+                       TensorView lse) {
   const AttentionOutputs outputs{.out = out, .lse = lse};
-  const SharedCall call =
-      share_call(ctx, group, {"dist::attention_forward", q, k, v, options, how, outputs});
+  const SharedCall call = share_call(ctx, group, {"dist::attention_forward", q, k, v, options, how, outputs});
   on_this_rank(group, [&] {
     if (call.how.method == Method::heads) forward_by_heads(call, outputs);
     else forward_by_ring(call, outputs);
@@ -177,7 +199,8 @@ void attention_forward(Context& ctx, Group& group, ConstTensorView q, ConstTenso
 }
 
 void attention_backward(Context& ctx, Group& group, const AttentionSaved& saved, ConstTensorView dout,
-                        const AttentionOptions& options, const SequenceParallel& how, const AttentionGrads& grads) {
+                        const AttentionOptions& options, const SequenceParallel& how,
+                        const AttentionGrads& grads) {
   const SharedCall call = share_call(
       ctx, group,
       {"dist::attention_backward", saved.q, saved.k, saved.v, options, how, {}, &saved, dout, &grads});

@@ -53,12 +53,13 @@ struct Transfers::State {
 
   [[noreturn]] void refuse_wait() const {
     const One& one = open.front();
-    throw RankError(ErrorKind::peer, "dist.timeout",
-                    concat(rank_prefix(group.rank, group.size), "nothing ",
-                           one.receives ? "arrived from" : "was taken by", " rank ", one.peer, " for ",
-                           group.timeout,
-                           " s; it is lost, or not making the same call (raise GroupOptions::timeout if it computes longer)"),
-                    group.rank, false);
+    throw RankError(
+        ErrorKind::peer, "dist.timeout",
+        concat(rank_prefix(group.rank, group.size), "nothing ",
+               one.receives ? "arrived from" : "was taken by", " rank ", one.peer, " for ", group.timeout,
+               " s; it is lost, or not making the same call (raise GroupOptions::timeout if it computes "
+               "longer)"),
+        group.rank, false);
   }
 };
 
@@ -78,7 +79,8 @@ void Transfers::send(int to, std::span<const std::byte> bytes, int tag) {
     State::One one{MPI_REQUEST_NULL, to, false};
     const auto count = static_cast<int>(std::min(kMostBytes, bytes.size() - at));
     check_mpi(state_->group,
-              MPI_Isend(bytes.data() + at, count, MPI_BYTE, to, tag, state_->group.comm, &one.request), "MPI_Isend");
+              MPI_Isend(bytes.data() + at, count, MPI_BYTE, to, tag, state_->group.comm, &one.request),
+              "MPI_Isend");
     state_->open.push_back(one);
   }
 }
@@ -89,7 +91,8 @@ void Transfers::receive(int from, std::span<std::byte> bytes, int tag) {
     State::One one{MPI_REQUEST_NULL, from, true};
     const auto count = static_cast<int>(std::min(kMostBytes, bytes.size() - at));
     check_mpi(state_->group,
-              MPI_Irecv(bytes.data() + at, count, MPI_BYTE, from, tag, state_->group.comm, &one.request), "MPI_Irecv");
+              MPI_Irecv(bytes.data() + at, count, MPI_BYTE, from, tag, state_->group.comm, &one.request),
+              "MPI_Irecv");
     state_->open.push_back(one);
   }
 }
@@ -113,7 +116,8 @@ void Transfers::wait() {
       idle = 0;
       continue;
     }
-    if (std::chrono::duration<double>(Clock::now() - moved).count() > state_->group.timeout) state_->refuse_wait();
+    if (std::chrono::duration<double>(Clock::now() - moved).count() > state_->group.timeout)
+      state_->refuse_wait();
     // The peer may need this very core.
     if (idle < 100) std::this_thread::yield();
     else std::this_thread::sleep_for(std::chrono::microseconds(50));

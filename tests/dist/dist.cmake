@@ -1,0 +1,32 @@
+# Tests that several processes run together, once for each number of ranks. They share this machine's cores: the settings
+# let Open MPI start more processes than cores, as root in a container, and yield while it waits. MPICH ignores them.
+set(mpi_settings OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none)
+
+file(GLOB sources CONFIGURE_DEPENDS dist/*_test.cc)
+add_executable(test_dist ${sources} dist/main.cc)
+target_link_libraries(test_dist PRIVATE headlight_test_support headlight_dist headlight_flags)
+target_compile_options(test_dist PRIVATE $<$<CONFIG:Release>:-O1>)
+foreach(ranks RANGE 1 4)
+  foreach(suite IN ITEMS Group:Shards Refusals HeadExchange Ring)
+    string(REGEX REPLACE ":.*" "" name ${suite})
+    string(REGEX REPLACE "([A-Za-z]+)" "*\\1.*" filter ${suite})
+    add_test(NAME dist.${name}_on_${ranks}
+      COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:test_dist> --gtest_filter=${filter})
+    set_tests_properties(dist.${name}_on_${ranks} PROPERTIES LABELS dist TIMEOUT 300 ENVIRONMENT "${mpi_settings}"
+      PASS_REGULAR_EXPRESSION "${ranks} ranks passed" FAIL_REGULAR_EXPRESSION "FAILED|No test suites")
+  endforeach()
+endforeach()
+
+add_executable(dist_fault dist/fault.cc)
+target_link_libraries(dist_fault PRIVATE headlight_dist headlight_flags)
+function(headlight_fault_test fault line)
+  add_test(NAME dist.fault_${fault} COMMAND ${CMAKE_COMMAND} -D MPIEXEC=${MPIEXEC_EXECUTABLE}
+    -D PROGRAM=$<TARGET_FILE:dist_fault> -D FAULT=${fault} -D "LINE=${line}" ${ARGN}
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/dist/fault.cmake)
+  set_tests_properties(dist.fault_${fault} PROPERTIES LABELS dist TIMEOUT 60 ENVIRONMENT "${mpi_settings}")
+endfunction()
+headlight_fault_test(agree "error: rank 0 of 3: dist::attention_forward: softcap is -1" -D CODE=2)
+headlight_fault_test(throw "error: rank 2 of 3: not enough memory for 12 tokens" -D CODE=5)
+headlight_fault_test(die "[Ss](ignal|IGNAL):? 9")
+headlight_fault_test(leave "error: rank [01] of 3: nothing arrived from rank 2 for 2 s" -D CODE=7)

@@ -1,0 +1,16 @@
+# cmake -P script: the job must end within 10 seconds (start of MPI not counted, so 30 on a busy machine), not with 0, and say
+# LINE once.
+execute_process(COMMAND ${MPIEXEC} -n 3 ${PROGRAM} ${FAULT} OUTPUT_VARIABLE text ERROR_VARIABLE errors RESULT_VARIABLE status
+  TIMEOUT 30)
+message("${text}${errors}")
+if(status EQUAL 0 OR status MATCHES "timeout")
+  message(FATAL_ERROR "${FAULT}: ended with \"${status}\"")
+endif()
+string(REGEX MATCHALL "${LINE}" found "${text}${errors}")
+list(LENGTH found times)
+if(NOT times EQUAL 1)
+  message(FATAL_ERROR "${FAULT}: \"${LINE}\" was printed ${times} times; expected once")
+endif()
+if(DEFINED CODE AND NOT status EQUAL CODE)
+  message(FATAL_ERROR "${FAULT}: exit code ${status}; expected ${CODE}")
+endif()
