@@ -114,7 +114,7 @@ class ForwardSums {
                                  options_of(call_.options, block), part);
     each_query(block.batch, block.rows, [&](Index b, Index h, Index t) {
       if (!has_bias_) set_part(b, h, t, part_lse_.at(b, h, t), 0);
-      // The heaviest key has weight exp(max - max) / sum.
+      // The key with the largest weight has exp(max - max) / sum.
       else set_part(b, h, t, part_max_.at(b, h, t), -std::log(part_heaviest_.at(b, h, t, 0)));
     });
     headlight::merge(call_.ctx, rows(out_.view()), rows(rest_.view()), part.out, rows(part_rest_.view()));

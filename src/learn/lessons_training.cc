@@ -164,8 +164,8 @@ std::vector<Exercise> exercises_recurrence() {
 }
 
 draw::Drawing picture_recurrence() {
-  draw::CurveChart chart = small_chart("Share of a token left in a recurrent state",
-                                       "tokens ago", "share left");
+  draw::CurveChart chart =
+      small_chart("Share of a token left in a recurrent state", "tokens ago", "share left");
   for (const double kept : {0.99, 0.9, 0.5}) {
     draw::Curve curve{.label = fmt::format("keeps {}", short_number(kept)),
                       .points = {},

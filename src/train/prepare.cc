@@ -200,8 +200,8 @@ class Preparer {
                                  : need(result_.special.pad, "begin or pad", "<s>, <pad>");
   }
 
-  // Sources are trained with an end. The tokenizer that is saved with the model writes it, so that whoever translates
-  // gives the encoder what it was trained on.
+  // Sources are trained with an end. The tokenizer that is saved with the model writes it, so that a
+  // translation gives the encoder the input of its training.
   void mark_ends() {
     // A given model's tokenizer that adds tokens of its own is right as it is.
     if (options_.start != nullptr && result_.tokenizer->encode("a") != encode("a")) return;
