@@ -127,8 +127,9 @@ Answer Api::models() {
   w.begin_object().field("version", kVersion).field("sentence", kSentence);
   w.field("most_tokens", kMostTokens).key("models").begin_list();
   for (const Slot& slot : slots_) {
-    if (slot.model) w.value(io::JsonText{model_json(*slot.model)});
-    else w.begin_object().field("name", slot.place.name).end_object();
+    const std::string& argument = slot.place.argument.empty() ? slot.place.name : slot.place.argument;
+    if (slot.model) w.value(io::JsonText{model_json(*slot.model, argument)});
+    else w.begin_object().field("name", slot.place.name).field("argument", argument).end_object();
   }
   return json(w.end_list().end_object().take_line());
 }

@@ -16,6 +16,7 @@ namespace headlight::serve {
 
 struct ModelPlace {
   std::string name, folder;
+  std::string argument = {};  // what --model takes for it; empty: the name
 };
 
 struct ApiOptions {

@@ -68,7 +68,7 @@ std::string offline_page(Context& ctx, const KeptRun& kept, const OfflineOptions
     pieces.add(fmt::format("next/{}", i), prediction_json(run.model(), i, run.prediction(i, kGuesses, ctx)));
   io::JsonWriter w;
   w.begin_object().field("version", kVersion).field("sentence", kSentence).key("models").begin_list();
-  w.value(io::JsonText{model_json(run.model())}).end_list().field("at", options.at);
+  w.value(io::JsonText{model_json(run.model(), options.model)}).end_list().field("at", options.at);
   w.field("run", io::JsonText{run_json(kept)}).field("pieces", io::JsonText{pieces.take_list()});
   std::string json = w.end_object().take();
   json.append((4 - json.size() % 4) % 4, ' ');

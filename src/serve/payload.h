@@ -10,7 +10,8 @@ namespace headlight::serve {
 
 using session::StoredAttention;
 
-[[nodiscard]] std::string model_json(const Model& model);
+// `argument`: what --model takes for it, where that is known.
+[[nodiscard]] std::string model_json(const Model& model, std::string_view argument = {});
 [[nodiscard]] std::string run_json(const KeptRun& run);
 [[nodiscard]] std::string prediction_json(const Model& model, Index position, const Prediction& prediction);
 inline constexpr Index kGuesses = 12;  // tokens of a prediction

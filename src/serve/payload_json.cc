@@ -40,13 +40,14 @@ void write(io::JsonWriter& w, const Run& run, Part part) {
 
 }  // namespace
 
-std::string model_json(const Model& model) {
+std::string model_json(const Model& model, std::string_view argument) {
   const ModelInfo& info = model.info();
   const PartInfo& main = *info.find(info.kind == ModelKind::encoder ? Part::encoder : Part::decoder);
   io::JsonWriter w;
   w.begin_object().field("name", info.name).field("kind", name_of(info.kind)).field("family", info.family);
   w.field("layers", main.layers()).field("heads", main.heads.front()).field("width", info.width);
   w.field("vocabulary", info.vocabulary).field("reads", model.tokenizer() != nullptr);
+  if (!argument.empty()) w.field("argument", argument);
   return w.end_object().take();
 }
 

@@ -239,6 +239,7 @@ export default {
     assert.equal(await shown('headline'), await shown('value'));
     assert.equal(await page.textContent('[data-test=how]'), 'mean over 2 tokens of the sum over 3 tokens');
     assert.match(await page.textContent('[data-test=readout]'), /^(?!.*exact)/);
+    assert.equal(await page.textContent('[data-test=origin]'), 'derived');
     const options = page.locator('[data-test=pair] option');
     assert.equal(await options.count(), 6);
     const weights = (await options.allTextContents()).map((t) => number(/, ([\d.e−]+)$/.exec(t)[1]));

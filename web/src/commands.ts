@@ -5,6 +5,7 @@ import {
   block,
   lines,
   mode,
+  models,
   muted,
   palette,
   part,
@@ -25,6 +26,12 @@ const quoted = (text: string) =>
     : text.includes("'") && !/["$`\\!]/.test(text)
       ? `"${text}"`
       : `'${text.replace(/'/g, `'\\''`)}'`;
+
+// What --model takes for the model that is shown: a path where it was given by one.
+const modelArgument = () => {
+  const name = run.value!.model.name;
+  return quoted(models.value.find((m) => m.name === name)?.argument ?? name);
+};
 
 // The address without the token: that is in the cookie, and stays there.
 export const linkText = () => location.href.split('#')[0] + '#' + addressText.value;
@@ -71,7 +78,7 @@ export const figureQuery = (format: string): string =>
 
 export function figureCommand(file: string): string {
   const info = run.value!;
-  const line = ['headlight', 'show', quoted(info.text), '--model', quoted(info.model.name)];
+  const line = ['headlight', 'show', quoted(info.text), '--model', modelArgument()];
   if (info.second) line.push('--second', quoted(info.second));
   if (info.target) line.push('--target', quoted(info.target));
   line.push('--part', part.value, '--head', `${place.value.layer}.${place.value.head}`);
@@ -80,7 +87,7 @@ export function figureCommand(file: string): string {
 }
 export function explainCommand(query: number, key: number): string {
   const info = run.value!,
-    words = ['headlight', 'explain', quoted(info.text), '--model', quoted(info.model.name)];
+    words = ['headlight', 'explain', quoted(info.text), '--model', modelArgument()];
   if (info.second) words.push('--second', quoted(info.second));
   if (info.target) words.push('--target', quoted(info.target));
   return words
@@ -96,5 +103,4 @@ export function explainCommand(query: number, key: number): string {
     )
     .join(' ');
 }
-export const serveCommand = () =>
-  `headlight serve --model ${quoted(run.value!.model.name)} --at ${quoted(addressText.value)}`;
+export const serveCommand = () => `headlight serve --model ${modelArgument()} --at ${quoted(addressText.value)}`;

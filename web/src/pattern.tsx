@@ -69,7 +69,7 @@ export function Pattern() {
         ? `rows sum to 1 without ${mutedNames[muted.value]}`
         : drawn.value?.derived
           ? 'tokens joined into words'
-          : '';
+          : (l?.how ?? '');
   // Of two texts, what the query gives to each.
   const border = keyReading.value.second;
   let toSecond = 0;

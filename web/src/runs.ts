@@ -124,7 +124,7 @@ async function show(info: RunInfo, address: Address | null, current: () => boole
     model.value = info.model.name;
     if (info.source.second === 0) block.value = null;
     part.value = name;
-    models.value = models.value.map((m) => (m.name === info.model.name ? info.model : m));
+    models.value = models.value.map((m) => (m.name === info.model.name ? { ...m, ...info.model } : m));
     useNumbers(numbers);
     clearHover();
     clampPlace();

@@ -2,7 +2,7 @@
 import { signal, computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { batch } from '@preact/signals';
-import { shownMap } from './numbers';
+import { rowOf, shownMap } from './numbers';
 import { guessing, keyReading, partInfo, place, queries, queryReading, theme, keys } from './state';
 import { css, entry, ink, table } from './color';
 import { digits, shown, weight } from './format';
@@ -126,14 +126,17 @@ function Predict({ question, answer, children }: { question: string; answer: num
 }
 
 const pinnedName = () => nameOf(queryReading.value, queries.value);
+// Where the pinned word looks most: of several tokens their mean, as everywhere else.
 function liveTop(): { name: string; weight: number } | null {
-  const map = shownMap.value,
-    p = partInfo.value,
-    q = queries.value[0];
-  if (!map || !p || q === undefined) return null;
+  const p = partInfo.value,
+    map = shownMap.value;
+  if (!map || !p || queries.value.length === 0) return null;
+  const row = rowOf(map, queries.value, p.columns);
   let top = 0;
-  for (let j = 0; j < p.columns; ++j) if ((map[q * p.columns + j] || 0) > (map[q * p.columns + top] || 0)) top = j;
-  return { name: shown(keyReading.value.tokens[top].text), weight: map[q * p.columns + top] };
+  row.forEach((w, j) => {
+    if (w > (row[top] || 0)) top = j;
+  });
+  return { name: shown(keyReading.value.tokens[top].text), weight: row[top] };
 }
 
 interface Page {

@@ -29,6 +29,7 @@ export interface PartInfo {
 }
 export interface ModelInfo {
   name: string;
+  argument?: string; // what --model takes for it
   kind?: 'decoder' | 'encoder' | 'encoder_decoder';
   family?: string;
   layers?: number;

@@ -54,6 +54,26 @@ std::string name_of_folder(const std::string& folder) {
   return path.filename().string();
 }
 
+// What --model takes for this model, in whichever folder the command is run: its name where the folders of models have
+// it, else its path.
+std::string model_argument(const std::string& folder, const std::string& name,
+                           const std::vector<std::string>& places) {
+  std::error_code problem;
+  for (const std::string& place : places) {
+    const fs::path path = fs::path(place) / name;
+    if (fs::exists(path, problem)) {
+      if (fs::equivalent(path, folder, problem)) return name;
+      break;  // the name means another model
+    }
+  }
+  const auto absolute = [](const std::string& path) {
+    return fs::absolute(path).lexically_normal().string();
+  };
+  const std::size_t plus = folder.rfind('+');
+  if (fs::exists(folder, problem) || plus == std::string::npos) return absolute(folder);
+  return concat(absolute(folder.substr(0, plus)), "+", absolute(folder.substr(plus + 1)));  // with an adapter
+}
+
 // Those that were asked for; else the usual one, and all others that lie beside it.
 std::vector<serve::ModelPlace> model_list(const Settings& s) {
   const std::vector<std::string> places = model_places();
@@ -66,7 +86,7 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
         refuse_value("--model", folder, "a model with a unique name; another model has the same name");
       return;
     }
-    list.push_back({name, folder});
+    list.push_back({name, folder, model_argument(folder, name, places)});
   };
   for (const std::string& name : s.models) add(inspect::find_model(name, places), true);
   if (!list.empty()) return list;

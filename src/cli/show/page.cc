@@ -68,6 +68,7 @@ void write_page(io::Outputs& outputs, Context& ctx, const session::View& view, c
                looks_of(s);
   options.part = place.part.value_or(shown.run.model().state().usual_part());
   options.layer = std::max(0, place.layer);
+  options.model = s.input.model;
   options.most_bytes = static_cast<std::size_t>(s.max_megabytes * 1e6);
   const std::string page = serve::offline_page(ctx, *run, options);
   outputs.write(s.html, std::as_bytes(std::span(page)));
