@@ -64,9 +64,21 @@ struct EffectRequest {
 [[nodiscard]] AblationEffect ablate(Context& ctx, const Model& model, const Prompt& prompt,
                                     const AblationPlan& plan, const EffectRequest& request = {});
 
+// The run again with the change: the same tokens, and what every head then looks at.
+struct ChangedRun {
+  Run run;
+  Index mean_sentences = 0, mean_tokens = 0;  // what means were taken over
+};
+[[nodiscard]] ChangedRun attend_changed(Context& ctx, const Run& before, const AblationPlan& plan,
+                                        const Progress& progress = {});
+// How the predictions of two runs of the same tokens differ. `translate` and `task` are not read.
+[[nodiscard]] AblationEffect effect_between(Context& ctx, const Run& before, const Run& after,
+                                            const EffectRequest& request = {});
+
 // Every head removed in turn.
 struct SweepOptions {
   std::vector<Part> parts = {};  // none: all
+  std::vector<Head> heads = {};  // only these, in this order; none: all of the parts
   Change change = Change::zero;  // or mean
   std::vector<std::string> mean_texts = {};
   const TaskText* task = nullptr;
@@ -77,7 +89,7 @@ struct SweepResult {
   Index position = 0;
   TokenId token = 0;
   double probability = 0;                          // of the token, before
-  std::vector<SweptHead> heads;                    // by part, layer, head
+  std::vector<SweptHead> heads;                    // by part, layer, head, or as they were asked for
   std::optional<double> task_loss = std::nullopt;  // before, nats per token
   Index task_tokens = 0;
 };

@@ -25,6 +25,7 @@ struct LookRequest {
 };
 
 enum class LookReason : std::uint8_t {
+  pronoun,         // a pronoun attends to a content word, far above chance level
   strongest_link,  // a word attends to another one, not a neighbour, far above chance level
   strongest_key,   // the same for a given query
   strongest_head,  // query and key are given: the head with the largest weight; 0: none sees the key
@@ -42,7 +43,8 @@ struct FirstLook {
   [[nodiscard]] double lift() const { return chance > 0 ? weight / chance : 0; }
 };
 // The only place that makes this choice. Links are ranked by lift; links of a word to itself, its neighbours, the
-// first token, special tokens and punctuation count only if requested. Ties: the first.
+// first token, special tokens and punctuation count only if requested. Without a given query a pronoun comes first:
+// its strongest link to a word that is no function word, if the lift is at least 2. Ties: the first.
 [[nodiscard]] FirstLook first_look(const Run& run, const LookRequest& request = {},
                                    Context& ctx = default_context());
 

@@ -13,15 +13,22 @@ std::vector<HeadContribution> direct_shares(Context& ctx, const Subject& subject
   return attribute_logit(ctx, subject, question, request.row, request.token).heads;
 }
 
+std::vector<SweptHead> heads_to_sweep(const Subject& subject, const SweepRequest& request) {
+  std::vector<SweptHead> swept;
+  for (const Head& head : request.heads) swept.push_back({.part = head.part, .head = head.place()});
+  if (!swept.empty()) return swept;
+  for (const Part part : request.parts)
+    for (const HeadPlace& head : all_heads(subject.layers(part), subject.heads(part)))
+      swept.push_back({.part = part, .head = head});
+  return swept;
+}
+
 }  // namespace
 
 std::vector<SweptHead> sweep_heads(Context& ctx, const Subject& subject, const Question& question,
                                    const SweepRequest& request,
                                    const std::function<void(double done)>& progress) {
-  std::vector<SweptHead> swept;
-  for (const Part part : request.parts)
-    for (const HeadPlace& head : all_heads(subject.layers(part), subject.heads(part)))
-      swept.push_back({.part = part, .head = head});
+  std::vector<SweptHead> swept = heads_to_sweep(subject, request);
   const Predictions before(run(ctx, subject, question));
   const std::vector<std::int32_t> targets = targets_of(subject, question);
   const std::vector<HeadContribution> shares = direct_shares(ctx, subject, question, request);

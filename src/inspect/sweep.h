@@ -13,6 +13,7 @@ namespace headlight::inspect {
 
 struct SweepRequest {
   std::vector<Part> parts;
+  std::vector<Head> heads = {};          // only these; none: all of the parts
   Change change = Change::zero;          // or mean
   const HeadOutputs* outputs = nullptr;  // of mean
   Index row = 0;                         // of the predictions
@@ -22,7 +23,7 @@ struct SweepRequest {
 
 using headlight::SweptHead;
 
-// By part, layer, head. One run of the model for each head, and one over the task.
+// By part, layer, head, or as they were asked for. One run of the model for each head, and one over the task.
 [[nodiscard]] std::vector<SweptHead> sweep_heads(Context& ctx, const Subject& subject,
                                                  const Question& question, const SweepRequest& request,
                                                  const std::function<void(double done)>& progress = nullptr);

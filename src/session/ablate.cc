@@ -85,7 +85,52 @@ inspect::Predictions changed_predictions(Context& ctx, const ModelState& model, 
   return inspect::Predictions(model.subject.model->logits_of(ctx, hidden));
 }
 
+AblationEffect compared(const inspect::Predictions& before, const inspect::Predictions& after, const Run& run,
+                        const EffectRequest& request) {
+  const std::optional<Index> position = request.position ? request.position : natural_position(run);
+  const std::vector<TokenId> targets = inspect::targets_of(run.model().state().subject, run.state().question);
+  inspect::Effect found = inspect::effect_of(
+      before, after, targets, {.row = position.value_or(-1), .top = request.top, .also = request.tokens});
+  AblationEffect effect{.kl = std::move(found.kl),
+                        .mean_kl = found.mean_kl,
+                        .position = found.row,
+                        .tokens = std::move(found.tokens),
+                        .loss_before = found.loss_before,
+                        .loss_after = found.loss_after};
+  effect.has_loss =
+      std::any_of(targets.begin(), targets.end(), [](TokenId t) { return t != models::kIgnored; });
+  return effect;
+}
+
 }  // namespace
+
+ChangedRun attend_changed(Context& ctx, const Run& before, const AblationPlan& plan,
+                          const Progress& progress) {
+  const ModelState& state = before.model().state();
+  const session::RunContext own(before.state(), ctx);
+  const Question& question = before.state().question;
+  Changing changing;
+  prepare(own, state, plan, question, progress, changing);
+  inspect::Ablation ablation(changing.plan);
+  AttendOptions options{.intervention = &ablation, .progress = progress};
+  options.parts.assign(before.parts().begin(), before.parts().end());
+  return {session::attend_tokens(own, before.model(), question, options), changing.sentences,
+          changing.tokens};
+}
+
+AblationEffect effect_between(Context& ctx, const Run& before, const Run& after,
+                              const EffectRequest& request) {
+  const ModelState& state = before.model().state();
+  session::check_predicts(state.info);
+  session::check_position(request.position, before.positions());
+  if (before.positions() != after.positions())
+    throw Error(ErrorKind::usage, "effect.runs",
+                concat("the two runs predict at ", before.positions(), " and at ", after.positions(),
+                       " positions; runs of the same tokens can be compared"));
+  const session::RunContext own(before.state(), ctx);
+  return compared(inspect::Predictions(before.logits({}, own)), inspect::Predictions(after.logits({}, own)),
+                  before, request);
+}
 
 AblationEffect ablate(Context& ctx, const Run& run, const AblationPlan& plan, const EffectRequest& request) {
   const ModelState& state = run.model().state();
@@ -101,19 +146,8 @@ AblationEffect ablate(Context& ctx, const Run& run, const AblationPlan& plan, co
   progress.tell("with the change", 1, 2);
   const inspect::Predictions before(run.logits({}, own)),
       after = changed_predictions(own, state, question, ablation, progress);
-  const std::optional<Index> position = request.position ? request.position : natural_position(run);
-  const std::vector<TokenId> targets = inspect::targets_of(state.subject, question);
-  inspect::Effect found = inspect::effect_of(
-      before, after, targets, {.row = position.value_or(-1), .top = request.top, .also = request.tokens});
+  AblationEffect effect = compared(before, after, run, request);
   progress.tell("with the change", 2, 2);
-  AblationEffect effect{.kl = std::move(found.kl),
-                        .mean_kl = found.mean_kl,
-                        .position = found.row,
-                        .tokens = std::move(found.tokens),
-                        .loss_before = found.loss_before,
-                        .loss_after = found.loss_after};
-  effect.has_loss =
-      std::any_of(targets.begin(), targets.end(), [](TokenId t) { return t != models::kIgnored; });
   effect.mean_sentences = changing.sentences;
   effect.mean_tokens = changing.tokens;
   if (request.translate) translate_again(own, state, question, ablation, progress, effect);

@@ -7,6 +7,7 @@
 #include "headlight/look.h"
 #include "inspect/head_meter.h"
 #include "session/state.h"
+#include "text/function_words.h"
 #include "text/words.h"
 
 namespace headlight {
@@ -30,14 +31,24 @@ End end_of(const TokenizedText& text, Range tokens) {
           text.tokens[static_cast<std::size_t>(tokens.end - 1)].word};
 }
 
-// What counts: links between words with a meaning that are neither the same nor neighbours, or all links.
-enum class Rule { farther, any };
+// What counts: links from pronouns to words that carry meaning; links between words that are neither the same nor
+// neighbours; or all links.
+enum class Rule { pronoun, farther, any };
+enum class Side { query, key };
+constexpr double kPronounLift = 2;  // below that a pronoun is a word like any other
 
-std::vector<End> ends_of(const TokenizedText& text, Range asked, Rule rule) {
+bool counts(const TokenizedText& text, const Word& word, Rule rule, Side side) {
+  if (rule == Rule::any) return true;
+  if (!has_meaning(text, word)) return false;
+  if (rule == Rule::farther) return true;
+  return side == Side::query ? text::is_pronoun(word.text) : !text::is_function_word(word.text);
+}
+
+std::vector<End> ends_of(const TokenizedText& text, Range asked, Rule rule, Side side) {
   if (asked.size() > 0) return {end_of(text, asked)};
   std::vector<End> ends;
   for (const Word& word : text.words)
-    if (rule == Rule::any || has_meaning(text, word)) ends.push_back(end_of(text, word.tokens));
+    if (counts(text, word, rule, side)) ends.push_back(end_of(text, word.tokens));
   return ends;
 }
 
@@ -47,8 +58,8 @@ class LookMeter : public Observer {
       : request_(request),
         part_(part),
         rule_(rule),
-        queries_(ends_of(run.queries(part), request.query, rule)),
-        keys_(ends_of(run.keys(part), request.key, rule)) {}
+        queries_(ends_of(run.queries(part), request.query, rule, Side::query)),
+        keys_(ends_of(run.keys(part), request.key, rule, Side::key)) {}
 
   void on_attention(const AttentionEvent& event) override {
     request_.progress.check();
@@ -61,6 +72,8 @@ class LookMeter : public Observer {
       for (const End& query : queries_) measure(event, place, query);
     }
   }
+
+  [[nodiscard]] bool has_queries() const { return !queries_.empty(); }
 
   FirstLook best;
   double score = -INFINITY;  // of the best; -inf: there is none
@@ -125,19 +138,22 @@ FirstLook first_look(const Run& run, const LookRequest& request, Context& ctx) {
   for (const HeadPlace& place : request.heads)
     session::check_head(run.model().info(), {part, place.layer, place.head});
   const Index layers = run.model().info().find(part)->layers();
-  for (const Rule rule : {Rule::farther, Rule::any}) {
+  for (const Rule rule : {Rule::pronoun, Rule::farther, Rule::any}) {
+    if (rule == Rule::pronoun && (request.query.size() > 0 || request.key.size() > 0)) continue;
     LookMeter meter(run, part, request, rule);
+    if (rule == Rule::pronoun && !meter.has_queries()) continue;
     for (Index layer = 0; layer < layers; ++layer) {
       session::replay(run, part, layer, meter, ctx);
       request.progress.tell("looking for a link", static_cast<double>(layer + 1),
                             static_cast<double>(layers));
     }
-    if (meter.score == -INFINITY) continue;
+    if (meter.score == -INFINITY || (rule == Rule::pronoun && meter.best.lift() < kPronounLift)) continue;
     const bool query = request.query.size() > 0, key = request.key.size() > 0;
-    meter.best.reason = query && key        ? LookReason::strongest_head
-                        : rule == Rule::any ? LookReason::nothing_farther
-                        : query             ? LookReason::strongest_key
-                                            : LookReason::strongest_link;
+    meter.best.reason = query && key            ? LookReason::strongest_head
+                        : rule == Rule::any     ? LookReason::nothing_farther
+                        : rule == Rule::pronoun ? LookReason::pronoun
+                        : query                 ? LookReason::strongest_key
+                                                : LookReason::strongest_link;
     return meter.best;
   }
   if (request.query.size() == 0 || request.key.size() == 0)

@@ -25,7 +25,8 @@ SweepResult sweep(Context& ctx, const Run& run, const SweepOptions& options, con
     throw Error(ErrorKind::usage, "sweep.change", "a sweep zeroes heads or replaces them by their means");
   session::check_position(options.position, run.positions());
   const session::RunContext own(run.state(), ctx);
-  inspect::SweepRequest request{.parts = options.parts, .change = options.change};
+  inspect::SweepRequest request{.parts = options.parts, .heads = options.heads, .change = options.change};
+  for (const Head& head : options.heads) session::check_head(state.info, head);
   if (request.parts.empty())
     for (const PartInfo& part : state.info.parts) request.parts.push_back(part.part);
   for (const Part part : request.parts) session::check_head(state.info, {part, 0, 0});

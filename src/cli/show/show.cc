@@ -86,7 +86,8 @@ std::string choice_note(const Run& run, const FirstLook& look) {
   return concat("showing head ", look.head.layer, ".", look.head.head, ", where ", from,
                 asked ? " attends most to another word, " : " looks at ", to,
                 asked ? "" : fmt::format(", {:.1f} times chance", look.lift()),
-                ": the most distinctive link of ", look.heads_searched,
+                ": the most distinctive link ",
+                look.reason == LookReason::pronoun ? "from a pronoun in " : "of ", look.heads_searched,
                 " heads; --head L.H shows another one, --all shows all");
 }
 
