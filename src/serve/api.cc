@@ -8,8 +8,6 @@
 #include "headlight/version.h"
 #include "io/gzip.h"
 #include "io/json_writer.h"
-#include "serve/figures.h"
-#include "serve/matrices.h"
 #include "serve/page.h"
 #include "serve/payload.h"
 #include "serve/requests.h"
@@ -18,9 +16,7 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kCacheBytes = std::size_t{512} << 20;
-constexpr std::size_t kMostWeights = std::size_t{1} << 22;  // in one answer
 
-Answer bytes(std::string body) { return {.type = "application/octet-stream", .body = std::move(body)}; }
 Answer json(std::string body) { return {.body = std::move(body)}; }
 
 int status_of(const Error& error) {
@@ -145,77 +141,6 @@ Answer Api::run_of(const Ask& ask, const RunRequest& request) {
     return made;
   });
   return json(run_json(*run));
-}
-
-Answer Api::of_run(const Ask& ask, const Segments& path) {
-  const auto run = runs_.find(std::string(path[3]));
-  if (!run) return failure(404, "run.unknown", "this run is no longer kept; ask for it again");
-  const bool posts = ask.method == "POST";
-  if (path[4] == "next" && path.size() == 5) {
-    if (posts) return next_token(ask, *run);
-    const Index position = Fields(ask.query).integer("position");
-    if (position >= run->run.positions()) throw BadRequest{"there is no such position"};
-    const Prediction next =
-        desk_.at_turn(ask.left, [&](Context& ctx) { return run->run.prediction(position, kGuesses, ctx); });
-    return json(prediction_json(run->run.model(), position, next));
-  }
-  if (posts) return failure(405);
-  if (path[4] == "figure" && path.size() == 5) return figure(ask, *run);
-  if (path.size() >= 6) return of_part(ask, run->run, path);
-  return failure(404);
-}
-
-Answer Api::of_part(const Ask& ask, const Run& run, const Segments& path) {
-  const auto part = parse_part(path[4]);
-  if (!part || !run.has(*part)) return failure(404);
-  if (path.size() == 6 && path[5] == "weights.f32") {
-    if (all_weights_count(run, *part) > kMostWeights) return failure(413);
-    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return all_weights(ctx, run, *part); }));
-  }
-  if (path.size() == 6 && path[5] == "atlas.u8")
-    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return atlas(ctx, run, *part); }));
-  if (path.size() != 7) return failure(404);
-  const auto suffixed = [](std::string_view text, std::string_view suffix) {
-    return text.ends_with(suffix) ? parse_count(text.substr(0, text.size() - suffix.size())) : std::nullopt;
-  };
-  const StoredAttention& first = *run.state().find(*part, 0);
-  if (path[5] == "row") {
-    const auto query = suffixed(path[6], ".f32");
-    if (!query || *query >= first.queries()) throw BadRequest{"there is no such query"};
-    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return row_weights(ctx, run, *part, *query); }));
-  }
-  const auto layer = parse_count(path[5]), matrices = suffixed(path[6], ".matrices");
-  const auto head = matrices ? matrices : suffixed(path[6], ".bin");
-  if (!layer || !head || *layer >= run.model().info().find(*part)->layers() || *head >= first.heads())
-    throw BadRequest{"there is no such head"};
-  return bytes(desk_.at_turn(ask.left, [&](Context& ctx) {
-    return (matrices ? head_matrices : head_numbers)(ctx, run, *part, *layer, *head);
-  }));
-}
-
-Answer Api::next_token(const Ask& ask, const KeptRun& run) {
-  const models::SamplingOptions options = parse_sampling(ask.body);
-  return run_of(ask,
-                desk_.at_turn(ask.left, [&](Context& ctx) { return with_next_token(ctx, run, options); }));
-}
-
-Answer Api::figure(const Ask& ask, const KeptRun& kept) {
-  const Run& run = kept.run;
-  const FileRequest request = parse_figure(ask.query);
-  const PartInfo* part = run.model().info().find(request.part());
-  if (part == nullptr || !run.has(request.part()) || request.head().layer >= part->layers() ||
-      request.head().head >= part->heads[static_cast<std::size_t>(request.head().layer)])
-    throw BadRequest{"there is no such head"};
-  if (request.view.from.end > run.queries(request.part()).size() ||
-      request.view.to.end > run.keys(request.part()).size())
-    throw BadRequest{"there are fewer tokens"};
-  Answer answer = bytes(desk_.at_turn(
-      ask.left, [&](Context& ctx) { return file_of(ctx, run, request, !kept.request.target.empty()); }));
-  answer.type = media_type(request.form);
-  answer.headers.emplace_back("Content-Disposition",
-                              concat("attachment; filename=\"headlight-", request.head().layer, ".",
-                                     request.head().head, ".", name_of(request.form), "\""));
-  return answer;
 }
 
 }  // namespace headlight::serve

@@ -9,6 +9,7 @@
 
 #include "headlight/run.h"
 #include "serve/answer.h"
+#include "serve/answers.h"
 #include "serve/desk.h"
 #include "serve/run_cache.h"
 
@@ -49,6 +50,11 @@ class Api {
   [[nodiscard]] Answer of_run(const Ask& ask, const Segments& path);
   [[nodiscard]] Answer of_part(const Ask& ask, const Run& run, const Segments& path);
   [[nodiscard]] Answer next_token(const Ask& ask, const KeptRun& run);
+  [[nodiscard]] Answer change(const Ask& ask, const KeptRun& run);
+  [[nodiscard]] Answer sweep_some(const Ask& ask, const Run& run);
+  [[nodiscard]] Answer labels(const Ask& ask, const KeptRun& run);
+  [[nodiscard]] Answer links(const Ask& ask, const Run& run);
+  [[nodiscard]] Answer saved_page(const Ask& ask, const KeptRun& run);
   [[nodiscard]] Answer figure(const Ask& ask, const KeptRun& run);
   [[nodiscard]] Answer run_of(const Ask& ask, const RunRequest& request);
   [[nodiscard]] Model model_of(const std::string& name);
@@ -56,6 +62,7 @@ class Api {
   ApiOptions options_;
   Desk desk_;
   RunCache runs_;
+  LabelCache labels_;
   std::vector<Slot> slots_;
   std::mutex slots_mutex_;
   std::string zipped_page_;

@@ -10,6 +10,8 @@ namespace headlight::serve {
 
 using session::StoredAttention;
 
+// A token of the vocabulary as people see it; one that has no text of its own by its name.
+[[nodiscard]] std::string token_text(const Model& model, TokenId id);
 // `argument`: what --model takes for it, where that is known.
 [[nodiscard]] std::string model_json(const Model& model, std::string_view argument = {});
 [[nodiscard]] std::string run_json(const KeptRun& run);

@@ -22,12 +22,7 @@ void write(io::JsonWriter& w, const TokenizedText& text) {
 }
 
 void write(io::JsonWriter& w, const Model& model, const TokenProbability& token) {
-  std::string text;
-  if (const Tokenizer* tokenizer = model.tokenizer()) {
-    text = tokenizer->decode(std::span(&token.id, 1), SpecialTokens::add);
-    if (text.empty()) text = tokenizer->token(token.id);
-  }
-  w.begin_object().field("id", token.id).field("text", text);
+  w.begin_object().field("id", token.id).field("text", token_text(model, token.id));
   w.field("p", token.probability).field("logit", token.logit).end_object();
 }
 
@@ -38,7 +33,22 @@ void write(io::JsonWriter& w, const Run& run, Part part) {
   w.field("rows", first->queries()).field("columns", first->keys()).end_object();
 }
 
+void write(io::JsonWriter& w, const FirstLook& look) {
+  w.begin_object().field("part", name_of(look.head.part)).field("layer", look.head.layer);
+  w.field("head", look.head.head).field("lift", look.lift());
+  w.key("query").begin_list().value(look.query.begin).value(look.query.end).end_list();
+  w.key("key").begin_list().value(look.key.begin).value(look.key.end).end_list();
+  w.field("far", look.reason != LookReason::nothing_farther).end_object();
+}
+
 }  // namespace
+
+std::string token_text(const Model& model, TokenId id) {
+  const Tokenizer* tokenizer = model.tokenizer();
+  if (tokenizer == nullptr) return {};
+  std::string text = tokenizer->decode(std::span(&id, 1), SpecialTokens::add);
+  return text.empty() ? std::string(tokenizer->token(id)) : text;
+}
 
 std::string model_json(const Model& model, std::string_view argument) {
   const ModelInfo& info = model.info();
@@ -68,6 +78,8 @@ std::string run_json(const KeptRun& kept) {
   }
   w.key("parts").begin_list();
   for (const Part part : run.parts()) write(w, run, part);
+  w.end_list().key("looks").begin_list();
+  for (const FirstLook& look : kept.looks) write(w, look);
   w.end_list().field("usual_part", name_of(run.model().state().usual_part()));
   return w.field("predictions", run.positions()).end_object().take_line();
 }

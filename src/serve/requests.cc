@@ -17,6 +17,8 @@ constexpr std::int64_t kMostTopK = 1'000'000, kMostSeed = 9'007'199'254'740'991;
 
 [[noreturn]] void refuse(std::string why) { throw BadRequest{std::move(why)}; }
 
+}  // namespace
+
 io::Json parse_object(std::string_view body, std::span<const std::string_view> fields) {
   if (!is_utf8(body)) refuse("the body is not UTF-8");
   try {
@@ -27,6 +29,8 @@ io::Json parse_object(std::string_view body, std::span<const std::string_view> f
     return json;
   } catch (const Error&) { refuse("the body is not well-formed JSON"); }
 }
+
+namespace {
 
 std::string text_of(const io::Json& json, std::string_view key, std::size_t most) {
   const io::Json* value = json.find(key);
@@ -45,17 +49,24 @@ Index integer_of(const io::Json& json, std::string_view key, std::int64_t most) 
   return value->integer();
 }
 
-double temperature_of(const io::Json& json) {
-  const io::Json* value = json.find("temperature");
+}  // namespace
+
+std::string text_field(const io::Json& json, std::string_view key) {
+  return text_of(json, key, kLongestName);
+}
+Index integer_field(const io::Json& json, std::string_view key) {
+  return integer_of(json, key, 1'000'000'000);
+}
+
+double number_field(const io::Json& json, std::string_view key, double most) {
+  const io::Json* value = json.find(key);
   if (value == nullptr) return 0;
   if (!value->is(io::Json::Kind::integer) && !value->is(io::Json::Kind::real))
     refuse("a field is not a number");
   const double x = value->real();
-  if (!(x >= 0 && x <= kMostTemperature)) refuse("a number is out of range");
+  if (!(x >= 0 && x <= most)) refuse("a number is out of range");
   return x;
 }
-
-}  // namespace
 
 std::optional<Index> parse_count(std::string_view text) {
   if (text.empty() || text.size() > 9) return std::nullopt;
@@ -118,7 +129,7 @@ RunRequest parse_run(std::string_view body, const std::string& first_model) {
   if (request.text.empty()) refuse("the text is empty; write a few words");
   request.second = text_of(json, "second", kLongestText);
   request.target = text_of(json, "target", kLongestText);
-  request.temperature = temperature_of(json);
+  request.temperature = number_field(json, "temperature", kMostTemperature);
   request.top_k = integer_of(json, "top_k", kMostTopK);
   request.seed = integer_of(json, "seed", kMostSeed);
   if (const io::Json* more = json.find("more"); more != nullptr) {
@@ -137,7 +148,7 @@ models::SamplingOptions parse_sampling(std::string_view body) {
   constexpr std::array<std::string_view, 3> fields = {"temperature", "top_k", "seed"};
   const io::Json json = parse_object(body, fields);
   models::SamplingOptions options;
-  options.temperature = temperature_of(json);
+  options.temperature = number_field(json, "temperature", kMostTemperature);
   options.top_k = integer_of(json, "top_k", kMostTopK);
   options.seed = static_cast<std::uint64_t>(integer_of(json, "seed", kMostSeed));
   return options;

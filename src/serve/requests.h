@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "io/json.h"
 #include "serve/api.h"
 #include "serve/figures.h"
 #include "serve/http_head.h"
@@ -14,6 +16,12 @@ namespace headlight::serve {
 struct BadRequest {
   std::string why;  // fixed words: nothing of what was sent
 };
+
+// A body that is a JSON object with none but these fields. Its fields: absent ones are "" and 0.
+[[nodiscard]] io::Json parse_object(std::string_view body, std::span<const std::string_view> fields);
+[[nodiscard]] std::string text_field(const io::Json& json, std::string_view key);  // a short one: a name
+[[nodiscard]] Index integer_field(const io::Json& json, std::string_view key);     // from 0
+[[nodiscard]] double number_field(const io::Json& json, std::string_view key, double most);  // from 0
 
 // Digits alone, at most nine.
 [[nodiscard]] std::optional<Index> parse_count(std::string_view text);

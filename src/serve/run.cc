@@ -24,6 +24,24 @@ const Tokenizer& tokenizer_of(const Model& model) {
               concat("\"", escaped(model.info().name), "\" has no tokenizer, so it cannot read a text"));
 }
 
+// Of long texts the page looks at one row alone, as all of them would take a while.
+constexpr Index kMostLookedAt = 1'500'000;
+std::vector<FirstLook> looks_of(Context& ctx, const Run& run, const std::function<bool()>& left) {
+  std::vector<FirstLook> looks;
+  for (const Part part : run.parts()) {
+    Index heads = 0;
+    for (const Index count : run.model().info().find(part)->heads) heads += count;
+    const Index queries = run.queries(part).size(), keys = run.keys(part).size();
+    if (run.queries(part).words.empty() || run.keys(part).words.empty() ||
+        heads * queries * keys > kMostLookedAt)
+      continue;
+    LookRequest request{.part = part};
+    request.progress.cancelled = left;
+    looks.push_back(first_look(run, request, ctx));
+  }
+  return looks;
+}
+
 }  // namespace
 
 std::string RunRequest::id() const {
@@ -49,7 +67,8 @@ std::shared_ptr<const KeptRun> make_run(Context& ctx, const Model& model, const 
                     .continuation = request.more},
                    options);
   check_length(std::max(run.source().size(), run.target().size()));
-  return std::make_shared<const KeptRun>(KeptRun{request.id(), request, std::move(run)});
+  std::vector<FirstLook> looks = looks_of(ctx, run, left);
+  return std::make_shared<const KeptRun>(KeptRun{request.id(), request, std::move(run), std::move(looks)});
 }
 
 RunRequest with_next_token(Context& ctx, const KeptRun& kept, const models::SamplingOptions& options) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/look.h"
 #include "headlight/run.h"
 #include "models/generate.h"
 #include "session/glance.h"
@@ -33,6 +34,8 @@ struct KeptRun {
   std::string id;
   RunRequest request;
   Run run;
+  std::vector<FirstLook> looks = {};  // what to show first of each part; none where that would take long
+  Index mean_sentences = 0;           // of a run with heads replaced by their means
 
   [[nodiscard]] std::size_t bytes() const { return run.bytes() + 65536; }
 };

@@ -1,0 +1,35 @@
+// Questions about a whole run, answered as JSON: what every head does, and which head makes a link.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/look.h"
+#include "serve/run.h"
+
+namespace headlight::serve {
+
+// What every head of a part does, on the run's text and on the battery.
+[[nodiscard]] std::string labels_json(const std::vector<LabelledHead>& heads, Part part);
+// The heads with the largest weights for a link, at most kMostLinks of them.
+inline constexpr std::size_t kMostLinks = 256;
+[[nodiscard]] std::string links_json(const Run& run, Part part, const std::string& link,
+                                     const std::vector<LinkScore>& scores);
+
+// Labels take a while, as the battery is read too; the last answers are kept.
+class LabelCache {
+ public:
+  using Labels = std::shared_ptr<const std::vector<LabelledHead>>;
+  [[nodiscard]] Labels find(const std::string& run_id);
+  void keep(const std::string& run_id, Labels labels);
+
+ private:
+  std::map<std::string, Labels> kept_;
+  std::vector<std::string> order_;  // the oldest first
+  std::mutex mutex_;
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,176 @@
+// What the page asks about one run: /api/v1/run/ID/….
+#include <algorithm>
+
+#include "core/concat.h"
+#include "headlight/error.h"
+#include "serve/api.h"
+#include "serve/changes.h"
+#include "serve/figures.h"
+#include "serve/matrices.h"
+#include "serve/offline.h"
+#include "serve/payload.h"
+#include "serve/requests.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr std::size_t kMostWeights = std::size_t{1} << 22;  // in one answer
+
+Answer bytes(std::string body) { return {.type = "application/octet-stream", .body = std::move(body)}; }
+Answer json(std::string body) { return {.body = std::move(body)}; }
+
+Part part_field(std::string_view query, const Run& run) {
+  const auto part = parse_part(Fields(query).text("part", ""));
+  if (!part || !run.has(*part)) throw BadRequest{"the part is not known"};
+  return *part;
+}
+
+}  // namespace
+
+Answer Api::of_run(const Ask& ask, const Segments& path) {
+  const auto run = runs_.find(std::string(path[3]));
+  if (!run) return failure(404, "run.unknown", "this run is no longer kept; ask for it again");
+  const bool posts = ask.method == "POST";
+  if (path[4] == "next" && path.size() == 5) {
+    if (posts) return next_token(ask, *run);
+    const Index position = Fields(ask.query).integer("position");
+    if (position >= run->run.positions()) throw BadRequest{"there is no such position"};
+    const Prediction next =
+        desk_.at_turn(ask.left, [&](Context& ctx) { return run->run.prediction(position, kGuesses, ctx); });
+    return json(prediction_json(run->run.model(), position, next));
+  }
+  if (path[4] == "change" && path.size() == 5) return posts ? change(ask, *run) : failure(405);
+  if (path[4] == "sweep" && path.size() == 5) return posts ? sweep_some(ask, run->run) : failure(405);
+  if (posts) return failure(405);
+  if (path[4] == "labels" && path.size() == 5) return labels(ask, *run);
+  if (path[4] == "links" && path.size() == 5) return links(ask, run->run);
+  if (path[4] == "page" && path.size() == 5) return saved_page(ask, *run);
+  if (path[4] == "figure" && path.size() == 5) return figure(ask, *run);
+  if (path.size() >= 6) return of_part(ask, run->run, path);
+  return failure(404);
+}
+
+Answer Api::of_part(const Ask& ask, const Run& run, const Segments& path) {
+  const auto part = parse_part(path[4]);
+  if (!part || !run.has(*part)) return failure(404);
+  if (path.size() == 6 && path[5] == "weights.f32") {
+    if (all_weights_count(run, *part) > kMostWeights) return failure(413);
+    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return all_weights(ctx, run, *part); }));
+  }
+  if (path.size() == 6 && path[5] == "atlas.u8")
+    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return atlas(ctx, run, *part); }));
+  if (path.size() != 7) return failure(404);
+  const auto suffixed = [](std::string_view text, std::string_view suffix) {
+    return text.ends_with(suffix) ? parse_count(text.substr(0, text.size() - suffix.size())) : std::nullopt;
+  };
+  const StoredAttention& first = *run.state().find(*part, 0);
+  if (path[5] == "row") {
+    const auto query = suffixed(path[6], ".f32");
+    if (!query || *query >= first.queries()) throw BadRequest{"there is no such query"};
+    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return row_weights(ctx, run, *part, *query); }));
+  }
+  const auto layer = parse_count(path[5]), matrices = suffixed(path[6], ".matrices");
+  const auto head = matrices ? matrices : suffixed(path[6], ".bin");
+  if (!layer || !head || *layer >= run.model().info().find(*part)->layers() || *head >= first.heads())
+    throw BadRequest{"there is no such head"};
+  return bytes(desk_.at_turn(ask.left, [&](Context& ctx) {
+    return (matrices ? head_matrices : head_numbers)(ctx, run, *part, *layer, *head);
+  }));
+}
+
+Answer Api::next_token(const Ask& ask, const KeptRun& run) {
+  const models::SamplingOptions options = parse_sampling(ask.body);
+  return run_of(ask,
+                desk_.at_turn(ask.left, [&](Context& ctx) { return with_next_token(ctx, run, options); }));
+}
+
+// The run with the change is kept as one of its own: its weights are asked for like those of any other.
+Answer Api::change(const Ask& ask, const KeptRun& kept) {
+  const ChangeRequest request = parse_change(ask.body, kept.run);
+  check_predictions(kept.run);
+  return json(desk_.at_turn(ask.left, [&](Context& ctx) {
+    const std::string id = request.id(kept.id);
+    auto changed = runs_.find(id);
+    if (!changed) {
+      ChangedRun made = attend_changed(ctx, kept.run, request.plan, {.cancelled = ask.left});
+      changed = std::make_shared<const KeptRun>(
+          KeptRun{id, kept.request, std::move(made.run), {}, made.mean_sentences});
+      runs_.keep(changed);
+    }
+    return effect_json(*changed, effect_between(ctx, kept.run, changed->run, {.position = request.position}));
+  }));
+}
+
+// Some heads, each knocked out once. Asked for in small numbers, so that others get their turn and a stop is near.
+Answer Api::sweep_some(const Ask& ask, const Run& run) {
+  const SweepOptions options = parse_sweep(ask.body, run);
+  check_predictions(run);
+  return json(desk_.at_turn(ask.left, [&](Context& ctx) {
+    return sweep_json(run.model(), sweep(ctx, run, options, {.cancelled = ask.left}));
+  }));
+}
+
+Answer Api::labels(const Ask& ask, const KeptRun& kept) {
+  const Part part = part_field(ask.query, kept.run);
+  LabelCache::Labels found = labels_.find(kept.id);
+  if (!found) {
+    found = desk_.at_turn(ask.left, [&](Context& ctx) {
+      const Prompt prompt{.text = kept.request.text,
+                          .target = kept.request.target,
+                          .second = kept.request.second,
+                          .continuation = kept.request.more};
+      LabelRequest request;
+      request.progress.cancelled = ask.left;
+      return std::make_shared<const std::vector<LabelledHead>>(
+          label_heads(ctx, kept.run.model(), std::span(&prompt, 1), request).heads);
+    });
+    labels_.keep(kept.id, found);
+  }
+  return json(labels_json(*found, part));
+}
+
+Answer Api::links(const Ask& ask, const Run& run) {
+  const Part part = part_field(ask.query, run);
+  const std::string link = Fields(ask.query).text("link", "");
+  return json(desk_.at_turn(ask.left, [&](Context& ctx) {
+    return links_json(run, part, link, find_links(run, {.link = link, .part = part}, ctx));
+  }));
+}
+
+// The view as one file, as headlight show --html writes it.
+Answer Api::saved_page(const Ask& ask, const KeptRun& kept) {
+  OfflineOptions options;
+  const Fields fields(ask.query);
+  options.part = part_field(ask.query, kept.run);
+  options.layer = fields.integer("layer");
+  if (options.layer >= kept.run.model().info().find(options.part)->layers())
+    throw BadRequest{"there is no such layer"};
+  options.at = fields.text("at", "");
+  for (const Slot& slot : slots_)
+    if (slot.place.name == kept.request.model) options.model = slot.place.argument;
+  Answer answer{.type = "text/html; charset=utf-8"};
+  answer.body = desk_.at_turn(ask.left, [&](Context& ctx) { return offline_page(ctx, kept, options); });
+  answer.headers.emplace_back("Content-Disposition", "attachment; filename=\"headlight.html\"");
+  return answer;
+}
+
+Answer Api::figure(const Ask& ask, const KeptRun& kept) {
+  const Run& run = kept.run;
+  const FileRequest request = parse_figure(ask.query);
+  const PartInfo* part = run.model().info().find(request.part());
+  if (part == nullptr || !run.has(request.part()) || request.head().layer >= part->layers() ||
+      request.head().head >= part->heads[static_cast<std::size_t>(request.head().layer)])
+    throw BadRequest{"there is no such head"};
+  if (request.view.from.end > run.queries(request.part()).size() ||
+      request.view.to.end > run.keys(request.part()).size())
+    throw BadRequest{"there are fewer tokens"};
+  Answer answer = bytes(desk_.at_turn(
+      ask.left, [&](Context& ctx) { return file_of(ctx, run, request, !kept.request.target.empty()); }));
+  answer.type = media_type(request.form);
+  answer.headers.emplace_back("Content-Disposition",
+                              concat("attachment; filename=\"headlight-", request.head().layer, ".",
+                                     request.head().head, ".", name_of(request.form), "\""));
+  return answer;
+}
+
+}  // namespace headlight::serve

@@ -1,0 +1,33 @@
+// Heads and links changed on request of the page: what it asks for, and the answers as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headlight/ablate.h"
+#include "serve/run.h"
+
+namespace headlight::serve {
+
+struct ChangeRequest {
+  AblationPlan plan;
+  std::optional<Index> position = std::nullopt;  // whose predictions are compared; none: the usual one
+
+  // Of the run with the change: 16 digits made of the run's own and of the plan.
+  [[nodiscard]] std::string id(const std::string& run_id) const;
+};
+// Throw BadRequest for what is not well formed, or not in the run.
+[[nodiscard]] ChangeRequest parse_change(std::string_view body, const Run& run);
+
+inline constexpr std::size_t kMostSwept =
+    64;  // in one request: the page asks for some at a time, and may stop
+[[nodiscard]] SweepOptions parse_sweep(std::string_view body, const Run& run);
+
+// Throws Error{resource} where predictions at all positions would take too much memory.
+void check_predictions(const Run& run);
+
+[[nodiscard]] std::string effect_json(const KeptRun& changed, const AblationEffect& effect);
+[[nodiscard]] std::string sweep_json(const Model& model, const SweepResult& result);
+
+}  // namespace headlight::serve
