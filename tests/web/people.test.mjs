@@ -255,6 +255,38 @@ export default {
     assert.match(await page.textContent('.pairs'), /of [\d.]+, the mean over 2 tokens/);
   },
 
+  async 'The first view: it → animal where the model has that; the translation in sight; a pinned word goes along'() {
+    const own = await serve([
+      '--model', join(SOURCE, 'models/headlight-en'), '--model', join(SOURCE, 'models/headlight-en-fr'), '--threads', '1',
+    ]); // prettier-ignore
+    const page = await open({ server: own });
+    assert.match(await page.textContent('[data-test=finding]'), /Layer 4 head 0 sends 0.82 of it to animal/);
+    const said = JSON.parse(program('show', '--model', join(SOURCE, 'models/headlight-en'), '--json', '-')).maps[0];
+    assert.equal(await field(page, 'h'), `${said.layer}.${said.head}`);
+    await page.selectOption('[aria-label=Model]', 'headlight-en-fr');
+    await until(page, () => location.hash.includes('m=headlight-en-fr'));
+    await ready(page);
+    assert.match(await page.textContent('[data-test=other-text]'), /animal.*rue/s);
+    const pinned = () => page.locator('.strip .chip.query > span').allTextContents();
+    await page.locator('.strip .chip > span', { hasText: /^animal$/ }).click();
+    await page.mouse.move(2, 2);
+    await page.click('[data-test=part-cross]');
+    await page.waitForSelector('[data-test=part-cross][aria-pressed=true]');
+    assert.deepEqual(await pinned(), ['animal']);
+    await page.click('[data-test=part-decoder]');
+    await page.waitForSelector('[data-test=part-decoder][aria-pressed=true]');
+    assert.deepEqual(await pinned(), ['animal']);
+    assert.match(await page.textContent('[data-test=other-text]'), /street/);
+    await page.click('[data-test=other-text] button:has-text("street")');
+    await page.waitForSelector('[data-test=part-encoder][aria-pressed=true]');
+    assert.deepEqual(await pinned(), ['street']);
+    await page.click('[data-test=part-cross]');
+    await page.waitForSelector('[data-test=part-cross][aria-pressed=true]');
+    assert.deepEqual(await pinned(), ['rue']);
+    await page.close();
+    await own.stop();
+  },
+
   async 'The tour’s guess gives no answer away'() {
     const page = await open({ at: at('en', '&h=0.0&q=5&k=1&f=link') });
     const outline = () =>

@@ -12,7 +12,19 @@ const source = join(dirname(fileURLToPath(import.meta.url)), '../../web/src');
 const esbuild = createRequire(join(resolve(process.argv[2]), 'x.js'))('esbuild');
 const built = mkdtempSync(join(tmpdir(), 'units-'));
 process.on('exit', () => rmSync(built, { recursive: true, force: true }));
-const names = ['address', 'arithmetic', 'byte_cache', 'format', 'links', 'tokens', 'words'];
+const names = [
+  'address',
+  'align',
+  'arithmetic',
+  'byte_cache',
+  'counterpart',
+  'format',
+  'links',
+  'plan',
+  'query',
+  'tokens',
+  'words',
+];
 await esbuild.build({
   entryPoints: names.map((name) => join(source, `${name}.ts`)),
   outdir: built,
@@ -23,10 +35,14 @@ await esbuild.build({
 });
 const load = (name) => import(pathToFileURL(join(built, `${name}.mjs`)));
 const { parseAddress, writeAddress } = await load('address');
+const { align, difference, distance, placed } = await load('align');
 const { stepsOf, unturned } = await load('arithmetic');
 const { ByteCache } = await load('byte_cache');
+const { counterpart } = await load('counterpart');
 const { clipped, digits, share, shown, small, weight } = await load('format');
 const { endsOf, howJoined, isFar, linkChance, linkScore, linkWeight, seen } = await load('links');
+const { cut, parsePlan, planText, toggled } = await load('plan');
+const { parseQuery, passes } = await load('query');
 const { directionOf, readable } = await load('tokens');
 const { columnsOf, cropped, joined, renormalised } = await load('words');
 
@@ -58,6 +74,7 @@ test('addresses: what is written is read again', () => {
     renormalise: true,
     words: true,
     linkMap: true,
+    plan: { part: 'cross', change: 'zero', heads: [{ layer: 1, head: 0 }], factor: 0.5, links: [] },
     solo: true,
     lines: true,
   };
@@ -196,4 +213,95 @@ test('arithmetic: a weight from q and k, and a rotation undone', () => {
   const back = unturned(turned, 3, rope);
   near(back[0], 1);
   near(back[1], 0);
+});
+
+test('plans: heads go out and come back; what is written is read again', () => {
+  const one = toggled(null, 'decoder', [{ layer: 4, head: 0 }]);
+  assert.deepEqual(one, { part: 'decoder', change: 'zero', heads: [{ layer: 4, head: 0 }], factor: 0.5, links: [] });
+  const two = toggled({ ...one, change: 'mean' }, 'decoder', [{ layer: 1, head: 2 }]);
+  assert.deepEqual(two.heads, [
+    { layer: 1, head: 2 },
+    { layer: 4, head: 0 },
+  ]);
+  assert.equal(two.change, 'mean');
+  assert.equal(toggled(one, 'decoder', [{ layer: 4, head: 0 }]), null);
+  assert.equal(toggled(one, 'encoder', [{ layer: 4, head: 0 }]).part, 'encoder');
+  const layer = [0, 1].map((head) => ({ layer: 4, head }));
+  assert.equal(toggled(one, 'decoder', layer).heads.length, 2); // the rest of the layer
+  const link = cut('cut-mask', 'cross', { layer: 0, head: 1 }, [3, 4, 7], [2]);
+  assert.deepEqual(link.links, [
+    [3, 5, 2, 3],
+    [7, 8, 2, 3],
+  ]);
+  assert.equal(toggled(link, 'cross', [{ layer: 0, head: 0 }]).change, 'zero'); // a cut makes room
+  for (const plan of [one, two, link, { ...one, change: 'scale', factor: 1.5 }])
+    assert.deepEqual(parsePlan(planText(plan)), plan);
+  for (const bad of ['', 'x~zero~0.0', 'decoder~off~0.0', 'decoder~zero~0', 'decoder~zero~0.0~-1', 'decoder~cut-mask~0.0~1', 'decoder~zero~0.0~1~1-2-3-4', 'decoder~cut-mask~0.0~1~1-2-3'])
+    assert.equal(parsePlan(bad), null, bad);
+});
+
+test('search: links, heads, conditions, words', () => {
+  assert.deepEqual(parseQuery(' it → animal '), { kind: 'link', link: 'it->animal' });
+  assert.deepEqual(parseQuery('it->?'), { kind: 'link', link: 'it->?' });
+  assert.deepEqual(parseQuery('4.0'), { kind: 'head', layer: 4, head: 0 });
+  assert.deepEqual(parseQuery(''), { kind: 'none' });
+  assert.deepEqual(parseQuery('street'), { kind: 'word', word: 'street' });
+  assert.deepEqual(parseQuery('label:induction what'), { kind: 'word', word: 'label:induction what' });
+  const { conditions } = parseQuery('label:ind entropy<1.5 layer:3');
+  const facts = { layer: 3, labels: ['induction'], entropy: 1, first: null, distance: 2, effect: null };
+  assert.ok(passes(facts, conditions));
+  assert.ok(!passes({ ...facts, entropy: 2 }, conditions));
+  assert.ok(!passes({ ...facts, labels: null }, conditions));
+  assert.ok(!passes({ ...facts, layer: 2 }, conditions));
+  assert.ok(!passes(facts, parseQuery('first>0.1').conditions)); // not known is not passed
+});
+
+test('the word opposite in a translation', () => {
+  const text = (...list) => ({
+    text: list.join(' '),
+    second: 0,
+    tokens: list.map((t) => ({ text: t, added: t.startsWith('<') })),
+    words: list.map((t, i) => ({ text: t, begin: i, end: i + 1 })),
+  });
+  const part = (name, rows, columns) => ({ part: name, layers: 1, heads: 2, rows, columns });
+  const info = {
+    source: text('the', 'cat', '<e>'),
+    written: text('le', 'chat', '<e>'),
+    parts: [part('encoder', 3, 3), part('decoder', 3, 3), part('cross', 3, 3)],
+  };
+  const map = [0.8, 0.1, 0.1, 0.1, 0.7, 0.2, 0.0, 0.1, 0.9];
+  const cross = { weights: Float32Array.from([...map, ...map]) };
+  assert.deepEqual(counterpart(info, 'encoder', 'cross', [1], cross), [1]);
+  assert.deepEqual(counterpart(info, 'encoder', 'decoder', [1], cross), [2]); // read one place later
+  assert.deepEqual(counterpart(info, 'cross', 'encoder', [0], cross), [0]);
+  assert.deepEqual(counterpart(info, 'decoder', 'encoder', [2], cross), [1]);
+  assert.deepEqual(counterpart(info, 'cross', 'decoder', [1], null), [2]);
+  assert.deepEqual(counterpart(info, 'decoder', 'cross', [0, 1], null), [0]);
+  assert.equal(counterpart(info, 'encoder', 'cross', [1], { weights: null }), null);
+});
+
+test('two texts side by side', () => {
+  assert.deepEqual(align(['a', 'b', 'c'], ['a', 'c', 'd']), [
+    [0, 0],
+    [1, -1],
+    [2, 1],
+    [-1, 2],
+  ]);
+  assert.deepEqual(align([], ['x']), [[-1, 0]]);
+  const map = (values, columns) => ({ values: Float32Array.from(values), columns });
+  const rows = [
+      [0, 0],
+      [1, -1],
+    ],
+    columns = [
+      [0, 0],
+      [-1, 1],
+    ];
+  const a = placed(map([1, 0.5], 1), rows, columns, 0),
+    b = placed(map([0.25, 0.75], 2), rows, columns, 1);
+  assert.deepEqual([...a], [1, NaN, 0.5, NaN]);
+  assert.deepEqual([...b], [0.25, 0.75, NaN, NaN]);
+  assert.deepEqual([...difference(a, b)], [-0.75, NaN, NaN, NaN]);
+  near(distance(a, b, rows, 2), 0.75);
+  near(distance(a, a, rows, 2), 0);
 });

@@ -1,5 +1,6 @@
 // A view as text behind the # of the address: what Share copies and --at takes.
-import type { Block, Depth, Mode, Mute, Order, Palette, PartName, Scale, Theme } from './types';
+import { parsePlan, planText } from './plan';
+import type { Block, Depth, Mode, Mute, Order, Palette, PartName, Plan, Scale, Theme } from './types';
 
 export interface Address {
   model?: string;
@@ -28,6 +29,7 @@ export interface Address {
   linkMap?: boolean;
   solo?: boolean;
   lines?: boolean;
+  plan?: Plan | null;
 }
 
 // The characters that view_address() of the program leaves as they are.
@@ -59,6 +61,7 @@ export function writeAddress(a: Address): string {
   if (a.autoRange) add('r', 'auto');
   if (a.order !== 'layer') add('o', a.order);
   add('th', a.theme);
+  if (a.plan) add('z', planText(a.plan));
   const flags = [
     a.muted !== 'none' && a.muted,
     a.renormalise && 'whole',
@@ -124,12 +127,13 @@ export function parseAddress(hash: string): Address {
     theme: oneOf(get('th'), ['light', 'dark'] as const),
     palette: oneOf(get('c'), ['cividis', 'viridis', 'magma', 'grey'] as const),
     autoRange: get('r') === 'auto',
-    order: oneOf(get('o'), ['layer', 'link', 'focus', 'first'] as const),
+    order: oneOf(get('o'), ['layer', 'link', 'focus', 'first', 'effect', 'label'] as const),
     muted: flags.has('special') ? 'special' : flags.has('first') ? 'first' : 'none',
     renormalise: flags.has('whole'),
     words: flags.has('words'),
     linkMap: flags.has('link'),
     solo: flags.has('solo'),
     lines: flags.has('lines'),
+    plan: parsePlan(get('z')),
   };
 }

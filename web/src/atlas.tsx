@@ -4,19 +4,28 @@ import { useSignal } from '@preact/signals';
 import { atlasPicture, links, shownStatistics, undecided } from './atlas_data';
 import { drawAtlas, headAt, layoutOf } from './atlas_drawing';
 import { sequence, shownOrder, sorts } from './atlas_order';
+import { caption, headLabels, loadingLabels, matching } from './head_names';
+import { canChange, isOut } from './knockout';
+import { LabelChips } from './label_chips';
 import { openMenu } from './menu';
 import { atlas } from './numbers';
+import { Search } from './search';
+import { largest, startSweep, stopSweep, sweep, sweeping } from './sweep';
 import {
   depth,
+  effectMap,
   guessing,
   hoverPlace,
   keyReading,
   keys,
+  labelled,
   linkMap,
+  offline,
   order,
   palette,
   partInfo,
   place,
+  plan,
   queries,
   queryReading,
   scale,
@@ -27,10 +36,34 @@ import {
   type Place,
 } from './state';
 import { nameOf } from './finding';
-import { plural, weight } from './format';
+import { clipped, digits, plural, shown, weight } from './format';
 import { Choice } from './tools';
 import { byTouch, LongPress } from './touch';
 import type { Order } from './types';
+
+// How far a sweep is, and what its numbers are of.
+function SweepLine() {
+  const s = sweep.value,
+    total = s?.kl.length ?? 1;
+  if (!s) return <p class="hint">Sweeping…</p>;
+  const after = queryReading.value.tokens[s.position];
+  return (
+    <p class="sweep-line" data-test="sweep-line" role="status">
+      {s.done < total && <progress max={total} value={s.done} aria-label="Heads measured" />}
+      <span>
+        {s.done < total ? `${s.done} of ${total} heads. ` : ''}KL in nats of the prediction
+        {after ? (
+          <>
+            {' '}
+            at <b dir="auto">{clipped(shown(after.text), 14)}</b>
+          </>
+        ) : null}{' '}
+        when a head is zeroed; largest {digits(largest.value, 2)}. Likeliest there:{' '}
+        <b dir="auto">{clipped(shown(s.token.text), 14)}</b> {digits(s.p, 2)}.
+      </span>
+    </p>
+  );
+}
 
 export function Atlas() {
   const canvas = useRef<HTMLCanvasElement>(null),
@@ -49,10 +82,14 @@ export function Atlas() {
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
-  const asLinks = linkMap.value && links.value !== null && !guessing.value,
+  const swept = sweep.value,
+    asEffects = effectMap.value && swept !== null && !guessing.value,
+    captions = labelled.value && headLabels.value !== null && !guessing.value,
+    dimmed = guessing.value ? null : matching.value;
+  const asLinks = !asEffects && linkMap.value && links.value !== null && !guessing.value,
     sorting = shownOrder.value,
     heads = sequence.value;
-  const layout = layoutOf(p, width.value, sorting);
+  const layout = layoutOf(p, width.value, sorting, captions);
   const at = place.value,
     hovered = hoverPlace.value,
     hidden = guessing.value,
@@ -61,7 +98,7 @@ export function Atlas() {
   useLayoutEffect(() => {
     if (!p || !a || !canvas.current) return;
     const key = [a, p, s, t, c];
-    if (!asLinks && (!cached.current || cached.current.key.some((x, i) => x !== key[i])))
+    if (!asLinks && !asEffects && (!cached.current || cached.current.key.some((x, i) => x !== key[i])))
       cached.current = { key, picture: atlasPicture(a, p, s, t, c) };
     drawAtlas(canvas.current, layout, {
       atlas: a,
@@ -71,14 +108,39 @@ export function Atlas() {
       palette: c,
       order: sorting,
       sequence: heads,
-      picture: hidden || asLinks ? null : cached.current!.picture,
+      effects: asEffects ? { kl: swept.kl, most: largest.value } : null,
+      caption: captions ? caption : null,
+      dimmed,
+      out: isOut,
+      picture: hidden || asLinks || asEffects ? null : cached.current!.picture,
       asLinks,
       bars,
       alone: solo.value ? at : null,
       chosen: at,
       hovered,
     });
-  }, [p, a, t, s, c, at, hovered, asLinks, links.value, heads, layout.width, layout.height, solo.value, hidden, bars]);
+  }, [
+    p,
+    a,
+    t,
+    s,
+    c,
+    at,
+    hovered,
+    asLinks,
+    links.value,
+    heads,
+    layout.width,
+    layout.height,
+    solo.value,
+    hidden,
+    bars,
+    swept,
+    asEffects,
+    captions,
+    dimmed,
+    plan.value,
+  ]);
 
   const headUnder = (x: number, y: number): Place | null => {
     const b = canvas.current!.getBoundingClientRect();
@@ -150,9 +212,9 @@ export function Atlas() {
         <div class="segments" role="group" aria-label="What the atlas shows">
           <button
             type="button"
-            aria-pressed={!asLinks}
+            aria-pressed={!asLinks && !asEffects}
             onClick={() => {
-              linkMap.value = false;
+              linkMap.value = effectMap.value = false;
             }}
           >
             Patterns
@@ -163,12 +225,44 @@ export function Atlas() {
             disabled={!links.value || guessing.value}
             onClick={() => {
               linkMap.value = true;
+              effectMap.value = false;
             }}
             title="The weight of the pinned link in every head"
           >
             {linkName ? `Link ${linkName}` : 'Link: pin two words'}
           </button>
+          {swept && (
+            <button
+              type="button"
+              aria-pressed={asEffects}
+              onClick={() => (effectMap.value = true)}
+              title="What the prediction loses when each head is zeroed, KL divergence in nats"
+            >
+              Effect
+            </button>
+          )}
         </div>
+        {canChange() && !guessing.value && (
+          <button
+            type="button"
+            data-test="sweep"
+            title="Zero every head once: which of them matter for the prediction here?"
+            onClick={() => (sweeping.value ? stopSweep() : void startSweep())}
+          >
+            {sweeping.value ? 'Stop' : 'Sweep'}
+          </button>
+        )}
+        {!offline.value && (
+          <button
+            type="button"
+            data-test="label"
+            aria-pressed={labelled.value}
+            title="Name what each head does: induction, previous token, …"
+            onClick={() => (labelled.value = !labelled.value)}
+          >
+            {loadingLabels.value ? 'Labels…' : 'Labels'}
+          </button>
+        )}
         <Choice
           label="sort by"
           test="order"
@@ -178,6 +272,8 @@ export function Atlas() {
           choose={(o) => (order.value = o)}
         />
       </div>
+      <Search />
+      {(sweeping.value || asEffects) && <SweepLine />}
       <div class="atlas-box" ref={box}>
         <canvas
           ref={canvas}
@@ -217,6 +313,7 @@ export function Atlas() {
           onKeyDown={keysPressed}
         />
       </div>
+      {!guessing.value && <LabelChips />}
       {undecided.value && !guessing.value && (
         <p class="bar-key for-engineer">
           <span aria-hidden="true" /> how spread out the head is: from one key to all

@@ -1,6 +1,6 @@
 // The atlas as pixels: where each head stands, and what is drawn there.
 import { links } from './atlas_data';
-import { sorts, type Sequence } from './atlas_order';
+import { effectText, sorts, type Sequence } from './atlas_order';
 import { css, entry, ink, table } from './color';
 import type { Place } from './state';
 import type { Atlas, Order, Palette, PartInfo, Scale, Theme } from './types';
@@ -22,7 +22,7 @@ export interface Layout {
   height: number;
 }
 // Layers below each other with their numbers beside; sorted heads have theirs below.
-export function layoutOf(p: PartInfo | null, room: number, order: Order): Layout {
+export function layoutOf(p: PartInfo | null, room: number, order: Order, captions = false): Layout {
   const sorted = order !== 'layer',
     heads = p?.heads ?? 1,
     group = p ? p.heads / p.kv_heads : 1;
@@ -39,7 +39,7 @@ export function layoutOf(p: PartInfo | null, room: number, order: Order): Layout
     left = sorted ? 3 : side,
     thumb = p ? Math.max(22, Math.min(64, sizeIn(perRow, side))) : 48,
     across = thumb + gap,
-    down = across + (sorted ? words : 0),
+    down = across + (sorted || captions ? words : 0),
     top = sorted ? 3 : rows > 1 ? 4 : 18,
     between = rows > 1 ? gap : 0,
     lines = p ? (sorted ? Math.ceil((p.layers * heads) / perRow) : p.layers * rows) : 0;
@@ -80,6 +80,10 @@ export interface AtlasLook {
   sequence: Sequence;
   picture: HTMLCanvasElement | null; // the heads' maps; none: hidden, or links are drawn
   asLinks: boolean;
+  effects: { kl: Float32Array; most: number } | null; // what knocking each head out does
+  caption: ((at: number) => string) | null; // below each head
+  dimmed: boolean[] | null; // heads that a search has left out are false
+  out: (place: Place) => boolean; // it is changed now
   bars: Float32Array | null;
   alone: Place | null;
   chosen: Place;
@@ -115,6 +119,8 @@ export function drawAtlas(canvas: HTMLCanvasElement, l: Layout, look: AtlasLook)
       c.fillRect(x, y + l.thumb + 2, Math.max(1, l.thumb * look.bars[head]), 2);
     }
     c.fillStyle = color('--quiet');
+    if (look.order === 'layer' && look.caption)
+      c.fillText(look.caption(head), x + l.thumb / 2, y + l.thumb + 11, l.across - 2);
     if (look.order !== 'layer') {
       const name = `${place.layer}.${place.head}`,
         both = `${name}  ${sorts[look.order].text(head)}`;
@@ -148,9 +154,21 @@ function drawHead(
   size: number,
 ): void {
   const { rows, columns } = look.atlas,
-    away = look.alone && (place.layer !== look.alone.layer || place.head !== look.alone.head);
+    away =
+      (look.alone && (place.layer !== look.alone.layer || place.head !== look.alone.head)) ||
+      look.dimmed?.[place.layer * look.part.heads + place.head] === false;
   c.globalAlpha = away ? 0.15 : 1;
-  if (look.asLinks) {
+  if (look.effects) {
+    const colors = table(look.theme, look.palette),
+      kl = look.effects.kl[place.layer * look.part.heads + place.head];
+    if (!Number.isNaN(kl)) {
+      const e = entry(kl / look.effects.most, look.scale);
+      c.fillStyle = css(colors, e);
+      c.fillRect(x, y, size, size);
+      c.fillStyle = ink(colors, e);
+      if (size >= 26) c.fillText(effectText(kl), x + size / 2, y + size / 2);
+    }
+  } else if (look.asLinks) {
     const colors = table(look.theme, look.palette),
       w = links.value![place.layer * look.part.heads + place.head],
       e = entry(w, look.scale);
@@ -161,6 +179,27 @@ function drawHead(
   } else if (look.picture)
     c.drawImage(look.picture, place.head * columns, place.layer * rows, columns, rows, x, y, size, size);
   c.globalAlpha = 1;
+  if (look.out(place)) crossOut(c, x, y, size);
+}
+
+// A head that is changed: a cross, light on dark and dark on light.
+function crossOut(c: CanvasRenderingContext2D, x: number, y: number, size: number): void {
+  for (const [color, width] of [
+    ['#fff', 5],
+    ['#000', 2],
+  ] as const) {
+    c.strokeStyle = color;
+    c.lineWidth = width;
+    c.beginPath();
+    for (const [from, to] of [
+      [x + 3, x + size - 3],
+      [x + size - 3, x + 3],
+    ]) {
+      c.moveTo(from, y + 3);
+      c.lineTo(to, y + size - 3);
+    }
+    c.stroke();
+  }
 }
 
 // Query heads that share a key and value head have a frame in common.

@@ -1,6 +1,8 @@
 // The order in which the atlas shows heads. Another one is a line in `sorts`: a name, and a number for each head.
 import { computed } from '@preact/signals';
 import { headStatistics, links } from './atlas_data';
+import { bestLabel, caption, headLabels } from './head_names';
+import { sweep } from './sweep';
 import { guessing, order, partInfo, type Place } from './state';
 import type { Order } from './types';
 
@@ -10,7 +12,36 @@ interface Sort {
   text: (at: number) => string; // that stands below it
   ready: () => boolean;
 }
+export const effectText = (kl: number) =>
+  Number.isNaN(kl)
+    ? ''
+    : kl >= 0.095
+      ? kl.toFixed(2).replace(/^0/, '')
+      : kl >= 0.0005
+        ? kl.toFixed(3).replace(/^0/, '')
+        : '0';
 const fraction = (x: number) => x.toFixed(2).replace(/^0/, '');
+// Heads of one label together, the best first; those without one last.
+const ranks = [
+  'previous',
+  'current',
+  'next',
+  'offset',
+  'induction',
+  'duplicate',
+  'aligned',
+  'first',
+  'end',
+  'delimiter',
+  'local',
+  'broad',
+];
+function labelRank(at: number): number {
+  const best = bestLabel(at),
+    rank = best ? ranks.indexOf(best.label) : -1;
+  return rank < 0 ? -1 : 2 * (ranks.length - rank) + Math.min(1, best!.score ?? 0);
+}
+
 export const sorts: Record<Order, Sort> = {
   layer: { name: 'layer', number: () => 0, text: () => '', ready: () => true },
   link: {
@@ -30,6 +61,18 @@ export const sorts: Record<Order, Sort> = {
     number: (at) => headStatistics.value![at].first,
     text: (at) => fraction(headStatistics.value![at].first),
     ready: () => headStatistics.value !== null,
+  },
+  effect: {
+    name: 'effect of the sweep',
+    number: (at) => sweep.value!.kl[at] || 0,
+    text: (at) => effectText(sweep.value!.kl[at]),
+    ready: () => sweep.value !== null,
+  },
+  label: {
+    name: 'label',
+    number: (at) => labelRank(at),
+    text: (at) => caption(at),
+    ready: () => headLabels.value !== null,
   },
 };
 

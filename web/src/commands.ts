@@ -1,5 +1,6 @@
 // What is shown, as an address, as a command line, and as a question to the server.
 import { addressText } from './history';
+import { predictionAt } from './predictions';
 import {
   autoRange,
   block,
@@ -11,6 +12,7 @@ import {
   part,
   partInfo,
   place,
+  plan,
   queryReading,
   run,
   scale,
@@ -102,5 +104,21 @@ export function explainCommand(query: number, key: number): string {
       `@${key}`,
     )
     .join(' ');
+}
+// What was changed, as headlight ablate takes it. Tokens by their numbers, so that no word is taken for another.
+export function ablateCommand(): string {
+  const info = run.value!,
+    p = plan.value!;
+  const line = ['headlight', 'ablate', quoted(info.text), '--model', modelArgument()];
+  if (info.second) line.push('--second', quoted(info.second));
+  if (info.target) line.push('--target', quoted(info.target));
+  line.push('--part', p.part, '--head', p.heads.map((h) => `${h.layer}.${h.head}`).join(','));
+  if (p.links.length > 0) {
+    const [q, , k] = p.links[0];
+    line.push('--edge', quoted(`@${q}->@${k}`), '--cut', p.change.slice(4));
+  } else if (p.change === 'scale') line.push('--scale', String(p.factor));
+  else line.push('--with', p.change);
+  if (predictionAt.value !== null) line.push('--position', `@${predictionAt.value}`);
+  return line.join(' ');
 }
 export const serveCommand = () => `headlight serve --model ${modelArgument()} --at ${quoted(addressText.value)}`;

@@ -3,10 +3,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { figureCommand, figureProblem, figureQuery, linkText, serveCommand } from './commands';
-import { mode, muted, offline, place, report, run, theSource } from './state';
+import { addressText } from './history';
+import { mode, muted, offline, part, place, report, run, theSource } from './state';
 import { figureSvg } from './figure';
 
-export const dialog = signal<'share' | 'export' | 'keys' | 'tour' | 'table' | null>(null);
+export const dialog = signal<'share' | 'export' | 'keys' | 'tour' | 'table' | 'compare' | null>(null);
 export const notice = signal('');
 
 export async function copy(text: string, words: string): Promise<void> {
@@ -120,6 +121,17 @@ function save(name: string, data: Blob): void {
   setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 }
 
+// The view as one file that needs no server: what headlight show --html writes.
+async function savePage(): Promise<void> {
+  const at = addressText.value.replace(/&z=[^&]*/, '');
+  try {
+    const query = `page?part=${part.value}&layer=${place.value.layer}&at=${encodeURIComponent(at)}`;
+    save('headlight.html', new Blob([await theSource().bytes(run.value!, query)], { type: 'text/html' }));
+  } catch (error) {
+    report(error);
+  }
+}
+
 async function saveFigure(format: string): Promise<void> {
   const info = run.value!,
     name = `headlight-${place.value.layer}.${place.value.head}.${format}`;
@@ -170,12 +182,19 @@ export function Export() {
             </button>
           </li>
         ))}
+        {!offline.value && (
+          <li>
+            <button type="button" data-test="export-html" onClick={() => void savePage()}>
+              <b>HTML</b>
+              <span>This page as one file, to send or keep</span>
+            </button>
+          </li>
+        )}
       </ul>
       {!offline.value && (
         <p class="quiet">
           The map of {what} as it is shown, drawn by the program: the same bytes as <code>headlight show</code> writes.
-          {muted.value !== 'none' && ' Muted columns are hatched there.'} For a whole page in one file:{' '}
-          <code>headlight show … --html page.html</code>
+          {muted.value !== 'none' && ' Muted columns are hatched there.'}
         </p>
       )}
     </Dialog>
@@ -199,15 +218,20 @@ const keyList: [string, string][] = [
   ['a', 'colours up to 1, or to the largest weight of the map'],
   ['m', 'mute the first token, special tokens, nothing'],
   ['r', 'renormalise what is not muted'],
-  ['o', 'order of the atlas: layers, link, focused, on first'],
+  ['o', 'order of the atlas: layers, link, focused, on first, effect, label'],
   ['w', 'whole words'],
   ['n', 'map or lines'],
   ['d', 'map of weights, scores, weighted values'],
   ['v', 'atlas: patterns or the pinned link'],
+  ['x', 'knock the head out, or put it back'],
+  ['b', 'the model as it is, or with the change'],
+  ['u', 'undo the last change'],
   ['g', 'write one token'],
   ['0', 'fit the map'],
   ['Ctrl-wheel', 'zoom the map; two fingers do too'],
-  ['/', 'edit the text'],
+  ['i', 'edit the text'],
+  ['/', 'search: it→animal, it→?, 4.0, label:induction, a word'],
+  ['=', 'compare with another text, model, or without the change'],
   ['e', 'export'],
   ['l', 'copy the link'],
   ['t', 'guided tour'],

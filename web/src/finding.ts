@@ -13,6 +13,7 @@ import {
   queries,
   queryReading,
   restingCell,
+  run,
   words,
   type Cell,
   type Place,
@@ -50,11 +51,16 @@ interface Best extends Look {
   lift: number;
 }
 
-// The link to open with: of the given query or of all words, in one head or in all, the one that adds most to the
+const list = (range: [number, number]) => Array.from({ length: range[1] - range[0] }, (_, i) => range[0] + i);
+
+// The link to open with: the program’s own choice for the part; of the given query or of all words, in one head or in all, the one that adds most to the
 // divergence from even attention. One below the bar is not pinned.
 export function firstLook(given: number[], only: Place | null = null): Look | null {
   const p = partInfo.value;
   if (!p || p.rows === 0) return null;
+  const own = given.length === 0 && !only ? run.value?.looks?.find((l) => l.part === part.value) : undefined;
+  if (own && own.far && own.lift >= leastLift)
+    return { queries: list(own.query), keys: list(own.key), place: { layer: own.layer, head: own.head } };
   const rows = queryReading.value,
     between = part.value === 'cross',
     all = endsOf(rows),

@@ -1,6 +1,7 @@
 // The bar at the top: model, text, tools.
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useSignal, type Signal } from '@preact/signals';
+import { openCompare } from './compare';
 import { dialog } from './dialogs';
 import { computeText, switchModel } from './runs';
 import {
@@ -90,7 +91,7 @@ function Input() {
   const entered = () => {
     clearTimeout(timer.current);
     computeText(text.value);
-    // From here on keys are shortcuts; / comes back.
+    // From here on keys are shortcuts; i comes back.
     (document.activeElement as HTMLElement | null)?.blur();
     document.querySelector<HTMLElement>('[data-test=grid]')?.focus({ preventScroll: true });
   };
@@ -199,6 +200,17 @@ export function Header() {
         <button type="button" onClick={() => (touring.value ? endTour() : startTour())} aria-pressed={touring.value}>
           Tour
         </button>
+        {!offline.value && (
+          <button
+            type="button"
+            onClick={openCompare}
+            disabled={!run.value}
+            data-test="compare"
+            title="With another text, model, or without the change (=)"
+          >
+            Compare
+          </button>
+        )}
         <button
           type="button"
           onClick={() => {

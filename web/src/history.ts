@@ -15,6 +15,7 @@ import {
   palette,
   part,
   place,
+  plan,
   queries,
   renormalise,
   run,
@@ -56,6 +57,7 @@ function address(): Address {
     linkMap: linkMap.value,
     solo: solo.value,
     lines: lines.value,
+    plan: plan.value,
   };
 }
 export const addressText = computed(() => writeAddress(address()));
@@ -76,6 +78,7 @@ export function applyLooks(a: Address): void {
   linkMap.value = a.linkMap ?? false;
   solo.value = a.solo ?? false;
   lines.value = a.lines ?? false;
+  plan.value = a.plan ?? null;
   sampling.value = { temperature: a.temperature ?? 0, top_k: a.top_k ?? 0, seed: a.seed ?? 0 };
 }
 

@@ -1,7 +1,9 @@
 // Keys that work everywhere but in a field.
 import { sequence } from './atlas_order';
 import { linkText } from './commands';
+import { openCompare } from './compare';
 import { copy, dialog } from './dialogs';
+import { showsBase, toggleHead, undo } from './knockout';
 import { palettes, scales } from './legend';
 import { closeMenu, menu } from './menu';
 import { writeOne } from './runs';
@@ -15,6 +17,7 @@ import {
   linkMap,
   mode,
   muted,
+  offline,
   order,
   palette,
   place,
@@ -82,7 +85,7 @@ addEventListener('keydown', (event) => {
       renormalise.value = !renormalise.value;
     },
     o: () => {
-      order.value = after<Order>(['layer', 'link', 'focus', 'first'], order.value);
+      order.value = after<Order>(['layer', 'link', 'focus', 'first', 'effect', 'label'], order.value);
     },
     w: () => {
       clearHover();
@@ -98,10 +101,18 @@ addEventListener('keydown', (event) => {
     v: () => {
       linkMap.value = !linkMap.value;
     },
+    x: () => toggleHead(),
+    b: () => {
+      showsBase.value = !showsBase.value;
+    },
+    u: undo,
     g: () => {
       void writeOne();
     },
     '0': fit,
+    '=': () => {
+      if (run.value && !offline.value) openCompare();
+    },
     e: () => {
       if (run.value) dialog.value = 'export';
     },
@@ -112,7 +123,11 @@ addEventListener('keydown', (event) => {
     '?': () => {
       dialog.value = 'keys';
     },
-    '/': () => document.getElementById('text')?.focus(),
+    i: () => document.getElementById('text')?.focus(),
+    '/': () => {
+      tab.value = 'heads';
+      requestAnimationFrame(() => document.getElementById('search')?.focus());
+    },
   };
   if (/^[1-9]$/.test(event.key)) {
     showStep(Number(event.key));

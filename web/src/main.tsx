@@ -2,6 +2,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { Atlas } from './atlas';
+import { Compare } from './compare';
 import { dialog, Export, Keys, notice, Share } from './dialogs';
 import { paint } from './color_scale';
 import { clipped, digits } from './format';
@@ -104,16 +105,16 @@ function App() {
           ))}
         </div>
         <div class={`views show-${tab.value}`}>
-          <div class="left">
-            <div class="view" id="view-heads">
-              <Atlas />
+          <div class="view" id="view-heads">
+            <Atlas />
+          </div>
+          <div class="middle">
+            <div class="view" id="view-pattern">
+              <Pattern />
             </div>
             <div class="view" id="view-next">
               <Next />
             </div>
-          </div>
-          <div class="view" id="view-pattern">
-            <Pattern />
           </div>
           <div class="view" id="view-why">
             <Why />
@@ -133,6 +134,7 @@ function App() {
       </footer>
       <Tour />
       <Menu />
+      {dialog.value === 'compare' && <Compare />}
       {dialog.value === 'share' && <Share />}
       {dialog.value === 'export' && <Export />}
       {dialog.value === 'keys' && <Keys />}

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { linkText } from './commands';
 import { copy, dialog } from './dialogs';
 import { clipped, shown, weight } from './format';
+import { canChange, cutLink, isOut, toggleHead, toggleLayer } from './knockout';
 import { tab } from './tabs';
 import { mapOf } from './numbers';
 import {
@@ -57,6 +58,12 @@ function itemsOf(target: Target): Item[] {
           solo.value = !solo.value;
         },
       ],
+      ...(canChange()
+        ? ([
+            [isOut(head) ? 'Put it back' : 'Knock it out', () => toggleHead(head)],
+            [`Knock out layer ${head.layer}`, () => toggleLayer(head.layer)],
+          ] as Item[])
+        : []),
       [
         'Export it …',
         () => {
@@ -87,6 +94,11 @@ function itemsOf(target: Target): Item[] {
         },
       ],
     ];
+    if (!Number.isNaN(w) && canChange())
+      list.push(
+        ['Cut this link, others fill up', () => cutLink('cut-mask', [cell.query], [cell.key])],
+        ['Cut this link, others stay', () => cutLink('cut-weight', [cell.query], [cell.key])],
+      );
     if (!Number.isNaN(w)) list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
     return list;
   }

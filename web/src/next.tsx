@@ -1,8 +1,9 @@
 // What the model says next, and writing on.
 import { useEffect } from 'preact/hooks';
+import { KnockOut } from './knockout_panel';
 import { prediction } from './predictions';
-import { redraw, takeBack, writeOne } from './runs';
-import { busy, guessing, offline, playing, queryReading, run, sampling } from './state';
+import { goOnWith, redraw, takeBack, writeOne } from './runs';
+import { busy, guessing, offline, plan, playing, queryReading, run, sampling } from './state';
 import { clipped, digits, shown } from './format';
 
 export async function play(): Promise<void> {
@@ -100,6 +101,8 @@ export function Next() {
         <p class="hint">{info.predictions === 0 ? 'This model has no output to show.' : 'Loading…'}</p>
       ) : guessing.value ? (
         <p class="hint">Hidden while you guess.</p>
+      ) : plan.value ? (
+        <KnockOut />
       ) : (
         <table class="guesses" data-test="next">
           <tbody>
@@ -110,7 +113,18 @@ export function Next() {
                 title={`id ${g.id}, logit ${g.logit}, p ${g.p}`}
               >
                 <th scope="row">
-                  <bdi>{clipped(shown(g.text), 16)}</bdi>
+                  {writes && !offline.value ? (
+                    <button
+                      type="button"
+                      class="plain-word"
+                      title="Go on with this token; what comes after this place goes"
+                      onClick={() => goOnWith(found.position, g.id)}
+                    >
+                      <bdi>{clipped(shown(g.text), 16)}</bdi>
+                    </button>
+                  ) : (
+                    <bdi>{clipped(shown(g.text), 16)}</bdi>
+                  )}
                 </th>
                 <td class="bar">
                   <span style={{ width: `${(100 * g.p) / top}%` }} />

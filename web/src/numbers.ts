@@ -5,7 +5,6 @@ import { readAtlas, readHead, readMatrices, Trouble } from './source';
 import {
   type Place,
   offline,
-  run,
   part,
   theSource,
   partInfo,
@@ -22,7 +21,9 @@ export const atlas = signal<Atlas | null>(null);
 const rowWeights = signal<{ query: number; values: Float32Array } | null>(null);
 const heads = signal(new ByteCache<Head>(48e6)); // bytes
 const wanted = new Set<string>();
-const headKey = (at: Place) => `${run.value?.id}/${part.value}/${at.layer}/${at.head}`;
+// The run that the numbers are of: the one that is shown, or the same with heads changed.
+export const numbersInfo = signal<RunInfo | null>(null);
+const headKey = (at: Place) => `${numbersInfo.value?.id}/${part.value}/${at.layer}/${at.head}`;
 const mostWeights = 1.5e6;
 
 // The head's own numbers, asked for when they are not here yet.
@@ -30,7 +31,7 @@ export function headOf(at: Place): Head | null {
   const key = headKey(at),
     known = heads.value.get(key);
   if (known) return known;
-  const info = run.value;
+  const info = numbersInfo.value;
   if (!info || wanted.has(key)) return null;
   wanted.add(key);
   readHead(theSource(), info, part.value, at.layer, at.head)
@@ -47,7 +48,7 @@ export function matricesOf(at: Place): Matrices | 'none' | null {
   const key = headKey(at) + '.matrices',
     known = matrices.value.get(key);
   if (known) return known;
-  const info = run.value,
+  const info = numbersInfo.value,
     head = headOf(at);
   if (!info || !head || wanted.has(key)) return null;
   wanted.add(key);
@@ -102,11 +103,11 @@ export function rowIn(at: Place, list: number[]): Float32Array | null {
   return rows.values.subarray(first, first + info.columns);
 }
 export async function loadRow(query: number): Promise<void> {
-  const info = run.value,
+  const info = numbersInfo.value,
     name = part.value;
   if (!info || weights.value || offline.value || rowWeights.value?.query === query) return;
   const values = new Float32Array(await theSource().bytes(info, `${name}/row/${query}.f32`));
-  if (run.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
+  if (numbersInfo.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
 }
 function meanRow(given: number[]): Float32Array | null {
   const map = shownMap.value,
@@ -133,7 +134,8 @@ export async function readNumbers(info: RunInfo, name: PartName): Promise<Number
     }
   return { weights: null, atlas: await readAtlas(theSource(), info, p) };
 }
-export function useNumbers(numbers: Numbers): void {
+export function useNumbers(numbers: Numbers, info: RunInfo): void {
+  numbersInfo.value = info;
   weights.value = numbers.weights;
   atlas.value = numbers.atlas;
   rowWeights.value = null;

@@ -5,7 +5,8 @@ import { clipped, digits, shown, weight } from './format';
 import { HeatMap } from './heatmap';
 import { Legend } from './legend';
 import { Lines } from './lines';
-import { activeRow, shownMap } from './numbers';
+import { canChange, isOut, toggleHead } from './knockout';
+import { activeRow, numbersInfo, shownMap } from './numbers';
 import { setPart } from './runs';
 import {
   guessing,
@@ -97,6 +98,27 @@ export function Pattern() {
               </button>
             ))}
           </div>
+        )}
+        {canChange() && (
+          <button
+            type="button"
+            class="power"
+            data-test="knock-out"
+            aria-pressed={isOut(place.value)}
+            title="Knock this head out and see what the model then says (x)"
+            onClick={() => toggleHead()}
+          >
+            {isOut(place.value) ? 'Knocked out' : 'Knock out'}
+          </button>
+        )}
+        {numbersInfo.value?.change && (
+          <span
+            class="badge derived"
+            data-test="changed"
+            title="The weights of the run with the change; b shows the model as it is"
+          >
+            with the change
+          </span>
         )}
         <span
           class={`badge ${isRenormalised.value ? '' : 'for-engineer '}${derived ? 'derived' : 'exact'}`}

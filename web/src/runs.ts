@@ -1,10 +1,14 @@
 // Computing: a text becomes a run, a run takes the place of the one before, and the address follows.
 import { batch, effect } from '@preact/signals';
 import { parseAddress, type Address } from './address';
+import { counterpart } from './counterpart';
 import { firstLook, sameWord } from './finding';
 import { addressText, applyLooks, followAddress, isOfRun, requestOf, typedText } from './history';
-import { weights, loadRow, readNumbers, useNumbers } from './numbers';
+import { followLabels } from './head_names';
+import { followChanges } from './knockout';
+import { weights, loadRow, readNumbers, useNumbers, type Numbers } from './numbers';
 import { followQueries, followPredictions } from './predictions';
+import { followSearch } from './search';
 import { openSource, Trouble } from './source';
 import {
   version,
@@ -112,7 +116,8 @@ function lookForServer(): void {
 // field is not touched: it belongs to whoever types.
 async function show(info: RunInfo, address: Address | null, current: () => boolean, typed: boolean): Promise<void> {
   const known = (name: PartName | undefined) => name !== undefined && info.parts.some((p) => p.part === name);
-  const name = known(address?.part) ? address!.part! : run.value && known(part.value) ? part.value : info.usual_part;
+  const alike = run.value?.model.kind === info.model.kind; // else its parts are other ones, whatever they are called
+  const name = known(address?.part) ? address!.part! : alike && known(part.value) ? part.value : info.usual_part;
   const numbers = await readNumbers(info, name);
   if (!current()) return;
   const before = run.value,
@@ -125,7 +130,7 @@ async function show(info: RunInfo, address: Address | null, current: () => boole
     if (info.source.second === 0) block.value = null;
     part.value = name;
     models.value = models.value.map((m) => (m.name === info.model.name ? { ...m, ...info.model } : m));
-    useNumbers(numbers);
+    useNumbers(numbers, info);
     clearHover();
     clampPlace();
     if (!before || before.id !== info.id) {
@@ -150,7 +155,7 @@ function select(info: RunInfo, address: Address | null, before: RunInfo | null, 
   if (address?.queries) {
     pinInside(address);
     if (!address.place && queries.value.length > 0) choose(queries.value);
-  } else if (before && pinned.length > 0 && before.more.length < info.more.length && before.text === info.text) {
+  } else if (before && pinned.length > 0 && info.more.length > 0 && before.id !== info.id) {
     queries.value = [p.rows - 1]; // the token that was just written
   } else {
     choose(kept ?? [], Boolean(address?.place));
@@ -180,26 +185,38 @@ function clampPlace(): void {
     place.value = proposed = { layer: 0, head: 0 };
 }
 
-export async function setPart(name: PartName, address: Address | null = null): Promise<void> {
+// `pinned`: the word to look at there; none: the one that stands opposite what is pinned now.
+export async function setPart(name: PartName, address: Address | null = null, pinned?: number[]): Promise<void> {
   const info = run.value;
   if (!info || name === part.value) return;
   try {
     const numbers = await readNumbers(info, name);
+    const opposite = pinned ?? (address ? null : await oppositeOf(info, name, numbers));
     if (run.value?.id !== info.id) return;
     batch(() => {
       part.value = name;
       queries.value = [];
       keys.value = [];
       clearHover();
-      useNumbers(numbers);
+      useNumbers(numbers, info);
       place.value = proposed = { layer: 0, head: 0 }; // heads of another attention are other heads
       if (address?.place) place.value = address.place;
       if (address?.queries) pinInside(address);
-      else choose([], Boolean(address?.place));
+      else choose(opposite ?? [], Boolean(address?.place));
     });
   } catch (error) {
     report(error);
   }
+}
+
+// The pinned word goes along into the other text: it becomes il.
+async function oppositeOf(info: RunInfo, to: PartName, numbers: Numbers): Promise<number[] | null> {
+  const from = part.value,
+    list = queries.value;
+  if (list.length === 0 || !info.written) return null;
+  const needs = from === 'encoder' || to === 'encoder';
+  const cross = !needs ? null : to === 'cross' ? numbers : await readNumbers(info, 'cross');
+  return counterpart(info, from, to, list, cross);
 }
 
 // `typed`: it was not asked for; somebody is typing.
@@ -235,6 +252,20 @@ export async function writeOne(): Promise<boolean> {
     const longer = await theSource().next(info, { temperature, top_k, seed });
     if (mine === running) await show(longer, null, () => mine === running, false);
   });
+}
+// Another token at a place, and on from there: what came after it goes.
+export function goOnWith(position: number, id: number): void {
+  const info = run.value;
+  if (!info || info.model.kind !== 'decoder' || offline.value) return;
+  const own = info.source.tokens.length - info.more.length, // tokens of the text itself
+    name = info.model.name;
+  if (position >= own - 1) {
+    void compute({ model: name, text: info.text, more: [...info.more.slice(0, position + 1 - own), id] });
+    return;
+  }
+  const bytes = new TextEncoder().encode(info.text).slice(0, info.source.tokens[position].end);
+  text.value = new TextDecoder().decode(bytes);
+  void compute({ model: name, text: text.value, more: [id] });
 }
 export function takeBack(): void {
   const info = run.value;
@@ -292,6 +323,9 @@ export async function open(): Promise<void> {
     if (!following) {
       followPredictions();
       followQueries();
+      followChanges();
+      followLabels();
+      followSearch();
       lookForServer();
     }
     const complaint = trouble.value;

@@ -1,6 +1,7 @@
 // The picture in a sentence, with what even attention would give beside it.
 import { headline, nameOf } from './finding';
-import { clipped, digits, share } from './format';
+import { clipped, digits, share, shown } from './format';
+import { changed } from './knockout';
 import { leastLift } from './links';
 import { busy, guessing, keyReading, queryReading, run, shownPlace, stale } from './state';
 
@@ -41,8 +42,23 @@ function Sentence() {
         {l.how && `${l.how[0].toUpperCase()}${l.how.slice(1)}. `}
         Spread evenly over the {l.visible} tokens it can see, that would be {share(l.chance)}: {digits(lift, 2)} times
         as much{plain ? ', which is no finding' : ''}.
+        <Changed />
       </Note>
     </>
+  );
+}
+
+// With heads knocked out: what became of the likeliest token.
+function Changed() {
+  const e = changed.value?.effect,
+    top = e?.tokens[0];
+  if (!e || !top) return null;
+  return (
+    <span data-test="effect-line">
+      {' '}
+      With the change, <q dir="auto">{clipped(shown(top.text), 16)}</q> goes from {digits(top.before, 2)} to{' '}
+      {digits(top.after, 2)}; KL {digits(e.kl[e.position], 2)} nats.
+    </span>
   );
 }
 

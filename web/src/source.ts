@@ -32,6 +32,8 @@ export interface Source {
   next(run: RunInfo, sampling: { temperature: number; top_k: number; seed: number }): Promise<RunInfo>;
   bytes(run: RunInfo, path: string): Promise<ArrayBuffer>;
   prediction(run: RunInfo, position: number): Promise<Prediction>;
+  post(run: RunInfo, path: string, body: object, signal?: AbortSignal): Promise<unknown>;
+  get(run: RunInfo, path: string, signal?: AbortSignal): Promise<unknown>;
 }
 
 const base = '/api/v1/';
@@ -98,6 +100,12 @@ class Served implements Source {
     const answer = await this.again(run, () => ask(`run/${run.id}/next?position=${position}`));
     return (await answer.json()) as Prediction;
   }
+  async post(run: RunInfo, path: string, body: object, signal?: AbortSignal) {
+    return (await this.again(run, () => post(`run/${run.id}/${path}`, body, signal))).json();
+  }
+  async get(run: RunInfo, path: string, signal?: AbortSignal) {
+    return (await this.again(run, () => ask(`run/${run.id}/${path}`, { signal }))).json();
+  }
   // A server that was started again, or has had other things to keep, no longer knows the run; the same request makes
   // it again.
   private async again(run: RunInfo, request: () => Promise<Response>): Promise<Response> {
@@ -115,6 +123,7 @@ class Served implements Source {
       ...(more.length > 0 ? { more } : {}),
       ...(temperature > 0 ? { temperature, top_k, seed } : {}),
     });
+    if (run.change) await post(`run/${run.change.base}/change`, run.change.body);
     return request();
   }
 }
@@ -156,6 +165,12 @@ class Stored implements Source {
   }
   async bytes(_run: RunInfo, path: string) {
     return this.piece(path);
+  }
+  async post(): Promise<unknown> {
+    throw new Trouble('A saved page cannot compute. Open headlight serve for that.', 'offline', false);
+  }
+  async get(): Promise<unknown> {
+    return this.post();
   }
   async prediction(_run: RunInfo, position: number) {
     return JSON.parse(new TextDecoder().decode(this.piece(`next/${position}`))) as Prediction;

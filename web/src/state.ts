@@ -9,6 +9,7 @@ import type {
   Mute,
   Order,
   Palette,
+  Plan,
   PartInfo,
   PartName,
   Reading,
@@ -51,6 +52,8 @@ export const renormalise = signal(false); // what is not greyed sums to 1 again
 export const order = signal<Order>('layer'); // of the atlas
 export const words = signal(false); // tokens joined into words
 export const linkMap = signal(false); // atlas: the pinned link in all heads
+export const effectMap = signal(false); // atlas: what knocking each head out does
+export const labelled = signal(false); // atlas: what each head does
 export const lines = signal(false); // the pattern as lines
 export const mode = signal<Mode>('weights'); // what the map shows
 export const block = signal<Block | null>(null); // of two texts, one part of the map
@@ -60,6 +63,8 @@ export const guessing = signal(false); // weights are hidden until revealed
 
 // Pinned keys as they are drawn: while somebody guesses, none, as they would be the answer.
 export const shownKeys = computed<number[]>(() => (guessing.value ? [] : keys.value));
+
+export const plan = signal<Plan | null>(null); // heads or links that are changed
 
 export const hoverCell = signal<Cell | null>(null);
 export const hoverPlace = signal<Place | null>(null);

@@ -52,8 +52,19 @@ export interface RunInfo {
   written: Reading | null;
   decoder_input: Reading | null;
   parts: PartInfo[];
+  looks?: FirstLook[]; // what to show first of each part
   usual_part: PartName;
   predictions: number;
+  change?: { base: string; body: object }; // it is another run with heads changed
+}
+export interface FirstLook {
+  part: PartName;
+  layer: number;
+  head: number;
+  lift: number;
+  query: [number, number]; // tokens [begin, end)
+  key: [number, number];
+  far: boolean; // else only neighbours are seen
 }
 export interface RunRequest {
   model: string;
@@ -82,6 +93,35 @@ export interface Prediction {
   tops: Guess[];
   actual: Guess | null;
   rank: number;
+}
+
+// Heads or links that are changed.
+export type ChangeName = 'zero' | 'mean' | 'scale' | 'cut-mask' | 'cut-weight';
+export interface Plan {
+  part: PartName;
+  change: ChangeName;
+  heads: { layer: number; head: number }[];
+  factor: number; // of scale
+  links: number[][]; // of cuts: queries [begin, end), keys [begin, end)
+}
+export interface TokenEffect {
+  id: number;
+  text: string;
+  before: number;
+  after: number;
+  logit_before: number;
+  logit_after: number;
+  rank_before: number;
+  rank_after: number;
+}
+export interface Effect {
+  id: string; // of the run with the change
+  position: number;
+  kl: number[]; // of each position, nats
+  mean_kl: number;
+  mean_sentences: number;
+  loss: [number, number] | null;
+  tokens: TokenEffect[];
 }
 
 export interface Rope {
@@ -155,4 +195,4 @@ export type Palette = 'cividis' | 'viridis' | 'magma' | 'grey';
 // Keys that are greyed: sinks, and what the tokenizer put there.
 export type Mute = 'none' | 'first' | 'special';
 // How the atlas is sorted. Names of heads (3.5 is an induction head) get their place here.
-export type Order = 'layer' | 'link' | 'focus' | 'first';
+export type Order = 'layer' | 'link' | 'focus' | 'first' | 'effect' | 'label';
