@@ -56,7 +56,8 @@ testing::TempFolder* ServeChanges::folder_ = nullptr;
 TEST_F(ServeChanges, EffectsAreThoseOfAblate) {
   const std::string id = run("en");
   Context ctx({.threads = 1});
-  const headlight::Run before = attend(ctx, Model::open(folder_->path("en")), {.text = "the cat sat on the mat"});
+  const headlight::Run before =
+      attend(ctx, Model::open(folder_->path("en")), {.text = "the cat sat on the mat"});
   struct Case {
     std::string body;
     AblationPlan plan;
@@ -105,7 +106,8 @@ TEST_F(ServeChanges, LaterLayersLookElsewhere) {
 TEST_F(ServeChanges, SweepsSomeHeadsAtATime) {
   const std::string id = run("en-fr");
   Context ctx({.threads = 1});
-  const headlight::Run before = attend(ctx, Model::open(folder_->path("en-fr")), {.text = "the cat sat on the mat"});
+  const headlight::Run before =
+      attend(ctx, Model::open(folder_->path("en-fr")), {.text = "the cat sat on the mat"});
   const SweepResult all = sweep(ctx, before, {.parts = {Part::cross}, .position = 1});
   std::size_t at = 0;
   for (const char* heads : {"[[0, 0], [0, 1]]", "[[1, 0], [1, 1]]"}) {

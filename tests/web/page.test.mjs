@@ -310,11 +310,25 @@ export default {
       const page = await open({ at: at('en-fr', '&h=1.1&q=3&k=1&c=magma&r=auto&o=focus&f=special,whole'), ...look });
       await page.waitForTimeout(150);
       await page.evaluate(source);
-      for (const view of ['', 'tour', 'share']) {
+      for (const view of ['', 'tour', 'share', 'knock-out', 'labels', 'compare']) {
         if (view === 'tour') await page.click('nav >> text=Tour');
         if (view === 'share') {
           await page.click('[aria-label="End the tour"]');
           await page.click('[data-test=share]');
+        }
+        if (view === 'knock-out') {
+          await closeDialog(page);
+          await page.keyboard.press('x');
+          await page.keyboard.press('/'); // where panels are tabs, the heads
+          await page.waitForSelector('[data-test=divergence]', { state: 'attached' });
+        }
+        if (view === 'labels') {
+          await page.click('[data-test=label]');
+          await page.waitForSelector('[data-test=labels]', { timeout: 60000 });
+        }
+        if (view === 'compare') {
+          await page.click('[data-test=compare]');
+          await page.waitForSelector('[data-test=map-difference]');
         }
         const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
         const serious = violations.filter((v) => ['serious', 'critical'].includes(v.impact));
