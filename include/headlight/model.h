@@ -2,6 +2,9 @@
 #pragma once
 
 #include "headlight/ablate.h"
+#include "headlight/chat.h"
+#include "headlight/choices.h"
+#include "headlight/embed.h"
 #include "headlight/figure.h"
 #include "headlight/look.h"
 #include "headlight/run.h"

@@ -9,7 +9,9 @@
 #include <new>
 #include <system_error>
 
+#include "cli/chat/chat.h"
 #include "cli/commands.h"
+#include "cli/embed/embed.h"
 #include "cli/help/formatter.h"
 #include "cli/json_output.h"
 #include "cli/terminal.h"
@@ -156,6 +158,8 @@ void add_commands(CLI::App& app) {
   add_tokenize(app);
   add_translate(app);
   add_generate(app);
+  add_chat(app);
+  add_embed(app);
   add_evaluate(app);
   add_convert(app);
   add_bench_model(app);

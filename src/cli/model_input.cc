@@ -76,7 +76,9 @@ void check_input(const Model& model, const ModelInput& input) {
   if (option != nullptr)
     throw Error(ErrorKind::usage, "input.tokenizer",
                 concat("\"", escaped(model.info().name),
-                       "\" has no tokenizer, so it cannot read text; give token ids with ", option));
+                       "\" has no tokenizer, so it cannot read text; give token ids with ", option,
+                       model.info().notices.empty() ? "" : "\n",  // why its tokenizer was refused
+                       model.info().notices.empty() ? "" : model.info().notices.front()));
 }
 
 }  // namespace

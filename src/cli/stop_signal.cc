@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "cli/interrupt.h"
 #include "io/outputs.h"
 
 namespace headlight::cli {
@@ -24,6 +25,11 @@ std::atomic<int>& catch_stop_signals() noexcept {
     if (std::signal(signal, note_signal) == SIG_IGN) (void)std::signal(signal, SIG_IGN);  // nohup
   }
   return g_stop;
+}
+
+void release_interrupt() noexcept {
+  if (std::signal(SIGINT, SIG_DFL) == SIG_IGN) (void)std::signal(SIGINT, SIG_IGN);
+  g_stop = 0;
 }
 
 }  // namespace headlight::cli

@@ -166,10 +166,29 @@ LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Wei
   return loaded;
 }
 
+namespace {
+
+// A tokenizer that is refused must not block who gives token ids: the model opens without it, and says so.
+FoundTokenizer tokenizer_or_notice(const ModelFiles& files, std::vector<std::string>& notices) {
+  try {
+    return files.find_tokenizer();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    notices.push_back(fmt::format("{}\nThe tokenizer cannot be used, so texts cannot be read; token ids can.",
+                                  error.what()));
+    FoundTokenizer none;
+    none.why_not = error.what();
+    return none;
+  }
+}
+
+}  // namespace
+
 OpenedModel open_model(const std::string& path, const LoadOptions& options) {
   const ModelFiles files(path);
   OpenedModel opened;
-  FoundTokenizer found = files.find_tokenizer();
+  std::vector<std::string> about_tokenizer;
+  FoundTokenizer found = tokenizer_or_notice(files, about_tokenizer);
   opened.tokenizer = std::move(found.tokenizer);
   opened.no_tokenizer = std::move(found.why_not);
   Index rows = 0;
@@ -192,6 +211,7 @@ OpenedModel open_model(const std::string& path, const LoadOptions& options) {
     rows = opened.transformer->config().vocabulary;
   }
   if (opened.tokenizer) check_vocabulary(*opened.tokenizer, rows, path);
+  opened.notices.insert(opened.notices.begin(), about_tokenizer.begin(), about_tokenizer.end());
   return opened;
 }
 

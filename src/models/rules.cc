@@ -70,6 +70,7 @@ constexpr Rule kRules[] = {
     {"T8", "normalization does not lengthen a text beyond the limit"},
     {"T9", "sequences have at most 256 steps"},
     {"T10", "templates name known special tokens"},
+    {"T11", "the chat template is understood, and ends"},
 };
 
 struct Code {
@@ -180,6 +181,7 @@ constexpr Code kCodes[] = {
     {"tokenizer.growth", "T8"},
     {"tokenizer.steps", "T9"},
     {"tokenizer.template", "T10"},
+    {"chat.template", "T11"},
     {"tokenizer.byte", "G22"},
     {"json.twice", "T2", Stage::tokenizer},
     {"file.kind", "D3", Stage::tokenizer},

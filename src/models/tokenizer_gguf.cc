@@ -1,13 +1,12 @@
 #include "models/tokenizer_gguf.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "models/gguf_cuts.h"
 #include "models/tokenizer_vocab.h"
-#include "text/pattern.h"
 
 namespace headlight::models {
 namespace {
@@ -39,41 +38,6 @@ void check(const GgufVocabulary& from, const std::string& name) {
     if (id && (*id < 0 || static_cast<std::size_t>(*id) >= from.tokens.size()))
       refuse(name, "token_id",
              concat("a special token has the id ", *id, " in a vocabulary of ", from.tokens.size()));
-}
-
-// How the text is cut before merging, by the names that llama.cpp has for it.
-struct Cut {
-  std::vector<std::string> names;
-  std::vector<std::string> patterns;
-  bool ignore_merges = false, add_begin = false;
-};
-
-const std::vector<Cut>& cuts() {
-  const std::string gpt2(gpt2_pattern()), llama3(llama3_pattern()), qwen2(qwen2_pattern());
-  static const std::vector<Cut> table = {
-      {{"gpt-2", "mpt", "phi-2", "olmo", "jais", "trillion", "roberta-bpe", "jina-es", "jina-de",
-        "jina-v2-es", "jina-v2-de"},
-       {gpt2}},
-      {{"llama3", "llama-v3", "llama-bpe", "falcon3"}, {llama3}, true, true},
-      {{"dbrx", "smaug-bpe"}, {llama3}},
-      {{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez"}, {qwen2}},
-      {{"falcon"}, {R"([\p{P}\$\+<=>\^~\|`]+)", gpt2, "[0-9][0-9][0-9]"}},
-      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"},
-       {R"(\p{N})", gpt2}},
-      {{"default"}, {R"([\p{P}\$\+<=>\^~\|]+)", gpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
-  };
-  return table;
-}
-
-const Cut& cut_of(const GgufVocabulary& from, const std::string& name) {
-  std::string known;
-  for (const Cut& cut : cuts()) {
-    if (std::find(cut.names.begin(), cut.names.end(), from.pre) != cut.names.end()) return cut;
-    for (const std::string& one : cut.names) known += (known.empty() ? "" : ", ") + one;
-  }
-  refuse(
-      name, "pre",
-      concat("the split patterns \"", escaped(from.pre, 40), "\" are not known.\nKnown are: ", known, "."));
 }
 
 // Special tokens around the text, where the file asks for them.
@@ -130,7 +94,7 @@ TokenizerParts sentence_piece(const GgufVocabulary& from, const std::string& nam
 }
 
 TokenizerParts byte_level(const GgufVocabulary& from, const std::string& name) {
-  const Cut& cut = cut_of(from, name);
+  const GgufCut& cut = gguf_cut(from.pre, name);
   BpeParts bpe;
   bpe.vocab.reserve(from.tokens.size());
   TokenizerParts parts;

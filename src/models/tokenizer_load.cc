@@ -227,6 +227,25 @@ std::vector<TokenId> ends_of(const io::Folder& folder, const Tokenizer& tokenize
   return id ? std::vector{*id} : std::vector<TokenId>{};
 }
 
+// Files name the end of a text, of a turn and of a message; older ones name the first alone, and the others are known
+// by what they are called.
+std::vector<TokenId> ends_of(const io::Gguf& file, const Tokenizer& tokenizer) {
+  static constexpr std::string_view kKeys[] = {"eos_token_id", "eot_token_id", "eom_token_id"};
+  static constexpr std::string_view kNames[] = {"<|eot_id|>",      "<|im_end|>", "<|end|>",
+                                                "<end_of_turn>",   "<|eom_id|>", "<|endoftext|>",
+                                                "<|end_of_text|>", "<|eot|>"};
+  std::vector<TokenId> ends;
+  for (const std::string_view key : kKeys) {
+    const std::optional<std::int64_t> id = file.integer(concat("tokenizer.ggml.", key));
+    if (id && *id >= 0 && *id < tokenizer.size()) ends.push_back(static_cast<TokenId>(*id));
+  }
+  for (const std::string_view name : kNames) {
+    const std::optional<TokenId> id = tokenizer.find(name);
+    if (id && tokenizer.is_special(*id)) ends.push_back(*id);
+  }
+  return ends;
+}
+
 }  // namespace
 
 FoundTokenizer find_tokenizer(const io::Folder& folder) {
@@ -247,9 +266,10 @@ FoundTokenizer find_tokenizer(const io::Folder& folder) {
 
 FoundTokenizer find_tokenizer(const io::Gguf& file) {
   FoundTokenizer found;
-  if (const auto vocabulary = read_gguf_vocabulary(file))
+  if (const auto vocabulary = read_gguf_vocabulary(file)) {
     found.tokenizer = tokenizer_from_gguf(*vocabulary, file.name());
-  else found.why_not = concat(escaped(file.name()), ": has no tokenizer inside");
+    found.ends = ends_of(file, *found.tokenizer);
+  } else found.why_not = concat(escaped(file.name()), ": has no tokenizer inside");
   return found;
 }
 

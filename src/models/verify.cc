@@ -6,9 +6,11 @@
 
 #include "core/escape.h"
 #include "io/npy.h"
+#include "models/chat_files.h"
 #include "models/file_format.h"
 #include "models/load.h"
 #include "models/tokenizer_file.h"
+#include "text/jinja.h"
 
 namespace headlight::models {
 namespace {
@@ -46,7 +48,30 @@ class Verifier {
       return;
     }
     found(fmt::format("a tokenizer of {} tokens", files.tokenizer->size()));
-    if (rows > 0) check_vocabulary(*files.tokenizer, rows, verdict_.path);
+    if (rows == 0) return;
+    check_vocabulary(*files.tokenizer, rows, verdict_.path);
+    chat_template(&*files.tokenizer);
+  }
+
+  // A template that cannot be read, or does not end on one message. That it refuses the message is its right.
+  void chat_template(const Tokenizer* tokenizer) {
+    using namespace text::jinja;
+    const std::optional<ChatFile> file = find_chat_template(verdict_.path, tokenizer);
+    if (!file) return;
+    const Template made(file->source, file->name);
+    Object message, variables;
+    message.set("role", Value("user"));
+    message.set("content", Value("Hello"));
+    variables.set("messages", Value(List{Value(std::move(message))}));
+    variables.set("add_generation_prompt", Value(true));
+    variables.set("tools", Value(None{}));
+    for (const auto& [name, token] : file->tokens) variables.set(name, Value(token));
+    try {
+      (void)made.render(variables, std::tm{}, {});
+    } catch (const Error& error) {
+      if (error.code() != "chat.messages") throw;
+    }
+    found("a chat template");
   }
 
   // Returns the rows that the model has for tokens.

@@ -4,7 +4,7 @@
 #include <pcre2.h>
 
 #include <algorithm>
-#include <ctime>
+#include <limits>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -13,24 +13,13 @@
 namespace headlight::text {
 namespace {
 
-// One call may take this many steps before it is given up: enough for any sane pattern, and in proportion
-// to the text, so that many small words cannot take longer than a large one.
-constexpr std::uint32_t kDepthLimit = 20'000, kHeapLimitKib = 16'384;
-std::uint32_t match_limit(std::size_t size) {
-  return static_cast<std::uint32_t>(std::min<std::size_t>(2000 + 100 * size, 5'000'000));
-}
-// A pattern that looks far ahead from every place would take time with the square of the text. So there is
-// a limit on the processor's time, some ten times what a sane pattern takes, and the clock is read often:
-// after attempts that cannot have looked at more than about this many bytes together.
-constexpr std::size_t kBetweenClocks = std::size_t{1} << 24;
-constexpr double kSeconds = 0.25, kSecondsPerByte = 5e-7;
+// Patterns come from strangers, and a pattern can take time with the square of a text or worse. The limit is a
+// number of steps in proportion to the text, never a time: a text that one machine accepts, all accept. PCRE2
+// calls back before each item of the pattern; a step is one such call, or eight bytes that an item went over.
+// A sane pattern takes ten steps a byte at most.
+constexpr std::uint64_t kSteps = 20'000, kStepsPerByte = 100, kBytesPerStep = 8;
+constexpr std::uint32_t kHeapLimitKib = 16'384;
 constexpr std::size_t kLongestPattern = 20'000;
-
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 [[noreturn]] void refuse(std::string_view pattern, std::string_view what) {
   throw Error(ErrorKind::input, "tokenizer.pattern",
@@ -56,6 +45,40 @@ void check_dialect(const std::string& pattern) {
   }
 }
 
+// What one search has taken so far.
+struct Budget {
+  std::string_view pattern;
+  std::uint64_t left = 0;
+  std::size_t place = 0;  // of the text, at the last call
+};
+
+// Bytes that an item may go over and then fail, so that no call tells of them: x{500}, or what a group matched
+// before (\1).
+std::size_t bytes_of_item(std::string_view item, std::size_t remaining) {
+  if (item.size() > 1 && item[0] == '\\' &&
+      (item[1] == 'k' || item[1] == 'g' || (item[1] >= '1' && item[1] <= '9')))
+    return remaining;
+  const std::size_t brace = item.rfind('{');
+  std::size_t times = 0;
+  for (std::size_t i = brace;
+       i != std::string_view::npos && ++i < item.size() && item[i] >= '0' && item[i] <= '9';)
+    times = std::min<std::size_t>(times * 10 + static_cast<std::size_t>(item[i] - '0'), 1'000'000);
+  return std::min(times, remaining);
+}
+
+int take_step(pcre2_callout_block* at, void* data) {
+  auto& budget = *static_cast<Budget*>(data);
+  const std::size_t moved = at->current_position > budget.place ? at->current_position - budget.place
+                                                                : budget.place - at->current_position;
+  budget.place = at->current_position;
+  const std::size_t hidden = bytes_of_item(budget.pattern.substr(at->pattern_position, at->next_item_length),
+                                           at->subject_length - budget.place);
+  const std::uint64_t steps = 1 + (moved + hidden) / kBytesPerStep;
+  if (steps > budget.left) return PCRE2_ERROR_CALLOUT;
+  budget.left -= steps;
+  return 0;
+}
+
 }  // namespace
 
 struct Finder::Expression::Compiled {
@@ -74,7 +97,7 @@ Finder::Expression::Expression(const std::string& pattern)
   check_dialect(pattern);
   // MULTILINE: ^ and $ stand at line breaks, as Oniguruma has it. No \C: it would cut characters.
   constexpr std::uint32_t options =
-      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
+      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
   int problem = 0;
   PCRE2_SIZE where = 0;
   compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), options,
@@ -87,8 +110,12 @@ Finder::Expression::Expression(const std::string& pattern)
   }
   compiled_->limits = pcre2_match_context_create(nullptr);
   if (compiled_->limits == nullptr) throw std::bad_alloc();
-  pcre2_set_depth_limit(compiled_->limits, kDepthLimit);
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  pcre2_set_match_limit(compiled_->limits, none);  // PCRE2's own counts differ with and without machine code
+  pcre2_set_depth_limit(compiled_->limits, none);
   pcre2_set_heap_limit(compiled_->limits, kHeapLimitKib);
+  (void)pcre2_jit_compile(compiled_->code,
+                          PCRE2_JIT_COMPLETE);  // where it is refused, patterns are interpreted
 }
 
 Finder::Expression::~Expression() = default;
@@ -101,28 +128,27 @@ void Finder::Expression::find(std::string_view text, Range within, std::vector<F
   if (!limits || !data) throw std::bad_alloc();
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + within.begin);
   const std::size_t size = within.size();
-  pcre2_set_match_limit(limits.get(), match_limit(size));
-  const double deadline = cpu_seconds() + kSeconds + kSecondsPerByte * static_cast<double>(size);
-  const std::size_t stride = std::clamp<std::size_t>(kBetweenClocks / (size + 1), 1, 256);
+  Budget budget{pattern_, kSteps + kStepsPerByte * size};
+  pcre2_set_callout(limits.get(), take_step, &budget);
+  const auto search = [&](std::size_t from) {
+    const Budget before = budget;
+    budget.place = from;
+    const int result =
+        pcre2_match(compiled_->code, subject, size, from, PCRE2_NO_UTF_CHECK, data.get(), limits.get());
+    if (result != PCRE2_ERROR_JIT_STACKLIMIT) return result;
+    budget = before;  // deeper than machine code may go: interpreted, as on machines without it
+    return pcre2_match(compiled_->code, subject, size, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(),
+                       limits.get());
+  };
   std::size_t previous = 0;  // the end of the last match
   const auto add = [&](std::size_t begin, std::size_t end, bool match) {
     found.push_back(
         {{within.begin + static_cast<std::uint32_t>(begin), within.begin + static_cast<std::uint32_t>(end)},
          match});
   };
-  for (std::size_t at = 0, tries = 0; at <= size; ++tries) {
-    if (tries % stride == stride - 1 && cpu_seconds() > deadline)
-      refuse(pattern_, "takes too long on this text");
-    const std::size_t stop = std::min(size, at + stride);
-    pcre2_set_offset_limit(limits.get(), stop);
-    const int result =
-        pcre2_match(compiled_->code, subject, size, at, PCRE2_NO_UTF_CHECK, data.get(), limits.get());
-    if (result == PCRE2_ERROR_NOMATCH) {
-      tries = stride - 2;  // the clock is read next
-      at = stop + 1;
-      while (at < size && is_continuation(text[within.begin + at])) ++at;
-      continue;
-    }
+  for (std::size_t at = 0; at <= size;) {
+    const int result = search(at);
+    if (result == PCRE2_ERROR_NOMATCH) break;
     if (result < 0) refuse(pattern_, "needs more steps than allowed on this text");
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
     const std::size_t begin = ends[0], end = std::max(ends[0], ends[1]);

@@ -65,7 +65,8 @@ class UnigramWord : public WordModel {
                    std::bit_cast<std::uint32_t>(static_cast<float>(best[size].first))});
   }
 
-  // As SentencePiece does it: totals are floats, candidates doubles.
+  // As SentencePiece does it: totals are floats and candidates doubles, so that of two equal sums the later wins
+  // where the total was rounded down. An unknown character's candidate is a float already and wins no such tie.
   float encode_from(std::string_view word, float start, std::vector<Piece>& out) const {
     struct Node {
       float score = 0;
@@ -79,7 +80,8 @@ class UnigramWord : public WordModel {
     nodes.assign(size + 1, {});
     nodes[0].score = start;
     each_edge(word, [&](std::uint32_t begin, std::uint32_t end, double score, TokenId id) {
-      const double candidate = score + nodes[begin].score;
+      const double sum = score + nodes[begin].score;
+      const double candidate = id == unknown_ ? static_cast<double>(static_cast<float>(sum)) : sum;
       Node& target = nodes[end];
       if (target.id < 0 || candidate > target.score) target = {static_cast<float>(candidate), begin, id};
     });

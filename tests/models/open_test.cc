@@ -41,6 +41,18 @@ TEST(OpenModel, ALoneSentencePieceModelIsTheTokenizer) {
             std::string::npos);
 }
 
+TEST(OpenModel, ARefusedTokenizerDoesNotBlockIds) {
+  SmallFolder folder;
+  folder.write_all();
+  folder.write_text("tokenizer.json", R"({"model": {"type": "Telepathy"}})");
+  const OpenedModel opened = open_model(folder.path());
+  EXPECT_TRUE(opened.transformer != nullptr);
+  EXPECT_FALSE(opened.tokenizer.has_value());
+  ASSERT_FALSE(opened.notices.empty());
+  EXPECT_NE(opened.notices[0].find("Telepathy"), std::string::npos) << opened.notices[0];
+  EXPECT_NE(opened.notices[0].find("token ids can"), std::string::npos) << opened.notices[0];
+}
+
 TEST(OpenModel, ALoneVocabJsonIsNoTokenizer) {
   SmallFolder folder;
   folder.write_all();

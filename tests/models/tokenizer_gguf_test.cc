@@ -55,6 +55,34 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufVectors,
                               "ggml-vocab-llama-spm", "ggml-vocab-mpt", "ggml-vocab-phi-3"})));
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GgufVectors);
 
+class GgufCuts : public ::testing::TestWithParam<const char*> {};
+
+// Texts of many scripts on which llama.cpp and the published pattern agree; the vocabularies have merges across
+// every boundary that a pattern could make.
+TEST_P(GgufCuts, MultilingualText) {
+  const std::filesystem::path folder = *shared_data() / "golden2/tokenizers";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no golden2";
+  const Tokenizer tokenizer = models::load_tokenizer((folder / GetParam()).string() + ".gguf");
+  std::ifstream lines((folder / GetParam()).string() + ".jsonl");
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const io::Json json = io::Json::parse(line, GetParam());
+    const std::string text = json.text("text");
+    if (text.find("<s>") != std::string::npos)
+      continue;  // the references read names of special tokens as text
+    std::vector<TokenId> ids;
+    for (const io::Json& id : json.at("ids").items()) ids.push_back(static_cast<TokenId>(id.integer()));
+    EXPECT_EQ(tokenizer.encode(text, SpecialTokens::leave_out), ids) << text;
+  }
+  EXPECT_GT(count, 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, GgufCuts,
+    ::testing::ValuesIn(headlight::testing::if_shared({"tekken", "gpt-4o", "llama4", "deepseek-coder",
+                                                       "deepseek-llm", "deepseek-v3", "bloom", "smollm"})));
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GgufCuts);
+
 HEADLIGHT_SHARED_TEST(GgufTokenizer, TheSameAsTheFolderBesideIt) {
   const auto shared = shared_data();
   const std::filesystem::path folder = *shared / "data/models/stories260K";

@@ -283,6 +283,19 @@ TEST(VerifyFolder, T3EveryTokenHasARow) {
   expect_rule(folder.temp.path("tokenizer.json"), "T1", "not valid JSON");
 }
 
+TEST(VerifyFolder, T11TheChatTemplateEnds) {
+  SmallFolder folder;
+  folder.write_all();
+  folder.write_text("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}})");
+  folder.write_text("chat_template.jinja", "{{ messages[0].content }}{{ raise_exception('no') }}");
+  expect_valid(folder.path(), "model folder");
+  folder.write_text("chat_template.jinja", "{% for x in messages %}");
+  expect_rule(folder.path(), "T11", "{% endfor %} is missing");
+  folder.write_text("chat_template.jinja",
+                    "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}");
+  expect_rule(folder.path(), "T11", "more steps");
+}
+
 // ---- Files -------------------------------------------------------------------------------------------
 
 struct FileCase {

@@ -122,9 +122,46 @@ TEST(Finder, AnExpressionThatLooksFarFromEverywhereIsRefused) {
         [&] {
           (void)pieces(Finder({"a++b|a", true}), text);
         },
-        ErrorKind::input, "tokenizer.pattern", "too long");
+        ErrorKind::input, "tokenizer.pattern", "more steps than allowed");
   });
   EXPECT_LT(spent, 10);
+}
+
+TEST(Finder, LongScansThatFailAreCounted) {
+  // x{20000} and \\1 fail after thousands of bytes without telling of one of them.
+  const std::string text(60'000, 'a');
+  for (const char* pattern : {"a{20000}b|a", "(a{9000})\\1{6}b|a"})
+    expect_error(
+        [&] {
+          (void)pieces(Finder({pattern, true}), text);
+        },
+        ErrorKind::input, "tokenizer.pattern", "more steps than allowed");
+}
+
+TEST(Finder, DeepMatchesAreInterpreted) {
+  // A group that repeats needs memory for each time; more than machine code has.
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "é\u0301";
+  EXPECT_EQ(pieces(Finder({R"((?:\p{L}\p{M}*)+|.)", true}), text).size(), 1U);
+}
+
+// How often a limit is met depends on the text alone: at the limit, one more character is refused each time.
+TEST(Finder, TheLimitIsTheSameEveryTime) {
+  const Finder finder({"a++b|a", true});
+  const auto accepted = [&](std::size_t size) {
+    try {
+      (void)pieces(finder, std::string(size, 'a'));
+      return true;
+    } catch (const Error&) { return false; }
+  };
+  std::size_t most = 1, refused = 1 << 16;
+  ASSERT_TRUE(accepted(most));
+  ASSERT_FALSE(accepted(refused));
+  while (refused - most > 1) (accepted((most + refused) / 2) ? most : refused) = (most + refused) / 2;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(accepted(most));
+    EXPECT_FALSE(accepted(most + 1));
+  }
 }
 
 TEST(Finder, ExpressionsThatCannotBeUsed) {

@@ -1,4 +1,7 @@
 // headlight generate: a model goes on with a text.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 
 #include "cli/app.h"
@@ -6,12 +9,15 @@
 #include "cli/json_output.h"
 #include "cli/model_input.h"
 #include "cli/numbers.h"
+#include "cli/sampling.h"
 #include "cli/standard_input.h"
 #include "cli/stop_signal.h"
 #include "cli/terminal.h"
 #include "cli/written_rows.h"
 #include "core/concat.h"
 #include "core/escape.h"
+#include "headlight/chat.h"
+#include "headlight/choices.h"
 #include "headlight/error.h"
 #include "headlight/write.h"
 #include "inspect/reading.h"
@@ -26,8 +32,10 @@ constexpr int kBars = 64;  // of --show, where the terminal has room
 
 struct Settings {
   std::string model = "en";
-  std::vector<std::string> prompts;
-  GenerateOptions options;
+  std::vector<std::string> prompts, choices;
+  std::string system;
+  bool chat = false;
+  SamplingSettings sampling;
   Index threads = 0;
   bool only_new = false, ignore_end = false;
   RowSettings rows;
@@ -97,7 +105,7 @@ void write(io::JsonWriter& w, const std::string& prompt, const GeneratedText& te
 std::string json_of(const Settings& s, const Model& model, const std::vector<std::string>& prompts,
                     const std::vector<GeneratedText>& texts, int signal) {
   io::JsonWriter w;
-  w.begin_object().field("model", model.info().name).field("seed", s.options.seed);
+  w.begin_object().field("model", model.info().name).field("seed", s.sampling.options.seed);
   w.key("results").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const bool interrupted = texts[i].ending == Ending::stopped && !texts[i].stopped_by_string && signal != 0;
@@ -106,13 +114,54 @@ std::string json_of(const Settings& s, const Model& model, const std::vector<std
   return w.end_list().end_object().take_line();
 }
 
+Prompt prompt_of(const Settings& s, const Model& model, const std::string& text) {
+  if (!s.chat) return {.text = text};
+  std::vector<ChatMessage> messages;
+  if (!s.system.empty()) messages.push_back({"system", s.system});
+  messages.push_back({"user", text});
+  return chat_prompt(model, messages);
+}
+
+// --choices: each with its probability, the likeliest first for people and in the order given for programs.
+void choose(const Settings& s, const Model& model, const std::vector<std::string>& texts,
+            JsonOutput& output) {
+  Context ctx({.threads = static_cast<int>(s.threads)});
+  io::JsonWriter w;
+  w.begin_object().field("model", model.info().name).key("results").begin_list(io::JsonLayout::lines);
+  std::string lines;
+  for (const std::string& text : texts) {
+    std::vector<ChoiceScore> scores = score_choices(ctx, model, prompt_of(s, model, text), s.choices);
+    const auto best = std::max_element(scores.begin(), scores.end(), [](const auto& a, const auto& b) {
+      return a.log_probability < b.log_probability;
+    });
+    w.begin_object().field("prompt", text::to_well_formed(text)).field("choice", best->text);
+    w.key("choices").begin_list();
+    for (const ChoiceScore& score : scores)
+      w.begin_object()
+          .field("text", score.text)
+          .field("ids", score.ids)
+          .field("log_probability", io::decimals(score.log_probability, 6))
+          .field("share", io::decimals(score.share, 6))
+          .end_object();
+    w.end_list().end_object();
+    std::stable_sort(scores.begin(), scores.end(),
+                     [](const auto& a, const auto& b) { return a.share > b.share; });
+    if (texts.size() > 1) lines += concat(lines.empty() ? "" : "\n", text, "\n");
+    for (const ChoiceScore& score : scores)
+      lines += fmt::format("{:7.4f}  {:10.4f}  {}\n", score.share, score.log_probability, score.text);
+  }
+  output.write(w.end_list().end_object().take_line());
+  if (!s.json.to_stdout()) print(printable("  share   log-prob  choice\n" + lines));
+}
+
 // One text is told while it comes, several in turn.
 std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
                                        const std::vector<std::string>& texts) {
   const bool streams = texts.size() == 1 && !s.json.to_stdout();
+  const bool only_new = s.only_new || s.chat;
   std::vector<Prompt> prompts;
-  for (const std::string& text : texts) prompts.push_back({.text = text});
-  GenerateOptions options = s.options;
+  for (const std::string& text : texts) prompts.push_back(prompt_of(s, model, text));
+  GenerateOptions options = options_for(model, s.sampling);
   options.stop_at_end = !s.ignore_end;
   std::optional<RowsOfText> rows;
   if (s.rows.show) {
@@ -123,7 +172,7 @@ std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
   std::size_t shown = 0;
   options.on_start = [&](std::span<const GeneratedText> accepted) {
     if (rows) print(rows->start(accepted[0].prompt_ids));
-    else if (streams && !s.only_new) print(printable(texts[0]));
+    else if (streams && !only_new) print(printable(texts[0]));
   };
   options.on_token = [&](const GeneratedToken& token) {
     if (rows) print(rows->line(token.id));
@@ -138,16 +187,14 @@ std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
   if (rows || (!streams && !s.json.to_stdout())) {
     std::string out;
     for (std::size_t i = 0; i < texts.size(); ++i)
-      out += concat(i == 0 ? "" : "\n", s.only_new ? "" : texts[i], written[i].text, "\n");
+      out += concat(i == 0 ? "" : "\n", only_new ? "" : texts[i], written[i].text, "\n");
     print(printable(out));
   }
   return written;
 }
 
 void run(const Settings& s) {
-  check(s.options);
-  for (const std::string& stop : s.options.stops)
-    if (stop.empty()) refuse_value("--stop", stop, "a text");
+  check_sampling(s.sampling);
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "generate.options", std::string(what));
   };
@@ -155,6 +202,8 @@ void run(const Settings& s) {
   if (s.rows.show && s.json.to_stdout())
     refuse("--show prints lines for people; give --json a file beside it");
   if (s.rows.show && s.prompts.size() > 1) refuse("--show watches one text being written; give one prompt");
+  if (!s.system.empty() && !s.chat) refuse("--system is a message of a conversation; give --chat");
+  if (!s.choices.empty() && s.rows.show) refuse("--choices writes no text that --show could watch");
   std::vector<std::string> prompts = s.prompts;
   if (prompts.empty()) {
     prompts.push_back(input_is_piped() ? read_standard_input(kLongestPrompt) : "");
@@ -162,44 +211,11 @@ void run(const Settings& s) {
   }
   JsonOutput output(s.json);
   const Model model = open_writer(s.model);
+  if (!s.choices.empty()) return choose(s, model, prompts, output);
   const std::vector<GeneratedText> texts = write_texts(s, model, prompts);
   const int signal = catch_stop_signals();
   output.write(json_of(s, model, prompts, texts, signal));
   if (signal != 0) throw Stopped{signal};
-}
-
-// A number in place of a default.
-void add_number(CLI::App& command, const std::string& name, double& value, const std::string& description) {
-  const auto read = [&value, name](const std::string& text) {
-    const std::optional<double> number = parse_real(text);
-    if (!number) refuse_value(name, text, "a finite number");
-    value = *number;
-  };
-  add_reader(command, name, read, description)->type_name("X");
-}
-
-void add_sampling(CLI::App& command, GenerateOptions& o) {
-  begin_group(command, "How it is written");
-  add_count(command, "--max-tokens", o.max_tokens, "Tokens to write at most (default: 200)", {1, 1000000});
-  add_number(command, "--temperature", o.temperature,
-             "0: always the likeliest token (default); 0.8: lively; above 1: wild");
-  add_count(command, "--top-k", o.top_k, "Only among the N likeliest tokens", {1, 1000000000});
-  add_number(command, "--top-p", o.top_p, "Only the smallest set of tokens whose probabilities sum to X");
-  add_number(command, "--min-p", o.min_p, "Only tokens at least X times as likely as the likeliest");
-  add_number(command, "--repetition-penalty", o.repetition_penalty,
-             "Above 1: tokens that are there already become less likely");
-  add_reader(
-      command, "--seed",
-      [&o](const std::string& text) {
-        const std::optional<Index> seed = parse_integer(text);
-        if (!seed || *seed < 0) refuse_value("--seed", text, "a whole number of at least 0");
-        o.seed = static_cast<std::uint64_t>(*seed);
-      },
-      "Of the draws: the same seed gives the same text (default: 0)")
-      ->type_name("N");
-  add_words(command, "--stop", o.stops, "End before this text; may be given several times")
-      ->type_name("TEXT")
-      ->one_at_a_time();
 }
 
 }  // namespace
@@ -215,7 +231,9 @@ void add_generate(CLI::App& program) {
                    "  headlight generate --model models/gpt2 \"The capital of France is\" --max-tokens 5\n"
                    "  headlight generate \"Question: why?\" --stop \"Question:\" --only-new\n"
                    "  headlight generate \"One day\" \"The cat\" --json\n"
-                   "  headlight generate \"Once upon a time\" --show --head 3.1\n\n"
+                   "  headlight generate \"Once upon a time\" --show --head 3.1\n"
+                   "  headlight generate --model models/qwen2.5 --chat \"Why is the sky blue?\"\n"
+                   "  headlight generate \"Is fire cold? Answer:\" --choices \" yes, no\"\n\n"
                    "  Rules apply in this order: repetition penalty, temperature, top-k, top-p, min-p.\n"
                    "  Several prompts are continued together. Without PROMPT piped text is one.\n"
                    "  Ctrl-C ends the text where it is.\n"});
@@ -223,8 +241,14 @@ void add_generate(CLI::App& program) {
   add_words(*command, "PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
       ->type_name("");
   add_model(*command, s->model);
-  add_sampling(*command, s->options);
+  add_sampling(*command, s->sampling);
   add_switch(*command, "--ignore-end", s->ignore_end, "Go on where the model would end");
+  add_switch(*command, "--chat", s->chat, "PROMPT is a message, written as the model's chat template says");
+  add_text(*command, "--system", s->system, "With --chat: what the model is told first");
+  add_reader(
+      *command, "--choices", [s = s.get()](const std::string& text) { s->choices = split_list(text); },
+      "Write nothing; say which of these the model would continue with: yes,no")
+      ->type_name("A,B,…");
   begin_group(*command, "Output");
   add_switch(*command, "--only-new", s->only_new, "Print the continuation without the prompt");
   add_rows(*command, s->rows);

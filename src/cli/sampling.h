@@ -1,0 +1,21 @@
+// How a model draws its tokens: options that generate and chat have.
+#pragma once
+
+#include "cli/commands.h"
+#include "headlight/run.h"
+#include "headlight/write.h"
+
+namespace headlight::cli {
+
+struct SamplingSettings {
+  GenerateOptions options = {};
+  bool rules_given = false;  // a rule that generation_config.json could give as well
+};
+// Adds --max-tokens, --temperature, --top-k, --top-p, --min-p, --repetition-penalty, --seed and --stop.
+void add_sampling(CLI::App& command, SamplingSettings& settings);
+// Throws Error{usage} for rules that make no sense.
+void check_sampling(const SamplingSettings& settings);
+// With the rules that the model's own files suggest, unless one was given here; a note says which.
+[[nodiscard]] GenerateOptions options_for(const Model& model, const SamplingSettings& settings);
+
+}  // namespace headlight::cli

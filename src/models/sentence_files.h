@@ -1,0 +1,24 @@
+// What the folder of a sentence encoder says about how token vectors become the vector of a text, as Sentence
+// Transformers write it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "headlight/tensor.h"
+
+namespace headlight::models {
+
+enum class SentencePooling : std::uint8_t { mean, first, max, last };
+
+struct SentenceFiles {
+  std::string source = {};  // modules.json or 1_Pooling/config.json; empty: the folder says nothing
+  SentencePooling pooling = SentencePooling::mean;
+  bool normalise = false;
+  Index longest = 0;        // tokens of a text; 0: no limit beside the model's own
+  std::string prefix = {};  // put before every text by default
+};
+// `path` is the model's folder or file. Throws Error{input} for modules that are not supported: they would be left out.
+[[nodiscard]] SentenceFiles read_sentence_files(const std::string& path);
+
+}  // namespace headlight::models

@@ -1,0 +1,39 @@
+// Chat templates: how a model wants a conversation written. They come with the model's files, as programs in a small
+// language, so they are run within limits: a template that never ends is refused, on every machine at the same step.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "text/jinja_value.h"
+
+namespace headlight::text::jinja {
+
+struct Node;
+
+struct Limits {
+  std::uint64_t steps = 2'000'000;            // and 50 for each byte of the variables
+  std::size_t output = std::size_t{1} << 26;  // bytes
+};
+
+class Template {
+ public:
+  // Throws Error{input} for what is not understood, with the name and the line.
+  Template(std::string_view source, std::string name);
+  ~Template();
+  Template(Template&&) noexcept;
+  Template& operator=(Template&&) noexcept;
+
+  // `now` is what strftime_now() formats. Throws Error{input}: chat.template for a template that fails or takes too
+  // long, chat.messages for what the template itself refuses by raise_exception().
+  [[nodiscard]] std::string render(const Object& variables, const std::tm& now, const Limits& limits) const;
+
+ private:
+  std::string name_;
+  std::unique_ptr<const Node> root_;
+};
+
+}  // namespace headlight::text::jinja
