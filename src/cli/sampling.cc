@@ -30,7 +30,7 @@ void add_sampling(CLI::App& command, SamplingSettings& settings) {
   add_count(command, "--max-tokens", o.max_tokens,
             concat("Tokens to write at most (default: ", o.max_tokens, ")"), {1, 1000000});
   add_rule(command, "--temperature", o.temperature, given,
-           "0: always the likeliest token (default); 0.8: lively; above 1: wild");
+           "0: the likeliest token (default); 0.8: lively; above 1: wild");
   const auto read_top_k = [&o, &given](const std::string& text) {
     const std::optional<Index> count = parse_integer(text);
     if (!count || *count < 1 || *count > 1000000000)

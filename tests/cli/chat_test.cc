@@ -72,10 +72,11 @@ class GenerateChat : public SmallCommand {
 };
 
 TEST_F(GenerateChat, AMessageIsWrittenByTheTemplate) {
-  const Finished plain = run({"user the animal ", "--max-tokens", "4", "--only-new"});
-  const Finished message = run({"the animal", "--chat", "--max-tokens", "4"});
-  EXPECT_EQ(message.code, 0) << message.err;
-  EXPECT_EQ(message.out, plain.out);
+  // What the tokens are: SessionChat.MessagesBecomeAPrompt.
+  simdjson::dom::parser parser;
+  const auto root = json(parser, {"the animal", "--chat", "--max-tokens", "1"});
+  EXPECT_GT(root["results"].at(0)["prompt_ids"].get_array().size(), 1U);
+  EXPECT_EQ(run({"the animal", "--chat", "--max-tokens", "2"}).out.find("the animal"), std::string::npos);
   EXPECT_NE(run({"the animal", "--chat", "--system", "it was", "--max-tokens", "4"}).out, "");
   refused({"the animal", "--system", "x"}, "give --chat");
 }

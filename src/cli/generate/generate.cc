@@ -225,8 +225,7 @@ void add_generate(CLI::App& program) {
       program,
       {.name = "generate",
        .what = "Let a model continue a text",
-       .usage =
-           "headlight generate [PROMPT …] [--model NAME|PATH] [--temperature X] [--max-tokens N] [options]",
+       .usage = "headlight generate [PROMPT …] [--model NAME|PATH] [--max-tokens N] [options]",
        .examples = "  headlight generate \"Once upon a time\" --temperature 0.8 --seed 3\n"
                    "  headlight generate --model models/gpt2 \"The capital of France is\" --max-tokens 5\n"
                    "  headlight generate \"Question: why?\" --stop \"Question:\" --only-new\n"
@@ -247,8 +246,8 @@ void add_generate(CLI::App& program) {
   add_text(*command, "--system", s->system, "With --chat: what the model is told first");
   add_reader(
       *command, "--choices", [s = s.get()](const std::string& text) { s->choices = split_list(text); },
-      "Write nothing; say which of these the model would continue with: yes,no")
-      ->type_name("A,B,…");
+      "Write nothing; say which of these texts would follow")
+      ->type_name("A,B");
   begin_group(*command, "Output");
   add_switch(*command, "--only-new", s->only_new, "Print the continuation without the prompt");
   add_rows(*command, s->rows);
