@@ -101,7 +101,7 @@ Answer Api::change(const Ask& ask, const KeptRun& kept) {
   }));
 }
 
-// Some heads, each knocked out once. Asked for in small numbers, so that others get their turn and a stop is near.
+// Some heads, each removed once. Asked for in small numbers, so that others get their turn and a stop is near.
 Answer Api::sweep_some(const Ask& ask, const Run& run) {
   const SweepOptions options = parse_sweep(ask.body, run);
   check_predictions(run);

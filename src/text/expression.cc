@@ -13,7 +13,7 @@
 namespace headlight::text {
 namespace {
 
-// Patterns come from strangers, and a pattern can take time with the square of a text or worse. The limit is a
+// Patterns are untrusted input, and a pattern can take time with the square of a text or worse. The limit is a
 // number of steps in proportion to the text, never a time: a text that one machine accepts, all accept. PCRE2
 // calls back before each item of the pattern; a step is one such call, or eight bytes that an item went over.
 // A sane pattern takes ten steps a byte at most.

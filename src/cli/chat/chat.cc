@@ -26,10 +26,11 @@ namespace {
 
 constexpr int kBars = 64;  // of /show, where the terminal has room
 constexpr std::string_view kHelp =
-    "/show [L.H]    what each token of the last answer looked at: a head, or the mean of the last layer\n"
-    "/system TEXT   tell the model this first, and start anew; without TEXT: nothing\n"
-    "/reset         start anew\n"
-    "/exit          end; so does the end of input\n";
+    "/show [L.H]    draw what each token of the last answer attends to, by one head or the mean of the last "
+    "layer.\n"
+    "/system TEXT   set the system message and start a new conversation; without TEXT: none.\n"
+    "/reset         start a new conversation.\n"
+    "/exit          quit, as does the end of input.\n";
 
 struct Settings {
   std::string model = "en", system;
@@ -126,7 +127,7 @@ class Conversation {
   }
 
   void show(const std::string& head) {
-    if (last_.ids.empty()) return complain("there is no answer yet that could be shown");
+    if (last_.ids.empty()) return complain("nothing to show: the model has not answered yet");
     RowSettings settings;
     if (!head.empty()) {
       const std::optional<HeadPlace> place = parse_head(head);
@@ -226,7 +227,7 @@ void add_chat(CLI::App& program) {
            "  /show [L.H] draws what the last answer looked at; /system TEXT, /reset, /help, /exit.\n"});
   const auto s = std::make_shared<Settings>();
   add_model(*command, s->model);
-  add_text(*command, "--system", s->system, "What the model is told first");
+  add_text(*command, "--system", s->system, "The system message");
   add_sampling(*command, s->sampling);
   add_threads(*command, s->threads);
   keep_alive(*command, s);
