@@ -1,10 +1,13 @@
 #include "dist/group.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <thread>
 
 #include "core/concat.h"
 
@@ -250,7 +253,12 @@ int run(Group& group, const std::function<void(Group&)>& body) {
     body(group);
     return 0;
   } catch (const RankError& error) {
-    if (!error.everywhere()) group.abort(concat("error: ", error.what()), exit_code(error.kind()));
+    if (!error.everywhere()) {
+      // All ranks lose a peer at the same moment. The lowest of them speaks, and ends the others before they do.
+      if (error.kind() == ErrorKind::peer)
+        std::this_thread::sleep_for(std::chrono::seconds(std::min(group.rank(), 4)));
+      group.abort(concat("error: ", error.what()), exit_code(error.kind()));
+    }
     if (group.rank() == 0) std::fprintf(stderr, "error: %s\n", error.what());
     return exit_code(error.kind());
   } catch (const Error& error) {

@@ -172,7 +172,9 @@ TEST_P(Ring, RefusesABiasThatLseCannotHold) {
 TEST_P(Ring, OverlapAndThreadsChangeNothing) {
   Context two({.threads = 2});
   for (int n = 0; n < cases() / 4; ++n) {
-    const Instance x(small_case(5000 + static_cast<std::uint64_t>(n)));
+    Case c = small_case(5000 + static_cast<std::uint64_t>(n));
+    if (c.data == Data::large_bias) c.data = Data::normal;
+    const Instance x(c);
     const BackwardInputs in(x);
     attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, in.out.view(), in.lse.view());
     SequenceParallel waiting = by(Method::ring);

@@ -73,7 +73,7 @@ class Conversation {
     else if (command == "/system") tell_first(rest);
     else if (command == "/show") show(rest);
     else if (command == "/help") print(kHelp);
-    else complain(concat(escaped(command, 40), " is no command; /help lists them"));
+    else complain(concat(escaped(command, 40), " is not a command; /help lists them"));
     return true;
   }
 
@@ -132,7 +132,7 @@ class Conversation {
     if (!head.empty()) {
       const std::optional<HeadPlace> place = parse_head(head);
       if (!place)
-        return complain(concat("\"", escaped(head, 40), "\" is no head; write LAYER.HEAD, such as 2.5"));
+        return complain(concat("\"", escaped(head, 40), "\" is not a head; write LAYER.HEAD, such as 2.5"));
       settings.heads = {*place};
     }
     try {
