@@ -58,7 +58,7 @@ class Verifier {
     using namespace text::jinja;
     const std::optional<ChatFile> file = find_chat_template(verdict_.path, tokenizer);
     if (!file) return;
-    const Template made(file->source, file->name);
+    const text::jinja::Template made(file->source, file->name);
     Object message, variables;
     message.set("role", Value("user"));
     message.set("content", Value("Hello"));

@@ -35,21 +35,22 @@ struct Scan {
   }
 };
 
-enum class Case { exact, any };
+enum class LetterCase { exact, any };
 
 // The end of an English ending such as 've, or `place` itself when there is none. In any case, ſ is an s.
-std::uint32_t contraction(const Scan& scan, std::uint32_t place, Case letter_case) {
+std::uint32_t contraction(const Scan& scan, std::uint32_t place, LetterCase letter_case) {
   if (place >= scan.end || scan.text[place] != '\'') return place;
   const auto letter = [&](std::uint32_t i) {
     if (i >= scan.end) return '\0';
     const char c = scan.text[i];
-    return letter_case == Case::any && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return letter_case == LetterCase::any && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   };
   const char first = letter(place + 1), second = letter(place + 2);
   if (first == 's' || first == 't' || first == 'm' || first == 'd') return place + 2;
   if ((first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l'))
     return place + 3;
-  if (letter_case == Case::any && place + 2 < scan.end && scan.at(place + 1).code == 0x17F) return place + 3;
+  if (letter_case == LetterCase::any && place + 2 < scan.end && scan.at(place + 1).code == 0x17F)
+    return place + 3;
   return place;
 }
 
@@ -64,7 +65,7 @@ std::uint32_t spaces(const Scan& scan, std::uint32_t place) {
 }
 
 std::uint32_t scan_cl100k(const Scan& scan, std::uint32_t at, std::uint32_t most_numbers) {
-  if (const std::uint32_t after = contraction(scan, at, Case::any); after > at) return after;
+  if (const std::uint32_t after = contraction(scan, at, LetterCase::any); after > at) return after;
   const Character first = scan.at(at);
   const std::uint8_t classes = classes_of(first.code);
   const std::uint32_t next = at + first.length;
@@ -85,7 +86,7 @@ std::uint32_t scan_cl100k(const Scan& scan, std::uint32_t at, std::uint32_t most
 
 std::uint32_t scan_gpt2(std::string_view text, std::uint32_t at, std::uint32_t end) {
   const Scan scan{text, end};
-  if (const std::uint32_t after = contraction(scan, at, Case::exact); after > at) return after;
+  if (const std::uint32_t after = contraction(scan, at, LetterCase::exact); after > at) return after;
   const std::uint32_t start = text[at] == ' ' && at + 1 < end ? at + 1 : at;
   const std::uint8_t classes = classes_of(scan.at(start).code);
   if ((classes & kLetter) != 0) return scan.run(start, kLetter, true);
