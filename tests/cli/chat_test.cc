@@ -72,10 +72,18 @@ class GenerateChat : public SmallCommand {
 };
 
 TEST_F(GenerateChat, AMessageIsWrittenByTheTemplate) {
-  // What the tokens are: SessionChat.MessagesBecomeAPrompt.
   simdjson::dom::parser parser;
-  const auto root = json(parser, {"the animal", "--chat", "--max-tokens", "1"});
-  EXPECT_GT(root["results"].at(0)["prompt_ids"].get_array().size(), 1U);
+  const auto ids = [&](const Arguments& arguments) {
+    std::vector<std::int64_t> list;
+    for (const auto id : json(parser, arguments)["results"].at(0)["prompt_ids"]) list.push_back(id);
+    return list;
+  };
+  // Without [CLS] and [SEP] of this tokenizer: a template writes its special tokens itself.
+  std::vector<std::int64_t> plain = ids({"user the animal ", "--max-tokens", "1"});
+  ASSERT_GT(plain.size(), 2U);
+  plain.erase(plain.begin());
+  plain.pop_back();
+  EXPECT_EQ(ids({"the animal", "--chat", "--max-tokens", "1"}), plain);
   EXPECT_EQ(run({"the animal", "--chat", "--max-tokens", "2"}).out.find("the animal"), std::string::npos);
   EXPECT_NE(run({"the animal", "--chat", "--system", "it was", "--max-tokens", "4"}).out, "");
   refused({"the animal", "--system", "x"}, "give --chat");
