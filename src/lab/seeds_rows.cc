@@ -66,7 +66,7 @@ const std::vector<SeedRow>& seed_rows() {
     {25, "1, summary", "Scaling keeps gradients alive", kCorrected,
      "lab seeds --row 25", "scaling keeps the weights spread", kLine, kept_spread},
     {26, "2, self-attention", "\"it\" attends to \"animal\"", kHolds,
-     "lab pronouns --quick", "looks more at the antecedent", "LabModelRows.HoldWithTheModel", nullptr, it_looks_at_animal},
+     "look", "2  What does \"it\" look at?", "LabModelRows.HoldWithTheModel", nullptr, it_looks_at_animal},
     {27, "2, self-attention", "Every word sees all words at once", kHolds,
      "explain", "0.1452", "ExplainNumbers.SimpleAttention", encoder_runs},
     {28, "2, figure", "A viewer with layers and heads to pick", kHolds,
