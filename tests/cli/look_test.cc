@@ -41,6 +41,15 @@ TEST(Look, ScreenIsComputedAndFits) {
   for (const std::string& line : lines) EXPECT_LE(draw::display_width(line), 80) << line;
 }
 
+// Colour changes no letter: without its escape codes the bars are whole.
+TEST(Look, BarsAreWholeInColour) {
+  const Finished done = run_program({"look", "--model", kModel, "--color", "always"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("animal 1.00 "));
+  EXPECT_EQ(done.out.find("█…"), std::string::npos);
+  EXPECT_EQ(done.out.find("▉…"), std::string::npos);
+}
+
 // A folder without sentences of known antecedents: the head in which "it" looks hardest at "animal" is shown, with no
 // claim about other sentences.
 TEST(Look, ChoosesAHeadWithoutSentencesToChooseOn) {

@@ -146,8 +146,13 @@ std::string caption_of(const session::Glance& view) {
   return caption;
 }
 
+// Padded by what is seen: a coloured bar has more characters than cells.
 std::string noun_bar(const Page& page, const std::string& noun, double weight) {
-  return fmt::format("{} {:.2f} {}", noun, weight, left_aligned(page.bar(weight, kBar), kBar));
+  PageStyle plain = page.style();
+  plain.color = ColorDepth::none;
+  const int seen = display_width(Page(plain).bar(weight, kBar));
+  return fmt::format("{} {:.2f} {}{}", noun, weight, page.bar(weight, kBar),
+                     std::string(static_cast<std::size_t>(std::max(0, kBar - seen)), ' '));
 }
 
 void add_pronoun(Page& page, const session::PronounView& it) {
