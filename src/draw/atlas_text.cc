@@ -137,10 +137,7 @@ std::string atlas_text(std::span<const WeightMap> maps, Index in_row, const Term
                                .quantity = maps[0].quantity});
     out += concat("rows: ", maps[0].row_axis, ", columns: ", maps[0].column_axis, "\n");
   }
-  if (columns > layout.width)
-    out +=
-        "Pooled to fit: each cell is the largest weight of its area. --from and --to show a section "
-        "unpooled.\n";
+  if (columns > layout.width) out += "Pooled to fit: each cell is the largest weight of its block.\n";
   return in_glyphs(std::move(out), style);
 }
 

@@ -55,7 +55,7 @@ TEST_F(ChatCommand, ShowsWhatTheAnswerLookedAt) {
 }
 
 TEST_F(ChatCommand, SaysWhatIsWrong) {
-  EXPECT_THAT(chat({}, "/dance\n").err, HasSubstr("/dance is no command"));
+  EXPECT_THAT(chat({}, "/dance\n").err, HasSubstr("/dance is not a command"));
   const Finished enough = chat({"--max-tokens", "1", "--system", "be brief"}, "it was\nit was\n");
   EXPECT_EQ(enough.code, 2);
   EXPECT_THAT(enough.err, HasSubstr("that is enough"));

@@ -41,7 +41,7 @@ TEST(ConvertCommand, Refuses) {
   const Finished blocks =
       run_program({"convert", folder.path("small"), "-o", folder.path("x"), "--dtype", "q4_k"});
   EXPECT_EQ(blocks.code, 2);
-  EXPECT_THAT(blocks.err, HasSubstr("q4_k is a type of .gguf files"));
+  EXPECT_THAT(blocks.err, HasSubstr("q4_k is for .gguf files"));
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ TEST_F(Heads, FiguresHaveLabelsBelowTheMaps) {
   EXPECT_EQ(done.out, "");
   std::ostringstream text;
   text << std::ifstream(svg).rdbuf();
-  EXPECT_THAT(text.str(), HasSubstr("Below each map: what the head does on this text."));
+  EXPECT_THAT(text.str(), HasSubstr("Below each map: the label of the head on this text."));
   simdjson::dom::parser parser;
   const auto root = json(parser, {"the cat sat on the mat", "--model", "bert"});
   EXPECT_THAT(text.str(),

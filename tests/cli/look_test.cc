@@ -30,7 +30,7 @@ TEST(Look, ScreenIsComputedAndFits) {
   ASSERT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("headlight-en-fr, "));
   EXPECT_THAT(done.out, HasSubstr("1  The cat sat on the mat. → Le chat"));
-  EXPECT_THAT(done.out, HasSubstr("% of 64 other words aligned rightly"));
+  EXPECT_THAT(done.out, HasSubstr("% of 64 other words"));
   EXPECT_THAT(done.out, HasSubstr("2  What does \"it\" look at? Encoder head 3.4, right in "));
   EXPECT_THAT(done.out, HasSubstr("% of 40 new sentences"));
   EXPECT_THAT(done.out, HasSubstr("Without this head: "));
@@ -56,12 +56,12 @@ TEST(Look, ChoosesAHeadWithoutSentencesToChooseOn) {
   const TempFolder folder;
   std::filesystem::create_directory(folder.path("bare"));
   for (const char* file : {"config.json", "model.safetensors", "tokenizer.json"})
-    std::filesystem::create_symlink(kModel + "/" + file, folder.path("bare") + "/" + file);
+    std::filesystem::copy_file(kModel + "/" + file, folder.path("bare") + "/" + file);
   const Finished done = run_program({"look", "--model", folder.path("bare")});
   ASSERT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("2  What does \"it\" look at? Encoder head "));
   EXPECT_THAT(done.out, Not(HasSubstr("new sentences")));
-  EXPECT_THAT(done.out, Not(HasSubstr("aligned rightly")));
+  EXPECT_THAT(done.out, Not(HasSubstr("other words")));
   EXPECT_THAT(done.out, Not(HasSubstr("Training taught")));
 }
 

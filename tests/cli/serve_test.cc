@@ -182,7 +182,7 @@ TEST_F(Serve, ShowWritesAPage) {
   const Finished done = run({"show", "the cat sat", "--model", "en-fr", "--part", "cross", "--html", path});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out, "");
-  EXPECT_THAT(done.err, HasSubstr("page.html has 0."));
+  EXPECT_THAT(done.err, HasSubstr("page.html, 0."));
   std::ostringstream bytes;
   bytes << std::ifstream(path).rdbuf();
   EXPECT_THAT(bytes.str(), StartsWith("<!doctype html>"));

@@ -512,8 +512,7 @@ TEST_F(Show, FoldersThatAreNoModels) {
   refused({"x", "--model", folder}, 3, "save_pretrained");
   refused({"x", "--model", folder + "/config.json"}, 3, "is a file; give a model folder");
   std::filesystem::copy(models_->root() / "en/model.safetensors", folder + "/model.safetensors");
-  refused({"x", "--model", folder}, 2,
-          "has no tokenizer, so a text cannot be read; give token numbers with --ids");
+  refused({"x", "--model", folder}, 2, "has no tokenizer, so it cannot read text; give token ids with --ids");
   EXPECT_EQ(show({"--model", folder, "--ids", "1,2,3", "--head", "0.0"}).code, 0);
 }
 

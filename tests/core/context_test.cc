@@ -196,8 +196,8 @@ TEST(Contexts, ASecondThreadIsRefused) {
         refused = error.code() == "context.busy" && error.kind() == ErrorKind::usage &&
                   std::string(error.what())
                           .find(
-                              "another thread is using it; give each thread a Context "
-                              "of its own") != std::string::npos;
+                              "another thread is using it; give each thread its own "
+                              "Context") != std::string::npos;
       }
     }).join();
     return refused;

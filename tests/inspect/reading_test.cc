@@ -59,7 +59,7 @@ TEST(Reading, Ids) {
       ErrorKind::input, "inspect.id", "token id 29 is not between 0 and 28");
   expect_error([&] { (void)read_ids(&tokenizer, {-1}, 29); }, ErrorKind::input, "inspect.id", "token id -1");
   expect_error([&] { (void)read_ids(&tokenizer, {}, 29); }, ErrorKind::input, "inspect.empty",
-               "give a few words");
+               "give at least one");
 }
 
 TEST(Words, TokensBetweenSpacesBelongTogether) {

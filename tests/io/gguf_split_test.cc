@@ -144,7 +144,7 @@ TEST(GgufSplit, NumbersThatAreMissingOrAbsurd) {
           "lacks split.no");
   refused(GgufWriter().number("split.count", std::uint64_t{1} << 60).number("split.tensors.count", 1U),
           "gguf.split", "at most 65535 are believed");
-  refused(GgufWriter().text("split.count", "2"), "gguf.kind", "need a whole number");
+  refused(GgufWriter().text("split.count", "2"), "gguf.kind", "need an integer");
   refused(GgufWriter()
               .number("split.count", 2U)
               .number("split.tensors.count", 1U)

@@ -94,7 +94,7 @@ TEST(Gguf, ReadsAndFinds) {
       expect_error(call, ErrorKind::input, "gguf.kind", words);
     };
     wrong([&] { (void)file.text("a"); }, "value \"a\" is u8; need a text");
-    wrong([&] { (void)file.integer("e"); }, "value \"e\" is f32; need a whole number");
+    wrong([&] { (void)file.integer("e"); }, "value \"e\" is f32; need an integer");
     wrong([&] { (void)file.integer("yes"); }, "is bool");
     wrong([&] { (void)file.integer("big"); }, "below 2^63");
     wrong([&] { (void)file.real("words"); }, "is a list of 3 text");

@@ -172,7 +172,7 @@ TEST(GgufModel, G17Layers) {
   Small()
       .count("block_count", ~0U)
       .refused("gguf.layers", "llama.block_count is 4294967295; need 1 to 10000");
-  Small().text("llama.block_count", "1").refused("gguf.layers", "is text; need a whole number");
+  Small().text("llama.block_count", "1").refused("gguf.layers", "is text; need an integer");
   Small().number<std::int32_t>("llama.block_count", -1).refused("gguf.layers", "is -1");
   Small().count("block_count", 0).refused("gguf.layers", "is 0");
   Small().number("llama.block_count", 1.0F).refused("gguf.layers", "is f32");
@@ -257,7 +257,7 @@ TEST(GgufModel, TensorsThatAreMissingOrMeanMore) {
   lacking.refused("gguf.vocabulary", "no tensor \"token_embd.weight\"");
   Small more;
   more.tensors["blk.0.ffn_sub_norm.weight"] = {8};
-  more.refused("gguf.unused", "tensor \"blk.0.ffn_sub_norm.weight\" has no place");
+  more.refused("gguf.unused", "tensor \"blk.0.ffn_sub_norm.weight\" is not used");
   Small().number("split.count", 3U).refused("gguf.split", "part of a split model");
   Small().count("expert_count", 8).refused("gguf.experts", "lacks llama.expert_used_count");
   Small().count("expert_count", 8).count("expert_used_count", 9).refused("gguf.experts", "need 1 to 8");

@@ -45,7 +45,7 @@ TEST(Load, Shards) {
 TEST(Load, RefusesByName) {
   SmallFolder folder;
   expect_error([&] { (void)folder.load(); }, ErrorKind::file, "model.weights",
-               "has no weights; need model.safetensors");
+               "has no parameters; need model.safetensors");
   const Tensor wrong({3, 8});
   for (io::NamedTensor& tensor : folder.tensors)
     if (tensor.name == "transformer.wpe.weight") tensor.tensor = wrong;

@@ -21,7 +21,7 @@ using ::testing::Not;
 TEST(Page, IsWholeAndNamesItsOwnScriptOnly) {
   EXPECT_THAT(std::string(page_html()), ::testing::StartsWith("<!doctype html>"));
   EXPECT_THAT(std::string(page_html().substr(page_html().size() - 8)), HasSubstr("</html>"));
-  EXPECT_LT(io::gzip(page_html()).size(), 60'000U);
+  EXPECT_LT(io::gzip(page_html()).size(), 90'000U);
   const std::string policy = page_policy();
   EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
   EXPECT_THAT(policy, HasSubstr("script-src 'sha256-"));

@@ -137,7 +137,7 @@ TEST_F(SessionChat, VectorsArePooledAsTheFilesSay) {
   expect_error([&] { (void)embed(ctx_, model, texts); }, ErrorKind::input, "embed.modules", "Dense");
   write("modules.json", R"([{"path": "../x", "type": "sentence_transformers.models.Pooling"}])");
   expect_error([&] { (void)embed(ctx_, model, texts); }, ErrorKind::input, "embed.modules",
-               "no folder beside it");
+               "not a folder beside it");
   write("modules.json", R"([{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
   write("1_Pooling/config.json", R"({"pooling_mode_weightedmean_tokens": true})");
   expect_error([&] { (void)embed(ctx_, model, texts); }, ErrorKind::input, "embed.modules", "weightedmean");

@@ -67,7 +67,7 @@ TEST(Recipe, SetOverrides) {
 TEST(Recipe, RefusesWhatItDoesNotKnow) {
   const auto refused = [](const std::string& more, const std::string& words) {
     expect_error([&] { (void)read(kSmall + more); }, ErrorKind::input,
-                 words.find("nearest") != std::string::npos ? "recipe.key" : "recipe.value", words);
+                 words.find("closest") != std::string::npos ? "recipe.key" : "recipe.value", words);
   };
   refused("lerning_rate = 1",
           "no setting is called \"optimizer.lerning_rate\"; the closest is \"optimizer.learning_rate\"");

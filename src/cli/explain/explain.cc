@@ -114,10 +114,10 @@ void add_explain(CLI::App& program) {
            "headlight explain [--simple | --trainable | --heads N] [options]\n"
            "       headlight explain TEXT --query WORD --key WORD [--head L.H] [--model NAME|PATH] [options]",
        .examples =
-           "  headlight explain                               no parameters: the word vectors themselves\n"
+           "  headlight explain                               no parameters: the word vectors\n"
            "  headlight explain --trainable                   with queries, keys and values\n"
            "  headlight explain --heads 2 --causal            two heads, causal\n"
-           "  headlight explain --heads 2 --causal --project  as in GPT: one projection, split into heads\n"
+           "  headlight explain --heads 2 --causal --project  as in GPT: one split projection\n"
            "  headlight explain --predict                     guess first\n"
            "  headlight explain --save-input mine.json        write words and vectors to edit\n"
            "  headlight explain --input mine.json --query cat\n"

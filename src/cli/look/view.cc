@@ -141,7 +141,7 @@ std::string difference(const Page& page, const std::string& before, const std::s
 std::string caption_of(const session::Glance& view) {
   std::string caption = fmt::format("   cross-attention head {}; rows sum to 1", name_of(view.written.head));
   if (view.alignment)
-    caption += fmt::format("; {:.0f} % of {} other words aligned rightly", 100 * view.alignment->share(),
+    caption += fmt::format("; aligns {:.0f} % of {} other words", 100 * view.alignment->share(),
                            view.alignment->words);
   return caption;
 }
