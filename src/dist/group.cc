@@ -226,8 +226,9 @@ void Group::sum(TensorView values) {
 void Group::abort(const std::string& text, int code) {
   std::fprintf(stderr, "%s\n", text.c_str());
   std::fflush(stderr);
-  MPI_Abort(state_->comm, code);
-  std::_Exit(code);  // MPI_Abort may return
+  // Open MPI's launcher may hang in MPI_Abort while another rank is in MPI_Finalize. A process that leaves with a code and
+  // without MPI_Finalize makes it end the others as well.
+  std::_Exit(code);
 }
 
 namespace {
@@ -256,7 +257,7 @@ int run(Group& group, const std::function<void(Group&)>& body) {
     if (!error.everywhere()) {
       // All ranks lose a peer at the same moment. The lowest of them speaks, and ends the others before they do.
       if (error.kind() == ErrorKind::peer)
-        std::this_thread::sleep_for(std::chrono::seconds(std::min(group.rank(), 4)));
+        std::this_thread::sleep_for(std::chrono::seconds(3 * std::min(group.rank(), 2)));
       group.abort(concat("error: ", error.what()), exit_code(error.kind()));
     }
     if (group.rank() == 0) std::fprintf(stderr, "error: %s\n", error.what());
