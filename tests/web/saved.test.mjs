@@ -30,7 +30,7 @@ function saved(...more) {
 export default {
   async 'A23 a saved page: values, pixels, hover, pins, links'() {
     const { path, url, note } = saved('--model', 'en', '--head', '1.1', '--query', 'sat');
-    const printed = Number(/has ([\d.]+) MB/.exec(note)[1]);
+    const printed = Number(/, ([\d.]+) MB/.exec(note)[1]);
     assert.ok(Math.abs(printed - statSync(path).size / 1e6) <= 0.01);
     const page = await open({ url, offline: true });
     assert.deepEqual([await field(page, 'h'), await field(page, 'q')], ['1.1', '3']);
