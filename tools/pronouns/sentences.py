@@ -2,7 +2,7 @@
 
 import collections
 
-from . import frames, french, lexicon
+from . import frames, french, lexicon, more_words
 
 Noun = collections.namedtuple("Noun", "english plural french gender tags")
 Adjective = collections.namedtuple("Adjective", "english masculine feminine tags kind")
@@ -13,9 +13,12 @@ MARKS = "\ue000\ue001\ue002"  # before the first noun, the second noun and the p
 ASPIRATED = set()
 
 
-def nouns():
+INVITING = lexicon.INVITING | more_words.INVITING
+
+
+def nouns(table=lexicon.NOUNS):
     found = []
-    for line in lexicon.NOUNS.strip().split("\n"):
+    for line in table.strip().split("\n"):
         english, word, gender, *tags = line.split()
         english, _, plural = english.partition("/")
         if word.endswith("*"):
@@ -25,9 +28,9 @@ def nouns():
     return found
 
 
-def adjectives():
+def adjectives(table=lexicon.ADJECTIVES):
     found = []
-    for line in lexicon.ADJECTIVES.strip().split("\n"):
+    for line in table.strip().split("\n"):
         english, masculine, feminine, tags, kind = (cell.strip() for cell in line.split("|"))
         found.append(Adjective(english, masculine, feminine, frozenset(tags.split()), kind))
     return found
@@ -172,7 +175,7 @@ class Writer:
         it = MARKS[2] + ("they" if plural else "it")
         if not isinstance(adjective, Adjective):
             return f"{it} {be} {adjective[0]}", f"{who} {french.verb('être', tense, person)} {french.agreed(adjective[1], adjective[2], gender, plural)}"
-        too = 0 if adjective.english in lexicon.INVITING else 5
+        too = 0 if adjective.english in INVITING else 5
         degree = self.dice.choices((("too ", "trop "), ("very ", "très "), ("", "")), (too, 2, 3))[0]
         if adjective.kind == ".":
             degree = ("", "")
@@ -238,4 +241,4 @@ def conjugated(way, deed, person, positive):
 
 
 def inviting(choice):
-    return (choice.adjective.english in lexicon.INVITING) != (choice.frame.name in frames.REPELLED)
+    return (choice.adjective.english in INVITING) != (choice.frame.name in frames.REPELLED)
