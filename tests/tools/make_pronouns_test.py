@@ -151,6 +151,18 @@ class MakePronouns(unittest.TestCase):
                                   check=True, capture_output=True, text=True)
             self.assertRegex(done.stdout, rf"all +{right} of +400")
 
+    def test_scores_accept_another_noun_with_its_own_pronoun(self):
+        row = ["The cat liked the bicycle because it was red.", "Le chat aimait la bicyclette parce qu'elle était rouge.", "6", "4", "1",
+               "elle", "noun", "0"]
+        asked, translations = self.out / "asked.tsv", self.out / "said.txt"
+        asked.write_text("\t".join(row) + "\n", encoding="utf-8")
+        for text, right in (("Le chat aimait le vélo parce qu'il était rouge.", 1), ("Le chat aimait le vélo parce qu'elle était rouge.", 0),
+                            ("Le chat aimait la bicyclette parce qu'il était rouge.", 0), ("Le chat aimait l'engin parce qu'il était rouge.", 0)):
+            translations.write_text(text + "\n", encoding="utf-8")
+            done = subprocess.run([sys.executable, TOOLS / "make-pronouns", "--score", asked, translations], check=True, capture_output=True,
+                                  text=True)
+            self.assertRegex(done.stdout, rf"all +{right} of +1", text)
+
 
 if __name__ == "__main__":
     unittest.main()
