@@ -115,7 +115,7 @@ void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& ba
   RowScale<T> scale[kBlockRows];
   scales_from_lse(
       block, saved.lse, tile, block.plan.tile_keys,
-      [&](Range range) { return keys.read(block.unit, range, space.keys); }, scale);
+      [&](Range range) { return keys.read(block.unit, range, space.keys); }, scale, ScaleFrom::lse);
   for (int r = 0; r < block.rows; ++r) {
     T* to = rows.dout + r * rows.dout_stride;
     const Index token = sequence.q_start + block.query[r];

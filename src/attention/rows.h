@@ -1,6 +1,7 @@
 // From a row's softmax state to what the caller asked for.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -69,34 +70,49 @@ template <class T>
   return row_offset(view, sequence.batch, head, sequence.q_start + query);
 }
 
-// The rows' own softmax sums over all keys they see, without values: state.max and state.sum.
-// source_for(range) gives `step` keys at a time.
+// The rows' own softmax sums over all keys they see, without values: total.max and total.sum, cut into segments and
+// merged as by the forward pass, so with its bits. source_for(range) gives `step` keys at a time.
 template <class T, class SourceFor>
 void sum_rows(const Block<T>& block, const Workspace<T>& space, Index step, const SourceFor& source_for,
-              const kernels::SoftmaxState<T>& state) {
-  kernels::AbsorbOptions<T> how{.fresh = true};
-  for (Index begin = block.all_keys.begin / step * step; begin < block.all_keys.end; begin += step) {
-    const Range range{begin, std::min(begin + step, block.all_keys.end)};
-    block.for_each_tile(range, source_for(range), space, [&](kernels::Tile<T> tile) {
-      tile.value_dim = 0;
-      block.kernels.absorb(tile, state, how);
-      how.fresh = false;
-    });
-  }
+              const kernels::SoftmaxState<T>& total) {
+  std::fill(total.max, total.max + kBlockRows, -std::numeric_limits<T>::infinity());
+  std::fill(total.sum, total.sum + kBlockRows, T{0});
+  alignas(64) T max[kBlockRows], sum[kBlockRows];
+  const kernels::SoftmaxState<T> part{max, sum, sum, 0};
+  bool first = true;
+  for_each_segment(block, [&](Range segment) {
+    kernels::AbsorbOptions<T> how{.fresh = true};
+    for (Index begin = segment.begin; begin < segment.end; begin += step) {
+      const Range range{begin, std::min(begin + step, segment.end)};
+      if (range.end <= block.all_keys.begin) continue;
+      block.for_each_tile(range, source_for(range), space, [&](kernels::Tile<T> tile) {
+        tile.value_dim = 0;
+        block.kernels.absorb(tile, first ? total : part, how);
+        how.fresh = false;
+      });
+    }
+    if (!first) block.kernels.merge(total, part, block.rules.unit, block.rows, 0);
+    first = false;
+  });
 }
 
-// The scales of a block's rows from lse: weight = exp(score - lse), and no key, no weight. A bias can make lse
-// so large that it says nothing of the weights. Such rows are summed again (all are, when their largest score
-// is wanted): an lse that is as good as their own sum's adds nothing, a larger one is of more keys than these.
+// What makes the weights of a block's rows from lse.
+enum class ScaleFrom {
+  lse,  // weight = exp(score - lse), off by |lse|·u: enough for a gradient
+  sum  // the rows are summed again; where lse is that of their own sum, weights have the bits of the forward pass
+};
+
+// The scales of a block's rows from lse; no key, no weight. An lse that differs from the rows' own is of more keys than
+// these. A bias can make lse so large that it says nothing of the weights: such rows are always summed again.
 template <class T, class SourceFor>
 void scales_from_lse(const Block<T>& block, const ConstTensorView& lse, const Workspace<T>& space, Index step,
-                     const SourceFor& source_for, RowScale<T>* scale, bool with_max = false) {
+                     const SourceFor& source_for, RowScale<T>* scale, ScaleFrom from) {
   constexpr double kNone = -std::numeric_limits<double>::infinity(),
                    kAlike = sizeof(T) == 4 ? 0x1p-20 : 0x1p-48;
   const Problem& problem = block.problem;
   const ConstTensorView& sinks = problem.options->sinks;
   const auto coarse = [&](double x) { return problem.bias.data != nullptr && lse_is_coarse(x); };
-  bool again = with_max;
+  bool again = from == ScaleFrom::sum;
   for (int r = 0; r < block.rows; ++r) {
     const double x = static_cast<double>(
         lse.as<T>()[statistic_offset(lse, block.unit.sequence, block.head[r], block.query[r])]);
@@ -109,15 +125,16 @@ void scales_from_lse(const Block<T>& block, const ConstTensorView& lse, const Wo
       scale[r].sink_weight = static_cast<T>(std::exp(sinks.at(block.head[r]) - x));
     again |= coarse(x);
   }
-  if (!again || block.all_keys.size() <= 0) return;
+  if (!again) return;
   alignas(64) T max[kBlockRows], sum[kBlockRows];
   sum_rows(block, space, step, source_for, kernels::SoftmaxState<T>{max, sum, sum, 0});
   for (int r = 0; r < block.rows; ++r) {
-    if (block.keys[r].size() <= 0) continue;
-    const double x = scale[r].lse, sink = sinks.empty() ? kNone : sinks.at(block.head[r]);
+    const bool real = block.query[r] < block.unit.sequence.q_len;
+    const double x = scale[r].lse, sink = sinks.empty() || !real ? kNone : sinks.at(block.head[r]);
     RowScale<T> own = row_scale(max[r], sum[r], block.rules.unit, sink, true);
-    if (coarse(x)) {
-      if (std::abs(own.lse - x) > kAlike * std::abs(x))
+    const bool same = static_cast<T>(own.lse) == static_cast<T>(x);
+    if ((same && from == ScaleFrom::sum) || (coarse(x) && block.keys[r].size() > 0)) {
+      if (!same && std::abs(own.lse - x) > kAlike * std::abs(x))
         own.factor = static_cast<T>(static_cast<double>(own.factor) * std::exp(own.lse - x));
       own.lse = x;
       scale[r] = own;

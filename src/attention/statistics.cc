@@ -16,6 +16,15 @@ namespace {
 template <class T>
 constexpr Index kPerDouble = std::is_same_v<T, double> ? 1 : 2;
 
+// The cuts of the forward pass, whose sums are made again, with v as wide as k where the call does not know it.
+// Nothing of v itself is read.
+template <class T>
+[[nodiscard]] TilePlan sweep_plan(const Problem& problem, const kernels::AttentionKernels<T>& kernels) {
+  TilePlan plan = tile_plan(problem.dim, problem.value_dim > 0 ? problem.value_dim : problem.dim, kernels);
+  plan.value_dim = 0;
+  return plan;
+}
+
 template <class T>
 struct Sweep {
   Context& ctx;
@@ -30,7 +39,7 @@ struct Sweep {
       : ctx(the_ctx),
         problem(the_problem),
         kernels(kernels_of<T>(ctx, problem)),
-        plan(tile_plan(problem, kernels)),
+        plan(sweep_plan(problem, kernels)),
         keys(problem, plan, kernels, false),
         bytes(Workspace<T>::bytes(problem, plan, static_cast<std::size_t>(packed_keys() + extra))) {
     for (int w = 0; w < ctx.threads(); ++w) (void)ctx.scratch(w, bytes);
@@ -49,9 +58,9 @@ struct Sweep {
 
 template <class T>
 void scales_from_lse(const Sweep<T>& sweep, const ConstTensorView& lse, const Block<T>& block,
-                     const Workspace<T>& space, RowScale<T>* scale, bool with_max = false) {
+                     const Workspace<T>& space, RowScale<T>* scale) {
   const auto source_for = [&](Range range) { return sweep.packed(block.unit, range, space); };
-  scales_from_lse(block, lse, space, sweep.plan.segment_keys, source_for, scale, with_max);
+  scales_from_lse(block, lse, space, sweep.plan.segment_keys, source_for, scale, ScaleFrom::sum);
 }
 
 // Weights of the slice's rows `queries` tile by tile: use(row, query, first_key, begin, end, weights).
@@ -154,7 +163,7 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
     const Workspace<T> space = sweep.workspace(worker);
     const Block<T> block(problem, sweep.plan, sweep.kernels, unit, first, unit.rows(), space);
     RowScale<T> scale[kBlockRows];
-    scales_from_lse(sweep, lse, block, space, scale, !outputs.max.empty());
+    scales_from_lse(sweep, lse, block, space, scale);
     for (int r = 0; r < block.rows; ++r) write_scale(block, r, scale[r], outputs, scales);
     if (wants_row_statistics(outputs)) {
       row_statistics(
@@ -169,7 +178,7 @@ void statistics_from_lse(Context& ctx, const Problem& problem, const ConstTensor
 template <class T>
 void attention_received(Context& ctx, const Problem& problem, const ScaleTable<T>& scales,
                         const TensorView& received) {
-  const Index width = tile_plan(problem, kernels_of<T>(ctx, problem)).tile_keys;
+  const Index width = sweep_plan(problem, kernels_of<T>(ctx, problem)).tile_keys;
   Sweep<T> sweep(ctx, problem, problem.group * width * kPerDouble<T>);
   const Index tiles =
       std::max<Index>(1, sweep.plan.tiles(problem.packed ? problem.k_longest : problem.k_total));
