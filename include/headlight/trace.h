@@ -80,9 +80,9 @@ struct AttentionPlace {
   std::span<const Index> q_starts, k_starts;
 };
 
-// Changes to heads in one run: an argument next to the observer, called by the attention modules only.
-// Models do not depend on it, and runs without one keep their bits. Observers see what attention computed, before
-// on_heads() changes it. A run with an intervention has no backward pass.
+// Changes to heads and to the residual stream in one run: an argument next to the observer. Runs without one keep their
+// bits. Observers see what was computed, before the intervention changes it. A run with an intervention has no backward
+// pass.
 class Intervention {
  public:
   virtual ~Intervention() = default;
@@ -94,6 +94,8 @@ class Intervention {
   // are empty when they are in a cache, unless reads_keys().
   virtual void on_heads(const AttentionEvent& /*event*/, TensorView /*z*/) {}
   [[nodiscard]] virtual bool reads_keys() const { return false; }
+  // Changes the stream between blocks before the next block (or the final norm) reads it: x is event.x, writable.
+  virtual void on_residual(const ResidualEvent& /*event*/, TensorView /*x*/) {}
 };
 
 // Records weight matrices: all of them, or those that the fields select.

@@ -94,6 +94,13 @@ ConstTensorView view_of(const py::object& array, DType dtype) {
 
 }  // namespace
 
+// Tensors of booleans as NumPy's array over their memory: PyTorch 1 does not give them by DLPack. Empty for anything else.
+static py::object booleans_of(py::handle given) {
+  const std::string dtype = py::str(py::getattr(given, "dtype", py::none()));
+  if (dtype != "torch.bool" || !py::hasattr(given, "numpy")) return {};
+  return given.attr("numpy")();
+}
+
 ArrayArg::ArrayArg(py::handle given, const char* name) : object(py::reinterpret_borrow<py::object>(given)) {
   const auto& api = py::detail::npy_api::get();
   if (!api.PyArray_Check_(given.ptr())) {
@@ -102,6 +109,11 @@ ArrayArg::ArrayArg(py::handle given, const char* name) : object(py::reinterpret_
           ErrorKind::input, "python.array",
           concat(name, " is a ", Py_TYPE(given.ptr())->tp_name,
                  "; need a NumPy array or an object with __dlpack__ (numpy.asarray makes one of lists)"));
+    if (py::object booleans = booleans_of(given)) {
+      *this = ArrayArg(booleans, name);
+      object = py::reinterpret_borrow<py::object>(given);
+      return;
+    }
     DlpackView imported = import_dlpack(given, name);
     dlpack = true;
     view = imported.view;

@@ -1,6 +1,8 @@
 // Python callables that watch a run, or change it. What they are given is copied when they ask for it: an array that a
 // hook keeps stays valid, and an event that it keeps says that the call is over.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "bindings/arrays.h"
 #include "bindings/model.h"
@@ -58,37 +60,80 @@ class PythonObserver : public Observer {
   py::object hook_;
 };
 
-// The numbers that a hook returned, written where the heads' outputs are.
-void write_back(const py::object& numbers, const TensorView& z) {
+// The numbers that a hook returned, written over those that it was given: [token, width] or [token, head, dim].
+void write_back(const py::object& numbers, const TensorView& to, const char* axes) {
   const py::module_ numpy = py::module_::import("numpy");
   const py::object array =
-      numpy.attr("ascontiguousarray")(numbers, z.dtype() == DType::f64 ? "float64" : "float32");
+      numpy.attr("ascontiguousarray")(numbers, to.dtype() == DType::f64 ? "float64" : "float32");
   const ArrayArg given(array, "what the hook returned");
-  if (!(given.view.shape() == z.shape()))
+  if (!(given.view.shape() == to.shape()))
     throw Error(ErrorKind::input, "python.hook",
-                concat("the hook returned ", given.view.shape().text(), "; need ", z.shape().text(),
-                       " (token, head, dim), or None"));
-  const auto row = static_cast<std::size_t>(z.dim(2)) * size_of(z.dtype());
+                concat("the hook returned ", given.view.shape().text(), "; need ", to.shape().text(), " (",
+                       axes, "), or None"));
+  const Index inner = to.rank() == 3 ? to.dim(1) : 1, size = static_cast<Index>(size_of(to.dtype()));
+  const Index row = to.dim(to.rank() - 1) * size, step = to.rank() == 3 ? to.stride(1) : 0;
   const auto* from = given.view.as<std::byte>();
-  for (Index t = 0; t < z.dim(0); ++t)
-    for (Index h = 0; h < z.dim(1); ++h, from += row)
-      std::memcpy(
-          z.as<std::byte>() + (t * z.stride(0) + h * z.stride(1)) * static_cast<Index>(size_of(z.dtype())),
-          from, row);
+  for (Index t = 0; t < to.dim(0); ++t)
+    for (Index h = 0; h < inner; ++h, from += row)
+      std::memcpy(to.as<std::byte>() + (t * to.stride(0) + h * step) * size, from,
+                  static_cast<std::size_t>(row));
 }
 
-// An object with `heads` or `mask` methods, or a callable that stands for `heads`.
+// Weights of all heads of a sequence: [head, query, key].
+Tensor all_weights(const AttentionEvent& event, Index sequence) {
+  const Index heads = event.q.dim(1);
+  Tensor all =
+      Tensor::uninitialized({heads, event.queries(sequence), event.keys(sequence)}, event.lse.dtype());
+  const auto size = static_cast<std::size_t>(all.dim(1) * all.dim(2)) * size_of(all.dtype());
+  for (Index h = 0; h < heads; ++h) {
+    const Tensor one = event.weights(sequence, h);
+    std::memcpy(all.as<std::byte>() + static_cast<std::size_t>(h) * size, one.as<std::byte>(), size);
+  }
+  return all;
+}
+
+// z of one sequence from other weights than the model's: z = weights · v, in float64. Rows whose weights are the same keep
+// their bits.
+void mix_values(const AttentionEvent& event, Index sequence, const Tensor& before, const Tensor& after,
+                const TensorView& z) {
+  const Index group = event.q.dim(1) / event.v.dim(1);
+  const Index first_query = event.options.q_starts[static_cast<std::size_t>(sequence)];
+  const Index first_key = event.options.k_starts[static_cast<std::size_t>(sequence)];
+  const Index keys = after.dim(2);
+  const std::size_t row = static_cast<std::size_t>(keys) * size_of(after.dtype());
+  std::vector<double> sum(static_cast<std::size_t>(z.dim(2)));
+  for (Index h = 0; h < after.dim(0); ++h)
+    for (Index i = 0; i < after.dim(1); ++i) {
+      const std::size_t at = static_cast<std::size_t>(h * after.dim(1) + i) * row;
+      if (std::memcmp(before.as<std::byte>() + at, after.as<std::byte>() + at, row) == 0) continue;
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (Index j = 0; j < keys; ++j) {
+        const double weight = after.at(h, i, j);
+        if (weight == 0) continue;
+        for (Index d = 0; d < z.dim(2); ++d)
+          sum[static_cast<std::size_t>(d)] += weight * event.v.at(0, h / group, first_key + j, d);
+      }
+      for (Index d = 0; d < z.dim(2); ++d) z.set(first_query + i, h, d, sum[static_cast<std::size_t>(d)]);
+    }
+}
+
+// An object with the methods `heads`, `weights`, `residual` or `mask`, or a callable that stands for `heads`.
 class PythonIntervention : public Intervention {
  public:
   explicit PythonIntervention(const py::object& hook) {
     heads_ = py::getattr(hook, "heads", py::none());
+    weights_ = py::getattr(hook, "weights", py::none());
+    residual_ = py::getattr(hook, "residual", py::none());
     mask_ = py::getattr(hook, "mask", py::none());
     reads_keys_ = to_switch(py::getattr(hook, "reads_keys", py::bool_(false)), "reads_keys");
-    if (!heads_.is_none() || !mask_.is_none()) return;
-    if (PyCallable_Check(hook.ptr()) == 0)
-      throw Error(
-          ErrorKind::usage, "python.hook",
-          concat("intervene is ", repr_of(hook), "; need a callable, or an object with heads() or mask()"));
+    bool has_method = false;
+    for (const py::object* method : {&heads_, &weights_, &residual_, &mask_}) {
+      if (method->is_none()) continue;
+      if (PyCallable_Check(method->ptr()) == 0) refuse(hook);
+      has_method = true;
+    }
+    if (has_method) return;
+    if (PyCallable_Check(hook.ptr()) == 0) refuse(hook);
     heads_ = hook;
   }
 
@@ -104,17 +149,42 @@ class PythonIntervention : public Intervention {
   }
 
   void on_heads(const AttentionEvent& event, TensorView z) override {
-    if (heads_.is_none()) return;
+    if (heads_.is_none() && weights_.is_none()) return;
     const py::gil_scoped_acquire hold;
-    const py::object array = to_numpy_copy(z);
-    const py::object result = call_with(heads_, event, array);
-    write_back(result.is_none() ? array : result, z);
+    if (!weights_.is_none())
+      for (Index s = 0; s < event.sequences(); ++s) change_weights(event, s, z);
+    if (!heads_.is_none()) change(heads_, event, z, "token, head, dim");
   }
 
-  [[nodiscard]] bool reads_keys() const override { return reads_keys_; }
+  void on_residual(const ResidualEvent& event, TensorView x) override {
+    if (residual_.is_none()) return;
+    const py::gil_scoped_acquire hold;
+    change(residual_, event, x, "token, width");
+  }
+
+  [[nodiscard]] bool reads_keys() const override { return reads_keys_ || !weights_.is_none(); }
 
  private:
-  py::object heads_, mask_;
+  [[noreturn]] static void refuse(const py::object& hook) {
+    throw Error(ErrorKind::usage, "python.hook",
+                concat("intervene is ", repr_of(hook),
+                       "; need a callable, or an object with methods heads, weights, residual or mask"));
+  }
+  template <class Event>
+  static void change(const py::object& hook, const Event& event, const TensorView& numbers,
+                     const char* axes) {
+    const py::object array = to_numpy_copy(numbers);
+    const py::object result = call_with(hook, event, array);
+    write_back(result.is_none() ? array : result, numbers, axes);
+  }
+  void change_weights(const AttentionEvent& event, Index sequence, const TensorView& z) const {
+    const Tensor before = all_weights(event, sequence);
+    Tensor after = before.clone();
+    change(weights_, event, after, "head, query, key");
+    mix_values(event, sequence, before, after, z);
+  }
+
+  py::object heads_, weights_, residual_, mask_;
   Tensor kept_;
   bool reads_keys_ = false;
 };
@@ -136,14 +206,7 @@ py::object event_weights(const LiveAttention& live, const py::object& head, Inde
                   concat("head ", one, " of a layer with ", heads, " heads"));
     return to_numpy(event.weights(sequence, one));
   }
-  Tensor all =
-      Tensor::uninitialized({heads, event.queries(sequence), event.keys(sequence)}, event.lse.dtype());
-  const auto size = static_cast<std::size_t>(all.dim(1) * all.dim(2)) * size_of(all.dtype());
-  for (Index h = 0; h < heads; ++h) {
-    const Tensor one = event.weights(sequence, h);
-    std::memcpy(all.as<std::byte>() + static_cast<std::size_t>(h) * size, one.as<std::byte>(), size);
-  }
-  return to_numpy(std::move(all));
+  return to_numpy(all_weights(event, sequence));
 }
 
 template <class Type, class Get>
@@ -190,6 +253,7 @@ void define_events(py::module_& module) {
       .def_property_readonly("kind", [](const R&) { return "residual"; })
       .def_property_readonly("part", [](const R& e) { return from_part(e.get().part); })
       .def_property_readonly("layer", [](const R& e) { return e.get().layer; })
+      .def_property_readonly("starts", [](const R& e) { return numbers(e.get().starts); })
       .def_property_readonly("x", copied<R>([](const ResidualEvent& e) { return e.x; }));
   using X = LiveExperts;
   py::class_<X, std::shared_ptr<X>>(module, "ExpertsEvent")

@@ -121,7 +121,8 @@ class Model:
         texts. parts: keep only the attention of these ('encoder', 'decoder', 'cross').
         observe: called with an event for each attention (event.kind 'attention': q, k, v, weights(head)), each state of the
         residual stream ('residual': x) and each choice of experts ('experts'). intervene: called with (event, z), z [token,
-        head, dim] being the outputs of the heads; changes z, or returns another array. See headlight.Intervention.
+        head, dim] being the outputs of the heads; changes z, or returns another array. headlight.Intervention changes attention
+        weights, the residual stream and masks.
 
         >>> import headlight
         >>> model, norms = headlight.load("en"), []

@@ -262,6 +262,86 @@ class Hooks(unittest.TestCase):
         same = self.model.attend("The cat sat on the mat.", intervene=lambda event, z: z * 1)
         np.testing.assert_array_equal(same.logits, self.plain.logits)
 
+    def test_residual_patching(self):
+        clean = {}
+        run = self.model.attend("The cat sat", observe=lambda e: e.kind == "residual" and clean.update({e.layer: e.x}))
+        last = max(clean)
+        for layer in (0, 2, last):
+            patch = headlight.Intervention(residual=lambda event, x: clean[layer] if event.layer == layer else None)
+            patched = self.model.attend("The dog ran", intervene=patch)
+            np.testing.assert_array_equal(patched.logits, run.logits)
+        self.assertFalse((self.model.attend("The dog ran").logits == run.logits).all())
+        # In place, one token of one layer: the others of that layer keep their predictions, as they cannot see it.
+        def nudge(event, x):
+            if event.layer == 1:
+                x[-1] += 1
+        nudged = self.model.attend("The cat sat", intervene=headlight.Intervention(residual=nudge))
+        np.testing.assert_array_equal(nudged.logits[:-1], run.logits[:-1])
+        self.assertGreater(abs(nudged.logits[-1] - run.logits[-1]).max(), 1e-3)
+        same = self.model.attend("The cat sat", intervene=headlight.Intervention(residual=lambda event, x: x))
+        np.testing.assert_array_equal(same.logits, run.logits)
+
+    def test_residual_steering_of_generation(self):
+        def steer(event, x):
+            x += 2 if event.layer == 3 else 0
+        steered = headlight.Intervention(residual=steer)
+        ids = self.model.encode("Once upon a time")
+        for _ in range(6):
+            ids.append(int(self.model.attend(ids, intervene=steered).logits_at(-1).argmax()))
+        written = self.model.generate("Once upon a time", max_tokens=6, stop_at_end=False, intervene=steered)
+        self.assertEqual(written.ids, ids[-6:])
+
+    def test_changed_weights(self):
+        def of_head(weights):
+            def change(event, w):
+                if event.layer == 1:
+                    w[2] = weights(w[2])
+            return headlight.Intervention(weights=change)
+
+        text = "The cat sat on the mat."
+        # None: the model's own weights leave every bit as it is, at any place.
+        same = self.model.attend(text, intervene=headlight.Intervention(weights=lambda event, w: None))
+        np.testing.assert_array_equal(same.logits, self.plain.logits)
+        # Zero weights are a head that says nothing.
+        zero = self.model.attend(text, intervene=of_head(lambda w: 0 * w))
+
+        def mute(event, z):
+            if event.layer == 1:
+                z[:, 2] = 0
+        np.testing.assert_array_equal(zero.logits, self.model.attend(text, intervene=mute).logits)
+        # Weights on the first token alone: every output is its value.
+        values = self.plain.values(1, 2)
+        seen = []
+
+        class First(headlight.Intervention):
+            def weights(self, event, w):
+                if event.layer == 1:
+                    w[2] = 0
+                    w[2, :, 0] = 1
+
+            def heads(self, event, z):
+                if event.layer == 1:
+                    seen.append(z[:, 2].copy())
+
+        self.model.attend(text, intervene=First())
+        np.testing.assert_array_equal(seen[0], np.broadcast_to(values[0], seen[0].shape))
+        # While a model writes, the keys come from its cache.
+        wrote = self.model.generate(text, max_tokens=4, intervene=of_head(lambda w: 0 * w)).ids
+        self.assertEqual(wrote, self.model.generate(text, max_tokens=4, intervene=mute).ids)
+
+    def test_an_encoder_decoder_is_changed_in_each_part(self):
+        model, parts = headlight.load("en-fr"), set()
+
+        def residual(event, x):
+            parts.add((event.part, x.shape[0]))
+            x *= 1.0
+
+        text, target = "The cat sat.", "Le chat."
+        plain = model.attend(text, target=target)
+        same = model.attend(text, target=target, intervene=headlight.Intervention(residual=residual))
+        np.testing.assert_array_equal(plain.logits, same.logits)
+        self.assertEqual({part for part, _ in parts}, {"encoder", "decoder"})
+
     def test_masks(self):
         class Blind(headlight.Intervention):
             def mask(self, place):
@@ -278,7 +358,8 @@ class Hooks(unittest.TestCase):
         def fail(*args):
             raise ZeroDivisionError("in the hook")
 
-        for options in ({"observe": fail}, {"intervene": fail}):
+        hooks = [headlight.Intervention(**{name: fail}) for name in ("heads", "weights", "residual", "mask")]
+        for options in ({"observe": fail}, {"intervene": fail}, *({"intervene": hook} for hook in hooks)):
             with self.assertRaises(ZeroDivisionError):
                 self.model.attend("The cat", **options)
             with self.assertRaises(ZeroDivisionError):
@@ -287,7 +368,9 @@ class Hooks(unittest.TestCase):
             list(self.model.generate("The cat", max_tokens=3, stream=True, observe=fail))
         with self.assertRaises(ZeroDivisionError):
             self.model.label_heads(["The cat"], progress=fail)
-        for wrong in (3, "x", object()):
+        broken = headlight.Intervention()
+        broken.residual = 5
+        for wrong in (3, "x", object(), headlight.Intervention(), broken):
             with self.assertRaises(headlight.Error):
                 self.model.attend("The cat", observe=wrong)
             with self.assertRaises(headlight.Error):
@@ -295,6 +378,9 @@ class Hooks(unittest.TestCase):
         for answer in (np.zeros(3), "text", np.zeros((1, 1, 1, 1, 1)), 5):
             with self.assertRaises((headlight.Error, ValueError)):
                 self.model.attend("The cat", intervene=lambda event, z: answer)
+            for name in ("weights", "residual"):
+                with self.assertRaises((headlight.Error, ValueError)):
+                    self.model.attend("The cat", intervene=headlight.Intervention(**{name: lambda event, x: answer}))
 
     def test_events_end_with_their_call(self):
         kept = []

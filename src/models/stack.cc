@@ -200,8 +200,9 @@ Tensor Stack::forward(Context& ctx, const nn::Embedding& embedding, const StackC
   Saved& s = saved != nullptr ? *saved : own;
   Tensor x = embed(ctx, embedding, call, shared, s);
   const auto watch = [&](std::size_t layer) {
-    if (call.observer != nullptr)
-      call.observer->on_residual({part_, static_cast<int>(layer), x, call.tokens.starts});
+    const ResidualEvent event{part_, static_cast<int>(layer), x, call.tokens.starts};
+    if (call.observer != nullptr) call.observer->on_residual(event);
+    if (call.intervention != nullptr) call.intervention->on_residual(event, x);
   };
   watch(0);
   const bool keeps = saved != nullptr && !call.recompute;
