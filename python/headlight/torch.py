@@ -2,21 +2,23 @@
 
     import headlight.torch
     out = headlight.torch.attention(q, k, v, causal=True)      # gradients for q, k, v, bias and sinks
-    with headlight.torch.patched():                             # F.scaled_dot_product_attention is headlight's
-        model(**inputs)
+    headlight.torch.patch(model)                                # F.scaled_dot_product_attention is headlight's
+    model(**inputs)
+    weights = headlight.torch.attentions(model)[3].weights()    # of the fourth call of that run: [batch, head, query, key]
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import torch
 
 from . import ops
+from ._headlight import Error
 from .compat import mask_options
 
-__all__ = ["attention", "patch", "patched", "sdpa"]
+__all__ = ["Attention", "attention", "attentions", "patch", "patched", "sdpa"]
 
 
 class _Attention(torch.autograd.Function):
@@ -51,6 +53,20 @@ def attention(q: Any, k: Any, v: Any, *, bias: Any = None, sinks: Any = None, **
     return _Attention.apply(q, k, v, bias, sinks, options)
 
 
+class Attention:
+    """One attention call of a patched model. Keeps queries and keys; weights are computed on request."""
+
+    def __init__(self, q: Any, k: Any, options: Dict[str, Any]) -> None:
+        self.q, self.k, self.options = q.detach(), k.detach(), options
+
+    def weights(self) -> Any:
+        """[batch, head, query, key], without dropout."""
+        return ops.attention(self.q, self.k, self.k, return_weights=True, **self.options).weights
+
+    def __repr__(self) -> str:
+        return f"<attention of queries {list(self.q.shape)} and keys {list(self.k.shape)}>"
+
+
 def sdpa(
     query: Any,
     key: Any,
@@ -62,11 +78,16 @@ def sdpa(
     enable_gqa: bool = False,
 ) -> Any:
     """As torch.nn.functional.scaled_dot_product_attention, with gradients. The seed of dropout is PyTorch's."""
+    options = {"causal": is_causal, "offset": 0 if is_causal else None, "scale": scale, **mask_options(attn_mask)}
+    if _kept is not None:
+        plain = {name: value.detach() if isinstance(value, torch.Tensor) else value for name, value in options.items()}
+        _kept.append(Attention(query, key, plain))
     seed = int(torch.randint(2**62, ()).item()) if dropout_p > 0 else None
-    return attention(
-        query, key, value, causal=is_causal, offset=0 if is_causal else None, scale=scale, dropout=dropout_p, seed=seed,
-        **mask_options(attn_mask),
-    )  # fmt: skip
+    return attention(query, key, value, dropout=dropout_p, seed=seed, **options)
+
+
+# The calls of the patched model that runs now; None: none does.
+_kept: Optional[List[Attention]] = None
 
 
 @contextlib.contextmanager
@@ -86,12 +107,27 @@ def patched() -> Iterator[None]:
 
 
 def patch(model: Any) -> Any:
-    """Makes a model always use headlight's attention; returns the model."""
+    """Makes a model always use headlight's attention; returns the model. ``attentions`` has the calls of its last run."""
     forward = model.forward
 
     def with_headlight(*args: Any, **kwargs: Any) -> Any:
-        with patched():
-            return forward(*args, **kwargs)
+        global _kept
+        outer, _kept = _kept, []
+        try:
+            with patched():
+                out = forward(*args, **kwargs)
+            model.headlight_attentions = _kept
+            return out
+        finally:
+            _kept = outer
 
     model.forward = with_headlight
     return model
+
+
+def attentions(model: Any) -> List[Attention]:
+    """The attention calls of the last run of a patched model, in order: usually one for each layer."""
+    kept: Optional[List[Attention]] = getattr(model, "headlight_attentions", None)
+    if kept is None:
+        raise Error("this model has not run since headlight.torch.patch(model); run it first")
+    return kept
