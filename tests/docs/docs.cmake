@@ -28,3 +28,13 @@ add_test(NAME docs.seeds COMMAND /bin/sh -c
 add_test(NAME docs.screen COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make_screen_svg.py
   $<TARGET_FILE:headlight_program> --check)
 set_tests_properties(docs.learn docs.learn_numbers docs.learn_pictures docs.seeds docs.screen PROPERTIES LABELS docs)
+# The notebooks are what their scripts say; python.notebooks runs them.
+add_test(NAME docs.notebooks COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make-notebooks --check)
+set_tests_properties(docs.notebooks PROPERTIES LABELS docs)
+# The site: no link leads nowhere, and its search works from the file system.
+set(site ${CMAKE_CURRENT_BINARY_DIR}/site)
+add_test(NAME docs.site COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/make-site ${site})
+add_test(NAME docs.search COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/check_search.py ${site})
+set_tests_properties(docs.site docs.search PROPERTIES LABELS docs SKIP_RETURN_CODE 77)
+set_tests_properties(docs.site PROPERTIES FIXTURES_SETUP site)
+set_tests_properties(docs.search PROPERTIES FIXTURES_REQUIRED site)
