@@ -12,8 +12,14 @@ target_link_options(headlight_c PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DI
 if(NOT HEADLIGHT_SANITIZE)
   target_link_options(headlight_c PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 endif()
-# In two components, as Debian divides them: `c`, which programs need to run, and `c_dev`, to compile them.
+# In two components: `c`, which programs need to run, and `c_dev`, to compile them. Debian's package libheadlight-dev has what
+# C and C++ programs are compiled with.
+if(HEADLIGHT_PACKAGES)
+  set(c_dev library)
+else()
+  set(c_dev c_dev)
+endif()
 if(HEADLIGHT_INSTALL AND HEADLIGHT_C)
-  install(TARGETS headlight_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT c NAMELINK_COMPONENT c_dev)
-  install(FILES include/headlight/c/headlight.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headlight/c COMPONENT c_dev)
+  install(TARGETS headlight_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT c NAMELINK_COMPONENT ${c_dev})
+  install(FILES include/headlight/c/headlight.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headlight/c COMPONENT ${c_dev})
 endif()

@@ -1,5 +1,5 @@
-# Install rules, in two components: `library` (headers, libraries, what find_package and pkg-config read, examples) and
-# `program` (with the default models, manual pages and completion).
+# Install rules, in three components: `library` (headers, libraries, what find_package and pkg-config read, examples),
+# `program` (with manual pages and completion) and `models` (the default models).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headlight)
 file(RELATIVE_PATH prefix_from_here /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
@@ -64,10 +64,12 @@ write_basic_package_version_file(headlight-config-version.cmake COMPATIBILITY Sa
 install(FILES ${PROJECT_BINARY_DIR}/headlight-config.cmake ${PROJECT_BINARY_DIR}/headlight-config-version.cmake
   DESTINATION ${package_dir} COMPONENT library)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+if(NOT HEADLIGHT_PACKAGES)  # whose copyright file names the licence
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+endif()
 if(HEADLIGHT_PROGRAM)
   install(TARGETS headlight_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-  install(DIRECTORY models/ DESTINATION ${models_dir} COMPONENT program)
+  install(DIRECTORY models/ DESTINATION ${models_dir} COMPONENT models)
   if(TARGET headlight_pages)
     install(DIRECTORY ${pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
     install(FILES ${pages}/completion/headlight COMPONENT program

@@ -83,28 +83,39 @@ class SourceFile(unittest.TestCase):
 
 
 class WheelFile(unittest.TestCase):
-    def test_wheel_works_elsewhere(self):
+    """pip builds a wheel without network, and the wheel works in a virtual environment that knows nothing of the checkout."""
+
+    def test_pip_wheel_and_install(self):
         build = pathlib.Path(headlight.__file__).parents[2]
         if not (build / "CMakeCache.txt").exists():
             self.skipTest("the package was not made by CMake in a build folder")
-        sys.path.insert(0, str(golden.SOURCE / "python" / "build"))
-        import headlight_build
-
+        if python("-c", "import pip, venv").returncode != 0:
+            self.skipTest("pip or venv is not installed")
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("HEADLIGHT", "PYTHON"))}
         with tempfile.TemporaryDirectory() as folder:
-            name = headlight_build.build_wheel(folder, {"build-dir": str(build), "jobs": "1"})
-            with zipfile.ZipFile(pathlib.Path(folder, name)) as wheel:
-                names = wheel.namelist()
-                info = f"headlight-{headlight.__version__}.dist-info"
-                rows = list(csv.reader(io.StringIO(wheel.read(f"{info}/RECORD").decode())))
-                self.assertEqual(sorted(row[0] for row in rows), sorted(names))
-                self.assertIn("headlight/models/headlight-en/model.safetensors", names)
-                self.assertIn("headlight/py.typed", names)
-                wheel.extractall(pathlib.Path(folder, "site"))
-            environment = {key: value for key, value in os.environ.items() if not key.startswith("HEADLIGHT")}
-            environment["PYTHONPATH"] = str(pathlib.Path(folder, "site"))
-            done = python("-c", "import headlight; print(headlight.load('en').attend('A cat').weights[0, 0].shape)",
-                          cwd=folder, env=environment)
-            self.assertEqual(done.stdout.strip(), "(2, 2)", done.stderr)
+            made = python("-m", "pip", "wheel", golden.SOURCE, "--no-index", "--no-deps", "--wheel-dir", folder, "--config-settings",
+                          f"build-dir={build}", "--config-settings", "jobs=1", cwd=folder, env=environment)
+            wheels = list(pathlib.Path(folder).glob("*.whl"))
+            self.assertEqual((made.returncode, len(wheels)), (0, 1), made.stdout + made.stderr)
+            self.check_record(wheels[0])
+            inside = pathlib.Path(folder, "venv")
+            self.assertEqual(python("-m", "venv", "--without-pip", "--system-site-packages", inside, env=environment).returncode, 0)
+            own = inside / "bin" / "python"
+            for command in ([sys.executable, "-m", "pip", "--python", own, "install", "--no-index", "--no-deps", "-q", wheels[0]],
+                            [own, golden.SOURCE / "tests" / "install" / "package.py"]):
+                done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn(str(inside), done.stdout)
+
+    def check_record(self, path):
+        tag = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+        self.assertRegex(path.name, rf"^headlight-[\d.]+-{tag}-{tag}-linux_\w+\.whl$")
+        with zipfile.ZipFile(path) as wheel:
+            names = wheel.namelist()
+            rows = list(csv.reader(io.StringIO(wheel.read(f"headlight-{headlight.__version__}.dist-info/RECORD").decode())))
+        self.assertEqual(sorted(row[0] for row in rows), sorted(names))
+        self.assertIn("headlight/models/headlight-en/model.safetensors", names)
+        self.assertIn("headlight/py.typed", names)
 
 
 if __name__ == "__main__":

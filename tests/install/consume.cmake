@@ -42,6 +42,7 @@ endif()
 
 if(WAY STREQUAL "program")
   step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component program)
+  step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component models)
   set(prefix "${WORK}/moved here")
   file(RENAME ${WORK}/prefix ${prefix})
   file(MAKE_DIRECTORY ${WORK}/elsewhere)
@@ -52,6 +53,7 @@ endif()
 step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component library)
 if(WAY STREQUAL "examples")  # some open a model, which comes with the program
   step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component program)
+  step(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix --component models)
 endif()
 # Away from where it was installed, and with a space: an exported path that points home would show here.
 set(prefix "${WORK}/moved here")

@@ -25,6 +25,11 @@ add_test(NAME install.exports COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}
   $<TARGET_FILE:headlight_shared> ${PROJECT_SOURCE_DIR}/include)
 set_tests_properties(install.exports PROPERTIES LABELS install)
 
+# Recipes for package managers, and the notes of a release.
+add_test(NAME install.packaging COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/install/check_packaging.py
+  ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND})
+set_tests_properties(install.packaging PROPERTIES LABELS install)
+
 # All packages that are missing are named at once.
 add_test(NAME install.missing_packages COMMAND ${CMAKE_COMMAND} -G Ninja -S ${PROJECT_SOURCE_DIR}
   -B ${CMAKE_CURRENT_BINARY_DIR}/install/missing_packages -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
