@@ -38,3 +38,7 @@ add_test(NAME docs.search COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}
 set_tests_properties(docs.site docs.search PROPERTIES LABELS docs SKIP_RETURN_CODE 77)
 set_tests_properties(docs.site PROPERTIES FIXTURES_SETUP site)
 set_tests_properties(docs.search PROPERTIES FIXTURES_REQUIRED site)
+# Commands of all documents exist with their options and run where they can; fragments of C++ compile.
+add_test(NAME docs.snippets COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/check_snippets.py
+  $<TARGET_FILE:headlight_program> ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR})
+set_tests_properties(docs.snippets PROPERTIES LABELS docs)
