@@ -241,6 +241,7 @@ alarm alarme f machine
 console console f machine
 projector projecteur m machine
 stool tabouret m furniture
+mat tapis m furniture
 cradle berceau m furniture
 mattress matelas m furniture
 dresser commode f furniture
