@@ -92,7 +92,7 @@ class MakePronouns(unittest.TestCase):
         for english, fr, pronoun, antecedent, _, said, *_ in self.train + self.test:
             words = [word.strip(".,;").lower() for word in english.split(" ")]
             gender, _, plural = known[words[int(antecedent)]]
-            plural = words[int(pronoun)] == "they" if words[int(antecedent)] in ("sheep", "fish") else plural
+            plural = words[int(pronoun)] == "they" if words[int(antecedent)] in ("sheep", "deer", "fish") else plural
             self.assertEqual(plural, words[int(pronoun)] == "they", english)
             self.assertEqual(said, {"m": "il", "f": "elle"}[gender] + ("s" if plural else ""), english)
             clause = re.search(rf"\b{said} (?:(?:était|étaient|est|sont)|(?:avait|avaient|a|ont)(?= (?:trop |très )?(?:faim|soif|peur|sommeil))) "
