@@ -16,6 +16,10 @@
 #include "kernels/block_codes-inl.h"
 #include "kernels/stored_rows.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #if HWY_TARGET != HWY_SCALAR
 
 HWY_BEFORE_NAMESPACE();
@@ -126,6 +130,18 @@ HWY_ATTR inline void round_to_bytes(const float* x, Index depth, float* to) {
 using BlockSums = hn::Repartition<float, Codes>;
 using BlockSumsVec = hn::Vec<BlockSums>;
 using IntegerSumsVec = hn::Vec<hn::RebindToSigned<BlockSums>>;
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+// Does the CPU add products of bytes in one instruction (VNNI), in the encoding of this target?
+inline bool has_byte_products() {
+#if HWY_TARGET == HWY_AVX3
+  return __builtin_cpu_supports("avx512vnni") != 0;
+#else
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1U << 4)) != 0;
+#endif
+}
+#endif
 
 // The products of codes and numbers, four neighbours to a lane, added to `sum`. Codes are below 128, so that two products
 // fit 16 bits.

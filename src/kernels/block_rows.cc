@@ -7,8 +7,6 @@
 #include "kernels/target_table.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-
 // AVX-512 without products of bytes does with vectors of 256 bits what AVX2 does, to the bit.
 namespace headlight::kernels::N_AVX2 {
 void multiply_rounded(const FewRows& job);
@@ -51,18 +49,6 @@ HWY_ATTR void widen_row_of(const StoredRows& w, Index first, Index n, float* to)
   with_block_type(w.type, [&]<StoredType kType>() HWY_ATTR { widen_blocks<kType>(w.data, first, n, to); });
 }
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-// Does the CPU add products of bytes in one instruction, in the encoding of this target?
-bool has_vnni() {
-#if HWY_TARGET == HWY_AVX3
-  return __builtin_cpu_supports("avx512vnni") != 0;
-#else
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1U << 4)) != 0;
-#endif
-}
-#endif
-
 template <StoredType kType, bool kVnni>
 HWY_ATTR void multiply_bytes(const FewRows& job) {
   ByteRow x[kFewRows];
@@ -82,7 +68,7 @@ HWY_ATTR void multiply_bytes(const FewRows& job) {
 
 HWY_ATTR void multiply_rounded(const FewRows& job) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  static const bool vnni = has_vnni();
+  static const bool vnni = has_byte_products();
   if (vnni) {
     return with_block_type(job.w.type,
                            [&]<StoredType kType>() HWY_ATTR { multiply_bytes<kType, true>(job); });

@@ -1,7 +1,8 @@
 // Products whose left side is shared: rows of x are packed some hundred at a time, and each task lets its columns
-// of a matrix meet all of them. Three sets of kernels say how both sides are packed and multiplied.
+// of a matrix meet all of them. Four sets of kernels say how both sides are packed and multiplied.
 #include <vector>
 
+#include "kernels/byte_gemm.h"
 #include "kernels/gemm.h"
 #include "kernels/integer_gemm.h"
 #include "kernels/matrix_unit.h"
@@ -195,6 +196,60 @@ struct Integers {
   }
 };
 
+// Words of byte_gemm.h.
+struct Bytes {
+  using Kernels = kernels::ByteKernels;
+  static constexpr Index kDepth = 256, kTaskColumns = 256;  // a panel of w stays in the first cache
+  static constexpr Index kParts = kDepth / Kernels::kPart;
+  const Kernels& bytes;
+  const kernels::StoredKernels& blocks;
+
+  [[nodiscard]] int strip() const { return bytes.strip; }
+  [[nodiscard]] int panel() const { return bytes.panel; }
+  [[nodiscard]] static Index parts(const Left& left) { return left.depth / Kernels::kPart; }
+  // Of a row, in all strips before it.
+  [[nodiscard]] static Index place(const Left& left, Index row) {
+    return row * parts(left) * Kernels::kLeftWords;
+  }
+  [[nodiscard]] Index left_bytes(const Left& left) const {
+    return 4 * place(left, round_up(left.rows.size(), bytes.strip));
+  }
+  [[nodiscard]] static Index right_bytes(Index columns) {
+    return 4 * columns * kParts * Kernels::kRightWords;
+  }
+  [[nodiscard]] Index rounding_bytes(const Left& left) const {
+    return 4 * blocks.arranged_size(left.depth) * bytes.strip;
+  }
+
+  void pack_left(const Left& left, Index row, int rows, std::byte* shared, std::byte* own) const {
+    auto* rounded = reinterpret_cast<float*>(own);
+    const Index stride = blocks.arranged_size(left.depth);
+    for (int r = 0; r < rows; ++r)
+      blocks.arrange(kernels::ArrangedFor::bytes, left.row(row + r), left.depth, rounded + r * stride);
+    bytes.pack_left(rounded, stride, rows, left.depth,
+                    reinterpret_cast<std::int32_t*>(shared) + place(left, row));
+  }
+  void pack_right(const Factor& f, Range columns, Index k, int deep, std::byte* own) const {
+    bytes.pack_right(f.w.from(columns.begin), k / Kernels::kPart, static_cast<int>(columns.size()),
+                     deep / static_cast<int>(Kernels::kPart), reinterpret_cast<std::int32_t*>(own));
+  }
+  void multiply(const Left& left, const Meeting& m, const Factor& f, const std::byte* shared,
+                const std::byte* own) const {
+    bytes.multiply({.rows = m.rows,
+                    .columns = m.columns,
+                    .parts = m.deep / static_cast<int>(Kernels::kPart),
+                    .type = f.w.type,
+                    .left = reinterpret_cast<const std::int32_t*>(shared) + place(left, m.row) +
+                            m.k / Kernels::kPart * Kernels::kLeftWords * bytes.strip,
+                    .left_parts = parts(left),
+                    .right = reinterpret_cast<const std::int32_t*>(own),
+                    .c = m.c,
+                    .c_stride = m.c_stride,
+                    .bias = m.bias,
+                    .accumulate = m.accumulate});
+  }
+};
+
 // Tiles of matrix_unit.h.
 struct Parts {
   using Kernels = kernels::MatrixKernels;
@@ -255,6 +310,11 @@ void multiply_as_f32(Context& ctx, const ColumnProduct& product) {
 void multiply_as_integers(Context& ctx, const ColumnProduct& product) {
   const Integers kernels{*kernels::integer_kernels_for(ctx.target()),
                          kernels::stored_kernels_for(ctx.target())};
+  multiply_columns(ctx, kernels, product);
+}
+
+void multiply_as_bytes(Context& ctx, const ColumnProduct& product) {
+  const Bytes kernels{*kernels::byte_kernels_for(ctx.target()), kernels::block_kernels_for(ctx.target())};
   multiply_columns(ctx, kernels, product);
 }
 

@@ -65,6 +65,9 @@ void multiply_as_f32(Context& ctx, const ColumnProduct& product);
 // Matrices of q8_0 beside rows rounded to 16 bits, in integers. Only where integer_kernels_for(ctx.target()) has
 // something. x is not transposed.
 void multiply_as_integers(Context& ctx, const ColumnProduct& product);
+// Matrices of the other block types beside rows rounded to 8 bits, in integers. Only types that
+// byte_kernels_for(ctx.target()) takes. x is not transposed.
+void multiply_as_bytes(Context& ctx, const ColumnProduct& product);
 // In bf16 with sums in f32 (kernels/matrix_unit.h): numbers of two parts on the CPU's matrix unit, several times as fast as
 // f32 and 2^-17 off, or of one. With two parts (a weight of bf16 has one all the same) only where
 // matrix_kernels_for(ctx.target()) has something, with one where bf16_kernels_for has.

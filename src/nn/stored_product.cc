@@ -9,6 +9,7 @@
 #include "core/concat.h"
 #include "core/run_tasks.h"
 #include "headlight/error.h"
+#include "kernels/byte_gemm.h"
 #include "kernels/integer_gemm.h"
 #include "kernels/matrix_unit.h"
 #include "kernels/stored_rows.h"
@@ -166,16 +167,20 @@ void multiply_few_in_out(Context& ctx, const ConstTensorView& x, const Factor& f
 // ---- Many rows ----------------------------------------------------------------------------------------
 
 // The way of many rows with a matrix, whatever others are multiplied beside it.
-enum class Way { in_f32, in_integers, on_unit };
+enum class Way { in_f32, in_integers, in_bytes, on_unit };
 Way way_of(const Context& ctx, const Factor& f) {
   if (ctx.activations() == Activations::exact || f.w.type == StoredType::f32) return Way::in_f32;
   if (kernels::matrix_kernels_for(ctx.target()) != nullptr) return Way::on_unit;
+  if (kernels::is_block_type(f.w.type)) {
+    const kernels::ByteKernels* bytes = kernels::byte_kernels_for(ctx.target());
+    return bytes != nullptr && bytes->takes(f.w.type) ? Way::in_bytes : Way::in_f32;
+  }
   const bool q8 = f.w.type == StoredType::q8_0 && kernels::integer_kernels_for(ctx.target()) != nullptr;
   return q8 ? Way::in_integers : Way::in_f32;
 }
 
 void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors) {
-  for (const Way way : {Way::in_f32, Way::in_integers, Way::on_unit}) {
+  for (const Way way : {Way::in_f32, Way::in_integers, Way::in_bytes, Way::on_unit}) {
     std::vector<Factor> some;
     std::copy_if(factors.begin(), factors.end(), std::back_inserter(some),
                  [&](const Factor& f) { return way_of(ctx, f) == way; });
@@ -183,6 +188,7 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Facto
     const ColumnProduct product{x, Side::plain, some};
     if (way == Way::in_f32) multiply_as_f32(ctx, product);
     else if (way == Way::in_integers) multiply_as_integers(ctx, product);
+    else if (way == Way::in_bytes) multiply_as_bytes(ctx, product);
     else multiply_in_parts(ctx, 2, product);
   }
 }

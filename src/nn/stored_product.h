@@ -2,8 +2,8 @@
 //
 // Up to eight rows (decoding) stream the matrix once, where it lies. More rows go through the packed product of
 // matmul.h, and have its bits for the same numbers in f32. Where the Context lets x be rounded, that is done
-// beside q8_0 (16 bits) and, for up to eight rows, beside the other block types (8 bits). In both a row of y has the same bits whatever its
-// neighbours and however many threads there are; between the two the order of additions differs, unless the
+// beside q8_0 (16 bits) and beside the other block types (8 bits), for many rows only where integers are faster. In both a row of y has
+// the same bits whatever its neighbours and however many threads there are; between the two the order of additions differs, unless the
 // matrix is stored [in, out]. Decision 0011 has the reasons.
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "kernels/byte_gemm.h"
 #include "kernels/integer_gemm.h"
 #include "kernels/matrix_unit.h"
 #include "nn/matmul.h"
@@ -56,6 +57,11 @@ struct Problem {
     if (in_bytes(type)) return static_cast<double>(dense.as<float>()[column * depth + k]);
     return layout == WeightLayout::out_in ? w.at(column, k) : w.at(k, column);
   }
+  [[nodiscard]] bool many_in_integers(const Context& ctx) const {
+    if (!in_bytes(type)) return kernels::integer_kernels_for(ctx.target()) != nullptr;
+    const kernels::ByteKernels* bytes = kernels::byte_kernels_for(ctx.target());
+    return bytes != nullptr && bytes->takes(type);
+  }
   // Where it may be, x is rounded. On the matrix unit numbers are two bf16 each, 16 bits of 24 (a weight of bf16 is one),
   // and there are up to three products for one. Else beside q8_0 to 16 bits, block by block; many rows where the CPU has
   // products for it.
@@ -64,7 +70,7 @@ struct Problem {
     if (rows > 8 && kernels::matrix_kernels_for(ctx.target()) != nullptr)
       return ((type == StoredType::bf16 ? 1 : 3) * 0x1p-18 + 2 * static_cast<double>(depth) * 0x1p-24) * size;
     if (!in_blocks(type)) return 0;
-    if (rows > 8 && (in_bytes(type) || kernels::integer_kernels_for(ctx.target()) == nullptr)) return 0;
+    if (rows > 8 && !many_in_integers(ctx)) return 0;
     double sum = 0;
     for (Index k = 0; k < depth; k += 32) {
       double largest = 0, weights = 0;
@@ -123,6 +129,39 @@ TEST(StoredProduct, EverySizeTypeAndTarget) {
   }
 }
 
+Tensor first_rows(const Tensor& x, Index first, Index rows) {
+  Tensor part({rows, x.dim(1)});
+  std::memcpy(part.as<float>(), x.as<float>() + first * x.dim(1),
+              sizeof(float) * static_cast<std::size_t>(rows * x.dim(1)));
+  return part;
+}
+
+// Integers round a row of x as decoding does: many rows and few agree to the rounding of sums, not of x.
+TEST(StoredProduct, ManyRowsInBytesAreThoseOfDecoding) {
+  int compared = 0;
+  for (const SimdTarget target : supported_targets()) {
+    Context ctx({.threads = 1, .target = target, .activations = Activations::rounded});
+    for (const StoredType type : kTypes) {
+      const Problem problem{13, 37, block_columns(type) == 256 ? 512 : 352, type};
+      if (!in_bytes(type) || !problem.many_in_integers(ctx)) continue;
+      const Tensor many = problem.run(ctx, problem.x);
+      for (Index r = 0; r < 13; ++r) {
+        const Tensor one = problem.run(ctx, first_rows(problem.x, r, 1));
+        double size = 0;
+        for (Index k = 0; k < problem.depth; ++k) size = std::max(size, std::abs(problem.x.at(r, k)));
+        for (Index j = 0; j < 37; ++j) {
+          double weights = 0;
+          for (Index k = 0; k < problem.depth; ++k) weights += std::abs(problem.weight(k, j));
+          ASSERT_NEAR(many.at(r, j), one.at(0, j), 1e-5 * size * weights)
+              << name_of(target) << ' ' << name_of(type) << ' ' << r << ',' << j;
+          ++compared;
+        }
+      }
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "no target multiplies bytes";
+}
+
 TEST(StoredProduct, ManyTasksAndRows) {
   Context ctx({.threads = 2});
   Problem{3, 900, 64, StoredType::bf16}.expect_right(ctx);
@@ -130,18 +169,13 @@ TEST(StoredProduct, ManyTasksAndRows) {
   Context rounded({.threads = 2, .activations = Activations::rounded});
   Problem{800, 600, 320, StoredType::q8_0}.expect_right(rounded);
   Problem{800, 600, 416, StoredType::bf16}.expect_right(rounded);
+  Problem{775, 21, 256, StoredType::q6_k}.expect_right(rounded);
+  Problem{11, 600, 288, StoredType::q5_1}.expect_right(rounded);
 }
 
 bool same_rows(const Tensor& a, Index a_row, const Tensor& b, Index b_row, Index columns) {
   return std::memcmp(a.as<float>() + a_row * a.dim(1), b.as<float>() + b_row * b.dim(1),
                      sizeof(float) * static_cast<std::size_t>(columns)) == 0;
-}
-
-Tensor first_rows(const Tensor& x, Index first, Index rows) {
-  Tensor part({rows, x.dim(1)});
-  std::memcpy(part.as<float>(), x.as<float>() + first * x.dim(1),
-              sizeof(float) * static_cast<std::size_t>(rows * x.dim(1)));
-  return part;
 }
 
 TEST(StoredProduct, SameBitsForAnyThreadsAndNeighbours) {
