@@ -26,6 +26,10 @@ class TextPieces {
 
   // Adds the next part of the text, some megabytes at most; false at the end.
   bool append_to(std::string& text);
+  // Of the bytes of the file, from 0 to 1.
+  [[nodiscard]] double share_read() const noexcept {
+    return file_.size() == 0 ? 1 : static_cast<double>(at_) / static_cast<double>(file_.size());
+  }
 
  private:
   struct Inflating;

@@ -1,4 +1,4 @@
-// Documents of text files one after the other, never all of them in memory.
+// Documents of text files one after the other; the file is never in memory as a whole.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ namespace headlight::train {
 struct DocumentRules {
   std::string separator = {};  // between documents; empty: a file is one
   std::string field = "text";  // of .jsonl files
-  // Bytes of a text without separator that come at once, cut at the end of a line. Cutting it into tokens takes about 30
-  // times as much.
-  std::size_t piece = 4U << 20;
+  // Bytes of a text without separator that come at once, cut at the end of a line. Encoding them takes about 30 times
+  // as much memory, on every thread.
+  std::size_t piece = 1U << 20;
 };
 
 class DocumentStream {
@@ -38,6 +38,7 @@ class DocumentStream {
   // The next one that is not empty; false at the end. Error{input} for what is not UTF-8, and for an empty file.
   bool next(Document& document);
 
+  [[nodiscard]] double share_read() const noexcept { return pieces_.share_read(); }  // of the file, 0 to 1
   // What the file was, after the last document.
   [[nodiscard]] DataFile facts() const { return {path_, bytes_, hash_.text()}; }
 

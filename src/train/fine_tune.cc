@@ -82,8 +82,8 @@ FineTuned fine_tune(Context& ctx, const std::string& model, const FineTuneOption
     throw Error(ErrorKind::usage, "train.options",
                 "fine_tune: needs a file to learn from, and a folder to write to");
   train::Teller teller(options.progress);
-  train::Run run(ctx, train::read_recipe(train::fine_tune_settings(model, options)), {.folder = options.out},
-                 teller);
+  train::Run run(ctx, train::read_recipe(train::fine_tune_settings(model, options)),
+                 {.folder = options.out, .progress = options.progress}, teller);
   if (run.go(teller.stop) == train::Ending::signal) throw Cancelled();
   return {.loss_before = teller.before,
           .loss_after = run.progress().best_loss,

@@ -8,7 +8,7 @@
 
 #include "headlight/tokenizer.h"
 #include "train/task.h"
-#include "train/token_file.h"
+#include "train/token_row.h"
 
 namespace headlight::train {
 

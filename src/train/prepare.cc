@@ -13,6 +13,7 @@
 #include "train/corpus.h"
 #include "train/language_task.h"
 #include "train/synthetic_task.h"
+#include "train/token_cache.h"
 #include "train/translation_task.h"
 #include "train/word_links.h"
 
@@ -40,7 +41,11 @@ std::vector<std::string> special_tokens(const Recipe& recipe) {
 
 class Preparer {
  public:
-  Preparer(const Recipe& recipe, const PrepareOptions& options) : recipe_(recipe), options_(options) {}
+  Preparer(Context& ctx, const Recipe& recipe, const PrepareOptions& options)
+      : recipe_(recipe),
+        options_(options),
+        cache_(ctx, recipe.data.cache.empty() ? options.folder + "/tokens" : recipe.data.cache,
+               options.progress) {}
 
   Prepared prepare() {
     const std::string& task = recipe_.data.task;
@@ -56,7 +61,8 @@ class Preparer {
 
  private:
   void tell(std::string_view doing) const {
-    if (options_.progress) options_.progress(doing);
+    options_.progress.check();
+    options_.progress.tell(doing, 0, 0);
   }
 
   // The one of the run that is continued, of the model to begin with, of a file, or a new one from the texts.
@@ -104,15 +110,12 @@ class Preparer {
     rules.field = recipe_.data.field;
     return rules;
   }
-  [[nodiscard]] std::string cache() const {
-    return recipe_.data.cache.empty() ? options_.folder + "/tokens" : recipe_.data.cache;
-  }
 
   // A file that is named twice is read twice.
   [[nodiscard]] std::shared_ptr<const TokenFile> tokens_of(const std::string& path) {
     const TokenRules rules{*result_.tokenizer, io::hash_text(result_.tokenizer_json), document_rules(),
                            result_.special.end, recipe_.data.task};
-    std::shared_ptr<const TokenFile> file = cached_tokens(cache(), path, rules);
+    std::shared_ptr<const TokenFile> file = cache_.tokens_of(path, rules);
     result_.data.push_back({path, file->text().bytes, file->text().hash});
     return file;
   }
@@ -154,7 +157,6 @@ class Preparer {
   }
 
   void prepare_text() {
-    tell("reading");
     take_tokenizer(
         [this, file = std::size_t{0}, stream = std::shared_ptr<DocumentStream>()](std::string& to) mutable {
           for (DocumentStream::Document document;; stream.reset(), ++file) {
@@ -166,7 +168,6 @@ class Preparer {
             return true;
           }
         });
-    tell("tokenizing");
     Corpus corpus = read_corpus();
     WindowConfig windows{.context = recipe_.model.context > 0 ? recipe_.model.context : kWindow,
                          .rows = recipe_.data.batch,
@@ -220,12 +221,16 @@ class Preparer {
       return true;
     });
     mark_ends();
-    tell("tokenizing");
     const auto encoded = [this](const std::vector<std::pair<std::string, std::string>>& pairs) {
       Pairs ids;
-      for (const auto& [source, target] : pairs) {
-        ids.source.add(encode_source(source));
-        ids.target.add(encode(target));
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        if (i % 1024 == 0) {
+          options_.progress.check();
+          options_.progress.tell("tokenizing pairs", static_cast<double>(i),
+                                 static_cast<double>(pairs.size()));
+        }
+        ids.source.add(encode_source(pairs[i].first));
+        ids.target.add(encode(pairs[i].second));
       }
       return ids;
     };
@@ -269,6 +274,7 @@ class Preparer {
 
   const Recipe& recipe_;
   const PrepareOptions& options_;
+  TokenCache cache_;
   DataReader reader_;
   Prepared result_;
 };
@@ -284,8 +290,8 @@ SpecialIds special_ids(const Tokenizer& tokenizer) {
   return ids;
 }
 
-Prepared prepare(const Recipe& recipe, const PrepareOptions& options) {
-  return Preparer(recipe, options).prepare();
+Prepared prepare(Context& ctx, const Recipe& recipe, const PrepareOptions& options) {
+  return Preparer(ctx, recipe, options).prepare();
 }
 
 }  // namespace headlight::train

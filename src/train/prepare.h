@@ -1,13 +1,13 @@
 // From a recipe to a tokenizer and a task.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "headlight/context.h"
+#include "headlight/progress.h"
 #include "headlight/tokenizer.h"
 #include "models/transformer_config.h"
 #include "train/checkpoint.h"
@@ -35,10 +35,10 @@ struct PrepareOptions {
   std::string tokenizer_json;                        // of a run that is continued; empty: from the recipe
   const models::TransformerConfig* start = nullptr;  // the model to begin with
   std::string folder;                                // the run's, for files of tokens
-  std::function<void(std::string_view doing)> progress = {};  // "reading", "training a tokenizer", …
+  ::headlight::Progress progress = {};               // "tokenizing my.txt", …; a total of 0 is not known
 };
 
 // Throws Error{input} for data that cannot be used.
-[[nodiscard]] Prepared prepare(const Recipe& recipe, const PrepareOptions& options);
+[[nodiscard]] Prepared prepare(Context& ctx, const Recipe& recipe, const PrepareOptions& options);
 
 }  // namespace headlight::train

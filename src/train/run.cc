@@ -27,8 +27,8 @@ Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& liste
     complete_recipe(recipe_, *start);
     prepare_options.start = &*start;
   }
-  prepared_ = prepare(recipe_, prepare_options);
-  if (options.progress) options.progress("creating the model");
+  prepared_ = prepare(ctx, recipe_, prepare_options);
+  options.progress.tell("creating the model", 0, 0);
   make_model_of(options, start);
   adam_.emplace(model_->parameters(), recipe_.adam);
   make_trainer(ctx, listener);

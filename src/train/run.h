@@ -19,7 +19,7 @@ struct RunOptions {
   std::string folder;
   bool resume = false;
   bool allow_data_change = false;
-  std::function<void(std::string_view doing)> progress = {};  // while it is prepared
+  ::headlight::Progress progress = {};  // of the preparation; steps are reported to the Listener
 };
 
 class Run {

@@ -1,20 +1,21 @@
-// Tokens in a file: a corpus that is larger than memory, cut into tokens once. Windows of it are read where they are
-// needed.
+// Tokens in a file: a corpus that is larger than memory, tokenized once. Windows of it are read where they are needed.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/tokenizer.h"
+#include "io/outputs.h"
 #include "io/source.h"
 #include "train/checkpoint.h"
-#include "train/document_stream.h"
 
 namespace headlight::train {
+
+// Ends every file. Another layout, or another way to tokenize, needs another text.
+inline constexpr std::string_view kTokenFormat = "headlight token1";
 
 class TokenFile {
  public:
@@ -38,42 +39,22 @@ class TokenFile {
   DataFile text_;
 };
 
-// How texts become tokens.
-struct TokenRules {
-  const Tokenizer& tokenizer;
-  std::string tokenizer_hash;
-  DocumentRules documents = {};
-  // Follows every document of files that have a separator or are .jsonl. Error{input} where it is needed and missing.
-  std::optional<TokenId> end = std::nullopt;
-  std::string task = {};  // for that message
-};
-
-// The tokens of a text file: those that `folder` has from an earlier time, when tokenizer, rules, and the file's size and
-// time of change are the same; else they are made and kept there. `made`, when given, says which it was.
-[[nodiscard]] std::shared_ptr<const TokenFile> cached_tokens(const std::string& folder,
-                                                             const std::string& path, const TokenRules& rules,
-                                                             bool* made = nullptr);
-
-// Tokens in a row: in memory, or parts of files one after the other.
-class TokenRow {
+// Writes such a file; only the tokens of one document need to be in memory. It appears under its name when it is complete.
+class TokenWriter {
  public:
-  TokenRow() = default;
-  TokenRow(std::vector<TokenId> ids) : ids_(std::move(ids)) {}  // NOLINT: it is one
-  void append(std::shared_ptr<const TokenFile> file, Index begin, Index end);
-  // The last tokens from `first` on, which this one then no longer has.
-  [[nodiscard]] TokenRow split_off(Index first);
-
-  [[nodiscard]] Index size() const noexcept;
-  void read(Index first, std::span<TokenId> to) const;
+  TokenWriter(const std::string& path, Index vocabulary);
+  void add(std::span<const TokenId> ids);
+  void end_document() { ends_.push_back(tokens_); }
+  void finish(const DataFile& text);
 
  private:
-  struct Part {
-    std::shared_ptr<const TokenFile> file;
-    Index begin = 0;    // in the file
-    Index row_end = 0;  // in the row
-  };
-  std::vector<TokenId> ids_;
-  std::vector<Part> parts_;  // none: the tokens are in memory
+  void flush();
+
+  std::string path_;
+  io::Outputs outputs_;
+  std::uint64_t width_, tokens_ = 0;
+  std::vector<std::byte> buffer_;
+  std::vector<std::uint64_t> ends_;
 };
 
 }  // namespace headlight::train

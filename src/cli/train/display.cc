@@ -143,10 +143,4 @@ void TrainDisplay::say(const std::string& line) {
   write(fmt::format("{}\n", line));
 }
 
-void TrainDisplay::doing(std::string_view what) {
-  if (!style_.moving) return;
-  write(fmt::format("\r{}{}\x1b[K", what, style_.unicode ? "…" : "..."));
-  shown_ = true;
-}
-
 }  // namespace headlight::cli

@@ -41,8 +41,6 @@ class TrainDisplay : public train::Listener {
   void on_notice(const std::string& text) override;
   // A line that stays, above the bar.
   void say(const std::string& line);
-  // What is being done before the first step; written over.
-  void doing(std::string_view what);
   // From now on a failed write to standard output throws nothing: the display falls silent, and a reader that went
   // away sets `stop` to SIGPIPE. Hours of training must not depend on who looks at them.
   void never_fail(std::atomic<int>& stop) { stop_ = &stop; }

@@ -1,10 +1,11 @@
-// Files of tokens: made once, read in windows, never believed when damaged.
-#include "train/token_file.h"
+// Token files: made once, by any number of threads, read in windows, checked when opened.
+#include "train/token_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -13,6 +14,7 @@
 #include "support/errors.h"
 #include "support/small_models.h"
 #include "support/temp_folder.h"
+#include "train/token_row.h"
 
 namespace headlight::train {
 namespace {
@@ -28,7 +30,8 @@ class TokenFiles : public ::testing::Test {
   }
   [[nodiscard]] std::shared_ptr<const TokenFile> cached(const std::string& path, const TokenRules& rules,
                                                         bool* made = nullptr) const {
-    return cached_tokens(folder_.path("tokens"), path, rules, made);
+    Context ctx({.threads = 1});
+    return TokenCache(ctx, folder_.path("tokens")).tokens_of(path, rules, made);
   }
   [[nodiscard]] TokenRules rules() const { return {tokenizer_, "hash", {}, TokenId{3}, "language"}; }
   static std::vector<TokenId> all(const TokenFile& file) {
@@ -97,6 +100,47 @@ TEST_F(TokenFiles, AreMadeAgainOnlyWhenSomethingChanged) {
   EXPECT_FALSE(was_made(rules()));
 }
 
+TEST_F(TokenFiles, DoNotDependOnThreads) {
+  std::string words;
+  for (int i = 0; i < 400; ++i)
+    words += i % 7 == 0 ? "harry potter lives here !\n" : "the cat sat on the mat .\n";
+  const std::string path = text("a.txt", words);
+  TokenRules how = rules();
+  how.documents.piece = 64;
+  std::vector<TokenId> first;
+  for (const int threads : {1, 2, 5}) {
+    Context ctx({.threads = threads});
+    const auto file = TokenCache(ctx, folder_.path(std::to_string(threads))).tokens_of(path, how);
+    EXPECT_EQ(file->documents(), 1);
+    if (first.empty()) first = all(*file);
+    EXPECT_EQ(all(*file), first) << threads;
+  }
+}
+
+TEST_F(TokenFiles, TellTheirProgressAndCanBeCancelled) {
+  std::string words;
+  for (int i = 0; i < 100000; ++i) words += "the cat sat on the mat .\n";  // more than is read at once
+  const std::string path = text("a.txt", words), folder = folder_.path("tokens");
+  Context ctx({.threads = 1});
+  std::vector<double> told;
+  headlight::Progress progress;
+  progress.report = [&](const ProgressStep& step) {
+    EXPECT_EQ(step.what, "tokenizing a.txt");
+    told.push_back(step.done / step.total);
+  };
+  progress.cancelled = [&] { return told.size() == 1; };
+  EXPECT_THROW((void)TokenCache(ctx, folder, progress).tokens_of(path, rules()), Cancelled);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  told.clear();
+  progress.cancelled = nullptr;
+  (void)TokenCache(ctx, folder, progress).tokens_of(path, rules());
+  ASSERT_GE(told.size(), 2U);
+  EXPECT_GT(told.front(), 0);
+  EXPECT_LT(told.front(), 1);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_EQ(told.back(), 1);
+}
+
 TEST_F(TokenFiles, DamagedOnesAreRefused) {
   (void)cached(text("a.txt", "the cat sat on the mat"), rules());
   const std::string name = std::filesystem::directory_iterator(folder_.path("tokens"))->path().string();
@@ -134,8 +178,8 @@ TEST_F(TokenFiles, RowsAreReadAcrossFiles) {
   EXPECT_EQ(memory.size(), 1);
 }
 
-// A small version of docs/guide/train.md's limit: 40 MB of text are cut into tokens and read in windows by a process that
-// may not have 20 MB more than it has.
+// A small version of tools/train-large-text: 40 MB of text are tokenized and read in windows by a process that may use
+// 20 MB more than it does.
 TEST_F(TokenFiles, SlowTextsLargerThanTheMemoryThatIsAllowed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need terabytes of address space";
