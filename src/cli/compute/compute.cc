@@ -1,11 +1,8 @@
 // headlight compute: attention for any language that can write a .npy file.
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <fstream>
-#include <memory>
 
-#include "cli/commands.h"
-#include "cli/compute/inputs.h"
+#include "cli/compute/settings.h"
 #include "cli/numbers.h"
 #include "headlight/attention.h"
 #include "headlight/reference.h"
@@ -14,28 +11,6 @@
 
 namespace headlight::cli {
 namespace {
-
-enum class Implementation { fast, reference };
-
-struct Settings {
-  ComputeFiles files;
-  bool causal = false;
-  Visibility visible;
-  std::optional<double> scale, softcap, dropout;
-  Index seed = 0;
-  Implementation implementation = Implementation::fast;
-  ContextOptions context;
-  Index threads = 0;
-  std::optional<DType> dtype;
-  std::string out, lse, max, entropy, weights, topk_index, topk_weight, received;
-  std::string dq, dk, dv, dbias, dsinks;
-  std::optional<Index> topk;
-  bool force = false;
-
-  [[nodiscard]] bool gradients() const {
-    return !dq.empty() || !dk.empty() || !dv.empty() || !dbias.empty() || !dsinks.empty();
-  }
-};
 
 // One result of the forward or the backward call: its place there and its file. What only the backward
 // call wants to see has no file.
@@ -50,21 +25,7 @@ struct Result {
 using Outcome = Result<AttentionOutputs>;
 using Gradient = Result<AttentionGrads>;
 
-void read_window(const std::string& text, Visibility& visible) {
-  const auto side = [&](std::string_view part) -> Index {
-    if (part == "inf") return Visibility::kUnbounded;
-    const std::optional<Index> count = parse_integer(part);
-    if (!count || *count < 0 || *count > CountLimits{}.most) {
-      refuse_value("--window", text, "LEFT,RIGHT: integers of at least 0, or inf");
-    }
-    return *count;
-  };
-  const std::size_t comma = std::min(text.find(','), text.size());
-  visible.left = side(std::string_view(text).substr(0, comma));
-  visible.right = side(comma < text.size() ? std::string_view(text).substr(comma + 1) : std::string_view());
-}
-
-std::vector<Outcome> list_results(const Settings& s, const ComputeInputs& in) {
+std::vector<Outcome> list_results(const ComputeSettings& s, const ComputeInputs& in) {
   const DType dtype = in.q.dtype(), statistic = dtype == DType::f64 ? DType::f64 : DType::f32;
   const Index batch = in.q_shape[0], heads = in.q_shape[1], queries = in.q_shape[2], keys = in.k_shape[2];
   const Shape row{batch, heads, queries}, top{batch, heads, queries, s.topk.value_or(1)};
@@ -84,7 +45,7 @@ std::vector<Outcome> list_results(const Settings& s, const ComputeInputs& in) {
   return results;
 }
 
-std::vector<Gradient> list_gradients(const Settings& s, const ComputeInputs& in) {
+std::vector<Gradient> list_gradients(const ComputeSettings& s, const ComputeInputs& in) {
   const DType dtype = in.q.dtype(), sum = dtype == DType::f64 ? DType::f64 : DType::f32;
   std::vector<Gradient> results;
   const auto add = [&](const std::string& path, TensorRef AttentionGrads::*place, DType type,
@@ -128,7 +89,7 @@ void allocate(std::vector<Outcome>& results, std::vector<Gradient>& gradients) {
   for (Gradient& r : gradients) r.tensor = Tensor(r.shape, r.dtype);
 }
 
-AttentionOptions options_of(const Settings& s, const ComputeInputs& in) {
+AttentionOptions options_of(const ComputeSettings& s, const ComputeInputs& in) {
   AttentionOptions options;
   options.scale = s.scale;
   options.visible = s.visible;
@@ -145,7 +106,7 @@ AttentionOptions options_of(const Settings& s, const ComputeInputs& in) {
   return options;
 }
 
-void attend(const Settings& s, const ComputeInputs& in, std::vector<Outcome>& results,
+void attend(const ComputeSettings& s, const ComputeInputs& in, std::vector<Outcome>& results,
             std::vector<Gradient>& gradients) {
   AttentionOutputs outputs;
   for (Outcome& r : results) outputs.*r.place = r.tensor;
@@ -178,7 +139,7 @@ void write(const Result<Call>& r, int dropped, io::Outputs& outputs) {
   }
 }
 
-void check(const Settings& s) {
+void check(const ComputeSettings& s) {
   const bool files = !s.topk_index.empty() || !s.topk_weight.empty();
   if (s.topk && !files) need_option("--topk-index or --topk-weight with --topk");
   if (!s.topk && files) need_option("--topk with --topk-index or --topk-weight");
@@ -194,7 +155,9 @@ void check(const Settings& s) {
   if (!s.dsinks.empty() && s.files.sinks.empty()) need_option("--sinks with --dsinks");
 }
 
-void run(Settings& s) {
+}  // namespace
+
+void run_compute(ComputeSettings& s) {
   check(s);
   s.context.threads = static_cast<int>(s.threads);
   io::Outputs outputs(s.force ? io::Existing::replace : io::Existing::refuse);
@@ -214,124 +177,6 @@ void run(Settings& s) {
     write(r, own ? 0 : inputs.dropped, outputs);
   }
   outputs.commit();
-}
-
-void add_inputs(CLI::App& command, ComputeFiles& files) {
-  add_path(command, "--q", files.q, "Queries: [batch, head, token, dim], [head, token, dim] or [token, dim]")
-      ->required();
-  add_path(command, "--k", files.k, "Keys, with as many axes as q; may have fewer heads (GQA, MQA)")
-      ->required();
-  add_path(command, "--v", files.v, "Values")->required();
-  for (const char* name : {"--q", "--k", "--v"}) command.get_option(name)->group("Inputs");
-  const std::string group = "Visibility and scores";
-  add_path(command, "--mask", files.mask,
-           "bool, true = visible; NumPy broadcasting to [batch, head, query, key]")
-      ->group(group);
-  add_path(command, "--bias", files.bias, "Added to the scores; broadcast like --mask")->group(group);
-  add_path(command, "--alibi", files.alibi, "ALiBi slopes [head]: score -= slope * |query - key|")
-      ->group(group);
-  add_path(command, "--sinks", files.sinks, "One additional score per row, without a value: [head]")
-      ->group(group);
-  add_path(command, "--q-lengths", files.q_lengths,
-           "Queries per batch item without padding, i32 or i64 [batch]")
-      ->group(group);
-  add_path(command, "--k-lengths", files.k_lengths, "Keys per batch item without padding")->group(group);
-}
-
-void add_rules(CLI::App& command, Settings& s) {
-  const std::string group = "Visibility and scores";
-  add_switch(command, "--causal", s.causal, "Hide keys after the query")->group(group);
-  command
-      .add_option_function<std::string>(
-          "--window", [&s](const std::string& text) { read_window(text, s.visible); },
-          "Keys before and after the query that are visible; inf: all")
-      ->type_name("LEFT,RIGHT")
-      ->group(group);
-  add_count(command, "--prefix", s.visible.prefix, "Causal, but the first N keys are visible to all queries")
-      ->group(group);
-  add_integer(command, "--offset", s.visible.offset,
-              "Position of query 0 among the keys (default: keys - queries)")
-      ->group(group);
-  add_real(command, "--scale", s.scale, "Factor of q.k (default: 1/sqrt(dim))")->group(group);
-  add_real(command, "--softcap", s.softcap, "score = X * tanh(score / X)")->group(group);
-  add_real(command, "--dropout", s.dropout, "Dropout rate of the weights after the softmax")->group(group);
-  add_count(command, "--seed", s.seed, "Seed of the dropout (default: 0)")->group(group);
-}
-
-void add_results(CLI::App& command, Settings& s) {
-  const std::string group = "Results";
-  add_path(command, "-o,--out", s.out, "The output, with the axes of q; required unless --dout is given")
-      ->group(group);
-  add_path(command, "--lse", s.lse, "Log-sum-exp of each row, nats: [batch, head, query]")->group(group);
-  add_path(command, "--max", s.max, "Largest score of each row")->group(group);
-  add_path(command, "--entropy", s.entropy, "Entropy of each row's weights, nats")->group(group);
-  add_path(command, "--weights", s.weights, "All weights: [batch, head, query, key]")->group(group);
-  add_count(command, "--topk", s.topk, "The N keys with the largest weights in each row, 1 to 32", {1, 32})
-      ->group(group);
-  add_path(command, "--topk-index", s.topk_index, "Their indices, i64 [batch, head, query, N]; -1: none")
-      ->group(group);
-  add_path(command, "--topk-weight", s.topk_weight, "Their weights")->group(group);
-  add_path(command, "--received", s.received, "Weight that each key received: [batch, head, key]")
-      ->group(group);
-  add_switch(command, "--force", s.force, "Replace existing files (otherwise exit code 4)")->group(group);
-}
-
-void add_gradients(CLI::App& command, Settings& s) {
-  const std::string group = "Gradients";
-  add_path(command, "--dout", s.files.dout, "Gradient of a loss with respect to the output, same shape")
-      ->group(group);
-  add_path(command, "--dq", s.dq, "Gradient with respect to q, with the axes of q")->group(group);
-  add_path(command, "--dk", s.dk, "The same for k")->group(group);
-  add_path(command, "--dv", s.dv, "The same for v")->group(group);
-  add_path(command, "--dbias", s.dbias, "The same for --bias, summed over broadcast axes")->group(group);
-  add_path(command, "--dsinks", s.dsinks, "The same for --sinks: [head]")->group(group);
-}
-
-void add_arithmetic(CLI::App& command, Settings& s) {
-  const std::string group = "Arithmetic";
-  add_choice<std::optional<DType>>(
-      command, "--dtype", s.dtype,
-      {{"f32", DType::f32}, {"f64", DType::f64}, {"f16", DType::f16}, {"bf16", DType::bf16}},
-      "Convert q, k, v and dout first (default: no conversion); bf16 is written as f32")
-      ->group(group);
-  add_choice<Implementation>(command, "--impl", s.implementation,
-                             {{"fast", Implementation::fast}, {"reference", Implementation::reference}},
-                             "fast: SIMD kernels (default); reference: plain float64 loops, one thread")
-      ->group(group);
-  add_count(command, "--threads", s.threads, "Threads of the fast implementation; 0: one per core", {0, 1024})
-      ->group(group);
-  command
-      .add_option_function<std::string>(
-          "--target", [&s](const std::string& text) { s.context.target = parse_simd_target(text); },
-          "SIMD target of the fast implementation: auto, scalar, sse4, avx2, avx512, neon")
-      ->type_name("NAME")
-      ->group(group);
-}
-
-}  // namespace
-
-void add_compute(CLI::App& program) {
-  CLI::App* command = add_command(
-      program,
-      {.name = "compute",
-       .what = "Compute attention from .npy files: softmax(q k^T * scale + bias) v",
-       .usage = "headlight compute --q Q.npy --k K.npy --v V.npy -o OUT.npy [options]",
-       .examples =
-           "  headlight compute --q q.npy --k k.npy --v v.npy -o out.npy --causal\n"
-           "  headlight compute --q q.npy --k k.npy --v v.npy -o out.npy --window 127,0 --lse lse.npy\n"
-           "  headlight compute --q q.npy --k k.npy --v v.npy -o out.npy --mask m.npy --weights w.npy\n"
-           "  headlight compute --q q.npy --k k.npy --v v.npy -o o.npy --impl reference --dtype f64\n"
-           "  headlight compute --q q.npy --k k.npy --v v.npy --dout g.npy --dq dq.npy --dk dk.npy\n"});
-  begin_group(*command, "Gradients", Detail::full);
-  begin_group(*command, "Arithmetic", Detail::full);
-  const auto settings = std::make_shared<Settings>();
-  add_inputs(*command, settings->files);
-  add_results(*command, *settings);
-  add_gradients(*command, *settings);
-  add_rules(*command, *settings);
-  add_arithmetic(*command, *settings);
-  keep_alive(*command, settings);
-  on_run(*command, [settings] { run(*settings); });
 }
 
 }  // namespace headlight::cli
