@@ -187,10 +187,25 @@ TEST_F(Translate, EvaluatesAgainstAllReferences) {
   EXPECT_NEAR(json.real("bleu"), 100, 1e-3);
   EXPECT_NEAR(json.real("chrf"), 100, 1e-3);
   EXPECT_EQ(json.integer("sentences"), 3);
-  EXPECT_EQ(json.keys().size(), 3U);
+  EXPECT_EQ(json.integer("cut_sources"), 0);
+  EXPECT_EQ(json.keys().size(), 4U);
   const Finished two = translate({"--evaluate", folder_.path("test.tsv"), "--limit", "2"});
   EXPECT_THAT(two.out, StartsWith("BLEU   100.00"));
   EXPECT_THAT(two.out, HasSubstr("\nchrF2  100.00\n2 sentences, 4 references\n"));
+}
+
+// A sentence beyond the context is refused as a text, but must not stop the evaluation of a whole file.
+TEST_F(Translate, EvaluationCutsSourcesThatAreTooLong) {
+  std::string longer = "the cat";
+  for (int i = 0; i < 40; ++i) longer += " sat on the mat";
+  refused({longer}, 3, "tokens; the model reads at most");
+  std::ofstream(folder_.path("long.tsv")) << "the cat sat\tle chat\n" << longer << "\tle chat\n";
+  const Finished done = translate({"--evaluate", folder_.path("long.tsv"), "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const io::Json json = io::Json::parse(done.out, "output");
+  EXPECT_EQ(json.integer("sentences"), 2);
+  EXPECT_EQ(json.integer("cut_sources"), 1);
+  EXPECT_THAT(done.err, HasSubstr("note: 1 of 2 sources are longer than the"));
 }
 
 TEST_F(Translate, Mistakes) {

@@ -12,8 +12,11 @@ namespace headlight::cli {
 // `limit` > 0: only the first sentences.
 [[nodiscard]] TestSet read_test_set(const std::string& path, std::size_t limit);
 
-// {"bleu": …, "chrf": …, "sentences": …}
-[[nodiscard]] std::string evaluation_json(const TranslationScore& score);
+// Shortens sources to the tokens that the model reads, and says how many were too long.
+Index cut_sources(TestSet& set, const Model& model);
+
+// {"bleu": …, "chrf": …, "sentences": …, "cut_sources": …}
+[[nodiscard]] std::string evaluation_json(const TranslationScore& score, Index cut);
 [[nodiscard]] std::string evaluation_text(const TranslationScore& score);
 
 }  // namespace headlight::cli

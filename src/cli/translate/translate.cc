@@ -151,14 +151,20 @@ void run_texts(const Settings& s) {
 
 void run_evaluation(const Settings& s) {
   JsonOutput output(s.json);
-  const TestSet set = read_test_set(s.evaluate, static_cast<std::size_t>(s.limit));
+  TestSet set = read_test_set(s.evaluate, static_cast<std::size_t>(s.limit));
   Translator translator(s);
+  const Index cut = cut_sources(set, translator.model());
   std::vector<std::string> translations;
   for (Translation& translation : translator.translate(set.sources))
     translations.push_back(std::move(translation.text));
   const TranslationScore score = score_translations(set, translations);
-  output.write(evaluation_json(score));
+  output.write(evaluation_json(score, cut));
   if (!s.json.to_stdout()) print(evaluation_text(score));
+  if (cut > 0)
+    print_error(
+        fmt::format("note: {} of {} sources are longer than the {} tokens that the model reads; only "
+                    "their beginnings were translated\n",
+                    cut, score.sentences, translator.model().info().context));
 }
 
 void run(const Settings& s) {
@@ -181,27 +187,29 @@ void add_translate(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "translate",
-       .what = "Translate texts with an encoder-decoder, or evaluate it",
-       .usage =
-           "headlight translate [TEXT …] [--model NAME|PATH] [--beams N] [--evaluate FILE.tsv] [options]",
-       .examples = "  headlight translate \"The cat sat on the mat.\"\n"
-                   "  headlight translate --model opus-mt-en-de < english.txt > german.txt\n"
-                   "  headlight translate \"Where do you live?\" --show --head 3.5\n"
-                   "  headlight translate --evaluate test.tsv --json -\n"
-                   "\n"
-                   "  Without TEXT, every line of standard input is translated, in order.\n"
-                   "  --evaluate reads lines of source, tab, translation; lines with the same source are\n"
-                   "  references for one sentence. BLEU uses 13a tokenization.\n"});
+       .what = "Translate texts, or evaluate a translator",
+       .usage = "headlight translate [TEXT …] [--model NAME|PATH] [--beams N] [options]\n"
+                "       headlight translate --evaluate FILE.tsv [options]",
+       .examples =
+           "  headlight translate \"The cat sat on the mat.\"\n"
+           "  headlight translate --model opus-mt-en-de < english.txt > german.txt\n"
+           "  headlight translate \"Where do you live?\" --show --head 3.5\n"
+           "  headlight translate --evaluate test.tsv --json -\n"
+           "\n"
+           "  Without TEXT, every line of standard input is translated, in order.\n"
+           "  --evaluate reads lines of source, tab, translation; lines with the same source are\n"
+           "  references for one sentence. BLEU uses 13a tokenization. Sources beyond the context of\n"
+           "  the model are cut and counted.\n"});
   const auto s = std::make_shared<Settings>();
   add_words(*command, "TEXT", s->texts, "Texts to translate (default: lines of standard input)")
       ->type_name("");
   add_model(*command, s->model);
   add_count(*command, "--beams", s->beams, "Number of beams (default: 4)", {1, 64});
   add_real(*command, "--length-penalty", s->length_penalty,
-           "Exponent of the length that scores are divided by (default: 1)");
-  add_count(*command, "--max-tokens", s->most,
-            "Maximum length of a translation (default: twice the source plus 16)", {1, 100000});
-  add_path(*command, "--evaluate", s->evaluate, "Measure BLEU and chrF2 on lines of source, tab, translation")
+           "Exponent of the length in the score (default: 1)");
+  add_count(*command, "--max-tokens", s->most, "Longest translation (default: twice the source + 16)",
+            {1, 100000});
+  add_path(*command, "--evaluate", s->evaluate, "Measure BLEU and chrF2 on source-translation pairs")
       ->type_name("FILE.tsv");
   add_count(*command, "--limit", s->limit, "With --evaluate: use only the first N sentences",
             {1, 1000000000});
