@@ -121,11 +121,10 @@ std::string almost(const CLI::App& app, bool name_it) {
   return "";
 }
 
-// CLI11's message about unexpected arguments, in the given order: CLI11 reverses them.
+// In the given order: CLI11's own message reverses them.
 std::string extras_text(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining(true);
-  std::string text = extras.size() == 1 ? "The following argument was not expected:"
-                                        : "The following arguments were not expected:";
+  std::string text = extras.size() == 1 ? "unexpected argument:" : "unexpected arguments:";
   for (const std::string& argument : extras) text += concat(" ", argument);
   return escaped(text, kFirstLine);
 }
@@ -140,32 +139,22 @@ CommandResult usage_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 void add_commands(CLI::App& app) {
-  add_look(app);
-  add_show(app);
-  add_serve(app);
-  add_explain(app);
-  add_compare(app);
-  add_heads_command(app);
-  add_ablate(app);
-  add_compute(app);
-  add_lab(app);
-  add_learn(app);
-  add_doctor(app);
-  add_bench(app);
-  add_train(app);
-  add_plot(app);
-  add_tokenizer(app);
-  add_tokenize(app);
-  add_translate(app);
-  add_generate(app);
-  add_chat(app);
-  add_embed(app);
-  add_evaluate(app);
-  add_convert(app);
-  add_bench_model(app);
-  add_info(app);
-  add_verify(app);
-  add_help(app);
+  struct Group {
+    const char* heading;
+    std::vector<void (*)(CLI::App&)> commands;
+  };
+  for (const Group& group : {
+           Group{"See attention", {add_look, add_show, add_serve}},
+           {"Explain it", {add_explain, add_compare, add_heads_command, add_ablate, add_lab, add_learn}},
+           {"Run and train models",
+            {add_generate, add_chat, add_translate, add_embed, add_evaluate, add_train, add_plot}},
+           {"Files and tokens", {add_info, add_verify, add_convert, add_tokenizer, add_tokenize}},
+           {"Kernels and machine", {add_compute, add_doctor, add_bench, add_bench_model, add_help}},
+       }) {
+    for (const auto& add : group.commands) add(app);
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+      if (command->get_group() == kNewCommand) command->group(group.heading);
+  }
 }
 
 // Runs the command when the whole line was understood.
@@ -233,17 +222,16 @@ std::shared_ptr<CLI::App> make_program() {
   auto app = std::make_shared<CLI::App>(
       "Transformer attention on CPUs: fast, bit-reproducible and fully inspectable.", "headlight");
   app->formatter(std::make_shared<Help>("headlight COMMAND [options]"));
-  app->set_version_flag("--version", concat("headlight ", kVersion));
+  app->set_version_flag("--version", concat("headlight ", kVersion), "Print the version and exit");
   app->set_help_flag("-h,--help", "Print this help and exit");
   app->set_help_all_flag("--help-all", "Print the help with all options");
   add_commands(*app);
   // One command; a word after it is its argument, whatever commands there are: "lab heads", "show train".
   app->require_subcommand(0, 1);
   app->footer(
-      "headlight help COMMAND shows a command's options and examples.\n"
-      "Exit codes: 0 success, 2 wrong usage, 3 invalid input, 4 file cannot be opened, read or written,\n"
-      "5 out of memory or threads, 6 failed check or non-finite result, 128 + N signal N. A wrong\n"
-      "answer to learn --check is 1.");
+      "headlight help COMMAND shows the options of a command, with examples.\n"
+      "Exit codes: 0 success, 1 wrong answer (learn --check), 2 wrong usage, 3 invalid input, 4 file error, "
+      "5 out of memory or threads, 6 failed check or result not finite, 128 + N signal N.");
   return app;
 }
 

@@ -46,7 +46,7 @@ void add_figures(CLI::App& command, FigureOptions& f) {
   add_text(command, "--title", f.style.title, "Heading above the figure");
   add_reader(
       command, "--caption", [&f](const std::string& text) { f.caption = text; },
-      "Text below the figure (default: text and model; empty: none)")
+      "Text below the figure (default: text and model)")
       ->type_name("TEXT");
 }
 

@@ -19,7 +19,7 @@ void add_json(CLI::App& command, JsonTarget& target) {
     if (!is_json_target(text)) refuse_value("--json", text, "- or a file name that ends in .json");
     target.path = text;
   };
-  add_reader(command, "--json", read, "Write the results as JSON to standard output or a file")
+  add_reader(command, "--json", read, "Write results as JSON to standard output or a file")
       ->type_name("[FILE.json]");
   add_switch(command, "--force", target.force, "Replace existing files (otherwise exit code 4)");
 }

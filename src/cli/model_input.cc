@@ -17,7 +17,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
-constexpr const char* kModelHelp = "A model folder, a .gguf file, or a model name";
+constexpr const char* kModelHelp = "Model name, folder or .gguf file";
 
 void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
                  const std::string& description) {
@@ -121,10 +121,10 @@ void add_model_input(CLI::App& command, ModelInput& input, const std::string& te
   add_model(command, input.model);
   add_text(command, "--target", input.target, "The translation (default: the model's own)");
   begin_group(command, "Model and text (more)", Detail::full);
-  add_text(command, "--second", input.second, "A second text, for models that read pairs, such as BERT");
+  add_text(command, "--second", input.second, "A second text, for models of pairs such as BERT");
   add_numbers(command, "--ids", input.ids, "Token ids instead of TEXT");
   add_numbers(command, "--target-ids", input.target_ids,
-              "The decoder's exact input as token ids, including its start token");
+              "The decoder's exact input as ids, start token included");
   add_numbers(command, "--type-ids", input.type_ids, "Segment ids, for models that have them");
 }
 

@@ -28,7 +28,7 @@ void add_model_or(CLI::App& command, const std::string& argument, std::string& m
 void add_part(CLI::App& command, std::optional<Part>& part);
 // --head L.H, several with commas.
 void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::string& name = "--head",
-               const std::string& description = "Heads as LAYER.HEAD from 0, separated by commas");
+               const std::string& description = "Heads: LAYER.HEAD from 0, comma-separated");
 // "5,17,3" as its parts.
 [[nodiscard]] std::vector<std::string> split_list(const std::string& text);
 

@@ -26,11 +26,11 @@ void add_rule(CLI::App& command, const std::string& name, double& value, bool& g
 void add_sampling(CLI::App& command, SamplingSettings& settings) {
   GenerateOptions& o = settings.options;
   bool& given = settings.rules_given;
-  begin_group(command, "How it is written");
+  begin_group(command, "Sampling");
   add_count(command, "--max-tokens", o.max_tokens,
-            concat("Tokens to write at most (default: ", o.max_tokens, ")"), {1, 1000000});
+            concat("Most tokens to generate (default: ", o.max_tokens, ")"), {1, 1000000});
   add_rule(command, "--temperature", o.temperature, given,
-           "0: the likeliest token (default); 0.8: lively; above 1: wild");
+           "0: the likeliest token (default); 0.8: varied text");
   const auto read_top_k = [&o, &given](const std::string& text) {
     const std::optional<Index> count = parse_integer(text);
     if (!count || *count < 1 || *count > 1000000000)
@@ -38,12 +38,8 @@ void add_sampling(CLI::App& command, SamplingSettings& settings) {
     o.top_k = *count;
     given = true;
   };
-  add_reader(command, "--top-k", read_top_k, "Only among the N likeliest tokens")->type_name("N");
-  add_rule(command, "--top-p", o.top_p, given,
-           "Only the smallest set of tokens whose probabilities sum to X");
-  add_rule(command, "--min-p", o.min_p, given, "Only tokens at least X times as likely as the likeliest");
-  add_rule(command, "--repetition-penalty", o.repetition_penalty, given,
-           "Above 1: tokens that are there already become less likely");
+  add_reader(command, "--top-k", read_top_k, "The N likeliest tokens")->type_name("N");
+  add_rule(command, "--top-p", o.top_p, given, "The smallest set of tokens with total probability X");
   add_reader(
       command, "--seed",
       [&o](const std::string& text) {
@@ -51,11 +47,15 @@ void add_sampling(CLI::App& command, SamplingSettings& settings) {
         if (!seed || *seed < 0) refuse_value("--seed", text, "a whole number of at least 0");
         o.seed = static_cast<std::uint64_t>(*seed);
       },
-      "Of the draws: the same seed gives the same text (default: 0)")
+      "Seed of the random draws (default: 0)")
       ->type_name("N");
-  add_words(command, "--stop", o.stops, "End before this text; may be given several times")
+  add_words(command, "--stop", o.stops, "Stop before this text; repeatable")
       ->type_name("TEXT")
       ->one_at_a_time();
+  begin_group(command, "Sampling (more)", Detail::full);
+  add_rule(command, "--min-p", o.min_p, given, "Tokens with at least X times the top probability");
+  add_rule(command, "--repetition-penalty", o.repetition_penalty, given,
+           "Above 1: make tokens in the text less likely");
 }
 
 void check_sampling(const SamplingSettings& settings) {

@@ -10,8 +10,7 @@
 namespace headlight::cli {
 
 void add_rows(CLI::App& command, RowSettings& settings) {
-  add_switch(command, "--show", settings.show,
-             "Print the attention of each new token on a line (default: mean of the last layer)");
+  add_switch(command, "--show", settings.show, "Print the attention of each new token (last layer)");
   add_heads(command, settings.heads);
 }
 

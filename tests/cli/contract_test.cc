@@ -105,7 +105,7 @@ TEST_F(Contract, AMistypedOptionOfANestedCommandGetsASuggestion) {
 
 TEST_F(Contract, UnexpectedWordsAreListedInOrder) {
   EXPECT_THAT(run_program({"show", "one", "two", "--haed", "1.1"}).first_error_line(),
-              HasSubstr("not expected: two --haed 1.1; did you mean --head?"));
+              HasSubstr("unexpected arguments: two --haed 1.1; did you mean --head?"));
   EXPECT_THAT(run_program({"tokenizer", "encode", "--tokenizer", "x", "a", "--jsno", "b"}).first_error_line(),
               HasSubstr("; did you mean --json?"));
 }

@@ -173,18 +173,17 @@ void run(const AblateSettings& s) {
 void add_changes(CLI::App& command, AblateSettings& s) {
   begin_group(command, "Change");
   add_part(command, s.part);
-  add_heads(command, s.heads, "--head", "Heads to remove: LAYER.HEAD from 0, separated by commas");
+  add_heads(command, s.heads, "--head", "Heads to remove: LAYER.HEAD from 0, comma-separated");
   add_count(command, "--layer", s.layer, "Remove all heads of this layer", {0, 100000});
   add_text(command, "--edge", s.edge, "Cut one link instead, such as 'it->animal'")->type_name("FROM->TO");
   add_choice<std::optional<Change>>(command, "--with", s.with,
                                     {{"zero", Change::zero}, {"mean", Change::mean}},
-                                    "Replacement for the output of the heads (default: zero)");
+                                    "Replacement for the heads' output (default: zero)");
   add_switch(command, "--sweep", s.sweep, "Remove every head in turn and rank them by effect");
-  add_switch(command, "--attribute", s.attribute,
-             "Remove nothing; list the direct effect of each head on a logit");
+  add_switch(command, "--attribute", s.attribute, "Remove nothing; list each head's direct logit effect");
   begin_group(command, "Change (more)", Detail::full);
   add_real(command, "--scale", s.scale, "Multiply the output of the heads by X instead");
-  add_text(command, "--patch", s.patch, "Use the output of the heads for this other sentence instead");
+  add_text(command, "--patch", s.patch, "Replace by the heads' output for this other sentence");
   add_choice<std::optional<Change>>(
       command, "--cut", s.cut, {{"mask", Change::cut_mask}, {"weight", Change::cut_weight}},
       "For --edge: mask hides the key (default); weight sets only this weight to 0");
@@ -218,7 +217,7 @@ void add_ablate(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "ablate",
-       .what = "Remove heads or links and measure how the predictions change",
+       .what = "Remove heads or links and measure the effect",
        .usage = "headlight ablate [TEXT] --head L.H | --edge LINK | --sweep [options]",
        .examples = "  headlight ablate \"The cat sat on the mat.\" --part cross --head 3.2\n"
                    "  headlight ablate \"The cat sat on the mat.\" --part cross --edge 'chat->cat'\n"
@@ -232,11 +231,11 @@ void add_ablate(CLI::App& program) {
                    "  A large attention weight does not make a head important; removing the head shows its "
                    "effect.\n"});
   const auto s = std::make_shared<AblateSettings>();
-  add_model_input(*command, s->input, "The text (default: piped text, else a built-in sentence)");
+  add_model_input(*command, s->input, "The text (default: piped text, or a sample sentence)");
   add_changes(*command, *s);
   add_effects(*command, *s);
   add_figures(*command, s->figures);
-  add_arrays(*command, s->npy, "divergences or effects");
+  add_arrays(*command, s->npy, "effects");
   add_json(*command, s->json);
   add_threads(*command, s->threads);
   add_color(*command, s->color);

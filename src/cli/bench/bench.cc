@@ -157,18 +157,16 @@ void run(const Settings& s) {
 
 void add_bench(CLI::App& program) {
   CLI::App* command = add_command(
-      program,
-      {.name = "bench",
-       .what = "Measure the time and memory of attention against the FMA peak and the unfused baseline",
-       .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAME] [--model NAME|PATH] [--json "
-                "[FILE.json]]",
-       .examples = "  headlight bench\n"
-                   "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
-                   "  headlight bench --threads 1,2 --json bench.json\n"
-                   "  headlight bench --only train\n"
-                   "  headlight bench --profile --threads 2\n"
-                   "  headlight bench --only models --model stories15M\n"
-                   "  headlight bench --only tiny --json -\n"});
+      program, {.name = "bench",
+                .what = "Measure attention against the peak of the CPU",
+                .usage = "headlight bench [--only NAMES] [--threads LIST] [--model NAME|PATH] [options]",
+                .examples = "  headlight bench\n"
+                            "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
+                            "  headlight bench --threads 1,2 --json bench.json\n"
+                            "  headlight bench --only train\n"
+                            "  headlight bench --profile --threads 2\n"
+                            "  headlight bench --only models --model stories15M\n"
+                            "  headlight bench --only tiny --json -\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
   for (const measure::Workload& workload : measure::workloads())
@@ -188,7 +186,7 @@ void add_bench(CLI::App& program) {
   command
       ->add_option_function<std::string>(
           "--threads", [settings](const std::string& text) { settings->threads = read_threads(text); },
-          "Numbers of threads, separated by commas (default: 1 and one per core)")
+          "Thread counts (default: 1 and one per core)")
       ->type_name("LIST");
   command
       ->add_option_function<std::string>(
@@ -198,8 +196,7 @@ void add_bench(CLI::App& program) {
   add_path(*command, "--model", settings->model, "A decoder for the workloads model_*")
       ->type_name("NAME|PATH");
   add_path(*command, "--text", settings->text, "A text for the workload model_tokenize")->type_name("FILE");
-  add_switch(*command, "--profile", settings->profile,
-             "Time and memory of the parts of a training step, instead of the workloads");
+  add_switch(*command, "--profile", settings->profile, "Time and memory of the parts of a training step");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

@@ -35,14 +35,14 @@ void add_bench_model(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "bench-model",
-       .what = "Write a model with random parameters for speed measurements",
+       .what = "Write a model with random parameters to measure speed",
        .usage = "headlight bench-model -o FOLDER [--shape NAME] [--dtype f32|f16|bf16|int8] [--force]",
        .examples = "  headlight bench-model -o llama-1b-bf16\n"
                    "  headlight bench-model -o gpt2-f16 --shape gpt2-small --dtype f16\n"
                    "  headlight bench --only models --model llama-1b-bf16\n"});
   const auto s = std::make_shared<Settings>();
   add_path(*command, "-o,--out", s->out, "The new folder")->required()->type_name("FOLDER");
-  add_text(*command, "--shape", s->shape, "llama-1b (default; 1.04 B parameters), gpt2-small (152 M), tiny")
+  add_text(*command, "--shape", s->shape, "llama-1b (1.04 B parameters; default), gpt2-small, tiny")
       ->type_name("NAME");
   add_choice<StoredType>(*command, "--dtype", s->type,
                          {{"f32", StoredType::f32},

@@ -216,15 +216,15 @@ void add_chat(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "chat",
-       .what = "Talk with a model, and see what its answers looked at",
+       .what = "Chat with a model and see what its answers attend to",
        .usage = "headlight chat --model NAME|PATH [--system TEXT] [--temperature X] [options]",
        .examples =
            "  headlight chat --model models/qwen2.5-0.5b-instruct\n"
            "  headlight chat --model llama-3.2-1b.gguf --system \"Answer in one sentence.\"\n"
            "  printf 'Hello!\\n/show 3.1\\n' | headlight chat --model models/smollm\n\n"
-           "  A line is a message. Messages become the prompt by the chat template in the model's files.\n"
-           "  Ctrl-C stops an answer; where a message is awaited it ends the program.\n"
-           "  /show [L.H] draws what the last answer looked at; /system TEXT, /reset, /help, /exit.\n"});
+           "  Each line is a message, formatted by the chat template of the model.\n"
+           "  Ctrl-C stops an answer, or ends the program at the prompt.\n"
+           "  Commands: /show [L.H] (attention of the last answer), /system TEXT, /reset, /help, /exit.\n"});
   const auto s = std::make_shared<Settings>();
   add_model(*command, s->model);
   add_text(*command, "--system", s->system, "The system message");

@@ -190,12 +190,12 @@ void add_compare(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "compare",
-       .what = "Compare two texts on one model, or one text on two models",
+       .what = "Compare two texts, or one text on two models",
        .usage = "headlight compare A B [--query WORD] [--model NAME|PATH] [--head L.H] [options]\n"
                 "       headlight compare A --with-model NAME|PATH [options]",
        .examples = "  headlight compare \"The animal was too tired\" \"The animal was too wide\"\n"
                    "  headlight compare \"It was too tired\" \"It was too wide\" --query it --head 2.5\n"
-                   "  headlight compare \"The cat sat\" --model runs/a --with-model runs/b --svg change.svg\n"
+                   "  headlight compare \"The cat sat\" --model runs/a --with-model runs/b\n"
                    "\n"
                    "  The difference is B minus A: orange where B has more weight, blue where it has less.\n"
                    "  Texts of different lengths are aligned by word: \"cat → dog\" is a replaced word,\n"
@@ -217,7 +217,7 @@ void add_compare(CLI::App& program) {
   add_text(*command, "--query", s->query, "One word of A and its counterpart in B: rows as bars")
       ->type_name("WORD");
   add_figures(*command, s->figures);
-  add_arrays(*command, s->npy, "both maps, the difference");
+  add_arrays(*command, s->npy, "maps, difference");
   add_json(*command, s->json);
   add_map_look(*command, s->look);
   add_threads(*command, s->threads);

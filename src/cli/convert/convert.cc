@@ -115,7 +115,7 @@ void add_convert(CLI::App& program) {
            "error\n"
            "  of each matrix is printed.\n"});
   const auto s = std::make_shared<Settings>();
-  add_model_or(*command, "MODEL", s->model, "A model folder with safetensors, a .gguf file, or a model name");
+  add_model_or(*command, "MODEL", s->model, "Model name, folder with safetensors, or .gguf file");
   add_path(*command, "-o,--out", s->out, "The folder or .gguf file to write")->required()->type_name("PATH");
   add_choice<StoredType>(*command, "--dtype", s->type,
                          {{"f32", StoredType::f32},
@@ -126,9 +126,8 @@ void add_convert(CLI::App& program) {
                           {"q6_k", StoredType::q6_k},
                           {"q4_k", StoredType::q4_k}},
                          "Type of the matrices (default: f16)");
-  add_path(*command, "--adapter", s->adapter, "Merge this adapter into the matrices (docs/guide/train.md)")
-      ->type_name("FOLDER");
-  add_switch(*command, "--force", s->replace, "Replace an existing folder or file (otherwise exit code 4)");
+  add_path(*command, "--adapter", s->adapter, "Merge this adapter into the matrices")->type_name("FOLDER");
+  add_switch(*command, "--force", s->replace, "Replace an existing output (otherwise exit code 4)");
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

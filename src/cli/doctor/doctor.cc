@@ -143,12 +143,11 @@ void run(const JsonTarget& target) {
 }  // namespace
 
 void add_doctor(CLI::App& program) {
-  CLI::App* command = add_command(
-      program, {.name = "doctor",
-                .what = "Show the features of this machine and check the kernels against the reference",
-                .usage = "headlight doctor [--json FILE]",
-                .examples = "  headlight doctor\n"
-                            "  headlight doctor --json -\n"});
+  CLI::App* command = add_command(program, {.name = "doctor",
+                                            .what = "Show CPU features and check the kernels",
+                                            .usage = "headlight doctor [--json FILE]",
+                                            .examples = "  headlight doctor\n"
+                                                        "  headlight doctor --json -\n"});
   const auto target = std::make_shared<JsonTarget>();
   add_json(*command, *target);
   keep_alive(*command, target);

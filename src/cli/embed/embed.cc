@@ -120,12 +120,11 @@ void add_embed(CLI::App& program) {
        .usage =
            "headlight embed [TEXT …] --model NAME|PATH [--pooling mean|first|max|last] [--json [FILE.json]] "
            "[--npy FOLDER]",
-       .examples =
-           "  headlight embed --model models/all-MiniLM-L6-v2 \"A cat sleeps.\" \"A dog barks.\"\n"
-           "  headlight embed --model models/bge-small --json < sentences.txt\n"
-           "  headlight embed --model models/bert --pooling first \"A cat sleeps.\" --npy vectors\n\n"
-           "  Pooling and length come from the model's own files (modules.json, 1_Pooling) unless given.\n"
-           "  Without TEXT each line of standard input is one.\n"});
+       .examples = "  headlight embed --model models/all-MiniLM-L6-v2 \"A cat sleeps.\" \"A dog barks.\"\n"
+                   "  headlight embed --model models/bge-small --json < sentences.txt\n"
+                   "  headlight embed --model models/bert --pooling first \"A cat.\" --npy vectors\n\n"
+                   "  Defaults come from the model's files (modules.json, 1_Pooling).\n"
+                   "  Without TEXT, each line of standard input is a text.\n"});
   const auto s = std::make_shared<Settings>();
   add_words(*command, "TEXT", s->texts, "Texts (default: the lines of standard input)")->type_name("");
   add_model(*command, s->model);
@@ -136,8 +135,7 @@ void add_embed(CLI::App& program) {
           if (text == name_of(pooling)) s->options.pooling = pooling;
         if (!s->options.pooling) refuse_value("--pooling", text, "one of mean, first, max, last");
       },
-      "How tokens' vectors become one: mean, first ([CLS]), max or last (default: as the files say, else "
-      "mean)")
+      "mean, first ([CLS]), max or last (default: the model's)")
       ->type_name("NAME");
   add_reader(
       *command, "--normalise",
@@ -145,11 +143,11 @@ void add_embed(CLI::App& program) {
         if (text != "yes" && text != "no") refuse_value("--normalise", text, "yes or no");
         s->options.normalise = text == "yes";
       },
-      "Vectors of length 1: yes or no (default: as the files say, else no)")
+      "Scale vectors to length 1 (default: the model's)")
       ->type_name("yes|no");
   begin_group(*command, "Output");
   add_json(*command, s->json);
-  add_arrays(*command, s->arrays, "embeddings.npy [text, width] and tokens.json");
+  add_arrays(*command, s->arrays, "embeddings.npy");
   add_threads(*command, s->threads);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });

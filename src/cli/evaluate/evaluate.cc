@@ -108,7 +108,7 @@ void add_evaluate(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "evaluate",
-       .what = "Measure the loss of language models on a text, per byte",
+       .what = "Measure the loss of language models on a text",
        .usage = "headlight evaluate FILE|- [--model NAME|PATH …] [--separator TEXT] [--json [FILE.json]]",
        .examples = "  headlight evaluate stories.txt\n"
                    "  headlight evaluate stories.txt --model en --model models/stories15M\n"
@@ -119,12 +119,12 @@ void add_evaluate(CLI::App& program) {
                    "  To measure translations: headlight translate --evaluate FILE.tsv\n"});
   const auto s = std::make_shared<Settings>();
   add_path(*command, "FILE", s->file, "The text, plain or .gz; -: standard input")->required();
-  command->add_option("--model", s->models, "A model name, folder or .gguf file; repeatable (default: en)")
+  command->add_option("--model", s->models, "Model name, folder or .gguf file; repeatable")
       ->type_name("NAME|PATH")
       ->allow_extra_args(false);
   add_text(*command, "--separator", s->separator, "Text between documents (default: <|endoftext|>)");
-  add_count(*command, "--context", s->context,
-            "Tokens that a prediction may depend on (default: the context of the model)", {2, 1 << 20});
+  add_count(*command, "--context", s->context, "Tokens a prediction may see (default: the model's)",
+            {2, 1 << 20});
   add_count(*command, "--limit", s->limit, "Only the first N documents", {1, 1000000000});
   add_json(*command, s->json);
   add_threads(*command, s->threads);

@@ -109,27 +109,27 @@ void add_explain(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "explain",
-       .what = "Compute attention step by step: a worked example, or one weight of a model",
+       .what = "Compute one weight, or a small example, step by step",
        .usage =
            "headlight explain [--simple | --trainable | --heads N] [options]\n"
            "       headlight explain TEXT --query WORD --key WORD [--head L.H] [--model NAME|PATH] [options]",
        .examples =
-           "  headlight explain                               no parameters: the word vectors\n"
+           "  headlight explain                               without parameters\n"
            "  headlight explain --trainable                   with queries, keys and values\n"
            "  headlight explain --heads 2 --causal            two heads, causal\n"
-           "  headlight explain --heads 2 --causal --project  as in GPT: one split projection\n"
+           "  headlight explain --heads 2 --causal --project  as in GPT\n"
            "  headlight explain --predict                     guess first\n"
-           "  headlight explain --save-input mine.json        write words and vectors to edit\n"
+           "  headlight explain --save-input mine.json        words and vectors to edit\n"
            "  headlight explain --input mine.json --query cat\n"
            "      mine.json: {\"tokens\": [\"the\", \"cat\"], \"vectors\": [[0.1, 0.2], [0.7, 0.4]]}\n"
-           "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat  one weight of a model\n"
-           "  headlight explain \"The cat sat\" --query sat --key cat --as numpy  as a program\n"});
+           "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat\n"
+           "  headlight explain \"The cat sat\" --query sat --key cat --as numpy\n"});
   const auto s = std::make_shared<Settings>();
   add_model_input(*command, s->steps.input, "The text for a model (default: the worked example)");
   begin_group(*command, "One weight of a model");
   add_part(*command, s->steps.part);
   add_heads(*command, s->steps.heads);
-  add_text(*command, "--query", s->steps.query, "The word that attends (worked example: the second word)")
+  add_text(*command, "--query", s->steps.query, "The word that attends (default: the second word)")
       ->type_name("WORD");
   add_text(*command, "--key", s->steps.key, "The word it attends to (default: the largest weight)")
       ->type_name("WORD");
@@ -140,14 +140,14 @@ void add_explain(CLI::App& program) {
   add_switch(*command, "--trainable", s->trainable, "Use parameters Wq, Wk, Wv, uniform in 0 to 1");
   add_switch(*command, "--causal", s->causal, "Hide later words");
   add_count(*command, "--heads", s->heads_to_make, "Use N heads of width 2, 1 to 8", {1, 8});
-  add_switch(*command, "--project", s->project, "Split one projection into heads; add an output projection");
+  add_switch(*command, "--project", s->project, "Split one projection into heads; project the output");
   add_switch(*command, "--predict", s->predict, "Ask for your guess of the largest weight first");
   begin_group(*command, "Worked example (more)", Detail::full);
   add_path(*command, "--input", s->input, "Read words and vectors from a JSON file");
   add_path(*command, "--save-input", s->save_input,
-           "Write words and vectors to a file for --input, and exit");
+           "Write words and vectors for --input to a file, and exit");
   add_count(*command, "--seed", s->seed, "Seed of the parameters (default: 123)", {0, 4294967295});
-  add_arrays(*command, s->steps.npy, "the numbers of a head");
+  add_arrays(*command, s->steps.npy, "a head's numbers");
   add_json(*command, s->steps.json);
   add_threads(*command, s->steps.threads);
   add_color(*command, s->color);

@@ -227,26 +227,27 @@ void add_generate(CLI::App& program) {
        .what = "Let a model continue a text",
        .usage = "headlight generate [PROMPT …] [--model NAME|PATH] [--max-tokens N] [options]",
        .examples = "  headlight generate \"Once upon a time\" --temperature 0.8 --seed 3\n"
-                   "  headlight generate --model models/gpt2 \"The capital of France is\" --max-tokens 5\n"
+                   "  headlight generate --model models/gpt2 \"Paris is in\" --max-tokens 5\n"
                    "  headlight generate \"Question: why?\" --stop \"Question:\" --only-new\n"
                    "  headlight generate \"One day\" \"The cat\" --json\n"
                    "  headlight generate \"Once upon a time\" --show --head 3.1\n"
                    "  headlight generate --model models/qwen2.5 --chat \"Why is the sky blue?\"\n"
                    "  headlight generate \"Is fire cold? Answer:\" --choices \" yes, no\"\n\n"
-                   "  Rules apply in this order: repetition penalty, temperature, top-k, top-p, min-p.\n"
-                   "  Several prompts are continued together. Without PROMPT piped text is one.\n"
-                   "  Ctrl-C ends the text where it is.\n"});
+                   "  Order of the rules: repetition penalty, temperature, top-k, top-p, min-p.\n"
+                   "  Several prompts are continued together. Without PROMPT, piped text is the prompt.\n"
+                   "  Ctrl-C stops and keeps the text so far.\n"});
   const auto s = std::make_shared<Settings>();
   add_words(*command, "PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
       ->type_name("");
   add_model(*command, s->model);
   add_sampling(*command, s->sampling);
-  add_switch(*command, "--ignore-end", s->ignore_end, "Go on where the model would end");
-  add_switch(*command, "--chat", s->chat, "PROMPT is a message, written as the model's chat template says");
-  add_text(*command, "--system", s->system, "With --chat: what the model is told first");
+  add_switch(*command, "--ignore-end", s->ignore_end, "Continue past the end-of-text token");
+  begin_group(*command, "Prompt");
+  add_switch(*command, "--chat", s->chat, "Wrap PROMPT in the model's chat template");
+  add_text(*command, "--system", s->system, "With --chat: the system message");
   add_reader(
       *command, "--choices", [s = s.get()](const std::string& text) { s->choices = split_list(text); },
-      "Write nothing; say which of these texts would follow")
+      "Generate nothing; rank these continuations")
       ->type_name("A,B");
   begin_group(*command, "Output");
   add_switch(*command, "--only-new", s->only_new, "Print the continuation without the prompt");

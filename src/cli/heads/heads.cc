@@ -62,14 +62,14 @@ void add_questions(CLI::App& command, HeadsSettings& s) {
       ->type_name("LABEL");
   add_heads(command, s.heads, "--head", "List only these heads, with all their scores");
   add_part(command, s.part);
-  add_text(command, "--link", s.link, "Rank all heads by a link: \"it->animal\", \"it->?\", \"?->it\"")
+  add_text(command, "--link", s.link, "Rank heads by a link: 'it->animal', 'it->?', '?->it'")
       ->type_name("LINK");
-  add_path(command, "--pairs", s.pairs, "Rank all heads by links: lines of TEXT, tab, FROM, tab, TO");
-  add_heads(command, s.like, "--like", "List the heads with the most similar weights on the battery");
+  add_path(command, "--pairs", s.pairs, "Rank heads by links: lines of TEXT, FROM, TO with tabs");
+  add_heads(command, s.like, "--like", "List the heads with the most similar weights");
   add_path(command, "--treebank", s.treebank, "Score heads against dependency trees (CoNLL-U)");
-  add_path(command, "--coref", s.coref, "Score heads against pronoun sets: Winograd, Winogender or GAP");
+  add_path(command, "--coref", s.coref, "Score heads on pronouns: Winograd, Winogender or GAP");
   begin_group(command, "Selection (more)", Detail::full);
-  add_path(command, "--parallel", s.parallel, "With --treebank: its translation, to score word alignment");
+  add_path(command, "--parallel", s.parallel, "With --treebank: its translation, for word alignment");
   add_count(command, "--top", s.top, "Rows of a ranking (default: 10)", {1, 1000000});
 }
 
@@ -94,7 +94,7 @@ void add_heads_command(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "heads",
-       .what = "Label heads by what they attend to, rank them by links, score them on grammar and pronouns",
+       .what = "Label, rank and score heads by what they attend to",
        .usage = "headlight heads [TEXT | --corpus FILE] [--find LABEL | --link LINK] [options]\n"
                 "       headlight heads --pairs FILE | --like L.H | --treebank FILE | --coref FILE",
        .examples =
@@ -113,7 +113,7 @@ void add_heads_command(CLI::App& program) {
            "attention.\n"
            "  Battery: a fixed set of test texts. docs/guide/heads.md defines labels and columns.\n"});
   const auto s = std::make_shared<HeadsSettings>();
-  add_model_input(*command, s->input, "The text (default: piped text, else a built-in sentence)");
+  add_model_input(*command, s->input, "The text (default: piped text, or a sample sentence)");
   begin_group(*command, "Model and text");
   add_questions(*command, *s);
   add_figures(*command, s->figures);

@@ -8,11 +8,15 @@
 namespace headlight::cli {
 namespace {
 
-// Lines of at most 90 columns: descriptions wrap below their start.
-std::string folded(std::string_view line) {
-  constexpr std::size_t kWidth = 90;
+constexpr std::size_t kWidth = 80;
+
+// Longer lines wrap below the start of their description.
+std::string folded(std::string_view line, std::size_t column_of_text = kHelpColumn) {
   if (line.size() <= kWidth) return concat(line, "\n");
-  const std::size_t indent = line.starts_with(' ') ? kHelpColumn : 0;
+  constexpr std::string_view usage = "usage: ";
+  const std::size_t indent = line.starts_with(' ')     ? column_of_text
+                             : line.starts_with(usage) ? usage.size()
+                                                       : 0;
   std::string out(line.substr(0, indent));
   line.remove_prefix(indent);
   for (std::size_t column = indent; !line.empty();) {
@@ -31,13 +35,27 @@ std::string folded(std::string_view line) {
   return out + "\n";
 }
 
-// One empty line between sections. Examples are not wrapped, so that they can be copied.
+// Examples are not wrapped, so that they can be copied. The notes below them are one paragraph.
+std::string tidied_footer(std::string_view footer) {
+  const std::size_t end = footer.rfind("\n\n");
+  if (end == std::string_view::npos) return std::string(footer);
+  std::string notes;
+  for (std::string_view rest = footer.substr(end + 2); !rest.empty();) {
+    const std::size_t line = std::min(rest.find('\n'), rest.size());
+    const std::size_t begin = std::min(rest.find_first_not_of(' '), line);
+    notes += concat(notes.empty() ? "  " : " ", rest.substr(begin, line - begin));
+    rest.remove_prefix(std::min(rest.size(), line + 1));
+  }
+  return concat(footer.substr(0, end + 2), folded(notes, 2));
+}
+
+// One empty line between sections.
 std::string tidied(std::string text) {
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
   while (text.ends_with("\n\n")) text.pop_back();
   std::string out;
   for (std::string_view rest = text; !rest.empty();) {
-    if (rest.starts_with("EXAMPLES\n")) return concat(out, rest);
+    if (rest.starts_with("EXAMPLES\n")) return concat(out, tidied_footer(rest));
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     out += folded(rest.substr(0, end));
     rest.remove_prefix(std::min(rest.size(), end + 1));
@@ -47,7 +65,7 @@ std::string tidied(std::string text) {
 
 // The first ones, and what is said after them.
 std::string first_examples(std::string_view footer) {
-  constexpr int most = 4;
+  constexpr int most = 3;
   std::string out;
   int examples = 0;
   for (bool notes = false; !footer.empty();) {
@@ -103,6 +121,31 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
                 hidden > 0 ? first_examples(footer) : footer);
 }
 
+// Options that differ only in their names, such as --png, --svg and --pdf, share a line.
+std::string Help::make_group(std::string heading, bool positional,
+                             std::vector<const CLI::Option*> options) const {
+  std::string out = concat("\n", heading, ":\n");
+  for (std::size_t i = 0; i < options.size();) {
+    const CLI::Option& first = *options[i];
+    std::string names = "  " + first.get_name();
+    std::size_t same = i + 1;
+    for (; !positional && same < options.size() &&
+           options[same]->get_description() == first.get_description() &&
+           options[same]->get_type_name() == first.get_type_name();
+         ++same)
+      names += "|" + options[same]->get_name();
+    if (same == i + 1) {
+      out += make_option(&first, positional);
+    } else {
+      names += concat(" ", first.get_type_name(), " ");
+      if (names.size() < kHelpColumn) names.resize(kHelpColumn, ' ');
+      out += concat(names, " ", first.get_description(), "\n");
+    }
+    i = same;
+  }
+  return out;
+}
+
 std::shared_ptr<Help> help_of(const CLI::App& app) {
   return std::dynamic_pointer_cast<Help>(app.get_formatter());
 }
@@ -133,7 +176,7 @@ CLI::App* add_command(CLI::App& program, const CommandText& text) {
   CLI::App* command = program.add_subcommand(text.name, text.what);
   command->formatter(std::make_shared<Help>(text.usage));
   command->footer("EXAMPLES\n" + text.examples);
-  command->group("Commands");
+  command->group(kNewCommand);
   return command;
 }
 

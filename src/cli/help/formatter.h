@@ -10,17 +10,24 @@
 
 namespace headlight::cli {
 
-inline constexpr std::size_t kHelpColumn = 28;  // where descriptions of options start
+inline constexpr std::size_t kHelpColumn = 26;  // where descriptions of options start
 
-// Our own usage line in front, which shows which options belong together.
+inline constexpr const char* kNewCommand = "Commands";  // group of a command that is in none yet
+
+// Lines of at most 80 columns, with our own usage line in front, which shows which options belong together.
 class Help : public CLI::Formatter {
  public:
-  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(kHelpColumn); }
+  explicit Help(std::string usage) : usage_(std::move(usage)) {
+    column_width(kHelpColumn);
+    label("Positionals", "Arguments");
+  }
   [[nodiscard]] const std::string& usage() const { return usage_; }
   void show_in_full_alone(const std::string& heading) { rare_.insert(heading); }
   [[nodiscard]] bool is_rare(const std::string& heading) const { return rare_.contains(heading); }
 
   std::string make_usage(const CLI::App*, std::string) const override { return "\nusage: " + usage_ + "\n"; }
+  std::string make_group(std::string heading, bool positional,
+                         std::vector<const CLI::Option*> options) const override;
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 
  private:

@@ -83,7 +83,7 @@ void run_verify(const Settings& s) {
 void add_info(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "info",
-                .what = "Describe a model folder or file: architecture, parameters, types, memory",
+                .what = "Describe a model: architecture, parameters, memory",
                 .usage = "headlight info NAME|PATH [--json] [--tensors] [--tensor NAME [--npy FOLDER]]",
                 .examples = "  headlight info en-fr\n"
                             "  headlight info models/gpt2\n"
@@ -92,13 +92,12 @@ void add_info(CLI::App& program) {
                             "\n"
                             "  Reads headers only; files of up to 256 MiB are also searched for NaN.\n"});
   const auto s = std::make_shared<Settings>();
-  add_model_or(*command, "PATH", s->path,
-               "A model name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
+  add_model_or(*command, "PATH", s->path, "Model name or folder; .safetensors, .gguf, .npy file");
   add_switch(*command, "--tensors", s->list, "List all tensors");
   add_text(*command, "--tensor", s->tensor, "Summarise the numbers of one tensor")->type_name("NAME");
   add_switch(*command, "--scan", s->scan, "Also search large files for NaN");
   begin_group(*command, "Output");
-  add_path(*command, "--npy", s->npy, "With --tensor: write it as floats to FOLDER/NAME.npy or to FILE.npy")
+  add_path(*command, "--npy", s->npy, "With --tensor: write it to FOLDER/NAME.npy as floats")
       ->type_name("FOLDER");
   add_json(*command, s->json);
   keep_alive(*command, s);
@@ -119,8 +118,7 @@ void add_verify(CLI::App& program) {
                    "  A GGUF file with token_embd.weight is checked as a model, one with a vocabulary\n"
                    "  as a vocabulary, any other as a plain container.\n"});
   const auto s = std::make_shared<Settings>();
-  add_model_or(*command, "PATH", s->path,
-               "A model name or folder, or a .safetensors, .gguf, .npy or tokenizer file");
+  add_model_or(*command, "PATH", s->path, "Model name or folder; .safetensors, .gguf, .npy file");
   add_switch(*command, "--rules", s->rules, "List all rules");
   add_json(*command, s->json);
   keep_alive(*command, s);

@@ -110,7 +110,7 @@ void add_lab(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "lab",
-       .what = "Run experiments that test common claims about attention",
+       .what = "Test common claims about attention by experiment",
        .usage = "headlight lab [NAME] [--quick] [--seed N] [--png FILE] [options]",
        .examples = "  headlight lab                  lists the experiments\n"
                    "  headlight lab errata           wrong numbers in tutorials\n"
@@ -122,8 +122,7 @@ void add_lab(CLI::App& program) {
   const auto s = std::make_shared<LabSettings>();
   add_text(*command, "NAME", s->name, "The experiment (default: list them)");
   add_count(*command, "--row", s->options.row, "Print one row of a list in full", {1, 1000});
-  add_switch(*command, "--quick", s->options.quick,
-             "Run a smaller version that takes seconds and finds the same");
+  add_switch(*command, "--quick", s->options.quick, "A smaller version that takes seconds");
   add_count(*command, "--seed", s->seed, "First seed of the repetitions (default: 1)", {0, 1000000000});
   add_text(*command, "--model", s->model, "Use another model: name, folder or .gguf file")
       ->type_name("NAME|PATH");

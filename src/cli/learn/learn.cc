@@ -187,7 +187,7 @@ void add_learn(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "learn",
-       .what = "A course in sixteen chapters: attention from the dot product to a translator",
+       .what = "Take a course on attention in sixteen chapters",
        .usage = "headlight learn [CHAPTER] [--exercise K] [--check ANSWER] [options]",
        .examples = "  headlight learn                     the next chapter\n"
                    "  headlight learn --list              all chapters\n"
@@ -203,13 +203,12 @@ void add_learn(CLI::App& program) {
   add_count(*command, "--chapter", s->chapter, "The same, as an option", {1, learn::kChapters});
   add_switch(*command, "--list", s->list, "List the chapters; > marks the next one");
   add_switch(*command, "--reveal", s->reveal, "Show predictions and exercises with their answers");
-  add_switch(*command, "--numbers", s->numbers,
-             "Compute and print the arithmetic of the chapter, nothing else");
+  add_switch(*command, "--numbers", s->numbers, "Print only the arithmetic of the chapter");
   begin_group(*command, "Exercises");
   add_count(*command, "--exercise", s->exercise, "Which exercise (default with --check: 1)", {1, 9});
   add_reader(
       *command, "--check", [s](const std::string& text) { s->answer = text; },
-      "Check an answer: a number, several in quotes, or a word")
+      "Check an answer: a number, quoted numbers, or a word")
       ->type_name("ANSWER");
   add_count(*command, "--worksheet", s->worksheet, "Print new problems for chapter N, and their solutions",
             {1, learn::kChapters});

@@ -29,7 +29,7 @@ void run(const Settings& s) {
 void add_look(CLI::App& program) {
   CLI::App* command =
       add_command(program, {.name = "look",
-                            .what = "Translate a sentence and show its attention at a glance",
+                            .what = "Translate a sentence and show its attention",
                             .usage = "headlight look [TEXT] [--model NAME|PATH]",
                             .examples = "  headlight look\n"
                                         "  headlight look \"She gave the book to her brother.\"\n"});

@@ -110,17 +110,16 @@ void add_plot(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "plot",
-       .what = "Draw the loss curves of training runs as PNG, SVG or PDF",
+       .what = "Draw the loss curves of training runs",
        .usage = "headlight plot RUN [RUN ...] -o FILE.png|svg|pdf [--show WHAT] [--title TEXT] [--force]",
        .examples = "  headlight plot runs/copy -o copy.png\n"
-                   "  headlight plot runs/gpt runs/gru -o both.svg --title \"Attention and recurrence\"\n"
+                   "  headlight plot runs/gpt runs/gru -o both.svg --title \"Two models\"\n"
                    "  headlight plot runs/copy -o rate.pdf --show learning-rate\n"});
   const auto settings = std::make_shared<Settings>();
   add_words(*command, "RUN", settings->runs, "Folders written by headlight train")
       ->required()
       ->type_name("FOLDER");
-  add_path(*command, "-o,--out", settings->out, "The figure to write; the file extension selects the format")
-      ->required();
+  add_path(*command, "-o,--out", settings->out, "The figure: .png, .svg or .pdf")->required();
   add_choice<Quantity>(*command, "--show", settings->quantity,
                        {{"loss", Quantity::loss},
                         {"accuracy", Quantity::accuracy},

@@ -196,27 +196,25 @@ void run(const Settings& s) {
 
 void add_serve(CLI::App& program) {
   CLI::App* command = add_command(
-      program,
-      {.name = "serve",
-       .what = "Open the viewer: every head of a model in the browser",
-       .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]",
-       .examples = "  headlight serve                          the default model and all others found\n"
-                   "  headlight serve --model en --model gpt2  two models to switch between\n"
-                   "  headlight serve --no-open --port 8000    print the address only\n"
-                   "\n"
-                   "  Listens on 127.0.0.1 only; the printed link contains the access token.\n"});
+      program, {.name = "serve",
+                .what = "Open the viewer: every head of a model in the browser",
+                .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]",
+                .examples = "  headlight serve                       the default model and all others found\n"
+                            "  headlight serve --model en --model gpt2  two models to switch between\n"
+                            "  headlight serve --no-open --port 8000    print the address only\n"
+                            "\n"
+                            "  Listens on 127.0.0.1 only; the printed link contains the access token.\n"});
   const auto s = std::make_shared<Settings>();
   command
       ->add_option_function<std::vector<std::string>>(
           "--model", [s](const std::vector<std::string>& names) { s->models = names; },
-          "A model folder, a .gguf file, or a model name; repeatable")
+          "Model name, folder or .gguf file; repeatable")
       ->type_name("NAME|PATH")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_count(*command, "--port", s->port, "Port (default: 7437, or any free port)", {1, 65535});
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
-  add_text(*command, "--at", s->at, "The view to open, as printed by headlight show or copied by Share")
-      ->type_name("VIEW");
+  add_text(*command, "--at", s->at, "The view to open, as copied by Share")->type_name("VIEW");
   add_switch(*command, "--log", s->log, "Print one line for each request on standard error");
   add_threads(*command, s->threads);
   keep_alive(*command, s);

@@ -46,7 +46,7 @@ void add_choice_of_heads(CLI::App& command, ViewRequest& view) {
   add_count(command, "--layer", view.layer, "All heads of this layer, counted from 0");
   add_heads(command, view.heads);
   add_switch(command, "--all", view.all, "Small maps of all heads");
-  add_text(command, "--query", view.query, "The row of one word; the#2: the second \"the\", @5: token 5")
+  add_text(command, "--query", view.query, "One word's row; the#2: the second \"the\", @5: token 5")
       ->type_name("WORD");
   add_text(command, "--key", view.key, "With --query: the weight of this link in every head")
       ->type_name("WORD");
@@ -55,17 +55,15 @@ void add_choice_of_heads(CLI::App& command, ViewRequest& view) {
 
 void add_selection(CLI::App& command, ShowSettings& s) {
   ViewRequest& view = s.view;
-  add_count(command, "--top", s.top, "Show only the N largest weights (default with --by-head: 3)",
-            {1, 1000000});
+  add_count(command, "--top", s.top, "Only the N largest weights (with --by-head: 3)", {1, 1000000});
   add_switch(command, "--words", view.words, "Merge tokens into words");
   begin_group(command, "Selection (more)", Detail::full);
   add_switch(command, "--mute-first", view.mute_first, "Leave out weights on the first token");
   add_choice<MeanOver>(command, "--mean", view.mean,
                        {{"heads", MeanOver::heads}, {"layers", MeanOver::layers}},
                        "Mean over the heads of each layer, or over all layers");
-  add_switch(command, "--rollout", view.rollout,
-             "Attention rollout through all layers (Abnar and Zuidema, 2020)");
-  add_range(command, "--from", view.from, "Show only these queries: a section of a long text, unpooled");
+  add_switch(command, "--rollout", view.rollout, "Attention rollout (Abnar and Zuidema, 2020)");
+  add_range(command, "--from", view.from, "Only these queries of a long text, unpooled");
   add_range(command, "--to", view.to, "Show only these keys");
   add_switch(command, "--exclude-self", view.exclude_self, "Leave out weights of tokens on themselves");
   add_switch(command, "--mute-special", view.mute_special, "Leave out weights on special tokens");
@@ -99,12 +97,12 @@ void add_show(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "show",
-       .what = "Show attention weights as heat maps, bars, figures or data",
+       .what = "Show weights as heat maps, bars, figures or data",
        .usage = "headlight show [TEXT] [--model NAME|PATH] [--head L.H] [--query WORD] [options]",
        .examples =
            "  headlight show \"The animal didn't cross the street because it was too tired.\"\n"
            "  headlight show \"The cat sat on the mat\" --all\n"
-           "  headlight show \"Harry Potter lives here\" --query \"Harry Potter\" --by-head --top 3\n"
+           "  headlight show \"The cat sat\" --query cat --by-head --top 3\n"
            "  headlight show \"The cat sat on the mat\" --query cat --key mat\n"
            "  headlight show \"The cat sat\" --model en-fr --part cross\n"
            "  headlight show \"…\" --head 2.5 --svg figure.svg --width 85mm --font-size 7pt\n"
@@ -116,7 +114,7 @@ void add_show(CLI::App& program) {
            "  Rows are queries (from), columns are keys (to). Layers, heads and tokens count from 0.\n"
            "  exact: the model's own numbers; derived: computed from them, as stated.\n"});
   const auto s = std::make_shared<ShowSettings>();
-  add_model_input(*command, s->input, "The text (default: piped text, else a built-in sentence)");
+  add_model_input(*command, s->input, "The text (default: piped text, or a sample sentence)");
   begin_group(*command, "Model and text");
   add_path(*command, "--corpus", s->corpus, "Read one text per line of FILE; -: standard input")
       ->type_name("FILE|-");

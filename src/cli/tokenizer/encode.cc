@@ -109,11 +109,10 @@ void add_tokenizer_decode(CLI::App& tokenizer) {
                   .what = "Convert token ids to text",
                   .usage = "headlight tokenizer decode --model NAME|PATH [ID …] [options]",
                   .examples = "  headlight tokenizer decode --tokenizer my-tokenizer 409 712 257\n"
-                              "  headlight tokenizer encode --tokenizer T --ids \"hello\" | headlight "
-                              "tokenizer decode --tokenizer T\n"});
+                              "  headlight tokenizer decode --tokenizer T 15339 11 1917\n"});
   const auto s = std::make_shared<Settings>();
   add_tokenizer_path(*command, s->tokenizer);
-  add_words(*command, "ID", s->ids, "Ids separated by spaces or commas (default: standard input)");
+  add_words(*command, "ID", s->ids, "Token ids, with spaces or commas (default: standard input)");
   add_switch(*command, "--no-special", s->no_special, "Leave out special tokens");
   keep_alive(*command, s);
   on_run(*command, [s] { run_decode(*s); });

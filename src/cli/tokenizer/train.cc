@@ -162,8 +162,7 @@ void add_tokenizer_train(CLI::App& tokenizer) {
        .examples =
            "  headlight tokenizer train stories.txt -o my-tokenizer\n"
            "  headlight tokenizer train --kind unigram --vocab 4000 en-fr.tsv.gz -o en-fr\n"
-           "  headlight tokenizer train --kind wordpiece --lowercase --around '[CLS] $A [SEP]' a.txt b.txt "
-           "-o bert\n"
+           "  headlight tokenizer train --kind wordpiece --lowercase a.txt b.txt -o bert\n"
            "  headlight tokenizer train --kind characters shakespeare.txt -o letters\n"
            "\n"
            "  DIR/tokenizer.json is in Hugging Face format. The same files and options give the same bytes.\n"
@@ -176,25 +175,23 @@ void add_tokenizer_train(CLI::App& tokenizer) {
                              {"characters", TokenizerKind::characters},
                              {"bytes", TokenizerKind::bytes}},
                             "Algorithm (default: bpe, byte-level)");
-  add_count(*command, "--vocab", s->vocab,
-            "Size of the vocabulary (default: 8192; characters: all in the text)", {1, 1 << 24});
+  add_count(*command, "--vocab", s->vocab, "Vocabulary size (default: 8192; characters: all)", {1, 1 << 24});
   command
       ->add_option_function<std::string>(
           "--special", [s](const std::string& text) { s->special = read_special(text); },
-          "Special tokens with ids 0, 1 … (default: <pad>,<s>,</s>,<unk>,<mask>; wordpiece: BERT's)")
+          "Special tokens, ids from 0 (default: <pad>,<s>,</s>,<unk>,<mask>; wordpiece: BERT's)")
       ->type_name("LIST");
-  add_text(*command, "--around", s->around,
-           "Template for special tokens around a text: \"<s> $A </s>\" (default: none)")
+  add_text(*command, "--around", s->around, "Special tokens around a text, such as '<s> $A </s>'")
       ->type_name("TEXT");
   add_switch(*command, "--lowercase", s->lowercase, "Convert text to lower case");
   add_switch(*command, "--elisions", s->elisions, "French, with bpe: split l'animal into l' and animal");
-  add_count(*command, "--min-frequency", s->min_frequency,
-            "Ignore tokens that occur less often (default: 2; characters: 1)", {1, Index{1} << 40});
+  add_count(*command, "--min-frequency", s->min_frequency, "Ignore rarer tokens (default: 2; characters: 1)",
+            {1, Index{1} << 40});
   add_words(*command, "FILES", s->files, "Text: plain, .gz, .tsv or .tsv.gz")->required();
   add_path(*command, "-o,--out", s->out, "Folder for tokenizer.json; created if missing")
       ->required()
       ->type_name("DIR");
-  add_switch(*command, "--force", s->force, "Replace an existing tokenizer.json (otherwise exit code 4)");
+  add_switch(*command, "--force", s->force, "Replace a tokenizer.json (otherwise exit code 4)");
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

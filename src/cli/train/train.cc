@@ -141,8 +141,10 @@ void run(const Settings& s) {
   Context ctx({.threads = static_cast<int>(s.threads), .products = recipe.products});
   const double peak = measure::fma_peak(ctx.threads(), 3, 0.02).gflops * 1e9;
   TrainDisplay display(style_of(s.color), peak, recipe.trainer.log_every);
-  options.progress = [&display](std::string_view what) { display.doing(what); };
+  ProgressBar bar;
+  options.progress.report = bar.reporter();
   train::Run run(ctx, std::move(recipe), options, display);
+  bar.clear();
   introduce(display, run, ctx, peak);
   // The first signal lets the step finish and a checkpoint be saved.
   std::atomic<int>& stop = catch_stop_signals();
@@ -170,10 +172,9 @@ void add_train(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "train",
-       .what = "Train a new model or fine-tune one, with resumable checkpoints",
-       .usage =
-           "headlight train RECIPE.toml | --start MODEL --data FILE [--out FOLDER] [--resume] [--threads N] "
-           "[--set KEY=VALUE]",
+       .what = "Train or fine-tune a model, with resumable checkpoints",
+       .usage = "headlight train RECIPE.toml [--out FOLDER] [--resume] [--set KEY=VALUE]\n"
+                "       headlight train --start MODEL --data FILE [--out FOLDER] [options]",
        .examples =
            "  headlight train recipes/copy.toml\n"
            "  headlight train recipes/shakespeare.toml --set data.train=input.txt\n"
@@ -186,16 +187,13 @@ void add_train(CLI::App& program) {
            "  Files in a recipe are searched relative to the recipe, then to the working folder.\n"});
   const auto settings = std::make_shared<Settings>();
   add_path(*command, "RECIPE", settings->recipe, "The recipe: a TOML file (docs/guide/train.md)");
-  add_text(*command, "--start", settings->start,
-           "A model to start from: parameters, sizes and tokenizer. Without a recipe, an adapter is trained")
-      ->type_name("NAME|PATH");
-  add_files(*command, "--data", settings->data, "Training files: .txt, .tsv, .jsonl, also .gz; repeatable");
-  add_files(*command, "--valid", settings->valid, "Validation files (default: the last tenth of --data)");
+  add_text(*command, "--start,--model", settings->start, "The model to fine-tune")->type_name("NAME|PATH");
+  add_files(*command, "--data", settings->data, "Training file: .txt, .tsv, .jsonl or .gz; repeatable");
+  add_files(*command, "--valid", settings->valid, "Validation file (default: the last tenth of --data)");
   add_switch(*command, "--all-parameters", settings->all_parameters,
-             "Without a recipe: train all parameters instead of an adapter");
-  add_path(*command, "-o,--out", settings->out, "The run's folder (default: output.folder, or runs/NAME)");
+             "Without a recipe: train the model, not an adapter");
+  add_path(*command, "-o,--out", settings->out, "Run folder (default: output.folder, or runs/NAME)");
   add_switch(*command, "--resume", settings->resume, "Continue from the newest checkpoint in the folder");
-  add_threads(*command, settings->threads);
   command
       ->add_option_function<std::vector<std::string>>(
           "--set", [settings](const std::vector<std::string>& all) { settings->assignments = all; },
@@ -204,7 +202,8 @@ void add_train(CLI::App& program) {
       ->expected(1)
       ->take_all();
   add_switch(*command, "--allow-data-change", settings->allow_data_change,
-             "Continue even if a data file has changed since the checkpoint");
+             "Continue even if data changed since the checkpoint");
+  add_threads(*command, settings->threads);
   add_color(*command, settings->color);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });
