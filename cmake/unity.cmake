@@ -1,14 +1,11 @@
 # A first build of the program spends most of its time on small files: each instantiates and optimises the same strings,
-# vectors and formatting anew. Optimised builds of our own checkout therefore compile a layer in batches of a few files.
-# Debug builds, the sanitizers' and clang-tidy's among them, compile every file on its own.
+# vectors and formatting anew. The presets that are built from scratch most often (release, core, sanitized) therefore
+# compile a layer in batches of a few files. The others, clang-tidy's among them, compile every file on its own.
 #
 # Files stay independent: no two files share a batch if a name that one keeps in an anonymous namespace also occurs in the
 # other, so neither a clash nor an unintended overload is possible. The names are read when CMake runs, which ninja repeats
 # after an edit. A file's batch follows from a hash of its name, so that a new file changes one batch, not all that follow.
-option(HEADLIGHT_UNITY "Compile several files at once in optimised builds; faster from scratch, slower after an edit" OFF)
-if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
-  set(HEADLIGHT_UNITY OFF)
-endif()
+option(HEADLIGHT_UNITY "Compile several files at once; faster from scratch, slower after an edit" OFF)
 
 # GCC's warnings about data flow are often wrong about what several files together let it inline; the one about linkage
 # takes an included file for a header. All of them are on in the other builds. A function that nobody calls is an error: a

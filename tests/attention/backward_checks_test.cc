@@ -8,7 +8,7 @@ namespace {
 
 // A good backward call, with gradients of everything.
 struct BackwardCall {
-  std::unique_ptr<Call> c = std::make_unique<Call>();
+  std::unique_ptr<GoodCall> c = std::make_unique<GoodCall>();
   AttentionSaved saved{c->q, c->k, c->v, ConstTensorView(c->at(3), {2, 4, 3, 6}),
                        ConstTensorView(c->at(4), {2, 4, 3})};
   ConstTensorView dout{c->at(5), {2, 4, 3, 6}};

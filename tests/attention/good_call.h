@@ -12,7 +12,7 @@ namespace headlight {
 
 // A good call of 2 sequences, 4 query heads on 2 key heads, 3 queries, 5 keys, dims 8 and 6, with
 // room behind every pointer. Each row of the tables below spoils one thing.
-struct Call {
+struct GoodCall {
   alignas(64) float memory[1 << 15] = {};
   std::int64_t top[1024] = {};
   std::uint8_t seen[1024] = {};

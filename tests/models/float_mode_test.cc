@@ -16,7 +16,7 @@ namespace headlight::models {
 namespace {
 
 using headlight::testing::Bits;
-using headlight::testing::Call;
+using headlight::testing::NamedCall;
 
 Tokens some_tokens(const std::vector<Index>& lengths) {
   Tokens tokens;
@@ -160,7 +160,7 @@ void call_translating(Context& ctx, DType, Bits& bits) {
   }
 }
 
-std::vector<Call> all() {
+std::vector<NamedCall> all() {
   return {
       {{"Transformer::learn", "Transformer::evaluate", "Transformer::logits", "Transformer::hidden_states",
         "Transformer::logits_of", "Transformer::start", "Transformer::next", "Trainable::learn",

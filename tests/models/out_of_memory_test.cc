@@ -16,9 +16,9 @@ namespace headlight::models {
 namespace {
 
 using headlight::testing::Bits;
-using headlight::testing::Call;
 using headlight::testing::expect_survival;
 using headlight::testing::kSanitized;
+using headlight::testing::NamedCall;
 using headlight::testing::SmallKind;
 using headlight::testing::TempFolder;
 
@@ -50,7 +50,7 @@ Tokens tokens_of(const std::vector<std::vector<std::int32_t>>& rows) {
 Tokens some_tokens() { return tokens_of({{5, 6, 7, 8, 9}, {19, 20}}); }
 
 // Everything that a folder has, its tokenizer by the numbers that a text becomes.
-Call opening(const Small& small, nn::Weights weights) {
+NamedCall opening(const Small& small, nn::Weights weights) {
   return {{"open_model"}, [&small, weights](Context&, DType, Bits& bits) {
             OpenedModel opened = open_model(small.path(), {.weights = weights});
             if (opened.transformer) add_parameters(bits, opened.transformer->parameters());
@@ -60,13 +60,13 @@ Call opening(const Small& small, nn::Weights weights) {
           }};
 }
 
-Call forward(const Small& small) {
+NamedCall forward(const Small& small) {
   return {{"forward"}, [&small](Context& ctx, DType, Bits& bits) {
             bits.add(small.model.transformer->logits(ctx, some_tokens()));
           }};
 }
 
-Call generating(const Small& small) {
+NamedCall generating(const Small& small) {
   return {
       {"continue_prompts"}, [&small](Context& ctx, DType, Bits& bits) {
         const SamplingOptions sampling{
@@ -79,7 +79,7 @@ Call generating(const Small& small) {
       }};
 }
 
-Call translating(Writer& writer, const Tokenizer& tokenizer) {
+NamedCall translating(Writer& writer, const Tokenizer& tokenizer) {
   return {{"translate"}, [&](Context& ctx, DType, Bits& bits) {
             const std::string texts[] = {kText, "the cat sat on the mat"};
             for (const Translation& t : translate(ctx, writer, tokenizer, texts, {.beams = 2, .most = 4})) {
@@ -90,7 +90,7 @@ Call translating(Writer& writer, const Tokenizer& tokenizer) {
 }
 
 // A step of learning, from gradients of zero.
-Call learning(Small& small) {
+NamedCall learning(Small& small) {
   return {{"learn"}, [&small](Context& ctx, DType, Bits& bits) {
             Transformer& model = *small.model.transformer;
             for (Parameter* p : model.parameters()) p->grad = Tensor();

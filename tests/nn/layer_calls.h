@@ -8,7 +8,7 @@
 namespace headlight::nn::layer_calls {
 
 using headlight::testing::Bits;
-using headlight::testing::Call;
+using headlight::testing::NamedCall;
 using headlight::testing::odd_numbers;
 
 inline constexpr Index kTokens = 260, kWidth = 64;  // more than one thread takes
@@ -253,7 +253,7 @@ inline void call_stored(Context& ctx, DType, Bits& bits) {
   }
 }
 
-[[nodiscard]] inline std::vector<Call> all() {
+[[nodiscard]] inline std::vector<NamedCall> all() {
   return {
       {{"Linear::forward", "Linear::forward_all", "Linear::backward", "Linear::backward_input",
         "Linear::backward_weight", "Linear::backward_bias", "Linear::merge_adapter"},

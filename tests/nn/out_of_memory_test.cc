@@ -11,13 +11,13 @@ namespace {
 TEST(OutOfMemory, ALayerFailsAndTheNextCallIsRight) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has an allocator of its own";
   for (const int threads : {1, 3})
-    for (const Call& call : nn::layer_calls::all()) expect_survival(call, threads, 40);
+    for (const NamedCall& call : nn::layer_calls::all()) expect_survival(call, threads, 40);
 }
 
 TEST(OutOfMemory, AttentionFailsAndTheNextCallIsRight) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has an allocator of its own";
   for (const int threads : {1, 3})
-    for (const Call& call : attention_calls::all()) expect_survival(call, threads, 40);
+    for (const NamedCall& call : attention_calls::all()) expect_survival(call, threads, 40);
 }
 
 // Every single request of the layers that allocate on worker threads.

@@ -177,7 +177,7 @@ inline void call_reference(Context&, DType type, Bits& bits) {
   for (const Tensor* x : {&out, &lse, &dq, &dk, &dv}) bits.add(*x);
 }
 
-[[nodiscard]] inline std::vector<Call> all() {
+[[nodiscard]] inline std::vector<NamedCall> all() {
   return {
       {{"attention_forward"}, call_forward},
       {{"attention"}, call_attention},

@@ -47,7 +47,7 @@ namespace headlight::testing {
 
 inline constexpr long kCounting = 1L << 40;
 
-inline long requests_of(const Call& call, Context& ctx, Bits& bits) {
+inline long requests_of(const NamedCall& call, Context& ctx, Bits& bits) {
   ctx.release_scratch();
   requests_left = kCounting;
   call.run(ctx, DType::f32, bits);
@@ -56,7 +56,7 @@ inline long requests_of(const Call& call, Context& ctx, Bits& bits) {
 
 // Runs the call with nothing for request `n`. True when it failed, which must be for want of memory; a call that could do
 // without has the right bits.
-inline bool fails_without(long n, const Call& call, Context& ctx, const Bits& expected) {
+inline bool fails_without(long n, const NamedCall& call, Context& ctx, const Bits& expected) {
   const std::string& name = call.functions.front();
   ctx.release_scratch();
   Bits found;
@@ -81,7 +81,7 @@ inline std::ptrdiff_t open_descriptors() {
 
 // Whichever request gets nothing, the call fails or is right, and the next one is right on the same Context. About `most` of
 // the requests are tried, or all.
-inline void expect_survival(const Call& call, int threads, long most) {
+inline void expect_survival(const NamedCall& call, int threads, long most) {
   const std::string& name = call.functions.front();
   Context ctx({.threads = threads});
   Bits expected;

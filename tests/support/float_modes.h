@@ -81,13 +81,14 @@ class WithFloatMode {
 };
 
 // Some functions, called one after the other, and what they wrote.
-struct Call {
+struct NamedCall {
   std::vector<std::string> functions;
   std::function<void(Context&, DType, Bits&)> run;
 };
 
 // Every call gives the same bits in every mode for 1 to 4 threads, and leaves the caller's mode as it was.
-inline void expect_same_bits_in_every_mode(const std::vector<Call>& calls, std::span<const DType> types) {
+inline void expect_same_bits_in_every_mode(const std::vector<NamedCall>& calls,
+                                           std::span<const DType> types) {
   for (const auto& [functions, run] : calls) {
     const std::string& name = functions.front();
     for (const DType type : types) {
@@ -115,10 +116,10 @@ inline void expect_same_bits_in_every_mode(const std::vector<Call>& calls, std::
 }
 
 // No function is missing in a table of calls.
-inline void expect_complete(const std::vector<Call>& calls, const std::set<std::string>& functions) {
+inline void expect_complete(const std::vector<NamedCall>& calls, const std::set<std::string>& functions) {
   EXPECT_FALSE(functions.empty());
   std::set<std::string> called;
-  for (const Call& call : calls) called.insert(call.functions.begin(), call.functions.end());
+  for (const NamedCall& call : calls) called.insert(call.functions.begin(), call.functions.end());
   for (const std::string& name : functions)
     EXPECT_TRUE(called.contains(name))
         << name << "() is not called in other floating-point modes; add it to the table";
