@@ -26,10 +26,11 @@ STANDS_ON = {
     "models": ["nn", "io", "text"],
     "train": ["models", "dist"],
     "inspect": ["models"],
-    "lab": ["measure", "inspect", "draw"],
+    "playground": ["train", "draw"],
+    "lab": ["measure", "inspect", "draw", "playground"],
     "learn": ["lab", "draw"],
     "session": ["inspect", "draw"],
-    "serve": ["session"],
+    "serve": ["session", "playground"],
     "c": ["session"],
     "cli": ["lab", "learn", "measure", "serve"],
 }
@@ -88,7 +89,7 @@ LIBRARIES = [
     (r"toml\+\+/|toml\.hpp", ["train"]),
     (r"(cairo|pango)", ["draw"]),
     (r"CLI/", ["cli"]),
-    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "session", "lab", "learn", "cli", "serve"]),
+    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "session", "playground", "lab", "learn", "cli", "serve"]),
     (r"cblas", ["measure"]),
     (r"omp\.h$", []),
 ]

@@ -7,10 +7,10 @@
 #include "draw/curves.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
-#include "lab/learner.h"
 #include "lab/spread.h"
 #include "models/recurrent.h"
 #include "models/transformer.h"
+#include "train/learner.h"
 #include "train/synthetic_task.h"
 
 namespace headlight::lab {
@@ -88,8 +88,8 @@ Trial run_one(Context& ctx, Kind kind, const Plan& plan, std::uint64_t seed,
   const train::SyntheticTask task(task_config(plan, 1, plan.longest, seed));
   Trial trial;
   std::unique_ptr<models::Trainable> model = make_model(kind, plan, task.vocabulary(), seed);
-  trial.parameters = parameters_of(*model);
-  Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = 4e-3});
+  trial.parameters = train::parameters_of(*model);
+  train::Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = 4e-3});
   while (!learner.finished()) {
     (void)learner.step();
     on_step();

@@ -8,10 +8,10 @@
 #include "draw/curves.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
-#include "lab/learner.h"
 #include "lab/spread.h"
 #include "models/recurrent.h"
 #include "models/transformer.h"
+#include "train/learner.h"
 #include "train/synthetic_task.h"
 
 namespace headlight::lab {
@@ -124,10 +124,10 @@ class Race {
     const train::SyntheticTask task(task_config(plan_, plan_.longest, seed));
     std::unique_ptr<models::Trainable> model = make_model(kind, plan_, task.vocabulary(), seed);
     Trial trial;
-    trial.parameters = parameters_of(*model);
+    trial.parameters = train::parameters_of(*model);
     for (const Index distance : plan_.distances)
       trial.gradient.push_back(gradient_at_fact(ctx_, *model, plan_, distance, seed));
-    Learner learner(ctx_, std::move(model), task, {.steps = plan_.steps});
+    train::Learner learner(ctx_, std::move(model), task, {.steps = plan_.steps});
     while (!learner.finished()) {
       (void)learner.step();
       tell(options_, ++done_, total(),

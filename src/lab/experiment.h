@@ -73,6 +73,7 @@ inline void tell(const LabOptions& options, double done, double total, std::stri
 [[nodiscard]] Outcome run_translation(const LabOptions& options);
 [[nodiscard]] Outcome run_errata(const LabOptions& options);
 [[nodiscard]] Outcome run_heads(const LabOptions& options);
+[[nodiscard]] Outcome run_playground(const LabOptions& options);
 [[nodiscard]] Outcome run_pronouns(const LabOptions& options);
 [[nodiscard]] Outcome run_scaling(const LabOptions& options);
 [[nodiscard]] Outcome run_seeds(const LabOptions& options);

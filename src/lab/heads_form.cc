@@ -7,9 +7,9 @@
 #include "draw/curves.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
-#include "lab/learner.h"
 #include "lab/spread.h"
 #include "models/transformer.h"
+#include "train/learner.h"
 #include "train/synthetic_task.h"
 
 namespace headlight::lab {
@@ -97,7 +97,7 @@ Story run_one(Context& ctx, const Plan& plan, std::uint64_t seed, const std::fun
                                                                            .context = plan.length}));
   owned->initialize(seed);
   const models::Transformer& model = *owned;
-  Learner learner(ctx, std::move(owned), task, {.steps = plan.steps, .rate = 5e-3, .warmup = 50});
+  train::Learner learner(ctx, std::move(owned), task, {.steps = plan.steps, .rate = 5e-3, .warmup = 50});
   models::Batch sample;
   task.evaluation_batch(0, sample);
   Story story;

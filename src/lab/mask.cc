@@ -8,10 +8,10 @@
 #include "draw/curves.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
-#include "lab/learner.h"
 #include "lab/spread.h"
 #include "models/generate.h"
 #include "train/dice.h"
+#include "train/learner.h"
 
 namespace headlight::lab {
 namespace {
@@ -151,7 +151,7 @@ Trial run_one(Context& ctx, Mask mask, const Plan& plan, std::uint64_t seed,
   const CoinText task(plan, seed);
   std::unique_ptr<models::Transformer> made = make_model(mask, plan, seed);
   const models::Transformer& model = *made;
-  Learner learner(ctx, std::move(made), task, {.steps = plan.steps, .rate = 4e-3});
+  train::Learner learner(ctx, std::move(made), task, {.steps = plan.steps, .rate = 4e-3});
   Trial trial;
   double sum = 0;
   constexpr int kEach = 10;

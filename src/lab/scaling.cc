@@ -8,11 +8,11 @@
 #include "draw/curves.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
-#include "lab/learner.h"
 #include "lab/scaling.h"
 #include "lab/spread.h"
 #include "models/numbers.h"
 #include "models/transformer.h"
+#include "train/learner.h"
 #include "train/synthetic_task.h"
 
 namespace headlight::lab {
@@ -104,7 +104,7 @@ double train_one(Context& ctx, const Plan& plan, Way way, std::uint64_t seed,
     models::each_attention(c, [](nn::MultiHeadAttentionConfig& attention) { attention.scale = 1; });
   auto model = std::make_unique<models::Transformer>(c);
   model->initialize(seed);
-  Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = 1e-3});
+  train::Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = 1e-3});
   while (!learner.finished()) {
     (void)learner.step();
     on_step();

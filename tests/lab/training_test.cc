@@ -4,8 +4,8 @@
 
 #include "io/json.h"
 #include "lab/experiment.h"
-#include "lab/learner.h"
 #include "models/transformer.h"
+#include "train/learner.h"
 #include "train/synthetic_task.h"
 
 namespace headlight::lab {
@@ -70,7 +70,7 @@ TEST(LabTraining, ALearnerIsAPureFunctionOfItsSeed) {
                                                                            .heads = 2,
                                                                            .context = task.longest_input()}));
     model->initialize(5);
-    Learner learner(ctx, std::move(model), task, {.steps = 12});
+    train::Learner learner(ctx, std::move(model), task, {.steps = 12});
     std::vector<double> all;
     while (!learner.finished()) all.push_back(learner.step());
     all.push_back(learner.accuracy(task));

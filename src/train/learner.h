@@ -10,7 +10,7 @@
 #include "train/schedule.h"
 #include "train/task.h"
 
-namespace headlight::lab {
+namespace headlight::train {
 
 struct Course {
   std::int64_t steps = 0;
@@ -22,8 +22,7 @@ struct Course {
 class Learner {
  public:
   // `task` must live as long.
-  Learner(Context& ctx, std::unique_ptr<models::Trainable> model, const train::Task& task,
-          const Course& course);
+  Learner(Context& ctx, std::unique_ptr<models::Trainable> model, const Task& task, const Course& course);
 
   // One batch; returns the loss before it. Throws Error{numeric} when that is not finite.
   double step();
@@ -31,16 +30,16 @@ class Learner {
   [[nodiscard]] bool finished() const noexcept { return done_ == course_.steps; }
 
   // The share of right answers on a task's evaluation set.
-  [[nodiscard]] double accuracy(const train::Task& task) const;
+  [[nodiscard]] double accuracy(const Task& task) const;
   [[nodiscard]] models::Trainable& model() noexcept { return *model_; }
 
  private:
   Context& ctx_;
   std::unique_ptr<models::Trainable> model_;
-  const train::Task& task_;
+  const Task& task_;
   Course course_;
-  train::Schedule schedule_;
-  train::AdamW adam_;
+  Schedule schedule_;
+  AdamW adam_;
   std::int64_t done_ = 0;
   models::Batch batch_;
 };
@@ -48,4 +47,4 @@ class Learner {
 // Numbers that a model learns.
 [[nodiscard]] Index parameters_of(models::Trainable& model);
 
-}  // namespace headlight::lab
+}  // namespace headlight::train

@@ -1,13 +1,13 @@
-#include "lab/learner.h"
+#include "train/learner.h"
 
 #include <cmath>
 
 #include "core/concat.h"
 #include "headlight/error.h"
 
-namespace headlight::lab {
+namespace headlight::train {
 
-Learner::Learner(Context& ctx, std::unique_ptr<models::Trainable> model, const train::Task& task,
+Learner::Learner(Context& ctx, std::unique_ptr<models::Trainable> model, const Task& task,
                  const Course& course)
     : ctx_(ctx),
       model_(std::move(model)),
@@ -35,7 +35,7 @@ double Learner::step() {
   return loss.mean();
 }
 
-double Learner::accuracy(const train::Task& task) const {
+double Learner::accuracy(const Task& task) const {
   models::Batch batch;
   models::Loss total;
   for (Index i = 0; i < task.evaluation_batches(); ++i) {
@@ -54,4 +54,4 @@ Index parameters_of(models::Trainable& model) {
   return count;
 }
 
-}  // namespace headlight::lab
+}  // namespace headlight::train

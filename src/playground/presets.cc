@@ -1,0 +1,114 @@
+#include "playground/presets.h"
+
+#include <chrono>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+#include "playground/toy_run.h"
+
+namespace headlight::playground {
+namespace {
+
+constexpr std::int64_t kEvery = 25;  // steps between looks
+constexpr double kLearnt = 0.9;
+
+}  // namespace
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all = {
+      {.name = "induction",
+       .title = "One layer cannot do induction, two can",
+       .claim =
+           "To continue a repeated piece, a head has to find what came after this letter last time. That "
+           "takes two "
+           "heads in a row: one marks each letter with the letter before it, the next looks for the mark.",
+       .arms = {{"two layers", {.task = ToyKind::induction, .layers = 2, .steps = 800}, {0.9, 1}},
+                {"one layer", {.task = ToyKind::induction, .layers = 1, .steps = 800}, {0, 0.6}}}},
+      {.name = "order",
+       .title = "Without positions it can sort, and cannot reverse",
+       .claim = "Attention is a set operation. Sorting different digits needs no positions: the next digit "
+                "follows from "
+                "the set and from what is written. Reversing a list does need them.",
+       .arms = {{"reverse", {.task = ToyKind::reverse, .layers = 1, .steps = 800}, {0.7, 1}},
+                {"reverse, no positions",
+                 {.task = ToyKind::reverse, .layers = 1, .positions = false, .steps = 800},
+                 {0, 0.4}},
+                {"sort, no positions",
+                 {.task = ToyKind::sort, .layers = 1, .positions = false, .steps = 200},
+                 {0.95, 1}}}},
+      {.name = "scale",
+       .title = "Without √d it learns late",
+       .claim = "Scores of wide heads are large from the start; undivided, the weights start on a few "
+                "keys at random and have to leave them first.",
+       .arms =
+           {{"divided by √d",
+             {.task = ToyKind::recall, .layers = 1, .heads = 1, .width = 64, .steps = 300},
+             {0.9, 1}},
+            {"not divided",
+             {.task = ToyKind::recall, .layers = 1, .heads = 1, .width = 64, .scale = false, .steps = 300},
+             {0, 1}}},
+       .sooner = 2},
+      {.name = "agreement",
+       .title = "A verb finds its subject by its place",
+       .claim = "The noun beside the verb is often not its subject. With positions a head looks at the "
+                "first noun; without, it cannot tell which noun came first.",
+       .arms = {{"with positions",
+                 {.task = ToyKind::agreement, .layers = 1, .heads = 2, .steps = 300},
+                 {0.95, 1}},
+                {"without",
+                 {.task = ToyKind::agreement, .layers = 1, .heads = 2, .positions = false, .steps = 300},
+                 {0, 0.9}}}},
+      {.name = "mask",
+       .title = "Without the mask it reads the answer",
+       .claim =
+           "A model that sees the next token while it learns copies it. Its loss falls, and it still writes "
+           "wrong lists when there is no answer to look at.",
+       .arms = {{"masked", {.task = ToyKind::copy, .layers = 2, .steps = 300}, {0.75, 1}},
+                {"not masked", {.task = ToyKind::copy, .layers = 2, .mask = false, .steps = 300}, {0, 0.6}}}},
+      {.name = "heads",
+       .title = "One head can look at two things at once",
+       .claim =
+           "It is often said that a layer needs two heads to look at two places. Here one head finds "
+           "both facts and keeps their order.",
+       .arms = {{"one head", {.task = ToyKind::pairs, .layers = 1, .heads = 1, .steps = 400}, {0.95, 1}},
+                {"two heads", {.task = ToyKind::pairs, .layers = 1, .heads = 2, .steps = 400}, {0.95, 1}}}},
+  };
+  return all;
+}
+
+const Preset& find_preset(std::string_view name) {
+  std::string names;
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset;
+    names += concat(names.empty() ? "" : ", ", preset.name);
+  }
+  throw Error(ErrorKind::usage, "playground.preset",
+              concat("no preset \"", escaped(name, 40), "\"; there are: ", names));
+}
+
+ArmResult run_arm(Context& ctx, ToySettings settings) {
+  ToyRun run(ctx, settings);
+  ArmResult result;
+  const auto begin = std::chrono::steady_clock::now();
+  while (!run.finished()) {
+    run.step();
+    if (!result.learnt && run.steps() % kEvery == 0 && run.accuracy() >= kLearnt) result.learnt = run.steps();
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.accuracy = run.accuracy();
+  return result;
+}
+
+bool holds(const Preset& preset, const std::vector<ArmResult>& results) {
+  for (std::size_t i = 0; i < preset.arms.size(); ++i) {
+    const Bounds& bounds = preset.arms[i].bounds;
+    if (results[i].accuracy < bounds.least || results[i].accuracy > bounds.most) return false;
+  }
+  if (preset.sooner <= 0) return true;
+  if (!results[0].learnt) return false;
+  return !results[1].learnt ||
+         static_cast<double>(*results[1].learnt) >= preset.sooner * static_cast<double>(*results[0].learnt);
+}
+
+}  // namespace headlight::playground

@@ -1,0 +1,15 @@
+// How cases of a task are drawn. Id 0 begins every sequence, id 1 stands for words that a task does not know.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "playground/toy_task.h"
+
+namespace headlight::playground {
+
+[[nodiscard]] std::vector<std::string> toy_words(ToyKind kind);  // by id
+[[nodiscard]] Index longest_case(ToyKind kind);                  // in tokens
+[[nodiscard]] ToyCase draw_case(ToyKind kind, train::Dice& dice);
+
+}  // namespace headlight::playground

@@ -1,0 +1,27 @@
+// A run as one picture: a row for each head, a column for each of a few moments.
+#pragma once
+
+#include <optional>
+
+#include "draw/drawing.h"
+#include "headlight/head_place.h"
+#include "playground/toy_session.h"
+
+namespace headlight::playground {
+
+struct StripOptions {
+  std::optional<HeadPlace> head = std::nullopt;  // this one alone; none: all
+  std::size_t moments = 6;
+  draw::Theme theme = draw::Theme::light;
+};
+// Of the frames that show the newest probe. Throws Error{usage} when there is none, or no such head.
+[[nodiscard]] draw::Drawing strip_figure(const ToyRecord& record, const ToyTask& task,
+                                         const StripOptions& options);
+
+// Which frames show a run in so few pictures: the first, the last, and those between at equal numbers of steps.
+[[nodiscard]] std::vector<std::size_t> chosen_moments(const ToyRecord& record, std::size_t count);
+
+// "2 layers of 2 heads, width 32, without positions"
+[[nodiscard]] std::string short_text(const ToySettings& settings);
+
+}  // namespace headlight::playground
