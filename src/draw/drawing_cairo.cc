@@ -6,8 +6,10 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <span>
 
 #include "core/concat.h"
+#include "draw/pages.h"
 #include "draw/pango_text.h"
 #include "draw/png_resolution.h"
 #include "headlight/error.h"
@@ -191,6 +193,26 @@ std::string png_bytes(cairo_surface_t* surface) {
   return bytes;
 }
 
+std::string pdf_of(std::span<const Drawing> pages) {
+  std::string bytes;
+  const Drawing& first = pages.front();
+  Surface surface(cairo_pdf_surface_create_for_stream(append_bytes, &bytes, first.width, first.height));
+  expect_success(cairo_surface_status(surface.get()));
+  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, first.title.c_str());
+  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATOR, "headlight");
+  // A date would make two runs differ; this is no date, and is left out.
+  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
+  for (const Drawing& page : pages) {
+    cairo_pdf_surface_set_size(surface.get(), page.width, page.height);
+    const Cairo cr(cairo_create(surface.get()));
+    paint(page, cr.get(), Edges::exact);
+    cairo_show_page(cr.get());
+  }
+  cairo_surface_finish(surface.get());
+  expect_success(cairo_surface_status(surface.get()));
+  return bytes;
+}
+
 }  // namespace
 
 std::string png_of(const Drawing& drawing, double dpi) {
@@ -209,22 +231,11 @@ std::string png_of(const Drawing& drawing, double dpi) {
 
 std::string png_of(const CellsItem& cells) { return png_bytes(bitmap_of(cells).get()); }
 
-std::string pdf_of(const Drawing& drawing) {
-  std::string bytes;
-  Surface surface(cairo_pdf_surface_create_for_stream(append_bytes, &bytes, drawing.width, drawing.height));
-  expect_success(cairo_surface_status(surface.get()));
-  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, drawing.title.c_str());
-  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATOR, "headlight");
-  // A date would make two runs differ; this is no date, and is left out.
-  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
-  {
-    const Cairo cr(cairo_create(surface.get()));
-    paint(drawing, cr.get(), Edges::exact);
-    cairo_show_page(cr.get());
-  }
-  cairo_surface_finish(surface.get());
-  expect_success(cairo_surface_status(surface.get()));
-  return bytes;
+std::string pdf_of(const Drawing& drawing) { return pdf_of(std::span(&drawing, 1)); }
+
+std::string encoded_pages(const std::vector<Drawing>& pages) {
+  if (pages.empty()) throw Error(ErrorKind::usage, "draw.pages", "a PDF needs at least one page");
+  return pdf_of(std::span(pages));
 }
 
 }  // namespace headlight::draw

@@ -20,6 +20,7 @@ constexpr std::size_t kCacheBytes = std::size_t{512} << 20;
 Answer json(std::string body) { return {.body = std::move(body)}; }
 
 int status_of(const Error& error) {
+  if (error.code() == "playground.busy") return 409;
   if (error.code() == "inspect.length" || error.kind() == ErrorKind::resource) return 413;
   const bool is_ours = error.kind() == ErrorKind::file || error.kind() == ErrorKind::numeric;
   return is_ours ? 500 : 400;
@@ -41,25 +42,45 @@ Api::Api(ApiOptions options)
     : options_(std::move(options)),
       desk_(options_.threads),
       runs_(kCacheBytes),
-      zipped_page_(io::gzip(page_html())) {
+      zipped_page_(io::gzip(page_html())),
+      playground_({.threads = options_.threads,
+                   .folder = options_.save_folder,
+                   .saved = [this](const std::string& name, const std::string& folder) {
+                     add_model(name, folder);
+                   }}) {
   for (const ModelPlace& place : options_.models) slots_.push_back({place, std::nullopt});
 }
 
 void Api::warm_up() { (void)model_of(slots_.front().place.name); }
 
 Model Api::model_of(const std::string& name) {
-  const auto slot =
-      std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.place.name == name; });
-  if (slot == slots_.end()) throw BadRequest{"there is no such model"};
+  ModelPlace place;
+  const auto find = [&] {
+    return std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.place.name == name; });
+  };
   {
     const std::lock_guard lock(slots_mutex_);
+    const auto slot = find();
+    if (slot == slots_.end()) throw BadRequest{"there is no such model"};
     if (slot->model) return *slot->model;
+    place = slot->place;
   }
   // Two threads may load the same model; only one does, as this happens at the desk.
-  Model model = Model::open(slot->place.folder, {.name = slot->place.name});
+  Model model = Model::open(place.folder, {.name = place.name});
   const std::lock_guard lock(slots_mutex_);
-  slot->model = model;
+  find()->model = model;
   return model;
+}
+
+// A model of the same name that was saved before is read again; others of that name are not replaced.
+void Api::add_model(const std::string& name, const std::string& folder) {
+  const std::lock_guard lock(slots_mutex_);
+  for (Slot& slot : slots_) {
+    if (slot.place.name != name) continue;
+    if (slot.place.folder == folder) slot.model.reset();
+    return;
+  }
+  slots_.push_back({{name, folder, folder}, std::nullopt});
 }
 
 Answer Api::answer(const Ask& ask) {
@@ -94,6 +115,9 @@ Answer Api::route(const Ask& ask) {
   if (is({"api", "v1", "health"}))
     return json(io::JsonWriter().begin_object().field("ok", true).end_object().take_line());
   if (is({"api", "v1", "enter"})) return posts ? enter() : failure(405);
+  const std::span<const std::string_view> rest = std::span(path).subspan(3);
+  if (path[2] == "train") return playground_.answer(ask, rest);
+  if (path[2] == "learn" && options_.course) return posts ? failure(405) : options_.course(ask, rest);
   if (is({"api", "v1", "models"})) return posts ? failure(405) : models();
   if (is({"api", "v1", "run"})) return posts ? start_run(ask) : failure(405);
   if (path[2] == "run" && path.size() >= 5) return of_run(ask, path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "serve/answer.h"
 #include "serve/answers.h"
 #include "serve/desk.h"
+#include "serve/playground_api.h"
 #include "serve/run_cache.h"
 
 namespace headlight::serve {
@@ -25,6 +27,9 @@ struct ApiOptions {
   std::string token, cookie;       // what /enter gives to the browser
   int threads = 0;
   std::function<void(const std::string&)> complain = nullptr;  // what is not for the client to know
+  // The course, /api/v1/learn…: text and pictures of chapters. Null: there is none.
+  std::function<Answer(const Ask& ask, std::span<const std::string_view> path)> course = nullptr;
+  std::string save_folder = "runs";  // of models that the playground trained
 };
 
 class Api {
@@ -63,9 +68,12 @@ class Api {
   Desk desk_;
   RunCache runs_;
   LabelCache labels_;
-  std::vector<Slot> slots_;
+  void add_model(const std::string& name, const std::string& folder);
+
+  std::list<Slot> slots_;  // places stay; saved models are added at the end
   std::mutex slots_mutex_;
   std::string zipped_page_;
+  PlaygroundApi playground_;
 };
 
 }  // namespace headlight::serve

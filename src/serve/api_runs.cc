@@ -146,8 +146,11 @@ Answer Api::saved_page(const Ask& ask, const KeptRun& kept) {
   if (options.layer >= kept.run.model().info().find(options.part)->layers())
     throw BadRequest{"there is no such layer"};
   options.at = fields.text("at", "");
-  for (const Slot& slot : slots_)
-    if (slot.place.name == kept.request.model) options.model = slot.place.argument;
+  {
+    const std::lock_guard lock(slots_mutex_);
+    for (const Slot& slot : slots_)
+      if (slot.place.name == kept.request.model) options.model = slot.place.argument;
+  }
   Answer answer{.type = "text/html; charset=utf-8"};
   answer.body = desk_.at_turn(ask.left, [&](Context& ctx) { return offline_page(ctx, kept, options); });
   answer.headers.emplace_back("Content-Disposition", "attachment; filename=\"headlight.html\"");

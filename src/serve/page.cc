@@ -4,6 +4,7 @@
 
 #include "core/concat.h"
 #include "io/gzip.h"
+#include "serve/base64.h"
 
 // The file as it is, between two labels. HEADLIGHT_PAGE is its path, given by the build.
 asm(".section .rodata\n"
@@ -16,27 +17,6 @@ asm(".section .rodata\n"
 extern "C" const char headlight_page_begin[], headlight_page_end[];  // NOLINT: labels of the assembler
 
 namespace headlight::serve {
-namespace {
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t n) -> unsigned {
-      return i + n < bytes.size() ? static_cast<unsigned char>(bytes[i + n]) : 0U;
-    };
-    const unsigned group = byte(0) << 16 | byte(1) << 8 | byte(2);
-    out += letters[group >> 18];
-    out += letters[group >> 12 & 63];
-    out += i + 1 < bytes.size() ? letters[group >> 6 & 63] : '=';
-    out += i + 2 < bytes.size() ? letters[group & 63] : '=';
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string_view page_html() {
   return {headlight_page_begin, static_cast<std::size_t>(headlight_page_end - headlight_page_begin)};
 }

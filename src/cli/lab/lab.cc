@@ -1,6 +1,7 @@
 // headlight lab: experiments by name.
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/figures.h"
 #include "cli/json_output.h"
+#include "cli/lab/watch.h"
 #include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
@@ -30,7 +32,8 @@ struct LabSettings {
   lab::LabOptions options;
   std::optional<Index> seed;
   Index threads = 0;
-  bool markdown = false;
+  bool markdown = false, watch = false;
+  WatchOrder training;
   JsonTarget json;
 };
 
@@ -53,6 +56,9 @@ void check_settings(const LabSettings& s, const lab::Experiment& e) {
   if (!s.model.empty() && e.can.model.empty()) refuse("--model", "does not use a model");
   if (s.options.row && !e.can.lists) refuse("--row", "has no rows");
   if (s.markdown && !e.can.lists) refuse("--markdown", "has no Markdown output");
+  const WatchOrder& t = s.training;
+  if (!t.preset.empty() || !t.set.empty() || !t.probe.empty() || !t.save.empty())
+    throw Error(ErrorKind::usage, "lab.option", "--preset, --set, --probe and --save go with --watch");
 }
 
 std::optional<Model> open_model(const LabSettings& s, const lab::Experiment& e) {
@@ -75,9 +81,24 @@ void show_outcome(const LabSettings& s, const lab::Outcome& outcome, int width) 
   print(text + outcome.text);
 }
 
+void watch(const LabSettings& s) {
+  if (s.name != "playground")
+    throw Error(ErrorKind::usage, "lab.option", "--watch goes with headlight lab playground");
+  if (s.markdown || s.options.row || s.options.quick || !s.model.empty() || !s.json.path.empty())
+    throw Error(ErrorKind::usage, "lab.option",
+                "--watch takes --preset, --set, --probe, --save, --seed, --png, --svg and --pdf alone");
+  WatchOrder order = s.training;
+  order.seed = s.seed;
+  order.threads = static_cast<int>(s.threads);
+  order.figures = s.figures;
+  order.existing = s.json.existing();
+  watch_training(order);
+}
+
 void run(const LabSettings& s) {
   if (s.name.empty()) return list_experiments();
   const lab::Experiment& experiment = lab::find_experiment(s.name);
+  if (s.watch) return watch(s);
   check_settings(s, experiment);
   io::Outputs outputs(s.json.existing());
   reserve_figures(outputs, s.figures);
@@ -116,6 +137,7 @@ void add_lab(CLI::App& program) {
                    "  headlight lab errata           wrong numbers in tutorials\n"
                    "  headlight lab seeds            all claims of five tutorials\n"
                    "  headlight lab seeds --row 32   one claim in full\n"
+                   "  headlight lab playground --watch --set task=reverse\n"
                    "\n"
                    "  Experiments that train or measure are repeated with several seeds, from --seed on,\n"
                    "  and report the spread. --quick takes seconds.\n"});
@@ -128,6 +150,21 @@ void add_lab(CLI::App& program) {
       ->type_name("NAME|PATH");
   add_figure_files(*command, s->figures);
   add_switch(*command, "--markdown", s->markdown, "Print a Markdown page");
+  begin_group(*command, "Watching a model learn");
+  add_switch(*command, "--watch", s->watch,
+             "With playground: train a small model and draw its heads as they form");
+  add_text(*command, "--preset", s->training.preset, "Start from the settings of a preset")
+      ->type_name("NAME");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--set", [s](const std::vector<std::string>& list) { s->training.set = list; },
+          "A setting, such as task=copy, layers=1 or mask=off; repeatable")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_text(*command, "--probe", s->training.probe, "Draw the heads for these words")->type_name("WORDS");
+  add_text(*command, "--save", s->training.save, "Save the model as a folder")->type_name("FOLDER");
+  add_color(*command, s->training.color);
   add_threads(*command, s->threads);
   add_json(*command, s->json);
   keep_alive(*command, s);

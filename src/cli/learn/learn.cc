@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "cli/app.h"
 #include "cli/commands.h"
@@ -17,11 +21,15 @@
 #include "cli/numbers.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
+#include "draw/pages.h"
 #include "draw/text.h"
 #include "headlight/error.h"
 #include "io/json_writer.h"
+#include "learn/chapter_html.h"
 #include "learn/course.h"
+#include "learn/course_pages.h"
 #include "learn/lesson.h"
+#include "serve/page.h"
 
 namespace headlight::cli {
 namespace {
@@ -32,6 +40,7 @@ struct LearnSettings {
   std::optional<Index> place, chapter, exercise, worksheet, seed;
   std::optional<std::string> answer;
   bool list = false, reveal = false, numbers = false;
+  std::string html, book;  // the whole course as a page, or as a PDF to print
   FigureOptions figures;
   Color color = Color::automatic;
   JsonTarget json;
@@ -49,6 +58,8 @@ struct LearnSettings {
 
 // Options that have nothing to say to each other are refused, not ignored.
 void check_settings(const LearnSettings& s) {
+  if ((!s.html.empty() || !s.book.empty()) && (s.number() || s.list || s.numbers || s.worksheet || s.answer))
+    refuse("--html and --book write the whole course; leave the other options out");
   if (s.place && s.chapter) refuse("give the chapter once: headlight learn 4, or --chapter 4");
   const int modes = (s.list ? 1 : 0) + (s.numbers ? 1 : 0) + (s.worksheet ? 1 : 0) + (s.answer ? 1 : 0);
   if (modes > 1) refuse("--list, --numbers, --worksheet and --check cannot be combined");
@@ -166,8 +177,28 @@ void show_chapter(const LearnSettings& s, int number) {
         fmt::format("Next: {} learn   (chapter {}: {})\n", program_name(), next, learn::chapter(next).title));
 }
 
+// The whole course as one file: a page that needs no server, or a PDF to print.
+void write_course(const LearnSettings& s) {
+  io::Outputs outputs(s.json.existing());
+  for (const std::string* path : {&s.html, &s.book})
+    if (!path->empty()) outputs.reserve(*path);
+  if (!s.html.empty()) {
+    std::string json = learn::course_json();
+    json.append((4 - json.size() % 4) % 4, ' ');
+    const auto length = std::bit_cast<std::array<char, 4>>(static_cast<std::uint32_t>(json.size()));
+    const std::string page = serve::page_with_data(std::string(length.data(), length.size()) + json);
+    outputs.write(s.html, std::as_bytes(std::span(page)));
+  }
+  if (!s.book.empty()) {
+    const std::string pages = draw::encoded_pages(learn::course_pages());
+    outputs.write(s.book, std::as_bytes(std::span(pages)));
+  }
+  outputs.commit();
+}
+
 void run(const LearnSettings& s) {
   check_settings(s);
+  if (!s.html.empty() || !s.book.empty()) return write_course(s);
   if (s.list) return list_chapters();
   if (s.worksheet)
     return write_sheet({static_cast<int>(*s.worksheet), static_cast<std::uint64_t>(s.seed.value_or(1)),
@@ -214,6 +245,9 @@ void add_learn(CLI::App& program) {
             {1, learn::kChapters});
   add_count(*command, "--seed", s->seed, "Choose the worksheet's numbers (default: 1)", {0, 1000000000});
   add_figure_files(*command, s->figures);
+  add_text(*command, "--html", s->html, "Write the whole course as one page that works offline")
+      ->type_name("FILE");
+  add_text(*command, "--book", s->book, "Write the whole course as a PDF to print")->type_name("FILE");
   add_json(*command, s->json);
   add_color(*command, s->color);
   keep_alive(*command, s);

@@ -17,6 +17,7 @@
 #include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
+#include "cli/serve/course.h"
 #include "cli/terminal.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -36,6 +37,7 @@ struct Settings {
   std::optional<Index> port;
   Index threads = 0;
   bool no_open = false, log = false;
+  std::string save_folder = "runs";
   std::string at;
 };
 
@@ -159,6 +161,8 @@ void run(const Settings& s) {
   options.models = model_list(s);
   options.token = http.token;
   options.threads = static_cast<int>(s.threads);
+  options.course = course_answer;
+  options.save_folder = s.save_folder;
   options.complain = [tell](const std::string& what) { tell(error_text(what)); };
   std::unique_ptr<serve::Api> api;
   const auto handle = [&](const serve::Ask& ask) { return api->answer(ask); };
@@ -215,6 +219,8 @@ void add_serve(CLI::App& program) {
   add_count(*command, "--port", s->port, "Port (default: 7437, or any free port)", {1, 65535});
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
   add_text(*command, "--at", s->at, "The view to open, as copied by Share")->type_name("VIEW");
+  add_text(*command, "--save-to", s->save_folder, "Folder for models that Train saves (default: runs)")
+      ->type_name("FOLDER");
   add_switch(*command, "--log", s->log, "Print one line for each request on standard error");
   add_threads(*command, s->threads);
   keep_alive(*command, s);

@@ -1,0 +1,27 @@
+// headlight lab playground --watch: a small model learns while its heads are drawn, again and again in the same place.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/figures.h"
+#include "cli/terminal.h"
+#include "headlight/tensor.h"
+#include "io/outputs.h"
+
+namespace headlight::cli {
+
+struct WatchOrder {
+  std::string preset;            // its first arm; empty: the usual settings
+  std::vector<std::string> set;  // "layers=1"
+  std::string probe, save;       // words of one's own; a folder for the model
+  std::optional<Index> seed;
+  int threads = 0;
+  Color color = Color::automatic;
+  FigureOptions figures;  // of the strip at the end
+  io::Existing existing = io::Existing::refuse;
+};
+void watch_training(const WatchOrder& order);
+
+}  // namespace headlight::cli

@@ -1,0 +1,40 @@
+// The playground's part of the protocol: /api/v1/train…. Frames are asked for again and again; an answer waits until
+// there is a new one, so the page draws as fast as the model learns and a reload finds the run again.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "playground/toy_session.h"
+#include "serve/answer.h"
+
+namespace headlight::serve {
+
+class PlaygroundApi {
+ public:
+  // Where models are saved, and what to do with a saved one: its name and folder.
+  struct Options {
+    int threads = 0;
+    std::string folder = "runs";
+    std::function<void(const std::string& name, const std::string& folder)> saved = nullptr;
+    playground::ToyLimits limits = {};
+  };
+  explicit PlaygroundApi(Options options)
+      : options_(std::move(options)), session_(options_.threads, options_.limits) {}
+
+  // `path` is what follows "train": nothing, or a run's number and what is asked of it. Throws BadRequest and Error.
+  [[nodiscard]] Answer answer(const Ask& ask, std::span<const std::string_view> path);
+
+ private:
+  [[nodiscard]] Answer start(const Ask& ask);
+  [[nodiscard]] Answer frames(const Ask& ask, int id);
+  [[nodiscard]] Answer command(const Ask& ask, int id, std::string_view what);
+  [[nodiscard]] Answer save(const Ask& ask, int id);
+  [[nodiscard]] Answer strip(const Ask& ask, int id);
+  [[nodiscard]] Answer knock(const Ask& ask, int id);
+
+  Options options_;
+  playground::ToySession session_;
+};
+
+}  // namespace headlight::serve

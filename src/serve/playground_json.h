@@ -1,0 +1,18 @@
+// What the playground answers, as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "playground/toy_session.h"
+
+namespace headlight::serve {
+
+// Tasks, presets, ranges of settings, and the runs that are kept.
+[[nodiscard]] std::string playground_json(const std::vector<playground::ToyRecord>& runs);
+// A run and its frames; `after` is the number of the first of them.
+[[nodiscard]] std::string frames_json(const playground::ToyRecord& record, std::size_t after);
+[[nodiscard]] std::string knockout_json(const playground::ToyKnockout& knockout);
+[[nodiscard]] std::string saved_json(const std::string& name, const std::string& folder);
+
+}  // namespace headlight::serve
