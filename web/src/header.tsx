@@ -19,6 +19,7 @@ import {
   themeChoice,
   wantedModel,
 } from './state';
+import { page, showPage } from './pages';
 import { endTour, startTour, touring } from './tour';
 import type { Depth } from './types';
 
@@ -182,8 +183,33 @@ export function Header() {
         <Mark />
         Headlight
       </h1>
-      <Input />
-      <nav aria-label="Tools">
+      <nav aria-label="Pages">
+        {(
+          [
+            ['view', 'View'],
+            ['learn', 'Learn'],
+            ['train', 'Train'],
+          ] as const
+        ).map(
+          ([name, title]) =>
+            !offline.value && (
+              <a
+                key={name}
+                class="button"
+                href={name === 'view' ? '#' : `#${name}`}
+                aria-current={page.value === name ? 'page' : undefined}
+                onClick={(event) => {
+                  event.preventDefault();
+                  showPage(name);
+                }}
+              >
+                {title}
+              </a>
+            ),
+        )}
+      </nav>
+      {page.value === 'view' && <Input />}
+      <nav aria-label="Tools" class={page.value === 'view' ? '' : 'few'}>
         <select
           aria-label="Depth"
           title="How many numbers are shown; they are the same ones"

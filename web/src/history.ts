@@ -26,6 +26,7 @@ import {
   themeChoice,
   words,
 } from './state';
+import { page, readPage } from './pages';
 import type { RunInfo, RunRequest } from './types';
 
 function address(): Address {
@@ -128,6 +129,7 @@ const entryOf = () =>
   ]);
 
 function write(): void {
+  if (page.value !== 'view') return;
   const hash = '#' + addressText.peek(),
     entry = entryOf();
   const adds = writtenEntry !== '' && entry !== writtenEntry && !applying && !replaceNext;
@@ -150,7 +152,7 @@ export function followAddress(apply: (a: Address) => Promise<void>): void {
   });
   let moves = 0; // only the last one has a say
   const moved = async () => {
-    if (location.hash === writtenHash) return;
+    if (readPage(location.hash) || location.hash === writtenHash) return;
     const mine = ++moves;
     writtenHash = location.hash;
     applying = true;

@@ -1,4 +1,5 @@
 // Keys that work everywhere but in a field.
+import { page } from './pages';
 import { sequence } from './atlas_order';
 import { linkText } from './commands';
 import { openCompare } from './compare';
@@ -54,6 +55,7 @@ export function showStep(number: number): void {
 }
 
 addEventListener('keydown', (event) => {
+  if (page.value !== 'view') return;
   const target = event.target as HTMLElement;
   if (event.key === 'Escape' && menu.value) {
     event.preventDefault();

@@ -13,7 +13,9 @@ import { tab, type Tab } from './tabs';
 import { scaleNames } from './legend';
 import { Menu } from './menu';
 import { Next } from './next';
+import { Learn } from './learn';
 import { atlas } from './numbers';
+import { page as pageName, readPage } from './pages';
 import { Pattern, RowTable, partNames } from './pattern';
 import { again, open } from './runs';
 import { Finding } from './says';
@@ -37,6 +39,7 @@ import {
 import { Why } from './steps';
 import { Strip } from './strip';
 import { Tour } from './tour';
+import { Train } from './train';
 import { fit } from './view';
 
 function Banner() {
@@ -72,6 +75,14 @@ function App() {
     ['next', 'Next'],
   ];
   const info = run.value;
+  if (pageName.value !== 'view')
+    return (
+      <>
+        <Header />
+        <Banner />
+        {pageName.value === 'learn' ? <Learn /> : <Train />}
+      </>
+    );
   return (
     <>
       <Header />
@@ -177,6 +188,7 @@ effect(() => {
 });
 
 const page = document.getElementById('page')!;
+readPage(location.hash);
 void open();
 page.replaceChildren();
 render(<App />, page);

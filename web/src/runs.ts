@@ -9,7 +9,9 @@ import { followChanges } from './knockout';
 import { weights, loadRow, readNumbers, useNumbers, type Numbers } from './numbers';
 import { followQueries, followPredictions } from './predictions';
 import { followSearch } from './search';
-import { openSource, Trouble } from './source';
+import { useCourse } from './learn';
+import { page, showPage } from './pages';
+import { openSource, Trouble, type Course } from './source';
 import {
   version,
   models,
@@ -299,6 +301,13 @@ let following = false;
 export async function open(): Promise<void> {
   try {
     useSource(await openSource());
+    const course = theSource() as Partial<Course>;
+    if (course.course) {
+      offline.value = true;
+      useCourse((course.course as unknown as { chapters: [] }).chapters);
+      if (page.value !== 'learn') showPage('learn', 0);
+      return;
+    }
     const start = await theSource().start();
     batch(() => {
       offline.value = theSource().offline;

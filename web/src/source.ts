@@ -38,7 +38,9 @@ export interface Source {
 
 const base = '/api/v1/';
 
-async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+let entering: Promise<unknown> | null = null; // the token is on its way to a cookie; nobody else asks before
+export async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  if (path !== 'enter') await entering;
   for (let attempt = 0; ; ++attempt) {
     let answer: Response;
     try {
@@ -72,7 +74,7 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
   }
 }
 
-function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+export function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   return ask(path, {
     method: 'POST',
     body: JSON.stringify(body),
@@ -177,6 +179,13 @@ class Stored implements Source {
   }
 }
 
+// A file with the course and no run.
+export class Course extends Stored {
+  constructor(readonly course: Saved) {
+    super(course, new ArrayBuffer(0), 0);
+  }
+}
+
 // The token goes from the link to a cookie before anything else, and out of the address bar.
 async function enter(): Promise<string> {
   const fields = location.hash.slice(1).split('&');
@@ -184,11 +193,12 @@ async function enter(): Promise<string> {
   const rest = fields.filter((field) => !field.startsWith('token=')).join('&');
   if (token) {
     history.replaceState(null, '', rest ? '#' + rest : location.pathname);
-    await ask('enter', {
+    entering = ask('enter', {
       method: 'POST',
       body: '{}',
       headers: { 'Content-Type': 'application/json', 'X-Headlight-Token': token.slice(6) },
     });
+    await entering;
   }
   return rest;
 }
@@ -201,6 +211,7 @@ export async function openSource(): Promise<Source> {
   const data = await new Response(stream).arrayBuffer();
   const length = new DataView(data).getUint32(0, true);
   const saved = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length))) as Saved;
+  if ('chapters' in saved) return new Course(saved);
   return new Stored(saved, data, 4 + length);
 }
 

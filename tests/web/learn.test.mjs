@@ -1,0 +1,118 @@
+// Learn and Train in a browser.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { folder, open, program, require, serve } from './pages.mjs';
+
+const axe = async (page) => {
+  await page.evaluate(readFileSync(require.resolve('axe-core'), 'utf8'));
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  assert.deepEqual(
+    found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`),
+    [],
+  );
+};
+const small = async (page) => {
+  await page.selectOption('[data-test=task]', 'agreement');
+  for (const [name, value] of [
+    ['Layers', 1],
+    ['Heads', 2],
+    ['Width', 16],
+    ['Steps', 60],
+  ])
+    await page.fill(`label:has-text("${name}") input`, String(value));
+};
+
+export default {
+  async 'Learn: a chapter, its picture, a checked answer, and the viewer at that step'() {
+    const page = await open({ at: 'learn=4' });
+    await page.waitForSelector('.chapter-text figure img');
+    assert.match(await page.textContent('#chapter-title'), /^4\. The weighted sum/);
+    assert.ok(await page.evaluate(() => document.querySelector('figure img').naturalWidth > 100));
+    assert.equal(await page.isVisible('text=Much larger: 0.5931'), false);
+    await page.click('summary:has-text("Reveal")');
+    assert.equal(await page.isVisible('text=Much larger: 0.5931'), true);
+    const field = page.locator('[data-exercise="1"] input');
+    await field.fill('0.4317 0.5833');
+    await field.press('Enter');
+    assert.match(await page.textContent('[data-exercise="1"] [data-test=verdict]'), /Expected form: 3 numbers/);
+    await field.fill('0.4317, 0.5833, 0.5283');
+    await field.press('Enter');
+    assert.equal(await page.textContent('[data-exercise="1"] [data-test=verdict]'), 'Right.');
+    await axe(page);
+    await page.click('a:has-text("Next ›")');
+    await page.waitForSelector('#chapter-title:has-text("5.")');
+    assert.match(page.url(), /#learn=5$/);
+    await page.goBack();
+    await page.waitForSelector('#chapter-title:has-text("4.")');
+  },
+
+  async 'Learn: slides by arrow keys, in the dark, on a phone, and in a file'() {
+    const file = join(folder(), 'course.html');
+    program('learn', '--html', file);
+    const page = await open({ url: `file://${file}#learn=2`, wait: null, colorScheme: 'dark', viewport: { width: 390, height: 800 } });
+    await page.waitForSelector('#chapter-title:has-text("2.")');
+    await axe(page);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways scrolling');
+    await page.click('[data-test=slides]');
+    await page.evaluate(() => document.activeElement.blur());
+    assert.equal(await page.isVisible('h3:has-text("Predict first")'), false);
+    for (let i = 0; i < 2; ++i) await page.keyboard.press('ArrowRight');
+    assert.equal(await page.isVisible('h3:has-text("Predict first")'), true);
+    await page.keyboard.press('Escape');
+    assert.equal(await page.isVisible('h3:has-text("The idea")'), true);
+  },
+
+  async 'Train: heads form, a reload finds the run, a head is knocked out, the model opens'() {
+    const server = await serve(['--model', 'en', '--threads', '2', '--save-to', folder()]);
+    const page = await open({ server, at: 'train', errors: true }); // a probe is refused
+    await page.waitForSelector('[data-test=start]');
+    await small(page);
+    const began = Date.now();
+    await page.click('[data-test=start]');
+    await page.waitForSelector('.head-map canvas');
+    const first = Date.now() - began;
+    await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
+    const frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
+    assert.ok(frames >= 2);
+    await axe(page);
+    await page.reload();
+    await page.waitForSelector('[data-test=run-view][data-state=finished]');
+    assert.equal(Number(await page.getAttribute('[data-test=run-view]', 'data-frames')), frames);
+    await page.click('.head-map >> nth=0');
+    await page.waitForSelector('[data-test=run-numbers]:has-text("without 0.0")');
+    await page.click('.head-map >> nth=0');
+    await page.fill('[data-test=probe]', 'the zebra');
+    await page.click('button:has-text("Probe")');
+    await page.waitForSelector('.player [role=status]:has-text("does not know")');
+    await page.fill('[data-test=probe]', 'the dogs near the car now');
+    await page.click('button:has-text("Probe")');
+    await page.waitForSelector('.probe-line:has-text("dogs")');
+    await page.locator('[data-test=scrub]').fill('0');
+    await page.waitForSelector('[data-test=run-numbers]:has-text("Step 0 ")');
+    await page.click('[data-test=save]');
+    for (let i = 0; i < 100 && !(await page.title()).includes('agreement-1'); ++i) await page.waitForTimeout(100);
+    assert.match(await page.title(), /agreement-1/);
+    await page.close();
+    assert.equal(await server.stop(), 143);
+    return `first map after ${first} ms`;
+  },
+
+  async 'Train: two runs side by side, on a phone, in the dark'() {
+    const server = await serve(['--model', 'en', '--threads', '2']);
+    const page = await open({ server, at: 'train', colorScheme: 'dark', viewport: { width: 390, height: 800 } });
+    await page.waitForSelector('[data-test=start]');
+    await small(page);
+    for (let i = 1; i <= 2; ++i) {
+      await page.waitForSelector('[data-test=start]:not([disabled])');
+      await page.click('[data-test=start]');
+      await page.waitForSelector(`:nth-match([data-test=run-view][data-state=finished], ${i})`, { timeout: 60000 });
+    }
+    await axe(page);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways scrolling');
+    await page.uncheck('label:has-text("Beside the run before") input');
+    assert.equal(await page.locator('[data-test=run-view]').count(), 1);
+    await page.close();
+    assert.equal(await server.stop(), 143);
+  },
+};
