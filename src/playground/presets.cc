@@ -68,9 +68,8 @@ const std::vector<Preset>& presets() {
                 {"not masked", {.task = ToyKind::copy, .layers = 2, .mask = false, .steps = 300}, {0, 0.6}}}},
       {.name = "heads",
        .title = "One head can look at two things at once",
-       .claim =
-           "It is often said that a layer needs two heads to look at two places. Here one head finds "
-           "both facts and keeps their order.",
+       .claim = "It is often said that a layer needs two heads to look at two places. Here one head finds "
+                "both facts and keeps their order.",
        .arms = {{"one head", {.task = ToyKind::pairs, .layers = 1, .heads = 1, .steps = 400}, {0.95, 1}},
                 {"two heads", {.task = ToyKind::pairs, .layers = 1, .heads = 2, .steps = 400}, {0.95, 1}}}},
   };

@@ -44,9 +44,9 @@ ToyKind kind_of(std::string_view value) {
 }  // namespace
 
 const std::vector<ToyRange>& ranges() {
-  static const std::vector<ToyRange> all = {
-      {"layers", 1, 4}, {"heads", 1, 8},    {"width", 8, 128},  {"positions", 0, 1}, {"mask", 0, 1},
-      {"scale", 0, 1},  {"steps", 1, 5000}, {"rate", 1e-5, 0.1}, {"seed", 0, 1e9}};
+  static const std::vector<ToyRange> all = {{"layers", 1, 4},    {"heads", 1, 8},     {"width", 8, 128},
+                                            {"positions", 0, 1}, {"mask", 0, 1},      {"scale", 0, 1},
+                                            {"steps", 1, 5000},  {"rate", 1e-5, 0.1}, {"seed", 0, 1e9}};
   return all;
 }
 

@@ -56,11 +56,12 @@ export default {
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways scrolling');
     await page.click('[data-test=slides]');
     await page.evaluate(() => document.activeElement.blur());
-    assert.equal(await page.isVisible('h3:has-text("Predict first")'), false);
+    await page.waitForSelector('h3:has-text("Predict first")', { state: 'hidden' });
     for (let i = 0; i < 2; ++i) await page.keyboard.press('ArrowRight');
-    assert.equal(await page.isVisible('h3:has-text("Predict first")'), true);
+    await page.waitForSelector('h3:has-text("Predict first")');
+    assert.equal(await page.isVisible('h3:has-text("The idea")'), false);
     await page.keyboard.press('Escape');
-    assert.equal(await page.isVisible('h3:has-text("The idea")'), true);
+    await page.waitForSelector('h3:has-text("The idea")');
   },
 
   async 'Train: heads form, a reload finds the run, a head is knocked out, the model opens'() {

@@ -151,14 +151,13 @@ void add_lab(CLI::App& program) {
   add_figure_files(*command, s->figures);
   add_switch(*command, "--markdown", s->markdown, "Print a Markdown page");
   begin_group(*command, "Watching a model learn");
-  add_switch(*command, "--watch", s->watch,
-             "With playground: train a small model and draw its heads as they form");
-  add_text(*command, "--preset", s->training.preset, "Start from the settings of a preset")
+  add_switch(*command, "--watch", s->watch, "Train a small model, draw its heads live");
+  add_text(*command, "--preset", s->training.preset, "Begin with the settings of a preset")
       ->type_name("NAME");
   command
       ->add_option_function<std::vector<std::string>>(
           "--set", [s](const std::vector<std::string>& list) { s->training.set = list; },
-          "A setting, such as task=copy, layers=1 or mask=off; repeatable")
+          "A setting: task=copy, layers=1, mask=off")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

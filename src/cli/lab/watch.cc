@@ -59,9 +59,10 @@ std::string status_line(const ToySettings& s, const ToyFrame& frame) {
 
 std::string maps_text(const ToyRun& run, const playground::ToyCase& probe, const ToyFrame& frame,
                       Color color) {
-  draw::TerminalStyle style = terminal_style({.color = color == Color::always  ? MapColor::always
-                                                       : color == Color::never ? MapColor::shades
-                                                                               : MapColor::automatic});
+  MapLook map_look;
+  if (color == Color::always) map_look.color = MapColor::always;
+  if (color == Color::never) map_look.color = MapColor::shades;
+  draw::TerminalStyle style = terminal_style(map_look);
   style.legend = false;
   const ToySettings& s = run.settings();
   const std::size_t n = probe.ids.size();

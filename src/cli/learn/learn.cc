@@ -245,9 +245,8 @@ void add_learn(CLI::App& program) {
             {1, learn::kChapters});
   add_count(*command, "--seed", s->seed, "Choose the worksheet's numbers (default: 1)", {0, 1000000000});
   add_figure_files(*command, s->figures);
-  add_text(*command, "--html", s->html, "Write the whole course as one page that works offline")
-      ->type_name("FILE");
-  add_text(*command, "--book", s->book, "Write the whole course as a PDF to print")->type_name("FILE");
+  add_text(*command, "--html", s->html, "Write the course as one offline page")->type_name("FILE");
+  add_text(*command, "--book", s->book, "Write the course as a PDF to print")->type_name("FILE");
   add_json(*command, s->json);
   add_color(*command, s->color);
   keep_alive(*command, s);

@@ -219,7 +219,7 @@ void add_serve(CLI::App& program) {
   add_count(*command, "--port", s->port, "Port (default: 7437, or any free port)", {1, 65535});
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
   add_text(*command, "--at", s->at, "The view to open, as copied by Share")->type_name("VIEW");
-  add_text(*command, "--save-to", s->save_folder, "Folder for models that Train saves (default: runs)")
+  add_text(*command, "--save-to", s->save_folder, "Where Train saves models (default: runs)")
       ->type_name("FOLDER");
   add_switch(*command, "--log", s->log, "Print one line for each request on standard error");
   add_threads(*command, s->threads);
