@@ -18,6 +18,11 @@ namespace {
 constexpr double kSerialWork = 4e5;
 constexpr Index kSharedBytes = Index{48} << 20;
 
+// The key tile that may add to dq of a block next. On a cache line of its own: workers wait for neighbouring blocks.
+struct alignas(64) Ticket {
+  std::atomic<Index> tile{0};
+};
+
 template <class T>
 class Backward {
  public:
@@ -28,8 +33,8 @@ class Backward {
         saved_(saved),
         dout_(dout),
         grads_(grads),
-        kernels_(kernels::kernels_for(ctx.target()).of<T>()),
-        backward_(kernels::backward_kernels_for(ctx.target()).of<T>()),
+        kernels_(kernels_of<T>(ctx, problem)),
+        backward_(backward_kernels_of<T>(ctx, problem)),
         plan_(backward_plan(problem, kernels_)),
         rows_(problem.q_longest * problem.group),
         blocks_((rows_ + kBlockRows - 1) / kBlockRows),
@@ -126,15 +131,17 @@ class Backward {
     return store_tile(unit, begin, padded, space);
   }
 
-  // Columns of q hold scale·log2(e)/unit, or scale/cap under a softcap: dk takes the other factor here.
+  // Columns of q hold scale·log2(e)/unit, or scale/cap under a softcap: dk takes the other factor here. Plain rows hold
+  // none of it.
   [[nodiscard]] bool store_tile(const Unit& unit, Index begin, Index keys, const GradTiles<T>& space) const {
     bool finite = true;
     const Sequence& s = unit.sequence;
     const double cap = problem_.options->softcap;
+    const double factor = kernels_.plain_rows ? problem_.scale : cap > 0 ? cap : kLn2 * problem_.logit_unit();
     for (Index j = 0; j < keys; ++j) {
       const Index token = s.k_start + begin + j;
-      store(grads_.dk, s.batch, unit.kv_head, token, space.dk + j * space.dk_stride,
-            static_cast<T>(cap > 0 ? cap : kLn2 * problem_.logit_unit()), &finite);
+      store(grads_.dk, s.batch, unit.kv_head, token, space.dk + j * space.dk_stride, static_cast<T>(factor),
+            &finite);
       store(grads_.dv, s.batch, unit.kv_head, token, space.dv + j * space.dv_stride, T{1}, &finite);
     }
     return finite;
@@ -176,7 +183,7 @@ class Backward {
   void run_shared(Index start, Index units, Index unit_elements, int workers) {
     const auto rows_of = [&](Index u) { return GradRows<T>(memory_ + u * unit_elements, problem_, rows_); };
     const Index per_unit = std::max<Index>(1, blocks_);
-    std::vector<std::atomic<Index>> ticket(static_cast<std::size_t>(units * per_unit));
+    std::vector<Ticket> ticket(static_cast<std::size_t>(units * per_unit));
     std::vector<std::atomic<bool>> finite(static_cast<std::size_t>(units));
     for (auto& f : finite) f.store(true);
     ctx_.pool().run(units * blocks_, workers, [&](int worker, Index task) {
@@ -185,12 +192,12 @@ class Backward {
       if (first >= unit.rows()) return;
       load_block(unit, first, rows_of(task / blocks_), worker);
       const Block<T> block = block_of(unit, first, nullptr);
-      ticket[static_cast<std::size_t>(task)].store(block.all_keys.begin / plan_.tile_keys);
+      ticket[static_cast<std::size_t>(task)].tile.store(block.all_keys.begin / plan_.tile_keys);
     });
     ctx_.pool().run(units * tiles_, workers, [&](int worker, Index task) {
       const Index u = task / tiles_, t = task % tiles_;
       const auto mine = [&](Index block) -> std::atomic<Index>& {
-        return ticket[static_cast<std::size_t>(u * per_unit + block)];
+        return ticket[static_cast<std::size_t>(u * per_unit + block)].tile;
       };
       const auto wait = [&](Index block) {
         for (int spin = 0; mine(block).load(std::memory_order_acquire) != t; ++spin) {

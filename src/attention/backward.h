@@ -18,6 +18,17 @@ template <class T>
   return plan;
 }
 
+template <class T>
+[[nodiscard]] const kernels::BackwardKernels<T>& backward_kernels_of(const Context& ctx,
+                                                                     const Problem& problem) {
+  if constexpr (sizeof(T) == 4) {
+    if (wants_bf16(ctx, problem)) {
+      if (const auto* kernels = kernels::bf16_backward_for(ctx.target())) return *kernels;
+    }
+  }
+  return kernels::backward_kernels_for(ctx.target()).of<T>();
+}
+
 // Rows of a unit, all that the tiles need of them: [rows][stride] each.
 template <class T>
 struct GradRows {

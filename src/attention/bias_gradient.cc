@@ -35,8 +35,8 @@ class BiasGradient {
         dout_(dout),
         to_(dbias),
         out_(dbias.as<T>()),
-        kernels_(kernels::kernels_for(ctx.target()).of<T>()),
-        backward_(kernels::backward_kernels_for(ctx.target()).of<T>()),
+        kernels_(kernels_of<T>(ctx, problem)),
+        backward_(backward_kernels_of<T>(ctx, problem)),
         plan_(backward_plan(problem, kernels_)) {}
 
   void run() {

@@ -63,8 +63,7 @@ Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan,
       rows(static_cast<int>(std::clamp<Index>(end - first, 0, kBlockRows))) {
   const double cap = problem.options->softcap;
   rules.unit = static_cast<T>(problem.logit_unit());
-  const T factor =
-      static_cast<T>(cap > 0 ? problem.scale / cap : problem.scale * kLog2e / problem.logit_unit());
+  factor = static_cast<T>(cap > 0 ? problem.scale / cap : problem.scale * kLog2e / problem.logit_unit());
   const Sequence& sequence = unit.sequence;
   all_keys = {sequence.k_len, 0};
   for (int r = 0; r < rows; ++r) {

@@ -8,6 +8,7 @@
 #include "attention/cache_store.h"
 #include "attention/problem.h"
 #include "attention/tile_plan.h"
+#include "kernels/bf16_tile.h"
 #include "kernels/kernels.h"
 
 namespace headlight {
@@ -71,6 +72,7 @@ struct Block {
   Index head[kBlockRows];
   KeyRun keys[kBlockRows];  // what each row sees
   Range all_keys;           // and all rows together
+  T factor = 1;             // of q·k, before any rule
   kernels::RowRule<T> rule[kBlockRows];
   kernels::ScoreRules<T> rules;
   kernels::DropoutRows dropout;
@@ -102,10 +104,18 @@ void for_each_segment(const Block<T>& block, const Use& use) {
   }
 }
 
+// Inputs of 16 bits, in a Context that lets their products be so.
+[[nodiscard]] inline bool wants_bf16(const Context& ctx, const Problem& problem) {
+  return ctx.products() == Products::bf16 && (problem.dtype == DType::bf16 || problem.dtype == DType::f16);
+}
+
 template <class T>
 [[nodiscard]] const kernels::AttentionKernels<T>& kernels_of(const Context& ctx, const Problem& problem) {
   if constexpr (sizeof(T) == 4) {
     if (problem.cache != nullptr) return problem.cache->kernels;
+    if (wants_bf16(ctx, problem)) {
+      if (const auto* kernels = kernels::bf16_attention_for(ctx.target())) return *kernels;
+    }
   }
   return kernels::kernels_for(ctx.target()).of<T>();
 }
@@ -173,6 +183,7 @@ template <class Use>
   tile.value_dim = plan.value_dim;
   tile.q = workspace.q;
   tile.q_stride = workspace.q_stride;
+  tile.factor = factor;
   tile.begin = from;
   tile.end = to;
   tile.rules = rules;

@@ -135,7 +135,7 @@ CacheStore::CacheStore(const Context& ctx, const KvCacheOptions& given)
         total > (Index{1} << 50) / layout.page_bytes()) {
       refuse_option("capacity", options.capacity, "less than 2^50 bytes of pages");
     }
-    pool.reserve(total);
+    pool.reserve(total, fills_pages(options.capacity));
   }
 }
 
@@ -170,10 +170,31 @@ void CacheStore::leave_window(Index item) noexcept {
   of.first_page += gone;
 }
 
+// The first `keys` keys of a page. What lies behind them is never read, and copying it would take most of the time of a
+// beam search: pages have room for many more tokens than sentences have.
+void CacheStore::copy_keys(const std::byte* from, std::byte* to, Index keys) const noexcept {
+  const PageLayout& l = layout;
+  const auto copy = [&](Index offset, Index bytes) {
+    std::memcpy(to + offset, from + offset, static_cast<std::size_t>(bytes));
+  };
+  for (Index head = 0; head < l.kv_heads; ++head) {
+    for (Index first = 0; first < keys; first += l.tile_keys) {
+      const Index n = std::min<Index>(l.tile_keys, keys - first), tile = l.tile(head, first);
+      const Index panels = (n + l.panel - 1) / l.panel, scales = n * static_cast<Index>(sizeof(float));
+      copy(tile + l.keys, panels * l.panel * l.order.whole(l.dim) * l.element);
+      for (Index c = 0; c < l.columns; c += l.panel)
+        copy(tile + l.values + c * l.tile_keys * l.element, l.order.whole(n) * l.panel * l.element);
+      if (l.type != kernels::Stored::int8) continue;
+      copy(tile + l.key_scales, scales);
+      copy(tile + l.value_scales, scales);
+    }
+  }
+}
+
 void CacheStore::own_last_page(CacheItem& item, Index length) noexcept {
   if (length % layout.page_keys == 0 || item.pages.back()->users == 1) return;
   Page* copy = pool.take();
-  std::memcpy(copy->data, item.pages.back()->data, static_cast<std::size_t>(layout.page_bytes()));
+  copy_keys(item.pages.back()->data, copy->data, length % layout.page_keys);
   pool.drop(item.pages.back());
   item.pages.back() = copy;
 }

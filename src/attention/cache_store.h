@@ -76,6 +76,8 @@ class CacheStore {
   void append(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index count);
   // Pages that appending `count` tokens takes from the pool, at most.
   [[nodiscard]] Index pages_for(Index item, Index count) const;
+  // Will an item of `length` tokens fill pages? One page is as large as a short item gets.
+  [[nodiscard]] bool fills_pages(Index length) const { return length > layout.page_keys; }
   // In the item's list of pages, so that append() cannot fail.
   void make_room(Index item, Index count) {
     std::vector<Page*>& held = items[static_cast<std::size_t>(item)].pages;
@@ -91,6 +93,7 @@ class CacheStore {
  private:
   void leave_window(Index item) noexcept;
   void own_last_page(CacheItem& item, Index length) noexcept;
+  void copy_keys(const std::byte* from, std::byte* to, Index keys) const noexcept;
   void write(Index item, ConstTensorView k, ConstTensorView v, Index batch, Index from, Index count);
   void write_head(std::byte* tile, int slot, int n, const std::byte* k, Index k_stride, const std::byte* v,
                   Index v_stride, DType dtype);

@@ -256,7 +256,9 @@ class Forward {
 
 void run_forward(Context& ctx, const Problem& problem, const AttentionOutputs& outputs) {
   const CallScope scope(ctx);
-  compute_in(problem.dtype, [&]<class T>() { Forward<T>(ctx, problem, outputs).run(); });
+  compute_in(problem.dtype, [&]<class T>() {
+    if (!run_small_call<T>(ctx, problem, outputs)) Forward<T>(ctx, problem, outputs).run();
+  });
 }
 
 void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,

@@ -13,6 +13,12 @@ namespace headlight {
 // A checked call, in the type it is computed in.
 void run_forward(Context& ctx, const Problem& problem, const AttentionOutputs& outputs);
 
+// All of a call that is tiny and plain. False: it is not, or something in it is not finite; nothing is promised about the
+// outputs then.
+template <class T>
+[[nodiscard]] bool run_small_call(const Context& ctx, const Problem& problem,
+                                  const AttentionOutputs& outputs);
+
 // What is always inlined here is what a call of six tokens would notice.
 template <class T>
 class ForwardBlock {

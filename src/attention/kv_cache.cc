@@ -109,7 +109,7 @@ void KvCache::append(ConstTensorView k, ConstTensorView v, std::span<const Index
   const auto count_of = [&](Index item) {
     return counts.empty() ? k.dim(2) : counts[static_cast<std::size_t>(item)];
   };
-  Index pages = 0;
+  Index pages = 0, longest = 0;
   for (Index item = 0; item < items(); ++item) {
     const Index count = count_of(item);
     if (count < 0 || count > k.dim(2)) {
@@ -119,8 +119,9 @@ void KvCache::append(ConstTensorView k, ConstTensorView v, std::span<const Index
     }
     check_room(kWho, *store_, item, count);
     pages += store_->pages_for(item, count);
+    longest = std::max(longest, length(item) + count);
   }
-  store_->pool.reserve(pages);
+  store_->pool.reserve(pages, store_->fills_pages(longest));
   for (Index item = 0; item < items(); ++item) store_->make_room(item, count_of(item));
   const DefaultFloatMode float_mode;
   for (Index item = 0; item < items(); ++item) store_->append(item, k, v, item, count_of(item));
@@ -131,7 +132,7 @@ void KvCache::append_to(Index item, ConstTensorView k, ConstTensorView v) {
   check_item(kWho, *store_, item);
   check_pair(kWho, store_->options, 1, k, v);
   check_room(kWho, *store_, item, k.dim(2));
-  store_->pool.reserve(store_->pages_for(item, k.dim(2)));
+  store_->pool.reserve(store_->pages_for(item, k.dim(2)), store_->fills_pages(length(item) + k.dim(2)));
   store_->make_room(item, k.dim(2));
   const DefaultFloatMode float_mode;
   store_->append(item, k, v, 0, k.dim(2));

@@ -20,7 +20,7 @@ constexpr T round_up(T n, T to) {
 
 void PagePool::Unmap::operator()(std::byte* p) const noexcept { ::munmap(p, bytes); }
 
-PagePool::Piece PagePool::map(std::size_t bytes) {
+PagePool::Piece PagePool::map(std::size_t bytes, bool filled) {
   // Without MAP_NORESERVE: memory that the system cannot promise is refused here, not when it is written.
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
@@ -28,19 +28,20 @@ PagePool::Piece PagePool::map(std::size_t bytes) {
                 concat("KvCache: no memory for ", bytes, " bytes of pages"));
   }
 #ifdef MADV_HUGEPAGE
-  (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages work too
+  // A wish, and against a system that gives them to everybody.
+  (void)::madvise(memory, bytes, filled ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #endif
   return {static_cast<std::byte*>(memory), Unmap{bytes}};
 }
 
-void PagePool::reserve(Index count) {
+void PagePool::reserve(Index count, bool filled) {
   const Index missing = count - static_cast<Index>(free_.size());
   if (missing <= 0) return;
   // Pieces double up to a limit, and begin on a large page.
   const Index extra = std::min<Index>(static_cast<Index>(pages_.size()), kPieceBytes / page_bytes_);
   const auto wanted = static_cast<std::size_t>(std::max(missing, extra) * page_bytes_);
   const std::size_t bytes = round_up(wanted, kLargePage);
-  Piece piece = map(bytes + kLargePage);
+  Piece piece = map(bytes + kLargePage, filled);
   const auto start = reinterpret_cast<std::uintptr_t>(piece.get());
   std::byte* data = piece.get() + (round_up(start, static_cast<std::uintptr_t>(kLargePage)) - start);
   const std::size_t pages = bytes / static_cast<std::size_t>(page_bytes_);

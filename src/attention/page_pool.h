@@ -14,13 +14,14 @@ struct Page {
   Index users = 0;  // items that have it; written only when it is one
 };
 
-// Pages of one size. Memory comes in large pieces, on large pages where the system has them, and is kept
-// until the end.
+// Pages of one size. Memory comes in large pieces and is kept until the end. Pages that will be filled are on large pages
+// of the system, where it has them. The system clears those as a whole, which takes longer than writing a few keys, so
+// pages that are expected to stay nearly empty are not.
 class PagePool {
  public:
   explicit PagePool(Index page_bytes) : page_bytes_(page_bytes) {}
   // After this, `count` calls of take() cannot fail. Throws Error{resource}.
-  void reserve(Index count);
+  void reserve(Index count, bool filled);
   [[nodiscard]] Page* take() noexcept;
   void drop(Page* page) noexcept {
     if (--page->users == 0) free_.push_back(page);  // room for all was reserved
@@ -33,7 +34,7 @@ class PagePool {
     void operator()(std::byte* p) const noexcept;
   };
   using Piece = std::unique_ptr<std::byte, Unmap>;
-  [[nodiscard]] static Piece map(std::size_t bytes);
+  [[nodiscard]] static Piece map(std::size_t bytes, bool filled);
 
   Index page_bytes_;
   std::vector<Piece> pieces_;

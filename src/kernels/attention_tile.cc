@@ -143,8 +143,8 @@ HWY_ATTR void tanh_row(const T* x, Index n, T* y) {
 template <class T>
 AttentionKernels<T> table_of() {
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
-  return {lanes,     2 * lanes, kStrip,        pack_keys<T>, pack_values<T>, load_row<T>, store_row<T>,
-          absorb<T>, weigh<T>,  weigh_kept<T>, merge<T>,     exp2_row<T>,    tanh_row<T>};
+  return {lanes,        2 * lanes, kStrip,   false,         pack_keys<T>, pack_values<T>, load_row<T>,
+          store_row<T>, absorb<T>, weigh<T>, weigh_kept<T>, merge<T>,     exp2_row<T>,    tanh_row<T>};
 }
 
 KernelTable make_table() { return {table_of<float>(), table_of<double>()}; }

@@ -101,6 +101,7 @@ template <class T>
 struct Tile {
   int rows = 0, dim = 0, value_dim = 0;  // value_dim may be rounded up to whole vectors
   const T* q = nullptr;                  // [rows][dim], scaled
+  T factor = 1;  // what q is not scaled by: kernels with plain_rows multiply scores with it
   Index q_stride = 0;
   const StoredTile* stored = nullptr;   // instead of keys and values: the kernels of a cache
   const T* keys = nullptr;              // packed panels, see pack_keys
@@ -132,7 +133,8 @@ struct AbsorbOptions {
 template <class T>
 struct AttentionKernels {
   int lanes = 0, panel = 0;
-  int strip = 0;  // rows that share one register tile
+  int strip = 0;            // rows that share one register tile
+  bool plain_rows = false;  // load_row ignores its factor, so that rows of 16 bits stay what they are
 
   // Copies with conversion; `stride` is from row to row of the source, in elements.
   void (*pack_keys)(const void* source, DType type, Index stride, int keys, int dim, T* panels);

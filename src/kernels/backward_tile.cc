@@ -1,8 +1,6 @@
 // The gradient of attention on one tile, compiled once per SIMD target. Legend in backward_tile.h.
 #include "kernels/backward_tile.h"
 
-#include <cstring>
-
 #include "kernels/kernels.h"
 #include "kernels/target_table.h"
 
@@ -10,95 +8,24 @@
 #define HWY_TARGET_INCLUDE "kernels/backward_tile.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/dropout-inl.h"
-#include "kernels/math-inl.h"
-#include "kernels/tile_steps-inl.h"
+#include "kernels/backward_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr int kMaxBackwardKeys = kMaxTileKeys;
-
-// From one row of scores and dp to p (what dv takes) and ds (what dk and dq take). Outside of what the
-// row sees both are zero, whatever dp holds there.
 template <class T>
-HWY_ATTR void weigh_row(const BackwardTile<T>& b, int r, StripRange wide) {
-  const hn::ScalableTag<T> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+HWY_ATTR void multiply_queries(const BackwardTile<T>& b, const StripPlan& plan) {
   const Tile<T>& tile = b.tile;
-  T* p_row = tile.scores + r * tile.scores_stride;
-  T* ds_row = b.dp + r * tile.scores_stride;
-  HWY_ALIGN T slope[kMaxBackwardKeys];  // of the softcap: 1 - tanh²
-  const bool capped = tile.rules.any() && tile.rules.cap > 0 && !b.of_scores;
-  if (capped) {
-    for (int j = wide.begin; j < wide.end; j += lanes) {
-      const auto t = tanh(d, hn::Load(d, p_row + j));
-      hn::Store(hn::NegMulAdd(t, t, hn::Set(d, T{1})), d, slope + j);
-    }
-  }
-  (void)finish_scores(tile, r, wide, p_row);
-  HWY_ALIGN T kept[kMaxBackwardKeys];
-  const bool dropping = tile.dropout.key != nullptr && tile.begin[r] < tile.end[r];
-  if (dropping) {
-    const auto scale = static_cast<T>(tile.dropout.scale);
-    for (int j = wide.begin; j < wide.end; ++j) kept[j] = scale;
-    drop(tile, r, tile.begin[r], tile.end[r], kept);
-  }
-  const auto shift = hn::Set(d, b.shift[r]), delta = hn::Set(d, b.delta[r]), factor = hn::Set(d, b.factor[r]),
-             unit = hn::Set(d, tile.rules.unit);
-  for (int j = wide.begin; j < wide.end; j += lanes) {
-    const auto s = hn::Load(d, p_row + j);
-    const auto hidden = hn::Eq(s, hn::Set(d, kHidden<T>));
-    const auto weight = hn::Mul(exp2(d, hn::Mul(hn::Sub(s, shift), unit)), factor);
-    auto p = hn::IfThenZeroElse(hidden, weight);
-    auto dp = hn::Load(d, ds_row + j);
-    if (dropping) dp = hn::Mul(dp, hn::Load(d, kept + j));
-    auto ds = hn::Mul(p, hn::Sub(dp, delta));
-    if (capped) ds = hn::Mul(ds, hn::Load(d, slope + j));
-    if (dropping) p = hn::Mul(p, hn::Load(d, kept + j));
-    hn::Store(p, d, p_row + j);
-    hn::Store(hn::IfThenZeroElse(hidden, ds), d, ds_row + j);
-  }
+  multiply_keys<T>(tile, plan, {tile.q, tile.q_stride, tile.dim, tile.keys, tile.scores});
 }
 
-// p and ds of the whole tile. Products over rows read columns of both, so what no strip computed
-// inside [plan.begin, plan.end) must be zero.
 template <class T>
 HWY_ATTR void weights(const BackwardTile<T>& b, StripPlan& plan) {
-  const Tile<T>& tile = b.tile;
-  plan_strips(tile, plan);
-  multiply_keys<T>(tile, plan, {tile.q, tile.q_stride, tile.dim, tile.keys, tile.scores});
-  multiply_keys<T>(tile, plan, {b.dout, b.dout_stride, tile.value_dim, b.value_keys, b.dp});
-  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
-  const int from = plan.begin / (2 * lanes) * (2 * lanes), to = (plan.end + lanes - 1) / lanes * lanes;
-  const auto clear = [&](int r, int begin, int end) {
-    if (begin >= end) return;
-    std::memset(tile.scores + r * tile.scores_stride + begin, 0,
-                sizeof(T) * static_cast<std::size_t>(end - begin));
-    std::memset(b.dp + r * tile.scores_stride + begin, 0, sizeof(T) * static_cast<std::size_t>(end - begin));
-  };
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    if (range.begin >= range.end) {
-      clear(r, from, to);
-      continue;
-    }
-    const StripRange wide = computed<T>(range);
-    weigh_row(b, r, wide);
-    clear(r, from, wide.begin);
-    clear(r, wide.end, to);
-  }
-}
-
-// The rows that see any of keys first … first+keys-1: a run, since neither end of what a row sees
-// ever moves backwards.
-template <class T>
-HWY_INLINE StripRange rows_seeing(const Tile<T>& tile, int first, int keys) {
-  int begin = 0, end = tile.rows;
-  while (begin < end && (tile.end[begin] <= first || tile.begin[begin] >= first + keys)) ++begin;
-  while (end > begin && (tile.end[end - 1] <= first || tile.begin[end - 1] >= first + keys)) --end;
-  return {begin, end};
+  weigh_tile(b, plan, [&](const StripPlan& strips) HWY_ATTR {
+    multiply_queries(b, strips);
+    multiply_keys<T>(b.tile, strips, {b.dout, b.dout_stride, b.tile.value_dim, b.value_keys, b.dp});
+  });
 }
 
 // sums[key] += weightsᵀ·rows, for every key that some row sees.
@@ -148,22 +75,6 @@ HWY_ATTR void add_to_keys_carefully(const Tile<T>& tile, const StripPlan& plan, 
   }
 }
 
-// Which pairs exist at all: the logits are gone once weights() has run, so they are computed again.
-template <class T>
-HWY_ATTR void find_seen(const BackwardTile<T>& b, bool* seen) {
-  const Tile<T>& tile = b.tile;
-  StripPlan plan;
-  score_strips(tile, plan);
-  std::memset(seen, 0, static_cast<std::size_t>(tile.rows) * kMaxBackwardKeys);
-  for (int r = 0; r < tile.rows; ++r) {
-    const StripRange range = plan.range[r / kStrip];
-    if (range.begin >= range.end) continue;
-    T* row = tile.scores + r * tile.scores_stride;
-    (void)finish_scores(tile, r, computed<T>(range), row);
-    for (int j = tile.begin[r]; j < tile.end[r]; ++j) seen[r * kMaxBackwardKeys + j] = row[j] != kHidden<T>;
-  }
-}
-
 template <class T>
 HWY_ATTR void backward_keys(const BackwardTile<T>& b, const BackwardSums<T>& sums) {
   const Tile<T>& tile = b.tile;
@@ -173,7 +84,9 @@ HWY_ATTR void backward_keys(const BackwardTile<T>& b, const BackwardSums<T>& sum
   const KeySums<T> dv{tile.scores, b.dout, b.dout_stride, value_columns, sums.dv, sums.dv_stride};
   const KeySums<T> dk{b.dp, tile.q, tile.q_stride, columns, sums.dk, sums.dk_stride};
   StripPlan plan;
-  if (b.careful) find_seen(b, b.seen);
+  if (b.careful) {
+    find_seen(b, b.seen, [&](const StripPlan& strips) HWY_ATTR { multiply_queries(b, strips); });
+  }
   weights(b, plan);
   if (b.careful) {
     add_to_keys_carefully(tile, plan, dv, b.seen);

@@ -92,12 +92,6 @@ HWY_ATTR void multiply_keys(const Tile<T>& tile, const StripPlan& plan, const Ro
   }
 }
 
-template <class T>
-HWY_INLINE void score_strips(const Tile<T>& tile, StripPlan& plan) {
-  plan_strips(tile, plan);
-  multiply_keys<T>(tile, plan, {tile.q, tile.q_stride, tile.dim, tile.keys, tile.scores});
-}
-
 // The part of a row that its strip computed, in whole vectors and from a whole panel on.
 template <class T>
 HWY_INLINE StripRange computed(StripRange range) {

@@ -222,21 +222,22 @@ void GradientTruth::add_row(const Problem& p, const Sequence& s, Index h, Index 
   }
 }
 
-Verdict GradientTruth::check(const Gradients& found, DType dtype) const {
+Verdict GradientTruth::check(const Gradients& found, DType dtype, const Rounding& rounding) const {
   Verdict verdict;
   if (!found.gaps_intact()) verdict.problem = "bytes outside the gradients were written";
-  check_one("dq", found.dq, dq_, dtype, verdict);
-  check_one("dk", found.dk, dk_, dtype, verdict);
-  check_one("dv", found.dv, dv_, dtype, verdict);
-  check_one("dbias", found.dbias, dbias_, dtype, verdict);
-  check_one("dsinks", found.dsinks, dsinks_, dtype, verdict);
+  check_one("dq", found.dq, dq_, dtype, rounding, verdict);
+  check_one("dk", found.dk, dk_, dtype, rounding, verdict);
+  check_one("dv", found.dv, dv_, dtype, rounding, verdict);
+  check_one("dbias", found.dbias, dbias_, dtype, rounding, verdict);
+  check_one("dsinks", found.dsinks, dsinks_, dtype, rounding, verdict);
   return verdict;
 }
 
 void GradientTruth::check_one(const char* name, const GuardedTensor& tensor, const Sums& truth, DType dtype,
-                              Verdict& verdict) const {
+                              const Rounding& rounding, Verdict& verdict) const {
   if (tensor.view().empty() || !verdict.problem.empty()) return;
-  const double u = accuracy::rounding_unit(dtype), least = dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;
+  const double u = std::max(rounding.unit, accuracy::rounding_unit(dtype)),
+               least = std::max(rounding.least, dtype == DType::f64 ? 0x1p-1074 : 0x1p-149);
   const DType stored = tensor.view().dtype();
   const double most = stored == DType::f64 ? kInf : stored == DType::f16 ? 65504 : 3.3e38;
   std::size_t n = 0;

@@ -44,7 +44,7 @@ class GradientTruth {
                 const ConstTensorView& lse, bool exact = false);
 
   // `dtype` is that of the call that found them: the case's, or f64 for the reference.
-  [[nodiscard]] Verdict check(const Gradients& found, DType dtype) const;
+  [[nodiscard]] Verdict check(const Gradients& found, DType dtype, const Rounding& rounding = {}) const;
 
  private:
   struct Sum {
@@ -69,7 +69,7 @@ class GradientTruth {
   void add_row(const Problem& p, const Sequence& s, Index h, Index i, const Tensor& dout, const Tensor& out,
                double lse, bool exact);
   void check_one(const char* name, const GuardedTensor& found, const Sums& truth, DType dtype,
-                 Verdict& verdict) const;
+                 const Rounding& rounding, Verdict& verdict) const;
 
   const Case& c_;
   const Tensor q_, k_, v_;

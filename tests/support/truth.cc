@@ -136,14 +136,16 @@ void Truth::sharpen() {
 // Collects the first complaint; every check returns at once after it.
 class Truth::Judge {
  public:
-  Judge(const Truth& truth, const Results& found)
+  Judge(const Truth& truth, const Results& found, const Rounding& rounding)
       : t_(truth),
         found_(found),
         c_(truth.instance_.c),
-        u_(accuracy::rounding_unit(c_.dtype)),
+        rounding_(rounding),
+        u_(std::max(rounding.unit, accuracy::rounding_unit(c_.dtype))),
         flush_(accuracy::flushed_weight(c_.dtype)),
         // Dropout's factor comes last, after products below the smallest normal number have been rounded.
-        least_((c_.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149) / (1 - c_.dropout.rate)) {}
+        least_(std::max(rounding.least, c_.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149) /
+               (1 - c_.dropout.rate)) {}
 
   Verdict run() {
     if (!found_.gaps_intact()) complain("bytes outside the outputs were written");
@@ -224,6 +226,7 @@ class Truth::Judge {
     }
     const double size = t_.size_.at(b, h, i, d);
     double slack = flush_ * t_.reach_.at(b, h, i, d) + least_ * static_cast<double>(row.keys + 4);
+    slack += rounding_.weights * size;
     if (row.keys == 0) slack = 0;
     if (c_.dtype == DType::f16 || c_.dtype == DType::bf16) {
       slack += accuracy::half_step(c_.dtype,
@@ -316,10 +319,13 @@ class Truth::Judge {
   const Truth& t_;
   const Results& found_;
   const Case& c_;
+  const Rounding& rounding_;
   double u_, flush_, least_;
   Verdict verdict_;
 };
 
-Verdict Truth::check(const Results& found) const { return Judge(*this, found).run(); }
+Verdict Truth::check(const Results& found, const Rounding& rounding) const {
+  return Judge(*this, found, rounding).run();
+}
 
 }  // namespace headlight::testing

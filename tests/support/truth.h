@@ -23,6 +23,13 @@ struct Verdict {
   double worst_error = 0;  // the largest scaled error of `out`
 };
 
+// Arithmetic that rounds more than the case's dtype says. Zeros: nothing more.
+struct Rounding {
+  double unit = 0;     // rounding unit of scores and sums
+  double weights = 0;  // relative error of each weight that meets a value
+  double least = 0;    // what is smaller counts as zero
+};
+
 class Truth {
  public:
   explicit Truth(const Instance& instance);
@@ -30,7 +37,7 @@ class Truth {
   Truth& operator=(const Truth&) = delete;
 
   // Everything in `found` against the limits of the case's dtype, NaN for NaN and -inf for -inf.
-  [[nodiscard]] Verdict check(const Results& found) const;
+  [[nodiscard]] Verdict check(const Results& found, const Rounding& rounding = {}) const;
   // The reference itself against long double, on up to 100 rows: its largest scaled error.
   [[nodiscard]] double reference_error() const { return reference_error_; }
   [[nodiscard]] const Results& results() const { return truth_; }

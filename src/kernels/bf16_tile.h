@@ -1,0 +1,15 @@
+// Attention on one tile whose products are of bf16 with f32 sums: q, k, v, the weights that meet the values and the
+// gradients of scores are rounded to bf16. The softmax between the products is that of the f32 kernels.
+#pragma once
+
+#include "headlight/context.h"
+#include "kernels/attention_tile.h"
+#include "kernels/backward_tile.h"
+
+namespace headlight::kernels {
+
+// For inputs of f16 and bf16. Null where the CPU or the target has no such products (AVX-512 with avx512_bf16).
+[[nodiscard]] const AttentionKernels<float>* bf16_attention_for(SimdTarget target);
+[[nodiscard]] const BackwardKernels<float>* bf16_backward_for(SimdTarget target);
+
+}  // namespace headlight::kernels
