@@ -54,16 +54,20 @@ Tensor logits_of(const Transformer& model, const Golden& golden) {
   return model.logits(ctx, batch.input, {.types = batch.type_ids});
 }
 
-// By the largest number of both, where that is above 1: logits of a random model may be large.
 double largest_difference(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(a.shape(), b.shape());
-  double largest = 0, size = 1;
-  for (Index i = 0; i < a.shape().elements(); ++i) {
-    const auto x = static_cast<double>(a.as<float>()[i]), y = static_cast<double>(b.as<float>()[i]);
-    largest = std::max(largest, std::abs(x - y));
-    size = std::max({size, std::abs(x), std::abs(y)});
-  }
-  return largest / size;
+  double largest = 0;
+  for (Index i = 0; i < a.shape().elements(); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(a.as<float>()[i]) - b.as<float>()[i]));
+  return largest;
+}
+
+// Above logits of 10, where f32 itself is that coarse, sixteen roundings of the largest.
+double bound(const Tensor& logits) {
+  double largest = 0;
+  for (Index i = 0; i < logits.shape().elements(); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(logits.as<float>()[i])));
+  return std::max(1e-5, 16 * 0x1p-24 * largest);
 }
 
 class AdapterGradients : public ::testing::TestWithParam<const char*> {};
@@ -118,18 +122,19 @@ TEST_P(AdapterFiles, SavedLoadedAndMergedAreOneModel) {
   save(*model, folder.path(""));
   EXPECT_TRUE(is_adapter(folder.path("")));
   const OpenedModel beside = open_model(golden_folder(GetParam()), {.adapter = folder.path("")});
-  EXPECT_LT(largest_difference(logits_of(*beside.transformer, golden), expected), 1e-5);
+  EXPECT_LT(largest_difference(logits_of(*beside.transformer, golden), expected), bound(expected));
   const Converted done = convert_folder(golden_folder(GetParam()), folder.path("merged"),
                                         {.type = StoredAs::f32, .adapter = folder.path("")});
   EXPECT_EQ(done.merged * 2, static_cast<std::int64_t>(model->parameters().size()));
   const auto merged = load_transformer(folder.path("merged")).model;
-  EXPECT_LT(largest_difference(logits_of(*merged, golden), expected), 1e-5);
+  EXPECT_LT(largest_difference(logits_of(*merged, golden), expected), bound(expected));
   auto own = load_transformer(ModelFiles(golden_folder(GetParam())), model->base().config(),
                               {.weights = nn::Weights::own, .adapter = folder.path("")})
                  .model;
   Context ctx({.threads = 1});
   merge_adapters(ctx, *own);
-  EXPECT_LT(largest_difference(logits_of(*own, golden), expected), 1e-5);
+  // Merged in memory, the product of the two matrices is rounded to f32 once more: 1.3e-5 for gpt2.
+  EXPECT_LT(largest_difference(logits_of(*own, golden), expected), 2 * bound(expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AdapterFiles,
