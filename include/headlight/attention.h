@@ -128,7 +128,8 @@ struct AttentionGrads {
 void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
                         const AttentionOptions& options, const AttentionGrads& grads);
 
-// A section of one head's weight matrix, with the bits that the fused kernel used: [queries, keys].
+// A section of one head's weight matrix, [queries, keys]. With the lse of a call it has the bits of that call's weights,
+// if v is as wide as k or both together have at most 256 columns (f64: 128). Each row is summed again over all its keys.
 struct WeightSlice {
   Index batch = 0, head = 0;  // packed: batch is the sequence
   Range queries, keys;
@@ -136,7 +137,7 @@ struct WeightSlice {
 void attention_weights(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                        const AttentionOptions& options, const WeightSlice& slice, TensorView weights);
 
-// Statistics recomputed from lse, each as in AttentionOutputs; empty views are not computed.
+// Statistics recomputed from lse, each with the bits of AttentionOutputs as above; empty views are not computed.
 struct AttentionStatistics {
   TensorRef max = {}, entropy = {}, sink_weight = {};  // [batch, head, query]
   TensorRef topk_index = {}, topk_weight = {};         // [batch, head, query, k ≤ 32]
