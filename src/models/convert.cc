@@ -17,6 +17,7 @@
 #include "io/folder_writer.h"
 #include "io/safetensors.h"
 #include "models/adapter_merge.h"
+#include "models/gguf_folder.h"
 #include "models/int8_rows.h"
 #include "models/weights.h"
 
@@ -243,6 +244,25 @@ void copy_companions(const std::string& from, io::FolderWriter& writer, Converte
   }
 }
 
+struct Writing {
+  const WeightSource& weights;
+  const AdapterMerge* merger;
+  const Plan& plan;
+};
+
+// The last file: with it the folder is complete.
+void write_parameters(const Writing& w, io::FolderWriter& writer, Converted& report) {
+  writer.begin("model.safetensors");
+  const std::string header = w.plan.header();
+  writer.write(header);
+  report.bytes_after = static_cast<std::int64_t>(header.size() + w.plan.bytes());
+  Converter converter(w.weights, w.merger, writer);
+  for (const Piece& piece : w.plan.pieces()) converter.write(piece);
+  writer.end();
+  report.relative_error = converter.relative_error();
+  writer.commit();
+}
+
 }  // namespace
 
 std::string_view name_of(StoredAs type) noexcept {
@@ -269,15 +289,29 @@ Converted convert_folder(const std::string& from, const std::string& to, const C
   }
   io::FolderWriter writer(target.parent, target.name);
   copy_companions(from, writer, report);
-  writer.begin("model.safetensors");
-  const std::string header = plan.header();
-  writer.write(header);
-  report.bytes_after = static_cast<std::int64_t>(header.size() + plan.bytes());
-  Converter converter(weights, merger ? &*merger : nullptr, writer);
-  for (const Piece& piece : plan.pieces()) converter.write(piece);
-  writer.end();
-  report.relative_error = converter.relative_error();
-  writer.commit();
+  write_parameters({weights, merger ? &*merger : nullptr, plan}, writer, report);
+  return report;
+}
+
+Converted convert_to_folder(const std::string& from, const std::string& to, const ConvertOptions& options) {
+  if (!options.adapter.empty())
+    throw Error(ErrorKind::usage, "convert.adapter",
+                "--adapter: an adapter can be merged into a folder only, and this model is a .gguf file");
+  Converted report;
+  const ModelFiles files(from);
+  const GgufFolder weights(files);
+  report.notices = weights.notices();
+  report.bytes_before = static_cast<std::int64_t>(fs::file_size(from));
+  const Target target(from, to, options.replace);
+  const Plan plan(weights, options.type, report);
+  io::FolderWriter writer(target.parent, target.name);
+  for (const auto& [name, text] : weights.texts()) {
+    writer.begin(name);
+    writer.write(text);
+    writer.end();
+    report.copied.push_back(name);
+  }
+  write_parameters({weights, nullptr, plan}, writer, report);
   return report;
 }
 

@@ -25,11 +25,15 @@ struct Converted {
   std::vector<std::string> left_out;  // tensors that are no floats: masks and counters that models make anew
   std::int64_t merged = 0;            // matrices with an adapter
   std::vector<std::string> copied;    // files of the tokenizer and others that belong to a model
+  std::vector<std::string> notices = {};  // what a .gguf file lacks
 };
 
 // Matrices of at least 16 rows and columns become `type`, all other floats f32. Everything is written
 // beside `to` and takes its name when it is complete. Throws Error: usage for a `to` that cannot be,
 // file and input as load_transformer() does, numeric for numbers that the type does not have.
 Converted convert_folder(const std::string& from, const std::string& to, const ConvertOptions& options);
+// A .gguf file becomes such a folder: parameters in the names and order of Hugging Face, config.json, the tokenizer and its chat
+// template. Only for families whose config.json can be written; Error{usage} names the reason for others, or for an adapter.
+Converted convert_to_folder(const std::string& from, const std::string& to, const ConvertOptions& options);
 
 }  // namespace headlight::models

@@ -39,7 +39,7 @@ StoredAs type_in_folder(StoredType type) {
     default: break;
   }
   throw Error(ErrorKind::usage, "convert.type",
-              fmt::format("{} is for .gguf files, and this model is a folder; choose f32, f16, bf16 or int8",
+              fmt::format("{} is for .gguf files, and the result is a folder; choose f32, f16, bf16 or int8",
                           name_of(type)));
 }
 
@@ -54,13 +54,16 @@ std::string listed(const std::vector<std::string>& names) {
 void convert_folder(const std::string& from, const Settings& s) {
   const models::ConvertOptions options{
       .type = type_in_folder(s.type), .replace = s.replace, .adapter = s.adapter};
-  const models::Converted done = models::convert_folder(from, s.out, options);
+  const models::Converted done = is_gguf(from) ? models::convert_to_folder(from, s.out, options)
+                                               : models::convert_folder(from, s.out, options);
   print(fmt::format("{}: {} tensors, {} matrices in {}; {:.1f} MB, was {:.1f} MB\n", escaped(s.out),
                     done.tensors, done.matrices, models::name_of(options.type), megabytes(done.bytes_after),
                     megabytes(done.bytes_before)));
   if (done.merged > 0) print(fmt::format("  {} matrices merged with the adapter\n", done.merged));
   print(fmt::format("  relative error of the matrices {:.2g}\n", done.relative_error));
-  print(fmt::format("  copied: {}\n", done.copied.empty() ? "nothing else" : listed(done.copied)));
+  print(fmt::format("  {}: {}\n", is_gguf(from) ? "also written" : "copied",
+                    done.copied.empty() ? "nothing else" : listed(done.copied)));
+  for (const std::string& notice : done.notices) print(fmt::format("  {}\n", escaped(notice)));
   if (!done.left_out.empty())
     print(fmt::format("  left out because they are not floats: {}\n", listed(done.left_out)));
 }
@@ -82,18 +85,14 @@ void convert_file(const std::string& from, const Settings& s) {
 void run(const Settings& s) {
   if (s.model.empty()) need_option("MODEL");
   const std::string from = inspect::find_model(s.model, model_places());
-  if (is_gguf(from) != is_gguf(s.out))
+  if (!is_gguf(from) && is_gguf(s.out))
     throw Error(
         ErrorKind::usage, "convert.format",
-        is_gguf(from)
-            ? fmt::format("{}: a .gguf file is converted to a .gguf file; choose a name that ends in .gguf",
-                          escaped(s.out))
-            : fmt::format("{}: a folder is converted to a folder; choose a name without .gguf",
-                          escaped(s.out)));
-  if (is_gguf(from) && !s.adapter.empty())
+        fmt::format("{}: a folder is converted to a folder; choose a name without .gguf", escaped(s.out)));
+  if (is_gguf(s.out) && !s.adapter.empty())
     throw Error(ErrorKind::usage, "convert.adapter",
                 "--adapter: an adapter can be merged into a folder only, and this model is a .gguf file");
-  if (is_gguf(from)) convert_file(from, s);
+  if (is_gguf(s.out)) convert_file(from, s);
   else convert_folder(from, s);
 }
 
@@ -109,6 +108,7 @@ void add_convert(CLI::App& program) {
            "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
            "  headlight convert runs/stories/best -o models/stories --dtype int8\n"
            "  headlight convert model-f16.gguf -o model-q4_k.gguf --dtype q4_k\n"
+           "  headlight convert model-q8_0.gguf -o model-folder --dtype bf16\n"
            "\n"
            "  Vectors, norms and small tables stay f32. int8 is for folders and has one f32 scale per row\n"
            "  (docs/guide/weights.md describes the format). q8_0, q6_k and q4_k are for .gguf files; the "
