@@ -63,6 +63,7 @@ PUBLIC = {
     "effects.h": "inspect",
     "figure_style.h": "draw",
     "run.h": "session",
+    "lens.h": "session",
     "look.h": "session",
     "ablate.h": "session",
     "write.h": "session",

@@ -8,12 +8,10 @@
 namespace headlight::inspect {
 namespace {
 
-constexpr Index kRows = 64;  // weights are recomputed so many rows at a time
+constexpr Index kRows = 64, kNumbers = 1 << 20;  // weights are recomputed so many rows or numbers at a time
 
-bool sees(const AttentionEvent& event, Index head, Index query, Index key) {
-  const Index queries = event.queries(0), keys = event.keys(0);
-  const Range run = event.options.visible.keys_for(query, queries, keys);
-  if (key < run.begin || key >= run.end) return false;
+// Whether the mask lets the query see the key; ranges of keys are the caller's business.
+bool unmasked(const AttentionEvent& event, Index head, Index query, Index key) {
   const ConstTensorView& mask = event.options.mask;
   if (mask.empty()) return true;
   return mask.at(0, mask.dim(1) == 1 ? 0 : head, mask.dim(2) == 1 ? 0 : query, mask.dim(3) == 1 ? 0 : key) !=
@@ -39,26 +37,34 @@ std::vector<double> value_lengths(const AttentionEvent& event, Index head) {
 class MapRows {
  public:
   MapRows(const AttentionEvent& event, Index head, MapOf of) : event_(event), head_(head), of_(of) {
-    if (of == MapOf::scores) scores_ = scores_of(event, 0, head);
     if (of == MapOf::values) lengths_ = value_lengths(event, head);
   }
   void read(Range rows) {
     first_ = rows.begin;
-    if (of_ != MapOf::scores) weights_ = event_.weights(0, head_, rows);
+    numbers_ = of_ == MapOf::scores ? scores_of(event_, 0, head_, rows, {0, event_.keys(0)})
+                                    : event_.weights(0, head_, rows);
   }
-  [[nodiscard]] float at(Index row, Index key) const {
-    if (of_ == MapOf::scores) return static_cast<float>(scores_.view().at(row, key));
-    const double weight = weights_.at(row - first_, key);
-    return static_cast<float>(of_ == MapOf::values ? weight * lengths_[static_cast<std::size_t>(key)]
-                                                   : weight);
+  // [keys], valid until the next call.
+  [[nodiscard]] const float* row(Index row) {
+    const Index keys = event_.keys(0);
+    if (of_ == MapOf::weights && numbers_.dtype() == DType::f32)
+      return numbers_.as<float>() + (row - first_) * keys;
+    buffer_.resize(static_cast<std::size_t>(keys));
+    for (Index j = 0; j < keys; ++j) {
+      const double x = numbers_.at(row - first_, j);
+      const auto at = static_cast<std::size_t>(j);
+      buffer_[at] = static_cast<float>(of_ == MapOf::values ? x * lengths_[at] : x);
+    }
+    return buffer_.data();
   }
 
  private:
   const AttentionEvent& event_;
   Index head_, first_ = 0;
   MapOf of_;
-  Tensor weights_, scores_;
+  Tensor numbers_;
   std::vector<double> lengths_;
+  std::vector<float> buffer_;
 };
 
 // [heads, tokens, dim] of a view [1, heads, tokens, dim], the first sequence's tokens only.
@@ -87,7 +93,9 @@ AttentionMap MapRecorder::record(const AttentionEvent& event, Index head) const 
   const Range rows = request_.rows.size() > 0 ? request_.rows : Range{0, queries};
   const Range columns = request_.columns.size() > 0 ? request_.columns : Range{0, keys};
   const Index most = request_.most_cells > 0 ? request_.most_cells : std::max(queries, keys);
-  const Index by = std::max<Index>(1, (std::max(rows.size(), columns.size()) + most - 1) / most);
+  const Index by = request_.in_cell > 0
+                       ? request_.in_cell
+                       : std::max<Index>(1, (std::max(rows.size(), columns.size()) + most - 1) / most);
 
   AttentionMap map;
   map.part = event.part;
@@ -101,17 +109,24 @@ AttentionMap MapRecorder::record(const AttentionEvent& event, Index head) const 
   if (request_.of == MapOf::scores) map.derivation = "from q and k";
   if (request_.of == MapOf::values) map.derivation = "weight times the norm of v";
   MapRows numbers(event, head, request_.of);
-  for (Index first = rows.begin; first < rows.end; first += kRows) {
-    const Range block{first, std::min(rows.end, first + kRows)};
+  const Index at_once = std::max(kRows, kNumbers / std::max<Index>(1, keys));
+  for (Index first = rows.begin; first < rows.end; first += at_once) {
+    const Range block{first, std::min(rows.end, first + at_once)};
     numbers.read(block);
     for (Index i = block.begin; i < block.end; ++i) {
-      for (Index j = columns.begin; j < columns.end; ++j) {
-        if (!sees(event, head, i, j)) continue;
-        const auto cell =
-            static_cast<std::size_t>((i - rows.begin) / by * map.columns + (j - columns.begin) / by);
-        const float x = numbers.at(i, j);
-        if (map.visible[cell] == 0 || std::abs(x) > std::abs(map.weights[cell])) map.weights[cell] = x;
-        map.visible[cell] = 1;
+      const Range seen = event.options.visible.keys_for(i, queries, keys);
+      const Index end = std::min(columns.end, seen.end), row = (i - rows.begin) / by * map.columns;
+      const float* from = numbers.row(i);
+      for (Index j = std::max(columns.begin, seen.begin); j < end;) {
+        const Index column = (j - columns.begin) / by,
+                    stop = std::min(end, columns.begin + (column + 1) * by);
+        const auto cell = static_cast<std::size_t>(row + column);
+        for (; j < stop; ++j) {
+          if (!unmasked(event, head, i, j)) continue;
+          const float x = from[j];
+          if (map.visible[cell] == 0 || std::abs(x) > std::abs(map.weights[cell])) map.weights[cell] = x;
+          map.visible[cell] = 1;
+        }
       }
     }
   }
@@ -196,8 +211,9 @@ Tensor scores_of(const AttentionEvent& event, Index sequence, Index head, Range 
   const double scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
   Tensor scores({rows.size(), columns.size()}, DType::f32);
   for (Index i = rows.begin; i < rows.end; ++i) {
+    const Range seen = o.visible.keys_for(i, queries, keys);
     for (Index j = columns.begin; j < columns.end; ++j) {
-      if (!sees(event, head, i, j)) {
+      if (j < seen.begin || j >= seen.end || !unmasked(event, head, i, j)) {
         scores.view().set(i - rows.begin, j - columns.begin, -INFINITY);
         continue;
       }

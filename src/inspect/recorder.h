@@ -25,6 +25,7 @@ struct MapRequest {
   Range rows = {0, 0};                // these queries only; none: all
   Range columns = {0, 0};             // these keys only; none: all
   Index most_cells = 0;               // pool maps to at most so many rows and columns; 0: every weight
+  Index in_cell = 0;                  // rows and columns pooled into one cell; 0: as many as most_cells needs
   MapOf of = MapOf::weights;
 };
 

@@ -8,6 +8,7 @@
 #include "headlight/version.h"
 #include "io/gzip.h"
 #include "io/json_writer.h"
+#include "serve/corpus.h"
 #include "serve/page.h"
 #include "serve/payload.h"
 #include "serve/requests.h"
@@ -119,6 +120,7 @@ Answer Api::route(const Ask& ask) {
   if (path[2] == "train") return playground_.answer(ask, rest);
   if (path[2] == "learn" && options_.course) return posts ? failure(405) : options_.course(ask, rest);
   if (is({"api", "v1", "models"})) return posts ? failure(405) : models();
+  if (is({"api", "v1", "corpus"})) return posts ? corpus(ask) : failure(405);
   if (is({"api", "v1", "run"})) return posts ? start_run(ask) : failure(405);
   if (path[2] == "run" && path.size() >= 5) return of_run(ask, path);
   return failure(404);
@@ -145,13 +147,20 @@ Answer Api::models() {
   const std::lock_guard lock(slots_mutex_);
   io::JsonWriter w;
   w.begin_object().field("version", kVersion).field("sentence", kSentence);
-  w.field("most_tokens", kMostTokens).key("models").begin_list();
+  w.field("most_tokens", kMostTokens).field("corpus", options_.corpus.size()).key("models").begin_list();
   for (const Slot& slot : slots_) {
     const std::string& argument = slot.place.argument.empty() ? slot.place.name : slot.place.argument;
     if (slot.model) w.value(io::JsonText{model_json(*slot.model, argument)});
     else w.begin_object().field("name", slot.place.name).field("argument", argument).end_object();
   }
   return json(w.end_list().end_object().take_line());
+}
+
+Answer Api::corpus(const Ask& ask) {
+  const CorpusRequest request = parse_corpus(ask.body);
+  return json(desk_.at_turn(ask.left, [&](Context& ctx) {
+    return corpus_json(ctx, model_of(request.model), request, options_.corpus, ask.left);
+  }));
 }
 
 Answer Api::start_run(const Ask& ask) { return run_of(ask, parse_run(ask.body, slots_.front().place.name)); }

@@ -23,8 +23,9 @@ struct ModelPlace {
 };
 
 struct ApiOptions {
-  std::vector<ModelPlace> models;  // the first one is shown first
-  std::string token, cookie;       // what /enter gives to the browser
+  std::vector<ModelPlace> models;        // the first one is shown first
+  std::string token, cookie;             // what /enter gives to the browser
+  std::vector<std::string> corpus = {};  // texts to search
   int threads = 0;
   std::function<void(const std::string&)> complain = nullptr;  // what is not for the client to know
   // The course, /api/v1/learn…: text and pictures of chapters. Null: there is none.
@@ -51,13 +52,16 @@ class Api {
   [[nodiscard]] Answer page(const Ask& ask) const;
   [[nodiscard]] Answer enter() const;
   [[nodiscard]] Answer models();
+  [[nodiscard]] Answer corpus(const Ask& ask);
   [[nodiscard]] Answer start_run(const Ask& ask);
   [[nodiscard]] Answer of_run(const Ask& ask, const Segments& path);
   [[nodiscard]] Answer of_part(const Ask& ask, const Run& run, const Segments& path);
+  [[nodiscard]] Answer of_head(const Ask& ask, const Run& run, const Head& head, std::string_view what);
   [[nodiscard]] Answer next_token(const Ask& ask, const KeptRun& run);
   [[nodiscard]] Answer change(const Ask& ask, const KeptRun& run);
   [[nodiscard]] Answer sweep_some(const Ask& ask, const Run& run);
   [[nodiscard]] Answer labels(const Ask& ask, const KeptRun& run);
+  [[nodiscard]] Answer lens(const Ask& ask, const KeptRun& run);
   [[nodiscard]] Answer links(const Ask& ask, const Run& run);
   [[nodiscard]] Answer saved_page(const Ask& ask, const KeptRun& run);
   [[nodiscard]] Answer figure(const Ask& ask, const KeptRun& run);

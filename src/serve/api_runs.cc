@@ -3,6 +3,7 @@
 
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "headlight/lens.h"
 #include "serve/api.h"
 #include "serve/changes.h"
 #include "serve/figures.h"
@@ -15,6 +16,9 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kMostWeights = std::size_t{1} << 22;  // in one answer
+constexpr std::size_t kMostCells = std::size_t{1} << 20;    // in one part of a map
+constexpr Index kMostRolledOut = 512;                       // tokens: a rollout multiplies square maps
+constexpr Index kLensGuesses = 3;
 
 Answer bytes(std::string body) { return {.type = "application/octet-stream", .body = std::move(body)}; }
 Answer json(std::string body) { return {.body = std::move(body)}; }
@@ -23,6 +27,10 @@ Part part_field(std::string_view query, const Run& run) {
   const auto part = parse_part(Fields(query).text("part", ""));
   if (!part || !run.has(*part)) throw BadRequest{"the part is not known"};
   return *part;
+}
+
+std::optional<Index> suffixed(std::string_view text, std::string_view suffix) {
+  return text.ends_with(suffix) ? parse_count(text.substr(0, text.size() - suffix.size())) : std::nullopt;
 }
 
 }  // namespace
@@ -44,6 +52,7 @@ Answer Api::of_run(const Ask& ask, const Segments& path) {
   if (posts) return failure(405);
   if (path[4] == "labels" && path.size() == 5) return labels(ask, *run);
   if (path[4] == "links" && path.size() == 5) return links(ask, run->run);
+  if (path[4] == "lens" && path.size() == 5) return lens(ask, *run);
   if (path[4] == "page" && path.size() == 5) return saved_page(ask, *run);
   if (path[4] == "figure" && path.size() == 5) return figure(ask, *run);
   if (path.size() >= 6) return of_part(ask, run->run, path);
@@ -53,29 +62,59 @@ Answer Api::of_run(const Ask& ask, const Segments& path) {
 Answer Api::of_part(const Ask& ask, const Run& run, const Segments& path) {
   const auto part = parse_part(path[4]);
   if (!part || !run.has(*part)) return failure(404);
+  const StoredAttention& first = *run.state().find(*part, 0);
+  const Index layers = run.model().info().find(*part)->layers();
+  const Fields fields(ask.query);
   if (path.size() == 6 && path[5] == "weights.f32") {
     if (all_weights_count(run, *part) > kMostWeights) return failure(413);
     return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return all_weights(ctx, run, *part); }));
   }
-  if (path.size() == 6 && path[5] == "atlas.u8")
-    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return atlas(ctx, run, *part); }));
+  if (path.size() == 6 && path[5] == "atlas.u8") {
+    std::optional<Index> layer;
+    if (!fields.text("layer", "").empty()) layer = fields.integer("layer");
+    if (layer && *layer >= layers) throw BadRequest{"there is no such layer"};
+    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return atlas(ctx, run, *part, layer); }));
+  }
+  if (path.size() == 6 && path[5] == "derived.f32") {
+    const std::vector<HeadPlace> heads = parse_heads(fields.text("heads", ""));
+    for (const HeadPlace& head : heads)
+      if (head.layer >= layers || head.head >= first.heads()) throw BadRequest{"there is no such head"};
+    if (static_cast<std::size_t>(first.queries() * first.keys()) > kMostWeights ||
+        (heads.empty() && first.queries() > kMostRolledOut))
+      return failure(413, "length", "the text is too long for this");
+    return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return derived_map(ctx, run, *part, heads); }));
+  }
   if (path.size() != 7) return failure(404);
-  const auto suffixed = [](std::string_view text, std::string_view suffix) {
-    return text.ends_with(suffix) ? parse_count(text.substr(0, text.size() - suffix.size())) : std::nullopt;
-  };
-  const StoredAttention& first = *run.state().find(*part, 0);
   if (path[5] == "row") {
     const auto query = suffixed(path[6], ".f32");
     if (!query || *query >= first.queries()) throw BadRequest{"there is no such query"};
     return bytes(desk_.at_turn(ask.left, [&](Context& ctx) { return row_weights(ctx, run, *part, *query); }));
   }
-  const auto layer = parse_count(path[5]), matrices = suffixed(path[6], ".matrices");
-  const auto head = matrices ? matrices : suffixed(path[6], ".bin");
-  if (!layer || !head || *layer >= run.model().info().find(*part)->layers() || *head >= first.heads())
+  const auto layer = parse_count(path[5]), head = parse_count(path[6].substr(0, path[6].find('.')));
+  if (!layer || !head || *layer >= layers || *head >= first.heads())
     throw BadRequest{"there is no such head"};
-  return bytes(desk_.at_turn(ask.left, [&](Context& ctx) {
-    return (matrices ? head_matrices : head_numbers)(ctx, run, *part, *layer, *head);
-  }));
+  return of_head(ask, run, {*part, static_cast<int>(*layer), static_cast<int>(*head)},
+                 path[6].substr(std::min(path[6].size(), path[6].find('.'))));
+}
+
+Answer Api::of_head(const Ask& ask, const Run& run, const Head& head, std::string_view what) {
+  const Index queries = run.queries(head.part).size(), keys = run.keys(head.part).size();
+  const Fields fields(ask.query);
+  const auto at_turn = [&](const auto& work) { return bytes(desk_.at_turn(ask.left, work)); };
+  if (what == ".matrices")
+    return at_turn([&](Context& ctx) { return head_matrices(ctx, run, head.part, head.layer, head.head); });
+  if (what == ".map") {
+    const MapWindow window = parse_window(ask.query);
+    if (window.rows.end > queries || window.columns.end > keys) throw BadRequest{"there are fewer tokens"};
+    if (static_cast<std::size_t>(window.cells()) > kMostCells) return failure(413);
+    return at_turn([&](Context& ctx) { return map_window(ctx, run, head, window); });
+  }
+  if (what != ".bin") throw BadRequest{"there is no such head"};
+  std::optional<Index> query;
+  if (!fields.text("query", "").empty()) query = fields.integer("query");
+  if (query && *query >= queries) throw BadRequest{"there is no such query"};
+  if (!query && static_cast<std::size_t>(queries * keys) > kMostWeights) return failure(413);
+  return at_turn([&](Context& ctx) { return head_numbers(ctx, run, head, query); });
 }
 
 Answer Api::next_token(const Ask& ask, const KeptRun& run) {
@@ -115,10 +154,7 @@ Answer Api::labels(const Ask& ask, const KeptRun& kept) {
   LabelCache::Labels found = labels_.find(kept.id);
   if (!found) {
     found = desk_.at_turn(ask.left, [&](Context& ctx) {
-      const Prompt prompt{.text = kept.request.text,
-                          .target = kept.request.target,
-                          .second = kept.request.second,
-                          .continuation = kept.request.more};
+      const Prompt prompt = prompt_of(kept.run.model(), kept.request);
       LabelRequest request;
       request.progress.cancelled = ask.left;
       return std::make_shared<const std::vector<LabelledHead>>(
@@ -127,6 +163,14 @@ Answer Api::labels(const Ask& ask, const KeptRun& kept) {
     labels_.keep(kept.id, found);
   }
   return json(labels_json(*found, part));
+}
+
+Answer Api::lens(const Ask& ask, const KeptRun& kept) {
+  const Index position = Fields(ask.query).integer("position");
+  if (position >= kept.run.positions()) throw BadRequest{"there is no such position"};
+  return json(desk_.at_turn(ask.left, [&](Context& ctx) {
+    return lens_json(kept, position, logit_lens(kept.run, position, kLensGuesses, ctx));
+  }));
 }
 
 Answer Api::links(const Ask& ask, const Run& run) {

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/concat.h"
@@ -45,15 +46,15 @@ std::string Gate::cookie_name() const { return concat("headlight_", port); }
 int Gate::check_host(const HttpHead& head) const {
   if (head.count("host") != 1) return 400;
   const std::string_view host = *head.header("host");
-  for (const std::string_view name : kOwnNames)
-    if (host == concat(name, ":", port) || (port == 80 && host == name)) return 0;
-  return 403;
+  const auto is = [&](std::string_view name) {
+    return host == concat(name, ":", port) || (port == 80 && host == name);
+  };
+  return std::any_of(kOwnNames.begin(), kOwnNames.end(), is) || (!lan.empty() && is(lan)) ? 0 : 403;
 }
 
 bool Gate::is_own_origin(std::string_view origin) const {
-  for (const std::string_view name : kOwnNames)
-    if (origin == concat("http://", name, ":", port)) return true;
-  return false;
+  const auto is = [&](std::string_view name) { return origin == concat("http://", name, ":", port); };
+  return std::any_of(kOwnNames.begin(), kOwnNames.end(), is) || (!lan.empty() && is(lan));
 }
 
 bool Gate::knows_token(const HttpHead& head) const {

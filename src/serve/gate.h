@@ -16,6 +16,7 @@ namespace headlight::serve {
 struct Gate {
   int port = 0;
   std::string token;
+  std::string lan = {};  // this machine's address in its network, where others may come from there
 
   [[nodiscard]] std::string cookie_name() const;  // one per port: two servers do not log each other out
   // 0 when the request may go on, else the status to answer. Nothing of the body is needed.

@@ -142,8 +142,10 @@ class HttpServer::Strict : public httplib::Server {
       return HandlerResponse::Handled;
     });
     gate_.token = options_.token;
-    gate_.port = options_.port == 0 ? bind_to_any_port("127.0.0.1")
-                                    : (bind_to_port("127.0.0.1", options_.port) ? options_.port : -1);
+    gate_.lan = options_.lan;
+    const char* host = options_.lan.empty() ? "127.0.0.1" : "0.0.0.0";
+    gate_.port = options_.port == 0 ? bind_to_any_port(host)
+                                    : (bind_to_port(host, options_.port) ? options_.port : -1);
     constexpr int queue =
         128;  // cpp-httplib asks for five: a browser's connections, and then they wait seconds
     (void)::listen(svr_sock_.load(), queue);

@@ -14,6 +14,7 @@ namespace headlight::serve {
 struct HttpOptions {
   int port = 0;  // 0: any that is free
   std::string token;
+  std::string lan = {};  // also listen for this address of the machine; empty: for itself only
   Deadlines deadlines = {};
   std::size_t clients = 96;  // served at the same time; more are told to come back
   // Headers of every answer.
@@ -29,7 +30,7 @@ class HttpServer {
  public:
   using Handler = std::function<Answer(const Ask&)>;
 
-  // Binds 127.0.0.1. Throws Error{resource} when the port is taken.
+  // Binds 127.0.0.1, or with `lan` all addresses. Throws Error{resource} when the port is taken.
   HttpServer(const HttpOptions& options, Handler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

@@ -52,7 +52,8 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
         static_cast<std::size_t>(heads) * head_matrices_size(run, part, layer) <= kMostMatrices;
     for (Index head = 0; head < heads; ++head) {
       const std::string name = fmt::format("{}/{}/{}", base, layer, head);
-      pieces.add(name + ".bin", head_numbers(ctx, run, part, layer, head));
+      pieces.add(name + ".bin",
+                 head_numbers(ctx, run, {part, static_cast<int>(layer), static_cast<int>(head)}));
       if (parameters) pieces.add(name + ".matrices", head_matrices(ctx, run, part, layer, head));
     }
   }

@@ -8,6 +8,7 @@
 #include "inspect/head_matrices.h"
 #include "inspect/recorder.h"
 #include "io/json_writer.h"
+#include "session/view.h"
 
 namespace headlight::serve {
 namespace {
@@ -21,14 +22,19 @@ void append_size(std::string& out, std::uint32_t x) {
   out.append(bytes.data(), bytes.size());
 }
 
-inspect::AttentionMap map_of(Context& ctx, const StoredAttention& attention, Index head, Range rows = {},
-                             Index most_cells = 0) {
-  inspect::MapRecorder recorder({.part = attention.part(),
-                                 .heads = {{attention.layer(), static_cast<int>(head)}},
-                                 .rows = rows,
-                                 .most_cells = most_cells});
+inspect::AttentionMap map_of(Context& ctx, const StoredAttention& attention, inspect::MapRequest request) {
+  inspect::MapRecorder recorder(std::move(request));
   recorder.on_attention(attention.event(ctx));
   return std::move(recorder.maps().front());
+}
+
+inspect::AttentionMap map_of(Context& ctx, const StoredAttention& attention, Index head, Range rows = {},
+                             Index most_cells = 0) {
+  return map_of(ctx, attention,
+                {.part = attention.part(),
+                 .heads = {{attention.layer(), static_cast<int>(head)}},
+                 .rows = rows,
+                 .most_cells = most_cells});
 }
 
 void append_map(std::string& out, const inspect::AttentionMap& map) {
@@ -79,9 +85,9 @@ std::string head_json(const Run& run, const StoredAttention& a, const AttentionE
   return w.end_object().take();
 }
 
-void append_bias(std::string& out, const StoredAttention& a, ConstTensorView bias, Index head) {
+void append_bias(std::string& out, const StoredAttention& a, ConstTensorView bias, Index head, Range rows) {
   const auto at = [&](int axis, Index place) { return bias.dim(axis) == 1 ? Index{0} : place; };
-  for (Index i = 0; i < a.queries(); ++i)
+  for (Index i = rows.begin; i < rows.end; ++i)
     for (Index j = 0; j < a.keys(); ++j)
       append_number(out, static_cast<float>(bias.at(0, at(1, head), at(2, i), at(3, j))));
 }
@@ -130,9 +136,10 @@ std::string row_weights(Context& ctx, const Run& run, Part part, Index query) {
   return out;
 }
 
-std::string atlas(Context& ctx, const Run& run, Part part) {
+std::string atlas(Context& ctx, const Run& run, Part part, std::optional<Index> layer) {
   std::string out;
   each_head(run, part, [&](const StoredAttention& attention, Index head) {
+    if (layer && *layer != attention.layer()) return;
     const inspect::AttentionMap map = map_of(ctx, attention, head, {}, kAtlasCells);
     if (out.empty()) {
       append_size(out, static_cast<std::uint32_t>(map.rows));
@@ -155,19 +162,41 @@ Tensor head_outputs(Context& ctx, const StoredAttention& a) {
   return z;
 }
 
-std::string head_numbers(Context& ctx, const Run& run, Part part, Index layer, Index head) {
-  const StoredAttention& a = *run.state().find(part, layer);
+std::string map_window(Context& ctx, const Run& run, const Head& head, const MapWindow& window) {
+  std::string out;
+  append_map(out, map_of(ctx, *run.state().find(head.part, head.layer),
+                         {.part = head.part,
+                          .heads = {head.place()},
+                          .rows = window.rows,
+                          .columns = window.columns,
+                          .in_cell = window.in_cell,
+                          .of = window.of}));
+  return out;
+}
+
+std::string derived_map(Context& ctx, const Run& run, Part part, const std::vector<HeadPlace>& heads) {
+  ViewRequest request{.part = part, .heads = heads, .every_weight = true};
+  if (heads.empty()) request.rollout = true;
+  else request.mean = MeanOver::layers;
+  std::string out;
+  append_map(out, session::make_view(ctx, run, request).numbers.front());
+  return out;
+}
+
+std::string head_numbers(Context& ctx, const Run& run, const Head& place, std::optional<Index> query) {
+  const StoredAttention& a = *run.state().find(place.part, place.layer);
   const AttentionEvent event = a.event(ctx);
+  const Index head = place.head, kv = head / (a.heads() / a.kv_heads());
+  const Range rows = query ? Range{*query, *query + 1} : Range{0, a.queries()};
   std::string out;
   append_json(out, head_json(run, a, event, head));
-  const Index kv = head / (a.heads() / a.kv_heads());
-  append_map(out, map_of(ctx, a, head));
+  append_map(out, map_of(ctx, a, head, rows));
   append_vectors(out, event.q, head);
   append_vectors(out, event.k, kv);
   append_vectors(out, event.v, kv);
   append_vectors(out, head_outputs(ctx, a), head);
   for (Index i = 0; i < a.queries(); ++i) append_number(out, static_cast<float>(event.lse.at(0, head, i)));
-  if (!event.options.bias.empty()) append_bias(out, a, event.options.bias, head);
+  if (!event.options.bias.empty()) append_bias(out, a, event.options.bias, head, rows);
   return out;
 }
 

@@ -2,7 +2,9 @@
 // query cannot see a key. docs/guide/viewer.md has the formats.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "serve/run.h"
 
@@ -16,6 +18,9 @@ using session::StoredAttention;
 [[nodiscard]] std::string model_json(const Model& model, std::string_view argument = {});
 [[nodiscard]] std::string run_json(const KeptRun& run);
 [[nodiscard]] std::string prediction_json(const Model& model, Index position, const Prediction& prediction);
+// What each layer's stream would predict at a position, and which experts of a mixture computed there.
+[[nodiscard]] std::string lens_json(const KeptRun& run, Index position,
+                                    const std::vector<Prediction>& layers);
 inline constexpr Index kGuesses = 12;  // tokens of a prediction
 
 // Weights of all heads: [layers, heads, rows, columns].
@@ -25,10 +30,27 @@ inline constexpr Index kGuesses = 12;  // tokens of a prediction
 [[nodiscard]] std::string row_weights(Context& ctx, const Run& run, Part part, Index query);
 // Small maps of all heads, at most 64 × 64 each. Two 32-bit sizes, then bytes: 0 is "not visible", b is the weight
 // ((b - 1) / 254)², rounded.
-[[nodiscard]] std::string atlas(Context& ctx, const Run& run, Part part);
+[[nodiscard]] std::string atlas(Context& ctx, const Run& run, Part part,
+                                std::optional<Index> layer = std::nullopt);
+// A part of one head's map, [rows / in_cell, columns / in_cell], rounded up. Each cell is the number with the largest
+// magnitude of those pooled into it, so that no weight disappears.
+struct MapWindow {
+  Range rows, columns;
+  Index in_cell = 1;
+  MapOf of = MapOf::weights;
+  [[nodiscard]] Index cells() const {
+    return ((rows.size() + in_cell - 1) / in_cell) * ((columns.size() + in_cell - 1) / in_cell);
+  }
+};
+[[nodiscard]] std::string map_window(Context& ctx, const Run& run, const Head& head, const MapWindow& window);
+// What is computed from several heads: their mean, or attention rollout through all layers. [rows, columns].
+[[nodiscard]] std::string derived_map(Context& ctx, const Run& run, Part part,
+                                      const std::vector<HeadPlace>& heads);
 // Everything about one head: a 32-bit length, JSON of that length, then floats: weights [rows, columns],
 // q [rows, dim], k [columns, dim], v [columns, value_dim], z [rows, value_dim], lse [rows], bias [rows, columns].
-[[nodiscard]] std::string head_numbers(Context& ctx, const Run& run, Part part, Index layer, Index head);
+// With a query, weights and bias are of that row alone: [1, columns].
+[[nodiscard]] std::string head_numbers(Context& ctx, const Run& run, const Head& head,
+                                       std::optional<Index> query = std::nullopt);
 
 // What all heads return before they are joined, [1, head, row, value_dim]: computed again, to the same bits.
 [[nodiscard]] Tensor head_outputs(Context& ctx, const StoredAttention& attention);

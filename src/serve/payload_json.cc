@@ -1,5 +1,6 @@
 // The JSON of models, runs and predictions.
 
+#include "core/concat.h"
 #include "io/json_writer.h"
 #include "serve/payload.h"
 
@@ -45,7 +46,7 @@ void write(io::JsonWriter& w, const FirstLook& look) {
 
 std::string token_text(const Model& model, TokenId id) {
   const Tokenizer* tokenizer = model.tokenizer();
-  if (tokenizer == nullptr) return {};
+  if (tokenizer == nullptr) return concat(id);
   std::string text = tokenizer->decode(std::span(&id, 1), SpecialTokens::add);
   return text.empty() ? std::string(tokenizer->token(id)) : text;
 }
@@ -57,6 +58,7 @@ std::string model_json(const Model& model, std::string_view argument) {
   w.begin_object().field("name", info.name).field("kind", name_of(info.kind)).field("family", info.family);
   w.field("layers", main.layers()).field("heads", main.heads.front()).field("width", info.width);
   w.field("vocabulary", info.vocabulary).field("reads", model.tokenizer() != nullptr);
+  w.field("context", info.context);
   if (!argument.empty()) w.field("argument", argument);
   return w.end_object().take();
 }
@@ -82,6 +84,27 @@ std::string run_json(const KeptRun& kept) {
   for (const FirstLook& look : kept.looks) write(w, look);
   w.end_list().field("usual_part", name_of(run.model().state().usual_part()));
   return w.field("predictions", run.positions()).end_object().take_line();
+}
+
+std::string lens_json(const KeptRun& kept, Index position, const std::vector<Prediction>& layers) {
+  io::JsonWriter w;
+  w.begin_object().field("position", position).key("layers").begin_list();
+  for (const Prediction& one : layers) {
+    w.begin_object().key("tops").begin_list();
+    for (const TokenProbability& token : one.top) write(w, kept.run.model(), token);
+    w.end_list().end_object();
+  }
+  w.end_list().key("experts").begin_list();
+  for (const inspect::LayerExperts& layer : kept.experts) {
+    if (static_cast<Index>(layer.experts.size()) < (position + 1) * layer.used) continue;
+    w.begin_object().field("layer", layer.layer).field("count", layer.count).key("used").begin_list();
+    for (Index i = position * layer.used; i < (position + 1) * layer.used; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      w.begin_list().value(layer.experts[at]).value(layer.weights[at]).end_list();
+    }
+    w.end_list().end_object();
+  }
+  return w.end_list().end_object().take_line();
 }
 
 std::string prediction_json(const Model& model, Index position, const Prediction& prediction) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestText = std::size_t{64} << 10;
 constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kMostJoined = 1024;  // heads of a mean
 constexpr double kMostTemperature = 10;
 constexpr std::int64_t kMostTopK = 1'000'000, kMostSeed = 9'007'199'254'740'991;
 
@@ -164,6 +165,12 @@ T named(const std::array<T, N>& all, std::string_view name, const char* otherwis
   return *found;
 }
 
+MapOf parse_of(const Fields& fields) {
+  const std::string of = fields.text("of", "weights");
+  if (of != "weights" && of != "scores" && of != "values") refuse("these numbers are not known");
+  return of == "weights" ? MapOf::weights : of == "scores" ? MapOf::scores : MapOf::values;
+}
+
 // What becomes of tokens: joined into words, muted, and rows made whole again.
 void parse_joins(const Fields& fields, ViewRequest& request) {
   const auto is_on = [&](std::string_view name) {
@@ -185,6 +192,31 @@ void parse_joins(const Fields& fields, ViewRequest& request) {
 }
 
 }  // namespace
+
+std::vector<HeadPlace> parse_heads(std::string_view text) {
+  std::vector<HeadPlace> heads;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    const std::size_t dot = one.find('.');
+    const auto layer = parse_count(one.substr(0, dot));
+    const auto head = dot == std::string_view::npos ? std::nullopt : parse_count(one.substr(dot + 1));
+    if (!layer || !head || heads.size() >= kMostJoined) refuse("heads are not LAYER.HEAD,…");
+    heads.push_back({static_cast<int>(*layer), static_cast<int>(*head)});
+  }
+  return heads;
+}
+
+MapWindow parse_window(std::string_view query) {
+  const Fields fields(query);
+  MapWindow window{.rows = fields.range("rows"),
+                   .columns = fields.range("columns"),
+                   .in_cell = parse_count(fields.text("in", "1")).value_or(0),
+                   .of = parse_of(fields)};
+  if (window.rows.size() == 0 || window.columns.size() == 0) refuse("rows and columns are missing");
+  if (window.in_cell < 1 || window.in_cell > kMostTokens) refuse("a cell has no such size");
+  return window;
+}
 
 FileRequest parse_figure(std::string_view query) {
   const Fields fields(query);
@@ -211,12 +243,17 @@ FileRequest parse_figure(std::string_view query) {
   request.look.transfer = named(transfers, fields.text("scale", "sqrt"), "the scale is not known");
   request.look.palette =
       named(draw::kPalettes, fields.text("palette", "cividis"), "the palette is not known");
-  const std::string range = fields.text("range", "fixed"), of = fields.text("of", "weights");
+  const std::string range = fields.text("range", "fixed");
   if (range != "fixed" && range != "auto") refuse("the range is not known");
   request.look.auto_range = range == "auto";
-  if (of != "weights" && of != "scores" && of != "values") refuse("these numbers are not known");
-  request.view.of = of == "weights" ? MapOf::weights : of == "scores" ? MapOf::scores : MapOf::values;
+  request.view.of = parse_of(fields);
   parse_joins(fields, request.view);
+  // What is computed from several heads, in place of one.
+  if (const std::vector<HeadPlace> heads = parse_heads(fields.text("heads", "")); !heads.empty()) {
+    request.view.heads = heads;
+    request.view.mean = MeanOver::layers;
+  }
+  request.view.rollout = fields.text("rollout", "0") == "1";
   return request;
 }
 

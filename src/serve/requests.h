@@ -10,6 +10,7 @@
 #include "serve/api.h"
 #include "serve/figures.h"
 #include "serve/http_head.h"
+#include "serve/payload.h"
 
 namespace headlight::serve {
 
@@ -43,5 +44,7 @@ class Fields {
 [[nodiscard]] RunRequest parse_run(std::string_view body, const std::string& first_model);
 [[nodiscard]] models::SamplingOptions parse_sampling(std::string_view body);
 [[nodiscard]] FileRequest parse_figure(std::string_view query);
+[[nodiscard]] MapWindow parse_window(std::string_view query);
+[[nodiscard]] std::vector<HeadPlace> parse_heads(std::string_view text);  // 4.0,5.1; none: no heads
 
 }  // namespace headlight::serve

@@ -6,7 +6,9 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "headlight/version.h"
+#include "inspect/recorder.h"
 #include "io/hash.h"
+#include "serve/requests.h"
 
 namespace headlight::serve {
 namespace {
@@ -18,10 +20,28 @@ void check_length(Index tokens) {
                      "\nheadlight show draws longer ones."));
 }
 
-const Tokenizer& tokenizer_of(const Model& model) {
-  if (model.tokenizer() != nullptr) return *model.tokenizer();
-  throw Error(ErrorKind::input, "serve.tokenizer",
-              concat("\"", escaped(model.info().name), "\" has no tokenizer, so it cannot read a text"));
+// A model without a tokenizer reads token ids, separated by blanks or commas.
+std::vector<std::int32_t> ids_of(const Model& model, std::string_view text) {
+  std::vector<std::int32_t> ids;
+  const auto is_blank = [](char c) { return c == ' ' || c == ',' || c == '\n' || c == '\t'; };
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_blank(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && !is_blank(text[end])) ++end;
+    const auto id = parse_count(text.substr(at, end - at));
+    if (!id || *id >= model.info().vocabulary)
+      throw Error(
+          ErrorKind::input, "serve.ids",
+          concat("\"", escaped(model.info().name), "\" has no tokenizer, so it reads token ids from 0 to ",
+                 model.info().vocabulary - 1, ", such as 0 1 2; found \"",
+                 escaped(std::string(text.substr(at, std::min<std::size_t>(end - at, 20)))), "\""));
+    ids.push_back(static_cast<std::int32_t>(*id));
+    at = end;
+  }
+  return ids;
 }
 
 // Of long texts the page looks at one row alone, as all of them would take a while.
@@ -51,24 +71,34 @@ std::string RunRequest::id() const {
   return io::hash_text(all);
 }
 
+Prompt prompt_of(const Model& model, const RunRequest& request) {
+  Prompt prompt{.second = request.second, .continuation = request.more};
+  if (const Tokenizer* tokenizer = model.tokenizer(); tokenizer != nullptr) {
+    prompt.text = request.text;
+    prompt.target = request.target;
+    // A text that is too long is refused before anything is computed.
+    for (const std::string* text : {&request.text, &request.target})
+      check_length(static_cast<Index>(tokenizer->encode(*text).size() + request.more.size()));
+    return prompt;
+  }
+  prompt.ids = ids_of(model, request.text);
+  prompt.target_ids = ids_of(model, request.target);
+  check_length(static_cast<Index>(prompt.ids.size() + request.more.size()));
+  return prompt;
+}
+
 std::shared_ptr<const KeptRun> make_run(Context& ctx, const Model& model, const RunRequest& request,
                                         const std::function<bool()>& left) {
-  // A text that is too long is refused before anything is computed.
-  const Tokenizer& tokenizer = tokenizer_of(model);
-  for (const std::string* text : {&request.text, &request.target})
-    check_length(static_cast<Index>(tokenizer.encode(*text).size() + request.more.size()));
   AttendOptions options;
+  inspect::ExpertsRecorder experts;
   options.draw = {request.temperature, request.top_k, static_cast<std::uint64_t>(request.seed)};
+  options.observer = &experts;
   options.progress.cancelled = left;
-  Run run = attend(ctx, model,
-                   {.text = request.text,
-                    .target = request.target,
-                    .second = request.second,
-                    .continuation = request.more},
-                   options);
+  Run run = attend(ctx, model, prompt_of(model, request), options);
   check_length(std::max(run.source().size(), run.target().size()));
   std::vector<FirstLook> looks = looks_of(ctx, run, left);
-  return std::make_shared<const KeptRun>(KeptRun{request.id(), request, std::move(run), std::move(looks)});
+  return std::make_shared<const KeptRun>(
+      KeptRun{request.id(), request, std::move(run), std::move(looks), 0, experts.layers()});
 }
 
 RunRequest with_next_token(Context& ctx, const KeptRun& kept, const models::SamplingOptions& options) {

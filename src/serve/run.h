@@ -8,6 +8,7 @@
 
 #include "headlight/look.h"
 #include "headlight/run.h"
+#include "inspect/recorder.h"
 #include "models/generate.h"
 #include "session/glance.h"
 #include "session/state.h"
@@ -17,7 +18,7 @@ namespace headlight::serve {
 using session::StoredAttention;
 
 inline constexpr std::string_view kSentence = session::kTiredSentence;
-inline constexpr Index kMostTokens = 1024;
+inline constexpr Index kMostTokens = 8192;
 
 struct RunRequest {
   std::string model, text;
@@ -36,9 +37,13 @@ struct KeptRun {
   Run run;
   std::vector<FirstLook> looks = {};  // what to show first of each part; none where that would take long
   Index mean_sentences = 0;           // of a run with heads replaced by their means
+  std::vector<inspect::LayerExperts> experts = {};  // of a mixture: who computed each token
 
   [[nodiscard]] std::size_t bytes() const { return run.bytes() + 65536; }
 };
+
+// The text as the model takes it: as token ids where it has no tokenizer. Throws Error.
+[[nodiscard]] Prompt prompt_of(const Model& model, const RunRequest& request);
 
 // Computes. `left` is asked between layers; when it says yes, Cancelled is thrown. Throws Error otherwise.
 [[nodiscard]] std::shared_ptr<const KeptRun> make_run(Context& ctx, const Model& model,

@@ -446,7 +446,7 @@ TEST_F(ServeApi, PayloadsAreJsonWhateverTheNumbersAre) {
                                                                                  .lse = lse,
                                                                                  .options = options,
                                                                                  .x = x}));
-    const std::string bytes = head_numbers(ctx, made, Part::decoder, 0, 0);
+    const std::string bytes = head_numbers(ctx, made, {Part::decoder, 0, 0});
     std::uint32_t length = 0;
     std::memcpy(&length, bytes.data(), 4);
     const io::Json json = io::Json::parse(bytes.substr(4, length), "head");

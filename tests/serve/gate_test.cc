@@ -107,5 +107,18 @@ TEST(Gate, TokensAreRandomAndLong) {
   EXPECT_FALSE(same_token("ab", "abc"));
 }
 
+// In a network the machine's own address is a name too, and nothing else is.
+TEST(Gate, TheNetworksAddressOnlyWhereItIsServed) {
+  const auto head = [](const char* host) {
+    return parse_head(std::string("GET /api/v1/models HTTP/1.1\r\nHost: ") + host +
+                      "\r\nX-Headlight-Token: t\r\n\r\n");
+  };
+  const Gate own{.port = 80, .token = "t"}, shared{.port = 80, .token = "t", .lan = "10.0.0.7"};
+  EXPECT_EQ(own.refusal(head("10.0.0.7:80")), 403);
+  EXPECT_EQ(shared.refusal(head("10.0.0.7:80")), 0);
+  EXPECT_EQ(shared.refusal(head("10.0.0.8:80")), 403);
+  EXPECT_EQ(shared.refusal(head("127.0.0.1:80")), 0);
+}
+
 }  // namespace
 }  // namespace headlight::serve

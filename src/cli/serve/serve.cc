@@ -1,5 +1,8 @@
 // headlight serve: the viewer, in a browser of this machine.
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <spawn.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@
 #include "cli/serve/course.h"
 #include "cli/terminal.h"
 #include "core/escape.h"
+#include "draw/qr_code.h"
 #include "headlight/error.h"
 #include "serve/api.h"
 #include "serve/http_server.h"
@@ -31,14 +35,15 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr Index kUsualPort = 7437;
+constexpr Index kMostCorpus = 10'000;  // texts
 
 struct Settings {
   std::vector<std::string> models;
   std::optional<Index> port;
   Index threads = 0;
-  bool no_open = false, log = false;
+  bool no_open = false, log = false, lan = false;
   std::string save_folder = "runs";
-  std::string at;
+  std::string at, corpus;
 };
 
 // A signal becomes a byte in a pipe, which a thread waits for: handlers may do no more than that.
@@ -76,7 +81,7 @@ std::string model_argument(const std::string& folder, const std::string& name,
   return concat(absolute(folder.substr(0, plus)), "+", absolute(folder.substr(plus + 1)));  // with an adapter
 }
 
-// Those that were asked for; else the usual one, and all others that lie beside it.
+// Those that were asked for, else the usual one; then all others in the folders of models, which the page can switch to.
 std::vector<serve::ModelPlace> model_list(const Settings& s) {
   const std::vector<std::string> places = model_places();
   std::vector<serve::ModelPlace> list;
@@ -91,13 +96,14 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
     list.push_back({name, folder, model_argument(folder, name, places)});
   };
   for (const std::string& name : s.models) add(inspect::find_model(name, places), true);
-  if (!list.empty()) return list;
-  add(inspect::find_model(ModelInput{}.model, places), true);
+  if (list.empty()) add(inspect::find_model(ModelInput{}.model, places), true);
+  if (s.lan && !s.models.empty()) return list;  // others see what was chosen for them
   for (const std::string& place : places) {
     std::error_code problem;
     std::vector<std::string> found;
     for (const fs::directory_entry& entry : fs::directory_iterator(place, problem))
-      if (fs::exists(entry.path() / "config.json", problem)) found.push_back(entry.path().string());
+      if (fs::exists(entry.path() / "config.json", problem) || entry.path().extension() == ".gguf")
+        found.push_back(entry.path().string());
     std::sort(found.begin(), found.end());
     for (const std::string& folder : found) add(folder, false);
   }
@@ -131,6 +137,35 @@ bool open_browser(const std::string& link) {
   return ::posix_spawnp(&child, "xdg-open", nullptr, nullptr, arguments.data(), environ) == 0;
 }
 
+// The address that other machines of the network reach this one at: the first that is private, else the first.
+std::string network_address() {
+  ifaddrs* all = nullptr;
+  std::string found;
+  if (::getifaddrs(&all) != 0) return found;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    const auto& address = *reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+    const std::uint32_t ip = ntohl(address.sin_addr.s_addr);
+    if (ip >> 24 == 127) continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+    const bool is_private = ip >> 24 == 10 || ip >> 20 == 0xAC1 || ip >> 16 == 0xC0A8;
+    if (is_private || found.empty()) found = text.data();
+    if (is_private) break;
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+void introduce_to_network(const std::string& link) {
+  std::string text = concat("Headlight is at ", link, "\n");
+  if (link.size() <= draw::kMostQrBytes && output_is_terminal()) text += draw::qr_text(draw::qr_code(link));
+  print(text +
+        "  Everyone in this network who has the link can use the page. It is not encrypted: use it in a "
+        "network\n"
+        "  that you trust. Ctrl-C stops the server.\n");
+}
+
 void introduce(const Settings& s, int port, const std::string& link) {
   std::string text = concat("Headlight is at ", link, "\n");
   const bool opens = !s.no_open && has_display() && open_browser(link);
@@ -156,9 +191,17 @@ void run(const Settings& s) {
   http.headers = serve::safe_headers();
   const auto tell = [](const std::string& line) { print_error(line + "\n"); };
   if (s.log) http.log = tell;
+  if (s.lan) {
+    http.lan = network_address();
+    if (http.lan.empty())
+      throw Error(ErrorKind::resource, "serve.lan",
+                  "--lan: this machine has no address in a network\nConnect it, or serve this machine alone "
+                  "without --lan.");
+  }
 
   serve::ApiOptions options;
   options.models = model_list(s);
+  if (!s.corpus.empty()) options.corpus = read_corpus(s.corpus, kMostCorpus);
   options.token = http.token;
   options.threads = static_cast<int>(s.threads);
   options.course = course_answer;
@@ -187,9 +230,10 @@ void run(const Settings& s) {
     while (::read(g_pipe[0], &byte, 1) < 0 && errno == EINTR) {}
     server->stop();
   });
-  introduce(
-      s, server->port(),
-      concat("http://127.0.0.1:", server->port(), "/#token=", http.token, s.at.empty() ? "" : "&", s.at));
+  const std::string link = concat("http://", s.lan ? http.lan : "127.0.0.1", ":", server->port(),
+                                  "/#token=", http.token, s.at.empty() ? "" : "&", s.at);
+  if (s.lan) introduce_to_network(link);
+  else introduce(s, server->port(), link);
   server->run();
   (void)!::write(g_pipe[1], "", 1);
   waiter.join();
@@ -202,12 +246,15 @@ void add_serve(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "serve",
                 .what = "Open the viewer: every head of a model in the browser",
-                .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]",
+                .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]\n"
+                         "                [--corpus FILE] [--lan]",
                 .examples = "  headlight serve                       the default model and all others found\n"
                             "  headlight serve --model en --model gpt2  two models to switch between\n"
                             "  headlight serve --no-open --port 8000    print the address only\n"
+                            "  headlight serve --lan --model en         a QR code: a class on phones\n"
                             "\n"
-                            "  Listens on 127.0.0.1 only; the printed link contains the access token.\n"});
+                            "  Listens on 127.0.0.1 only, unless --lan is given.\n"
+                            "  The printed link contains the access token.\n"});
   const auto s = std::make_shared<Settings>();
   command
       ->add_option_function<std::vector<std::string>>(
@@ -219,6 +266,8 @@ void add_serve(CLI::App& program) {
   add_count(*command, "--port", s->port, "Port (default: 7437, or any free port)", {1, 65535});
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
   add_text(*command, "--at", s->at, "The view to open, as copied by Share")->type_name("VIEW");
+  add_path(*command, "--corpus", s->corpus, "Texts to search, one per line (the first 10,000)");
+  add_switch(*command, "--lan", s->lan, "Let this network open the page; not encrypted");
   add_text(*command, "--save-to", s->save_folder, "Where Train saves models (default: runs)")
       ->type_name("FOLDER");
   add_switch(*command, "--log", s->log, "Print one line for each request on standard error");

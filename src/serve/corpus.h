@@ -1,0 +1,26 @@
+// Texts given at the start: in which of them does a head look far?
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headlight/run.h"
+
+namespace headlight::serve {
+
+struct CorpusRequest {
+  std::string model;
+  Head head;
+  Range lines;  // a few, so that others get their turn
+};
+inline constexpr Index kMostCorpusLines = 32;  // in one request
+[[nodiscard]] CorpusRequest parse_corpus(std::string_view body);
+
+// For each line the mean distance of the head's weights in tokens, over queries that see at least four keys, and the
+// link that adds most to it, the first token left out. Lines that the model cannot read have none.
+[[nodiscard]] std::string corpus_json(Context& ctx, const Model& model, const CorpusRequest& request,
+                                      std::span<const std::string> lines, const std::function<bool()>& left);
+
+}  // namespace headlight::serve
