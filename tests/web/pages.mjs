@@ -49,7 +49,7 @@ export async function launch() {
   return browser;
 }
 export async function start() {
-  const names = ['en', 'bert', 'en-fr', 'many', 'long', 'rotary'];
+  const names = ['en', 'bert', 'en-fr', 'many', 'long', 'longer', 'rotary'];
   served = await serve([...names.flatMap((name) => ['--model', name]), '--threads', '2']);
   await launch();
 }
@@ -119,6 +119,15 @@ export function npy(path) {
   assert.match(header, /'<f4'/);
   const data = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 10 + length, bytes.byteOffset + bytes.length));
   return { shape, data };
+}
+
+// One head's weights as the program writes them: at(query, key).
+export function headWeights(text, model, part, layer, head) {
+  const out = folder();
+  program('show', text, '--model', model, '--npy', out, '--what', 'weights');
+  const { shape, data } = npy(join(out, `${part}_${layer}.npy`)),
+    n = shape[2];
+  return { n, at: (i, j) => data[(head * shape[1] + i) * n + j] };
 }
 
 // Weights of all heads in float64, from the program's q and k: a softmax written down once more.

@@ -25,5 +25,6 @@ int main(int argc, char** argv) {
   };
   write("many", {.context = 200, .layers = 12, .heads = 12});  // heads
   write("long", {.context = 1024});                            // texts
+  write("longer", {.context = 4200});
   return 0;
 }

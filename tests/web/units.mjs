@@ -17,11 +17,13 @@ const names = [
   'align',
   'arithmetic',
   'byte_cache',
+  'collapse',
   'counterpart',
   'format',
   'links',
   'plan',
   'query',
+  'tiles',
   'tokens',
   'words',
 ];
@@ -43,6 +45,8 @@ const { clipped, digits, share, shown, small, weight } = await load('format');
 const { endsOf, howJoined, isFar, linkChance, linkScore, linkWeight, seen } = await load('links');
 const { cut, parsePlan, planText, toggled } = await load('plan');
 const { parseQuery, passes } = await load('query');
+const { collapsed } = await load('collapse');
+const { copyTile, fitLevel, tilesOf, tokensOf, windowAt } = await load('tiles');
 const { directionOf, readable } = await load('tokens');
 const { columnsOf, cropped, joined, renormalised } = await load('words');
 
@@ -77,8 +81,72 @@ test('addresses: what is written is read again', () => {
     plan: { part: 'cross', change: 'zero', heads: [{ layer: 1, head: 0 }], factor: 0.5, links: [] },
     solo: true,
     lines: true,
+    overlay: [
+      { layer: 2, head: 1 },
+      { layer: 0, head: 3 },
+    ],
+    derived: 'mean',
+    compared: 't:other, text',
+    views: undefined,
   };
   assert.deepEqual(parseAddress(writeAddress(full)), full);
+});
+test('addresses: a list of views leaves out what they share with it', () => {
+  const here = { model: 'm', text: 'a, b & c', place: { layer: 0, head: 1 }, queries: [] },
+    views = [
+      writeAddress({ ...here, place: { layer: 1, head: 0 } }),
+      writeAddress({ ...here, text: 'another', queries: [3] }),
+    ],
+    hash = writeAddress({ ...here, views });
+  assert.deepEqual(parseAddress(hash).views, views);
+  assert.equal(hash.match(/another/g).length, 1);
+  assert.equal(hash.match(/t=a/g).length, 1); // once, not once for each view
+  assert.match(hash, /^[\w.~%=&,-]+$/); // what --at takes
+  assert.deepEqual(parseAddress('l=%E0%A4%A').views, undefined);
+});
+
+test('tiles: levels, windows, and what is copied', () => {
+  assert.deepEqual([fitLevel(512, 512), fitLevel(513, 10), fitLevel(4096, 4096), fitLevel(4097, 1)], [0, 1, 3, 4]);
+  const all = windowAt(0, 0, 0, 4000, 3000);
+  assert.deepEqual(all, { level: 3, row: 0, column: 0, rows: 500, columns: 375 });
+  assert.deepEqual(tilesOf(all), [{ level: 3, i: 0, j: 0 }]);
+  const end = windowAt(3, 9999, -5, 4000, 3000); // stays inside
+  assert.deepEqual(end, { level: 0, row: 3488, column: 0, rows: 512, columns: 512 });
+  assert.deepEqual(
+    tilesOf(end).map((t) => [t.i, t.j]),
+    [
+      [6, 0],
+      [7, 0],
+    ],
+  );
+  assert.deepEqual(tokensOf(7, 0, 4000), [3584, 4000]);
+  const close = windowAt(7, 10, 10, 4000, 3000);
+  assert.deepEqual([close.level, close.rows], [0, 32]);
+  // Every cell of a window comes from the tile that has it.
+  const w = windowAt(3, 300, 700, 1300, 1400),
+    out = new Float32Array(w.rows * w.columns).fill(NaN);
+  for (const t of tilesOf(w)) {
+    const [r0, r1] = tokensOf(t.i, t.level, 1300),
+      [c0, c1] = tokensOf(t.j, t.level, 1400),
+      size = 2 ** t.level,
+      columns = Math.ceil((c1 - c0) / size),
+      values = new Float32Array(Math.ceil((r1 - r0) / size) * columns);
+    values.forEach((_, i) => (values[i] = (r0 / size + Math.floor(i / columns)) * 10000 + c0 / size + (i % columns)));
+    copyTile(out, w, t, values, 1300, 1400);
+  }
+  out.forEach((x, i) => assert.equal(x, (w.row + Math.floor(i / w.columns)) * 10000 + w.column + (i % w.columns)));
+});
+
+test('long lists: gaps between what is near', () => {
+  const list = collapsed(1000, [500, -1, 2000], 10);
+  assert.deepEqual(list, [
+    { from: 0, end: 11, hidden: false },
+    { from: 11, end: 490, hidden: true },
+    { from: 490, end: 511, hidden: false },
+    { from: 511, end: 989, hidden: true },
+    { from: 989, end: 1000, hidden: false },
+  ]);
+  assert.equal(collapsed(30, [], 14).length, 1); // a gap of a few is no gap
 });
 test('addresses: nonsense is left out', () => {
   const a = parseAddress('h=x.1&q=1,-2,3.5,z,7&m=%E0%A4%A&p=nowhere&te=-1&=5&s=log&&');
@@ -201,7 +269,7 @@ test('arithmetic: a weight from q and k, and a rotation undone', () => {
     k = Float32Array.from([1, 0, 0, 1]),
     v = Float32Array.from([1, 0, 0, 1]);
   const a = 1 / (1 + Math.exp(0.5)); // scores 0.5 and 1
-  const head = { info, q, k, v, weights: Float32Array.from([a, 1 - a, 0.5, 0.5]), z: Float32Array.from([a, 1 - a, 0, 0]), lse: new Float32Array(2), bias: null }; // prettier-ignore
+  const head = { info, first: 0, q, k, v, weights: Float32Array.from([a, 1 - a, 0.5, 0.5]), z: Float32Array.from([a, 1 - a, 0, 0]), lse: new Float32Array(2), bias: null }; // prettier-ignore
   const s = stepsOf(head, 0, 1);
   near(s.dot, 2);
   near(s.scaled, 1);

@@ -1,6 +1,6 @@
 // A view as text behind the # of the address: what Share copies and --at takes.
 import { parsePlan, planText } from './plan';
-import type { Block, Depth, Mode, Mute, Order, Palette, PartName, Plan, Scale, Theme } from './types';
+import type { Block, Depth, Derived, Mode, Mute, Order, Palette, PartName, Plan, Scale, Theme } from './types';
 
 export interface Address {
   model?: string;
@@ -30,11 +30,45 @@ export interface Address {
   solo?: boolean;
   lines?: boolean;
   plan?: Plan | null;
+  overlay?: { layer: number; head: number }[];
+  derived?: Derived;
+  compared?: string;
+  views?: string[];
 }
 
 // The characters that view_address() of the program leaves as they are.
 const encode = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase());
+
+// A list of views is long: what they have in common with the address that they are in, they leave out.
+const common = /^(?:m|t|b|u|g|te|tk|sd)=/;
+const fieldsOf = (hash: string) => hash.split('&').filter((f) => common.test(f));
+function isHere(view: string, a: Address): string {
+  const own = fieldsOf(writeAddress({ ...a, views: undefined })).join('&');
+  return fieldsOf(view).join('&') === own
+    ? view
+        .split('&')
+        .filter((f) => !common.test(f))
+        .join('&')
+    : view;
+}
+function listed(text: string | undefined, hash: string): string[] | undefined {
+  if (!text) return undefined;
+  const own = fieldsOf(hash);
+  return text.split(',').flatMap((one) => {
+    try {
+      const view = decodeURIComponent(one);
+      return [fieldsOf(view).length > 0 ? view : [...own, view].join('&')];
+    } catch {
+      return [];
+    }
+  });
+}
+const places = (text: string | undefined) =>
+  (text ?? '').split(',').flatMap((one) => {
+    const m = /^(\d{1,6})\.(\d{1,6})$/.exec(one);
+    return m ? [{ layer: Number(m[1]), head: Number(m[2]) }] : [];
+  });
 
 export function writeAddress(a: Address): string {
   const out: string[] = [];
@@ -62,6 +96,9 @@ export function writeAddress(a: Address): string {
   if (a.order !== 'layer') add('o', a.order);
   add('th', a.theme);
   if (a.plan) add('z', planText(a.plan));
+  add('j', a.overlay?.map((h) => `${h.layer}.${h.head}`).join(','));
+  add('y', a.compared);
+  add('l', a.views?.map((v) => encode(isHere(v, a))).join(','));
   const flags = [
     a.muted !== 'none' && a.muted,
     a.renormalise && 'whole',
@@ -69,6 +106,7 @@ export function writeAddress(a: Address): string {
     a.linkMap && 'link',
     a.solo && 'solo',
     a.lines && 'lines',
+    a.derived !== 'none' && a.derived,
   ]
     .filter(Boolean)
     .join(',');
@@ -135,5 +173,9 @@ export function parseAddress(hash: string): Address {
     solo: flags.has('solo'),
     lines: flags.has('lines'),
     plan: parsePlan(get('z')),
+    overlay: places(get('j')),
+    derived: oneOf(flags.has('mean') ? 'mean' : flags.has('rollout') ? 'rollout' : 'none', ['none', 'mean', 'rollout']),
+    compared: get('y'),
+    views: listed(get('l'), hash),
   };
 }

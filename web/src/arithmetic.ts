@@ -52,7 +52,7 @@ export function scoreOf(
   const scaled = dot * scale;
   const capped = softcap > 0 ? softcap * Math.tanh(scaled / softcap) : scaled;
   const slopes = slope === null ? 0 : -slope * Math.abs(query + offset - key);
-  const bias = h.bias ? h.bias[query * columns + key] : 0;
+  const bias = h.bias ? h.bias[(query - h.first) * columns + key] : 0;
   return { dot, scaled, capped, slope: slopes, bias, score: capped + slopes + bias };
 }
 
@@ -65,7 +65,7 @@ export function stepsOf(h: Head, query: number, key: number): Steps {
   const row: RowEntry[] = [];
   let max = sink ?? -Infinity;
   for (let j = 0; j < columns; ++j) {
-    const kernel = h.weights[query * columns + j];
+    const kernel = h.weights[(query - h.first) * columns + j];
     if (Number.isNaN(kernel)) continue;
     const { dot, score } = scoreOf(h, query, j);
     max = Math.max(max, score);

@@ -5,6 +5,7 @@ import { atlasPicture, links, shownStatistics, undecided } from './atlas_data';
 import { drawAtlas, headAt, layoutOf } from './atlas_drawing';
 import { sequence, shownOrder, sorts } from './atlas_order';
 import { caption, headLabels, loadingLabels, matching } from './head_names';
+import { Corpus } from './corpus';
 import { canChange, isOut } from './knockout';
 import { LabelChips } from './label_chips';
 import { openMenu } from './menu';
@@ -22,6 +23,7 @@ import {
   linkMap,
   offline,
   order,
+  overlay,
   palette,
   partInfo,
   place,
@@ -37,6 +39,7 @@ import {
 } from './state';
 import { nameOf } from './finding';
 import { clipped, digits, plural, shown, weight } from './format';
+import { toggleOverlay } from './several';
 import { Choice } from './tools';
 import { byTouch, LongPress } from './touch';
 import type { Order } from './types';
@@ -117,6 +120,7 @@ export function Atlas() {
       bars,
       alone: solo.value ? at : null,
       chosen: at,
+      overlaid: overlay.value,
       hovered,
     });
   }, [
@@ -140,6 +144,7 @@ export function Atlas() {
     captions,
     dimmed,
     plan.value,
+    overlay.value,
   ]);
 
   const headUnder = (x: number, y: number): Place | null => {
@@ -301,6 +306,7 @@ export function Atlas() {
             const next = placeAt(event),
               old = hoverPlace.value;
             if (!next || press.fired) return;
+            if (event.shiftKey) return toggleOverlay(next);
             if (byTouch() && (next.layer !== old?.layer || next.head !== old.head)) hoverPlace.value = next;
             else {
               if (byTouch()) hoverPlace.value = null;
@@ -313,6 +319,7 @@ export function Atlas() {
           onKeyDown={keysPressed}
         />
       </div>
+      {!guessing.value && <Corpus />}
       {!guessing.value && <LabelChips />}
       {undecided.value && !guessing.value && (
         <p class="bar-key for-engineer">

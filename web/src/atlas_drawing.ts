@@ -2,6 +2,7 @@
 import { links } from './atlas_data';
 import { effectText, sorts, type Sequence } from './atlas_order';
 import { css, entry, ink, table } from './color';
+import { headColours } from './several';
 import type { Place } from './state';
 import type { Atlas, Order, Palette, PartInfo, Scale, Theme } from './types';
 
@@ -87,6 +88,7 @@ export interface AtlasLook {
   bars: Float32Array | null;
   alone: Place | null;
   chosen: Place;
+  overlaid: Place[];
   hovered: Place | null;
 }
 
@@ -140,6 +142,7 @@ export function drawAtlas(canvas: HTMLCanvasElement, l: Layout, look: AtlasLook)
     c.lineWidth = width;
     c.strokeRect(x - 1.5, y - 1.5, l.thumb + 3, l.thumb + 3);
   };
+  look.overlaid.forEach((place, i) => frame(place, headColours[i + 1], 3));
   frame(look.chosen, color('--accent'), 3);
   if (look.hovered) frame(look.hovered, color('--ring'), 2);
 }

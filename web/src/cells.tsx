@@ -1,12 +1,13 @@
 // The map's cells: weights below, pins and cross-hair above, and what the mouse does.
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { paint } from './color_scale';
+import { isLong, isWhole } from './long';
 import { openMenu } from './menu';
 import { picture, hatched, sized } from './paint';
 import { PointerValue } from './pointer_value';
 import { guessing, hoverCell, hoverQuery, keys, pin, queries, shownKeys, theme, type Cell } from './state';
 import { byTouch, LongPress } from './touch';
-import { drawn, mutedColumns, view, fitted, cellSize, frame, moveTo, zoom } from './view';
+import { drawn, mutedColumns, view, fitted, cellSize, frame, moveTo, origin, shift, zoom } from './view';
 import { type Joined } from './words';
 
 export function Cells() {
@@ -15,7 +16,7 @@ export function Cells() {
   const cached = useRef<{ key: unknown[]; picture: HTMLCanvasElement } | null>(null);
   const d = drawn.value,
     f = frame.value,
-    v = view.value,
+    v = shift.value,
     cell = cellSize.value,
     t = theme.value,
     p = paint.value,
@@ -112,8 +113,9 @@ export function Cells() {
   if (!d) return null;
   where.current = (x, y) => {
     const box = over.current!.getBoundingClientRect();
-    const j = Math.floor((x - box.left + v.x) / cell),
-      i = Math.floor((y - box.top + v.y) / cell);
+    // The frame is rounded to pixels, of which a cell of a long text is a part: its edge belongs to the last cell.
+    const j = Math.min(d.columns - 1, Math.floor((x - box.left + v.x) / cell)),
+      i = Math.min(d.rows - 1, Math.floor((y - box.top + v.y) / cell));
     return i >= 0 && j >= 0 && i < d.rows && j < d.columns
       ? { query: d.rowTokens[i][0], key: d.columnTokens[j][0] }
       : null;
@@ -159,7 +161,7 @@ export function Cells() {
       fingers.current.set(event.pointerId, event);
       spread.current = 0;
     }
-    if (event.isPrimary) drag.current = { x: event.clientX, y: event.clientY, moved: false, view: view.value };
+    if (event.isPrimary) drag.current = { x: event.clientX, y: event.clientY, moved: false, view: origin() };
   };
   const up = (event: PointerEvent) => {
     press.cancel();
@@ -195,17 +197,18 @@ export function Cells() {
         onPointerUp={up}
         onPointerCancel={up}
         onContextMenu={(event) => press.menu(event)}
-        style={{ touchAction: view.value.cell > 0 ? 'none' : 'pan-x pan-y' }}
+        style={{ touchAction: view.value.cell > 0 || (isLong.value && !isWhole.value) ? 'none' : 'pan-x pan-y' }}
         onWheel={(event) => {
           if (event.ctrlKey || event.metaKey) {
             event.preventDefault();
             const box = over.current!.getBoundingClientRect();
             zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
-          } else if (view.value.cell > fitted.value * 1.001) {
+          } else if (view.value.cell > fitted.value * 1.001 || (isLong.value && !isWhole.value)) {
             event.preventDefault();
+            const from = origin();
             moveTo(
-              v.x + (event.shiftKey ? event.deltaY : event.deltaX),
-              v.y + (event.shiftKey ? 0 : event.deltaY),
+              from.x + (event.shiftKey ? event.deltaY : event.deltaX),
+              from.y + (event.shiftKey ? 0 : event.deltaY),
               view.value.cell,
             );
           }

@@ -1,6 +1,7 @@
 // Tokens as chips: click pins a query, colours are what it gives to each key.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { collapsed, type Stretch } from './collapse';
 import { css, ink } from './color';
 import { colorsOf, entryOf, weightPaint } from './color_scale';
 import { clipped, shown, small } from './format';
@@ -25,7 +26,9 @@ import { byTouch, LongPress } from './touch';
 import type { Reading } from './types';
 
 const mostNumbers = 300, // of longer texts the chips are words and colours alone,
-  runLength = 48; // and only those near what is seen follow the mouse
+  runLength = 48, // and only those near what is seen follow the mouse
+  mostChips = 1200,
+  aroundPins = 120; // of still longer ones, so many on each side of what is pinned
 
 interface ChipsProps {
   reading: Reading;
@@ -58,9 +61,21 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
       : reading.tokens.map((_, i) => [i]);
   const groups = all.filter((list) => list[0] >= from && list[0] < end),
     tight = groups.length > mostNumbers;
-  const runs: number[][][] = [];
-  for (let i = 0; i < groups.length; i += tight ? runLength : groups.length)
-    runs.push(groups.slice(i, tight ? i + runLength : groups.length));
+  // Of thousands, those near what is pinned, and gaps that open with a click.
+  const opened = useSignal<number | null>(null),
+    centers = [opened.value ?? -1, queries.value[0] ?? -1, keys.value[0] ?? -1].map((i) =>
+      groups.findIndex((list) => list.includes(i)),
+    ),
+    stretches = groups.length > mostChips ? collapsed(groups.length, centers, aroundPins) : [];
+  const runs: (number[][] | Stretch)[] = [];
+  const add = (from: number, end: number) => {
+    for (let i = from; i < end; i += tight ? runLength : groups.length)
+      runs.push(groups.slice(i, Math.min(end, tight ? i + runLength : groups.length)));
+  };
+  if (stretches.length === 0) add(0, groups.length);
+  for (const s of stretches)
+    if (s.hidden) runs.push(s);
+    else add(s.from, s.end);
 
   const near = useSignal<ReadonlySet<number>>(new Set([0, 1, 2, 3, 4, 5]));
   useEffect(() => {
@@ -79,7 +94,7 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
     );
     for (const chip of box.current!.querySelectorAll('[data-run]')) observer.observe(chip);
     return () => observer.disconnect();
-  }, [tight, reading, words.value]);
+  }, [tight, reading, words.value, opened.value, queries.value[0]]);
 
   // One Tab stop: where the focus was last, else what is pinned, else the first.
   const stopped = useSignal<number | null>(null),
@@ -116,15 +131,27 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
       onPointerCancel={() => press.cancel()}
       onContextMenu={(event) => press.menu(event)}
     >
-      {runs.map((list, at) => (
-        <Run
-          key={at}
-          {...{ reading, asQueries, asKeys, tight, click, stop }}
-          number={at}
-          groups={list}
-          follows={!tight || near.value.has(at)}
-        />
-      ))}
+      {runs.map((list, at) =>
+        'hidden' in list ? (
+          <button
+            type="button"
+            class="gap"
+            key={`gap ${list.from}`}
+            data-test="gap"
+            onClick={() => (opened.value = groups[Math.floor((list.from + list.end) / 2)][0])}
+          >
+            … {list.end - list.from} tokens …
+          </button>
+        ) : (
+          <Run
+            key={list[0][0]}
+            {...{ reading, asQueries, asKeys, tight, click, stop }}
+            number={at}
+            groups={list}
+            follows={!tight || near.value.has(at)}
+          />
+        ),
+      )}
     </div>
   );
 }

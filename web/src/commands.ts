@@ -1,9 +1,11 @@
 // What is shown, as an address, as a command line, and as a question to the server.
 import { addressText } from './history';
+import { together } from './numbers';
 import { predictionAt } from './predictions';
 import {
   autoRange,
   block,
+  derived,
   lines,
   mode,
   models,
@@ -60,6 +62,7 @@ export function figureProblem(): string {
 function looks(): [option: string, field: string, value: string][] {
   const out: [string, string, string][] = [],
     crop = cropRanges();
+  if (derived.value === 'rollout') out.push(['--rollout', 'rollout', '']);
   if (crop) out.push(['--from', 'from', crop.from], ['--to', 'to', crop.to]);
   if (mode.value !== 'weights') out.push(['--of', 'of', mode.value]);
   if (words.value && mode.value !== 'scores') out.push(['--words', 'words', '']);
@@ -75,6 +78,7 @@ function looks(): [option: string, field: string, value: string][] {
 export const figureQuery = (format: string): string =>
   [
     `part=${part.value}&layer=${place.value.layer}&head=${place.value.head}&format=${format}`,
+    ...(derived.value === 'mean' ? [`heads=${together.value.map((h) => `${h.layer}.${h.head}`).join(',')}`] : []),
     ...looks().map(([, field, value]) => `${field}=${value || (field === 'mute' ? muted.value : '1')}`),
   ].join('&');
 
@@ -83,7 +87,8 @@ export function figureCommand(file: string): string {
   const line = ['headlight', 'show', quoted(info.text), '--model', modelArgument()];
   if (info.second) line.push('--second', quoted(info.second));
   if (info.target) line.push('--target', quoted(info.target));
-  line.push('--part', part.value, '--head', `${place.value.layer}.${place.value.head}`);
+  line.push('--part', part.value);
+  if (derived.value !== 'rollout') line.push('--head', `${place.value.layer}.${place.value.head}`);
   for (const [option, , value] of looks()) line.push(option, ...(value ? [value] : []));
   return line.concat(`--${file.split('.').pop()}`, file).join(' ');
 }

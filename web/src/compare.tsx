@@ -1,5 +1,5 @@
 // A beside B: another text, another model, or the model without the change. One cursor for both, and their difference.
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { align, difference, distance, placed, type Pair } from './align';
 import { colorsOf, entryOf, type Paint } from './color_scale';
@@ -9,8 +9,10 @@ import { changed } from './knockout';
 import { numbersInfo, readNumbers, weights, type Numbers } from './numbers';
 import { hatched } from './paint';
 import {
+  compared,
   model,
   models,
+  offline,
   palette,
   part,
   partInfo,
@@ -35,10 +37,29 @@ const otherHead = signal<Place | null>(null); // none: the same place
 const loading = signal(false);
 const cursor = signal<{ row: number; column: number } | null>(null);
 
+// In the address: open, c (without the change), m:MODEL or t:TEXT.
 export function openCompare(): void {
-  other.value = otherHead.value = cursor.value = null;
-  dialog.value = 'compare';
-  if (changed.value && run.value) void take(run.value, 'without the change');
+  compared.value = changed.value ? 'c' : 'open';
+}
+const withoutChange = 'without the change';
+export function followCompare(): void {
+  let before: string | null = null;
+  effect(() => {
+    const what = compared.value,
+      info = run.value;
+    if (!info || offline.value || what === before) return;
+    before = what;
+    otherHead.value = cursor.value = null;
+    if (what === null || what === 'open') other.value = null; // else it stays until the next one is here
+    if (what !== null) dialog.value = 'compare';
+    else if (dialog.peek() === 'compare') dialog.value = null;
+    if (what === 'c') void take(info, withoutChange);
+    else if (what?.startsWith('m:')) void withModel(what.slice(2));
+    else if (what?.startsWith('t:')) void withText(what.slice(2));
+  });
+  effect(() => {
+    if (dialog.value !== 'compare' && before !== null && compared.peek() === before) compared.value = null;
+  });
 }
 async function take(info: RunInfo | Promise<RunInfo>, name: string): Promise<void> {
   loading.value = true;
@@ -284,12 +305,12 @@ export function Compare() {
         onSubmit={(event) => {
           event.preventDefault();
           const text = field.current!.value;
-          if (text.trim()) void withText(text);
+          if (text.trim()) compared.value = `t:${text}`;
         }}
       >
         <span>A is what is shown. B:</span>
         {changed.value && (
-          <button type="button" onClick={() => void take(run.value!, 'without the change')}>
+          <button type="button" onClick={() => (compared.value = 'c')}>
             without the change
           </button>
         )}
@@ -298,7 +319,7 @@ export function Compare() {
             aria-label="Another model"
             data-test="compare-model"
             value=""
-            onChange={(event) => void withModel(event.currentTarget.value)}
+            onChange={(event) => (compared.value = `m:${event.currentTarget.value}`)}
           >
             <option value="">another model …</option>
             {models.value

@@ -3,8 +3,12 @@ import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { figureCommand, figureProblem, figureQuery, linkText, serveCommand } from './commands';
-import { addressText } from './history';
-import { mode, muted, offline, part, place, report, run, theSource } from './state';
+import { parseAddress, writeAddress } from './address';
+import { addressText, requestOf } from './history';
+import { links } from './atlas_data';
+import { linesSvg } from './lines';
+import { derived, lines, mode, muted, offline, part, partInfo, place, report, run, theSource, views } from './state';
+import { sweep } from './sweep';
 import { figureSvg } from './figure';
 
 export const dialog = signal<'share' | 'export' | 'keys' | 'tour' | 'table' | 'compare' | null>(null);
@@ -100,9 +104,13 @@ export function Share() {
           It opens this view on this machine while headlight serve runs, for whoever has entered with the printed link.
         </p>
       )}
-      {drawn || figureProblem() ? (
+      {drawn || derived.value === 'mean' || figureProblem() ? (
         <p class="quiet" data-test="no-command">
-          {drawn ? 'Text that the model has written on is not in the figure’s command.' : figureProblem()}
+          {derived.value === 'mean'
+            ? 'No command draws the mean of chosen heads; Export does.'
+            : drawn
+              ? 'Text that the model has written on is not in the figure’s command.'
+              : figureProblem()}
         </p>
       ) : (
         <Copied label="The same figure from the command line" text={figureCommand('figure.png')} test="command" />
@@ -123,13 +131,41 @@ function save(name: string, data: Blob): void {
 
 // The view as one file that needs no server: what headlight show --html writes.
 async function savePage(): Promise<void> {
-  const at = addressText.value.replace(/&z=[^&]*/, '');
+  // The file has one run: views of other texts stay behind.
+  const own = (hash: string) => JSON.stringify(requestOf(parseAddress(hash), { model: '', text: '' })),
+    at = writeAddress({
+      ...parseAddress(addressText.value),
+      plan: null,
+      compared: undefined,
+      views: views.value.filter((v) => own(v) === own(addressText.value)),
+    });
   try {
     const query = `page?part=${part.value}&layer=${place.value.layer}&at=${encodeURIComponent(at)}`;
     save('headlight.html', new Blob([await theSource().bytes(run.value!, query)], { type: 'text/html' }));
   } catch (error) {
     report(error);
   }
+}
+
+// What this page alone draws: the lines, and the atlas with what it shows, as a picture and as numbers.
+function saveLines(): void {
+  save('headlight-lines.svg', new Blob([linesSvg()], { type: 'image/svg+xml' }));
+}
+function saveAtlas(): void {
+  document.querySelector<HTMLCanvasElement>('[data-test=atlas]')?.toBlob((data) => {
+    if (data) save('headlight-atlas.png', data);
+  });
+}
+function saveHeads(): void {
+  const p = partInfo.value!,
+    kl = sweep.value?.kl,
+    weights = links.value,
+    lines = ['layer\thead' + (weights ? '\tlink_weight' : '') + (kl ? '\tkl_nats' : '')];
+  for (let i = 0; i < p.layers * p.heads; ++i)
+    lines.push(
+      [Math.floor(i / p.heads), i % p.heads, ...(weights ? [weights[i]] : []), ...(kl ? [kl[i]] : [])].join('\t'),
+    );
+  save('headlight-heads.tsv', new Blob([lines.join('\n') + '\n'], { type: 'text/tab-separated-values' }));
 }
 
 async function saveFigure(format: string): Promise<void> {
@@ -158,6 +194,13 @@ export function Export() {
         ['json', `Tokens and ${what}`],
         ['npy', `${what[0].toUpperCase()}${what.slice(1)} for NumPy, [query, key]`],
       ];
+  const ofHeads = [links.value && 'The link', sweep.value && 'the sweep'].filter(Boolean).join(' and '),
+    extras: [test: string, kind: string, name: string, act: () => void][] = [];
+  if (lines.value) extras.push(['export-lines', 'SVG', 'The lines as they are shown', saveLines]);
+  extras.push(['export-atlas', 'PNG', 'The atlas as it is shown', saveAtlas]);
+  if (ofHeads) extras.push(['export-heads', 'TSV', `${ofHeads} in every head`, saveHeads]);
+  if (!offline.value)
+    extras.push(['export-html', 'HTML', 'This page as one file, to send or keep', () => void savePage()]);
   return (
     <Dialog title={`Export head ${place.value.layer}.${place.value.head}`}>
       {problem && (
@@ -182,14 +225,14 @@ export function Export() {
             </button>
           </li>
         ))}
-        {!offline.value && (
-          <li>
-            <button type="button" data-test="export-html" onClick={() => void savePage()}>
-              <b>HTML</b>
-              <span>This page as one file, to send or keep</span>
+        {extras.map(([test, kind, name, act]) => (
+          <li key={test}>
+            <button type="button" data-test={test} onClick={act}>
+              <b>{kind}</b>
+              <span>{name}</span>
             </button>
           </li>
-        )}
+        ))}
       </ul>
       {!offline.value && (
         <p class="quiet">
@@ -204,7 +247,7 @@ export function Export() {
 const keyList: [string, string][] = [
   ['← ↑ → ↓', 'in the map: cell to cell; in the atlas: head to head'],
   ['Enter', 'pin the cell, or solo the head'],
-  ['Shift-click', 'add words; the margin shows their mean'],
+  ['Shift-click', 'add words; the margin shows their mean. On a head: draw it over the chosen one'],
   ['Ctrl-click', 'on a chip: pin it as key'],
   ['drag', 'along the map’s words: pin all of them'],
   ['right button', 'menu of a cell, a word or a head'],
@@ -232,6 +275,8 @@ const keyList: [string, string][] = [
   ['i', 'edit the text'],
   ['/', 'search: it→animal, it→?, 4.0, label:induction, a word'],
   ['=', 'compare with another text, model, or without the change'],
+  ['p', 'present: one panel, large; ← → step through the views'],
+  ['k', 'keep this view in the list'],
   ['e', 'export'],
   ['l', 'copy the link'],
   ['t', 'guided tour'],

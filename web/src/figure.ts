@@ -6,7 +6,7 @@ import { faint } from './paint';
 import { mode, muted, mutedNames, part, place, run, scale, theme } from './state';
 import { drawn, isRenormalised, mutedColumns } from './view';
 
-const escaped = (text: string) =>
+export const escaped = (text: string) =>
   text
     .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');

@@ -2,7 +2,8 @@
 import { computed, signal } from '@preact/signals';
 import { shown } from './format';
 import { endsOf, howJoined, isFar, leastLift, linkChance, linkScore, linkWeight, seen, type End } from './links';
-import { activeRow, mapOf, rowIn, shownMap, weights } from './numbers';
+import { pooled } from './long';
+import { activeRow, mapOf, rowIn, rowsOf, weights } from './numbers';
 import {
   activeQueries,
   hoverCell,
@@ -124,21 +125,25 @@ export interface Link {
   chosen: boolean; // else it is where the query looks most
 }
 function linkOf(from: number[], to: number[], chosen = true): Link | null {
-  const map = shownMap.value,
-    p = partInfo.value;
-  if (!map || !p || from.length === 0 || to.length === 0) return null;
+  const p = partInfo.value,
+    rows = from.length > 0 && to.length > 0 ? rowsOf(from, false) : null;
+  if (!rows || !p) return null;
   return {
     from,
     to,
-    weight: linkWeight(map, from, to, p.columns),
-    chance: linkChance(map, from, to, p.columns),
-    visible: seen(map, from[0], p.columns),
+    weight: linkWeight(rows.map, rows.at, to, p.columns),
+    chance: linkChance(rows.map, rows.at, to, p.columns),
+    visible: seen(rows.map, rows.at[0], p.columns),
     how: howJoined(from.length, to.length),
     chosen,
   };
 }
-// Under the pointer is a token, or a word where words are shown.
-const tokensAt = (reading: Reading, token: number) => (words.value ? wordAround(reading, token) : [token]);
+// Under the pointer is a token, a word where words are shown, or what a cell of a long text stands for.
+function tokensAt(reading: Reading, token: number): number[] {
+  if (pooled.value > 1)
+    return Array.from({ length: pooled.value }, (_, i) => token + i).filter((i) => i < reading.tokens.length);
+  return words.value ? wordAround(reading, token) : [token];
+}
 const linkAt = (cell: Cell) => linkOf(tokensAt(queryReading.value, cell.query), tokensAt(keyReading.value, cell.key));
 const pinnedLink = () => linkOf(queries.value, keys.value);
 export const link = computed(() => (hoverCell.value ? linkAt(hoverCell.value) : pinnedLink()));
@@ -160,9 +165,9 @@ export const headline = computed<Link | null>(() => {
 // Of a link of several tokens, the pair that Why explains: the chosen one, else the heaviest.
 export const chosenPair = signal<Cell | null>(null);
 export function pairsOf(l: Link): (Cell & { weight: number })[] {
-  const map = shownMap.value!,
+  const { map, at } = rowsOf(l.from, false)!,
     columns = partInfo.value!.columns;
-  return l.from.flatMap((query) => l.to.map((key) => ({ query, key, weight: map[query * columns + key] })));
+  return l.from.flatMap((query, n) => l.to.map((key) => ({ query, key, weight: map[at[n] * columns + key] })));
 }
 export function pairOf(l: Link | null): Cell | null {
   if (!l) return null;

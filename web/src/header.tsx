@@ -11,6 +11,7 @@ import {
   models,
   offline,
   playing,
+  present,
   run,
   second,
   stale,
@@ -96,7 +97,9 @@ function Input() {
     (document.activeElement as HTMLElement | null)?.blur();
     document.querySelector<HTMLElement>('[data-test=grid]')?.focus({ preventScroll: true });
   };
-  const pairs = models.value.find((m) => m.name === model.value)?.kind === 'encoder',
+  const own = models.value.find((m) => m.name === model.value),
+    reads = own?.reads !== false,
+    pairs = own?.kind === 'encoder',
     shows = pairs && (wanted.value || second.value !== '');
   return (
     <form
@@ -109,11 +112,12 @@ function Input() {
       {models.value.length > 1 ? (
         <select
           aria-label="Model"
+          title={own?.context ? `Reads up to ${own.context} tokens` : 'All models of the models folders'}
           value={wantedModel.value ?? model.value}
           disabled={offline.value}
           onChange={(event) => {
             clearTimeout(timer.current);
-            switchModel(event.currentTarget.value);
+            void switchModel(event.currentTarget.value);
           }}
         >
           {models.value.map((m) => (
@@ -130,8 +134,8 @@ function Input() {
       <div class="texts">
         <TextField
           id="text"
-          label={shows ? 'Text A' : 'Text'}
-          hint="Write a sentence"
+          label={!reads ? 'Token ids' : shows ? 'Text A' : 'Text'}
+          hint={reads ? 'Write a sentence' : 'Token ids, such as 0 1 2'}
           value={text}
           changed={started}
           entered={entered}
@@ -256,6 +260,15 @@ export function Header() {
           data-test="export"
         >
           Export
+        </button>
+        <button
+          type="button"
+          disabled={!run.value}
+          data-test="present"
+          title="One panel, large, for a room (p)"
+          onClick={() => (present.value = true)}
+        >
+          Present
         </button>
         <button
           type="button"

@@ -8,7 +8,7 @@ import { seen } from './links';
 import { shown } from './format';
 import { Labels } from './labels';
 import { openMenu } from './menu';
-import { activeRow, shownMap } from './numbers';
+import { activeRow, rowsOf } from './numbers';
 import { faint, sized } from './paint';
 import {
   activeQueries,
@@ -23,25 +23,26 @@ import {
   run,
   shownPlace,
 } from './state';
-import { cellSize, drawn, frame, isRenormalised, mutedColumns, rooms, space, upperRoom, view } from './view';
+import { cellSize, drawn, frame, isRenormalised, mutedColumns, rooms, shift, space, upperRoom } from './view';
 import { type Joined } from './words';
 
 // What a screen reader hears: the cell under the arrows or the mouse, with both words, weight, rank and head.
 export const spoken = computed(() => {
-  const map = shownMap.value,
-    info = partInfo.value,
+  const info = partInfo.value,
     at =
       hoverCell.value ??
       (queries.value.length && keys.value.length ? { query: queries.value[0], key: keys.value[0] } : null);
-  if (!map || !info || !at || guessing.value) return '';
-  const w = map[at.query * info.columns + at.key];
+  const rows = at ? rowsOf([at.query], false) : null;
+  if (!rows || !info || !at || guessing.value) return '';
+  const first = rows.at[0] * info.columns,
+    w = rows.map[first + at.key];
   const from = shown(queryReading.value.tokens[at.query]?.text ?? ''),
     to = shown(keyReading.value.tokens[at.key]?.text ?? '');
   const where = `layer ${shownPlace.value.layer} head ${shownPlace.value.head}`;
   if (Number.isNaN(w)) return `from ${from} to ${to}: not visible, ${where}`;
   let rank = 1;
-  for (let j = 0; j < info.columns; ++j) if (map[at.query * info.columns + j] > w) ++rank;
-  return `from ${from} to ${to}, weight ${w.toPrecision(4)}, rank ${rank} of ${seen(map, at.query, info.columns)}, ${where}`;
+  for (let j = 0; j < info.columns; ++j) if (rows.map[first + j] > w) ++rank;
+  return `from ${from} to ${to}, weight ${w.toPrecision(4)}, rank ${rank} of ${seen(rows.map, rows.at[0], info.columns)}, ${where}`;
 });
 
 export function HeatMap() {
@@ -166,7 +167,7 @@ function Margin() {
     row = activeRow.value,
     f = frame.value,
     cell = cellSize.value,
-    v = view.value,
+    v = shift.value,
     paint = weightPaint.value,
     grey = mutedColumns.value;
   const canvas = useRef<HTMLCanvasElement>(null);

@@ -4,7 +4,9 @@ import { parseAddress, writeAddress, type Address } from './address';
 import {
   autoRange,
   block,
+  compared,
   depth,
+  derived,
   keys,
   lines,
   linkMap,
@@ -12,6 +14,7 @@ import {
   model,
   muted,
   order,
+  overlay,
   palette,
   part,
   place,
@@ -24,6 +27,7 @@ import {
   solo,
   text,
   themeChoice,
+  views,
   words,
 } from './state';
 import { page, readPage } from './pages';
@@ -59,9 +63,15 @@ function address(): Address {
     solo: solo.value,
     lines: lines.value,
     plan: plan.value,
+    overlay: overlay.value,
+    derived: derived.value,
+    compared: compared.value ?? undefined,
+    views: views.value.length > 0 ? views.value : undefined,
   };
 }
 export const addressText = computed(() => writeAddress(address()));
+// This view alone, as a list of views keeps it.
+export const viewText = () => writeAddress({ ...address(), views: undefined, compared: undefined, theme: undefined });
 
 // Everything about the view that is neither the run nor a selection in it.
 export function applyLooks(a: Address): void {
@@ -80,6 +90,10 @@ export function applyLooks(a: Address): void {
   solo.value = a.solo ?? false;
   lines.value = a.lines ?? false;
   plan.value = a.plan ?? null;
+  overlay.value = (a.overlay ?? []).slice(0, 7);
+  derived.value = a.derived ?? 'none';
+  compared.value = a.compared ?? null;
+  if (a.views) views.value = a.views;
   sampling.value = { temperature: a.temperature ?? 0, top_k: a.top_k ?? 0, seed: a.seed ?? 0 };
 }
 
@@ -126,6 +140,7 @@ const entryOf = () =>
     part.value,
     place.value.layer,
     place.value.head,
+    compared.value,
   ]);
 
 function write(): void {

@@ -8,6 +8,7 @@ import { showsBase, toggleHead, undo } from './knockout';
 import { palettes, scales } from './legend';
 import { closeMenu, menu } from './menu';
 import { writeOne } from './runs';
+import { addView, stepView } from './present';
 import { tab } from './tabs';
 import {
   autoRange,
@@ -22,6 +23,7 @@ import {
   order,
   palette,
   place,
+  present,
   renormalise,
   run,
   scale,
@@ -63,12 +65,27 @@ addEventListener('keydown', (event) => {
     return;
   }
   if (dialog.value || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && (target as HTMLInputElement).type !== 'checkbox') {
+  if (
+    /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) &&
+    (target as HTMLInputElement).type !== 'checkbox' &&
+    !(target as HTMLInputElement).readOnly
+  ) {
     if (event.key === 'Escape') target.blur();
     return;
   }
+  if (present.value && (event.key === 'ArrowRight' || event.key === 'ArrowLeft')) {
+    event.preventDefault();
+    stepView(event.key === 'ArrowRight' ? 1 : -1);
+    return;
+  }
   const acts: Record<string, () => void> = {
-    Escape: () => (touring.value ? endTour() : clearOne()),
+    Escape: () => (touring.value ? endTour() : present.value ? (present.value = false) : clearOne()),
+    p: () => {
+      present.value = !present.value;
+    },
+    k: () => {
+      if (run.value) addView();
+    },
     '[': () => stepHead(-1),
     ']': () => stepHead(1),
     s: () => {

@@ -1,8 +1,8 @@
 // Words along the map: every one where they fit, else every so many. A click pins one, dragging pins several.
 import { useRef } from 'preact/hooks';
 import { clipped, shown } from './format';
-import { hoverCell, keys, pin, queries, shownKeys } from './state';
-import { cellSize, columnLetters, drawn, frame, mutedColumns, rooms, view } from './view';
+import { hoverCell, keys, pin, present, queries, shownKeys } from './state';
+import { cellSize, columnLetters, drawn, frame, mutedColumns, rooms, shift } from './view';
 
 interface LabelProps {
   axis: 'row' | 'column';
@@ -11,7 +11,7 @@ export function Labels({ axis }: LabelProps) {
   const from = useRef(-1);
   const d = drawn.value,
     cell = cellSize.value,
-    v = view.value,
+    v = shift.value,
     f = frame.value,
     grey = mutedColumns.value;
   if (!d) return null;
@@ -19,7 +19,7 @@ export function Labels({ axis }: LabelProps) {
     count = isRow ? d.rows : d.columns,
     offset = isRow ? v.y : v.x,
     length = isRow ? f.height : f.width;
-  const step = Math.max(1, Math.ceil((isRow ? 14 : 15) / cell));
+  const step = Math.max(1, Math.ceil((present.value ? 26 : isRow ? 14 : 15) / cell));
   const hovered = hoverCell.value ? (isRow ? d.rowOf[hoverCell.value.query] : d.columnOf[hoverCell.value.key]) : -1;
   const pinned = new Set(
     (isRow ? queries.value : shownKeys.value).map((i) => (isRow ? d.rowOf[i] : d.columnOf[i])).filter((i) => i >= 0),

@@ -1,10 +1,29 @@
 // Links as lines from queries to keys: for each query the strongest, until they hold most of its weight.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { computed, signal, useSignal } from '@preact/signals';
-import { activeQueries, guessing, hoverCell, hoverQuery, pin, queries, shownKeys, theme } from './state';
+import {
+  activeQueries,
+  block,
+  derived,
+  guessing,
+  hoverCell,
+  hoverQuery,
+  keyReading,
+  overlay,
+  pin,
+  queries,
+  queryReading,
+  shownKeys,
+  theme,
+  words,
+} from './state';
 import { drawn, mutedColumns } from './view';
+import { escaped } from './figure';
 import { clipped, shown, small } from './format';
+import { mapOf } from './numbers';
 import { rove } from './rove';
+import { headColours, headDashes } from './several';
+import { cropped, joined, type Joined } from './words';
 
 const rowHeight = 23,
   mostTokens = 160,
@@ -17,10 +36,18 @@ export interface Link {
   weight: number;
 }
 // All links that are drawn when nothing is pinned; at most 2,000.
-export const links = computed<Link[]>(() => {
-  const d = drawn.value,
-    out: Link[] = [];
-  if (!d) return out;
+export const links = computed<Link[]>(() => (drawn.value ? linksOf(drawn.value) : []));
+// Of the heads that are drawn over the chosen one.
+const others = computed<Link[][]>(() =>
+  derived.value !== 'none'
+    ? []
+    : overlay.value.map((at) => {
+        const map = mapOf(at);
+        return map ? linksOf(cropped(joined(map, queryReading.value, keyReading.value, words.value), block.value)) : [];
+      }),
+);
+function linksOf(d: Joined): Link[] {
+  const out: Link[] = [];
   for (let i = 0; i < d.rows; ++i) {
     const row: Link[] = [];
     for (let j = 0; j < d.columns; ++j) {
@@ -37,8 +64,38 @@ export const links = computed<Link[]>(() => {
       out.push(link);
     }
   }
-  return out.length <= mostLines ? out : out.sort((a, b) => b.weight - a.weight).slice(0, mostLines);
-});
+  const most = Math.floor(mostLines / (1 + overlay.value.length));
+  return out.length <= most ? out : out.sort((a, b) => b.weight - a.weight).slice(0, most);
+}
+
+// The lines as they are drawn, with real words.
+export function linesSvg(): string {
+  const d = drawn.value!,
+    light = theme.value === 'light',
+    ink = light ? '#1c1f26' : '#ebedf1',
+    rows = new Set(activeQueries.value.map((i) => d.rowOf[i])),
+    height = Math.max(d.rows, d.columns) * rowHeight + 20,
+    at = (i: number) => (i + 0.5) * rowHeight + 10;
+  const out = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="560" height="${height}" viewBox="0 0 560 ${height}" font-family="sans-serif" font-size="13" fill="none"><rect width="100%" height="100%" fill="${light ? '#fff' : '#101217'}"/>`,
+  ];
+  [links.value, ...others.value].forEach((list, head) => {
+    for (const l of list)
+      if (rows.size === 0 || rows.has(l.row))
+        out.push(
+          `<path d="M170 ${at(l.row)}C280 ${at(l.row)} 280 ${at(l.column)} 390 ${at(l.column)}" stroke="${headColours[head] || '#b45309'}" stroke-width="${(0.8 + 5 * l.weight).toFixed(2)}" stroke-opacity="${Math.sqrt(l.weight).toFixed(3)}" stroke-dasharray="${headDashes[head].join(' ')}"/>`,
+        );
+  });
+  const words = (names: string[], x: number, anchor: string) =>
+    names.forEach((name, i) =>
+      out.push(
+        `<text x="${x}" y="${at(i) + 4}" fill="${ink}" text-anchor="${anchor}">${escaped(clipped(shown(name), 18))}</text>`,
+      ),
+    );
+  words(d.rowNames, 164, 'end');
+  words(d.columnNames, 396, 'start');
+  return out.join('\n') + '</svg>';
+}
 
 export function Lines() {
   const canvas = useRef<HTMLCanvasElement>(null),
@@ -69,21 +126,25 @@ export function Lines() {
     if (guessing.value) return;
     const rows = new Set(active.map((i) => d.rowOf[i]).filter((i) => i >= 0)),
       lone = rows.size > 0;
-    context.strokeStyle = style.getPropertyValue(lone ? '--accent' : '--bar');
-    for (const link of [...links.value].reverse()) {
-      if (lone && !rows.has(link.row)) continue;
-      const y0 = (link.row + 0.5) * rowHeight,
-        y1 = (link.column + 0.5) * rowHeight,
-        w = width.value;
-      context.globalAlpha = Math.max(0.06, Math.min(1, Math.sqrt(link.weight)));
-      context.lineWidth = 0.8 + 5 * link.weight;
-      context.beginPath();
-      context.moveTo(2, y0);
-      context.bezierCurveTo(w / 2, y0, w / 2, y1, w - 2, y1);
-      context.stroke();
-    }
+    [links.value, ...others.value].forEach((list, head) => {
+      context.strokeStyle =
+        headColours[head] || style.getPropertyValue(lone || overlay.value.length ? '--accent' : '--bar');
+      context.setLineDash(headDashes[head]);
+      for (const link of [...list].reverse()) {
+        if (lone && !rows.has(link.row)) continue;
+        const y0 = (link.row + 0.5) * rowHeight + 2 * head, // heads that agree stay beside each other
+          y1 = (link.column + 0.5) * rowHeight + 2 * head,
+          w = width.value;
+        context.globalAlpha = Math.max(0.06, Math.min(1, Math.sqrt(link.weight)));
+        context.lineWidth = 0.8 + 5 * link.weight;
+        context.beginPath();
+        context.moveTo(2, y0);
+        context.bezierCurveTo(w / 2, y0, w / 2, y1, w - 2, y1);
+        context.stroke();
+      }
+    });
     context.globalAlpha = 1;
-  }, [d, links.value, active, width.value, theme.value, guessing.value]);
+  }, [d, links.value, others.value, active, width.value, theme.value, guessing.value]);
   if (!d) return <p class="empty">Loading this head’s weights…</p>;
   if (d.rows > mostTokens || d.columns > mostTokens)
     return <p class="empty">Lines are readable for up to {mostTokens} tokens. The map shows all of them.</p>;
@@ -107,7 +168,13 @@ export function Lines() {
         />{' '}
         {Math.round(100 * mass.value)} % of each word’s weight
       </label>
-      <div class="lines" ref={box} data-test="lines" data-links={links.value.length}>
+      <div
+        class="lines"
+        ref={box}
+        data-test="lines"
+        data-links={links.value.length}
+        data-heads={1 + others.value.length}
+      >
         <ol class="from" aria-label="queries (from)" onKeyDown={(event) => rove(event)}>
           {d.rowNames.map((name, i) => (
             <li key={i}>

@@ -17,6 +17,7 @@ import { Learn } from './learn';
 import { atlas } from './numbers';
 import { page as pageName, readPage } from './pages';
 import { Pattern, RowTable, partNames } from './pattern';
+import { PresentBar } from './present';
 import { again, open } from './runs';
 import { Finding } from './says';
 import {
@@ -27,6 +28,7 @@ import {
   part,
   partInfo,
   place,
+  present,
   run,
   scale,
   shownPlace,
@@ -41,6 +43,7 @@ import { Strip } from './strip';
 import { Tour } from './tour';
 import { Train } from './train';
 import { fit } from './view';
+import { Where } from './where';
 
 function Banner() {
   const t = trouble.value;
@@ -115,6 +118,7 @@ function App() {
             </button>
           ))}
         </div>
+        <Where />
         <div class={`views show-${tab.value}`}>
           <div class="view" id="view-heads">
             <Atlas />
@@ -144,6 +148,7 @@ function App() {
         </span>
       </footer>
       <Tour />
+      <PresentBar />
       <Menu />
       {dialog.value === 'compare' && <Compare />}
       {dialog.value === 'share' && <Share />}
@@ -163,6 +168,7 @@ function App() {
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
   document.documentElement.dataset.depth = depth.value;
+  document.documentElement.toggleAttribute('data-present', present.value);
   document
     .querySelector('meta[name=theme-color]')
     ?.setAttribute('content', theme.value === 'dark' ? '#101217' : '#ffffff');

@@ -1,7 +1,7 @@
 // What the map shows of a head: its weights, the scores before the softmax, or how much of each value goes on.
 import { computed } from '@preact/signals';
 import { scoreOf } from './arithmetic';
-import { headOf, shownMap } from './numbers';
+import { headOf, isDerived, shownMap } from './numbers';
 import { mode, shownPlace } from './state';
 import type { Head } from './types';
 
@@ -26,7 +26,7 @@ function values(head: Head): Float32Array {
 }
 
 export const modeMap = computed<Float32Array | null>(() => {
-  if (mode.value === 'weights') return shownMap.value;
+  if (mode.value === 'weights' || isDerived.value) return shownMap.value;
   const head = headOf(shownPlace.value);
   return head && (mode.value === 'scores' ? scores(head) : values(head));
 });

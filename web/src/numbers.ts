@@ -1,11 +1,16 @@
 // The numbers of the part that is shown: all weights where they fit, else heads and rows as they are asked for.
 import { computed, signal } from '@preact/signals';
 import { ByteCache } from './byte_cache';
+import { isLong, longRow, mostWhole, numbersOf } from './long';
 import { readAtlas, readHead, readMatrices, Trouble } from './source';
 import {
   type Place,
+  derived,
+  hoverPlace,
   offline,
+  overlay,
   part,
+  place,
   theSource,
   partInfo,
   shownPlace,
@@ -13,7 +18,7 @@ import {
   restingQueries,
   report,
 } from './state';
-import type { Atlas, Head, Matrices, PartName, RunInfo } from './types';
+import type { Atlas, Head, Matrices, PartInfo, PartName, RunInfo } from './types';
 
 export const weights = signal<Float32Array | null>(null); // of all heads of the part, where they fit
 export const atlas = signal<Atlas | null>(null);
@@ -27,14 +32,15 @@ const headKey = (at: Place) => `${numbersInfo.value?.id}/${part.value}/${at.laye
 const mostWeights = 1.5e6;
 
 // The head's own numbers, asked for when they are not here yet.
-export function headOf(at: Place): Head | null {
-  const key = headKey(at),
+export function headOf(at: Place, query?: number): Head | null {
+  const row = isLong.value ? query : undefined,
+    key = headKey(at) + (row === undefined ? '' : `?${row}`),
     known = heads.value.get(key);
   if (known) return known;
   const info = numbersInfo.value;
-  if (!info || wanted.has(key)) return null;
+  if (!info || wanted.has(key) || (isLong.value && row === undefined)) return null;
   wanted.add(key);
-  readHead(theSource(), info, part.value, at.layer, at.head)
+  readHead(theSource(), info, part.value, at.layer, at.head, row)
     .then((head) => {
       heads.value = heads.value.with(key, head, head.weights.buffer.byteLength);
     }, report)
@@ -44,12 +50,12 @@ export function headOf(at: Place): Head | null {
 
 // The parameters around a head, asked for when they are not here yet; 'none' where a saved page has left them out.
 const matrices = signal(new ByteCache<Matrices | 'none'>(24e6));
-export function matricesOf(at: Place): Matrices | 'none' | null {
+export function matricesOf(at: Place, query?: number): Matrices | 'none' | null {
   const key = headKey(at) + '.matrices',
     known = matrices.value.get(key);
   if (known) return known;
   const info = numbersInfo.value,
-    head = headOf(at);
+    head = headOf(at, query);
   if (!info || !head || wanted.has(key)) return null;
   wanted.add(key);
   const keep = (found: Matrices | 'none') => {
@@ -71,9 +77,55 @@ export function mapOf(at: Place): Float32Array | null {
       first = (at.layer * info.heads + at.head) * size;
     return all.subarray(first, first + size);
   }
-  return atlas.value ? (headOf(at)?.weights ?? null) : null; // not before it is known that all weights are too many
+  return atlas.value && !isLong.value ? (headOf(at)?.weights ?? null) : null; // not before it is known that all weights are too many
 }
-export const shownMap = computed(() => mapOf(shownPlace.value));
+// What the program computes from several heads, asked for when it is not here.
+const derivedMaps = signal(new ByteCache<Float32Array>(24e6));
+export const together = computed<Place[]>(() => [place.value, ...overlay.value]);
+const derivedMap = computed<Float32Array | null>(() => {
+  const info = numbersInfo.value;
+  if (!info || isLong.value) return null;
+  const heads = derived.value === 'mean' ? together.value.map((h) => `${h.layer}.${h.head}`).join(',') : '',
+    path = `${part.value}/derived.f32?heads=${heads}`,
+    key = `${info.id}/${path}`,
+    known = derivedMaps.value.get(key);
+  if (known || wanted.has(key)) return known ?? null;
+  wanted.add(key);
+  theSource()
+    .bytes(info, path)
+    .then(
+      (data) => {
+        derivedMaps.value = derivedMaps.value.with(key, new Float32Array(data), data.byteLength);
+      },
+      (error) => {
+        derived.value = 'none';
+        report(error);
+      },
+    )
+    .finally(() => wanted.delete(key));
+  return null;
+});
+// A head under the pointer is looked at alone.
+export const isDerived = computed(() => derived.value !== 'none' && !hoverPlace.value && !isLong.value);
+export const shownMap = computed(() => (isDerived.value ? derivedMap.value : mapOf(shownPlace.value)));
+
+// Rows of the head that is shown, as a map and where each query's row is in it; of a long text those that are here.
+export interface Rows {
+  map: Float32Array;
+  at: number[];
+}
+export function rowsOf(list: number[], fetches = true): Rows | null {
+  const map = shownMap.value,
+    columns = partInfo.value?.columns ?? 0;
+  if (map) return { map, at: list };
+  if (!isLong.value || list.length > mostRows) return null;
+  const found = list.map((i) => longRow(i, fetches));
+  if (found.length === 0 || found.includes(null)) return null;
+  const out = new Float32Array(list.length * columns);
+  found.forEach((row, n) => out.set(row!, n * columns));
+  return { map: out, at: list.map((_, n) => n) };
+}
+const mostRows = 64;
 
 // Mean over the queries of their weights, one number per key.
 export function rowOf(map: Float32Array, list: number[], columns: number): Float32Array {
@@ -110,10 +162,10 @@ export async function loadRow(query: number): Promise<void> {
   if (numbersInfo.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
 }
 function meanRow(given: number[]): Float32Array | null {
-  const map = shownMap.value,
-    info = partInfo.value;
-  const list = given.filter((i) => info && i < info.rows);
-  return map && info && list.length > 0 ? rowOf(map, list, info.columns) : null;
+  const info = partInfo.value,
+    list = given.filter((i) => info && i < info.rows),
+    found = list.length > 0 ? rowsOf(list, false) : null;
+  return info && found ? rowOf(found.map, found.at, info.columns) : null;
 }
 export const activeRow = computed(() => meanRow(activeQueries.value));
 export const restingRow = computed(() => meanRow(restingQueries.value));
@@ -132,10 +184,27 @@ export async function readNumbers(info: RunInfo, name: PartName): Promise<Number
     } catch (error) {
       if (!(theSource().offline && error instanceof Trouble)) throw error; // a saved page may keep small maps alone
     }
+  if (Math.max(p.rows, p.columns) > mostWhole && !theSource().offline) {
+    const cells = new Float32Array(p.layers * p.heads).fill(NaN);
+    return { weights: null, atlas: { rows: 1, columns: 1, exact: false, values: cells, later: true } };
+  }
   return { weights: null, atlas: await readAtlas(theSource(), info, p) };
 }
+// Of a long text the small maps come layer by layer, behind the map that is in sight.
+async function readLater(info: RunInfo, p: PartInfo): Promise<void> {
+  let all: Atlas | null = null;
+  for (let layer = 0; layer < p.layers; ++layer) {
+    const one = await readAtlas(theSource(), info, p, layer);
+    if (numbersInfo.value !== info || part.value !== p.part) return;
+    const values: Float32Array = all?.values ?? new Float32Array(p.layers * one.values.length).fill(NaN);
+    values.set(one.values, layer * one.values.length);
+    atlas.value = all = { ...one, values };
+  }
+}
 export function useNumbers(numbers: Numbers, info: RunInfo): void {
-  numbersInfo.value = info;
+  numbersInfo.value = numbersOf.value = info;
+  const p = info.parts.find((item) => item.part === part.value);
+  if (numbers.atlas.later && p) setTimeout(() => readLater(info, p).catch(report), 300);
   weights.value = numbers.weights;
   atlas.value = numbers.atlas;
   rowWeights.value = null;

@@ -5,8 +5,10 @@ import { clipped, digits, shown, weight } from './format';
 import { HeatMap } from './heatmap';
 import { Legend } from './legend';
 import { Lines } from './lines';
+import { isLong, pooled } from './long';
 import { canChange, isOut, toggleHead } from './knockout';
-import { activeRow, numbersInfo, shownMap } from './numbers';
+import { Minimap } from './minimap';
+import { activeRow, isDerived, numbersInfo, rowsOf } from './numbers';
 import { setPart } from './runs';
 import {
   guessing,
@@ -26,6 +28,7 @@ import {
   type Cell,
 } from './state';
 import { modeMap } from './modes';
+import { nameOfHeads, Several } from './several';
 import { Tools } from './tools';
 import { type PartName } from './types';
 import { cellSize, drawn, isRenormalised, mutedColumns } from './view';
@@ -46,16 +49,17 @@ export function Pattern() {
   const info = run.value,
     at = shownPlace.value,
     p = partInfo.value;
-  const map = shownMap.value,
-    l = link.value,
+  const l = link.value,
     cell = pairOf(l);
   const w = !l ? NaN : l.chance === 0 ? NaN : l.weight; // of one pair or of several, as the sentence at the top says it
   let rowSum = NaN,
     unmuted = 0;
-  if (map && p && cell) {
+  const row = cell ? rowsOf([cell.query], false) : null,
+    weightTo = (j: number) => row!.map[row!.at[0] * p!.columns + j] || 0;
+  if (row && p) {
     rowSum = 0;
     for (let j = 0; j < p.columns; ++j) {
-      const x = map[cell.query * p.columns + j] || 0;
+      const x = weightTo(j);
       rowSum += x;
       if (!mutedKeys.value.has(j)) unmuted += x;
     }
@@ -63,25 +67,25 @@ export function Pattern() {
   const whole = isRenormalised.value && cell ? wholeRow(cell) : null;
   const m = mode.value === 'weights' ? null : modeMap.value,
     other = m && p && cell ? m[cell.query * p.columns + cell.key] : NaN;
-  const derived =
-    mode.value !== 'weights' && !lines.value
+  const derived = isDerived.value
+    ? nameOfHeads()
+    : mode.value !== 'weights' && !lines.value
       ? 'by this page, from q, k and v'
       : isRenormalised.value
         ? `rows sum to 1 without ${mutedNames[muted.value]}`
         : drawn.value?.derived
-          ? 'tokens joined into words'
+          ? pooled.value > 1
+            ? `each cell is the largest of ${pooled.value} × ${pooled.value} weights; closer, they are exact`
+            : 'tokens joined into words'
           : (l?.how ?? '');
   // Of two texts, what the query gives to each.
   const border = keyReading.value.second;
   let toSecond = 0;
-  if (map && p && cell && border > 0)
-    for (let j = border; j < p.columns; ++j) toSecond += map[cell.query * p.columns + j] || 0;
+  if (row && p && border > 0) for (let j = border; j < p.columns; ++j) toSecond += weightTo(j);
   return (
     <section class="card pattern" aria-labelledby="pattern-title">
       <header>
-        <h2 id="pattern-title">
-          Layer {at.layer} · head {at.head}
-        </h2>
+        <h2 id="pattern-title">{isDerived.value ? nameOfHeads() : `Layer ${at.layer} · head ${at.head}`}</h2>
         {info && info.parts.length > 1 && (
           <div class="segments" role="group" aria-label="Which attention">
             {info.parts.map((item) => (
@@ -129,16 +133,18 @@ export function Pattern() {
         </span>
       </header>
       <Tools />
+      <Several />
       {lines.value ? (
         <Lines />
       ) : (
         <>
           <HeatMap />
+          {isLong.value && <Minimap />}
           <Legend value={whole ? whole.value : mode.value === 'weights' ? w : other} />
         </>
       )}
       <p class="readout" data-test="readout" key={cell ? `${cell.query} ${cell.key}` : ''}>
-        {cell && map && !guessing.value ? (
+        {cell && row && !guessing.value ? (
           <>
             <bdi>{clipped(nameOf(queryReading.value, l!.from))}</bdi> →{' '}
             <bdi>{clipped(nameOf(keyReading.value, l!.to))}</bdi>{' '}

@@ -6,6 +6,8 @@ import { firstLook, sameWord } from './finding';
 import { addressText, applyLooks, followAddress, isOfRun, requestOf, typedText } from './history';
 import { followLabels } from './head_names';
 import { followChanges } from './knockout';
+import { followCompare } from './compare';
+import { followLong } from './long';
 import { weights, loadRow, readNumbers, useNumbers, type Numbers } from './numbers';
 import { followQueries, followPredictions } from './predictions';
 import { followSearch } from './search';
@@ -31,6 +33,7 @@ import {
   keys,
   block,
   clearHover,
+  corpus,
   sampling,
   theSource,
   partInfo,
@@ -40,6 +43,7 @@ import {
   useSource,
 } from './state';
 import type { PartName, Reading, RunInfo, RunRequest } from './types';
+import { followLens } from './where';
 
 interface Job {
   request: RunRequest;
@@ -241,9 +245,16 @@ export function redraw(): void {
   if (info) void compute({ model: info.model.name, text: info.text, ...sampling.value });
 }
 // Another model reads what is written now. Until its answer is here, everything else stays with the model before.
-export function switchModel(name: string): void {
+// One that has no tokenizer gets token ids to begin with, and says so.
+export async function switchModel(name: string): Promise<void> {
   wantedModel.value = name;
-  void compute({ model: name, text: text.value.trim() ? text.value : sentence.value, ...pairOf(name) });
+  await compute({ model: name, text: text.value.trim() ? text.value : sentence.value, ...pairOf(name) });
+  if (trouble.value?.code !== 'serve.ids' || model.value === name) return;
+  const { message } = trouble.value;
+  wantedModel.value = name;
+  text.value = '0 1 2 0 1 2';
+  await compute({ model: name, text: text.value });
+  if (model.value === name) trouble.value = { message, again: false };
 }
 // False: nothing was written, or something else was asked for meanwhile.
 export async function writeOne(): Promise<boolean> {
@@ -314,6 +325,7 @@ export async function open(): Promise<void> {
       version.value = start.version;
       sentence.value = start.sentence;
       models.value = start.models;
+      corpus.value = start.corpus ?? 0;
       model.value = start.models[0].name;
     });
     const own = theSource().offline && location.hash.length > 1 ? location.hash.slice(1) : theSource().at;
@@ -335,6 +347,8 @@ export async function open(): Promise<void> {
       followChanges();
       followLabels();
       followSearch();
+      followLong();
+      followLens();
       lookForServer();
     }
     const complaint = trouble.value;
@@ -349,7 +363,10 @@ export async function open(): Promise<void> {
       second.value = run.value.second ?? '';
     }
     if (complaint && !trouble.value) trouble.value = complaint;
-    if (!following) followAddress(applyAddress);
+    if (!following) {
+      followCompare();
+      followAddress(applyAddress);
+    }
     following = true;
   } catch (error) {
     report(error);

@@ -3,6 +3,8 @@ import { headline, nameOf } from './finding';
 import { clipped, digits, share, shown } from './format';
 import { changed } from './knockout';
 import { leastLift } from './links';
+import { isDerived } from './numbers';
+import { nameOfHeads } from './several';
 import { busy, guessing, keyReading, queryReading, run, shownPlace, stale } from './state';
 
 const name = (text: string) => <q dir="auto">{clipped(text, 24)}</q>;
@@ -26,7 +28,7 @@ function Sentence() {
   return (
     <>
       <p class={`says${plain ? ' plain' : ''}`} data-test="finding" key={`${l.from} ${l.to} ${l.weight}`}>
-        Layer {at.layer} head {at.head} sends{' '}
+        {isDerived.value ? nameOfHeads() : `Layer ${at.layer} head ${at.head}`} sends{' '}
         <b data-test="headline" data-value={l.weight}>
           {share(l.weight)}
         </b>{' '}
@@ -40,8 +42,8 @@ function Sentence() {
       </p>
       <Note>
         {l.how && `${l.how[0].toUpperCase()}${l.how.slice(1)}. `}
-        Spread evenly over the {l.visible} tokens it can see, that would be {share(l.chance)}: {digits(lift, 2)} times
-        as much{plain ? ', which is no finding' : ''}.
+        Spread evenly over the {l.visible} tokens it can see, that would be {share(l.chance)}:{' '}
+        {lift < 100 ? digits(lift, 2) : Math.round(lift)} times as much{plain ? ', which is no finding' : ''}.
         <Changed />
       </Note>
     </>

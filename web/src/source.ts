@@ -34,6 +34,7 @@ export interface Source {
   prediction(run: RunInfo, position: number): Promise<Prediction>;
   post(run: RunInfo, path: string, body: object, signal?: AbortSignal): Promise<unknown>;
   get(run: RunInfo, path: string, signal?: AbortSignal): Promise<unknown>;
+  corpus(body: object, signal?: AbortSignal): Promise<unknown>;
 }
 
 const base = '/api/v1/';
@@ -108,6 +109,9 @@ class Served implements Source {
   async get(run: RunInfo, path: string, signal?: AbortSignal) {
     return (await this.again(run, () => ask(`run/${run.id}/${path}`, { signal }))).json();
   }
+  async corpus(body: object, signal?: AbortSignal) {
+    return (await post('corpus', body, signal)).json();
+  }
   // A server that was started again, or has had other things to keep, no longer knows the run; the same request makes
   // it again.
   private async again(run: RunInfo, request: () => Promise<Response>): Promise<Response> {
@@ -174,6 +178,9 @@ class Stored implements Source {
   async get(): Promise<unknown> {
     return this.post();
   }
+  async corpus(): Promise<unknown> {
+    return this.post();
+  }
   async prediction(_run: RunInfo, position: number) {
     return JSON.parse(new TextDecoder().decode(this.piece(`next/${position}`))) as Prediction;
   }
@@ -221,8 +228,9 @@ export async function readHead(
   part: PartName,
   layer: number,
   head: number,
+  query?: number, // weights of this row alone
 ): Promise<Head> {
-  const data = await source.bytes(run, `${part}/${layer}/${head}.bin`);
+  const data = await source.bytes(run, `${part}/${layer}/${head}.bin${query === undefined ? '' : `?query=${query}`}`);
   const length = new DataView(data).getUint32(0, true);
   const info = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length))) as HeadInfo;
   let at = 4 + length;
@@ -231,16 +239,18 @@ export async function readHead(
     at += 4 * count;
     return list;
   };
-  const { rows, columns, dim, value_dim } = info;
+  const { rows, columns, dim, value_dim } = info,
+    kept = query === undefined ? rows : 1;
   return {
     info,
-    weights: take(rows * columns),
+    first: query ?? 0,
+    weights: take(kept * columns),
     q: take(rows * dim),
     k: take(columns * dim),
     v: take(columns * value_dim),
     z: take(rows * value_dim),
     lse: take(rows),
-    bias: info.has_bias ? take(rows * columns) : null,
+    bias: info.has_bias ? take(kept * columns) : null,
   };
 }
 
@@ -266,8 +276,10 @@ export async function readMatrices(source: Source, run: RunInfo, name: PartName,
   return { info, out, own, all, q, k, x, memory: info.has_memory ? take(columns * width) : x };
 }
 
-export async function readAtlas(source: Source, run: RunInfo, info: PartInfo): Promise<Atlas> {
-  const data = new Uint8Array(await source.bytes(run, `${info.part}/atlas.u8`));
+// Of one layer, or of all.
+export async function readAtlas(source: Source, run: RunInfo, info: PartInfo, layer?: number): Promise<Atlas> {
+  const of = layer === undefined ? '' : `?layer=${layer}`,
+    data = new Uint8Array(await source.bytes(run, `${info.part}/atlas.u8${of}`));
   const view = new DataView(data.buffer);
   const rows = view.getUint32(0, true),
     columns = view.getUint32(4, true);

@@ -4,6 +4,7 @@ import { Trouble, type Source } from './source';
 import type {
   Block,
   Depth,
+  Derived,
   ModelInfo,
   Mode,
   Mute,
@@ -30,6 +31,7 @@ export interface Cell {
 export const version = signal('');
 export const models = signal<ModelInfo[]>([]);
 export const sentence = signal('');
+export const corpus = signal(0); // texts to search
 export const offline = signal(false);
 export const run = signal<RunInfo | null>(null);
 export const model = signal(''); // of the run that is shown
@@ -59,6 +61,12 @@ export const mode = signal<Mode>('weights'); // what the map shows
 export const block = signal<Block | null>(null); // of two texts, one part of the map
 export const depth = signal<Depth>('engineer'); // how many numbers are shown, never which
 export const solo = signal(false); // the atlas shows the pinned head alone
+// Heads beside the chosen one: drawn over it as lines, or taken together.
+export const overlay = signal<Place[]>([]);
+export const derived = signal<Derived>('none');
+export const present = signal(false); // one panel, large, for a room
+export const views = signal<string[]>([]); // addresses to step through
+export const compared = signal<string | null>(null); // what stands beside: see compare.tsx
 export const guessing = signal(false); // weights are hidden until revealed
 
 // Pinned keys as they are drawn: while somebody guesses, none, as they would be the answer.

@@ -6,7 +6,7 @@ import { copy } from './dialogs';
 import { chosenPair, pairOf, pairsOf, restingLink } from './finding';
 import { clipped, digits, shown, weight } from './format';
 import { showStep } from './keyboard';
-import { headOf, matricesOf } from './numbers';
+import { headOf, isDerived, matricesOf } from './numbers';
 import { guessing, hoverPlace, keyReading, place, queryReading, restingCell, run, shownPlace } from './state';
 import { rove } from './rove';
 import { cppText, csvText, numpyText } from './snippets';
@@ -18,7 +18,7 @@ const link = computed(() => pairOf(restingLink.value));
 const current = computed<{ head: Head; steps: Steps; query: number; key: number } | null>(() => {
   const at = link.value;
   if (!at || !run.value) return null;
-  const head = headOf(shownPlace.value);
+  const head = headOf(shownPlace.value, at.query);
   if (!head || at.query >= head.info.rows || at.key >= head.info.columns) return null;
   return { head, steps: stepsOf(head, at.query, at.key), query: at.query, key: at.key };
 });
@@ -42,6 +42,8 @@ export function Why() {
       </header>
       {guessing.value ? (
         <p class="hint">Hidden while you guess.</p>
+      ) : isDerived.value ? (
+        <p class="hint">Why explains the weights of one head; choose “one head” above the map.</p>
       ) : !link.value ? (
         <p class="hint">Click a cell of the map: here is how its weight comes about, number by number.</p>
       ) : !found ? (
@@ -126,7 +128,7 @@ function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; qu
   let n = 0;
   const top = Math.max(...s.contributions.map((c) => c.size), 1e-9);
   // The matrices of the pinned head; while another one is hovered they stay away.
-  const matrices = hoverPlace.value ? null : matricesOf(place.value);
+  const matrices = hoverPlace.value ? null : matricesOf(place.value, query);
   const width = matrices && matrices !== 'none' ? matrices.info.width : 0;
   const before = (x: number[], position: number) =>
     info.head_norm ? null : info.rope ? unturned(x, position, info.rope) : x;

@@ -37,6 +37,7 @@ export interface ModelInfo {
   width?: number;
   vocabulary?: number;
   reads?: boolean;
+  context?: number; // tokens that it reads at most; 0: no known limit
 }
 export interface RunInfo {
   id: string;
@@ -81,6 +82,7 @@ export interface Start {
   sentence: string;
   models: ModelInfo[];
   most_tokens?: number;
+  corpus?: number; // texts that were given at the start
 }
 export interface Guess {
   id: number;
@@ -152,6 +154,7 @@ export interface HeadInfo {
 // One head's numbers. Weights are NaN where the query cannot see the key.
 export interface Head {
   info: HeadInfo;
+  first: number; // row of the first weights: of a long text there is one row
   weights: Float32Array;
   q: Float32Array;
   k: Float32Array;
@@ -182,12 +185,15 @@ export interface Atlas {
   columns: number;
   exact: boolean;
   values: Float32Array;
+  later?: boolean; // small maps follow
 }
 
 // What the map shows of a head.
 export type Mode = 'weights' | 'scores' | 'values';
 // A part of a map of two texts: from the first to the second is AB.
 export type Block = 'AA' | 'AB' | 'BA' | 'BB';
+// What is computed from several heads.
+export type Derived = 'none' | 'mean' | 'rollout';
 export type Depth = 'learner' | 'engineer' | 'researcher';
 export type Scale = 'linear' | 'sqrt' | 'log';
 export type Theme = 'light' | 'dark';

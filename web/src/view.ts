@@ -1,9 +1,21 @@
 // What part of the map is seen, and how large its cells are.
 import { computed, signal } from '@preact/signals';
 import { clipped, shown } from './format';
+import { isLong, longMap, moveSight, showAll, sight, stepSight } from './long';
 import { modeMap } from './modes';
 import { shownMap } from './numbers';
-import { block, keyReading, lines, mode, mutedKeys, partInfo, queryReading, renormalise, words } from './state';
+import {
+  block,
+  keyReading,
+  lines,
+  mode,
+  mutedKeys,
+  partInfo,
+  present,
+  queryReading,
+  renormalise,
+  words,
+} from './state';
 import { columnsOf, cropped, joined, renormalised, type Joined } from './words';
 
 // Rows made whole again: of weights only, and only where something is muted.
@@ -13,6 +25,7 @@ export const isRenormalised = computed(
 
 // What is drawn: the head's own map or its words, whole or in part. Scores of words have no meaning.
 export const drawn = computed<Joined | null>(() => {
+  if (isLong.value) return longMap.value;
   const map = lines.value ? shownMap.value : modeMap.value, // lines are weights
     info = partInfo.value;
   if (!map || !info) return null;
@@ -27,7 +40,13 @@ export const space = signal({ width: 600, height: 560 });
 const mostCell = 110; // few words fill the panel too
 export const columnLetters = 13;
 // Room for the words on the left, and for slanted ones beyond the right end.
-export const rooms = computed(() => (space.value.width < 460 ? { left: 84, right: 40 } : { left: 112, right: 64 }));
+export const rooms = computed(() =>
+  space.value.width < 460
+    ? { left: 84, right: 40 }
+    : present.value
+      ? { left: 180, right: 110 }
+      : { left: 112, right: 64 },
+);
 
 // And for slanted ones above, by the longest. Wide letters count twice.
 export const upperRoom = computed(() => {
@@ -37,7 +56,7 @@ export const upperRoom = computed(() => {
     for (const c of clipped(shown(name), columnLetters)) length += c.codePointAt(0)! > 0x2e7f ? 2 : 1;
     longest = Math.max(longest, length);
   }
-  return Math.max(56, Math.min(96, 26 + 6 * longest));
+  return present.value ? 150 : Math.max(56, Math.min(96, 26 + 6 * longest));
 });
 
 export const fitted = computed(() => {
@@ -64,12 +83,17 @@ export const frame = computed(() => {
   };
 });
 
+// How far the map is moved within its frame; of a long text the frame shows what is in sight.
+export const shift = computed(() => (isLong.value ? { x: 0, y: 0, cell: 0 } : view.value));
+
 export function fit(): void {
   view.value = { x: 0, y: 0, cell: 0 };
+  showAll();
 }
 export function moveTo(x: number, y: number, cell: number): void {
   const d = drawn.value;
   if (!d) return;
+  if (isLong.value) return moveSight(y / cellSize.value, x / cellSize.value);
   const f = frame.value;
   view.value = {
     cell,
@@ -77,7 +101,18 @@ export function moveTo(x: number, y: number, cell: number): void {
     y: Math.max(0, Math.min(y, d.rows * (cell || fitted.value) - f.height)),
   };
 }
+// Where dragging begins: of a long text, in pixels of its level.
+export const origin = () =>
+  isLong.value ? { x: sight.value.column * cellSize.value, y: sight.value.row * cellSize.value, cell: 0 } : view.value;
+let turned = 1; // of the wheel, since the last step
 export function zoom(factor: number, x: number, y: number): void {
+  if (isLong.value) {
+    turned *= factor;
+    if (turned < 1.6 && turned > 0.62) return;
+    stepSight(turned > 1 ? 1 : -1, x / frame.value.width, y / frame.value.height);
+    turned = 1;
+    return;
+  }
   const old = cellSize.value,
     least = Math.min(fitted.value, space.value.height / Math.max(1, drawn.value?.rows ?? 1)), // all rows in sight
     cell = Math.max(least, Math.min(Math.max(96, fitted.value), old * factor));
