@@ -133,7 +133,6 @@ export function Pattern() {
         </span>
       </header>
       <Tools />
-      <Several />
       {lines.value ? (
         <Lines />
       ) : (
@@ -143,6 +142,7 @@ export function Pattern() {
           <Legend value={whole ? whole.value : mode.value === 'weights' ? w : other} />
         </>
       )}
+      <Several />
       <p class="readout" data-test="readout" key={cell ? `${cell.query} ${cell.key}` : ''}>
         {cell && row && !guessing.value ? (
           <>
