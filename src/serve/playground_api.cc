@@ -42,7 +42,7 @@ ToySettings parse_settings(std::string_view body) {
   return settings;
 }
 
-std::vector<HeadPlace> parse_heads(std::string_view body) {
+std::vector<HeadPlace> removed_heads(std::string_view body) {
   constexpr std::array<std::string_view, 1> fields = {"heads"};
   const io::Json json = parse_object(body, fields);
   const io::Json* list = json.find("heads");
@@ -117,7 +117,7 @@ Answer PlaygroundApi::command(const Ask& ask, int id, std::string_view what) {
 }
 
 Answer PlaygroundApi::knock(const Ask& ask, int id) {
-  return {.body = knockout_json(session_.without(id, parse_heads(ask.body)))};
+  return {.body = knockout_json(session_.without(id, removed_heads(ask.body)))};
 }
 
 // A plain name: it becomes a folder here and a model in the list of the page.
