@@ -115,7 +115,7 @@ TEST_F(JsonNumbers, OfEveryReport) {
     tensor.tensor.view().set(0, x);
     for (const std::string& json :
          {ablate_json(ablated), sweep_json(swept), attribution_json(attributed), labels_json(labelled),
-          cli::evaluation_json(evaluation), to_json(bench), to_json(profile), cli::tensor_json(tensor)})
+          cli::evaluation_json(evaluation, 0), to_json(bench), to_json(profile), cli::tensor_json(tensor)})
       EXPECT_NO_THROW((void)io::Json::parse(json, "report")) << json;
   }
 }
