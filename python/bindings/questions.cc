@@ -8,6 +8,7 @@ namespace {
 
 const char* name_of(LookReason reason) {
   switch (reason) {
+    case LookReason::pronoun: return "pronoun";
     case LookReason::strongest_link: return "strongest_link";
     case LookReason::strongest_key: return "strongest_key";
     case LookReason::strongest_head: return "strongest_head";

@@ -106,7 +106,7 @@ class Drawing {
     std::size_t bit = 0;
     for (int right = code_.size - 1; right >= 1; right -= 2) {
       if (right == 6) right = 5;  // the timing pattern's column is left out
-      const bool up = (right + 1 & 2) == 0;
+      const bool up = ((right + 1) & 2) == 0;
       for (int step = 0; step < code_.size; ++step)
         for (const int x : {right, right - 1}) {
           const int y = up ? code_.size - 1 - step : step;
@@ -121,7 +121,7 @@ class Drawing {
     Drawing out = *this;
     for (int y = 0; y < code_.size; ++y)
       for (int x = 0; x < code_.size; ++x)
-        if (fixed_[index(x, y)] == 0) out.code_.modules[index(x, y)] ^= masked(mask, x, y) ? 1 : 0;
+        if (fixed_[index(x, y)] == 0 && masked(mask, x, y)) out.code_.modules[index(x, y)] ^= 1U;
     out.draw_format(mask);
     return std::move(out.code_);
   }

@@ -73,7 +73,7 @@ Outcome run_playground(const LabOptions& options) {
       total += seeds * static_cast<double>(presets[p].arms.size());
   for (std::size_t p = 0; p < presets.size(); ++p) {
     if (options.row && *options.row != static_cast<Index>(p + 1)) continue;
-    Checked checked{.preset = &presets[p]};
+    Checked checked{.preset = &presets[p], .runs = {}};
     for (int i = 0; i < seeds; ++i) {
       std::vector<ArmResult> results;
       for (const playground::PresetArm& arm : presets[p].arms) {

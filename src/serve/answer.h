@@ -19,7 +19,7 @@ struct Ask {
 
 struct Answer {
   int status = 200;
-  std::string type = "application/json", body;
+  std::string type = "application/json", body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "io/json_writer.h"
 #include "playground/presets.h"
 #include "playground/toy_strip.h"
 #include "serve/playground_json.h"
@@ -21,7 +22,14 @@ constexpr std::chrono::milliseconds kWait{2000};  // for a new frame
 constexpr std::size_t kLongestProbe = 400, kLongestName = 40;
 constexpr std::int64_t kMostSteps = 1000;  // of one request
 
-Answer done() { return {.body = "{\"ok\": true}\n"}; }
+template <class T>
+Answer one_field(std::string_view name, T value) {
+  io::JsonWriter w;
+  w.begin_object().field(name, value).end_object();
+  return {.body = w.take() + "\n"};
+}
+
+Answer done() { return one_field("ok", true); }
 
 // {"task": "copy", "layers": 2, "mask": false, …}: what is left out keeps its default.
 ToySettings parse_settings(std::string_view body) {
@@ -84,8 +92,7 @@ Answer PlaygroundApi::answer(const Ask& ask, std::span<const std::string_view> p
 }
 
 Answer PlaygroundApi::start(const Ask& ask) {
-  const int id = session_.start(parse_settings(ask.body));
-  return {.body = concat("{\"id\": ", id, "}\n")};
+  return one_field("id", session_.start(parse_settings(ask.body)));
 }
 
 Answer PlaygroundApi::frames(const Ask& ask, int id) {

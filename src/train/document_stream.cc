@@ -110,7 +110,8 @@ bool DocumentStream::next_part(Document& document) {
 }
 
 bool DocumentStream::next_piece(Document& document) {
-  while (waiting_.size() - begin_ < rules_.piece && read_more()) {}
+  // More than a piece that is checked: what is cut off is whole characters, and nothing unchecked leaves.
+  while (checked_ - begin_ <= rules_.piece && read_more()) {}
   const std::size_t left = waiting_.size() - begin_;
   if (left == 0) return false;
   if (ended_ && left <= rules_.piece) {

@@ -55,7 +55,7 @@ TEST(LabSeeds, VerdictsSayWhatWasDone) {
       EXPECT_THAT(row.check().text, HasSubstr("0.208"));
     }
     EXPECT_EQ(row.verdict == Verdict::definition, row.command.starts_with("docs/")) << row.number;
-    if (row.verdict == Verdict::definition) EXPECT_EQ(row.check, nullptr);
+    if (row.verdict == Verdict::definition) { EXPECT_EQ(row.check, nullptr); }
   }
   EXPECT_THAT(run_seeds({}).text, HasSubstr("5 definitions; 0 fail"));
 }
