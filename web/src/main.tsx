@@ -118,7 +118,6 @@ function App() {
             </button>
           ))}
         </div>
-        <Where />
         <div class={`views show-${tab.value}`}>
           <div class="view" id="view-heads">
             <Atlas />
@@ -135,6 +134,7 @@ function App() {
             <Why />
           </div>
         </div>
+        <Where />
         <p class="caption">
           {info &&
             `Model ${info.model.name}. “${clipped(info.text, 200)}” ${info.second ? `“${clipped(info.second, 200)}” ` : ''}${partNames[part.value]} head ${place.value.layer}.${place.value.head}, colours ${paint.value.signed ? `±${digits(paint.value.limit, 3)}` : `0 to ${digits(paint.value.limit, 3)}, ${scaleNames[scale.value]}`}. Headlight ${version.value}, ${new Date().toISOString().slice(0, 10)}.`}
