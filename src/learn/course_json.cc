@@ -8,7 +8,9 @@ namespace headlight::learn {
 namespace {
 
 void write_head(io::JsonWriter& w, const Chapter& chapter) {
-  w.field("number", chapter.number).field("title", chapter.title).field("question", chapter.question);
+  std::string question = chapter.question;  // shown as plain text
+  std::erase(question, '*');
+  w.field("number", chapter.number).field("title", chapter.title).field("question", question);
 }
 
 void write_exercise(io::JsonWriter& w, const Exercise& exercise) {
