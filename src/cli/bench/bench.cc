@@ -7,11 +7,13 @@
 
 #include <memory>
 
+#include "cli/bench/dist.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "headlight/error.h"
 #include "headlight/version.h"
@@ -28,7 +30,7 @@ struct Settings {
   std::vector<int> threads;
   SimdTarget target = SimdTarget::automatic;
   std::string model, text;
-  bool profile = false;
+  bool profile = false, dist = false;
   JsonTarget json;
 };
 
@@ -114,6 +116,10 @@ void run_profile(const Settings& s) {
 }
 
 void run(const Settings& s) {
+  if (s.dist) return run_dist_bench(s.model);
+  if (team() != nullptr)
+    throw Error(ErrorKind::usage, "bench.ranks",
+                "bench: runs as one process; bench --dist compares several with one");
   if (s.profile) return run_profile(s);
   JsonOutput json(s.json);
   const std::vector<measure::Workload> workloads = measure::select_workloads(s.only);
@@ -166,7 +172,8 @@ void add_bench(CLI::App& program) {
                             "  headlight bench --only train\n"
                             "  headlight bench --profile --threads 2\n"
                             "  headlight bench --only models --model stories15M\n"
-                            "  headlight bench --only tiny --json -\n"});
+                            "  headlight bench --only tiny --json -\n"
+                            "  mpirun -n 2 headlight bench --dist --model llama-1b-bf16\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
   for (const measure::Workload& workload : measure::workloads())
@@ -197,6 +204,8 @@ void add_bench(CLI::App& program) {
       ->type_name("NAME|PATH");
   add_path(*command, "--text", settings->text, "A text for the workload model_tokenize")->type_name("FILE");
   add_switch(*command, "--profile", settings->profile, "Time and memory of the parts of a training step");
+  add_switch(*command, "--dist", settings->dist,
+             "Under mpirun: attention, a training step and decoding on all processes, against one");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });
