@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <tuple>
 
 #include "core/concat.h"
 #include "headlight/attention.h"
@@ -20,48 +21,29 @@ namespace {
 class Bench {
  public:
   explicit Bench(const BenchOptions& options) : options_(options), blas_(Cblas::load()) {
-    for (const int threads : options.threads) {
-      contexts_[threads] = std::make_unique<Context>(
-          ContextOptions{.threads = threads, .target = options.target, .activations = Activations::rounded});
-    }
     if (blas_) report_.cblas = blas_->name();
   }
 
   BenchReport run(const std::function<void(const BenchStep&)>& progress) {
     const int count =
-        static_cast<int>(options_.workloads.size() * options_.threads.size() + options_.memory.size());
+        static_cast<int>(options_.workloads.size() * options_.threads.size() * options_.targets.size() +
+                         options_.memory.size());
     int number = 0;
     // Memory first: nothing else has taken and returned any yet.
     for (const MemoryCase& what : options_.memory) {
       if (progress) progress({what.name, options_.threads.back(), ++number, count});
-      report_.memory.push_back(measure_memory(what, options_.threads.back(), options_.target));
+      report_.memory.push_back(measure_memory(what, options_.threads.back(), options_.targets.front()));
       if (!report_.memory.back().grown_mb)
         report_.notes.push_back(concat(what.name, ": this system does not report peak memory"));
     }
     if (options_.workloads.empty()) return std::move(report_);
     measure_bandwidth();
     for (const Workload& workload : options_.workloads) {
-      const auto with_each = [&](auto& data) {
-        for (const int threads : options_.threads) {
+      for (const SimdTarget target : options_.targets) {
+        target_ = target;
+        run_workload(workload, [&](int threads) {
           if (progress) progress({workload.name, threads, ++number, count});
-          report_.buckets.push_back(measure(data, threads));
-        }
-      };
-      if (!workload.model.empty()) {
-        ModelData data{workload, model_of(workload)};
-        if (data.workload.model == "given" && !can_run(workload)) continue;
-        with_each(data);
-      } else if (!workload.step.empty()) {
-        memory_.reset();
-        StepData data{workload, make_train_step(workload.name)};
-        with_each(data);
-      } else if (workload.cache) {
-        DecodeData data(workload, *contexts_.begin()->second);
-        with_each(data);
-      } else {
-        memory_.reset();
-        WorkloadData data(workload);
-        with_each(data);
+        });
       }
     }
     state_shares();
@@ -69,6 +51,43 @@ class Bench {
   }
 
  private:
+  // On the current target, with each number of threads.
+  template <class Before>
+  void run_workload(const Workload& workload, const Before& before) {
+    const auto with_each = [&](auto& data) {
+      for (const int threads : options_.threads) {
+        before(threads);
+        report_.buckets.push_back(measure(data, threads));
+        report_.buckets.back().target = target_;
+      }
+    };
+    if (!workload.model.empty()) {
+      if (options_.targets.size() > 1) model_.reset();  // its cache is of one target
+      ModelData data{workload, model_of(workload)};
+      if (data.workload.model == "given" && !can_run(workload)) return;
+      with_each(data);
+    } else if (!workload.step.empty()) {
+      memory_.reset();
+      StepData data{workload, make_train_step(workload.name)};
+      with_each(data);
+    } else if (workload.cache) {
+      DecodeData data(workload, context_of(options_.threads.front()));
+      with_each(data);
+    } else {
+      memory_.reset();
+      WorkloadData data(workload);
+      with_each(data);
+    }
+  }
+
+  Context& context_of(int threads, Products products = Products::exact) {
+    std::unique_ptr<Context>& context = contexts_[{target_, threads, products}];
+    if (!context)
+      context = std::make_unique<Context>(ContextOptions{
+          .threads = threads, .target = target_, .activations = Activations::rounded, .products = products});
+    return *context;
+  }
+
   void measure_bandwidth() {
     memory_ = std::make_unique<ReadBandwidth>();
     const ReadBandwidth& memory = *memory_;
@@ -89,8 +108,8 @@ class Bench {
   // The clock of a shared machine wanders, so the peak is sampled around every bucket; shares are of
   // the best sample of the run.
   void sample_peak(int threads) {
-    const PeakSample sample = fma_peak(threads);
-    double& best = report_.peak_gflops[threads];
+    const PeakSample sample = fma_peak(threads, 5, 0.01, target_);
+    double& best = report_.target_peaks[target_][threads];
     if (sample.gflops <= best) return;
     best = sample.gflops;
     report_.peak_loop = sample.loop;
@@ -99,7 +118,7 @@ class Bench {
   BucketResult measure(WorkloadData& data, int threads) {
     const Workload& workload = data.workload();
     BucketResult result{.workload = workload, .threads = threads};
-    Context& context = *contexts_.at(threads);
+    Context& context = context_of(threads, workload.dtype == DType::f32 ? Products::exact : Products::bf16);
     const AttentionOptions options = data.options();
     const AttentionOutputs outputs = data.outputs();
     sample_peak(threads);
@@ -121,7 +140,7 @@ class Bench {
   // Decoding is reading: the limit is memory, sampled around the bucket and between its runs.
   BucketResult measure(DecodeData& data, int threads) {
     BucketResult result{.workload = data.workload(), .threads = threads};
-    Context& context = *contexts_.at(threads);
+    Context& context = context_of(threads);
     sample_peak(threads);
     double best = std::numeric_limits<double>::infinity();
     for (int round = 0; round < 4; ++round) {
@@ -142,7 +161,7 @@ class Bench {
   };
   BucketResult measure(StepData& data, int threads) {
     BucketResult result{.workload = data.workload, .threads = threads};
-    Context& context = *contexts_.at(threads);
+    Context& context = context_of(threads);
     sample_peak(threads);
     data.step->run(context);
     const std::size_t before = TensorRecycler::allocations();
@@ -185,7 +204,7 @@ class Bench {
   };
   BucketResult measure(ModelData& data, int threads) {
     BucketResult result{.workload = data.workload, .threads = threads};
-    Context& context = *contexts_.at(threads);
+    Context& context = context_of(threads);
     switch (data.workload.part) {
       case Workload::Part::prefill: measure_prefill(*data.model, context, result); break;
       case Workload::Part::decode: measure_decode(*data.model, context, result); break;
@@ -240,7 +259,8 @@ class Bench {
   }
 
   std::optional<double> time_unfused(WorkloadData& data, int threads) {
-    if (!blas_ || data.workload().train) return std::nullopt;  // no unfused backward to compare with
+    if (!blas_ || data.workload().train || data.workload().dtype != DType::f32)
+      return std::nullopt;  // no unfused backward to compare with, and no BLAS of 16 bits
     const Workload& workload = data.workload();
     Unfused unfused(*blas_, threads,
                     Unfused::faster_split(workload.batch * workload.heads, workload.flops(), threads));
@@ -258,8 +278,10 @@ class Bench {
   }
 
   void state_shares() {
+    report_.peak_gflops = report_.target_peaks[options_.targets.front()];
     for (BucketResult& bucket : report_.buckets) {
-      const double peak = report_.peak_gflops[bucket.threads], gbs = report_.dram_gbs[bucket.threads];
+      const double peak = report_.target_peaks[bucket.target][bucket.threads],
+                   gbs = report_.dram_gbs[bucket.threads];
       if (bucket.gflops && peak > 0) bucket.percent_of_limit = *bucket.gflops / peak * 100;
       const bool reads = bucket.workload.part != Workload::Part::tokenize;
       if (bucket.gbs && gbs > 0 && reads) bucket.percent_of_limit = *bucket.gbs / gbs * 100;
@@ -271,7 +293,8 @@ class Bench {
   std::unique_ptr<ReadBandwidth> memory_;
   std::unique_ptr<ModelRun> model_;
   std::string model_name_;
-  std::map<int, std::unique_ptr<Context>> contexts_;
+  SimdTarget target_ = SimdTarget::automatic;  // of the bucket being measured
+  std::map<std::tuple<SimdTarget, int, Products>, std::unique_ptr<Context>> contexts_;
   BenchReport report_;
 };
 

@@ -16,6 +16,7 @@ namespace headlight::measure {
 struct BucketResult {
   Workload workload;
   int threads = 1;
+  SimdTarget target = SimdTarget::automatic;
   // What does not apply stays empty, and is null in the JSON.
   std::optional<double> ms = {}, us = {}, gflops = {}, gbs = {}, percent_of_limit = {}, ratio_to_unfused = {};
   std::optional<double> tokens_per_second = {};  // of models
@@ -23,6 +24,8 @@ struct BucketResult {
 
 struct BenchReport {
   std::map<int, double> peak_gflops, dram_gbs;  // by number of threads; the best seen in this run
+  std::map<SimdTarget, std::map<int, double>>
+      target_peaks;  // likewise, of each target; peak_gflops is the first's
   std::vector<BucketResult> buckets;
   std::vector<MemoryResult> memory;  // on the largest number of threads
   std::string peak_loop;             // the instruction set that reached the peak
@@ -35,7 +38,7 @@ struct BenchOptions {
   std::vector<Workload> workloads;
   std::vector<MemoryCase> memory;
   std::vector<int> threads;
-  SimdTarget target = SimdTarget::automatic;
+  std::vector<SimdTarget> targets = {SimdTarget::automatic};  // each workload runs on all of them in turn
   std::string model = {}, text = {};  // what workloads of a given model run: a path, and a text to tokenize
 };
 

@@ -49,9 +49,13 @@ std::string to_json(const BenchReport& report) {
   io::JsonWriter w;
   write(w.begin_object(io::JsonLayout::lines).key("peak_gflops"), report.peak_gflops);
   write(w.key("dram_gbs"), report.dram_gbs);
+  w.key("targets").begin_object();
+  for (const auto& [target, peaks] : report.target_peaks) write(w.key(name_of(target)), peaks);
+  w.end_object();
   w.key("buckets").begin_list(io::JsonLayout::lines);
   for (const BucketResult& bucket : report.buckets) {
     w.begin_object().field("name", bucket.workload.name).field("threads", bucket.threads);
+    w.field("target", name_of(bucket.target));
     w.field("ms", rounded(bucket.ms)).field("us", rounded(bucket.us));
     w.field("gflops", rounded(bucket.gflops)).field("gbs", rounded(bucket.gbs));
     w.field("percent_of_limit", rounded(bucket.percent_of_limit));
@@ -71,14 +75,20 @@ std::string to_json(const BenchReport& report) {
 namespace {
 
 std::string bucket_table(const BenchReport& report) {
+  const bool targets = report.target_peaks.size() > 1;
+  const auto target_cell = [&](std::string_view text) {
+    return targets ? fmt::format("{:<7} ", text) : std::string();
+  };
   const bool models = std::any_of(report.buckets.begin(), report.buckets.end(),
                                   [](const BucketResult& b) { return !b.workload.model.empty(); });
-  std::string text = fmt::format("{:<18} {} {:>7} {:>13} {:>13} {:>10} {:>10}\n", "bucket", left("shape", 25),
-                                 "threads", "time", "rate", "% of limit", models ? "tokens/s" : "× unfused");
+  std::string text = fmt::format("{:<19} {} {}{:>7} {:>13} {:>13} {:>10} {:>10}\n", "bucket",
+                                 left("shape", 25), target_cell("target"), "threads", "time", "rate",
+                                 "% of limit", models ? "tokens/s" : "× unfused");
   for (const BucketResult& bucket : report.buckets) {
-    text += fmt::format("{:<18} {} {:>7} {} {} {} {}\n", bucket.workload.name,
-                        left(bucket.workload.shape_text(), 25), bucket.threads, right(time_cell(bucket), 13),
-                        right(rate_cell(bucket), 13), right(cell(bucket.percent_of_limit, "{:.1f} %"), 10),
+    text += fmt::format("{:<19} {} {}{:>7} {} {} {} {}\n", bucket.workload.name,
+                        left(bucket.workload.shape_text(), 25), target_cell(name_of(bucket.target)),
+                        bucket.threads, right(time_cell(bucket), 13), right(rate_cell(bucket), 13),
+                        right(cell(bucket.percent_of_limit, "{:.1f} %"), 10),
                         right(bucket.workload.model.empty() ? cell(bucket.ratio_to_unfused, "{:.2f}")
                                                             : cell(bucket.tokens_per_second, "{:.1f}"),
                               10));

@@ -90,20 +90,39 @@ __attribute__((noinline)) float multiply_add_128(std::int64_t iterations) {
   return sum[0];
 }
 
+// One number at a time: the empty statement hides from the compiler that the chains could share a register.
+__attribute__((noinline)) float multiply_add_32(std::int64_t iterations) {
+  std::array<float, kChains> a;
+  a.fill(kAddend);
+  for (std::int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (float& chain : a) {
+      chain = chain * kFactor + kAddend;
+#if defined(__x86_64__)
+      asm volatile("" : "+x"(chain));
+#endif
+    }
+  }
+  float sum = 0;
+  for (const float chain : a) sum += chain;
+  return sum;
+}
+
 std::vector<FmaLoop> find_loops() {
   std::vector<FmaLoop> loops;
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) loops.push_back({"avx512", kChains * 16 * 2, fma_avx512});
+  if (__builtin_cpu_supports("avx512f")) loops.push_back({"avx512", 512, kChains * 16 * 2, fma_avx512});
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    loops.push_back({"avx2", kChains * 8 * 2, fma_avx2});
+    loops.push_back({"avx2", 256, kChains * 8 * 2, fma_avx2});
   }
-  if (loops.empty()) loops.push_back({"sse2", kChains * 4 * 2, multiply_add_128});
+  loops.push_back({"sse2", 128, kChains * 4 * 2, multiply_add_128});
 #elif defined(__aarch64__)
-  loops.push_back({"neon", 16 * 4 * 2, fma_neon});
+  loops.push_back({"neon", 128, 16 * 4 * 2, fma_neon});
 #else
-  loops.push_back({"plain", kChains * 4 * 2, multiply_add_128});
+  loops.push_back({"plain", 128, kChains * 4 * 2, multiply_add_128});
 #endif
+  loops.push_back({"scalar", 32, kChains * 2, multiply_add_32});
   return loops;
 }
 

@@ -11,11 +11,12 @@ namespace headlight::measure {
 
 struct FmaLoop {
   const char* name;
+  int bits;  // of a register
   double flops_per_iteration;
   float (*run)(std::int64_t iterations);
 };
 
-// Those that this CPU can run, widest first; never empty.
+// Those that this CPU can run, widest first; the last one is of single numbers.
 [[nodiscard]] std::span<const FmaLoop> fma_loops();
 
 // Adds up all words of an aligned block; `bytes` is a multiple of 256. Returns the sum so that the

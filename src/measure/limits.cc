@@ -40,12 +40,30 @@ double fma_sample(ThreadPool& pool, const FmaLoop& loop, std::int64_t iterations
   return static_cast<double>(iterations) * loop.flops_per_iteration * threads / seconds * 1e-9;
 }
 
+struct Widths {
+  int least, most;  // bits of the registers whose loops are tried
+};
+Widths widths_of(SimdTarget target) {
+  switch (target) {
+    case SimdTarget::avx512: return {256, 512};
+    case SimdTarget::avx2: return {256, 256};
+    case SimdTarget::sse4:
+    case SimdTarget::neon: return {128, 128};
+    case SimdTarget::scalar: return {32, 32};
+    default: break;
+  }
+  const int widest = fma_loops().front().bits;
+  return {widest > 256 ? 256 : widest, widest};
+}
+
 }  // namespace
 
-PeakSample fma_peak(int threads, int samples, double seconds) {
+PeakSample fma_peak(int threads, int samples, double seconds, SimdTarget target) {
   ThreadPool pool(threads);
   PeakSample best;
+  const Widths widths = widths_of(target);
   for (const FmaLoop& loop : fma_loops()) {
+    if (loop.bits > widths.most || loop.bits < widths.least) continue;
     const std::int64_t iterations = iterations_for(loop, seconds);
     for (int i = 0; i < samples; ++i) {
       const double gflops = fma_sample(pool, loop, iterations);

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "headlight/context.h"
+
 namespace headlight::measure {
 
 struct PeakSample {
@@ -14,8 +16,10 @@ struct PeakSample {
 };
 
 // Best of `samples` short register-only loops on `threads` threads at once; each sample lasts about
-// `seconds`. Tries every vector width of the CPU, as the widest is not always the fastest.
-[[nodiscard]] PeakSample fma_peak(int threads, int samples = 5, double seconds = 0.01);
+// `seconds`. What a target can reach: its own vectors, and for AVX-512 also AVX2's, as the widest are not always the
+// fastest. Automatic: the best of the CPU.
+[[nodiscard]] PeakSample fma_peak(int threads, int samples = 5, double seconds = 0.01,
+                                  SimdTarget target = SimdTarget::automatic);
 
 // One buffer, much larger than the caches, that can be read again and again.
 class ReadBandwidth {

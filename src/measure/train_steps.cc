@@ -105,13 +105,6 @@ class AttentionLayer : public TrainStep {
   std::vector<Index> starts_;
 };
 
-std::unique_ptr<TrainStep> gpt_step() {
-  models::Batch batch;
-  for (Index i = 0; i < kGptStepRows; ++i)
-    append_sequence(batch.input, kGptStep.context, kGptStep.vocabulary);
-  return std::make_unique<ModelStep>(models::gpt_config(kGptStep), std::move(batch));
-}
-
 // Short sentences as in a phrase book: 4 to 15 tokens, the translation a little longer.
 std::unique_ptr<TrainStep> translation_step() {
   constexpr Index kVocabulary = 8192, kTokens = 4000;
@@ -127,9 +120,15 @@ std::unique_ptr<TrainStep> translation_step() {
 
 }  // namespace
 
+std::unique_ptr<TrainStep> make_gpt_step(const models::Sizes& sizes, Index rows) {
+  models::Batch batch;
+  for (Index i = 0; i < rows; ++i) append_sequence(batch.input, sizes.context, sizes.vocabulary);
+  return std::make_unique<ModelStep>(models::gpt_config(sizes), std::move(batch));
+}
+
 std::unique_ptr<TrainStep> make_train_step(std::string_view name) {
   if (name == "attention_layer") return std::make_unique<AttentionLayer>();
-  if (name == "gpt_step") return gpt_step();
+  if (name == "gpt_step") return make_gpt_step(kGptStep, kGptStepRows);
   if (name == "translation_step") return translation_step();
   throw Error(ErrorKind::usage, "bench.name", concat("bench: no training step is called \"", name, "\""));
 }

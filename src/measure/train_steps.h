@@ -24,6 +24,9 @@ inline constexpr models::Sizes kGptStep{
     .vocabulary = 8192, .width = 384, .layers = 6, .heads = 6, .context = 256};
 inline constexpr Index kGptStepRows = 8;
 
+// Such a step of other sizes, on `rows` sequences that fill the context.
+[[nodiscard]] std::unique_ptr<TrainStep> make_gpt_step(const models::Sizes& sizes, Index rows);
+
 // By the name of one of step_workloads().
 [[nodiscard]] std::unique_ptr<TrainStep> make_train_step(std::string_view name);
 

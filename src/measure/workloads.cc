@@ -21,7 +21,7 @@ constexpr Workload decode_mixed() {
   return mixed;
 }
 
-constexpr std::array<Workload, 23> kWorkloads = {{
+constexpr std::array<Workload, 27> kWorkloads = {{
     {.name = "tiny", .length = 6, .dim = 3, .tiny = true},
     {.name = "full_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64},
     {.name = "causal_512_64", .heads = 8, .kv_heads = 8, .length = 512, .dim = 64, .causal = true},
@@ -58,6 +58,33 @@ constexpr std::array<Workload, 23> kWorkloads = {{
     {.name = "causal_4096_128", .heads = 8, .kv_heads = 8, .length = 4096, .dim = 128, .causal = true},
     {.name = "full_16384_64", .length = 16384, .dim = 64},
     {.name = "causal_16384_64", .length = 16384, .dim = 64, .causal = true},
+    {.name = "bf16_full_1024_64",
+     .heads = 12,
+     .kv_heads = 12,
+     .length = 1024,
+     .dim = 64,
+     .dtype = DType::bf16},
+    {.name = "bf16_causal_4096_64",
+     .heads = 8,
+     .kv_heads = 8,
+     .length = 4096,
+     .dim = 64,
+     .causal = true,
+     .dtype = DType::bf16},
+    {.name = "bf16_full_4096_128",
+     .heads = 8,
+     .kv_heads = 8,
+     .length = 4096,
+     .dim = 128,
+     .dtype = DType::bf16},
+    {.name = "bf16_train_2048_64",
+     .heads = 8,
+     .kv_heads = 8,
+     .length = 2048,
+     .dim = 64,
+     .causal = true,
+     .train = true,
+     .dtype = DType::bf16},
 }};
 
 constexpr std::array<Workload, 3> kSteps = {{
@@ -147,6 +174,7 @@ std::string Workload::shape_text() const {
   if (kv_heads != heads) text += concat(":", kv_heads);
   text += concat(mixed ? " L100…" : " L", length, " D", dim);
   if (cache) return concat(text, " ", headlight::name_of(*cache));
+  if (dtype != DType::f32) text += concat(" ", headlight::name_of(dtype));
   if (causal) text += " causal";
   if (weights) text += " weights";
   if (train) text += " forward+backward";
@@ -189,6 +217,16 @@ void fill_normal(TensorView tensor, std::uint64_t seed) {
   }
 }
 
+namespace {
+Tensor converted(const Tensor& from, DType dtype) {
+  if (from.shape().elements() == 0) return Tensor();
+  Tensor to(from.shape(), dtype);
+  const float* x = from.as<float>();
+  for (Index i = 0; i < from.shape().elements(); ++i) to.as<std::uint16_t>()[i] = to_bf16(x[i]).bits;
+  return to;
+}
+}  // namespace
+
 WorkloadData::WorkloadData(const Workload& w)
     : workload_(w),
       q_(Shape{w.batch, w.heads, w.cache ? 1 : w.length, w.dim}),
@@ -207,6 +245,9 @@ WorkloadData::WorkloadData(const Workload& w)
   fill_normal(q_, 1);
   fill_normal(k_, 2);
   fill_normal(v_, 3);
+  if (w.dtype == DType::f32) return;
+  for (Tensor* tensor : {&q_, &k_, &v_, &out_, &dout_, &dq_, &dk_, &dv_})
+    *tensor = converted(*tensor, w.dtype);
 }
 
 DecodeData::DecodeData(const Workload& w, const Context& context)

@@ -21,6 +21,7 @@ struct Workload {
   bool train = false;                          // forward, then backward
   std::optional<KvType> cache = std::nullopt;  // one new query per item on a cache of this type
   bool mixed = false;                          // the items' lengths go from 100 to `length` in even steps
+  DType dtype = DType::f32;                    // bf16: products of bf16 where the CPU has them
   bool tiny = false;  // a call's overhead: stated in microseconds, not as a share of a limit
   std::string_view step =
       {};  // a training step of train_steps.h or a run of model_runs.h: what it is, in words

@@ -15,7 +15,7 @@ constexpr double kUnit = 0x1p-8;  // of bf16
 
 bool has_bf16_attention() { return kernels::bf16_attention_for(Context({.threads = 1}).target()) != nullptr; }
 
-Context make(int threads, Products products = Products::bf16) {
+Context bf16_context(int threads, Products products = Products::bf16) {
   return Context({.threads = threads, .products = products});
 }
 
@@ -52,7 +52,7 @@ class Bf16Products : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(Bf16Products, ForwardStaysWithinItsBound) {
-  Context ctx = make(2);
+  Context ctx = bf16_context(2);
   for (std::uint64_t seed = first_seed(); seed < first_seed() + kCases; ++seed) {
     const Instance x(case_of(seed));
     if (!is_bounded(x.c)) continue;
@@ -64,7 +64,7 @@ TEST_P(Bf16Products, ForwardStaysWithinItsBound) {
 }
 
 TEST_P(Bf16Products, GradientsStayWithinTheirBound) {
-  Context ctx = make(2);
+  Context ctx = bf16_context(2);
   for (std::uint64_t seed = first_seed(); seed < first_seed() + kCases; ++seed) {
     const Instance x(case_of(seed + 100'000));
     if (!is_bounded(x.c)) continue;
@@ -79,7 +79,7 @@ TEST_P(Bf16Products, GradientsStayWithinTheirBound) {
 }
 
 TEST_P(Bf16Products, AnyNumberOfThreadsGivesTheSameBits) {
-  Context one = make(1);
+  Context one = bf16_context(1);
   std::vector<std::unique_ptr<Context>> many;
   for (const int threads : {2, 3, 8})
     many.push_back(std::make_unique<Context>(ContextOptions{.threads = threads, .products = Products::bf16}));
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Shards, Bf16Products, ::testing::Range(0, 8));
 // A row has the same bits alone: neighbours and what is hidden from it change nothing.
 TEST(Bf16ProductsRows, HaveTheSameBitsAlone) {
   if (!has_bf16_attention()) GTEST_SKIP() << "this CPU has no avx512_bf16";
-  Context ctx = make(1);
+  Context ctx = bf16_context(1);
   const Instance x(
       Case{.seed = 3, .q_len = 37, .k_len = 301, .dim = 40, .value_dim = 24, .dtype = DType::bf16});
   const Results whole(x, x.c.dtype, false);
@@ -125,7 +125,7 @@ TEST(Bf16ProductsRows, HaveTheSameBitsAlone) {
 }
 
 TEST(Bf16ProductsOption, ChangesInputsOf16BitsAlone) {
-  Context exact = make(1, Products::exact), bf16 = make(1);
+  Context exact = bf16_context(1, Products::exact), bf16 = bf16_context(1);
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     const Instance x(Case{.seed = 9, .q_len = 70, .k_len = 90, .dim = 32, .value_dim = 32, .dtype = dtype});
     const Results a(x, dtype, true), b(x, dtype, true);

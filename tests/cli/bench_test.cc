@@ -31,7 +31,8 @@ TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
   ASSERT_EQ(done.code, 0) << done.err;
   dom::parser parser;
   const dom::element found = parser.parse(done.out);
-  EXPECT_EQ(keys_of(found), (std::set<std::string>{"peak_gflops", "dram_gbs", "buckets", "memory"}));
+  EXPECT_EQ(keys_of(found),
+            (std::set<std::string>{"peak_gflops", "dram_gbs", "targets", "buckets", "memory"}));
   EXPECT_EQ(keys_of(found["peak_gflops"]), std::set<std::string>{"1"});
   EXPECT_EQ(keys_of(found["dram_gbs"]), std::set<std::string>{"1"});
   EXPECT_GT(double(found["peak_gflops"]["1"]), 0);
@@ -40,6 +41,7 @@ TEST(Bench, JsonHasEveryFieldAndNullForWhatDoesNotApply) {
   ASSERT_EQ(buckets.size(), 2U);
   const std::set<std::string> fields = {"name",
                                         "threads",
+                                        "target",
                                         "ms",
                                         "us",
                                         "gflops",
@@ -123,6 +125,39 @@ TEST(Bench, TableNamesTheMachineAndTheBucket) {
   EXPECT_EQ(folder.entries(), 1);
 }
 
+TEST(Bench, ComparesTargetsInOneRun) {
+  const Finished done = run_program(
+      {"bench", "--only", "tiny", "--threads", "1", "--target", "scalar,auto,scalar", "--json", "-"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  dom::parser parser;
+  const dom::element found = parser.parse(done.out);
+  const dom::array buckets = found["buckets"];
+  const std::string best(std::string_view(buckets.at(buckets.size() - 1)["target"]));
+  EXPECT_EQ(std::string_view(buckets.at(0)["target"]), "scalar");
+  EXPECT_EQ(keys_of(found["targets"]), (std::set<std::string>{"scalar", best}));
+  EXPECT_EQ(buckets.size(), best == "scalar" ? 1U : 2U);
+  // Each is compared with the peak of its own instructions.
+  if (best != "scalar")
+    EXPECT_LT(double(found["targets"]["scalar"]["1"]), double(found["targets"][best.c_str()]["1"]));
+}
+
+TEST(Bench, GrowthStatesSlopesAndDrawsThem) {
+  const TempFolder folder;
+  const std::string svg = folder.path("growth.svg"), json = folder.path("growth.json");
+  const Finished done = run_program({"bench", "--growth", "--longest", "256", "--svg", svg, "--json", json});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("attention, forward: time ~ size^"));
+  EXPECT_THAT(done.out, HasSubstr("opening a model to its first token"));
+  dom::parser parser;
+  const dom::element growth = parser.load(json)["growth"];
+  EXPECT_EQ(dom::array(growth.at(0)["points"]).size(), 3U);  // 64, 128, 256
+  EXPECT_EQ(double(growth.at(0)["expected_slope"]), 2);
+  EXPECT_GT(std::filesystem::file_size(svg), 1000U);
+  EXPECT_EQ(run_program({"bench", "--growth", "--only", "tiny"}).code, 2);
+  EXPECT_EQ(run_program({"bench", "--svg", folder.path("x.svg")}).code, 2);
+  EXPECT_EQ(folder.entries(), 2);
+}
+
 // Some BLAS libraries wait for ever for memory that they do not get.
 TEST(Bench, EndsWhenMemoryIsShort) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer needs its address space";
@@ -148,9 +183,10 @@ TEST(Bench, RefusesUnknownNamesAndListsTheKnownOnes) {
 
 TEST(Bench, RefusesBadValues) {
   const std::vector<std::vector<std::string>> bad = {
-      {"--threads", "0"},   {"--threads", "1,"}, {"--threads", "two"},  {"--threads", "1,-1"},
-      {"--threads", "1e3"}, {"--threads", ""},   {"--threads", "9999"}, {"--only", ""},
-      {"--only", ",tiny"},  {"--target", "mmx"}, {"--json", ""},        {"--unknown"}};
+      {"--threads", "0"},    {"--threads", "1,"}, {"--threads", "two"},  {"--threads", "1,-1"},
+      {"--threads", "1e3"},  {"--threads", ""},   {"--threads", "9999"}, {"--only", ""},
+      {"--only", ",tiny"},   {"--target", "mmx"}, {"--json", ""},        {"--unknown"},
+      {"--target", "avx2,"}, {"--longest", "63"}, {"--longest", "x"}};
   for (const auto& arguments : bad) {
     std::vector<std::string> all = {"bench"};
     all.insert(all.end(), arguments.begin(), arguments.end());

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "cli/bench/growth.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/model_places.h"
@@ -26,9 +27,10 @@ namespace {
 struct Settings {
   std::vector<std::string> only;
   std::vector<int> threads;
-  SimdTarget target = SimdTarget::automatic;
+  std::vector<SimdTarget> targets;
   std::string model, text;
-  bool profile = false;
+  bool profile = false, growth = false;
+  GrowthSettings growing;  // threads, target and JSON are filled in from the others
   JsonTarget json;
 };
 
@@ -55,6 +57,23 @@ std::vector<int> read_threads(const std::string& text) {
   std::sort(threads.begin(), threads.end());
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
   return threads;
+}
+
+// Each once, in the order given.
+std::vector<SimdTarget> read_targets(const std::string& text) {
+  std::vector<SimdTarget> targets;
+  for (const std::string& part : split_list("--target", text)) {
+    const SimdTarget target = Context({.threads = 1, .target = parse_simd_target(part)}).target();
+    if (std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
+  }
+  return targets;
+}
+
+std::string names_of(const std::vector<SimdTarget>& targets) {
+  std::string text = targets.size() == 1 ? "SIMD target " : "SIMD targets ";
+  for (const SimdTarget target : targets)
+    text += fmt::format("{}{}", target == targets.front() ? "" : ", ", name_of(target));
+  return text;
 }
 
 // One line on a terminal that is overwritten; silence elsewhere.
@@ -84,12 +103,17 @@ class Progress {
 std::string limits_line(const measure::BenchReport& report) {
   std::string text = "limits:";
   const char* comma = " ";
-  for (const auto& [threads, gflops] : report.peak_gflops) {
-    text += fmt::format("{}{:.1f} GFLOP/s and {:.1f} GB/s on {} {}", comma, gflops,
-                        report.dram_gbs.at(threads), threads, threads == 1 ? "thread" : "threads");
-    comma = ", ";
+  for (const auto& [target, peaks] : report.target_peaks) {
+    for (const auto& [threads, gflops] : peaks) {
+      text += fmt::format("{}{:.1f} GFLOP/s{} and {:.1f} GB/s on {} {}", comma, gflops,
+                          report.target_peaks.size() > 1 ? fmt::format(" ({})", name_of(target)) : "",
+                          report.dram_gbs.at(threads), threads, threads == 1 ? "thread" : "threads");
+      comma = ", ";
+    }
   }
-  return text + fmt::format(" (FMA loop: {}; reading {} MB in ordinary pages)\n", report.peak_loop,
+  const bool one = report.target_peaks.size() == 1;
+  return text + fmt::format(" ({}reading {} MB in ordinary pages)\n",
+                            one ? fmt::format("FMA loop: {}; ", report.peak_loop) : "",
                             report.dram_bytes >> 20);
 }
 
@@ -99,7 +123,8 @@ void run_profile(const Settings& s) {
     throw Error(ErrorKind::usage, "bench.profile",
                 "--profile measures gpt_step only; leave out the other options");
   JsonOutput json(s.json);
-  Context context({.threads = s.threads.empty() ? 0 : s.threads.back(), .target = s.target});
+  Context context({.threads = s.threads.empty() ? 0 : s.threads.back(),
+                   .target = s.targets.empty() ? SimdTarget::automatic : s.targets.front()});
   measure::TrainProfile profile;
   {
     ProgressBar bar;
@@ -113,7 +138,21 @@ void run_profile(const Settings& s) {
   print(measure::to_table(profile));
 }
 
+void start_growth(const Settings& s) {
+  if (!s.only.empty() || !s.model.empty() || !s.text.empty() || s.profile)
+    throw Error(ErrorKind::usage, "bench.growth",
+                "--growth has workloads of its own; leave out --only, --model, --text and --profile");
+  GrowthSettings growing = s.growing;
+  growing.threads = s.threads.empty() ? 1 : s.threads.back();
+  growing.target = s.targets.empty() ? SimdTarget::automatic : s.targets.front();
+  growing.json = s.json;
+  run_growth(growing);
+}
+
 void run(const Settings& s) {
+  if (!s.growth && !s.growing.svg.empty())
+    throw Error(ErrorKind::usage, "bench.svg", "--svg draws the curves of --growth; give both");
+  if (s.growth) return start_growth(s);
   if (s.profile) return run_profile(s);
   JsonOutput json(s.json);
   const std::vector<measure::Workload> workloads = measure::select_workloads(s.only);
@@ -121,9 +160,11 @@ void run(const Settings& s) {
     return s.only.empty() || std::find(s.only.begin(), s.only.end(), name) != s.only.end();
   };
   const measure::Machine machine = measure::describe_machine();
-  const Context context({.threads = 1, .target = s.target});
   measure::BenchOptions options{
-      .workloads = workloads, .memory = {}, .threads = s.threads, .target = context.target()};
+      .workloads = workloads,
+      .memory = {},
+      .threads = s.threads,
+      .targets = s.targets.empty() ? std::vector{Context({.threads = 1}).target()} : s.targets};
   for (const measure::MemoryCase& what : measure::memory_cases()) {
     if (wanted(what.name)) options.memory.push_back(what);
   }
@@ -137,8 +178,8 @@ void run(const Settings& s) {
     report = measure::run_bench(options, [&](const measure::BenchStep& step) { progress.show(step); });
   }
   if (!s.json.to_stdout()) {
-    print(fmt::format("headlight {}, {}, SIMD target {}\n", kVersion, measure::title(machine),
-                      name_of(context.target())));
+    print(
+        fmt::format("headlight {}, {}, {}\n", kVersion, measure::title(machine), names_of(options.targets)));
     if (!report.buckets.empty()) {
       print(limits_line(report));
       print(fmt::format("unfused path: {}\n", report.cblas.empty()
@@ -157,16 +198,19 @@ void run(const Settings& s) {
 
 void add_bench(CLI::App& program) {
   CLI::App* command = add_command(
-      program, {.name = "bench",
-                .what = "Measure attention against the peak of the CPU",
-                .usage = "headlight bench [--only NAMES] [--threads LIST] [--model NAME|PATH] [options]",
-                .examples = "  headlight bench\n"
-                            "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
-                            "  headlight bench --threads 1,2 --json bench.json\n"
-                            "  headlight bench --only train\n"
-                            "  headlight bench --profile --threads 2\n"
-                            "  headlight bench --only models --model stories15M\n"
-                            "  headlight bench --only tiny --json -\n"});
+      program,
+      {.name = "bench",
+       .what = "Measure attention against the peak of the CPU",
+       .usage = "headlight bench [--only NAMES] [--threads LIST] [--target NAMES] [--growth] [options]",
+       .examples = "  headlight bench\n"
+                   "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
+                   "  headlight bench --threads 1,2 --json bench.json\n"
+                   "  headlight bench --only full_1024_64 --target avx2,avx512\n"
+                   "  headlight bench --only train\n"
+                   "  headlight bench --profile --threads 2\n"
+                   "  headlight bench --only models --model stories15M\n"
+                   "  headlight bench --growth --longest 16384 --svg growth.svg\n"
+                   "  headlight bench --only tiny --json -\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
   for (const measure::Workload& workload : measure::workloads())
@@ -190,13 +234,28 @@ void add_bench(CLI::App& program) {
       ->type_name("LIST");
   command
       ->add_option_function<std::string>(
-          "--target", [settings](const std::string& text) { settings->target = parse_simd_target(text); },
-          "SIMD target: auto, scalar, sse4, avx2, avx512, neon")
-      ->type_name("NAME");
+          "--target", [settings](const std::string& text) { settings->targets = read_targets(text); },
+          "SIMD targets to compare: auto (default), scalar, sse4, avx2, avx512, neon")
+      ->type_name("NAMES");
   add_path(*command, "--model", settings->model, "A decoder for the workloads model_*")
       ->type_name("NAME|PATH");
   add_path(*command, "--text", settings->text, "A text for the workload model_tokenize")->type_name("FILE");
   add_switch(*command, "--profile", settings->profile, "Time and memory of the parts of a training step");
+  add_switch(*command, "--growth", settings->growth,
+             "Time and memory against length, batch, width and file size");
+  command
+      ->add_option_function<std::string>(
+          "--longest",
+          [settings](const std::string& text) {
+            const std::optional<Index> tokens = parse_integer(text);
+            if (!tokens || *tokens < 64 || *tokens > (Index{1} << 20))
+              refuse_value("--longest", text, "a number of tokens from 64 to 1048576");
+            settings->growing.longest = *tokens;
+          },
+          "With --growth: largest length in tokens (default: 131072)")
+      ->type_name("N");
+  add_path(*command, "--svg", settings->growing.svg, "With --growth: a figure of the curves over tokens")
+      ->type_name("FILE.svg");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

@@ -1,0 +1,46 @@
+// How time and memory grow: attention with the length, a training step with its batch and its width, opening a model
+// with the size of its file.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/context.h"
+#include "headlight/tensor.h"
+
+namespace headlight::measure {
+
+struct GrowthPoint {
+  double size = 0;  // tokens, sequences, width or MB
+  double seconds = 0;
+  std::optional<double> memory_mb = {};  // the largest increase of resident memory, tensors included
+};
+
+struct GrowthCurve {
+  std::string name, unit;  // "attention, forward", "tokens"
+  double expected = 1;     // the exponent that counting operations gives for large sizes
+  std::vector<GrowthPoint> points;
+
+  // Exponents of the size, from the larger half of the points: time ~ size^slope. Empty with fewer than two points.
+  [[nodiscard]] std::optional<double> time_slope() const;
+  [[nodiscard]] std::optional<double> memory_slope() const;
+};
+
+struct GrowthOptions {
+  int threads = 1;
+  SimdTarget target = SimdTarget::automatic;
+  Index longest = 131072;  // tokens: a power of two from 64 on
+  std::string folder;      // an existing folder for the files of models; nothing stays in it
+};
+
+// Told before each point is measured.
+using GrowthStep = std::function<void(std::string_view curve, double size)>;
+[[nodiscard]] std::vector<GrowthCurve> measure_growth(const GrowthOptions& options, const GrowthStep& step);
+
+[[nodiscard]] std::string to_table(const std::vector<GrowthCurve>& curves);
+[[nodiscard]] std::string to_json(const std::vector<GrowthCurve>& curves);
+
+}  // namespace headlight::measure
