@@ -23,7 +23,14 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${course_files})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/learn/course.cc ${PROJECT_SOURCE_DIR}/src/learn/pictures.cc PROPERTIES
   OBJECT_DEPENDS "${course_files}" COMPILE_DEFINITIONS "HEADLIGHT_LEARN=\"${course}\";HEADLIGHT_LEARN_HASH=\"${course_hash}\"")
 headlight_layer(learn headlight_lab headlight_draw fmt::fmt)
-headlight_layer(cli headlight_lab headlight_learn headlight_measure headlight_serve CLI11::CLI11)
+# Commands that several processes run. Built without MPI, they say how to get it.
+set(cli_dist "")
+if("dist" IN_LIST components)
+  set(cli_dist headlight_dist)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/ranks.cc ${PROJECT_SOURCE_DIR}/src/cli/bench/dist.cc
+    PROPERTIES COMPILE_DEFINITIONS HEADLIGHT_WITH_DIST)
+endif()
+headlight_layer(cli headlight_lab headlight_learn headlight_measure headlight_serve ${cli_dist} CLI11::CLI11)
 add_executable(headlight_program ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
 target_include_directories(headlight_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(headlight_program PRIVATE headlight_cli headlight_flags)

@@ -1,5 +1,6 @@
-// Attention over several processes (MPI). Each rank of a Group has a shard of the tokens; together they compute the
-// attention of the whole sequence, forward and backward.
+// Several processes (MPI). A Group is a Team (headlight/team.h), and so shares out texts, training batches and the matrices of
+// models. For sequences that one process should not hold alone, each rank has a shard of the tokens; together they
+// compute the attention of the whole sequence, forward and backward.
 //
 //   headlight::dist::Group group = headlight::dist::Group::world();
 //   const headlight::dist::Shards shards{.length = 4096, .ranks = group.size()};
@@ -20,6 +21,7 @@
 #include "headlight/attention.h"
 #include "headlight/context.h"
 #include "headlight/error.h"
+#include "headlight/team.h"
 #include "headlight/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -48,7 +50,7 @@ struct GroupOptions {
 };
 
 // The processes that compute together. Move only. The group that started MPI ends it.
-class Group {
+class Group : public Team {
  public:
   // All processes of mpirun; without mpirun a group of one. Starts MPI unless the program has.
   [[nodiscard]] static Group world(const GroupOptions& options = {});
@@ -59,19 +61,17 @@ class Group {
 
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;
-  ~Group();
+  ~Group() override;
 
-  [[nodiscard]] int rank() const noexcept;
-  [[nodiscard]] int size() const noexcept;
+  [[nodiscard]] int rank() const noexcept override;
+  [[nodiscard]] int size() const noexcept override;
   // Whether transfers go on in the background while this process computes (MPI_THREAD_SERIALIZED or more).
   [[nodiscard]] bool overlaps() const noexcept;
 
   void barrier();
-  // parts[r] goes to rank r; from[r] takes what rank r sends here. Sizes must match on both sides.
   void all_to_all(std::span<const std::span<const std::byte>> parts,
-                  std::span<const std::span<std::byte>> from);
-  // What every rank gave, by rank. Sizes may differ.
-  [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine);
+                  std::span<const std::span<std::byte>> from) override;
+  [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) override;
   // Element by element ((rank 0 + rank 1) + rank 2) + …, on every rank. Contiguous f32 or f64, the same shape everywhere.
   void sum(TensorView values);
 
@@ -106,6 +106,17 @@ class Transfers {
   struct [[gnu::visibility("hidden")]] State;
   std::unique_ptr<State> state_;
 };
+
+// What all ranks must have alike: name and value of each. When two differ, all throw the same RankError, which names the
+// rank, the name and both values.
+struct Fact {
+  std::string name, value;
+};
+void agree(Group& group, const std::string& who, std::span<const Fact> facts);
+
+// Gives ranks that may all run on the same cores of a machine their own share of them: a rank then starts as many threads as
+// it has cores. Shares keep sockets together. Ranks that mpirun or Slurm has bound are left alone.
+void divide_cores(Group& group);
 
 // Runs body(group) as the main function of a rank. An error that all ranks share is printed once and returned as the exit
 // code that the headlight program documents; an error of one rank is printed with its number and ends all.

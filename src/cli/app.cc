@@ -14,6 +14,8 @@
 #include "cli/embed/embed.h"
 #include "cli/help/formatter.h"
 #include "cli/json_output.h"
+#include "cli/plan/plan.h"
+#include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -149,7 +151,7 @@ void add_commands(CLI::App& app) {
            {"Run and train models",
             {add_generate, add_chat, add_translate, add_embed, add_evaluate, add_train, add_plot}},
            {"Files and tokens", {add_info, add_verify, add_convert, add_tokenizer, add_tokenize}},
-           {"Kernels and machine", {add_compute, add_doctor, add_bench, add_bench_model, add_help}},
+           {"Kernels and machine", {add_compute, add_doctor, add_bench, add_plan, add_bench_model, add_help}},
        }) {
     for (const auto& add : group.commands) add(app);
     for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
@@ -243,13 +245,15 @@ int run(int argc, const char* const* argv) noexcept {
   try {
     occupy_standard_streams();
     set_signals();
-    const CommandResult result = guarded([&] {
-      CommandResult inner = run(*make_program(), argc, argv);
-      print(inner.out);
-      return inner;
+    return with_ranks(argc, argv, [&] {
+      const CommandResult result = guarded([&] {
+        CommandResult inner = run(*make_program(), argc, argv);
+        print(inner.out);
+        return inner;
+      });
+      print_rank_error(result.err);
+      return result.code;
     });
-    print_error(result.err);
-    return result.code;
   } catch (...) {  // memory ran out while the message was made
     constexpr std::string_view text = "error: not enough memory\n";
     (void)!::write(2, text.data(), text.size());

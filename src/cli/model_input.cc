@@ -5,11 +5,13 @@
 
 #include "cli/model_places.h"
 #include "cli/numbers.h"
+#include "cli/ranks.h"
 #include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/subject.h"
 #include "serve/run.h"
 #include "session/state.h"
 
@@ -143,6 +145,8 @@ void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::stri
 }
 
 Model open_model(const std::string& name, bool recurrent_too) {
+  if (team() != nullptr)
+    check_same_files({inspect::find_model(name.substr(0, name.find('+')), model_places())});
   return Model::open(name, {.places = model_places(), .recurrent_too = recurrent_too});
 }
 

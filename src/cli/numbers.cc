@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/ranks.h"
+
 namespace headlight::cli {
 namespace {
 
@@ -75,7 +77,12 @@ Option add_words(CLI::App& command, const std::string& names, std::vector<std::s
   return Option(command.add_option(names, values, description));
 }
 
-void on_run(CLI::App& command, std::function<void()> work) { command.callback(std::move(work)); }
+void on_run(CLI::App& command, std::function<void()> work) {
+  command.callback([name = command.get_name(), work = std::move(work)] {
+    check_command_of_ranks(name);
+    work();
+  });
+}
 void keep_alive(CLI::App& command, std::shared_ptr<void> settings) {
   command.preparse_callback([settings = std::move(settings)](std::size_t /*arguments*/) {});
 }

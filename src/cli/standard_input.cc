@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "cli/ranks.h"
 #include "core/concat.h"
 #include "headlight/error.h"
 #include "io/file.h"
@@ -16,7 +17,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 16;
 constexpr std::size_t kLongestLine = std::size_t{1} << 24;
 
 // Adds what is there to the text; false at the end of input.
-bool read_piece(std::string& text) {
+bool read_own_piece(std::string& text) {
   while (true) {
     const std::size_t before = text.size();
     text.resize(before + kPiece);
@@ -26,6 +27,16 @@ bool read_piece(std::string& text) {
     if (errno != EINTR)
       throw Error(ErrorKind::file, "file.read", concat("standard input: ", io::reason(errno)));
   }
+}
+bool read_piece(std::string& text) {
+  if (team() != nullptr) {  // mpirun gives standard input to rank 0
+    std::string piece;
+    if (team()->rank() == 0) (void)read_own_piece(piece);
+    piece = of_rank_0(std::move(piece));
+    text += piece;
+    return !piece.empty();
+  }
+  return read_own_piece(text);
 }
 
 [[noreturn]] void refuse_size(std::string_view what, std::size_t limit) {
@@ -57,9 +68,11 @@ bool StandardLines::read(std::vector<std::string>& lines) {
   return !lines.empty();
 }
 
-bool input_is_piped() noexcept {
+bool input_is_piped() {
   struct stat status {};
-  return ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
+  const bool piped =
+      ::fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
+  return of_rank_0(piped ? "yes" : "no") == "yes";
 }
 
 }  // namespace headlight::cli

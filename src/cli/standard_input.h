@@ -23,6 +23,6 @@ class StandardLines {
 };
 
 // A pipe or a file at standard input; not a terminal, a device or nothing.
-[[nodiscard]] bool input_is_piped() noexcept;
+[[nodiscard]] bool input_is_piped();
 
 }  // namespace headlight::cli

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "cli/numbers.h"
+#include "cli/ranks.h"
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -14,6 +15,8 @@
 
 namespace headlight::cli {
 namespace {
+
+bool g_silent = false;
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -54,8 +57,10 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+void silence_errors(bool silent) noexcept { g_silent = silent; }
+
 void print_error(std::string_view text) noexcept {
-  while (!text.empty()) {
+  while (!text.empty() && !g_silent) {
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     if (written < 0 && errno != EINTR) return;
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));

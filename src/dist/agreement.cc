@@ -88,4 +88,10 @@ void Agreement::throw_difference() {
                   concat(rank_prefix(0, group_.size()), who_, ": ranks gave different arguments"), 0, true);
 }
 
+void agree(Group& group, const std::string& who, std::span<const Fact> facts) {
+  Agreement agreement(group, who);
+  for (const Fact& fact : facts) agreement.add(fact.name.c_str(), fact.value);
+  agreement.settle();
+}
+
 }  // namespace headlight::dist

@@ -4,6 +4,7 @@
 
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "inspect/head_meter.h"
 #include "inspect/treebank_heads.h"
@@ -67,6 +68,18 @@ CorefReport score_coref(Context& ctx, const Subject& subject, const text::CorefS
   report.heads = all_heads(subject, part);
   Index groups = 0, scored = 0;
   double guesses = 0;
+  struct Asked {
+    const text::CorefItem* item;
+    Half half;
+  };
+  std::vector<Asked> asked;
+  std::size_t answered = 0;
+  SharedItems items(ctx, [&](std::span<const std::byte> answer) {
+    const std::vector<std::size_t> chosen = values_of<std::size_t>(answer);
+    const auto& [item, half] = asked[answered++];
+    for (std::size_t h = 0; h < report.heads.size(); ++h)
+      report.heads[h].of(half).add(chosen.at(h) == item->right);
+  });
   for (std::size_t i = 0; i < set.items.size(); ++i) {
     const text::CorefItem& item = set.items[i];
     if (i > 0 && item.group != set.items[i - 1].group) ++groups;
@@ -82,17 +95,20 @@ CorefReport score_coref(Context& ctx, const Subject& subject, const text::CorefS
     }
     std::vector<Range> candidates;
     for (const text::ByteSpan& c : item.candidates) candidates.push_back(tokens_at(reading, c.begin, c.end));
-    CandidateMeter meter(part, tokens_at(reading, item.pronoun.begin, item.pronoun.end), candidates);
-    (void)watch(ctx, subject, {.source = reading}, meter);
     ++report.items;
     const Half half = half_of(groups);
-    for (std::size_t h = 0; h < report.heads.size(); ++h)
-      report.heads[h].of(half).add(meter.chosen().at(h) == item.right);
+    asked.push_back({&item, half});
+    items.add([&] {
+      CandidateMeter meter(part, tokens_at(reading, item.pronoun.begin, item.pronoun.end), candidates);
+      (void)watch(ctx, subject, {.source = reading}, meter);
+      return bytes_of(meter.chosen());
+    });
     if (half == Half::choosing) continue;
     report.nearest.add(nearest_candidate(item) == item.right);
     guesses += 1 / static_cast<double>(item.candidates.size());
     ++scored;
   }
+  items.finish();
   report.chance = scored > 0 ? guesses / static_cast<double>(scored) : 0;
   sort_best_first(report.heads);
   return report;

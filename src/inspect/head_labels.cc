@@ -18,10 +18,33 @@ HeadFigures figures(Part part, const SelfSums& sums) {
 
 }  // namespace
 
-void add_text(Context& ctx, const Subject& subject, const Question& question, TextSums& sums) {
-  measure(ctx, subject, question, sums.text);
-  if (sums.texts < kMostShuffled) measure(ctx, subject, shuffled(question, sums.texts + 1), sums.shuffled);
+Bytes measure_text(Context& ctx, const Subject& subject, const Question& question, std::size_t number) {
+  ModelSums text(subject);
+  measure(ctx, subject, question, text);
+  Bytes bytes = text.bytes();
+  if (number >= kMostShuffled) return bytes;
+  ModelSums other(subject);
+  measure(ctx, subject, shuffled(question, number + 1), other);
+  const Bytes more = other.bytes();
+  bytes.insert(bytes.end(), more.begin(), more.end());
+  return bytes;
+}
+
+void add_measured(const Subject& subject, std::span<const std::byte> measured, TextSums& sums) {
+  ModelSums one(subject);
+  const bool both = sums.texts < kMostShuffled;
+  const std::size_t size = both ? measured.size() / 2 : measured.size();
+  one.set(measured.first(size));
+  sums.text.add(one);
+  if (both) {
+    one.set(measured.subspan(size));
+    sums.shuffled.add(one);
+  }
   ++sums.texts;
+}
+
+void add_text(Context& ctx, const Subject& subject, const Question& question, TextSums& sums) {
+  add_measured(subject, measure_text(ctx, subject, question, sums.texts), sums);
 }
 
 BatterySums measure_battery(Context& ctx, const Subject& subject, const Battery& battery,
@@ -30,10 +53,20 @@ BatterySums measure_battery(Context& ctx, const Subject& subject, const Battery&
   std::size_t done = 0;
   const std::size_t all = battery.prose.size() + battery.shuffled.size() + battery.repeated.size();
   const auto run = [&](const std::vector<Question>& questions, ModelSums& to) {
+    ModelSums one(subject);
+    SharedItems items(ctx, [&](std::span<const std::byte> measured) {
+      one.set(measured);
+      to.add(one);
+    });
     for (const Question& question : questions) {
-      measure(ctx, subject, question, to);
+      items.add([&] {
+        ModelSums own(subject);
+        measure(ctx, subject, question, own);
+        return own.bytes();
+      });
       if (progress) progress(static_cast<double>(++done) / static_cast<double>(all));
     }
+    items.finish();
   };
   run(battery.prose, sums.prose);
   run(battery.shuffled, sums.shuffled);

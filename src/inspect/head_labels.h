@@ -22,6 +22,10 @@ struct TextSums {
   std::size_t texts = 0;
 };
 void add_text(Context& ctx, const Subject& subject, const Question& question, TextSums& sums);
+// Text number 0, 1, … alone, as bytes, and adding them: texts that several processes measure are added in their order.
+[[nodiscard]] Bytes measure_text(Context& ctx, const Subject& subject, const Question& question,
+                                 std::size_t number);
+void add_measured(const Subject& subject, std::span<const std::byte> measured, TextSums& sums);
 
 struct BatterySums {
   explicit BatterySums(const Subject& subject) : prose(subject), shuffled(subject), repeated(subject) {}

@@ -53,6 +53,28 @@ ModelSums::ModelSums(const Subject& subject) {
       of(part).resize(static_cast<std::size_t>(subject.layers(part) * subject.heads(part)));
 }
 
+void ModelSums::add(const ModelSums& other) {
+  for (std::size_t part = 0; part < parts_.size(); ++part)
+    for (std::size_t i = 0; i < parts_[part].size(); ++i) parts_[part][i].add(other.parts_[part][i]);
+}
+
+Bytes ModelSums::bytes() const {
+  Bytes all;
+  for (const std::vector<HeadSums>& part : parts_) {
+    const Bytes bytes = bytes_of(part);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+void ModelSums::set(std::span<const std::byte> bytes) {
+  for (std::vector<HeadSums>& part : parts_) {
+    const std::size_t size = part.size() * sizeof(HeadSums);
+    part = values_of<HeadSums>(bytes.first(size));
+    bytes = bytes.subspan(size);
+  }
+}
+
 HeadMeter::HeadMeter(const Subject& subject, const Question& question, ModelSums& sums) : sums_(sums) {
   for (const Part part : kParts) {
     const bool runs = part == subject.usual_part() || question.runs_decoder();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/team.h"
 #include "inspect/head_patterns.h"
 #include "inspect/recorder.h"
 #include "inspect/sides.h"
@@ -21,6 +22,10 @@ struct ModelSums {
   [[nodiscard]] const std::vector<HeadSums>& of(Part part) const {
     return parts_[static_cast<std::size_t>(part)];
   }
+  void add(const ModelSums& other);
+  // As bytes and back, so that one process can add what another has measured.
+  [[nodiscard]] Bytes bytes() const;
+  void set(std::span<const std::byte> bytes);
 
  private:
   std::array<std::vector<HeadSums>, 3> parts_;  // layer after layer

@@ -65,6 +65,11 @@ struct Tally {
     even += share;
     ++rows;
   }
+  void add(const Tally& other) {
+    mass += other.mass;
+    even += other.even;
+    rows += other.rows;
+  }
   [[nodiscard]] double mean() const { return rows > 0 ? mass / static_cast<double>(rows) : 0; }
   [[nodiscard]] double lift() const { return even > 0 ? mass / even : 0; }
 };
@@ -102,6 +107,7 @@ struct HeadSums {
   void add_cross(const PatternRow& row, const PatternTokens& queries, const PatternTokens& keys,
                  PlaceCorrelation& places);
   void add_places(const PlaceCorrelation& places);
+  void add(const HeadSums& other);  // of another text
 
  private:
   void add_spread(const PatternRow& row);

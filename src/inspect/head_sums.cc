@@ -87,4 +87,23 @@ void HeadSums::add_places(const PlaceCorrelation& places) {
   monotone_rows += places.rows();
 }
 
+void HeadSums::add(const HeadSums& other) {
+  rows += other.rows;
+  entropy += other.entropy;
+  evenness += other.evenness;
+  distance += other.distance;
+  keys += other.keys;
+  largest = std::max(largest, other.largest);
+  looks_ahead = looks_ahead || other.looks_ahead;
+  first.add(other.first);
+  delimiter.add(other.delimiter);
+  duplicate.add(other.duplicate);
+  induction.add(other.induction);
+  end.add(other.end);
+  aligned.add(other.aligned);
+  for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i].add(other.offsets[i]);
+  monotone += other.monotone;
+  monotone_rows += other.monotone_rows;
+}
+
 }  // namespace headlight::inspect

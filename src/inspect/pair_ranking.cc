@@ -3,6 +3,7 @@
 
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "inspect/link_ranking.h"
 #include "text/lines.h"
@@ -48,6 +49,25 @@ Question question_of(Context& ctx, const Subject& subject, const PairLine& pair,
   return question;
 }
 
+// What one head gives to a pair's link.
+struct Weight {
+  HeadPlace place;
+  double weight, even;
+};
+
+// By layer and head.
+std::vector<Weight> weights_of(Context& ctx, const Subject& subject, const PairLine& pair, Part part) {
+  const Question question = question_of(ctx, subject, pair, part);
+  const Link link = find_link(subject, readings_of(subject, question, part), part, {pair.from, pair.to});
+  std::vector<Weight> weights;
+  for (const LinkWeight& w : rank_link(ctx, subject, question, part, link))
+    weights.push_back({w.place, w.weight, w.even});
+  std::sort(weights.begin(), weights.end(), [](const Weight& a, const Weight& b) {
+    return std::pair(a.place.layer, a.place.head) < std::pair(b.place.layer, b.place.head);
+  });
+  return weights;
+}
+
 }  // namespace
 
 std::vector<PairLine> parse_pairs(std::string_view text, const std::string& name) {
@@ -80,27 +100,28 @@ PairsRanking rank_pairs(Context& ctx, const Subject& subject, std::span<const Pa
                         const std::string& name, const Progress& progress) {
   std::vector<HeadLinks> heads;
   PairsRanking ranking;
-  for (const PairLine& pair : pairs) {
-    try {
-      const Question question = question_of(ctx, subject, pair, part);
-      const Link link = find_link(subject, readings_of(subject, question, part), part, {pair.from, pair.to});
-      std::vector<LinkWeight> weights = rank_link(ctx, subject, question, part, link);
-      std::sort(weights.begin(), weights.end(), [](const LinkWeight& a, const LinkWeight& b) {
-        return std::pair(a.place.layer, a.place.head) < std::pair(b.place.layer, b.place.head);
-      });
-      heads.resize(weights.size());
-      for (std::size_t h = 0; h < heads.size(); ++h) {
-        heads[h].place = weights[h].place;
-        heads[h].weights.push_back(weights[h].weight);
-        heads[h].even.push_back(weights[h].even);
-      }
-    } catch (const Error& error) {  // a word that its text does not have is the file's mistake
-      throw Error(ErrorKind::input, kCode,
-                  concat(escaped(name, 60), ": pair ", ranking.pairs + 1, ": ", error.what()));
+  SharedItems items(ctx, [&](std::span<const std::byte> answer) {
+    const std::vector<Weight> weights = values_of<Weight>(answer);
+    heads.resize(weights.size());
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      heads[h].place = weights[h].place;
+      heads[h].weights.push_back(weights[h].weight);
+      heads[h].even.push_back(weights[h].even);
     }
+  });
+  for (const PairLine& pair : pairs) {
+    items.add([&] {
+      try {
+        return bytes_of(weights_of(ctx, subject, pair, part));
+      } catch (const Error& error) {  // a word that its text does not have is the file's mistake
+        throw Error(ErrorKind::input, kCode,
+                    concat(escaped(name, 60), ": pair ", ranking.pairs + 1, ": ", error.what()));
+      }
+    });
     ++ranking.pairs;
     if (progress) progress(static_cast<double>(ranking.pairs) / static_cast<double>(pairs.size()));
   }
+  items.finish();
   for (const HeadLinks& head : heads) ranking.heads.push_back(score_of(head));
   std::stable_sort(ranking.heads.begin(), ranking.heads.end(),
                    [](const PairsScore& a, const PairsScore& b) { return a.weight > b.weight; });

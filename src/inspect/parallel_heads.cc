@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <map>
 
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "inspect/word_choices.h"
 
@@ -65,6 +67,12 @@ Index on_diagonal(Index written, Index written_words, Index source_words) {
   return static_cast<Index>(std::floor(at));
 }
 
+// Of one head to one link.
+struct Answer {
+  std::size_t head;
+  bool right;
+};
+
 const std::string& id_of(const text::Tree& tree) {
   return tree.parallel_id.empty() ? tree.id : tree.parallel_id;
 }
@@ -118,6 +126,12 @@ ParallelReport score_parallel(Context& ctx, const Subject& subject, std::span<co
   report.heads = all_heads(subject, Part::cross);
   std::array<Share, kOffsets> offsets[kHalves] = {};
   std::size_t done = 0;
+  std::deque<Half> halves;  // of pairs whose answers are still to come
+  SharedItems items(ctx, [&](std::span<const std::byte> answer) {
+    for (const Answer& one : values_of<Answer>(answer))
+      report.heads[one.head].of(halves.front()).add(one.right);
+    halves.pop_front();
+  });
   for (const auto& [from, to] : pairs) {
     if (progress) progress(static_cast<double>(done++) / static_cast<double>(pairs.size()));
     const std::vector<WordLink> links = derive_links(*from, *to);
@@ -135,15 +149,21 @@ ParallelReport score_parallel(Context& ctx, const Subject& subject, std::span<co
       for (Index k = -kMostOffDiagonal; k <= kMostOffDiagonal; ++k)
         offsets[static_cast<std::size_t>(half)][static_cast<std::size_t>(k + kMostOffDiagonal)].add(
             on_diagonal(link.written, written_words, source_words) + k == link.source);
-    WordChoices choices(
-        Part::cross, {word_tokens(question.written, *to), word_tokens(question.source, *from), false},
-        [&](const HeadPlace& place, std::span<const Index> chosen) {
-          const auto head = static_cast<std::size_t>(place.layer * in_layer + place.head);
-          for (const WordLink& link : links)
-            report.heads[head].of(half).add(chosen[static_cast<std::size_t>(link.written)] == link.source);
-        });
-    (void)watch(ctx, subject, question, choices);
+    halves.push_back(half);
+    items.add([&] {
+      std::vector<Answer> answers;
+      WordChoices choices(
+          Part::cross, {word_tokens(question.written, *to), word_tokens(question.source, *from), false},
+          [&](const HeadPlace& place, std::span<const Index> chosen) {
+            for (const WordLink& link : links)
+              answers.push_back({static_cast<std::size_t>(place.layer * in_layer + place.head),
+                                 chosen[static_cast<std::size_t>(link.written)] == link.source});
+          });
+      (void)watch(ctx, subject, question, choices);
+      return bytes_of(answers);
+    });
   }
+  items.finish();
   sort_best_first(report.heads);
   const auto& first = offsets[static_cast<std::size_t>(Half::choosing)];
   const auto best = std::max_element(first.begin(), first.end(),

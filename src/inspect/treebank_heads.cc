@@ -1,10 +1,12 @@
 #include "inspect/treebank_heads.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "inspect/word_choices.h"
 
@@ -66,30 +68,44 @@ bool is_right(const Asked& link, Index word) {
 
 class Scorer {
  public:
-  Scorer(const Subject& subject, Part part)
-      : part_(part), heads_(subject.heads(part)), all_heads_(subject.layers(part) * heads_) {}
+  Scorer(Context& ctx, const Subject& subject, Part part)
+      : part_(part),
+        heads_(subject.heads(part)),
+        all_heads_(subject.layers(part) * heads_),
+        trees_(ctx, [this](std::span<const std::byte> answer) {
+          for (const Right& right : values_of<Right>(answer))
+            ++counts_of(asked_.front().links[right.link])
+                  .heads[static_cast<std::size_t>(asked_.front().half)][right.head];
+          asked_.pop_front();
+        }) {}
 
   void add(Context& ctx, const Subject& subject, const text::Tree& tree, const Reading& reading, Half half) {
     const std::vector<Range> tokens = word_tokens(reading, tree);
-    const std::vector<Asked> links = links_of(tree, tokens, part_ == Part::decoder);
+    std::vector<Asked> links = links_of(tree, tokens, part_ == Part::decoder);
     if (links.empty()) return;
-    const auto h = static_cast<std::size_t>(half);
     for (const Asked& link : links) {
       Counts& counts = counts_of(link);
+      const auto h = static_cast<std::size_t>(half);
       ++counts.all[h];
       for (Index k = -kMostWordOffset; k <= kMostWordOffset; ++k)
         if (is_right(link, link.query + k))
           ++counts.offsets[h][static_cast<std::size_t>(k + kMostWordOffset)];
     }
-    WordChoices choices(part_, {.queries = tokens, .keys = tokens},
-                        [&](const HeadPlace& place, std::span<const Index> chosen) {
-                          const auto head = static_cast<std::size_t>(place.layer * heads_ + place.head);
-                          for (const Asked& link : links)
-                            if (is_right(link, chosen[static_cast<std::size_t>(link.query)]))
-                              ++counts_of(link).heads[h][head];
-                        });
-    (void)watch(ctx, subject, {.source = reading}, choices);
+    asked_.push_back({links, half});
+    trees_.add([&] {
+      std::vector<Right> right;
+      WordChoices choices(
+          part_, {.queries = tokens, .keys = tokens},
+          [&](const HeadPlace& place, std::span<const Index> chosen) {
+            for (std::size_t i = 0; i < links.size(); ++i)
+              if (is_right(links[i], chosen[static_cast<std::size_t>(links[i].query)]))
+                right.push_back({i, static_cast<std::size_t>(place.layer * heads_ + place.head)});
+          });
+      (void)watch(ctx, subject, {.source = reading}, choices);
+      return bytes_of(right);
+    });
   }
+  void finish() { trees_.finish(); }
 
   [[nodiscard]] std::vector<RelationScore> scores() const {
     std::map<std::string, RelationScore> best;
@@ -132,9 +148,19 @@ class Scorer {
             .baseline = {counts.offsets[b][offset], counts.all[b]}};
   }
 
+  // A link of a tree, and a head that chose right.
+  struct Right {
+    std::size_t link, head;
+  };
+  struct Tree {
+    std::vector<Asked> links;
+    Half half;
+  };
   Part part_;
   Index heads_, all_heads_;
   std::map<Key, Counts> counts_;
+  std::deque<Tree> asked_;  // whose answers are still to come
+  SharedItems trees_;
 };
 
 }  // namespace
@@ -162,7 +188,7 @@ TreebankReport score_treebank(Context& ctx, const Subject& subject, std::span<co
         concat("\"", escaped(subject.name), "\" has no tokenizer, so it cannot read the words of trees"));
   }
   const Part part = subject.usual_part();
-  Scorer scorer(subject, part);
+  Scorer scorer(ctx, subject, part);
   TreebankReport report;
   report.heads = subject.layers(part) * subject.heads(part);
   for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -171,6 +197,7 @@ TreebankReport score_treebank(Context& ctx, const Subject& subject, std::span<co
     else ++report.too_long;
     if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(trees.size()));
   }
+  scorer.finish();
   report.relations = scorer.scores();
   return report;
 }

@@ -20,6 +20,8 @@ namespace {
 // What a signal handler must remove. Pointers, not strings: a handler may not allocate or lock.
 std::array<std::atomic<const char*>, 64> g_temporaries{};
 
+bool g_writes = true;
+
 void remember(const char* path) noexcept {
   for (auto& slot : g_temporaries) {
     const char* none = nullptr;
@@ -92,7 +94,10 @@ struct Outputs::Entry {
 Outputs::Outputs(Existing existing) : existing_(existing) {}
 Outputs::~Outputs() = default;
 
+void write_no_files() noexcept { g_writes = false; }
+
 void Outputs::reserve(const std::string& path) {
+  if (!g_writes) return;
   auto entry = std::make_unique<Entry>();
   entry->path = path;
   entry->folder = path.substr(0, path.rfind('/') + 1);
@@ -129,6 +134,7 @@ void Outputs::check(const Entry& candidate) const {
 }
 
 void Outputs::write(const std::string& path, std::span<const std::byte> bytes) {
+  if (!g_writes) return;
   for (const auto& entry : entries_) {
     if (entry->path != path) continue;
     // Opened per call: a dozen results must not need a dozen open files.

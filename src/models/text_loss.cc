@@ -5,6 +5,7 @@
 
 #include "core/call_scope.h"
 #include "core/concat.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "models/generate.h"
 
@@ -57,7 +58,11 @@ class Progress : public Observer {
 class Windows {
  public:
   Windows(Context& ctx, const Transformer& model, Index context, Progress& progress)
-      : ctx_(ctx), model_(model), context_(context), progress_(progress) {}
+      : ctx_(ctx), model_(model), context_(context), progress_(progress), batches_(ctx, [this](auto result) {
+          const auto sum = value_of<Sum>(result);
+          nats_ += sum.nats;
+          tokens_ += sum.tokens;
+        }) {}
 
   void add(const std::vector<std::int32_t>& ids, std::size_t bytes) {
     const auto last = static_cast<Index>(ids.size()) - 1;  // the last token is a target only
@@ -75,20 +80,30 @@ class Windows {
   }
   void run() {
     if (batch_.input.size() == 0) return;
-    const Loss loss = model_.evaluate(ctx_, batch_, {.observer = &progress_});
+    batches_.add([&] {
+      const Loss loss = model_.evaluate(ctx_, batch_, {.observer = &progress_});
+      return bytes_of(Sum{loss.plain, loss.targets});
+    });
     progress_.finish_batch();
-    nats_ += loss.plain;
-    tokens_ += loss.targets;
     batch_ = {};
+  }
+  void finish() {
+    run();
+    batches_.finish();
   }
   [[nodiscard]] double nats() const { return nats_; }
   [[nodiscard]] Index tokens() const { return tokens_; }
 
  private:
+  struct Sum {
+    double nats;
+    Index tokens;
+  };
   Context& ctx_;
   const Transformer& model_;
   Index context_;
   Progress& progress_;
+  SharedItems batches_;
   Batch batch_;
   double nats_ = 0;
   Index tokens_ = 0;
@@ -121,7 +136,7 @@ std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model, const 
   try {
     for (const std::string& document : documents)
       windows.add(with_start(config, tokenizer, document), document.size());
-    windows.run();
+    windows.finish();
   } catch (const StopRun&) { return std::nullopt; }
   loss.nats = windows.nats();
   loss.tokens = windows.tokens();

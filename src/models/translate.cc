@@ -6,6 +6,7 @@
 #include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/team.h"
 #include "headlight/error.h"
 
 namespace headlight::models {
@@ -52,6 +53,42 @@ std::size_t batch_end(std::size_t begin, std::size_t size, const TranslateOption
   return std::min(size, begin + static_cast<std::size_t>(sentences));
 }
 
+// A translation as bytes: this, then its tokens.
+struct Found {
+  double score;
+  Index tokens;
+};
+
+Bytes translate_batch(Context& ctx, Writer& writer, std::span<const Source> sources,
+                      const TranslateOptions& options) {
+  Tokens batch;
+  std::vector<Index> most;
+  for (const Source& source : sources) {
+    batch.append(source.ids);
+    most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(source.ids.size()) + 16);
+  }
+  const BeamOptions beams{
+      .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty};
+  Bytes bytes;
+  for (const std::vector<Hypothesis>& found : beam_search(ctx, writer, batch, beams)) {
+    const Hypothesis& best = found.front();
+    const Bytes head = bytes_of(Found{best.score, static_cast<Index>(best.tokens.size())}),
+                tokens = bytes_of(best.tokens);
+    bytes.insert(bytes.end(), head.begin(), head.end());
+    bytes.insert(bytes.end(), tokens.begin(), tokens.end());
+  }
+  return bytes;
+}
+
+// The first of them, which is then gone.
+void take(std::span<const std::byte>& bytes, Translation& translation) {
+  const auto found = value_of<Found>(bytes);
+  const std::size_t size = static_cast<std::size_t>(found.tokens) * sizeof(std::int32_t);
+  translation.tokens = values_of<std::int32_t>(bytes.subspan(sizeof(Found), size));
+  translation.score = found.score;
+  bytes = bytes.subspan(sizeof(Found) + size);
+}
+
 }  // namespace
 
 std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer& tokenizer,
@@ -65,28 +102,25 @@ std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer
   // Pages of caches and large tensors are taken from the system once, not for every batch and step.
   const TensorRecycler recycler;
   auto done = static_cast<Index>(texts.size() - sources.size());
+  std::size_t next = 0;  // of the sources whose translation comes back
+  SharedItems batches(ctx, [&](std::span<const std::byte> found) {
+    while (!found.empty()) {
+      Translation& translation = translations[sources[next++].number];
+      take(found, translation);
+      translation.text = tokenizer.decode(translation.tokens);
+      ++done;
+    }
+  });
   for (std::size_t begin = 0; begin < sources.size();) {
     const std::size_t end = batch_end(begin, sources.size(), options);
-    Tokens batch;
-    std::vector<Index> most;
-    for (std::size_t i = begin; i < end; ++i) {
-      batch.append(sources[i].ids);
-      most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(sources[i].ids.size()) + 16);
-    }
-    const BeamOptions beams{
-        .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty};
-    std::vector<std::vector<Hypothesis>> found = beam_search(ctx, writer, batch, beams);
-    for (std::size_t i = begin; i < end; ++i) {
-      Hypothesis& best = found[i - begin].front();
-      Translation& translation = translations[sources[i].number];
-      translation.text = tokenizer.decode(best.tokens);
-      translation.tokens = std::move(best.tokens);
-      translation.score = best.score;
-    }
-    done += static_cast<Index>(end - begin);
+    batches.add([&] {
+      return translate_batch(ctx, writer, std::span(sources).subspan(begin, end - begin), options);
+    });
     begin = end;
     if (options.on_progress) options.on_progress(done);
   }
+  batches.finish();
+  if (options.on_progress) options.on_progress(done);
   return translations;
 }
 

@@ -8,12 +8,14 @@
 #include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/run_tasks.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "kernels/byte_gemm.h"
 #include "kernels/integer_gemm.h"
 #include "kernels/matrix_unit.h"
 #include "kernels/stored_rows.h"
 #include "nn/packed_product.h"
+#include "nn/team_product.h"
 
 namespace headlight::nn {
 namespace {
@@ -193,6 +195,14 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Facto
   }
 }
 
+void multiply_factors(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors) {
+  const bool few = x.dim(0) <= kernels::kFewRows;
+  if (few && factors.front().layout == WeightLayout::out_in) multiply_few(ctx, x, factors);
+  else if (few)
+    for (const Factor& f : factors) multiply_few_in_out(ctx, x, f);
+  else multiply_many(ctx, x, factors);
+}
+
 }  // namespace
 
 void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFactor> given) {
@@ -206,11 +216,10 @@ void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFact
     factors.push_back({rows_of(f.w), f.layout, f.y, f.bias});
   }
   if (factors.empty() || x.dim(0) == 0) return;
-  const bool few = x.dim(0) <= kernels::kFewRows;
-  if (few && factors.front().layout == WeightLayout::out_in) multiply_few(ctx, x, factors);
-  else if (few)
-    for (const Factor& f : factors) multiply_few_in_out(ctx, x, f);
-  else multiply_many(ctx, x, factors);
+  Team* const team = team_of(ctx, Together::products);
+  if (team == nullptr) return multiply_factors(ctx, x, factors);
+  multiply_in_team(*team, x.dim(0), x.dim(1), factors,
+                   [&](std::span<const Factor> here) { multiply_factors(ctx, x, here); });
 }
 
 void read_row(const Context& ctx, const StoredMatrix& matrix, Index row, float* to) {

@@ -1,4 +1,5 @@
 // What every head does: on the texts of the caller, and on the battery.
+#include "core/team.h"
 #include "headlight/look.h"
 #include "inspect/head_labels.h"
 #include "inspect/similar_heads.h"
@@ -34,11 +35,23 @@ HeadLabels label_heads(Context& ctx, const Model& model, std::span<const Prompt>
   for (const Head& head : request.similar_to) session::check_head(state.info, head);
   HeadLabels out;
   inspect::TextSums sums(subject);
+  // A text's sums, and a byte that says whether it was cut.
+  SharedItems texts(ctx, [&](std::span<const std::byte> measured) {
+    out.cut += value_of<bool>(measured.last(1)) ? 1 : 0;
+    inspect::add_measured(subject, measured.first(measured.size() - 1), sums);
+  });
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    inspect::add_text(ctx, subject, question_for(ctx, state, prompts[i], request, out.cut), sums);
+    texts.add([&] {
+      Index cut = 0;
+      Bytes measured =
+          inspect::measure_text(ctx, subject, question_for(ctx, state, prompts[i], request, cut), i);
+      measured.push_back(static_cast<std::byte>(cut > 0));
+      return measured;
+    });
     progress.tell("texts", static_cast<double>(i + 1), static_cast<double>(prompts.size()));
     progress.check();
   }
+  texts.finish();
   const auto tell = [&](double done) {
     progress.tell("battery", done, 1);
     progress.check();

@@ -1,9 +1,16 @@
 // AdamW: Adam with decoupled weight decay (Loshchilov and Hutter, 2019), one pass over the parameters that
 // also clips, decays, averages and clears the gradients. The same bits for any number of threads.
+//
+// Processes that learn together (a team of items) divide the state: each keeps and updates m, v and the average of its own
+// pieces, and hands the parameters on.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
+
+#include "headlight/attention.h"
+#include "headlight/team.h"
 
 #include "headlight/context.h"
 #include "headlight/parameters.h"
@@ -29,10 +36,24 @@ class AdamW {
   // Gives every trained parameter a gradient of zeros. Parameters must be f32 (Error{usage}) and outlive this.
   AdamW(const Parameters& parameters, const AdamWConfig& config);
 
-  // The length of all gradients taken together; NaN or infinite when one of them is.
+  // The length of all gradients taken together; NaN or infinite when one of them is. In a team each process has the
+  // gradients of its own pieces.
   [[nodiscard]] double gradient_norm(Context& ctx) const;
-  // One update by gradients · grad_scale; clears the gradients.
+  // One update by gradients · grad_scale; clears the gradients. In a team all processes have all parameters afterwards.
   void step(Context& ctx, double learning_rate, double grad_scale = 1);
+
+  // What teams divide: runs of parameters, as long as 65,536 numbers or shorter. Process `rank` has its own.
+  [[nodiscard]] Index pieces() const noexcept { return static_cast<Index>(pieces_.size()); }
+  [[nodiscard]] Range own_pieces(int size, int rank) const {
+    return {pieces() * rank / size, pieces() * (rank + 1) / size};
+  }
+  [[nodiscard]] std::size_t numbers(Range pieces) const;
+  void each_piece(Range pieces, const std::function<void(State&, Range)>& use);
+  // Collective, and nothing without a team. The average, on every process; the whole state, on process 0; and letting go
+  // of the memory of what others keep.
+  void share_average(Context& ctx);
+  void collect_state(Context& ctx);
+  void release_others(Context& ctx);
 
   // Exchanges parameters and their averages; does nothing without an average.
   void swap_average();
@@ -44,6 +65,10 @@ class AdamW {
   void set_steps(std::int64_t steps) noexcept { steps_ = steps; }
 
  private:
+  using Numbers = float* (*)(State&);
+  enum class To : std::uint8_t { all, first };
+  void send_own(Team& team, Numbers numbers, To to);
+
   // What one task works on. Cuts depend on sizes alone.
   struct Piece {
     std::size_t state = 0;

@@ -12,7 +12,8 @@
 namespace headlight::train {
 
 Run::Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& listener)
-    : recipe_(std::move(recipe)), folder_(options.folder) {
+    : recipe_(std::move(recipe)),
+      folder_(options.folder, options.follows ? RunFolder::Follow::process_0 : RunFolder::Follow::nobody) {
   if (!options.resume && !folder_.checkpoints().empty()) {
     throw Error(ErrorKind::usage, "run.exists",
                 concat(escaped(folder_.path()), ": has checkpoints of an earlier run",

@@ -19,6 +19,7 @@ struct RunOptions {
   std::string folder;
   bool resume = false;
   bool allow_data_change = false;
+  bool follows = false;  // another process of the team has the folder and writes; it was made first
   ::headlight::Progress progress = {};  // of the preparation; steps are reported to the Listener
 };
 
@@ -30,6 +31,7 @@ class Run {
   [[nodiscard]] Ending go(const std::atomic<int>& stop) { return trainer_->run(stop); }
 
   [[nodiscard]] const Recipe& recipe() const noexcept { return recipe_; }
+  [[nodiscard]] const std::vector<DataFile>& data() const noexcept { return prepared_.data; }
   [[nodiscard]] const Task& task() const noexcept { return *prepared_.task; }
   [[nodiscard]] Index parameters() const;        // numbers that are trained
   [[nodiscard]] Index model_parameters() const;  // numbers of the model, adapters included

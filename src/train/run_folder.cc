@@ -52,7 +52,8 @@ void make_folders(const std::string& path) {
 
 }  // namespace
 
-RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
+RunFolder::RunFolder(std::string path, Follow follow) : path_(std::move(path)) {
+  if (follow == Follow::process_0) return;
   make_folders(path_);
   // The kernel releases the lock when its owner dies: a stale lock file locks nothing.
   const std::string lock = file("lock");

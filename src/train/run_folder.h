@@ -14,7 +14,9 @@ class RunFolder {
  public:
   // Makes the folder, with its parents, when it is missing. Refuses at once (Error{file}) what could not be
   // written at the end, and a folder that another living process uses.
-  explicit RunFolder(std::string path);
+  // Follow::process_0: a process beside the one that has the folder. It reads and writes nothing.
+  enum class Follow : std::uint8_t { nobody, process_0 };
+  explicit RunFolder(std::string path, Follow follow = Follow::nobody);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;

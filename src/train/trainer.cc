@@ -1,13 +1,16 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "io/folder_writer.h"
 #include "train/dice.h"
+#include "train/gradient_tree.h"
 #include "train/run_logs.h"
 
 namespace headlight::train {
@@ -31,6 +34,23 @@ Trainer::Trainer(TrainerParts parts, const TrainerConfig& config)
   parts_.checkpoint.model = &parts_.model;
   parts_.checkpoint.adam = &parts_.adam;
   batches_.resize(static_cast<std::size_t>(config_.accumulate));
+  const Team* team = team_of(parts_.ctx, Together::items);
+  if (team != nullptr && config_.accumulate < team->size())
+    throw Error(ErrorKind::usage, "train.ranks",
+                concat("train: ", team->size(), " processes cannot share ", config_.accumulate,
+                       config_.accumulate == 1 ? " batch" : " batches",
+                       " of a step\n"
+                       "Set train.accumulate to ",
+                       team->size(), " or more, and data.batch so much smaller."));
+}
+
+bool Trainer::leads() const {
+  const Team* team = team_of(parts_.ctx, Together::items);
+  return team == nullptr || team->rank() == 0;
+}
+
+int Trainer::stopped(const std::atomic<int>& stop) const {
+  return team_of(parts_.ctx, Together::items) == nullptr ? stop.load() : agreed_stop_;
 }
 
 bool Trainer::resume(const LoadRules& rules) {
@@ -66,7 +86,10 @@ bool Trainer::evaluation_due() const {
 
 Ending Trainer::run(const std::atomic<int>& stop) {
   // What steps that will be done again left goes; so the logs of a run in pieces are those of a run in one go.
-  logs_ = std::make_shared<RunLogs>(parts_.folder, progress_, config_.tensorboard, parts_.listener);
+  if (leads())
+    logs_ = std::make_shared<RunLogs>(parts_.folder, progress_, config_.tensorboard, parts_.listener);
+  stop_ = &stop;
+  parts_.adam.release_others(parts_.ctx);
   const TensorRecycler recycler;
   // The first one, or the run ended between a checkpoint and the evaluation of its step.
   if (evaluation_due()) {
@@ -78,12 +101,57 @@ Ending Trainer::run(const std::atomic<int>& stop) {
     // Saved first: whatever happens in an evaluation, the steps before it are kept.
     if (evaluation_due() || (due(config_.save_every) && progress_.step < config_.steps)) save(Save::middle);
     if (evaluation_due()) evaluate();
-    if (parts_.watch && due(config_.watch_every > 0 ? config_.watch_every : config_.evaluate_every))
+    if (parts_.watch && leads() &&
+        due(config_.watch_every > 0 ? config_.watch_every : config_.evaluate_every))
       parts_.watch(progress_.step);
-    if (progress_.step == config_.steps || stale() || stop != 0) save(Save::last);
-    if (stop != 0) return Ending::signal;
+    const int stopping = stopped(stop);
+    if (progress_.step == config_.steps || stale() || stopping != 0) save(Save::last);
+    if (stopping != 0) return Ending::signal;
   }
   return stale() && progress_.step < config_.steps ? Ending::early : Ending::finished;
+}
+
+// The gradient of the step, and the sums of its losses: both over the batches in order, whichever process learns from them.
+models::Loss Trainer::learn_batches(std::int64_t first, Index targets) {
+  struct One {
+    models::Loss loss;
+    int stop;
+  };
+  Team* const team = team_of(parts_.ctx, Together::items);
+  const auto count = static_cast<Index>(batches_.size());
+  const Range mine = team != nullptr ? batches_of(count, team->rank(), team->size()) : Range{0, count};
+  GradientTree gradient(parts_.ctx, parts_.adam, count);
+  std::vector<One> losses;
+  for (Index part = mine.begin; part < mine.end; ++part) {
+    Dice dice(config_.seed, Purpose::dropout, static_cast<std::uint64_t>(first + part));
+    const models::Loss one =
+        parts_.model.learn(parts_.ctx, batches_[static_cast<std::size_t>(part)],
+                           {.scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0,
+                            .label_smoothing = config_.label_smoothing,
+                            .dropout_seed = dice.next64(),
+                            .guide = config_.guide,
+                            .checkpoint_layers = config_.checkpoint_layers});
+    gradient.add(part);
+    losses.push_back({one, stop_ != nullptr ? stop_->load() : 0});
+  }
+  gradient.finish();
+  if (team != nullptr) {
+    std::vector<One> all;
+    for (const Bytes& some : team->all_gather(bytes_of(losses)))
+      for (const One& one : values_of<One>(some)) all.push_back(one);
+    losses = std::move(all);
+    agreed_stop_ = 0;
+    for (const One& one : losses) agreed_stop_ = std::max(agreed_stop_, one.stop);
+  }
+  models::Loss loss;
+  for (const auto& [one, stop] : losses) {
+    loss.sum += one.sum;
+    loss.plain += one.plain;
+    loss.targets += one.targets;
+    loss.linked += one.linked;
+    loss.links += one.links;
+  }
+  return loss;
 }
 
 void Trainer::learn_step() {
@@ -98,22 +166,7 @@ void Trainer::learn_step() {
     report.tokens += batch.source.size() + batch.input.size();
     report.flops += parts_.model.flops(batch);
   }
-  models::Loss loss;
-  for (std::size_t part = 0; part < batches_.size(); ++part) {
-    Dice dice(config_.seed, Purpose::dropout, static_cast<std::uint64_t>(first) + part);
-    const models::Loss one =
-        parts_.model.learn(parts_.ctx, batches_[part],
-                           {.scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0,
-                            .label_smoothing = config_.label_smoothing,
-                            .dropout_seed = dice.next64(),
-                            .guide = config_.guide,
-                            .checkpoint_layers = config_.checkpoint_layers});
-    loss.sum += one.sum;
-    loss.plain += one.plain;
-    loss.targets += one.targets;
-    loss.linked += one.linked;
-    loss.links += one.links;
-  }
+  const models::Loss loss = learn_batches(first, targets);
   report.links = loss.links;
   if (loss.links > 0) report.linked = loss.linked / static_cast<double>(loss.links);
   report.loss = loss.mean();
@@ -143,22 +196,29 @@ void Trainer::learn_step() {
   report.targets = loss.targets;
   report.epochs = parts_.task.epochs(progress_.step * config_.accumulate);
   report.seconds = seconds_now() - begin;
-  if (due(config_.log_every)) logs_->step(report, progress_.tokens);
+  if (logs_ && due(config_.log_every)) logs_->step(report, progress_.tokens);
   write_timing(report);
   parts_.listener.on_step(report);
 }
 
 void Trainer::evaluate() {
+  parts_.adam.share_average(parts_.ctx);
   parts_.adam.swap_average();
   models::Loss total;
-  for (Index i = 0; i < parts_.task.evaluation_batches(); ++i) {
-    models::Batch& batch = batches_.front();
-    parts_.task.evaluation_batch(i, batch);
-    const models::Loss loss = parts_.model.evaluate(parts_.ctx, batch);
+  SharedItems batches(parts_.ctx, [&](std::span<const std::byte> result) {
+    const auto loss = value_of<models::Loss>(result);
     total.plain += loss.plain;
     total.targets += loss.targets;
     total.correct += loss.correct;
+  });
+  for (Index i = 0; i < parts_.task.evaluation_batches(); ++i) {
+    batches.add([&] {
+      models::Batch& batch = batches_.front();
+      parts_.task.evaluation_batch(i, batch);
+      return bytes_of(parts_.model.evaluate(parts_.ctx, batch));
+    });
   }
+  batches.finish();
   Written written;
   if (parts_.write) written = parts_.write();
   parts_.adam.swap_average();
@@ -175,9 +235,10 @@ void Trainer::evaluate() {
   } else {
     ++progress_.stale;
   }
-  logs_->evaluation(evaluation);
-  for (const Sample& sample : written.samples) logs_->sample(progress_.step, sample);
-  if (evaluation.best) {
+  if (logs_) logs_->evaluation(evaluation);
+  for (const Sample& sample : written.samples)
+    if (logs_) logs_->sample(progress_.step, sample);
+  if (evaluation.best && leads()) {
     parts_.adam.swap_average();  // a model to use is the averaged one
     CheckpointParts best = parts_.checkpoint;
     best.adam = nullptr;
@@ -195,6 +256,8 @@ void Trainer::evaluate() {
 
 // A full disk during a run gives a notice and another try at the next save; at the end it is an error.
 void Trainer::save(Save which) {
+  parts_.adam.collect_state(parts_.ctx);
+  if (!leads()) return;
   const std::string name = RunFolder::checkpoint_name(progress_.step);
   try {
     logs_->flush(progress_);
@@ -204,6 +267,7 @@ void Trainer::save(Save which) {
     parts_.listener.on_notice(concat(error.what(), "; this checkpoint was not saved, training continues"));
     return;
   }
+  parts_.adam.release_others(parts_.ctx);
   parts_.folder.tidy(config_.keep);
   parts_.listener.on_save(parts_.folder.file(name));
 }
@@ -212,7 +276,7 @@ void Trainer::write_timing(const StepReport& report) {
   seconds_ += report.seconds;
   tokens_ += static_cast<double>(report.tokens);
   flops_ += report.flops;
-  if (!due(config_.log_every) || seconds_ <= 0) return;
+  if (!logs_ || !due(config_.log_every) || seconds_ <= 0) return;
   logs_->timing(report.step, seconds_, tokens_, flops_);
   seconds_ = tokens_ = flops_ = 0;
 }

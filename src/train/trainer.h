@@ -100,7 +100,8 @@ class Trainer {
   // Goes on from the newest checkpoint that is whole; false when the folder has none. Damaged ones are skipped
   // with a notice; when all are damaged, Error{input}.
   bool resume(const LoadRules& rules);
-  // Until the last step, an early stop, or `stop` is not 0 (the number of a signal); saves in each case.
+  // Until the last step, an early stop, or `stop` is not 0 (the number of a signal); saves in each case. Processes of a team
+  // (headlight/team.h) share the batches of every step; process 0 writes.
   // Throws Error{numeric} when the loss or its gradient is not finite, leaving the last checkpoint.
   Ending run(const std::atomic<int>& stop);
 
@@ -109,6 +110,9 @@ class Trainer {
  private:
   void learn_step();
   void evaluate();
+  [[nodiscard]] models::Loss learn_batches(std::int64_t first, Index targets);
+  [[nodiscard]] int stopped(const std::atomic<int>& stop) const;
+  [[nodiscard]] bool leads() const;  // alone, or the process of a team that writes files
   enum class Save { middle, last };
   void save(Save which);
   void write_timing(const StepReport& report);
@@ -122,6 +126,8 @@ class Trainer {
   std::shared_ptr<class RunLogs> logs_;
   double seconds_ = 0, tokens_ = 0, flops_ = 0;  // since the last line of timing.jsonl
   std::vector<models::Batch> batches_;           // of one step; their memory is used again
+  const std::atomic<int>* stop_ = nullptr;       // of this process
+  int agreed_stop_ = 0;                          // what the processes of a team agreed on in the last step
 };
 
 }  // namespace headlight::train

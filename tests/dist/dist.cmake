@@ -30,3 +30,12 @@ headlight_fault_test(agree "error: rank 0 of 3: dist::attention_forward: softcap
 headlight_fault_test(throw "error: rank 2 of 3: not enough memory for 12 tokens" -D CODE=5)
 headlight_fault_test(die "[Ss](ignal|IGNAL):? 9")
 headlight_fault_test(leave "error: rank [01] of 3: nothing arrived from rank 2 for 2 s" -D CODE=7)
+
+# The program itself on several processes. tools/kill-ranks is the long one, a command of its own.
+if(HEADLIGHT_PROGRAM)
+  foreach(suite IN ITEMS Texts Models Training Faults)
+    add_test(NAME dist.program_${suite} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/dist/program_test.py
+      ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:headlight_program> ${suite})
+    set_tests_properties(dist.program_${suite} PROPERTIES LABELS dist TIMEOUT 300 ENVIRONMENT "${mpi_settings}")
+  endforeach()
+endif()

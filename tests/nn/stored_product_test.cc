@@ -14,6 +14,7 @@
 #include "support/block_matrices.h"
 #include "support/errors.h"
 #include "support/sanitizers.h"
+#include "support/thread_team.h"
 
 namespace headlight::nn {
 namespace {
@@ -298,6 +299,53 @@ TEST(StoredProduct, Refuses) {
         run({square, y.view(), {}, WeightLayout::in_out});
       },
       ErrorKind::usage, "matmul.stored", "the matrix must be [out, in]");
+}
+
+// Every type, both ways of storing, few rows and many; widths that members cannot share evenly.
+TEST(StoredProduct, ATeamOfAnySizeGivesTheBitsOfOneProcess) {
+  for (const StoredType type : kTypes) {
+    for (const WeightLayout layout : {WeightLayout::out_in, WeightLayout::in_out}) {
+      if (layout == WeightLayout::in_out && in_blocks(type)) continue;
+      for (const Index rows : {Index{3}, Index{17}}) {
+        const Problem problem{rows, 208, 512, type, layout};
+        for (const Activations activations : {Activations::exact, Activations::rounded}) {
+          Context alone({.threads = 1, .activations = activations});
+          const Tensor expected = problem.run(alone, problem.x);
+          for (const int size : {2, 3, 4}) {
+            testing::with_team(size, [&](Team& team) {
+              Context ctx(
+                  {.activations = activations, .executor = team_executor(team, Together::products, 1)});
+              const Tensor y = problem.run(ctx, problem.x);
+              EXPECT_EQ(std::memcmp(y.as<float>(), expected.as<float>(),
+                                    static_cast<std::size_t>(y.shape().elements()) * sizeof(float)),
+                        0)
+                  << name_of(type) << ", " << rows << " rows, " << size << " members";
+            });
+          }
+        }
+      }
+    }
+  }
+}
+
+// What a member multiplies, not only what it gets: the rows of the others are never read.
+TEST(StoredProduct, AMemberReadsItsOwnRowsOnly) {
+  const Index columns = 256, depth = 64;
+  const Tensor x = noise(2, depth, 1), numbers = noise(columns, depth, 2);
+  testing::with_team(4, [&](Team& team) {
+    Tensor own({columns, depth});  // zeros but for the share of this member
+    const Index first = team.rank() * columns / 4;
+    std::memcpy(own.as<float>() + first * depth, numbers.as<float>() + first * depth,
+                static_cast<std::size_t>(columns / 4 * depth) * sizeof(float));
+    const StoredMatrix w = StoredMatrix::from(own, StoredType::f32),
+                       whole = StoredMatrix::from(numbers, StoredType::f32);
+    Context ctx({.executor = team_executor(team, Together::products, 1)}), alone({.threads = 1});
+    Tensor y({2, columns}), expected({2, columns});
+    const StoredFactor factor{w, y.view()}, all{whole, expected.view()};
+    multiply_stored(ctx, x, std::span(&factor, 1));
+    multiply_stored(alone, x, std::span(&all, 1));
+    EXPECT_EQ(std::memcmp(y.as<float>(), expected.as<float>(), static_cast<std::size_t>(2 * columns) * 4), 0);
+  });
 }
 
 }  // namespace

@@ -53,12 +53,14 @@ inline train::TrainerConfig small_config() {
 class Workbench {
  public:
   explicit Workbench(const std::string& folder, const train::TrainerConfig& config = small_config(),
-                     const train::AdamWConfig& adam = {}, int threads = 1)
-      : ctx({.threads = threads}),
+                     const train::AdamWConfig& adam = {}, int threads = 1, Team* team = nullptr)
+      : ctx(team == nullptr ? ContextOptions{.threads = threads}
+                            : ContextOptions{.executor = team_executor(*team, Together::items, threads)}),
         task(pattern_corpus(), {.context = 16, .rows = 4, .vocabulary = 12, .seed = config.seed}),
         model(12),
         optimizer((model.initialize(config.seed), model.parameters()), adam),
-        run(folder),
+        run(folder, team != nullptr && team->rank() > 0 ? train::RunFolder::Follow::process_0
+                                                        : train::RunFolder::Follow::nobody),
         trainer({ctx, task, model, optimizer, run, notes, checkpoint()}, config) {}
 
   static train::CheckpointParts checkpoint() {

@@ -7,12 +7,14 @@
 
 #include <memory>
 
+#include "cli/bench/dist.h"
 #include "cli/bench/growth.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "headlight/error.h"
 #include "headlight/version.h"
@@ -29,7 +31,7 @@ struct Settings {
   std::vector<int> threads;
   std::vector<SimdTarget> targets;
   std::string model, text;
-  bool profile = false, growth = false;
+  bool profile = false, growth = false, dist = false;
   GrowthSettings growing;  // threads, target and JSON are filled in from the others
   JsonTarget json;
 };
@@ -150,6 +152,10 @@ void start_growth(const Settings& s) {
 }
 
 void run(const Settings& s) {
+  if (s.dist) return run_dist_bench(s.model);
+  if (team() != nullptr)
+    throw Error(ErrorKind::usage, "bench.ranks",
+                "bench: runs as one process; bench --dist compares several with one");
   if (!s.growth && !s.growing.svg.empty())
     throw Error(ErrorKind::usage, "bench.svg", "--svg draws the curves of --growth; give both");
   if (s.growth) return start_growth(s);
@@ -210,7 +216,8 @@ void add_bench(CLI::App& program) {
                    "  headlight bench --profile --threads 2\n"
                    "  headlight bench --only models --model stories15M\n"
                    "  headlight bench --growth --longest 16384 --svg growth.svg\n"
-                   "  headlight bench --only tiny --json -\n"});
+                   "  headlight bench --only tiny --json -\n"
+                   "  mpirun -n 2 headlight bench --dist --model llama-1b-bf16\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
   for (const measure::Workload& workload : measure::workloads())
@@ -256,6 +263,8 @@ void add_bench(CLI::App& program) {
       ->type_name("N");
   add_path(*command, "--svg", settings->growing.svg, "With --growth: a figure of the curves over tokens")
       ->type_name("FILE.svg");
+  add_switch(*command, "--dist", settings->dist,
+             "Under mpirun: attention, a training step and decoding on all processes, against one");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

@@ -11,6 +11,7 @@
 #include "cli/model_input.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/stop_signal.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
@@ -92,7 +93,7 @@ std::string json(const std::string& file, const std::vector<Row>& rows) {
 void run(const Settings& s) {
   JsonOutput output(s.json);
   const std::vector<std::string> documents = read_documents(s);
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   std::vector<Row> rows;
   for (const std::string& name : s.models.empty() ? std::vector<std::string>{"en"} : s.models) {
     const Model model = open_model(name);

@@ -9,6 +9,7 @@
 #include "cli/json_output.h"
 #include "cli/model_input.h"
 #include "cli/numbers.h"
+#include "cli/ranks.h"
 #include "cli/sampling.h"
 #include "cli/standard_input.h"
 #include "cli/stop_signal.h"
@@ -125,7 +126,7 @@ Prompt prompt_of(const Settings& s, const Model& model, const std::string& text)
 // --choices: each with its probability, the likeliest first for people and in the order given for programs.
 void choose(const Settings& s, const Model& model, const std::vector<std::string>& texts,
             JsonOutput& output) {
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::products, {.threads = static_cast<int>(s.threads)}));
   io::JsonWriter w;
   w.begin_object().field("model", model.info().name).key("results").begin_list(io::JsonLayout::lines);
   std::string lines;
@@ -180,7 +181,8 @@ std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
     shown += token.text.size();
     return signal == 0;
   };
-  Context ctx({.threads = static_cast<int>(s.threads), .activations = Activations::rounded});
+  Context ctx(shared(Together::products,
+                     {.threads = static_cast<int>(s.threads), .activations = Activations::rounded}));
   std::vector<GeneratedText> written = generate(ctx, model, prompts, options);
   if (streams && !rows) print(printable(written[0].text.substr(shown)) + "\n");
   if (rows) print("\n");

@@ -3,6 +3,7 @@
 
 #include "cli/heads/view.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
@@ -130,7 +131,7 @@ void run_head_labels(const HeadsSettings& s) {
     check_head(model, part, place);
     request.similar_to.push_back({part, place.layer, place.head});
   }
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   request.progress.report = bar.reporter();
   const Read read = read_texts(model, s);

@@ -3,6 +3,7 @@
 
 #include "cli/heads/settings.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "cli/text_table.h"
 #include "core/concat.h"
@@ -85,7 +86,7 @@ void run_head_link(const HeadsSettings& s) {
   const LinkWords words = parse_link(s.link);
   const Model model = open_model(s.input.model);
   const Part part = chosen_part(model, s.part);
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   const Run run = attend(ctx, model, prompt_of(model, s.input), attend_to(part));
   const std::vector<LinkScore> scores = find_links(run, {.link = s.link, .part = part}, ctx);
   const std::string link = link_name(run, part, words);
@@ -129,7 +130,7 @@ void run_head_pairs(const HeadsSettings& s) {
     throw Error(ErrorKind::usage, "heads.tokenizer",
                 concat("\"", escaped(model.info().name), "\" has no tokenizer, so --pairs cannot be read"));
   const Part part = chosen_part(model, s.part);
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   const inspect::PairsRanking ranking = inspect::rank_pairs(ctx, model.state().subject, pairs, part, s.pairs,
                                                             [&](double done) { bar.show("pairs", done); });
@@ -162,7 +163,7 @@ void run_similar_heads(const HeadsSettings& s) {
   const Part part = chosen_part(model, s.part);
   const HeadPlace place = s.like.front();
   check_head(model, part, place);
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   LabelRequest request{.similar_to = {{part, place.layer, place.head}}};
   request.progress.report = bar.reporter();

@@ -3,6 +3,7 @@
 
 #include "cli/heads/settings.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "cli/text_table.h"
 #include "core/concat.h"
@@ -85,7 +86,7 @@ void run_treebank(const HeadsSettings& s) {
   const std::vector<text::Tree> trees = read_trees(s.treebank, s.limit);
   const Model model = open_model(s.input.model);
   const inspect::Subject& subject = model.state().subject;
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   const inspect::TreebankReport report =
       inspect::score_treebank(ctx, subject, trees, [&](double done) { bar.show("treebank", done); });
@@ -142,7 +143,7 @@ void run_parallel(const HeadsSettings& s) {
                                 written = read_trees(s.parallel, s.limit);
   const Model model = open_model(s.input.model);
   const inspect::Subject& subject = model.state().subject;
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   const inspect::ParallelReport report = inspect::score_parallel(
       ctx, subject, source, written, [&](double done) { bar.show("parallel trees", done); });
@@ -179,7 +180,7 @@ void run_coref(const HeadsSettings& s) {
     set.items.resize(static_cast<std::size_t>(s.limit));
   const Model model = open_model(s.input.model);
   const inspect::Subject& subject = model.state().subject;
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   const inspect::CorefReport report =
       inspect::score_coref(ctx, subject, set, [&](double done) { bar.show("pronouns", done); });

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/page.h"
+#include "cli/ranks.h"
 #include "cli/show/settings.h"
 #include "cli/terminal.h"
 #include "cli/text_table.h"
@@ -65,7 +66,7 @@ void run_show_experts(const ShowSettings& s) {
                 "and --rollout (--npy --what experts writes arrays)");
   JsonOutput json(s.json);
   const Model model = open_model(s.input.model);
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::products, {.threads = static_cast<int>(s.threads)}));
   inspect::ExpertsRecorder recorder;
   AttendOptions options;
   options.keep_inputs = false;

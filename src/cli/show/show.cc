@@ -1,6 +1,7 @@
 // headlight show: what a model looks at, on the terminal, as figures and as data.
 #include <fmt/format.h>
 
+#include "cli/ranks.h"
 #include "cli/show/page.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
@@ -190,7 +191,7 @@ void run_show(const ShowSettings& s) {
   std::vector<std::string> texts;
   if (!s.corpus.empty()) texts = read_corpus(s.corpus, s.limit);
   const Model model = open_model(s.input.model);
-  Context ctx({.threads = static_cast<int>(s.threads)});
+  Context ctx(shared(Together::products, {.threads = static_cast<int>(s.threads)}));
   Showing showing(s, model, ctx);
   if (s.corpus.empty()) json.write(showing.show(prompt_of(model, s.input), s));
   else show_corpus(s, texts, showing, json);

@@ -12,6 +12,7 @@
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/stop_signal.h"
 #include "cli/train/display.h"
 #include "headlight/error.h"
@@ -62,7 +63,9 @@ void introduce(TrainDisplay& display, const train::Run& run, const Context& ctx,
                             run.recipe().lora.rank, model.start, short_count(trained), 100 * trained / all));
   std::string data = run.task().describe();
   display.say("data: " + data);
-  display.say(fmt::format("{} {}, {}, peak {:.0f} GFLOP/s; writing to {}", ctx.threads(),
+  const std::string processes =
+      team() != nullptr ? fmt::format("{} processes of ", team()->size()) : std::string();
+  display.say(fmt::format("{}{} {}, {}, peak {:.0f} GFLOP/s; writing to {}", processes, ctx.threads(),
                           ctx.threads() == 1 ? "thread" : "threads", name_of(ctx.target()), peak * 1e-9,
                           run.folder()));
   if (run.resumed()) display.say(fmt::format("resuming from step {}", run.progress().step));
@@ -130,6 +133,16 @@ std::string run_name(const Settings& s) {
   return fs::path(s.start).lexically_normal().filename().string() + "-tuned";
 }
 
+// Ranks that read other recipes or data would not notice until the losses differ.
+void check_same_run(const train::Run& run) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const auto& [name, value] : run.recipe().facts) facts.emplace_back("the recipe's " + name, value);
+  for (const train::DataFile& file : run.data())
+    facts.emplace_back(file.path, fmt::format("{} bytes, checksum {}", file.bytes, file.hash));
+  facts.emplace_back("the step to resume from", fmt::format("{}", run.progress().step));
+  check_same(facts);
+}
+
 void run(const Settings& s) {
   train::Recipe recipe = recipe_of(s);
   train::RunOptions options;
@@ -138,13 +151,19 @@ void run(const Settings& s) {
   options.folder = !s.out.empty() ? s.out : recipe.out;
   if (options.folder.empty()) options.folder = "runs/" + run_name(s);
 
-  Context ctx({.threads = static_cast<int>(s.threads), .products = recipe.products});
-  const double peak = measure::fma_peak(ctx.threads(), 3, 0.02).gflops * 1e9;
+  Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads), .products = recipe.products}));
+  const double ranks = team() != nullptr ? team()->size() : 1;
+  const double peak = ranks * measure::fma_peak(ctx.threads(), 3, 0.02).gflops * 1e9;
   TrainDisplay display(style_of(s.color), peak, recipe.trainer.log_every);
   ProgressBar bar;
   options.progress.report = bar.reporter();
+  // Rank 0 prepares the folder and the tokens, which the others read.
+  options.follows = team() != nullptr && team()->rank() > 0;
+  if (options.follows) meet_ranks();
   train::Run run(ctx, std::move(recipe), options, display);
+  if (!options.follows) meet_ranks();
   bar.clear();
+  check_same_run(run);
   introduce(display, run, ctx, peak);
   // The first signal lets the step finish and a checkpoint be saved.
   std::atomic<int>& stop = catch_stop_signals();

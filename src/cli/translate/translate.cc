@@ -9,6 +9,7 @@
 #include "cli/model_input.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
+#include "cli/ranks.h"
 #include "cli/standard_input.h"
 #include "cli/terminal.h"
 #include "cli/translate/evaluation.h"
@@ -63,7 +64,8 @@ void check_translates(const Model& model, const Settings& s) {
 class Translator {
  public:
   explicit Translator(const Settings& s)
-      : model_(open_model(s.model, true)), ctx_({.threads = static_cast<int>(s.threads)}) {
+      : model_(open_model(s.model, true)),
+        ctx_(shared(Together::items, {.threads = static_cast<int>(s.threads)})) {
     check_translates(model_, s);
     options_ = {.beams = s.beams, .length_penalty = s.length_penalty.value_or(1), .max_tokens = s.most};
   }

@@ -1,0 +1,225 @@
+#include "cli/bench/dist.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cli/model_places.h"
+#include "cli/ranks.h"
+#include "cli/terminal.h"
+#include "headlight/error.h"
+#include "headlight/version.h"
+#include "measure/cluster_cost.h"
+#include "measure/machine.h"
+
+#ifdef HEADLIGHT_WITH_DIST
+
+#include "headlight/dist.h"
+#include "inspect/subject.h"
+#include "measure/model_runs.h"
+#include "measure/timing.h"
+#include "measure/train_steps.h"
+#include "measure/workloads.h"
+#include "models/transformer.h"
+#include "train/gradient_tree.h"
+
+namespace headlight::cli {
+namespace {
+
+using measure::now_seconds;
+
+constexpr Index kTokens = 16384, kHeads = 8, kDim = 64;  // of the attention
+
+class DistBench {
+ public:
+  explicit DistBench(dist::Group& group) : group_(group) {}
+
+  void print_heading() {
+    print(fmt::format("headlight {}, {}; {} processes of one thread\n", kVersion,
+                      measure::title(measure::describe_machine()), group_.size()));
+    measure_link();
+    print(fmt::format("link: {:.1f} us, {:.2f} GB/s\n\n{:<44}{:>12}{:>12}{:>10}{:>12}\n", 1e6 * link_.latency,
+                      1e-9 * link_.bandwidth, "", "one", "together", "ratio", "predicted"));
+  }
+
+  void attention() {
+    Context ctx({.threads = 1});
+    const AttentionOptions options{.visible = Visibility::causal()};
+    const double one = time(3, [&] {
+      if (group_.rank() != 0) return;
+      static Inputs all(kTokens);
+      attention_forward(ctx, all.q, all.k, all.v, options, {.out = all.out});
+    });
+    const double bytes = 4.0 * kHeads * kTokens * kDim;
+    const auto run = [&](dist::SequenceParallel how, const char* name, const measure::Cost& cost) {
+      Inputs mine(dist::Shards{kTokens, group_.size(), how.layout}.size(group_.rank()));
+      const double together = time(
+          3, [&] { dist::attention_forward(ctx, group_, mine.q, mine.k, mine.v, options, how, mine.out); });
+      line(name, one, together, cost.seconds());
+    };
+    run({.method = dist::Method::heads}, "attention, 16,384 tokens causal, heads",
+        measure::head_exchange_cost(one, 4 * bytes, link_, group_.size()));
+    run({.method = dist::Method::ring, .layout = dist::Layout::zigzag},
+        "attention, 16,384 tokens causal, ring", measure::ring_cost(one, 2 * bytes, link_, group_.size()));
+  }
+
+  // A batch for each process: alone, rank 0 learns from all of them.
+  void training() {
+    models::Transformer model(models::gpt_config(measure::kGptStep));
+    model.initialize(1);
+    train::AdamW adam(model.parameters(), {});
+    const models::Batch batch = made_up_batch();
+    const auto step = [&](Context& ctx, Index batches, Range mine) {
+      train::GradientTree gradient(ctx, adam, batches);
+      for (Index n = mine.begin; n < mine.end; ++n) {
+        (void)model.learn(ctx, batch, {.scale = 1.0 / static_cast<double>(batches * batch.input.size())});
+        gradient.add(n);
+      }
+      gradient.finish();
+      (void)adam.gradient_norm(ctx);
+      adam.step(ctx, 1e-4);
+    };
+    const Index batches = group_.size();
+    Context alone({.threads = 1}), ctx({.executor = team_executor(group_, Together::items, 1)});
+    const double one = time(5, [&] {
+      if (group_.rank() == 0) step(alone, batches, {0, batches});
+    });
+    const double together = time(5, [&] { step(ctx, batches, {group_.rank(), group_.rank() + Index{1}}); });
+    const auto parameters = static_cast<double>(adam.numbers({0, adam.pieces()}));
+    line("GPT training step, 12 M parameters", one, together,
+         measure::step_cost(one, parameters, link_, group_.size()).seconds());
+  }
+
+  // Against as many threads in one process: memory is what both share.
+  void decoding(const std::string& path) {
+    const std::unique_ptr<measure::ModelRun> run =
+        measure::load_model_run(inspect::find_model(path, model_places()));
+    constexpr std::int64_t context = 16;
+    double one = 0;
+    {
+      const AllCores cores;
+      Context threads({.threads = group_.size(), .activations = Activations::rounded});
+      one = time(12, [&] {
+        if (group_.rank() == 0) (void)run->decode(threads, context);
+      });
+    }
+    Context ctx(
+        {.activations = Activations::rounded, .executor = team_executor(group_, Together::products, 1)});
+    const double together = time(12, [&] { (void)run->decode(ctx, context); });
+    line("decoding, against threads of one process", one, together, 0);
+  }
+
+ private:
+  struct Inputs {
+    explicit Inputs(Index tokens) : q({1, kHeads, tokens, kDim}), k(q.shape()), v(q.shape()), out(q.shape()) {
+      measure::fill_normal(q, 1);
+      measure::fill_normal(k, 2);
+      measure::fill_normal(v, 3);
+    }
+    Tensor q, k, v, out;
+  };
+
+  // Threads that start in its lifetime may run on every core of the machine.
+  class AllCores {
+   public:
+    AllCores() {
+      (void)::sched_getaffinity(0, sizeof(before_), &before_);
+      cpu_set_t all;
+      CPU_ZERO(&all);
+      for (int core = 0; core < ::sysconf(_SC_NPROCESSORS_ONLN) && core < CPU_SETSIZE; ++core)
+        CPU_SET(core, &all);
+      (void)::sched_setaffinity(0, sizeof(all), &all);
+    }
+    ~AllCores() { (void)::sched_setaffinity(0, sizeof(before_), &before_); }
+    AllCores(const AllCores&) = delete;
+    AllCores& operator=(const AllCores&) = delete;
+
+   private:
+    cpu_set_t before_{};
+  };
+
+  static models::Batch made_up_batch() {
+    models::Batch batch;
+    for (Index row = 0; row < measure::kGptStepRows; ++row) {
+      std::vector<std::int32_t> ids;
+      for (Index i = 0; i < measure::kGptStep.context; ++i)
+        ids.push_back(static_cast<std::int32_t>((row * 7919 + i * 104729) % measure::kGptStep.vocabulary));
+      batch.input.append(ids);
+      batch.targets.insert(batch.targets.end(), ids.begin(), ids.end());
+    }
+    return batch;
+  }
+
+  // The best of several runs that all begin and end together; the first one does not count.
+  double time(int runs, const std::function<void()>& run) {
+    double best = 1e300;
+    for (int i = 0; i <= runs; ++i) {
+      group_.barrier();
+      const double begin = now_seconds();
+      run();
+      group_.barrier();
+      if (i > 0) best = std::min(best, now_seconds() - begin);
+    }
+    return best;
+  }
+
+  void measure_link() {
+    constexpr std::size_t large = std::size_t{4} << 20;
+    const auto seconds = [&](std::size_t bytes) {
+      const auto ranks = static_cast<std::size_t>(group_.size());
+      const std::vector<std::byte> mine(bytes);
+      std::vector<std::vector<std::byte>> others(ranks, std::vector<std::byte>(bytes));
+      const std::vector<std::span<const std::byte>> parts(ranks, mine);
+      const std::vector<std::span<std::byte>> from(others.begin(), others.end());
+      return time(20, [&] { group_.all_to_all(parts, from); });
+    };
+    const double small = seconds(8);
+    link_.latency = small / 2;  // one exchange, and the barrier after it
+    link_.bandwidth =
+        static_cast<double>(large) * (group_.size() - 1) / std::max(1e-9, seconds(large) - small);
+  }
+
+  static void line(const char* what, double one, double together, double predicted) {
+    print(fmt::format("{:<44}{:>9.1f} ms{:>9.1f} ms{:>8.2f} x{}\n", what, 1e3 * one, 1e3 * together,
+                      one / together, predicted > 0 ? fmt::format("{:>9.1f} ms", 1e3 * predicted) : ""));
+  }
+
+  dist::Group& group_;
+  measure::Link link_;
+};
+
+}  // namespace
+
+void run_dist_bench(const std::string& model) {
+  auto* group = dynamic_cast<dist::Group*>(team());
+  if (group == nullptr)
+    throw Error(ErrorKind::usage, "bench.dist",
+                "bench --dist compares several processes with one; start it with mpirun -n 2");
+  DistBench bench(*group);
+  bench.print_heading();
+  bench.attention();
+  bench.training();
+  if (!model.empty()) bench.decoding(model);
+}
+
+}  // namespace headlight::cli
+
+#else
+
+namespace headlight::cli {
+
+void run_dist_bench(const std::string& /*model*/) {
+  throw Error(
+      ErrorKind::usage, "bench.dist",
+      "bench --dist needs MPI, and this headlight was built without it; install libopenmpi-dev and build "
+      "again");
+}
+
+}  // namespace headlight::cli
+
+#endif

@@ -1,0 +1,78 @@
+// How drivers share work with the other processes of a Context's team, if it has one.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "headlight/context.h"
+#include "headlight/team.h"
+#include "headlight/tensor.h"
+
+namespace headlight {
+
+using Bytes = std::vector<std::byte>;
+
+// The team that divides this kind of work; null: this process does all of it. Within an item there is none: it belongs
+// to one process.
+[[nodiscard]] Team* team_of(const Context& ctx, Together together) noexcept;
+
+// Items of work, dealt out in turn. Results are handed out in the order of the items, to every process: sums then have the
+// bits of one process.
+//
+//   SharedItems items(ctx, [&](std::span<const std::byte> result) { total += value_of<double>(result); });
+//   for (const Text& text : texts) items.add([&] { return bytes_of(measure(ctx, text)); });
+//   items.finish();
+class SharedItems {
+ public:
+  using Absorb = std::function<void(std::span<const std::byte> result)>;
+  SharedItems(Context& ctx, Absorb absorb);
+  ~SharedItems();
+  SharedItems(const SharedItems&) = delete;
+  SharedItems& operator=(const SharedItems&) = delete;
+
+  // The next item: computed here when it is this process's.
+  void add(const std::function<Bytes()>& compute);
+  // Waits for the items of the others. Not called while an error passes through.
+  void finish();
+
+ private:
+  void exchange();
+
+  Absorb absorb_;
+  Team* team_;
+  bool* within_item_ = nullptr;  // of the executor
+  std::int64_t items_ = 0;       // of this round
+  std::vector<Bytes> mine_;
+};
+
+template <class T>
+[[nodiscard]] Bytes bytes_of(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const auto* first = reinterpret_cast<const std::byte*>(&value);
+  return {first, first + sizeof(T)};
+}
+template <class T>
+[[nodiscard]] Bytes bytes_of(const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+template <class T>
+[[nodiscard]] T value_of(std::span<const std::byte> bytes) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
+}
+template <class T>
+[[nodiscard]] std::vector<T> values_of(std::span<const std::byte> bytes) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+}  // namespace headlight

@@ -1,0 +1,66 @@
+// Which cores each rank of a machine runs on.
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+
+#include "core/concat.h"
+#include "headlight/dist.h"
+
+namespace headlight::dist {
+namespace {
+
+// The machine's name and the cores that a process may run on.
+struct Place {
+  std::array<char, 256> host{};
+  cpu_set_t cores{};
+  [[nodiscard]] bool operator==(const Place& other) const {
+    return host == other.host && CPU_EQUAL(&cores, &other.cores) != 0;
+  }
+};
+
+Place own_place() {
+  Place place;
+  (void)::gethostname(place.host.data(), place.host.size() - 1);
+  CPU_ZERO(&place.cores);
+  (void)::sched_getaffinity(0, sizeof(place.cores), &place.cores);
+  return place;
+}
+
+int socket_of(int core) {
+  int socket = 0;
+  std::ifstream(concat("/sys/devices/system/cpu/cpu", core, "/topology/physical_package_id")) >> socket;
+  return socket;
+}
+
+}  // namespace
+
+void divide_cores(Group& group) {
+  const Place mine = own_place();
+  std::vector<Place> places;
+  for (const auto& bytes : group.all_gather(std::as_bytes(std::span(&mine, 1)))) {
+    std::memcpy(&places.emplace_back(), bytes.data(), sizeof(Place));
+  }
+  std::size_t together = 0, before = 0;  // ranks on the same cores, and those of them with a lower number
+  for (std::size_t r = 0; r < places.size(); ++r) {
+    if (!(places[r] == mine)) continue;
+    ++together;
+    before += r < static_cast<std::size_t>(group.rank()) ? 1 : 0;
+  }
+  std::vector<std::pair<int, int>> cores;  // by socket
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &mine.cores)) cores.emplace_back(socket_of(core), core);
+  if (together < 2 || cores.empty()) return;
+  std::sort(cores.begin(), cores.end());
+  const std::size_t begin = before * cores.size() / together;
+  const std::size_t end = std::max(begin + 1, (before + 1) * cores.size() / together);
+  cpu_set_t share;
+  CPU_ZERO(&share);
+  for (std::size_t i = begin; i < end; ++i) CPU_SET(cores[i].second, &share);
+  (void)::sched_setaffinity(0, sizeof(share), &share);  // refused: the rank runs where it was put
+}
+
+}  // namespace headlight::dist

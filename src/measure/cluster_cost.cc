@@ -1,0 +1,87 @@
+#include "measure/cluster_cost.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/concat.h"
+#include "core/escape.h"
+#include "headlight/error.h"
+
+namespace headlight::measure {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// "10Gbit" with one of the units; negative: it is something else.
+template <std::size_t N>
+double read_amount(std::string_view text, const Unit (&units)[N]) {
+  double number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || !(number > 0) || number > 1e12) return -1;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const Unit& known : units)
+    if (known.name == unit) return number * known.factor;
+  return -1;
+}
+
+}  // namespace
+
+Link parse_link(std::string_view text) {
+  constexpr Unit rates[] = {{"Gbit", 1e9 / 8}, {"Mbit", 1e6 / 8}, {"GB", 1e9}, {"MB", 1e6}};
+  constexpr Unit times[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const double rate = read_amount(text.substr(0, slash), rates),
+               time = slash < text.size() ? read_amount(text.substr(slash + 1), times) : -1;
+  if (rate <= 0 || time <= 0)
+    throw Error(ErrorKind::usage, "plan.link",
+                concat("--link: \"", escaped(text, 40),
+                       "\"; need bandwidth per second and latency, as 10Gbit/50us, 200MB/2us or 1Gbit/1ms"));
+  return {time, rate};
+}
+
+double gather_seconds(const Link& link, int ranks, double own_bytes) {
+  return ranks > 1 ? link.latency + (ranks - 1) * own_bytes / link.bandwidth : 0;
+}
+
+Cost token_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks, double context) {
+  constexpr double exchanges = 4;  // of a layer: queries with keys and values, output, gate with up, down
+  Cost cost;
+  cost.compute = (model.matrix_bytes / ranks + context * model.cache_bytes) / rates.read;
+  cost.transfer = static_cast<double>(model.layers) *
+                  (ranks > 1 ? (exchanges - 1) * link.latency +
+                                   gather_seconds(link, ranks, 4 * model.sent_numbers / ranks)
+                             : 0);
+  return cost;
+}
+
+Cost prompt_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks, double tokens) {
+  Cost cost;
+  cost.compute =
+      (2 * model.parameters * tokens / ranks + model.attention_flops * tokens * tokens / 2) / rates.flops;
+  cost.transfer = static_cast<double>(model.layers) *
+                  gather_seconds(link, ranks, 4 * model.sent_numbers * tokens / ranks);
+  return cost;
+}
+
+double memory_per_rank(const DecoderCost& model, int ranks, double context) {
+  return model.matrix_bytes / ranks + model.table_bytes + context * model.cache_bytes;
+}
+
+Cost step_cost(double seconds, double parameters, const Link& link, int ranks) {
+  return {seconds / ranks, 2 * gather_seconds(link, ranks, 4 * parameters / ranks)};
+}
+
+Cost head_exchange_cost(double seconds, double exchanged, const Link& link, int ranks) {
+  return {seconds / ranks, 4 * gather_seconds(link, ranks, exchanged / 4 / ranks / ranks)};
+}
+
+Cost ring_cost(double seconds, double keys, const Link& link, int ranks) {
+  const double compute = seconds / ranks;
+  const double moving = ranks > 1 ? (ranks - 1) * link.seconds(keys / ranks) : 0;
+  return {compute, std::max(0.0, moving - compute * (ranks - 1) / ranks)};
+}
+
+}  // namespace headlight::measure

@@ -1,0 +1,63 @@
+// What work costs on several processes, on paper: rates of one process and of the link between two, and how each division of
+// the work uses them. `headlight bench --dist` compares it with measurements, `headlight plan` extends it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "headlight/tensor.h"
+
+namespace headlight::measure {
+
+// One direction between two processes.
+struct Link {
+  double latency = 0;    // seconds until a small message is there
+  double bandwidth = 0;  // bytes per second
+  [[nodiscard]] double seconds(double bytes) const { return latency + bytes / bandwidth; }
+};
+// "10Gbit/50us", "1Gbit/1ms", "200MB/2us". Throws Error{usage}.
+[[nodiscard]] Link parse_link(std::string_view text);
+
+// One process, with all its threads.
+struct Rates {
+  double flops = 0;  // multiplications and additions per second, of products of many rows
+  double read = 0;   // bytes of memory per second
+};
+
+// A decoder, as far as its cost goes.
+struct DecoderCost {
+  double matrix_bytes = 0;  // read for every token
+  double table_bytes = 0;   // embeddings, of which a token reads a row
+  double parameters = 0;    // numbers that every token is multiplied with
+  Index layers = 0;
+  double sent_numbers = 0;     // results of the products of one token in one layer: what ranks exchange
+  double cache_bytes = 0;      // of one token in all layers
+  double attention_flops = 0;  // of one token on one key, all layers
+};
+
+struct Cost {
+  double compute = 0, transfer = 0;  // seconds, one after the other
+  [[nodiscard]] double seconds() const { return compute + transfer; }
+  [[nodiscard]] double share() const { return seconds() > 0 ? transfer / seconds() : 0; }
+};
+
+// A process sends what it has to all others over its own link, one after the other.
+[[nodiscard]] double gather_seconds(const Link& link, int ranks, double own_bytes);
+
+// Rows of the matrices on `ranks` processes; attention and its cache on each of them.
+[[nodiscard]] Cost token_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks,
+                              double context);
+[[nodiscard]] Cost prompt_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks,
+                               double tokens);
+[[nodiscard]] double memory_per_rank(const DecoderCost& model, int ranks, double context);
+
+// A training step that one process computes in `seconds`: batches on `ranks` processes, the gradient and the parameters once
+// around.
+[[nodiscard]] Cost step_cost(double seconds, double parameters, const Link& link, int ranks);
+
+// Attention over one sequence that one process computes in `seconds`. exchanged: bytes of q, k, v and out; keys: of k and v.
+[[nodiscard]] Cost head_exchange_cost(double seconds, double exchanged, const Link& link, int ranks);
+[[nodiscard]] Cost ring_cost(double seconds, double keys, const Link& link,
+                             int ranks);  // transfer: what is not hidden
+
+}  // namespace headlight::measure

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""The headlight program on several processes: results, files and faults.
+
+    program_test.py MPIEXEC PROGRAM [NAME ...]
+"""
+
+import hashlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MPIEXEC, PROGRAM = "mpirun", "headlight"
+RECIPE = pathlib.Path(__file__).resolve().parents[2] / "recipes" / "copy.toml"
+TEXTS = ["The cat sat on the mat.", "She gave the book to her brother because he asked for it.",
+         "One day a little dog ran into the park and saw a big red ball.", "Tom and Lily like to play in the sun.",
+         "It was raining, so they stayed at home and read a story."]
+
+
+def ranks(n, *arguments, text=None, timeout=120, env=None):
+    """The program on n processes, or without mpirun when n is 0."""
+    command = [PROGRAM, *arguments]
+    if n > 0:
+        command = [MPIEXEC, "-n", str(n), *command]
+    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=timeout,
+                          env={**os.environ, **(env or {})}, check=False)
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def same_on_all(self, *arguments, counts=(1, 2, 3, 4), text=None):
+        """Standard output of one process, after comparing it with that of several."""
+        alone = ranks(0, *arguments, text=text)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertTrue(alone.stdout)
+        for n in counts:
+            got = ranks(n, *arguments, text=text)
+            self.assertEqual(got.returncode, 0, got.stderr)
+            self.assertEqual(got.stdout, alone.stdout, f"{n} processes")
+        return alone.stdout
+
+    def fails(self, got, code, line):
+        """Ended with the code, and said the line once."""
+        text = got.stdout + got.stderr
+        self.assertEqual(len(re.findall(line, text)), 1, text)
+        if code is None:
+            self.assertNotEqual(got.returncode, 0, text)
+        else:
+            self.assertEqual(got.returncode, code, text)
+
+
+class Texts(Case):
+    def corpus(self):
+        file = self.path / "texts.txt"
+        file.write_text("\n<|endoftext|>\n".join(TEXTS * 9), encoding="utf-8")
+        return str(file)
+
+    def test_evaluate(self):
+        self.same_on_all("evaluate", self.corpus(), "--context", "16", "--json", counts=(2, 3))
+
+    def test_heads(self):
+        self.same_on_all("heads", "--corpus", self.corpus(), "--model", "en", "--json", counts=(3,))
+
+    def test_translate(self):
+        file = self.path / "pairs.tsv"
+        file.write_text("".join(f"{t}\tUn chat.\n" for t in TEXTS), encoding="utf-8")
+        self.same_on_all("translate", "--evaluate", str(file), counts=(2, 4))
+
+    def test_standard_input_and_files_are_those_of_rank_0(self):
+        result = self.path / "result.json"
+        got = ranks(2, "evaluate", "-", "--json", str(result), text="\n".join(TEXTS))
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertIn("nats_per_byte", result.read_text(encoding="utf-8"))
+        self.assertEqual([p.name for p in self.path.iterdir()], ["result.json"])
+
+
+class Models(Case):
+    def test_generate(self):
+        self.same_on_all("generate", "Once upon a time", "--model", "en", "--max-tokens", "20", "--seed", "5",
+                         counts=(2, 3))
+
+    def test_show(self):
+        self.same_on_all("show", TEXTS[0], "--model", "en", "--head", "4.0", "--json", "-", counts=(2,))
+
+
+class Training(Case):
+    def train(self, n, name, *more, **how):
+        settings = ["train.accumulate=4", "train.steps=6", "data.batch=4", "model.layers=1", "model.width=32",
+                    "evaluation.every=3", "optimizer.average=0.9", *more]
+        arguments = ["train", str(RECIPE), "--out", str(self.path / name)]
+        for setting in settings:
+            arguments += [setting] if setting.startswith("--") else ["--set", setting]
+        return ranks(n, *arguments, **how)
+
+    def fingerprint(self, name):
+        run = self.path / name
+        files = sorted((run / "step-00000006").iterdir()) + [run / "metrics.jsonl"]
+        return [(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in files]
+
+    def test_checkpoints_have_the_same_bits(self):
+        alone = self.train(0, "alone")
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        for n in (1, 2, 3, 4):
+            got = self.train(n, f"on-{n}")
+            self.assertEqual(got.returncode, 0, got.stderr)
+            self.assertEqual(self.fingerprint(f"on-{n}"), self.fingerprint("alone"), f"{n} processes")
+        self.assertEqual(got.stdout.count("done: step 6"), 1, got.stdout)
+
+    def test_too_few_batches(self):
+        got = self.train(3, "few", "train.accumulate=2")
+        self.fails(got, 2, "3 processes cannot share 2 batches of a step")
+
+    def test_other_recipes_are_told(self):
+        text = RECIPE.read_text(encoding="utf-8")
+        command = [PROGRAM, "train", "r.toml", "--set", "train.accumulate=2", "--out", str(self.path / "run")]
+        parts = []
+        for name, length in (("one", 8), ("other", 9)):
+            (self.path / name).mkdir()
+            (self.path / name / "r.toml").write_text(text.replace("length = 8", f"length = {length}"), encoding="utf-8")
+            parts += [":"] * bool(parts) + ["-n", "1", "--wdir", str(self.path / name), *command]
+        got = subprocess.run([MPIEXEC, *parts], capture_output=True, text=True, timeout=60, check=False)
+        self.fails(got, 3, "rank 1 of 2: headlight: the recipe's data.length is 9 but rank 0 has .* 8")
+
+
+class Faults(Case):
+    def test_a_command_for_one_process(self):
+        self.fails(ranks(3, "info", "en"), 2, "info: runs as one process; several can run bench --dist, evaluate")
+
+    def test_a_missing_file_is_said_once(self):
+        self.fails(ranks(3, "evaluate", str(self.path / "no.txt")), 4, "no.txt")
+
+    def test_an_error_of_one_rank_has_its_number(self):
+        file = self.path / "pairs.tsv"
+        long = "word " * 400
+        file.write_text("The cat sat on the mat.\tUn chat.\n" + f"{long}\tlong\n", encoding="utf-8")
+        self.fails(ranks(2, "translate", "--evaluate", str(file)), 3, "text 2 ")
+
+    def test_other_arguments_are_told(self):
+        first = [PROGRAM, "evaluate", "a.txt"]
+        got = subprocess.run([MPIEXEC, "-n", "1", *first, ":", "-n", "1", *first, "--limit", "3"], capture_output=True,
+                             text=True, timeout=60, check=False)
+        self.fails(got, 3, "rank 1 of 2: headlight: the command line is evaluate a.txt --limit 3 but rank 0 has")
+
+    def test_another_process_environment(self):
+        env = {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "1"}
+        got = ranks(0, "evaluate", "a.txt", env=env, timeout=30)
+        self.fails(got, 2, "the environment names 4 processes, but MPI found 1")
+
+    def test_a_killed_rank_ends_all(self):
+        command = [MPIEXEC, "-n", "3", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
+                   "train.accumulate=3", "--set", "train.steps=100000"]
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        children = []
+        for _ in range(300):
+            time.sleep(0.1)
+            if (self.path / "run" / "metrics.jsonl").exists():
+                listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(job.pid)], capture_output=True,
+                                        text=True, check=False).stdout
+                children = [int(line.split()[0]) for line in listed.splitlines() if "headlight" in line]
+                if len(children) == 3:
+                    break
+        self.assertEqual(len(children), 3)
+        began = time.monotonic()
+        os.kill(children[-1], signal.SIGKILL)
+        out, err = job.communicate(timeout=30)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertNotEqual(job.returncode, 0, out + err)
+
+
+if __name__ == "__main__":
+    MPIEXEC, PROGRAM = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
