@@ -3,6 +3,7 @@
 
 #include "support/attention_calls.h"
 #include "support/entries.h"
+#include "support/places.h"
 
 namespace headlight::testing {
 namespace {
@@ -13,7 +14,7 @@ TEST(FloatModes, AttentionGivesTheSameBits) {
 }
 
 TEST(FloatModes, EveryFunctionOfAttentionIsCalled) {
-  const std::string folder = std::string(HEADLIGHT_SOURCE) + "/include/headlight/";
+  const std::string folder = source_folder() + "/include/headlight/";
   // Those that are given no Context and compute all the same.
   std::set<std::string> functions = {
       "attention",     "KvCache::append",      "KvCache::append_to",

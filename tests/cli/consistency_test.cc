@@ -14,6 +14,7 @@
 #include "draw/text.h"
 #include "io/json.h"
 #include "io/npy.h"
+#include "support/places.h"
 #include "support/small_command.h"
 
 namespace headlight::testing {
@@ -65,7 +66,7 @@ TEST(Help, OfACommandIsThatOfItsOption) {
 }
 
 TEST(Help, TheTableOfTheGuideIsCurrent) {
-  const std::string page = file_text(HEADLIGHT_SOURCE "/docs/guide/cli.md");
+  const std::string page = file_text(source_folder() + "/docs/guide/cli.md");
   EXPECT_THAT(page, HasSubstr(run_program({"help", "--table"}).out))
       << "put what `headlight help --table` prints into docs/guide/cli.md";
 }

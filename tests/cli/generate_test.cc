@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "io/json.h"
+#include "support/places.h"
 #include "support/shared_data.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
@@ -58,7 +59,7 @@ TEST(OurModels, AreSmallAndHaveCards) {
   std::uintmax_t bytes = 0;
   int models = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::filesystem::path(HEADLIGHT_SOURCE) / "models")) {
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(source_folder()) / "models")) {
     if (entry.is_regular_file()) bytes += entry.file_size();
     if (!entry.is_directory()) continue;
     ++models;

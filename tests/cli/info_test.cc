@@ -10,6 +10,7 @@
 #include "io/safetensors.h"
 #include "support/gguf_writer.h"
 #include "support/npy_files.h"
+#include "support/places.h"
 #include "support/shared_data.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
@@ -54,7 +55,7 @@ TEST(RecurrentFiles, InfoAndVerify) {
   EXPECT_THAT(verify.out, HasSubstr("a config of a recurrent model"));
 
   std::filesystem::remove(temp.path("model.safetensors"));
-  std::filesystem::copy(std::filesystem::path(HEADLIGHT_SOURCE) / "models/headlight-en/model.safetensors",
+  std::filesystem::copy(std::filesystem::path(source_folder()) / "models/headlight-en/model.safetensors",
                         temp.root());
   const Finished others = run_program({"verify", temp.root().string()});
   EXPECT_EQ(others.code, 3);

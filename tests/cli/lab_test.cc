@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "support/places.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
 
@@ -32,11 +33,11 @@ class Shown {
  private:
   static std::string page(const std::string& path) {
     std::ostringstream text;
-    text << std::ifstream(std::filesystem::path(HEADLIGHT_SOURCE) / path).rdbuf();
+    text << std::ifstream(std::filesystem::path(source_folder()) / path).rdbuf();
     return text.str();
   }
   [[nodiscard]] std::string output(const std::string& command) const {
-    Launch launch{.arguments = {"-c", std::string(HEADLIGHT_PROGRAM) + " " + command}};
+    Launch launch{.arguments = {"-c", program_path() + " " + command}};
     // Experiments look into the model that we ship; pictures of weights can be of any.
     if (!command.starts_with("lab "))
       launch.environment.push_back("HEADLIGHT_MODELS=" + models_.root().string());
@@ -62,7 +63,7 @@ std::string unwrapped(const std::string& text) {
 std::string test_sources() {
   std::ostringstream text;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::filesystem::path(HEADLIGHT_SOURCE) / "tests"))
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(source_folder()) / "tests"))
     if (entry.path().extension() == ".cc") text << std::ifstream(entry.path()).rdbuf();
   return text.str();
 }
@@ -71,7 +72,7 @@ void expect_it_exists(const std::string& name, const std::string& sources) {
   if (name.empty()) return;
   const std::string suite = name.substr(0, name.find('.')), test = name.substr(name.find('.') + 1);
   if (suite == "examples")
-    EXPECT_TRUE(std::filesystem::exists(std::string(HEADLIGHT_SOURCE) + "/examples/" + test + ".cc"));
+    EXPECT_TRUE(std::filesystem::exists(source_folder() + "/examples/" + test + ".cc"));
   else EXPECT_THAT(sources, HasSubstr("(" + suite + ", " + test + ")"));
 }
 

@@ -7,6 +7,7 @@
 
 #include "draw/text.h"
 #include "io/gzip.h"
+#include "support/places.h"
 #include "support/shared_data.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
@@ -16,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr, ::testing::Not;
 
-const std::string kModel = HEADLIGHT_SOURCE "/models/headlight-en-fr";
+const std::string kModel = source_folder() + "/models/headlight-en-fr";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

@@ -18,6 +18,7 @@
 #include <sstream>
 #include <thread>
 
+#include "support/places.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
 
@@ -73,11 +74,11 @@ class Background {
       ::setenv("HEADLIGHT_MODELS", models.root().c_str(), 1);
       ::unsetenv("DISPLAY");
       ::unsetenv("WAYLAND_DISPLAY");
-      arguments.insert(arguments.begin(), {HEADLIGHT_PROGRAM, "serve"});
+      arguments.insert(arguments.begin(), {program_path(), "serve"});
       std::vector<char*> list;
       for (std::string& argument : arguments) list.push_back(argument.data());
       list.push_back(nullptr);
-      ::execv(HEADLIGHT_PROGRAM, list.data());
+      ::execv(list[0], list.data());
       ::_exit(127);
     }
     ::close(pipe[1]);

@@ -5,6 +5,7 @@
 #include "cli/show_fixture.h"
 #include "io/gzip.h"
 #include "io/npy.h"
+#include "support/places.h"
 #include "support/sanitizers.h"
 
 namespace headlight::testing {
@@ -31,7 +32,7 @@ TEST_F(Show, Json) {
 }
 
 TEST_F(Show, Experts) {
-  const std::string mixtral = std::string(HEADLIGHT_SOURCE) + "/tests/golden/mixtral";
+  const std::string mixtral = source_folder() + "/tests/golden/mixtral";
   const std::vector<std::string> ask = {"--model", mixtral, "--ids", "3,9,4", "--experts"};
   const Finished page = show(ask);
   EXPECT_EQ(page.code, 0) << page.err;

@@ -15,6 +15,7 @@
 #include "headlight/error.h"
 #include "io/gzip.h"
 #include "io/hash.h"
+#include "support/places.h"
 #include "support/random.h"
 #include "support/subprocess.h"
 #include "support/temp_folder.h"
@@ -235,7 +236,7 @@ TEST_F(Train, TrainsItsOwnTokenizerAndKeepsIt) {
 // A reader that has seen enough stops the run in good order, as a signal does.
 TEST_F(Train, AClosedPipeLeavesACheckpoint) {
   Launch launch;
-  launch.arguments = {"-c", "\"$0\" \"$@\" | head -n 5; exit ${PIPESTATUS[0]}", HEADLIGHT_PROGRAM};
+  launch.arguments = {"-c", "\"$0\" \"$@\" | head -n 5; exit ${PIPESTATUS[0]}", program_path()};
   for (const std::string& argument : arguments(
            "piped",
            {"--set", "train.steps=1000000", "--set", "evaluation.every=0", "--set", "output.save_every=0"}))

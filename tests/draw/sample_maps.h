@@ -10,6 +10,7 @@
 #include <string>
 
 #include "draw/weight_map.h"
+#include "support/places.h"
 
 namespace headlight::draw::testing {
 
@@ -52,7 +53,8 @@ inline WeightMap mixed_map() {
 
 // Compares with tests/draw/golden/NAME. With HEADLIGHT_UPDATE_GOLDEN set, writes the file instead.
 inline void expect_golden(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(HEADLIGHT_SOURCE) / "tests/draw/golden" / name;
+  const std::filesystem::path path =
+      std::filesystem::path(::headlight::testing::source_folder()) / "tests/draw/golden" / name;
   if (std::getenv("HEADLIGHT_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << text;
     return;

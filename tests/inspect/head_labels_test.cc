@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "inspect/similar_heads.h"
+#include "support/places.h"
 #include "support/shared_data.h"
 #include "support/small_models.h"
 
@@ -15,7 +16,7 @@ namespace {
 using headlight::testing::SmallKind;
 using headlight::testing::TempFolder;
 
-const std::string kModels = HEADLIGHT_SOURCE "/models";
+const std::string kModels = testing::source_folder() + "/models";
 
 // 150 words: more rows than are computed at a time.
 std::string long_text(int shift) {

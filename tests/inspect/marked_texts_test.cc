@@ -6,6 +6,7 @@
 #include "inspect/word_choices.h"
 #include "io/gzip.h"
 #include "support/errors.h"
+#include "support/places.h"
 #include "support/shared_data.h"
 #include "support/small_models.h"
 
@@ -16,7 +17,7 @@ using headlight::testing::expect_error;
 using headlight::testing::SmallKind;
 using headlight::testing::TempFolder;
 
-const std::string kModels = HEADLIGHT_SOURCE "/models";
+const std::string kModels = testing::source_folder() + "/models";
 
 // "the cat sat on the mat": det, nsubj, root, case, det, obl.
 const char* const kTree =

@@ -4,11 +4,12 @@
 
 #include "headlight/error.h"
 #include "inspect/ablation.h"
+#include "support/places.h"
 
 namespace headlight::inspect {
 namespace {
 
-const std::string kModels = HEADLIGHT_SOURCE "/models";
+const std::string kModels = testing::source_folder() + "/models";
 constexpr const char* kTwins =
     "# remark\n"
     "The cat saw the car because it was red.\tLe chat a vu la voiture parce qu'elle était "

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "headlight/error.h"
+#include "support/places.h"
 
 namespace headlight::inspect {
 namespace {
 
-const std::string kModels = HEADLIGHT_SOURCE "/models";
+const std::string kModels = testing::source_folder() + "/models";
 
 TEST(WordAlignment, LinesSayWhichWordsStandForWhich) {
   const auto sentences = parse_alignments("# remark\n\na b.\tx y.\tx=a y=a,b\n", "test");

@@ -10,6 +10,7 @@
 
 #include "io/gzip.h"
 #include "io/json.h"
+#include "support/places.h"
 
 namespace headlight::io {
 namespace {
@@ -73,8 +74,8 @@ TEST(JsonWriter, KeysAndTextsOfAnyBytes) {
 TEST(JsonWriter, IsTheOnlyOne) {
   const std::regex by_hand(R"re(\{\{\\"|"\{\\"|R"\(\{|isfinite\([^)]*\) \? fmt)re");
   int files = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::filesystem::path(HEADLIGHT_SOURCE) / "src")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(testing::source_folder()) / "src")) {
     if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
     const std::string text = read_text(entry.path().string());
     ++files;

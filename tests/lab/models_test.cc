@@ -6,6 +6,7 @@
 #include "lab/experiment.h"
 #include "lab/seeds.h"
 #include "support/errors.h"
+#include "support/places.h"
 
 namespace headlight::lab {
 namespace {
@@ -15,8 +16,7 @@ using ::testing::HasSubstr;
 class OurModel : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    model_ =
-        new inspect::Subject(inspect::open_subject("en-fr", {std::string(HEADLIGHT_SOURCE) + "/models"}));
+    model_ = new inspect::Subject(inspect::open_subject("en-fr", {testing::source_folder() + "/models"}));
   }
   static void TearDownTestSuite() { delete model_; }
   [[nodiscard]] static LabOptions quick() { return {.quick = true, .model = model_}; }

@@ -13,6 +13,7 @@
 #include "models/load.h"
 #include "support/central_difference.h"
 #include "support/errors.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace headlight::models {
@@ -23,7 +24,7 @@ using headlight::testing::fill;
 using headlight::testing::TempFolder;
 
 std::string golden_folder(const std::string& name) {
-  return std::string(HEADLIGHT_SOURCE) + "/tests/golden/" + name;
+  return testing::source_folder() + "/tests/golden/" + name;
 }
 
 AdapterConfig small_adapter() { return {.rank = 2, .alpha = 3, .base = "the base"}; }

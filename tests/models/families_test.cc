@@ -7,13 +7,14 @@
 #include <set>
 
 #include "models/families.h"
+#include "support/places.h"
 
 namespace headlight::models {
 namespace {
 
 // The words in `backquotes` of the rows of the guide's table that begin with one of these kinds.
 std::set<std::string> listed(const std::vector<std::string>& kinds) {
-  std::ifstream in(std::string(HEADLIGHT_SOURCE) + "/docs/guide/models.md");
+  std::ifstream in(testing::source_folder() + "/docs/guide/models.md");
   std::set<std::string> words;
   const std::regex quoted("`([^`]+)`");
   for (std::string line; std::getline(in, line);)

@@ -10,6 +10,7 @@
 #include "models/writer.h"
 #include "support/entries.h"
 #include "support/float_modes.h"
+#include "support/places.h"
 #include "support/small_models.h"
 
 namespace headlight::models {
@@ -182,7 +183,7 @@ TEST(FloatModes, ModelsGiveTheSameBits) {
 }
 
 TEST(FloatModes, EveryFunctionOfModelsIsCalled) {
-  const std::string folder = std::string(HEADLIGHT_SOURCE) + "/src/models/";
+  const std::string folder = testing::source_folder() + "/src/models/";
   std::set<std::string> functions;
   for (const char* header : {"transformer.h", "recurrent.h", "generate.h", "text_loss.h", "translate.h",
                              "trainable.h", "writer.h"})

@@ -12,6 +12,7 @@
 
 #include "models/small_folder.h"
 #include "support/gguf_writer.h"
+#include "support/places.h"
 #include "support/sanitizers.h"
 #include "support/shared_data.h"
 #include "support/temp_folder.h"
@@ -428,7 +429,7 @@ HEADLIGHT_SHARED_TEST(VerifyFile, RealOnes) {
 }
 
 TEST(Rules, AreInTheGuide) {
-  std::ifstream in(HEADLIGHT_SOURCE "/docs/guide/models.md");
+  std::ifstream in(testing::source_folder() + "/docs/guide/models.md");
   const std::string guide{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   for (const Rule& rule : rules()) {
     const std::string row = "| " + std::string(rule.id) + " | " + std::string(rule.says) + " |";

@@ -9,6 +9,7 @@
 #include "headlight/headlight.h"
 #include "headlight/nn.h"
 #include "headlight/recurrent.h"
+#include "support/places.h"
 
 namespace headlight::testing {
 namespace {
@@ -60,7 +61,7 @@ TEST(Borrowing, PublicStructsKeepOnlyRefs) {
   const std::regex field(R"(^ +(Const)?TensorView [a-z_0-9]+( = \{\})?(, [a-z_0-9]+( = \{\})?)*;)");
   int headers = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(std::filesystem::path(HEADLIGHT_SOURCE) / "include/headlight")) {
+       std::filesystem::directory_iterator(std::filesystem::path(source_folder()) / "include/headlight")) {
     std::ifstream text(file.path());
     ++headers;
     for (std::string line; std::getline(text, line);)

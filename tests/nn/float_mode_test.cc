@@ -3,6 +3,7 @@
 
 #include "nn/layer_calls.h"
 #include "support/entries.h"
+#include "support/places.h"
 
 namespace headlight::testing {
 namespace {
@@ -13,7 +14,7 @@ TEST(FloatModes, LayersGiveTheSameBits) {
 }
 
 TEST(FloatModes, EveryLayerIsCalled) {
-  const std::string folder = std::string(HEADLIGHT_SOURCE) + "/include/headlight/";
+  const std::string folder = source_folder() + "/include/headlight/";
   std::set<std::string> functions;
   for (const char* header :
        {"nn.h", "layers.h", "experts.h", "attention_layers.h", "positions.h", "recurrent.h"})

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "headlight/embed.h"
+#include "support/places.h"
 #include "support/safetensors_reader.h"
 #include "support/temp_folder.h"
 
@@ -20,7 +21,7 @@ class EmbedGolden : public ::testing::TestWithParam<const char*> {
  protected:
   // The model's folder with a tokenizer whose word "w7" is token 7, so that a text is any list of tokens.
   void SetUp() override {
-    const fs::path from = fs::path(HEADLIGHT_SOURCE) / "tests/golden" / GetParam();
+    const fs::path from = fs::path(testing::source_folder()) / "tests/golden" / GetParam();
     for (const char* file : {"config.json", "model.safetensors"})
       fs::copy_file(from / file, folder_.root() / file);
     std::string vocab;

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "support/places.h"
+
 namespace headlight::testing {
 namespace {
 
@@ -23,7 +25,7 @@ class NothingToRun : public ::testing::EmptyTestEventListener {
 }  // namespace
 
 std::filesystem::path golden_folder(const std::string& name) {
-  return std::filesystem::path(HEADLIGHT_SOURCE) / "tests" / "golden" / name;
+  return std::filesystem::path(source_folder()) / "tests" / "golden" / name;
 }
 
 std::vector<std::string> golden_folders(std::span<const char* const> names) {
@@ -49,7 +51,7 @@ std::string golden_name(const ::testing::TestParamInfo<std::string>& info) {
 }
 
 std::optional<std::filesystem::path> shared_data() {
-  std::filesystem::path path = std::filesystem::path(HEADLIGHT_SOURCE).parent_path() / "shared";
+  std::filesystem::path path = std::filesystem::path(source_folder()).parent_path() / "shared";
   if (const char* given = std::getenv("HEADLIGHT_SHARED"); given != nullptr && *given != '\0') path = given;
   if (std::filesystem::is_directory(path / "golden")) return path;
   return std::nullopt;

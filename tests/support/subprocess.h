@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/places.h"
+
 namespace headlight::testing {
 
 struct Finished {
@@ -23,13 +25,12 @@ struct Launch {
 // Runs the program at a path.
 [[nodiscard]] Finished run_process(const std::string& program, const Launch& launch);
 
-#ifdef HEADLIGHT_PROGRAM  // in test programs: the path of `headlight`
+// Runs `headlight`.
 [[nodiscard]] inline Finished run_program(const Launch& launch) {
-  return run_process(HEADLIGHT_PROGRAM, launch);
+  return run_process(program_path(), launch);
 }
 [[nodiscard]] inline Finished run_program(std::vector<std::string> arguments) {
   return run_program(Launch{.arguments = std::move(arguments)});
 }
-#endif
 
 }  // namespace headlight::testing

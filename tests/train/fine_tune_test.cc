@@ -1,5 +1,6 @@
 // Runs that begin with a model: sizes from its folder, adapters and all parameters, in one go and in pieces.
 #include "train/fine_tune.h"
+#include "support/places.h"
 
 #include <gtest/gtest.h>
 
@@ -217,7 +218,7 @@ class EveryFamily : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(EveryFamily, IsTrainedFromItsFolder) {
   const TempFolder folder;
-  const std::string path = std::string(HEADLIGHT_SOURCE) + "/tests/golden/" + GetParam();
+  const std::string path = testing::source_folder() + "/tests/golden/" + GetParam();
   const models::Golden golden(path);
   const models::TransformerConfig start = describe_start(path);
   const models::Batch batch = models::golden_batch(golden, start);
