@@ -21,7 +21,7 @@ class Headlight < Formula
   depends_on "utf8proc"
 
   def install
-    system "cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DHEADLIGHT_C=ON", *std_cmake_args
+    system "cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DHEADLIGHT_C=ON", "-DHEADLIGHT_DIST=OFF", *std_cmake_args
     system "cmake", "--build", "build"
     system "cmake", "--install", "build"
   end

@@ -59,7 +59,7 @@ def compile_package(settings, prefix):
     build = pathlib.Path(settings.get("build-dir", ROOT / "build" / "wheel")).resolve()
     if not (build / "CMakeCache.txt").exists():
         subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
-                        "-DHEADLIGHT_UNITY=ON", "-DHEADLIGHT_PYTHON=ON", f"-DPython3_EXECUTABLE={sys.executable}"],
+                        "-DHEADLIGHT_UNITY=ON", "-DHEADLIGHT_PYTHON=ON", "-DHEADLIGHT_DIST=OFF", f"-DPython3_EXECUTABLE={sys.executable}"],
                        check=True)
     jobs = str(settings.get("jobs", os.cpu_count() or 1))
     subprocess.run(["cmake", "--build", build, "--parallel", jobs, "--target", "headlight_python"], check=True)

@@ -1,7 +1,11 @@
 """PyTorch's tensors, where PyTorch is installed."""
 
+import copy
+import gc
 import importlib.util
+import pickle
 import sys
+import threading
 import unittest
 
 
@@ -62,17 +66,6 @@ class Gradients(unittest.TestCase):
         theirs = grads(torch.softmax(q @ k.transpose(-1, -2) / 8**0.5, -1) @ v)
         for a, b in zip(ours, theirs):
             self.assertLess(float((a - b).abs().max()), 1e-4)
-
-    def test_patch(self):
-        class Layer(torch.nn.Module):
-            def forward(self, x):
-                return torch.nn.functional.scaled_dot_product_attention(x, x, x)
-
-        before = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
-        x = torch.randn(1, 2, 5, 8)
-        out = headlight.torch.patch(Layer())(x)
-        self.assertTrue(torch.equal(out, headlight.attention(x, x, x)))
-        self.assertIs(getattr(torch.nn.functional, "scaled_dot_product_attention", None), before)
 
 
 class Bert(torch.nn.Module):
@@ -144,18 +137,163 @@ class SmallBert(unittest.TestCase):
         mask[1, :, :, 11:] = False
         self.run_both(mask)
 
-    def test_an_exception_leaves_nothing_behind(self):
-        class Fails(torch.nn.Module):
-            def forward(self, x):
-                torch.nn.functional.scaled_dot_product_attention(x, x, x)
-                raise ZeroDivisionError
 
-        before = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
-        model = headlight.torch.patch(Fails())
+NAME = "scaled_dot_product_attention"
+
+
+def current():
+    return getattr(torch.nn.functional, NAME, None)
+
+
+class Layer(torch.nn.Module):
+    """One attention; `before` is called inside the run."""
+
+    def __init__(self, before=None):
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.ones(()))
+        self.before = before
+
+    def forward(self, x):
+        if self.before:
+            self.before()
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x) * self.factor
+
+
+class Patch(unittest.TestCase):
+    def setUp(self):
+        # A function that is not headlight's stands in where PyTorch has none: its results are marked.
+        self.before = current()
+        self.theirs = lambda q, k, v, **options: torch.full_like(q, 7.0)
+        setattr(torch.nn.functional, NAME, self.theirs)
+        self.x = torch.randn(1, 2, 5, 8)
+        self.ours = headlight.attention(self.x, self.x, self.x)
+
+    def tearDown(self):
+        gc.collect()
+        self.assertIs(current(), self.theirs)  # nothing is left behind
+        if self.before is None:
+            delattr(torch.nn.functional, NAME)
+        else:
+            setattr(torch.nn.functional, NAME, self.before)
+
+    def test_one_model_and_no_other(self):
+        model, other = headlight.torch.patch(Layer()), Layer()
+        self.assertTrue(torch.equal(model(self.x), self.ours))
+        self.assertTrue((other(self.x) == 7).all())
+        self.assertTrue((torch.nn.functional.scaled_dot_product_attention(self.x, self.x, self.x) == 7).all())
+        self.assertEqual((type(model).__name__, isinstance(model, Layer)), ("Layer", True))
+
+    def test_undo(self):
+        model = Layer()
+        self.assertIs(headlight.torch.patch(headlight.torch.patch(model)), model)  # twice is once
+        self.assertTrue(torch.equal(model(self.x), self.ours))
+        self.assertIs(headlight.torch.unpatch(model), model)
+        self.assertIs(type(model), Layer)
+        self.assertTrue((model(self.x) == 7).all())
+        self.assertIs(current(), self.theirs)
+        headlight.torch.unpatch(model)
+        with self.assertRaisesRegex(headlight.Error, "run it first"):
+            headlight.torch.attentions(model)
+        headlight.torch.patch(model)
+        self.assertTrue(torch.equal(model(self.x), self.ours))
+
+    def test_copies_are_of_the_model_itself(self):
+        model = headlight.torch.patch(Layer())
+        for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            self.assertIs(type(copied), Layer)
+            copied.factor.data.fill_(2.0)
+            self.assertTrue((copied(self.x) == 14).all())
+        self.assertTrue(torch.equal(model(self.x), self.ours))
+
+    def test_threads(self):
+        # Two runs of one model and one of another model, all inside their forward functions at the same time.
+        meet = threading.Barrier(3, timeout=30)
+        model, other = headlight.torch.patch(Layer(meet.wait)), Layer(meet.wait)
+        results, calls = {}, {}
+
+        def run(name, which, x):
+            for _ in range(20):
+                results[name] = which(x)
+            meet.wait()  # all have run: each still finds its own calls
+            if which is model:
+                calls[name] = headlight.torch.attentions(model)
+
+        inputs = {"a": self.x, "b": torch.randn(1, 2, 3, 8), "c": self.x}
+        threads = [threading.Thread(target=run, args=(name, other if name == "c" else model, x)) for name, x in inputs.items()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue(torch.equal(results["a"], self.ours))
+        self.assertTrue(torch.equal(results["b"], headlight.attention(*[inputs["b"]] * 3)))
+        self.assertTrue((results["c"] == 7).all())
+        for name in "ab":
+            self.assertEqual([call.q.shape for call in calls[name]], [inputs[name].shape])
+        self.assertEqual(len(headlight.torch.attentions(model)), 1)  # of a run on some thread: this one had none
+
+    def test_models_in_models(self):
+        class Two(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = headlight.torch.patch(Layer())
+
+            def forward(self, x):
+                return self.inner(x) + torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+        plain = Two()
+        self.assertTrue(torch.equal(plain(self.x), self.ours + 7))
+        outer = headlight.torch.patch(Two())
+        self.assertTrue(torch.equal(outer(self.x), self.ours + self.ours))
+        self.assertEqual((len(headlight.torch.attentions(outer)), len(headlight.torch.attentions(outer.inner))), (2, 1))
+
+    def test_an_exception_leaves_nothing_behind(self):
+        def fail():
+            raise ZeroDivisionError
+
+        model = headlight.torch.patch(Layer())
+        model(self.x)
+        model.before = fail
         with self.assertRaises(ZeroDivisionError):
-            model(torch.randn(1, 1, 2, 4))
-        self.assertIs(getattr(torch.nn.functional, "scaled_dot_product_attention", None), before)
-        self.assertIsNone(headlight.torch._kept)
+            model(self.x)
+        self.assertEqual(len(headlight.torch.attentions(model)), 1)  # of the run before
+        self.assertTrue((Layer()(self.x) == 7).all())
+
+    def test_a_replacement_by_others_stays(self):
+        model = headlight.torch.patch(Layer())
+        others = lambda q, k, v: q
+        setattr(torch.nn.functional, NAME, others)
+        headlight.torch.unpatch(model)
+        self.assertIs(current(), others)
+        setattr(torch.nn.functional, NAME, self.theirs)
+
+    def test_with_block(self):
+        with headlight.torch.patched() as calls:
+            self.assertTrue(torch.equal(Layer()(self.x), self.ours))
+        self.assertEqual(len(calls), 1)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(headlight.Error, "torch.nn.Module; this is a int"):
+            headlight.torch.patch(3)
+        model = headlight.torch.patch(torch.nn.Linear(8, 8))
+        model(self.x)
+        with self.assertRaisesRegex(headlight.Error, "did not call"):
+            headlight.torch.attentions(model)
+
+
+class OwnLayers(unittest.TestCase):
+    """nn.TransformerEncoder with PyTorch's attention and with headlight's, where it calls the function (PyTorch 2)."""
+
+    @unittest.skipIf(current() is None, "PyTorch 1 has no scaled_dot_product_attention")
+    def test_encoder(self):
+        torch.manual_seed(0)
+        layer = torch.nn.TransformerEncoderLayer(32, 4, batch_first=True)
+        model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
+        x = torch.randn(2, 9, 32)
+        with torch.no_grad():
+            wanted = model(x)
+            out = headlight.torch.patch(model)(x)
+        self.assertLess(float((out - wanted).abs().max()), 1e-5)
+        self.assertEqual([list(call.weights().shape) for call in headlight.torch.attentions(model)], [[2, 4, 9, 9]] * 2)
 
 
 if __name__ == "__main__":
