@@ -17,30 +17,30 @@ struct AblationPlan {
   Change change = Change::zero;
   Part part = Part::decoder;
   std::vector<HeadPlace> heads = {};         // none: all of the part
-  double factor = 1;                         // of scale
+  double factor = 1;                         // for Change::scale
   std::vector<std::string> mean_texts = {};  // for mean; none: twenty built-in sentences
   std::optional<Prompt> patch =
-      std::nullopt;                   // of patch: the other run, with as many tokens; its target is not read
-  std::vector<Range> queries = {};    // at these tokens only; none: at all
-  std::vector<TokenLink> links = {};  // of cuts
+      std::nullopt;                 // for Change::patch: the other run; the same number of tokens, no target
+  std::vector<Range> queries = {};  // change these tokens only; none: all
+  std::vector<TokenLink> links = {};  // for Change::cut_mask and cut_weight
 };
 
-// A longer text on which the change is measured as well: one of the two.
+// A longer test on which the change is also measured: a text or translations, not both.
 struct TaskText {
-  std::string text = {};      // a decoder's loss on it
-  Index most_tokens = 0;      // of that text; 0: all
-  TestSet translations = {};  // an encoder-decoder's loss on the first reference of each, and its BLEU
+  std::string text = {};      // measures a decoder's loss
+  Index most_tokens = 0;      // first tokens of the text to use; 0: all
+  TestSet translations = {};  // measures an encoder-decoder's loss on the first references, and its BLEU
 };
 struct TaskEffect {
   double before = 0, after = 0;
-  double error = 0;  // standard error of the difference; 0: not known
+  double error = 0;  // standard error of the difference; 0: unknown
   Index count = 0;   // tokens, or sentences
 };
 
 struct AblationEffect {
   std::vector<double> kl;  // KL divergence of each position's prediction, nats
   double mean_kl = 0;
-  Index position = 0;                         // the one that `tokens` are of
+  Index position = 0;                         // of `tokens`
   std::vector<TokenEffect> tokens = {};       // most likely before and after, by probability before
   double loss_before = 0, loss_after = 0;     // of the tokens of the text, nats per token
   bool has_loss = false;                      // false: no position has a token to predict
@@ -64,10 +64,10 @@ struct EffectRequest {
 [[nodiscard]] AblationEffect ablate(Context& ctx, const Model& model, const Prompt& prompt,
                                     const AblationPlan& plan, const EffectRequest& request = {});
 
-// The run again with the change: the same tokens, and what every head then looks at.
+// Repeats the run with the change: the same tokens, and the attention of every head after the change.
 struct ChangedRun {
   Run run;
-  Index mean_sentences = 0, mean_tokens = 0;  // what means were taken over
+  Index mean_sentences = 0, mean_tokens = 0;  // texts that means were computed on
 };
 [[nodiscard]] ChangedRun attend_changed(Context& ctx, const Run& before, const AblationPlan& plan,
                                         const Progress& progress = {});
@@ -89,7 +89,7 @@ struct SweepResult {
   Index position = 0;
   TokenId token = 0;
   double probability = 0;                          // of the token, before
-  std::vector<SweptHead> heads;                    // by part, layer, head, or as they were asked for
+  std::vector<SweptHead> heads;                    // by part, layer, head, or in the requested order
   std::optional<double> task_loss = std::nullopt;  // before, nats per token
   Index task_tokens = 0;
 };
@@ -100,7 +100,7 @@ struct SweepResult {
 
 // Direct effect of each head on the logit of a token, for the heads of the stack that the logits come from: the encoder of
 // an encoder-decoder acts only through cross-attention. Throws Error{usage} for models without logits, or with an
-// activation before them. None: usual_position(), and the most likely token.
+// activation before them. Defaults: usual_position() and its most likely token.
 [[nodiscard]] Attribution attribute(Context& ctx, const Run& run,
                                     std::optional<Index> position = std::nullopt,
                                     std::optional<TokenId> token = std::nullopt);

@@ -1,5 +1,5 @@
-// Attention as a layer: projections, heads, rotations, caches; latent and disentangled attention. Conventions are those of
-// nn.h.
+// Attention layers: projections, heads, rotary positions, caches, latent and disentangled attention. nn.h states the
+// conventions.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ class SelfAttention {
 // How the projections to queries, keys and values are stored: three matrices; one with all queries first; or
 // one with query, key and value of each head together.
 enum class Projections : std::uint8_t { separate, packed, by_head };
-// What the norm of queries and keys applies to: each head before the rotation, all heads as one row, or each head
-// after the rotation.
+// Where queries and keys are normalised: each head before the rotation, all heads as one row, or each head after the
+// rotation.
 enum class HeadNormPlace : std::uint8_t { each, all, turned };
 
 // DeepSeek's latent attention: keys and values of all heads are projected from a few numbers per token, and one key of

@@ -1,4 +1,4 @@
-// Conversations: messages become the prompt that a model was trained on, by the chat template in its files.
+// Conversations: formats messages as the prompt that a chat model was trained on, with the chat template of its files.
 //
 //   const std::vector<headlight::ChatMessage> messages = {{"user", "Why is the sky blue?"}};
 //   const headlight::Prompt prompt = headlight::chat_prompt(model, messages);
@@ -15,31 +15,31 @@
 namespace headlight {
 
 struct ChatMessage {
-  std::string role = "user";  // "system", "user", "assistant", or what else the template knows
+  std::string role = "user";  // "system", "user", "assistant", or another role of the template
   std::string content = {};
 };
 
 struct ChatOptions {
-  bool add_generation_prompt = true;  // end where the model's answer begins
+  bool add_generation_prompt = true;  // end with the header of the model's answer
 };
 
-// False: its files have none. Throws Error{input} when they cannot be read.
+// Whether the model's files have a chat template. Throws Error{input} if they cannot be read.
 [[nodiscard]] bool has_chat_template(const Model& model);
 
-// The conversation as the template writes it. Throws Error{input}: chat.missing for a model without a template,
-// chat.template for one that is not understood or takes too long, chat.messages for messages that the template
-// refuses, with its own words.
+// The conversation formatted by the template. Throws Error{input}: chat.missing for a model without a template,
+// chat.template for a template that is not supported or exceeds the limits, chat.messages for messages that the
+// template rejects, with the template's own message.
 [[nodiscard]] std::string chat_text(const Model& model, std::span<const ChatMessage> messages,
                                     const ChatOptions& options = {});
-// The same as token ids. Nothing is put around them: the template writes its special tokens itself.
+// The same as token ids. No special tokens are added: the template writes its own.
 [[nodiscard]] Prompt chat_prompt(const Model& model, std::span<const ChatMessage> messages,
                                  const ChatOptions& options = {});
 
-// How the model's own files say that its tokens are to be drawn (generation_config.json).
+// Sampling options recommended by the model's files (generation_config.json).
 struct SuggestedOptions {
   GenerateOptions options = {};
   std::string notice =
-      {};  // what was taken from where; empty: the files say nothing, the options are the defaults
+      {};  // which options come from which file; empty: the files recommend none, all are defaults
 };
 [[nodiscard]] SuggestedOptions suggested_options(const Model& model);
 

@@ -1,4 +1,4 @@
-// Which of a few given texts a model would continue a prompt with.
+// Probabilities of given continuations of a prompt.
 #pragma once
 
 #include <span>
@@ -13,14 +13,14 @@ namespace headlight {
 
 struct ChoiceScore {
   std::string text;
-  std::vector<TokenId> ids;    // that were scored
+  std::vector<TokenId> ids;    // the scored tokens
   double log_probability = 0;  // of these tokens after the prompt
   double share = 0;            // of the probability of all choices together
 };
 
-// One for each choice, in their order. A choice is scored with the tokens that it has right after the prompt; where
-// tokens would reach across the border, it is scored with those that it has alone. Throws Error{usage} for models that
-// do not write and choices that are empty or given twice.
+// One score per choice, in the same order. A choice is tokenized together with the prompt; if a token would span the
+// boundary, the choice is tokenized alone. Throws Error{usage} for models that do not generate text, and for choices that
+// are empty or repeated.
 [[nodiscard]] std::vector<ChoiceScore> score_choices(Context& ctx, const Model& model, const Prompt& prompt,
                                                      std::span<const std::string> choices,
                                                      const Progress& progress = {});

@@ -25,13 +25,20 @@ enum class SimdTarget { automatic, scalar, sse4, avx2, avx512, neon };
 [[nodiscard]] SimdTarget parse_simd_target(std::string_view name);   // throws Error
 [[nodiscard]] std::vector<SimdTarget> supported_targets();           // on this CPU, best first
 
-// Precision of activations multiplied with parameters of fewer than 32 bits. Rounded: on a CPU with AMX, products of many
-// rows use it, with 16 significant bits instead of 24; otherwise rows multiplied with Q8_0 are rounded to 16 bits with a
-// scale for each block of 32, off by 2^-16 of the block's largest number. Both are faster, and more precise than the parameters.
+// Precision of activations multiplied with quantised or 16-bit parameters (StoredMatrix).
+//   exact    f32.
+//   rounded  faster. Activations multiplied with Q8_0 are rounded to 16-bit integers, those multiplied with the other block
+//            types of GGUF files to 8-bit integers, with a scale for each block of 32: errors of at most 2^-16 and 1/254 of
+//            the largest number of the block. On a CPU with AMX, products of more than a few rows (prompts) keep 16
+//            significant bits of 24 instead. Where a CPU lacks the instructions, products of many rows are exact.
 enum class Activations { exact, rounded };
-// Dense f32 products, most of a training step. Rounded: on a CPU with AMX, both operands have 16 significant bits instead
-// of 24. bf16: on a CPU that multiplies bf16, both operands are rounded to it (8 bits) and sums are f32. On other
-// CPUs both are exact.
+// Precision of the products of training: dense f32 layers, and attention on 16-bit inputs.
+//   exact    f32; 16-bit inputs of attention are widened.
+//   rounded  dense layers, on a CPU with AMX: both operands keep 16 significant bits of 24.
+//   bf16     on a CPU that multiplies bf16 (AVX-512 or AMX): dense layers round both operands to bf16 (8 significant bits)
+//            and sum in f32; attention on bf16 and f16 inputs, forward and backward, does the same with AVX-512 and keeps
+//            its scores, log-sum-exps and returned weights in f32.
+// Other CPUs compute exactly.
 enum class Products { exact, rounded, bf16 };
 
 // Provides the threads. By default a Context has its own pool; an application with its own threads (OpenMP, TBB, a

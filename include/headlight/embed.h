@@ -1,4 +1,4 @@
-// Texts as vectors, by encoders that were trained for it.
+// Sentence embeddings: one vector per text, by encoders that were trained for it.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,27 @@
 
 namespace headlight {
 
-// How the vectors of a text's tokens become one.
+// How the hidden states of the tokens are combined into one vector.
 enum class Pooling : std::uint8_t { mean, first, max, last };  // first: that of [CLS]
 [[nodiscard]] std::string_view name_of(Pooling pooling) noexcept;
 
 struct EmbedOptions {
-  std::optional<Pooling> pooling = std::nullopt;  // default: as the model's files say, else the mean
-  std::optional<bool> normalise = std::nullopt;   // to length 1; default: as the model's files say, else not
+  std::optional<Pooling> pooling = std::nullopt;  // default: that of the model's files, else the mean
+  std::optional<bool> normalise =
+      std::nullopt;  // to length 1; default: that of the model's files, else false
 };
 
 struct Embeddings {
   Tensor vectors;  // [text, width]
   Pooling pooling = Pooling::mean;
   bool normalised = false;
-  std::string source = {};         // the file that said so; empty: none, or the options did
+  std::string source = {};         // the file with these settings; empty: options or defaults
   std::vector<Index> tokens = {};  // of each text
 };
 
-// The model's folder may have modules.json, 1_Pooling/config.json and sentence_bert_config.json, as Sentence
-// Transformers write them. Throws Error{usage} for models that are no encoders, Error{input} for modules that are not
-// supported and for texts longer than the model reads.
+// Reads modules.json, 1_Pooling/config.json and sentence_bert_config.json (Sentence Transformers) if the model's folder has
+// them. Throws Error{usage} for models that are not encoders, Error{input} for unsupported modules and for texts longer
+// than the context.
 [[nodiscard]] Embeddings embed(Context& ctx, const Model& model, std::span<const std::string> texts,
                                const EmbedOptions& options = {}, const Progress& progress = {});
 

@@ -1,4 +1,4 @@
-// Feed-forwards of which each token sees a few. Conventions are those of nn.h.
+// Mixture of experts. nn.h states the conventions.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ class Experts {
   struct Saved {
     Tensor logits;                      // [token, expert]
     std::vector<std::int32_t> experts;  // [token, used]
-    std::vector<double> scores;         // likewise, before they became weights
+    std::vector<double> scores;         // likewise, before normalisation to weights
     std::vector<double> weights;
-    // For each expert: its tokens and their positions among `experts`; its input and its output.
+    // For each expert: the indices of its tokens in `experts`, its input and its output.
     struct Visit {
       std::vector<Index> places;
       Tensor x, y;
@@ -46,7 +46,7 @@ class Experts {
   };
 
   Experts() = default;
-  // `one` is what each of them is.
+  // `one` configures each expert.
   Experts(const std::string& name, const ExpertsConfig& config, const FeedForwardConfig& one,
           DType dtype = DType::f32);
   [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView x, Saved& saved) const;

@@ -1,4 +1,4 @@
-// How figures look.
+// Appearance of figures.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace headlight {
 
 enum class Theme : std::uint8_t { light, dark };
-// How a value becomes a place on the colour scale: small weights differ by factors, which a linear scale does not show.
+// Maps a value to the colour scale. A linear scale hides the differences between small weights.
 enum class Transfer : std::uint8_t { linear, square_root, logarithm };
-// Colours of weights. Each begins near the page's colour and grows only lighter or only darker, also for colour-blind eyes.
+// Colours of weights. Each starts near the background colour and changes lightness monotonically, also for colour-blind readers.
 enum class Palette : std::uint8_t { cividis, viridis, magma, grey };
 enum class FigureFormat : std::uint8_t { png, svg, pdf };
 

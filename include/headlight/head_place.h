@@ -1,4 +1,4 @@
-// Which head of a model is meant.
+// Identifies a head of a model.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Head {
   bool operator==(const Head&) const = default;
 };
 
-// What the numbers of a map are: the weights, the scores before the softmax, or each weight times the length of its value.
+// The numbers of a map: weights, scores before the softmax, or weight × length of the value vector.
 enum class MapOf : std::uint8_t { weights, scores, values };
 
 }  // namespace headlight

@@ -1,5 +1,5 @@
-// The layers that blocks are made of, forward and backward each: linear maps, embeddings, norms, activations, dropout,
-// feed-forwards. Conventions are those of nn.h.
+// The layers of transformer blocks, forward and backward: linear maps, embeddings, norms, activations, dropout,
+// feed-forward networks. nn.h states the conventions.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class Linear {
   void backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy);
   void backward_bias(Context& ctx, ConstTensorView dy);
 
-  // An adapter of zeros, to be set. Throws Error{usage} for a rank below 1.
+  // Adds an adapter of zeros. Throws Error{usage} for a rank below 1.
   void adapt(Index rank, double scale);
   // Merges the adapter into the matrix, which must be an owned tensor, and removes it.
   void merge_adapter(Context& ctx);
@@ -189,7 +189,7 @@ struct FeedForwardConfig {
   bool bias = true;
   WeightLayout layout = WeightLayout::out_in;
   Weights weights = Weights::own;
-  bool gate_pairs = false;  // of a packed one: their columns alternate
+  bool gate_pairs = false;  // if packed: the columns of gate and up alternate
   // GPT-OSS: (up + 1)·gate·sigmoid(1.702·gate), with gate and up clamped to this limit; 0: the usual gate.
   double gate_limit = 0;
 };

@@ -1,4 +1,4 @@
-// The logit lens: what a model would predict if it stopped after a layer.
+// The logit lens: predictions from the residual stream after each layer.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,8 @@
-// The layers of a transformer, forward and backward each.
+// The layers of a transformer, forward and backward.
 //
 // Tokens are the rows of one matrix [token, width], sequences one after another without padding; only attention
-// and positions depend on where a sequence starts. Everything is f32, or f64 for gradient checks, like the
-// parameters are.
+// and positions depend on where a sequence starts. Activations have the dtype of the parameters: f32, or f64 for
+// gradient checks.
 //
 // `Saved` holds what a layer keeps from a forward pass and is owned by the caller: inference passes none, training one
 // per layer. Inputs are not copied into it: backward takes the same x as forward. backward returns the

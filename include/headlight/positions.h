@@ -1,5 +1,5 @@
-// How a model knows where a token stands: sinusoids added to embeddings, rotations of queries and keys
-// (RoPE), slopes (ALiBi) or learned distances (T5) added to scores. Learned positions are an Embedding.
+// Position encodings: sinusoids added to embeddings, rotations of queries and keys (RoPE), and slopes (ALiBi) or learned
+// relative biases (T5) added to scores. Learned absolute positions are an Embedding.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace headlight::nn {
 
 // sin and cos of position · 10000^(-2j/width): alternating as in the 2017 paper, or all sines and then all
-// cosines, as Marian has them. M2M-100 has those with frequencies from 1 to 1/10000, both ends included.
+// cosines (Marian). M2M-100 uses the latter with frequencies from 1 to 1/10000 inclusive.
 enum class SinusoidOrder : std::uint8_t { alternating, halves, halves_to_end };
 [[nodiscard]] Tensor sinusoidal_positions(Index positions, Index width, SinusoidOrder order, DType dtype);
 
@@ -29,8 +29,8 @@ struct RopeScaling {
   double low_frequency = 1, high_frequency = 4;  // llama3: full turns within the original context
   double beta_fast = 32, beta_slow = 1;          // yarn: likewise
   double attention_factor = 0;                   // yarn, longrope: of cos and sin; 0: 0.1·ln(factor) + 1
-  bool truncate = true;                          // yarn: the ramp's ends are whole numbers
-  double score_mscale = 0;  // yarn: what DeepSeek computes a factor of scores from; 0: none
+  bool truncate = true;                          // yarn: round the ends of the ramp to whole numbers
+  double score_mscale = 0;                       // yarn: input of DeepSeek's factor of scores; 0: none
   bool operator==(const RopeScaling&) const = default;
 };
 
@@ -40,11 +40,11 @@ struct RopeConfig {
   bool interleaved = false;  // pairs (2j, 2j+1) instead of (j, j + dims/2)
   RopeScaling scaling = {};
   std::vector<double> factors = {};  // the angle of each pair is divided by its factor; empty: no factors
-  // longrope: those of texts longer than original_positions, for all of their tokens.
+  // longrope: used for all tokens of texts longer than original_positions.
   std::vector<double> long_factors = {};
   bool operator==(const RopeConfig&) const = default;
 };
-// Angle per position of each pair. `length` is that of the sequence; `dynamic` and `longrope` ask for it.
+// Angle per position of each pair. Only `dynamic` and `longrope` depend on the sequence length.
 [[nodiscard]] std::vector<double> rope_frequencies(const RopeConfig& config, Index dims, Index length);
 // Factor of cos and sin; 1 for all scalings but yarn and longrope.
 [[nodiscard]] double rope_attention_factor(const RopeConfig& config);
@@ -55,8 +55,8 @@ class RopeTable {
   RopeTable() = default;
   RopeTable(const RopeConfig& config, Index head_dim, Index first, Index end, DType dtype);
 
-  // Turns every head of x [token, head, dim] in place, each token by its own position. A sequence ends where `starts`
-  // says; empty: all are one.
+  // Rotates every head of x [token, head, dim] in place, each token by its own position. `starts` are the first tokens of
+  // the sequences; empty: one sequence.
   void rotate(Context& ctx, TensorView x, std::span<const Index> positions,
               std::span<const Index> starts = {}) const;
   // For gradients: rotates by the opposite angles.
@@ -76,15 +76,15 @@ class RopeTable {
   bool interleaved_ = false;
 };
 
-// score -= slope·distance. For a number of heads that is no power of two, every other slope of twice as
-// many follows those of the next lower power.
+// score -= slope·distance. If the number of heads is not a power of two: the slopes of the next lower power of two, then
+// every other slope of the next higher one.
 [[nodiscard]] Tensor alibi_slopes(Index heads, DType dtype);
 
 // T5: distances fall into buckets, near ones exact and far ones logarithmic; a learned number per bucket
 // and head is added to the score.
 struct RelativeBiasConfig {
   Index buckets = 32, max_distance = 128, heads = 0;
-  bool bidirectional = true;  // later keys have buckets of their own
+  bool bidirectional = true;  // later keys have separate buckets
 };
 class RelativeBias {
  public:
@@ -94,7 +94,7 @@ class RelativeBias {
   [[nodiscard]] Index bucket(Index query_position, Index key) const;
   // [1, head, query, key] for queries at first, first + 1, … and keys from 0.
   [[nodiscard]] Tensor forward(Index first, Index queries, Index keys) const;
-  // Adds to the gradient, given that of what forward returned.
+  // Adds to the gradient of the table, given the gradient of the bias that forward returned.
   void backward(Index first, ConstTensorView dbias);
 
   Parameter table;  // [bucket, head]

@@ -1,4 +1,4 @@
-// What a model expects at one position.
+// Predictions of a model at one position.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct TokenProbability {
 
 struct Prediction {
   std::vector<TokenProbability> top;                      // most probable first; equal ones by id
-  std::optional<TokenProbability> actual = std::nullopt;  // the token that the text has there, if it has one
+  std::optional<TokenProbability> actual = std::nullopt;  // the token of the text at this position, if any
   Index rank = 0;                                         // of the actual token, from 1; 0: there is none
 };
 

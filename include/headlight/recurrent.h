@@ -1,5 +1,5 @@
 // Recurrent layers, for comparison with attention: Gru and Lstm, and additive attention (Bahdanau et al.,
-// 2014) of a recurrent decoder over its encoder. Conventions are those of nn.h.
+// 2014) of a recurrent decoder over its encoder. nn.h states the conventions.
 #pragma once
 
 #include <cstdint>

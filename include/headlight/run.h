@@ -150,7 +150,7 @@ class Run {
 
   [[nodiscard]] const TokenizedText& source() const noexcept;
   [[nodiscard]] const TokenizedText& target()
-      const noexcept;  // what an encoder-decoder writes; empty: nothing
+      const noexcept;  // the output of an encoder-decoder; empty: none
   [[nodiscard]] const TokenizedText& queries(Part part) const;   // rows of a part's weights
   [[nodiscard]] const TokenizedText& keys(Part part) const;      // columns
   [[nodiscard]] Index positions() const noexcept;                // that have logits; 0: the run has none

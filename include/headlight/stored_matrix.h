@@ -45,7 +45,7 @@ inline constexpr Index kQ8Columns = 32, kQ8Bytes = 34;  // of q8_0
 [[nodiscard]] Index block_bytes(StoredType type) noexcept;
 // One block of a block type to floats, exactly.
 void read_block(StoredType type, const std::byte* block, float* to);
-// Bytes of one row, without the factor of an int8 row.
+// Bytes of one row, without the scale of an int8 row.
 [[nodiscard]] Index row_bytes(StoredType type, Index columns) noexcept;
 
 class StoredMatrix {
@@ -59,10 +59,10 @@ class StoredMatrix {
     std::span<const float> scales = {};           // of int8: one per row
     std::shared_ptr<const void> owner = nullptr;  // keeps both alive
   };
-  // Throws Error{input} when the sizes do not fit, or when the data is not aligned to its elements.
+  // Throws Error{input} if the sizes do not match or the data is not aligned to its elements.
   StoredMatrix(StoredType type, Index rows, Index columns, Data data);
-  // A matrix of f32 rounded to `type`, in memory of its own. Of the block types q8_0, q6_k and q4_k can be made;
-  // Error{usage} for the others.
+  // An f32 matrix rounded to `type`, in its own memory. Supports q8_0, q6_k and q4_k of the block types; Error{usage} for
+  // the others.
   [[nodiscard]] static StoredMatrix from(ConstTensorView matrix, StoredType type);
 
   [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
@@ -73,7 +73,7 @@ class StoredMatrix {
   [[nodiscard]] Shape shape() const { return empty() ? Shape{} : Shape{rows_, columns_}; }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] const float* scales() const noexcept { return scales_; }
-  [[nodiscard]] std::size_t bytes() const noexcept;  // factors included
+  [[nodiscard]] std::size_t bytes() const noexcept;  // including scales
   [[nodiscard]] double at(Index row, Index column) const;
 
  private:
@@ -84,8 +84,8 @@ class StoredMatrix {
   std::shared_ptr<const void> owner_;
 };
 
-// The bytes of a row of finite floats, and its factor: the largest magnitude becomes 127, every other
-// element the nearest whole number. Of zeros the factor is 0.
+// Quantises a row of finite floats and returns its scale: the largest magnitude becomes 127, every other element is
+// rounded to the nearest integer. The scale of a row of zeros is 0.
 [[nodiscard]] float to_int8(std::span<const float> row, std::span<std::int8_t> numbers);
 
 }  // namespace headlight

@@ -213,11 +213,11 @@ class TensorRecycler {
   TensorRecycler& operator=(const TensorRecycler&) = delete;
   [[nodiscard]] static std::size_t allocations() noexcept;  // by this thread, from the system, so far
 
-  struct [[gnu::visibility("hidden")]] Shelves;  // src/core/tensor_memory.cc
+  struct [[gnu::visibility("hidden")]] FreeLists;  // src/core/tensor_memory.cc
 
  private:
-  Shelves* outer_;
-  std::unique_ptr<Shelves> shelves_;
+  FreeLists* outer_;
+  std::unique_ptr<FreeLists> lists_;
 };
 
 }  // namespace headlight

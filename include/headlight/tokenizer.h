@@ -31,15 +31,15 @@ struct TokenPiece {
   TokenId id = 0;
   std::string text;  // as in the vocabulary ("Ġcat"); of an unknown token, the text it stands for
   std::size_t begin = 0, end = 0;
-  std::int32_t type_id = 0;  // 1 for the second text of a pair, where models tell them apart
-  bool added = false;        // put around the text, not found in it
+  std::int32_t type_id = 0;  // 1 for the second text of a pair, for models that distinguish them
+  bool added = false;        // added around the text by the tokenizer
 };
 
 enum class SpecialTokens { add, leave_out };
 enum class SpecialRole { pad, begin, end, unknown, mask };
 
 // Cheap to copy, immutable; any number of threads may use one at the same time. Text should be
-// UTF-8; bytes that are not are read as U+FFFD, as other tokenizers do.
+// UTF-8; invalid bytes are read as U+FFFD, as in other tokenizers.
 class Tokenizer {
  public:
   explicit Tokenizer(std::shared_ptr<const TokenizerModel> model);
@@ -53,8 +53,8 @@ class Tokenizer {
   // Two texts for models that read pairs; spans count within each text.
   [[nodiscard]] std::vector<TokenPiece> encode_pair(std::string_view first, std::string_view second,
                                                     SpecialTokens special = SpecialTokens::add) const;
-  // The text again. Special tokens are kept as their names, or left out. Ids that are not in the
-  // vocabulary are left out.
+  // Ids to text. Special tokens are written as their names or left out. Ids outside the vocabulary are
+  // left out.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids,
                                    SpecialTokens special = SpecialTokens::leave_out) const;
 
@@ -62,7 +62,7 @@ class Tokenizer {
   [[nodiscard]] std::string_view token(TokenId id) const;                   // as in the vocabulary: "Ġcat"
   [[nodiscard]] std::optional<TokenId> find(std::string_view token) const;  // special or not
   [[nodiscard]] bool is_special(TokenId id) const noexcept;
-  // The special token that plays this role, known by its usual names: "<pad>", "[PAD]", "<|pad|>" …
+  // The special token with this role, by its common names: "<pad>", "[PAD]", "<|pad|>" …
   [[nodiscard]] std::optional<TokenId> find(SpecialRole role) const;
   [[nodiscard]] const TokenizerModel& model() const noexcept { return *model_; }
 

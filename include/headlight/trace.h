@@ -16,12 +16,12 @@
 
 namespace headlight {
 
-// Which attention of a model: that of the encoder, that of the decoder, or the decoder's on the encoder.
+// Which attention of a model: encoder self-attention, decoder self-attention, or cross-attention of the decoder.
 enum class Part : std::uint8_t { encoder, decoder, cross };
 [[nodiscard]] std::string_view name_of(Part part) noexcept;  // "cross"
 
-// What one attention call saw, after rotations and norms. Sequences are packed: batch is 1, and
-// options.q_starts and k_starts say where each begins. Views are valid during the call only.
+// One attention call, with q and k after rotations and norms. Sequences are packed: batch is 1, and options.q_starts and
+// k_starts give their first tokens. Views are valid during the call only.
 struct AttentionEvent {
   Context& ctx;
   int layer;
@@ -29,10 +29,10 @@ struct AttentionEvent {
   ConstTensorRef q, k, v;  // [1, head, token, dim]
   ConstTensorRef lse;      // [1, head, token]
   const AttentionOptions& options;
-  // What the layer read, [token, width]: queries come from x, keys and values from `memory` when that is given.
-  // `stream` is what the norm before x read; empty where there is no norm before.
+  // Inputs of the layer, [token, width]: queries are projected from x, keys and values from `memory` if given, else from x.
+  // `stream` is the input of the norm that produced x; empty without such a norm.
   ConstTensorRef x = {}, memory = {}, stream = {};
-  // Of each query in its sequence, tokens of earlier calls counted; empty where nobody needed them.
+  // Position of each query in its sequence, including tokens of earlier calls; empty if the layer has no use for them.
   std::span<const Index> positions = {};
 
   [[nodiscard]] Index sequences() const { return static_cast<Index>(options.q_starts.size()) - 1; }
@@ -44,7 +44,7 @@ struct AttentionEvent {
   [[nodiscard]] Tensor weights(Index sequence, Index head) const;  // all rows
 };
 
-// The stream between blocks: layer 0 is what the first block reads, layer n what block n-1 wrote.
+// The residual stream between blocks: layer 0 is the input of the first block, layer n the output of block n-1.
 struct ResidualEvent {
   Part part;  // encoder or decoder
   int layer;
@@ -52,14 +52,14 @@ struct ResidualEvent {
   std::span<const Index> starts;
 };
 
-// Which experts the tokens of a layer went to.
+// The experts selected for the tokens of a layer.
 struct ExpertsEvent {
   Part part;
   int layer;
-  ConstTensorRef logits;  // [token, expert]: what the router said, before anything is done to it
-  Index used;             // experts for each token
+  ConstTensorRef logits;                  // [token, expert]: of the router, unmodified
+  Index used;                             // experts for each token
   std::span<const std::int32_t> experts;  // [token, used], the one with the largest weight first
-  std::span<const double> weights;        // likewise: what each expert's answer is multiplied with
+  std::span<const double> weights;        // likewise: factors of the experts' outputs
   std::span<const Index> starts;
 };
 
@@ -71,12 +71,12 @@ class Observer {
   virtual void on_experts(const ExpertsEvent& /*event*/) {}
 };
 
-// Where attention is about to happen.
+// The attention call that is about to start.
 struct AttentionPlace {
   Part part;
   int layer;
   Index heads;
-  std::span<const Index> positions;  // of each query in its sequence, tokens of earlier calls counted
+  std::span<const Index> positions;  // of each query in its sequence, including tokens of earlier calls
   std::span<const Index> q_starts, k_starts;
 };
 
@@ -117,7 +117,7 @@ class AttentionRecorder : public Observer {
   explicit AttentionRecorder(const RecordOptions& options = {}) : options_(options) {}
   void on_attention(const AttentionEvent& event) override;
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
-  // The last one recorded of this place; throws Error{usage} when there is none.
+  // The last recorded matrix of this head; throws Error{usage} if there is none.
   [[nodiscard]] const Tensor& weights(Part part, int layer, Index head) const;
 
  private:

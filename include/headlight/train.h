@@ -20,27 +20,27 @@ struct FineTuneOptions {
   // Texts for a decoder or an encoder (.txt, .jsonl), pairs for an encoder-decoder (.tsv, .jsonl); plain or .gz.
   std::vector<std::string> train = {};
   std::vector<std::string> valid = {};  // none: the last tenth of `train`
-  std::string out = {};                 // the run's folder; it must have no run yet
+  std::string out = {};                 // folder of the run; must not contain one yet
 
-  // LoRA: small matrices beside those of attention and feed-forward layers. Rank 0: all parameters are trained.
+  // LoRA: low-rank matrices next to those of attention and feed-forward layers. Rank 0: trains all parameters.
   Index rank = 4;
   double alpha = 8;
   std::vector<std::string> targets = {};  // none: "attention" and "feed_forward"
 
   std::int64_t steps = 200;
   std::int64_t evaluate_every = 50;
-  Index batch = 8;           // windows of text, or hundreds of tokens of pairs
-  Index context = 0;         // tokens of a window; 0: 256, or what the model reads
+  Index batch = 8;           // windows of text; for pairs, in units of 100 tokens
+  Index context = 0;         // tokens of a window; 0: 256, or the context of the model if that is shorter
   double learning_rate = 0;  // 0: 2e-3 for an adapter, 1e-4 for all parameters
   std::uint64_t seed = 1;
-  Progress progress = {};  // cancelled between steps: the run is saved, and Cancelled is thrown
+  Progress progress = {};  // on cancellation between steps, saves the run and throws Cancelled
 };
 
 struct FineTuned {
   double loss_before = 0,
-         loss_after = 0;  // nats per token on `valid`: of the model as it was, and of the best one
-  double parameters = 0, trained = 0;  // numbers of the model, and those that were learnt
-  std::string folder;                  // of the best: an adapter as PEFT stores it, or a model
+         loss_after = 0;  // nats per token on `valid`: of the original model and of the best checkpoint
+  double parameters = 0, trained = 0;  // counts: all parameters of the model, and the trained ones
+  std::string folder;                  // of the best checkpoint: an adapter in PEFT's format, or a model
 };
 
 // `model` is a folder. Throws Error.

@@ -69,7 +69,7 @@ class TopKeys {
     keys_[at] = key;
   }
   // A row of NaN has no order: no keys, and weights that say why.
-  void spoil() {
+  void invalidate() {
     count_ = 0;
     spoilt_ = true;
   }
@@ -149,7 +149,7 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
     });
   });
   for (int r = 0; r < block.rows; ++r) {
-    if (std::isnan(scale[r].factor)) top[r].spoil();
+    if (std::isnan(scale[r].factor)) top[r].invalidate();
     write_row_statistics(block, r, scale[r], moments[r], top[r], outputs);
   }
 }

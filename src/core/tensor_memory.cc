@@ -14,21 +14,21 @@
 
 namespace headlight {
 
-struct TensorRecycler::Shelves {
+struct TensorRecycler::FreeLists {
   std::map<std::size_t, std::vector<std::byte*>> by_size;
-  ~Shelves() {
-    for (auto& [bytes, shelf] : by_size)
-      for (std::byte* memory : shelf) std::free(memory);
+  ~FreeLists() {
+    for (auto& [bytes, list] : by_size)
+      for (std::byte* memory : list) std::free(memory);
   }
 };
 
 namespace {
-thread_local TensorRecycler::Shelves* shelves_in_use = nullptr;
+thread_local TensorRecycler::FreeLists* lists_in_use = nullptr;
 thread_local std::size_t system_allocations = 0;
 
-// Rounded up to one of eight sizes between two powers of two. Batches of sentences are never of the same
-// length twice: without this, every step would find its sizes missing and leave its own behind.
-std::size_t shelf_size(std::size_t bytes) noexcept {
+// Rounded up to one of eight sizes between two powers of two. Two batches of sentences rarely have the same
+// length: with exact sizes, every step would allocate new memory and keep its own.
+std::size_t rounded_size(std::size_t bytes) noexcept {
   constexpr std::size_t kSmallest = 4096;
   if (bytes <= kSmallest) return bytes;
   const auto grain = std::bit_width(bytes - 1) - 4;  // as a power of two
@@ -37,15 +37,15 @@ std::size_t shelf_size(std::size_t bytes) noexcept {
 
 }  // namespace
 
-TensorRecycler::TensorRecycler() : outer_(shelves_in_use), shelves_(std::make_unique<Shelves>()) {
-  shelves_in_use = shelves_.get();
+TensorRecycler::TensorRecycler() : outer_(lists_in_use), lists_(std::make_unique<FreeLists>()) {
+  lists_in_use = lists_.get();
 }
-TensorRecycler::~TensorRecycler() { shelves_in_use = outer_; }
+TensorRecycler::~TensorRecycler() { lists_in_use = outer_; }
 std::size_t TensorRecycler::allocations() noexcept { return system_allocations; }
 std::size_t kept_memory() noexcept {
   std::size_t total = 0;
-  if (shelves_in_use != nullptr)
-    for (const auto& [bytes, shelf] : shelves_in_use->by_size) total += bytes * shelf.size();
+  if (lists_in_use != nullptr)
+    for (const auto& [bytes, list] : lists_in_use->by_size) total += bytes * list.size();
   return total;
 }
 
@@ -72,26 +72,25 @@ std::byte* take_pages(std::size_t bytes) noexcept {
 }  // namespace
 
 std::byte* take_memory(std::size_t& bytes) noexcept {
-  bytes = shelf_size(bytes);
-  if (shelves_in_use != nullptr) {
-    // Rather a piece of up to twice the size than another piece: what is kept stays near what is needed.
-    auto& by_size = shelves_in_use->by_size;
-    for (auto shelf = by_size.lower_bound(bytes); shelf != by_size.end() && shelf->first / 2 <= bytes;
-         ++shelf) {
-      if (shelf->second.empty()) continue;
-      std::byte* memory = shelf->second.back();
-      shelf->second.pop_back();
-      bytes = shelf->first;
+  bytes = rounded_size(bytes);
+  if (lists_in_use != nullptr) {
+    // Reuse a piece of up to twice the size rather than allocate another: the memory kept stays close to the memory needed.
+    auto& by_size = lists_in_use->by_size;
+    for (auto list = by_size.lower_bound(bytes); list != by_size.end() && list->first / 2 <= bytes; ++list) {
+      if (list->second.empty()) continue;
+      std::byte* memory = list->second.back();
+      list->second.pop_back();
+      bytes = list->first;
       return memory;
     }
-    // None is large enough. One that is only a little too small is given back for it: sizes that creep up must not
-    // leave a trail.
-    for (auto shelf = by_size.lower_bound(bytes); shelf != by_size.begin();) {
-      --shelf;
-      if (shelf->first < bytes / 2) break;
-      if (shelf->second.empty()) continue;
-      std::free(shelf->second.back());
-      shelf->second.pop_back();
+    // None is large enough. Free one that is slightly too small: otherwise slowly growing sizes would leave unused pieces
+    // behind.
+    for (auto list = by_size.lower_bound(bytes); list != by_size.begin();) {
+      --list;
+      if (list->first < bytes / 2) break;
+      if (list->second.empty()) continue;
+      std::free(list->second.back());
+      list->second.pop_back();
       break;
     }
   }
@@ -100,11 +99,11 @@ std::byte* take_memory(std::size_t& bytes) noexcept {
 }
 
 void give_memory(std::byte* memory, std::size_t bytes) noexcept {
-  if (shelves_in_use != nullptr) {
+  if (lists_in_use != nullptr) {
     try {
-      shelves_in_use->by_size[bytes].push_back(memory);
+      lists_in_use->by_size[bytes].push_back(memory);
       return;
-    } catch (...) {  // no room for the note that there is room: give it back
+    } catch (...) {  // no memory to extend the list: free the piece
     }
   }
   std::free(memory);

@@ -1,4 +1,4 @@
-// What is asked and answered, without sockets.
+// HTTP requests and answers, without sockets.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace headlight::serve {
 
-struct Ask {
+struct HttpRequest {
   std::string method, path, query;
   std::string body;
   // True once the client has disconnected: its computation may stop.
@@ -23,11 +23,11 @@ struct Answer {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-// Thrown out of a computation whose client has gone.
+// Thrown by a computation whose client has disconnected.
 struct ClientLeft {};
 
 // {"error": {"code": …, "message": …}}
 [[nodiscard]] Answer failure(int status, std::string_view code, std::string_view message);
-[[nodiscard]] Answer failure(int status);  // with the usual words
+[[nodiscard]] Answer failure(int status);  // with the standard text of the status
 
 }  // namespace headlight::serve

@@ -41,7 +41,7 @@ std::vector<std::string_view> split(std::string_view path) {
 
 Api::Api(ApiOptions options)
     : options_(std::move(options)),
-      desk_(options_.threads),
+      queue_(options_.threads),
       runs_(kCacheBytes),
       zipped_page_(io::gzip(page_html())),
       playground_({.threads = options_.threads,
@@ -66,7 +66,7 @@ Model Api::model_of(const std::string& name) {
     if (slot->model) return *slot->model;
     place = slot->place;
   }
-  // Two threads may load the same model; only one does, as this happens at the desk.
+  // Threads that need the same model load it once: this runs in the work queue.
   Model model = Model::open(place.folder, {.name = place.name});
   const std::lock_guard lock(slots_mutex_);
   find()->model = model;
@@ -84,9 +84,9 @@ void Api::add_model(const std::string& name, const std::string& folder) {
   slots_.push_back({{name, folder, folder}, std::nullopt});
 }
 
-Answer Api::answer(const Ask& ask) {
+Answer Api::answer(const HttpRequest& http) {
   try {
-    return route(ask);
+    return route(http);
   } catch (const BadRequest& bad) { return failure(400, "request", bad.why); } catch (const Busy&) {
     return failure(503);
   } catch (const ClientLeft&) { return failure(499, "client", "the client left"); } catch (const Cancelled&) {
@@ -104,32 +104,32 @@ Answer Api::answer(const Ask& ask) {
   }
 }
 
-Answer Api::route(const Ask& ask) {
-  const Segments path = split(ask.path);
-  const bool posts = ask.method == "POST";
+Answer Api::route(const HttpRequest& http) {
+  const Segments path = split(http.path);
+  const bool posts = http.method == "POST";
   const auto is = [&](std::initializer_list<std::string_view> names) {
     return std::equal(path.begin(), path.end(), names.begin(), names.end());
   };
-  if (is({""}) || is({"index.html"})) return posts ? failure(405) : page(ask);
+  if (is({""}) || is({"index.html"})) return posts ? failure(405) : page(http);
   if (is({"favicon.ico"})) return {.status = 204, .type = "image/x-icon", .body = ""};
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1") return failure(404);
   if (is({"api", "v1", "health"}))
     return json(io::JsonWriter().begin_object().field("ok", true).end_object().take_line());
   if (is({"api", "v1", "enter"})) return posts ? enter() : failure(405);
   const std::span<const std::string_view> rest = std::span(path).subspan(3);
-  if (path[2] == "train") return playground_.answer(ask, rest);
-  if (path[2] == "learn" && options_.course) return posts ? failure(405) : options_.course(ask, rest);
+  if (path[2] == "train") return playground_.answer(http, rest);
+  if (path[2] == "learn" && options_.course) return posts ? failure(405) : options_.course(http, rest);
   if (is({"api", "v1", "models"})) return posts ? failure(405) : models();
-  if (is({"api", "v1", "corpus"})) return posts ? corpus(ask) : failure(405);
-  if (is({"api", "v1", "run"})) return posts ? start_run(ask) : failure(405);
-  if (path[2] == "run" && path.size() >= 5) return of_run(ask, path);
+  if (is({"api", "v1", "corpus"})) return posts ? corpus(http) : failure(405);
+  if (is({"api", "v1", "run"})) return posts ? start_run(http) : failure(405);
+  if (path[2] == "run" && path.size() >= 5) return of_run(http, path);
   return failure(404);
 }
 
-Answer Api::page(const Ask& ask) const {
+Answer Api::page(const HttpRequest& http) const {
   Answer answer{.type = "text/html; charset=utf-8", .body = std::string(page_html())};
   answer.headers.emplace_back("Content-Security-Policy", page_policy());
-  if (ask.takes_gzip) {
+  if (http.takes_gzip) {
     answer.body = zipped_page_;
     answer.headers.emplace_back("Content-Encoding", "gzip");
   }
@@ -156,20 +156,22 @@ Answer Api::models() {
   return json(w.end_list().end_object().take_line());
 }
 
-Answer Api::corpus(const Ask& ask) {
-  const CorpusRequest request = parse_corpus(ask.body);
-  return json(desk_.at_turn(ask.left, [&](Context& ctx) {
-    return corpus_json(ctx, model_of(request.model), request, options_.corpus, ask.left);
+Answer Api::corpus(const HttpRequest& http) {
+  const CorpusRequest request = parse_corpus(http.body);
+  return json(queue_.run_in_turn(http.left, [&](Context& ctx) {
+    return corpus_json(ctx, model_of(request.model), request, options_.corpus, http.left);
   }));
 }
 
-Answer Api::start_run(const Ask& ask) { return run_of(ask, parse_run(ask.body, slots_.front().place.name)); }
+Answer Api::start_run(const HttpRequest& http) {
+  return run_of(http, parse_run(http.body, slots_.front().place.name));
+}
 
-Answer Api::run_of(const Ask& ask, const RunRequest& request) {
+Answer Api::run_of(const HttpRequest& http, const RunRequest& request) {
   if (const auto known = runs_.find(request.id())) return json(run_json(*known));
-  const auto run = desk_.at_turn(ask.left, [&](Context& ctx) {
+  const auto run = queue_.run_in_turn(http.left, [&](Context& ctx) {
     if (auto known = runs_.find(request.id())) return known;  // somebody else asked for it meanwhile
-    auto made = make_run(ctx, model_of(request.model), request, ask.left);
+    auto made = make_run(ctx, model_of(request.model), request, http.left);
     runs_.keep(made);
     return made;
   });

@@ -11,9 +11,9 @@
 #include "headlight/run.h"
 #include "serve/answer.h"
 #include "serve/answers.h"
-#include "serve/desk.h"
 #include "serve/playground_api.h"
 #include "serve/run_cache.h"
+#include "serve/work_queue.h"
 
 namespace headlight::serve {
 
@@ -29,7 +29,7 @@ struct ApiOptions {
   int threads = 0;
   std::function<void(const std::string&)> complain = nullptr;  // what is not for the client to know
   // The course, /api/v1/learn…: text and pictures of chapters. Null: there is none.
-  std::function<Answer(const Ask& ask, std::span<const std::string_view> path)> course = nullptr;
+  std::function<Answer(const HttpRequest& http, std::span<const std::string_view> path)> course = nullptr;
   std::string save_folder = "runs";  // of models that the playground trained
 };
 
@@ -39,7 +39,7 @@ class Api {
 
   // Loads the first model. Throws what it cannot do.
   void warm_up();
-  [[nodiscard]] Answer answer(const Ask& ask);
+  [[nodiscard]] Answer answer(const HttpRequest& http);
 
  private:
   using Segments = std::vector<std::string_view>;
@@ -48,28 +48,29 @@ class Api {
     std::optional<Model> model;
   };
 
-  [[nodiscard]] Answer route(const Ask& ask);
-  [[nodiscard]] Answer page(const Ask& ask) const;
+  [[nodiscard]] Answer route(const HttpRequest& http);
+  [[nodiscard]] Answer page(const HttpRequest& http) const;
   [[nodiscard]] Answer enter() const;
   [[nodiscard]] Answer models();
-  [[nodiscard]] Answer corpus(const Ask& ask);
-  [[nodiscard]] Answer start_run(const Ask& ask);
-  [[nodiscard]] Answer of_run(const Ask& ask, const Segments& path);
-  [[nodiscard]] Answer of_part(const Ask& ask, const Run& run, const Segments& path);
-  [[nodiscard]] Answer of_head(const Ask& ask, const Run& run, const Head& head, std::string_view what);
-  [[nodiscard]] Answer next_token(const Ask& ask, const KeptRun& run);
-  [[nodiscard]] Answer change(const Ask& ask, const KeptRun& run);
-  [[nodiscard]] Answer sweep_some(const Ask& ask, const Run& run);
-  [[nodiscard]] Answer labels(const Ask& ask, const KeptRun& run);
-  [[nodiscard]] Answer lens(const Ask& ask, const KeptRun& run);
-  [[nodiscard]] Answer links(const Ask& ask, const Run& run);
-  [[nodiscard]] Answer saved_page(const Ask& ask, const KeptRun& run);
-  [[nodiscard]] Answer figure(const Ask& ask, const KeptRun& run);
-  [[nodiscard]] Answer run_of(const Ask& ask, const RunRequest& request);
+  [[nodiscard]] Answer corpus(const HttpRequest& http);
+  [[nodiscard]] Answer start_run(const HttpRequest& http);
+  [[nodiscard]] Answer of_run(const HttpRequest& http, const Segments& path);
+  [[nodiscard]] Answer of_part(const HttpRequest& http, const Run& run, const Segments& path);
+  [[nodiscard]] Answer of_head(const HttpRequest& http, const Run& run, const Head& head,
+                               std::string_view what);
+  [[nodiscard]] Answer next_token(const HttpRequest& http, const KeptRun& run);
+  [[nodiscard]] Answer change(const HttpRequest& http, const KeptRun& run);
+  [[nodiscard]] Answer sweep_some(const HttpRequest& http, const Run& run);
+  [[nodiscard]] Answer labels(const HttpRequest& http, const KeptRun& run);
+  [[nodiscard]] Answer lens(const HttpRequest& http, const KeptRun& run);
+  [[nodiscard]] Answer links(const HttpRequest& http, const Run& run);
+  [[nodiscard]] Answer saved_page(const HttpRequest& http, const KeptRun& run);
+  [[nodiscard]] Answer figure(const HttpRequest& http, const KeptRun& run);
+  [[nodiscard]] Answer run_of(const HttpRequest& http, const RunRequest& request);
   [[nodiscard]] Model model_of(const std::string& name);
 
   ApiOptions options_;
-  Desk desk_;
+  WorkQueue queue_;
   RunCache runs_;
   LabelCache labels_;
   void add_model(const std::string& name, const std::string& folder);

@@ -220,10 +220,10 @@ class HttpServer::Strict : public httplib::Server {
   void answer(httplib::Response& response) {
     const Exchange& exchange = *t_exchange;
     const HttpHead& head = *exchange.head;
-    Ask ask{.method = head.method, .path = head.path, .query = head.query, .body = exchange.body};
-    ask.left = [&] { return exchange.connection->client_left(); };
-    ask.takes_gzip = head.header("accept-encoding").value_or("").find("gzip") != std::string_view::npos;
-    const Answer answer = handler_(ask);
+    HttpRequest http{.method = head.method, .path = head.path, .query = head.query, .body = exchange.body};
+    http.left = [&] { return exchange.connection->client_left(); };
+    http.takes_gzip = head.header("accept-encoding").value_or("").find("gzip") != std::string_view::npos;
+    const Answer answer = handler_(http);
     exchange.connection->allow_write();
     response.status = answer.status;
     for (const auto& [name, value] : options_.headers) response.set_header(name, value);

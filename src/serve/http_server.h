@@ -28,7 +28,7 @@ struct HttpOptions {
 
 class HttpServer {
  public:
-  using Handler = std::function<Answer(const Ask&)>;
+  using Handler = std::function<Answer(const HttpRequest&)>;
 
   // Binds 127.0.0.1, or with `lan` all addresses. Throws Error{resource} when the port is taken.
   HttpServer(const HttpOptions& options, Handler handler);

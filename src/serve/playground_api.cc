@@ -77,35 +77,35 @@ ToyState parse_state(std::string_view name) {
 
 }  // namespace
 
-Answer PlaygroundApi::answer(const Ask& ask, std::span<const std::string_view> path) {
-  const bool posts = ask.method == "POST";
-  if (path.empty()) return posts ? start(ask) : Answer{.body = playground_json(session_.runs())};
+Answer PlaygroundApi::answer(const HttpRequest& http, std::span<const std::string_view> path) {
+  const bool posts = http.method == "POST";
+  if (path.empty()) return posts ? start(http) : Answer{.body = playground_json(session_.runs())};
   const auto id = parse_count(path[0]);
   if (!id || path.size() != 2) return failure(404);
   const int run = static_cast<int>(*id);
-  if (path[1] == "frames") return posts ? failure(405) : frames(ask, run);
-  if (path[1] == "strip") return posts ? failure(405) : strip(ask, run);
+  if (path[1] == "frames") return posts ? failure(405) : frames(http, run);
+  if (path[1] == "strip") return posts ? failure(405) : strip(http, run);
   if (!posts) return failure(405);
-  if (path[1] == "knock") return knock(ask, run);
-  if (path[1] == "save") return save(ask, run);
-  return command(ask, run, path[1]);
+  if (path[1] == "knock") return knock(http, run);
+  if (path[1] == "save") return save(http, run);
+  return command(http, run, path[1]);
 }
 
-Answer PlaygroundApi::start(const Ask& ask) {
-  return one_field("id", session_.start(parse_settings(ask.body)));
+Answer PlaygroundApi::start(const HttpRequest& http) {
+  return one_field("id", session_.start(parse_settings(http.body)));
 }
 
-Answer PlaygroundApi::frames(const Ask& ask, int id) {
-  const Fields fields(ask.query);
+Answer PlaygroundApi::frames(const HttpRequest& http, int id) {
+  const Fields fields(http.query);
   const auto after = static_cast<std::size_t>(fields.integer("after"));
   const playground::ToyRecord record =
-      session_.frames(id, after, parse_state(fields.text("state", "")), kWait, ask.left);
+      session_.frames(id, after, parse_state(fields.text("state", "")), kWait, http.left);
   return {.body = frames_json(record, after)};
 }
 
-Answer PlaygroundApi::command(const Ask& ask, int id, std::string_view what) {
+Answer PlaygroundApi::command(const HttpRequest& http, int id, std::string_view what) {
   constexpr std::array<std::string_view, 2> fields = {"steps", "text"};
-  const io::Json json = parse_object(ask.body, fields);
+  const io::Json json = parse_object(http.body, fields);
   if (what == "pause") session_.pause(id);
   else if (what == "resume") session_.resume(id);
   else if (what == "stop") session_.stop(id);
@@ -123,14 +123,14 @@ Answer PlaygroundApi::command(const Ask& ask, int id, std::string_view what) {
   return done();
 }
 
-Answer PlaygroundApi::knock(const Ask& ask, int id) {
-  return {.body = knockout_json(session_.without(id, removed_heads(ask.body)))};
+Answer PlaygroundApi::knock(const HttpRequest& http, int id) {
+  return {.body = knockout_json(session_.without(id, removed_heads(http.body)))};
 }
 
 // A plain name: it becomes a folder here and a model in the list of the page.
-Answer PlaygroundApi::save(const Ask& ask, int id) {
+Answer PlaygroundApi::save(const HttpRequest& http, int id) {
   constexpr std::array<std::string_view, 1> fields = {"name"};
-  const std::string name = text_field(parse_object(ask.body, fields), "name");
+  const std::string name = text_field(parse_object(http.body, fields), "name");
   const bool plain = !name.empty() && name.size() <= kLongestName && name.front() != '-' &&
                      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
   if (!plain) throw BadRequest{"a name has up to 40 small letters, digits and hyphens"};
@@ -142,8 +142,8 @@ Answer PlaygroundApi::save(const Ask& ask, int id) {
   return {.body = saved_json(name, folder)};
 }
 
-Answer PlaygroundApi::strip(const Ask& ask, int id) {
-  const Fields fields(ask.query);
+Answer PlaygroundApi::strip(const HttpRequest& http, int id) {
+  const Fields fields(http.query);
   playground::StripOptions options;
   const std::string theme = fields.text("theme", "light"), format = fields.text("format", "png"),
                     head = fields.text("head", "");
@@ -158,7 +158,7 @@ Answer PlaygroundApi::strip(const Ask& ask, int id) {
     options.head = {static_cast<int>(*layer), static_cast<int>(*number)};
   }
   const playground::ToyRecord record =
-      session_.frames(id, 0, ToyState::failed, std::chrono::milliseconds(0), ask.left);
+      session_.frames(id, 0, ToyState::failed, std::chrono::milliseconds(0), http.left);
   const playground::ToyTask task = playground::task_of(record.settings);
   constexpr double dpi = 150;
   const std::string name = concat("x.", format);

@@ -23,15 +23,15 @@ class PlaygroundApi {
       : options_(std::move(options)), session_(options_.threads, options_.limits) {}
 
   // `path` is what follows "train": nothing, or a run's number and what is asked of it. Throws BadRequest and Error.
-  [[nodiscard]] Answer answer(const Ask& ask, std::span<const std::string_view> path);
+  [[nodiscard]] Answer answer(const HttpRequest& http, std::span<const std::string_view> path);
 
  private:
-  [[nodiscard]] Answer start(const Ask& ask);
-  [[nodiscard]] Answer frames(const Ask& ask, int id);
-  [[nodiscard]] Answer command(const Ask& ask, int id, std::string_view what);
-  [[nodiscard]] Answer save(const Ask& ask, int id);
-  [[nodiscard]] Answer strip(const Ask& ask, int id);
-  [[nodiscard]] Answer knock(const Ask& ask, int id);
+  [[nodiscard]] Answer start(const HttpRequest& http);
+  [[nodiscard]] Answer frames(const HttpRequest& http, int id);
+  [[nodiscard]] Answer command(const HttpRequest& http, int id, std::string_view what);
+  [[nodiscard]] Answer save(const HttpRequest& http, int id);
+  [[nodiscard]] Answer strip(const HttpRequest& http, int id);
+  [[nodiscard]] Answer knock(const HttpRequest& http, int id);
 
   Options options_;
   playground::ToySession session_;

@@ -76,17 +76,17 @@ class Server : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       log_.push_back(line);
     };
-    server_ = std::make_unique<HttpServer>(options, [this](const Ask& ask) { return answer(ask); });
+    server_ = std::make_unique<HttpServer>(options, [this](const HttpRequest& http) { return answer(http); });
     thread_ = std::thread([this] { server_->run(); });
   }
   ~Server() override {
     server_->stop();
     thread_.join();
   }
-  Answer answer(const Ask& ask) {
-    if (ask.path == "/api/v1/slow") {
+  Answer answer(const HttpRequest& http) {
+    if (http.path == "/api/v1/slow") {
       for (int i = 0; i < 500; ++i) {
-        if (ask.left()) {
+        if (http.left()) {
           left_ = true;
           throw_ = false;
           return failure(499, "client", "left");
@@ -94,8 +94,8 @@ class Server : public ::testing::Test {
         std::this_thread::sleep_for(10ms);
       }
     }
-    if (ask.path == "/big") return {.type = "text/plain", .body = std::string(std::size_t{16} << 20, 'x')};
-    return {.type = "text/plain", .body = ask.method + " " + ask.path + " " + ask.body};
+    if (http.path == "/big") return {.type = "text/plain", .body = std::string(std::size_t{16} << 20, 'x')};
+    return {.type = "text/plain", .body = http.method + " " + http.path + " " + http.body};
   }
   [[nodiscard]] std::string host() const {
     return "Host: 127.0.0.1:" + std::to_string(server_->port()) + "\r\n";
@@ -298,15 +298,16 @@ TEST_F(ImpatientServer, AClientTooManyIsToldToComeBack) {
 }
 
 TEST(ServerPort, StoppingBeforeItRunsIsNotForgotten) {
-  HttpServer server({.port = 0, .token = kToken}, [](const Ask&) { return Answer{}; });
+  HttpServer server({.port = 0, .token = kToken}, [](const HttpRequest&) { return Answer{}; });
   server.stop();
   server.run();  // comes back
 }
 
 TEST(ServerPort, ATakenPortIsSaid) {
-  const HttpServer first({.port = 0, .token = kToken}, [](const Ask&) { return Answer{}; });
+  const HttpServer first({.port = 0, .token = kToken}, [](const HttpRequest&) { return Answer{}; });
   try {
-    const HttpServer second({.port = first.port(), .token = kToken}, [](const Ask&) { return Answer{}; });
+    const HttpServer second({.port = first.port(), .token = kToken},
+                            [](const HttpRequest&) { return Answer{}; });
     FAIL() << "two servers on one port";
   } catch (const std::exception& error) { EXPECT_THAT(error.what(), HasSubstr("is taken")); }
 }

@@ -25,21 +25,21 @@ extern "C" {
 typedef int32_t headlight_status;
 enum {
   HEADLIGHT_OK = 0,
-  HEADLIGHT_USAGE = 1,    /* the call makes no sense: a bad option or argument */
-  HEADLIGHT_INPUT = 2,    /* data was refused: shapes, dtypes, damaged files */
-  HEADLIGHT_FILE = 3,     /* missing, permission, disk full */
-  HEADLIGHT_RESOURCE = 4, /* memory or another limit */
+  HEADLIGHT_USAGE = 1,    /* invalid option or argument */
+  HEADLIGHT_INPUT = 2,    /* invalid data: shapes, dtypes, damaged files */
+  HEADLIGHT_FILE = 3,     /* file system error: missing, permission, disk full */
+  HEADLIGHT_RESOURCE = 4, /* not enough memory, or another limit */
   HEADLIGHT_NUMERIC = 5,  /* a computation failed */
   HEADLIGHT_PEER = 6,     /* another process was lost */
   HEADLIGHT_INTERNAL = 7  /* a defect of the library */
 };
 
 HEADLIGHT_API const char* headlight_version(void);
-/* Of the last call of this thread that failed; valid until the next one that fails. */
+/* The message of the last failed call of this thread; valid until the next failed call. */
 HEADLIGHT_API const char* headlight_error_text(void);
 HEADLIGHT_API const char* headlight_error_code(void); /* a stable name: "attention.heads" */
 
-/* Tensors: memory of the caller's. Rank 0 means "not given". Strides count elements; the last must be 1. */
+/* Tensors: the caller owns the memory. Rank 0 means "not given". Strides count elements; the last must be 1. */
 enum {
   HEADLIGHT_F32 = 0,
   HEADLIGHT_F64 = 1,
@@ -59,8 +59,8 @@ typedef struct headlight_tensor {
 HEADLIGHT_API headlight_tensor headlight_contiguous(void* data, int32_t dtype, int32_t rank,
                                                     const int64_t* shape);
 
-/* Threads and scratch memory. A context serves one thread at a time. Wherever one is asked for, NULL stands for one of the
-   calling thread's own that uses all cores. */
+/* Threads and scratch memory. A context serves one thread at a time. NULL selects the calling thread's default context,
+   which uses all cores. */
 typedef struct headlight_context headlight_context;
 HEADLIGHT_API headlight_status headlight_context_new(int32_t threads,
                                                      headlight_context** context); /* 0: all cores */
@@ -74,7 +74,7 @@ typedef struct headlight_attention_options {
   double scale;        /* NaN: 1/sqrt(dim) */
   int64_t left, right; /* keys before and after the query's own; HEADLIGHT_UNBOUNDED. right = 0: causal */
   int64_t prefix;      /* HEADLIGHT_UNBOUNDED: none */
-  int64_t offset;      /* place of query 0; HEADLIGHT_AUTOMATIC: keys - queries */
+  int64_t offset;      /* position of query 0; HEADLIGHT_AUTOMATIC: keys - queries */
   int64_t chunk;       /* 0: none */
   double softcap;      /* 0: none */
   headlight_tensor alibi_slopes, bias, mask, sinks;
@@ -112,7 +112,7 @@ HEADLIGHT_API headlight_status headlight_attention_backward(headlight_context* c
                                                             const headlight_attention_options* options,
                                                             const headlight_attention_grads* grads);
 
-/* Part of one head's weights, computed again from lse: [query_end - query_begin, key_end - key_begin]. */
+/* A section of one head's weights, recomputed from lse: [query_end - query_begin, key_end - key_begin]. */
 typedef struct headlight_slice {
   size_t size;
   int64_t batch, head, query_begin, query_end, key_begin, key_end;
@@ -121,7 +121,7 @@ HEADLIGHT_API headlight_status
 headlight_attention_weights(headlight_context* context, const headlight_tensor* q, const headlight_tensor* k,
                             const headlight_tensor* lse, const headlight_attention_options* options,
                             const headlight_slice* slice, const headlight_tensor* weights);
-/* Adds the attention over other keys to (out, lse). */
+/* Merges attention over other keys into (out, lse). */
 HEADLIGHT_API headlight_status headlight_merge(headlight_context* context, const headlight_tensor* out,
                                                const headlight_tensor* lse, const headlight_tensor* other_out,
                                                const headlight_tensor* other_lse);
@@ -132,9 +132,9 @@ typedef struct headlight_cache headlight_cache;
 typedef struct headlight_cache_options {
   size_t size;
   int64_t items, kv_heads, dim;
-  int64_t value_dim; /* 0: as dim */
-  int64_t capacity;  /* tokens of an item; 0: grows as needed */
-  int64_t window;    /* 0: everything is kept */
+  int64_t value_dim; /* 0: same as dim */
+  int64_t capacity;  /* tokens per item; 0: grows as needed */
+  int64_t window;    /* 0: keeps all tokens */
   int32_t type;
   int32_t reserved; /* 0 */
 } headlight_cache_options;
@@ -149,7 +149,7 @@ HEADLIGHT_API headlight_status headlight_cache_length(const headlight_cache* cac
 HEADLIGHT_API headlight_status headlight_cache_truncate(headlight_cache* cache, int64_t item, int64_t length);
 HEADLIGHT_API headlight_status headlight_cache_fork(headlight_cache* cache, int64_t item, int64_t* made);
 HEADLIGHT_API headlight_status headlight_cache_reset(headlight_cache* cache);
-/* Attention of the newest tokens on everything in the cache, themselves included: append first. */
+/* Attention of the newest tokens over everything in the cache, including themselves: append first. */
 HEADLIGHT_API headlight_status headlight_attention_decode(headlight_context* context,
                                                           const headlight_tensor* q,
                                                           const headlight_cache* cache,
@@ -169,7 +169,7 @@ typedef struct headlight_model_info {
   int32_t kind;
   int32_t has_logits;
   int64_t width, vocabulary;
-  int64_t context; /* tokens it reads at most; 0: no limit is known */
+  int64_t context; /* maximum number of tokens; 0: no known limit */
   double parameters;
 } headlight_model_info;
 HEADLIGHT_API headlight_status headlight_model_get_info(const headlight_model* model,
@@ -177,19 +177,19 @@ HEADLIGHT_API headlight_status headlight_model_get_info(const headlight_model* m
 /* 0 layers: the model has no such part. */
 HEADLIGHT_API headlight_status headlight_model_part(const headlight_model* model, int32_t part,
                                                     int64_t* layers, int64_t* heads);
-/* Writes at most `capacity` ids and sets *count to how many there are. */
+/* Writes at most `capacity` ids and sets *count to the number of ids of the text. */
 HEADLIGHT_API headlight_status headlight_model_encode(const headlight_model* model, const char* text,
                                                       int32_t* ids, size_t capacity, size_t* count);
-/* Writes at most `capacity` bytes, a final zero included, and sets *length to that of the text. */
+/* Writes at most `capacity` bytes including a final zero, and sets *length to the length of the text without it. */
 HEADLIGHT_API headlight_status headlight_model_decode(const headlight_model* model, const int32_t* ids,
                                                       size_t count, char* text, size_t capacity,
                                                       size_t* length);
 
-/* One forward pass, from which weights and logits are computed when they are asked for. */
+/* One forward pass; weights and logits are computed from it on request. */
 typedef struct headlight_run headlight_run;
 HEADLIGHT_API headlight_status headlight_run_text(headlight_context* context, const headlight_model* model,
                                                   const char* text, headlight_run** run);
-/* target_ids: the input of an encoder-decoder's decoder; NULL for others. */
+/* target_ids: the input of the decoder of an encoder-decoder; NULL for other models. */
 HEADLIGHT_API headlight_status headlight_run_ids(headlight_context* context, const headlight_model* model,
                                                  const int32_t* ids, size_t count, const int32_t* target_ids,
                                                  size_t target_count, headlight_run** run);
@@ -206,17 +206,17 @@ HEADLIGHT_API headlight_status headlight_run_logits(headlight_context* context, 
                                                     int64_t begin, int64_t end,
                                                     const headlight_tensor* logits);
 
-/* Writing. */
+/* Generation. */
 typedef struct headlight_generate_options {
   size_t size;
   int64_t max_tokens;
-  double temperature; /* 0: always the likeliest token */
+  double temperature; /* 0: always the most likely token */
   int64_t top_k;      /* 0: all */
   double top_p, min_p, repetition_penalty;
   uint64_t seed;
 } headlight_generate_options;
 HEADLIGHT_API void headlight_generate_options_init(headlight_generate_options* options, size_t size);
-/* `text` has `length` bytes and no final zero: what can be shown now. 0 ends the generation. */
+/* `text` has `length` bytes and no final zero: the text that is now printable. Return 0 to stop. */
 typedef int32_t (*headlight_on_token)(void* user, int32_t id, double log_probability, const char* text,
                                       size_t length);
 HEADLIGHT_API headlight_status headlight_generate(headlight_context* context, const headlight_model* model,

@@ -6,7 +6,7 @@
 
 namespace headlight::cli {
 
-serve::Answer course_answer(const serve::Ask& /*ask*/, std::span<const std::string_view> path) {
+serve::Answer course_answer(const serve::HttpRequest& /*http*/, std::span<const std::string_view> path) {
   if (path.empty()) return {.body = learn::course_list_json()};
   const auto number = serve::parse_count(path[0]);
   if (path.size() != 1 || !number || *number < 1 || *number > learn::kChapters) return serve::failure(404);

@@ -8,6 +8,7 @@
 
 namespace headlight::cli {
 
-[[nodiscard]] serve::Answer course_answer(const serve::Ask& ask, std::span<const std::string_view> path);
+[[nodiscard]] serve::Answer course_answer(const serve::HttpRequest& http,
+                                          std::span<const std::string_view> path);
 
 }  // namespace headlight::cli

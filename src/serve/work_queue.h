@@ -1,4 +1,4 @@
-// Where work is done: one computation at a time, a short queue, and nobody waits for a client that has gone.
+// Runs one computation at a time, with a short queue. Clients that disconnect leave the queue.
 #pragma once
 
 #include <condition_variable>
@@ -11,12 +11,12 @@ namespace headlight::serve {
 
 struct Busy {};  // thrown when the queue is full, or after waiting for too long
 
-class Desk {
+class WorkQueue {
  public:
-  explicit Desk(int threads) : ctx_({.threads = threads}) {}
+  explicit WorkQueue(int threads) : ctx_({.threads = threads}) {}
 
   template <class Work>
-  auto at_turn(const std::function<bool()>& left, const Work& work) {
+  auto run_in_turn(const std::function<bool()>& left, const Work& work) {
     const Turn turn(*this, left);
     return work(ctx_);
   }
@@ -24,13 +24,13 @@ class Desk {
  private:
   class Turn {
    public:
-    Turn(Desk& desk, const std::function<bool()>& left);  // throws Busy or ClientLeft
+    Turn(WorkQueue& queue, const std::function<bool()>& left);  // throws Busy or ClientLeft
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
-    Desk& desk_;
+    WorkQueue& queue_;
   };
 
   Context ctx_;
@@ -38,7 +38,7 @@ class Desk {
   std::condition_variable freed_;
   bool taken_ = false;
   int waiting_ = 0;
-  int impatient_ = 0;  // those who have waited for long: while there are any, nobody else gets a turn
+  int impatient_ = 0;  // callers that have waited long; while there are any, no other caller gets a turn
 };
 
 }  // namespace headlight::serve

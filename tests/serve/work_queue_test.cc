@@ -1,5 +1,5 @@
 // One computation at a time, a short queue, and nobody waits for those who have gone.
-#include "serve/desk.h"
+#include "serve/work_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@ namespace {
 using namespace std::chrono_literals;
 const std::function<bool()> kStays = [] { return false; };
 
-TEST(Desk, OneAtATimeAndAShortQueue) {
-  Desk desk(1);
+TEST(WorkQueue, OneAtATimeAndAShortQueue) {
+  WorkQueue queue(1);
   std::atomic<int> inside = 0, most = 0, served = 0, busy = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 100; ++i) {
     threads.emplace_back([&] {
       try {
-        desk.at_turn(kStays, [&](Context&) {
+        queue.run_in_turn(kStays, [&](Context&) {
           most = std::max(most.load(), ++inside);
           std::this_thread::sleep_for(5ms);
           --inside;
@@ -39,22 +39,22 @@ TEST(Desk, OneAtATimeAndAShortQueue) {
   EXPECT_GE(served, 65);
 }
 
-TEST(Desk, ThoseWhoLeaveLeaveTheQueue) {
-  Desk desk(1);
+TEST(WorkQueue, ThoseWhoLeaveLeaveTheQueue) {
+  WorkQueue queue(1);
   std::atomic<bool> release = false;
   std::thread worker([&] {
-    desk.at_turn(kStays, [&](Context&) {
+    queue.run_in_turn(kStays, [&](Context&) {
       while (!release) std::this_thread::sleep_for(1ms);
       return 0;
     });
   });
   std::this_thread::sleep_for(20ms);
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_THROW(desk.at_turn([] { return true; }, [](Context&) { return 0; }), ClientLeft);
+  EXPECT_THROW(queue.run_in_turn([] { return true; }, [](Context&) { return 0; }), ClientLeft);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
   release = true;
   worker.join();
-  EXPECT_EQ(desk.at_turn(kStays, [](Context&) { return 7; }), 7);
+  EXPECT_EQ(queue.run_in_turn(kStays, [](Context&) { return 7; }), 7);
 }
 
 TEST(RunCache, ForgetsTheLeastRecentlyUsed) {
