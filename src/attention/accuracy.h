@@ -1,11 +1,11 @@
-// How far an output is from the truth, on one scale for every shape and dtype: the scaled error E.
+// The scaled error E: the distance of an output from the exact result, on one scale for every shape and dtype.
 //
 //   E = (|out - exact| - 2^-125·Σ|v|) / (u · (1 + K' + √n) · Σ p|v|)
 //
 // u is the rounding unit of the arithmetic, n the keys a row sees, p the exact weights and K' how
 // large its scores can get: K' = max_j(|scale|·Σ|q||k| + |bias| + slope·|i-j|) + |sink|. A key that a bias
 // of 1e38 leaves without any weight does not count.
-// `headlight doctor` and the tests judge with the same pieces.
+// `headlight doctor` and the tests use the same functions.
 #pragma once
 
 #include <span>
@@ -15,26 +15,26 @@
 
 namespace headlight::accuracy {
 
-// What E may be at most: 4, and 8 for f64, where the reference itself rounds.
+// The limit of E: 4, and 8 for f64, where the reference itself rounds.
 [[nodiscard]] double error_limit(DType dtype);
 // u of the arithmetic that a dtype is computed in.
 [[nodiscard]] double rounding_unit(DType dtype);
-// Weights below this may be flushed to zero: what they carry is not counted.
+// Weights below this may be flushed to zero; their contribution is not counted.
 [[nodiscard]] double flushed_weight(DType dtype);
 // Half the distance between neighbours of x in a 16-bit type; 0 for the wide types.
 [[nodiscard]] double half_step(DType dtype, double x);
 
 // An f64 tensor of the same numbers, dense.
 [[nodiscard]] Tensor exact_copy(const ConstTensorView& x);
-// The keys of a row by the shared meaning: the run of keys, the mask, and biases of -inf.
+// The visible keys of a row: its range of keys, the mask, and biases of -inf.
 [[nodiscard]] std::vector<Index> keys_of(const Problem& p, const Sequence& s, Index h, Index i);
 
-// How hard one row is: what its limits are made of.
+// The error limits of one row.
 struct RowBound {
   Index keys = 0;       // n, the keys it may see
   double hardness = 0;  // K', the largest sum of magnitudes behind one of its scores
-  // A bias that all keys of any weight share, and that is too large for the rest of their scores to show:
-  // it moves lse and the largest score, and no weight. Not part of K'.
+  // A bias shared by all keys with any weight, so large that the rest of their scores is lost in rounding: it
+  // shifts lse and the largest score but no weight. Not part of K'.
   double lift = 0;
 };
 // Of a problem in f64, with contiguous rows.

@@ -1,4 +1,4 @@
-// What the two passes of the backward call share: the rows of a block as gradients need them.
+// Shared by the two passes of the backward call: the rows of a block in the form that gradients need.
 #pragma once
 
 #include <cstring>
@@ -9,8 +9,8 @@
 
 namespace headlight {
 
-// Key tiles of the backward pass are half as long: a tile then has three packed forms and two sums
-// beside it in the second cache, and two blocks of scores.
+// Key tiles of the backward pass are half as long: three packed forms of a tile, two sums and two blocks of
+// scores then fit in the L2 cache together.
 template <class T>
 [[nodiscard]] TilePlan backward_plan(const Problem& problem, const kernels::AttentionKernels<T>& kernels) {
   TilePlan plan = tile_plan(problem, kernels);
@@ -134,7 +134,7 @@ void load_grad_rows(const Block<T>& block, const kernels::BackwardKernels<T>& ba
     rows.shift[r] = scale[r].shift;
     rows.factor[r] = scale[r].factor;
     rows.delta[r] = 0;
-    // A row that sees no key has no gradient, whatever dout says of it.
+    // A row that sees no key has no gradient, whatever dout is.
     if (block.keys[r].size() == 0 || scale[r].lse == -std::numeric_limits<double>::infinity()) {
       rows.shift[r] = -std::numeric_limits<T>::infinity();
       continue;
@@ -172,7 +172,7 @@ template <class T>
   return b;
 }
 
-// The gradients of the bias and the sinks, each a pass of its own.
+// The gradients of the bias and the sinks, each in a separate pass.
 void bias_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,
                    const ConstTensorView& dout, const TensorView& dbias);
 void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& saved,

@@ -36,16 +36,16 @@ struct KeySource {
   Index value_stride = 0;  // of values in place
 };
 
-// Scratch of one worker, carved from one allocation.
+// Scratch memory of one worker, in one allocation.
 template <class T>
 struct Workspace {
   T* q = nullptr;
   T* scores = nullptr;
   kernels::SoftmaxState<T> total, part;
-  std::byte* notes = nullptr;  // kNoteBytes for every row: what a sweep remembers of it
+  std::byte* notes = nullptr;  // kNoteBytes per row: state of a statistics sweep
   T* packed = nullptr;         // room for keys and values packed by this worker alone
   Index q_stride = 0, scores_stride = 0;
-  kernels::FetchAhead* ahead = nullptr;  // what the kernels fetch meanwhile, if anything
+  kernels::FetchAhead* ahead = nullptr;  // memory to prefetch meanwhile, if any
 
   [[nodiscard]] static std::size_t bytes(const Problem& problem, const TilePlan& plan,
                                          std::size_t packed_elements);
@@ -55,7 +55,7 @@ struct Workspace {
   Workspace(std::byte* memory, const Problem& problem, const TilePlan& plan);
 };
 
-// A Range that costs nothing to make room for.
+// A Range without initialisation.
 struct KeyRun {
   Index begin, end;
   [[nodiscard]] Index size() const { return end - begin; }
@@ -70,8 +70,8 @@ struct Block {
   int rows = 0;
   Index query[kBlockRows];  // inside the sequence
   Index head[kBlockRows];
-  KeyRun keys[kBlockRows];  // what each row sees
-  Range all_keys;           // and all rows together
+  KeyRun keys[kBlockRows];  // visible keys of each row
+  Range all_keys;           // of all rows together
   T factor = 1;             // of q·k, before any rule
   kernels::RowRule<T> rule[kBlockRows];
   kernels::ScoreRules<T> rules;
@@ -82,7 +82,7 @@ struct Block {
   Block(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
         const Unit& unit, Index first, Index end, const Workspace<T>& workspace);
 
-  Block(const Block&) = delete;  // its rules point into it
+  Block(const Block&) = delete;  // its rules hold pointers to it
   Block& operator=(const Block&) = delete;
 
   // Calls use(tile) for every tile of keys first … end-1 that some row sees, in order. `range` is cut
@@ -104,7 +104,7 @@ void for_each_segment(const Block<T>& block, const Use& use) {
   }
 }
 
-// Inputs of 16 bits, in a Context that lets their products be so.
+// Whether 16-bit inputs are multiplied in bf16.
 [[nodiscard]] inline bool wants_bf16(const Context& ctx, const Problem& problem) {
   return ctx.products() == Products::bf16 && (problem.dtype == DType::bf16 || problem.dtype == DType::f16);
 }
@@ -127,7 +127,7 @@ class KeyReader {
   KeyReader(const Problem& problem, const TilePlan& plan, const kernels::AttentionKernels<T>& kernels,
             bool with_values);
 
-  // What packing `keys` keys takes: nothing when they are in a cache.
+  // Elements needed to pack `keys` keys; 0 for keys in a cache.
   [[nodiscard]] Index elements(Index keys) const {
     return problem_.cache != nullptr ? 0 : (keys + kernels_.panel) * (problem_.dim + columns_);
   }
@@ -136,7 +136,7 @@ class KeyReader {
     if (problem_.cache == nullptr) pack(unit, range, range, memory);
     return at(unit, range, memory);
   }
-  // The part `tiles` of it alone: many workers pack one source.
+  // Packs only `tiles` of it: several workers pack one source.
   void pack(const Unit& unit, Range range, Range tiles, T* memory) const;
   [[nodiscard]] KeySource<T> at(const Unit& unit, Range range, T* memory) const;
 
@@ -148,8 +148,8 @@ class KeyReader {
   const Problem& problem_;
   const TilePlan& plan_;
   const kernels::AttentionKernels<T>& kernels_;
-  Index columns_;         // of packed values; 0: no values, or none that are copied
-  bool values_in_place_;  // the caller's rows are what the kernels read
+  Index columns_;         // of packed values; 0: no values, or values used in place
+  bool values_in_place_;  // the kernels read the caller's rows
 };
 
 template <class T>

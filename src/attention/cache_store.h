@@ -1,4 +1,4 @@
-// The pages behind a KvCache, as the decode driver reads them.
+// The pages of a KvCache, as read by the forward driver.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +78,7 @@ class CacheStore {
   [[nodiscard]] Index pages_for(Index item, Index count) const;
   // Will an item of `length` tokens fill pages? One page is as large as a short item gets.
   [[nodiscard]] bool fills_pages(Index length) const { return length > layout.page_keys; }
-  // In the item's list of pages, so that append() cannot fail.
+  // Reserves space in the item's list of pages, so that append() cannot fail.
   void make_room(Index item, Index count) {
     std::vector<Page*>& held = items[static_cast<std::size_t>(item)].pages;
     held.reserve(held.size() + static_cast<std::size_t>(pages_for(item, count)));

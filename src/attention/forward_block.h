@@ -1,4 +1,4 @@
-// The forward pass of one block of rows: its keys tile by tile and segment by segment, then what the caller asked for.
+// The forward pass of one block of rows: its keys tile by tile and segment by segment, then the requested outputs.
 #pragma once
 
 #include <cstring>
@@ -13,13 +13,13 @@ namespace headlight {
 // A checked call, in the type it is computed in.
 void run_forward(Context& ctx, const Problem& problem, const AttentionOutputs& outputs);
 
-// All of a call that is tiny and plain. False: it is not, or something in it is not finite; nothing is promised about the
-// outputs then.
+// Computes a whole tiny call without options. False: the call does not qualify, or a value is not finite; the outputs are
+// then undefined.
 template <class T>
 [[nodiscard]] bool run_small_call(const Context& ctx, const Problem& problem,
                                   const AttentionOutputs& outputs);
 
-// What is always inlined here is what a call of six tokens would notice.
+// Always inlined: functions whose call overhead would show in a call of six tokens.
 template <class T>
 class ForwardBlock {
  public:
@@ -37,8 +37,8 @@ class ForwardBlock {
     if (wants_row_statistics(outputs_)) row_statistics(block, space, source_for, scale, outputs_);
   }
 
-  // The steps of run(), for who shares out the segments of a block. Rows of `state` become what they hold of the keys
-  // in `range`.
+  // The steps of run(), for drivers that distribute the segments of a block. Rows of `state` become their partial result
+  // over the keys in `range`.
   [[gnu::always_inline]] void absorb_range(const Block<T>& block, Range range, const KeySource<T>& source,
                                            const Workspace<T>& space, const kernels::SoftmaxState<T>& state,
                                            T* const* keep, bool careful) const {
@@ -112,7 +112,7 @@ class ForwardBlock {
     return finish(block, space.total, scale);
   }
 
-  // Where the weights of a tile go: they are read for the first time when they are written, after the scores.
+  // Prefetches the memory of a tile's weights, which is touched only when they are written, after the scores.
   [[nodiscard]] kernels::FetchAhead places(const Block<T>& block, T* const* rows,
                                            const kernels::Tile<T>& tile) const {
     kernels::FetchAhead ahead;
@@ -130,7 +130,7 @@ class ForwardBlock {
     return w.as<T>() + row_offset(w, block.unit.sequence.item, block.head[r], block.query[r]);
   }
 
-  // Dropout scales what it leaves, in the output alone.
+  // Dropout scales the remaining weights, in the output only.
   [[nodiscard]] T out_factor(const RowScale<T>& scale) const {
     if (problem_.dropout.threshold == 0) return scale.factor;
     return static_cast<T>(static_cast<double>(scale.factor) / (1 - problem_.options->dropout.rate));

@@ -1,4 +1,4 @@
-// Shapes, dtypes and overlap of what a call writes, shared by the forward and backward checks.
+// Checks of outputs, shared by forward and backward: shapes, dtypes, overlap.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// A dtype and a shape; a Shape itself is built out of line, which a tiny call would notice.
+// A dtype and a shape. Not a Shape, whose out-of-line constructor would show in a tiny call.
 struct Wanted {
   DType dtype;
   int rank;

@@ -11,12 +11,12 @@ namespace headlight {
 
 struct Page {
   std::byte* data = nullptr;
-  Index users = 0;  // items that have it; written only when it is one
+  Index users = 0;  // items that share it; written only if 1
 };
 
-// Pages of one size. Memory comes in large pieces and is kept until the end. Pages that will be filled are on large pages
-// of the system, where it has them. The system clears those as a whole, which takes longer than writing a few keys, so
-// pages that are expected to stay nearly empty are not.
+// Memory is allocated in large pieces and kept until the end. Pages that will be filled use huge pages if the system has
+// them. The system clears a huge page as a whole, which takes longer than writing a few keys, so pages that are expected to
+// stay nearly empty use ordinary ones.
 class PagePool {
  public:
   explicit PagePool(Index page_bytes) : page_bytes_(page_bytes) {}

@@ -1,5 +1,5 @@
-// A call, checked once and resolved: what the reference and the fast drivers both start from. Every
-// refusal of an attention call is written in problem.cc, with a stable code.
+// A checked call: the starting point of the reference and of the fast drivers. All errors of an attention
+// call are in problem.cc, with stable codes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Sequence {
   Index offset = 0;                // position of query 0 among the keys
 };
 
-// A mask or bias seen through its four broadcast strides; a missing one has no data.
+// A mask or bias with its four broadcast strides; no data: none was given.
 struct Broadcast {
   const void* data = nullptr;
   DType dtype = DType::f32;
@@ -52,7 +52,7 @@ struct ByteSpan {
          row_offset(view, batch, head, token) * static_cast<Index>(size_of(view.dtype()));
 }
 
-// use.operator()<T>(), T what a dtype is computed in.
+// use.operator()<T>() with the type that a dtype is computed in.
 template <class Use>
 void compute_in(DType dtype, const Use& use) {
   if (dtype == DType::f64) use.template operator()<double>();
@@ -61,7 +61,7 @@ void compute_in(DType dtype, const Use& use) {
 
 class CacheStore;
 
-// The sizes of a call, wherever its keys are.
+// The sizes of a call, for keys in tensors or in a cache.
 struct CallShape {
   Index batch = 0, q_heads = 0, kv_heads = 0;
   Index q_total = 0, k_total = 0;  // axis 2 of q and k
@@ -82,7 +82,7 @@ struct Problem : CallShape {
   ByteSpan inputs = {0, 0};  // around all of q, k and v
   bool packed = false;
 
-  // Member by member: clearing the whole first takes a quarter of the time of checking a tiny call.
+  // Initialised member by member: clearing it all takes a quarter of the time of checking a tiny call.
   Problem(const CallShape& shape, const ConstTensorView& q, const ConstTensorView& k,
           const ConstTensorView& v, const AttentionOptions& options);
   [[nodiscard]] Sequence sequence(Index s) const;
@@ -98,7 +98,7 @@ struct Problem : CallShape {
 };
 
 // `who` starts every message: "attention", "attention_weights", … `v` may be empty. Throws Error;
-// allocates nothing when the call is good.
+// allocates nothing for a valid call.
 [[nodiscard]] Problem check_call(const char* who, const ConstTensorView& q, const ConstTensorView& k,
                                  const ConstTensorView& v, const AttentionOptions& options);
 // The same on the keys of a cache; options.k_lengths are its lengths.
@@ -106,9 +106,9 @@ struct Problem : CallShape {
                                         const AttentionOptions& options);
 // A call that writes out needs values.
 void check_values(const char* who, const Problem& problem);
-// Shapes, dtypes, strides and overlap of everything that is to be written.
+// Checks shapes, dtypes, strides and overlap of all outputs.
 void check_outputs(const char* who, const Problem& problem, const AttentionOutputs& outputs);
-// What attention_backward is given and where it writes; `problem` is the checked call on saved.q, k, v.
+// Checks the inputs and outputs of attention_backward; `problem` is the checked call on saved.q, k, v.
 void check_backward(const char* who, const Problem& problem, const AttentionSaved& saved,
                     const ConstTensorView& dout, const AttentionGrads& grads);
 void check_lse(const char* who, const Problem& problem, ConstTensorView lse);

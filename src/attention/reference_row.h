@@ -11,14 +11,14 @@ namespace headlight::reference {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// A key that the query may look at, how well it matches, and its share of the attention.
+// A visible key, its score, and its weight.
 struct Seen {
   Index key = 0;
   double score = 0, weight = 0;
-  double kept = 1;  // what dropout multiplies the weight by when it meets the value
+  double kept = 1;  // dropout's factor of the weight in the output
 };
 
-// All that one row of the softmax says. A row that sees nothing keeps these values.
+// One row of the softmax. A row that sees no key keeps these values.
 struct Row {
   std::vector<Seen> keys;   // in key order
   double max = -kInfinity;  // largest score of a key; the sink does not count

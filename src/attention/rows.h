@@ -1,4 +1,4 @@
-// From a row's softmax state to what the caller asked for.
+// From the softmax state of a row to the requested outputs.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@ struct RowScale {
 inline constexpr double kLn2 = 0.69314718055994530942;
 inline constexpr double kLog2E = 1.4426950408889634074;
 
-// `sink` in nats; -inf is none. The logarithm is only taken when somebody wants it. A row that saw nothing has sum 0: it stays the identity of merge().
+// `sink` in nats; -inf: none. The logarithm is computed only on request. A row that saw no key has sum 0 and stays the
+// identity of merge().
 template <class T>
 [[nodiscard]] RowScale<T> row_scale(T max, T sum, T unit, double sink, bool with_lse) {
   RowScale<T> scale = RowScale<T>::empty();
@@ -49,7 +50,7 @@ template <class T>
     scale.sink_weight = static_cast<T>(sink_share / total);
   }
   if (total == 0) return scale;
-  // The largest logit of a row of NaN can be -inf, which would read as "sees nothing" later on.
+  // The largest logit of a row of NaN can be -inf, which would later be taken for a row that sees no key.
   scale.shift = empty ? T{0} : std::isnan(l) ? sum : max;
   scale.factor = empty ? T{0} : static_cast<T>(keys_share / total);
   if (with_lse) scale.lse = (top + std::log2(total)) * kLn2;
@@ -58,7 +59,7 @@ template <class T>
   return scale;
 }
 
-// Has a stored lse lost the digits that tell a weight? exp(score - lse) is off by |lse|·u.
+// Whether a stored lse is too large to recompute weights from it: exp(score - lse) is off by |lse|·u.
 [[nodiscard]] inline bool lse_is_coarse(double lse) {
   constexpr double kMost = 0x1p10;
   return std::abs(lse) > kMost && std::isfinite(lse);
@@ -96,14 +97,14 @@ void sum_rows(const Block<T>& block, const Workspace<T>& space, Index step, cons
   });
 }
 
-// What makes the weights of a block's rows from lse.
+// How the weights of a block's rows are computed from lse.
 enum class ScaleFrom {
   lse,  // weight = exp(score - lse), off by |lse|·u: enough for a gradient
   sum  // the rows are summed again; where lse is that of their own sum, weights have the bits of the forward pass
 };
 
-// The scales of a block's rows from lse; no key, no weight. An lse that differs from the rows' own is of more keys than
-// these. A bias can make lse so large that it says nothing of the weights: such rows are always summed again.
+// The scales of a block's rows from lse. An lse that differs from the rows' own covers further keys. A bias can make lse
+// too large to compute weights from it: such rows are always summed again.
 template <class T, class SourceFor>
 void scales_from_lse(const Block<T>& block, const ConstTensorView& lse, const Workspace<T>& space, Index step,
                      const SourceFor& source_for, RowScale<T>* scale, ScaleFrom from) {

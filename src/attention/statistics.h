@@ -15,7 +15,7 @@ namespace headlight {
   return !outputs.entropy.empty() || !outputs.topk_index.empty() || !outputs.topk_weight.empty();
 }
 
-// Where finished rows leave their scale for a later pass: [sequence, head, query], two T each.
+// Scales of finished rows, kept for a later pass: [sequence, head, query], two T each.
 template <class T>
 struct ScaleTable {
   T* data = nullptr;
@@ -32,7 +32,7 @@ struct ScaleTable {
   }
 };
 
-// What the scale of a finished row says by itself.
+// Statistics that follow from the scale of a finished row alone.
 template <class T>
 [[gnu::always_inline]] inline void write_scale(const Block<T>& block, int r, const RowScale<T>& scale,
                                                const AttentionOutputs& outputs, const ScaleTable<T>& scales) {
@@ -68,7 +68,7 @@ class TopKeys {
     weights_[at] = weight;
     keys_[at] = key;
   }
-  // A row of NaN has no order: no keys, and weights that say why.
+  // A row of NaN has no order: no keys, and NaN as weights.
   void invalidate() {
     count_ = 0;
     spoilt_ = true;
@@ -125,7 +125,7 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
                                                  : 0;
   T shift[kBlockRows], factor[kBlockRows], moment[kBlockRows];
   double moments[kBlockRows] = {};
-  // Too much for the stack of a thread that was given little.
+  // Too large for the stack of a thread with a small one.
   static_assert(sizeof(TopKeys<T>) <= Workspace<T>::kNoteBytes &&
                 std::is_trivially_destructible_v<TopKeys<T>>);
   auto* top = reinterpret_cast<TopKeys<T>*>(space.notes);

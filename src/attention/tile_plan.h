@@ -1,6 +1,6 @@
-// How keys and queries are cut. The sizes of tiles and segments are part of a result's bits: they may
-// depend on the head's widths and the dtype, never on lengths, batch or threads. The rows of a block
-// are only a matter of speed.
+// Sizes of tiles, segments and blocks. Tile and segment sizes affect the bits of a result, so they may depend
+// on the head widths and the dtype, never on lengths, batch or threads. The rows of a block affect only the
+// speed.
 #pragma once
 
 #include "attention/problem.h"
@@ -10,7 +10,7 @@ namespace headlight {
 
 struct TilePlan {
   int tile_keys = 0;       // keys of a tile: P·V starts from zero in each
-  Index segment_keys = 0;  // keys of a segment: the softmax starts afresh in each, anchored at key 0
+  Index segment_keys = 0;  // keys of a segment, counted from key 0: a new softmax starts in each
   int value_dim = 0;       // columns of v, rounded up to whole vectors
 
   [[nodiscard]] Index tiles(Index keys) const { return (keys + tile_keys - 1) / tile_keys; }

@@ -1,5 +1,5 @@
-// Checks of one view that every entry point shares: sizes, pointers, strides, overlap. The good path
-// is inline and allocates nothing; whatever builds a message is cold and out of line.
+// Checks of one view, shared by all entry points: sizes, pointers, strides, overlap. The successful path is
+// inline and allocates nothing; code that builds messages is cold and out of line.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 #include "attention/problem.h"
 
-// Messages are built out of line, so that a good call pays for comparisons only.
+// Messages are built out of line, so that a valid call pays for comparisons only.
 #define HEADLIGHT_COLD [[noreturn, gnu::cold, gnu::noinline]]
 
 namespace headlight {
 
-// Who is called and which argument is looked at: the start of every message, "attention: k".
+// Function and argument, the start of every message: "attention: k".
 struct Argument {
   const char* who;
   const char* name;
 };
 
-// Extents above this are no memory, whatever the strides; sums of two of them still fit an Index.
+// Larger extents cannot be memory; the sum of two of them still fits an Index.
 inline constexpr Index kMostElements = Index{1} << 59;
 inline constexpr Index kMostBytes = Index{1} << 57;
 
@@ -64,8 +64,8 @@ inline void check_last_stride(Argument argument, const ConstTensorView& view) {
   if (view.stride(last) != 1 && view.dim(last) > 1) refuse_last_stride(argument, view);
 }
 
-// No element at two places: writing the view writes each element once. Axes that interleave in ways
-// no memory layout needs are refused as well.
+// No element at two addresses: writing the view writes each element once. Also rejects axes that interleave in
+// ways that no memory layout needs.
 [[nodiscard]] bool writes_once_in_any_order(const ConstTensorView& view);
 [[nodiscard]] inline bool writes_once(const ConstTensorView& view) {
   Index reach = 0;  // of the axes after this one: enough to see that row-major views are good
@@ -77,7 +77,7 @@ inline void check_last_stride(Argument argument, const ConstTensorView& view) {
   return true;
 }
 // Exact for the layouts in use: packed projections such as [batch, token, 3, head, dim] whose byte
-// ranges meet although no element is shared. Says true when in doubt.
+// ranges overlap although no element is shared. Returns true when in doubt.
 [[nodiscard]] bool may_share(const ConstTensorView& a, const ConstTensorView& b);
 
 // "1,2,3,4,6,12", cut short after sixteen.

@@ -1,4 +1,4 @@
-// What every function of the C interface does: no exception leaves it, structures of other sizes are read, tensors checked.
+// Shared by all functions of the C interface: catches exceptions, reads structures of other sizes, checks tensors.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Figures of a command: the files, how they look, what stands around them.
+// Figures of a command: files, style, title and caption.
 #pragma once
 
 #include <functional>

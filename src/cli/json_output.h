@@ -1,5 +1,5 @@
-// Where a command's data go: JSON to standard output or into a file, arrays into a folder. The same options in every
-// command that has data.
+// Options for the data of a command: JSON to standard output or a file, arrays to a folder. The same in every
+// command.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Colours of maps: options that all commands have which draw weights, on the terminal and as figures.
+// Colour options of all commands that draw weights, on the terminal and as figures.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,7 @@ void check_input(const Model& model, const ModelInput& input) {
   if (!input.target.empty() && !input.target_ids.empty())
     refuse("--target and --target-ids exclude each other; give one of them");
   if (!input.second.empty() && (!input.ids.empty() || !input.type_ids.empty() || has_target))
-    refuse("--second goes with TEXT; leave out --ids, --type-ids, --target and --target-ids");
+    refuse("--second needs TEXT; leave out --ids, --type-ids, --target and --target-ids");
   if (has_target && model.info().kind != ModelKind::encoder_decoder)
     refuse(concat("--target: \"", escaped(model.info().name),
                   "\" is not an encoder-decoder and has no translation"));

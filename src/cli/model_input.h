@@ -1,4 +1,4 @@
-// What a model is given to read, and which of its heads is meant: options that several commands have.
+// Options of several commands: the text for a model, and its heads.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where models with a name are looked for.
+// Folders that are searched for models by name.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // One line on a terminal that is overwritten: what is done, how much of it, how long it will take.
-// Silence where standard error is no terminal.
+// Prints nothing if standard error is not a terminal.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// How a model draws its tokens: options that generate and chat have.
+// Sampling options of generate and chat.
 #pragma once
 
 #include "cli/commands.h"

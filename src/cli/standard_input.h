@@ -1,4 +1,4 @@
-// Standard input as one text, or as lines while they come.
+// Standard input as one text, or line by line.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace headlight::cli {
 // Throws Error: input above `limit` bytes, file when it cannot be read. Closed input is empty.
 [[nodiscard]] std::string read_standard_input(std::size_t limit = std::size_t{1} << 30);
 
-// Lines as soon as they are there: what is typed is answered at once, a file comes in large pieces.
+// Lines as soon as they arrive: a typed line is answered at once, a file is read in large pieces.
 class StandardLines {
  public:
   // Waits for a line and takes along all others that have come in the same breath, without their ends.

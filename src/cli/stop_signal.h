@@ -1,4 +1,4 @@
-// Ctrl-C for commands that want to end in good order.
+// Ctrl-C for commands that finish cleanly.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Where output goes: standard output with its errors seen, and whether colour is welcome there.
+// Standard output with error checks, and whether to use colour.
 #pragma once
 
 #include <string>

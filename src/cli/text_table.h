@@ -1,4 +1,4 @@
-// A table of words and numbers in columns that are as wide as what is in them.
+// A table of words and numbers; columns are as wide as their contents.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Tokens of a text for people and for scripts: the text in colours, a table, JSON.
+// Tokens of a text: coloured text, a table, JSON.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace headlight::cli {
 
-// A place in bytes as a place in characters. Ask in rising order: it counts on from the last one.
+// Converts byte offsets to character offsets. Call in increasing order: it counts on from the last one.
 class CharacterCounter {
  public:
   explicit CharacterCounter(std::string_view text) : text_(text) {}

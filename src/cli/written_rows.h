@@ -1,4 +1,4 @@
-// --show of generate and translate: what each new token looked at, a line for each.
+// --show of generate and translate: one line with the attention of each new token.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What the functions of block_formats.h read blocks with.
-// Legend.  d: a block's scale, m: its minimum   q: a stored whole number   l: an element's place in its group
+// Bit access for the functions of block_formats.h.
+// Legend.  d: a block's scale, m: its minimum   q: a stored whole number   l: an element's index in its group
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// How quantised blocks become floats, one function per type, written to be read. The formulas are exact: same bits on
-// every machine, and the bits of ggml. The kernels do the same for the types that are multiplied where they lie.
+// Dequantisation, one readable function per block type. The formulas are exact: the same bits on every machine, and those
+// of ggml. The kernels implement the same formulas for the types that are multiplied without conversion.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Stands first in every public function that computes on a Context: from here on the floating-point mode is the
-// default one, and the Context belongs to this thread. Calls inside the call cost a comparison.
+// The first statement of every public function that computes on a Context: sets the default floating-point mode and
+// locks the Context to this thread. Nested calls cost one comparison.
 #pragma once
 
 #include "core/float_mode.h"
@@ -20,7 +20,7 @@ class CallScope {
   [[nodiscard]] bool outermost() const noexcept { return entered_ != nullptr; }
 
  private:
-  // False: this thread is inside already.
+  // False: a nested call.
   [[nodiscard]] static bool enter(Context& ctx);
 
   DefaultFloatMode float_mode_;

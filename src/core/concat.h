@@ -1,5 +1,5 @@
-// Joins texts and numbers into one string: enough formatting for error messages, no dependency. No stream either: those take
-// long to compile, and one that gets no memory goes on with half a text.
+// Joins texts and numbers into one string: formatting for error messages without a dependency. Streams are slow to
+// compile, and after a failed allocation they continue with a truncated text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What this CPU can run.
+// Instruction sets of this CPU.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct CpuFeatures {
   bool avx512f = false, avx512vl = false, avx512dq = false, avx512bw = false, avx512cd = false;
 };
 [[nodiscard]] CpuFeatures cpu_features() noexcept;
-// Each target wants what Highway's own test asks for (hwy/targets.cc): compilers use all of it.
+// Each target requires what Highway's own test requires (hwy/targets.cc): compilers use all of it.
 [[nodiscard]] bool can_run(const CpuFeatures& cpu, SimdTarget target) noexcept;
 
 // Cores this process may use, which under taskset or in a container is less than the machine has.

@@ -1,4 +1,4 @@
-// Random numbers of one place: a pure function of seed, purpose and place, whatever was drawn elsewhere before.
+// Random numbers as a pure function of seed, purpose and position: they do not depend on earlier draws.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace headlight {
 class Dice {
  public:
   Dice(std::uint64_t seed, std::uint32_t purpose, std::uint64_t place, std::uint32_t item = 0) {
-    // The purpose goes through the generator itself: streams of one seed have nothing in common.
+    // The purpose is hashed by the generator itself, so that streams of one seed are independent.
     const PhiloxCounter mixed =
         philox({purpose, 0, 0, 0}, static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
     key0_ = mixed[0];
@@ -33,7 +33,7 @@ class Dice {
     const std::uint64_t high = next();
     return (high << 32) | next();
   }
-  // 0 … n-1, each as likely to within n / 2^64.
+  // 0 … n-1, uniform to within n / 2^64.
   Index below(Index n) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<Index>((Wide{next64()} * static_cast<std::uint64_t>(n)) >> 64);

@@ -1,6 +1,6 @@
-// Sets the default floating-point mode (round to nearest, denormals kept, exceptions quiet) and puts
-// the caller's back: a caller that flushes denormals must get the same bits as our workers compute.
-// Sticky flags are the caller's: none is ever cleared.
+// Sets the default floating-point mode (round to nearest, denormals kept, exceptions masked) and restores
+// the caller's mode at the end: a caller that flushes denormals gets the same bits as the workers compute.
+// The caller's sticky flags are never cleared.
 #pragma once
 
 #include <cstdint>

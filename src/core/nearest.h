@@ -1,4 +1,4 @@
-// Did you mean …? The known name that is the least typing away from an unknown one.
+// "Did you mean …?": the known name with the smallest edit distance to an unknown one.
 #pragma once
 
 #include <span>

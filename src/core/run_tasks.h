@@ -1,4 +1,4 @@
-// How drivers use the threads of a Context: run_tasks() gives task numbers 0 … tasks-1 in order to free workers,
+// Parallel loops on the threads of a Context: run_tasks() hands out task numbers 0 … tasks-1 in order to free workers
 // and returns when all are done. The caller works too.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace headlight {
 
-// One run over the tasks: what all its workers share.
+// State that the workers of one run share.
 class TaskList {
  public:
   using Call = void (*)(const void* self, int worker, std::int64_t number);
@@ -28,7 +28,7 @@ class TaskList {
   int workers_ = 0;
   std::exception_ptr error_;  // of the task that failed first
   std::atomic<bool> failed_{false};
-  alignas(64) std::atomic<std::int64_t> next_{0};  // apart from what workers only read
+  alignas(64) std::atomic<std::int64_t> next_{0};  // on its own cache line: the other members are read-only
 };
 
 // task(worker, number), in the default floating-point mode. Workers are numbered from 0, and never more than `limit`.

@@ -128,7 +128,7 @@ StoredMatrix::StoredMatrix(StoredType type, Index rows, Index columns, Data data
   if (reinterpret_cast<std::uintptr_t>(data_) % row_of(type).alignment != 0)
     refuse(concat("does not start at a multiple of ", row_of(type).alignment, " bytes"));
   if (type == StoredType::int8 && data.scales.size() != static_cast<std::size_t>(rows))
-    refuse(concat("needs one factor per row; ", data.scales.size(), " are there"));
+    refuse(concat("needs one scale per row; ", data.scales.size(), " are given"));
 }
 
 StoredMatrix StoredMatrix::from(ConstTensorView matrix, StoredType type) {
@@ -141,9 +141,8 @@ StoredMatrix StoredMatrix::from(ConstTensorView matrix, StoredType type) {
                        "; this is ", name_of(matrix.dtype()), " ", matrix.shape().text()));
   }
   if (row_of(type).floats != nullptr && row_of(type).store == nullptr)
-    throw Error(
-        ErrorKind::usage, "matrix.stored",
-        concat("matrices can be read but not made in ", name_of(type), "; choose q8_0, q6_k or q4_k"));
+    throw Error(ErrorKind::usage, "matrix.stored",
+                concat("matrices cannot be converted to ", name_of(type), "; choose q8_0, q6_k or q4_k"));
   const Index rows = matrix.dim(0), columns = matrix.dim(1), bytes = row_bytes(type, columns);
   const auto owned = std::make_shared<Owned>();
   owned->bytes = Tensor::uninitialized({(rows * bytes + 3) / 4});

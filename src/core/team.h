@@ -15,8 +15,8 @@ namespace headlight {
 
 using Bytes = std::vector<std::byte>;
 
-// The team that divides this kind of work; null: this process does all of it. Within an item there is none: it belongs
-// to one process.
+// The team that divides this kind of work; null: this process does all of it. Null also inside an item, which one
+// process computes alone.
 [[nodiscard]] Team* team_of(const Context& ctx, Together together) noexcept;
 
 // Items of work, dealt out in turn. Results are handed out in the order of the items, to every process: sums then have the

@@ -1,8 +1,8 @@
-// The Executor of a Context that was given none: threads that stay, and sleep while there is nothing to do.
+// The default Executor of a Context: persistent threads that sleep while they have no work.
 //
 // A run touches only the workers it uses. Workers form a tree: each offers the run to two others and, when no task is left,
-// withdraws the offers that nobody took up and waits for the workers that did. A worker that the system has not
-// scheduled yet is therefore not waited for.
+// withdraws the offers that were not accepted and waits for the workers that accepted. A run therefore never waits for a
+// worker that the system has not scheduled yet.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ class ThreadPool final : public Executor {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   // A child of fork() has the pool but not its threads: there it runs everything on the calling thread,
-  // and lets go of the pool without waiting for threads that do not exist.
+  // and destroys the pool without waiting for threads that do not exist.
   [[nodiscard]] static std::shared_ptr<ThreadPool> make(int threads);
   [[nodiscard]] bool forked() const noexcept;
 
@@ -40,8 +40,8 @@ class ThreadPool final : public Executor {
   void collect(int number);
   [[nodiscard]] Worker& worker(int number) { return *workers_[static_cast<std::size_t>(number - 1)]; }
 
-  unsigned forks_;        // how often this process had forked off when we started
-  int spins_;             // of a thread that waits, before it gives up its core
+  unsigned forks_;        // number of fork() calls before the pool was created
+  int spins_;             // of a waiting thread, before it sleeps
   std::mutex run_mutex_;  // held by the caller for the length of a run
   std::vector<std::unique_ptr<Worker>> workers_;
 };

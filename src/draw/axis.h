@@ -1,4 +1,4 @@
-// One axis of a chart: where a value stands on it, and the numbers that are written along it.
+// One axis of a chart: the position of a value, and the tick labels.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What one query looks at: a bar for each key, as the tutorials draw it.
+// The weights of one query: a bar for each key.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The scales as numbers, 0xrrggbb. Terminal, figures and page all read these and nothing else.
+// The colour scales, 0xrrggbb. Terminal, figures and page all use these tables.
 #pragma once
 
 #include <array>

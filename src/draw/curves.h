@@ -1,4 +1,4 @@
-// Curves over steps, lengths or sizes, with axes that people can read.
+// Curves over steps, lengths or sizes, with labelled axes.
 #pragma once
 
 #include <string>

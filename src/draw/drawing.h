@@ -1,5 +1,5 @@
-// A drawing as a list of what is on it, in points (1/72 inch) from the top left corner. It can be looked at,
-// and written as PNG, SVG or PDF: the same drawing gives the same bytes.
+// A drawing as a display list, in points (1/72 inch) from the top left corner. It can be inspected, and written as PNG,
+// SVG or PDF: the same drawing gives the same bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A drawing as bytes: PNG and PDF by Cairo, SVG by our own hand.
+// Writers of drawings: PNG and PDF by Cairo, SVG by our own code.
 #pragma once
 
 #include <string>

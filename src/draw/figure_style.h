@@ -1,4 +1,4 @@
-// How a figure is to look, and the checks that its numbers make sense.
+// Style of a figure, and checks of its values.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What the colours or shades of a map mean, in a line or two.
+// The legend of a map's colours or shades, in one or two lines.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The cells of a map as glyphs, line by line. What stands around them is other files' business.
+// The cells of a map as glyphs, line by line, without labels and legend.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// One line for each query, for texts that are still being written: a small bar for each key, and the keys
-// that have most.
+// One line per query, for text that is being generated: a small bar for each key, and the keys with the largest
+// weights.
 #pragma once
 
 #include <string>

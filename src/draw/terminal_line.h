@@ -1,4 +1,4 @@
-// One line for a terminal: text, glyphs on colours, and no more escape codes than it takes.
+// One line for a terminal: text and glyphs on colours, with as few escape codes as possible.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How a picture made of text is to look.
+// Style of pictures made of text.
 #pragma once
 
 #include <cstdint>

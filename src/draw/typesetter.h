@@ -1,5 +1,5 @@
-// How large text is when it is drawn, and text made to fit. DejaVu Sans, by Pango; characters that it lacks
-// come from other fonts of the machine.
+// Measures text and fits it into a given width. DejaVu Sans, by Pango; missing characters come from other
+// installed fonts.
 #pragma once
 
 #include <memory>

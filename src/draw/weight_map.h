@@ -1,4 +1,4 @@
-// What is drawn, by terminal and figures alike: a matrix of weights with its words.
+// A matrix of weights with its words: the input of terminal maps and figures.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ int Folder::open_link(const std::string& name) const {
 
 std::unique_ptr<const File> Folder::open(const std::string& name, ErrorKind missing) const {
   if (!is_plain(name))
-    refuse(path_, "name", concat("\"", escaped(name, 80), "\" is not the name of a file of this folder"));
+    refuse(path_, "name", concat("\"", escaped(name, 80), "\" is not a file name in this folder"));
   const std::string path = path_of(name);
   int fd = ::openat(fd_, name.c_str(), kOpen);
   if (fd < 0 && errno == ELOOP) fd = open_link(name);

@@ -21,7 +21,7 @@ class Folder {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string path_of(const std::string& name) const;
-  // Whether something has this name, link or not.
+  // Whether an entry has this name, link or not.
   [[nodiscard]] bool has(const std::string& name) const noexcept;
   // A regular file. A link is followed to a file of the same folder, and, in a snapshot of a Hugging Face
   // cache, to a blob of the same model; any other is refused. Throws Error{input} for what is refused, and

@@ -50,7 +50,7 @@ Plan plan_of(const Gguf& first) {
             path.has_parent_path() ? path.parent_path().string() : std::string("."),
             {}};
   if (plan.count > kMostParts)
-    refuse(first.name(), concat("is one of ", plan.count, " files; at most ", kMostParts, " are believed"));
+    refuse(first.name(), concat("is one of ", plan.count, " files; the limit is ", kMostParts));
   const std::string name = path.filename().string();
   const std::int64_t number = required(first, kNumber);
   if (number != 0) {

@@ -1,5 +1,5 @@
-// A checksum against accidents: 64 bits, by the XXH64 algorithm (Yann Collet), many GB a second. It finds any
-// damage with certainty for all practical purposes; it does not stop somebody who wants to deceive.
+// A checksum against accidents: 64 bits, by the XXH64 algorithm (Yann Collet), many GB a second. It detects
+// accidental damage, not deliberate manipulation.
 #pragma once
 
 #include <array>

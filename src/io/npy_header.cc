@@ -159,7 +159,7 @@ void check_size(NpyHeader& header, std::uint64_t file_size, const std::string& n
     refuse(name, "npy.size",
            concat(name_of(header.dtype), " ", header.shape.text(), " needs ", bytes,
                   " bytes of data, the file has ", present,
-                  present < bytes ? " (cut off?)" : " (something follows the array)"));
+                  present < bytes ? " (cut off?)" : " (extra bytes after the array)"));
   }
 }
 

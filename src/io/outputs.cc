@@ -117,7 +117,9 @@ void Outputs::check(const Entry& candidate) const {
   for (const auto& other : entries_) {
     if (other->device == candidate.device && other->folder_inode == candidate.folder_inode &&
         other->name() == candidate.name()) {
-      throw Error(ErrorKind::usage, "file.twice", concat(escaped(path), ": is to be written twice"));
+      throw Error(
+          ErrorKind::usage, "file.twice",
+          concat(escaped(path), ": two results would be written to this file; give each its own name"));
     }
   }
   struct stat status {};

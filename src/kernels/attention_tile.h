@@ -16,11 +16,11 @@
 namespace headlight::kernels {
 
 // How one row's scores become logits, beyond q·k. Null pointers mean "none". No default values: a
-// block has room for many rows, and clearing what a small call does not use would cost it dearly.
+// block has space for many rows, and clearing unused ones would dominate a small call.
 template <class T>
 struct RowRule {
   T slope;           // ALiBi, times log2(e)/unit
-  Index position;    // the query's place among the keys, for ALiBi
+  Index position;    // of the query among the keys, for ALiBi
   const void* bias;  // element of key 0 of the sequence
   const std::uint8_t* mask;
 };
@@ -57,8 +57,8 @@ struct SoftmaxState {
   Index acc_stride = 0;
 };
 
-// Rows of memory that will be wanted soon. Short sequences are over before the hardware has seen a
-// pattern, and asking for all lines at once would wait for them: products ask for a few, then go on.
+// Rows of memory to prefetch. Short sequences end before the hardware prefetcher has found a pattern, and
+// requesting all lines at once would stall: each product prefetches a few.
 struct FetchAhead {
   struct Rows {
     const char* first;
@@ -121,7 +121,7 @@ struct Tile {
 // How absorb() takes a tile into the rows' states.
 template <class T>
 struct AbsorbOptions {
-  bool fresh = false;  // the states hold nothing yet, not even zeros
+  bool fresh = false;  // the states are uninitialised
   // Multiplies no weight with the value of a key that the row does not see, so that NaN and Inf there
   // stay there. Slower, and the same bits otherwise.
   bool careful = false;
@@ -134,7 +134,7 @@ template <class T>
 struct AttentionKernels {
   int lanes = 0, panel = 0;
   int strip = 0;            // rows that share one register tile
-  bool plain_rows = false;  // load_row ignores its factor, so that rows of 16 bits stay what they are
+  bool plain_rows = false;  // load_row ignores its factor, so that 16-bit rows are not rounded again
 
   // Copies with conversion; `stride` is from row to row of the source, in elements.
   void (*pack_keys)(const void* source, DType type, Index stride, int keys, int dim, T* panels);

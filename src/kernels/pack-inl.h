@@ -116,7 +116,7 @@ HWY_ATTR inline void narrow_row(const float* row, int n, DType type, void* targe
 }
 
 // target = row · factor, rounded once; clears *finite when a result is Inf or NaN. Adding zero turns
-// -0 into +0: which zeros were skipped and which were computed must not show in the output's bits.
+// -0 into +0, so that the output does not depend on which zeros were skipped and which were computed.
 template <class T>
 HWY_ATTR void store_row(const T* row, int n, T factor, DType type, void* target, bool* finite) {
   const hn::ScalableTag<T> d;

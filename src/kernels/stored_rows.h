@@ -1,4 +1,4 @@
-// Products with a matrix that is read as it is stored: f32, f16, bf16, q8_0 or int8 in stored_rows.cc, the other block types of
+// Products with a matrix that is read in its stored type: f32, f16, bf16, q8_0 or int8 in stored_rows.cc, the other block types of
 // headlight/stored_matrix.h in block_rows.cc.
 //
 // A few rows of x read the matrix once, at the speed of memory: multiply_few(). Many rows go through the packed
@@ -27,8 +27,8 @@ inline constexpr int kFewRows = 8;
 // Steps of depth between two visits of y, in packed products and in products with few rows [in, out].
 inline constexpr Index kStoredDepth = 384;
 
-// The orders in which multiply_few() reads x: even and odd elements apart beside bf16; where it may be rounded to 16 bits
-// beside q8_0 and to 8 bits beside the types of block_rows.cc; as it is beside all others.
+// The order in which multiply_few() reads x: even and odd elements separated for bf16; rounded to 16 bits for q8_0 and to
+// 8 bits for the types of block_rows.cc, if rounding is allowed; unchanged for all others.
 enum class ArrangedFor { bf16, rounding, others, bytes };
 
 struct FewRows {

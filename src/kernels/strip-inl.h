@@ -51,7 +51,7 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
   const T* b = args.b;
-  T* c = args.c;  // copies: a store through c may not change what args says
+  T* c = args.c;  // copies: a store through c must not alias args
   const T* alpha = args.alpha;
   const Index b_stride = args.b_stride, c_stride = args.c_stride, depth = args.depth;
 #pragma GCC unroll 4

@@ -8,7 +8,7 @@
 
 namespace headlight::kernels {
 
-// A table is made when it is first asked for: making it runs code of its target, which the CPU may lack.
+// A table is created on first use: creating it runs code of its target, which the CPU may not support.
 template <auto make>
 [[nodiscard]] const auto& made_once() {
   static const auto table = make();

@@ -50,7 +50,7 @@ struct Abilities {
 };
 
 struct Experiment {
-  std::string_view name, what;  // "errata", "numbers printed elsewhere that do not come out"
+  std::string_view name, what;  // "errata", "Wrong numbers in tutorials: …"
   std::function<Outcome(const LabOptions&)> run;
   Abilities can = {};
 };

@@ -1,4 +1,4 @@
-// What dividing scores by √d does to softmax, on random queries and keys whose numbers have mean 0 and variance 1.
+// The effect of dividing scores by √d on the softmax, for random queries and keys whose numbers have mean 0 and variance 1.
 #pragma once
 
 #include "headlight/tensor.h"

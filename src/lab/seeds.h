@@ -1,4 +1,4 @@
-// The claims of five tutorials on attention, row by row, each with what shows it and what checks it.
+// The claims of five tutorials on attention, row by row, each with a command that shows it and a test that checks it.
 #pragma once
 
 #include <cstdint>

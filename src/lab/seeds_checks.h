@@ -1,4 +1,4 @@
-// What the rows of `lab seeds` compute. Each returns whether the claim came out, and the numbers.
+// The computations behind the rows of `lab seeds`. Each returns whether the claim holds, and the numbers.
 #pragma once
 
 #include "lab/seeds.h"

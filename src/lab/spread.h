@@ -1,4 +1,4 @@
-// Numbers that were measured several times, over seeds or repetitions: their middle and how far they differ.
+// Repeated measurements, over seeds or repetitions: mean and spread.
 #pragma once
 
 #include <span>

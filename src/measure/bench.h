@@ -1,4 +1,4 @@
-// Runs workloads and states the results as shares of what the machine can do.
+// Runs workloads and reports results as shares of the machine's limits.
 #pragma once
 
 #include <functional>

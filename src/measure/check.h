@@ -1,4 +1,4 @@
-// Are the kernels right on this machine? Every SIMD target that the CPU can run, in every dtype, on a
+// Checks the kernels on this machine: every SIMD target that the CPU can run, in every dtype, on a
 // few dozen small problems that cover the options, against the reference.
 #pragma once
 

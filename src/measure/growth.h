@@ -1,4 +1,4 @@
-// How time and memory grow: attention with the length, a training step with its batch and its width, opening a model
+// Growth of time and memory: attention with the length, a training step with its batch and its width, opening a model
 // with the size of its file.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What this machine can do at most: f32 multiply-adds in registers, and reading memory. A bench
+// Limits of this machine: f32 multiply-adds in registers, and memory reads. A benchmark
 // states its results as a share of these, measured in the same run, because machines differ and the
 // clock of one machine differs from minute to minute.
 #pragma once

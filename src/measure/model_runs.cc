@@ -83,7 +83,7 @@ class TransformerRun : public ModelRun {
   static void finish(const Tensor& logits) {
     const float first = logits.as<float>()[0];
     if (!(first - first == 0))
-      throw Error(ErrorKind::numeric, "bench.model", "bench: a model lost its logits");
+      throw Error(ErrorKind::numeric, "bench.model", "bench: the model returned logits that are not finite");
   }
 
   std::unique_ptr<models::Transformer> model_;

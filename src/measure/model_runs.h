@@ -1,4 +1,4 @@
-// Whole models as workloads of `headlight bench`: a prompt is read, then written on token by token.
+// Whole models as workloads of `headlight bench`: a prompt, then decoding token by token.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Where a training step's time and memory go: the parts of the bucket gpt_step, each timed alone at its own size.
+// Time and memory of the parts of a training step (gpt_step), each timed separately at its own size.
 #pragma once
 
 #include <functional>

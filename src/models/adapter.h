@@ -1,4 +1,4 @@
-// LoRA: small matrices beside those of attention and feed-forward layers, learnt while the model stays as it is.
+// LoRA: low-rank matrices next to those of attention and feed-forward layers, trained while the model is frozen.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace headlight::models {
 // Gives the stored adapter to a model, beside its matrices in whatever precision they are. Throws Error{input} that
 // names the module which the model does not have, or has in another size.
 void load_adapter(const AdapterFile& file, Transformer& model);
-// The adapters become a part of the matrices, which must be tensors of their own.
+// Merges the adapters into the matrices, which must be owned tensors.
 void merge_adapters(Context& ctx, Transformer& model);
 
 // A transformer of which an adapter is trained and saved, and nothing else: its only parameters are the adapter's, and
 // no other has a gradient.
 class AdaptedTransformer : public Trainable {
  public:
-  // Adapters that add nothing yet. Throws Error{usage} for targets that the model does not have.
+  // Adapters that add zero. Throws Error{usage} for targets that the model does not have.
   AdaptedTransformer(std::unique_ptr<Transformer> model, const AdapterConfig& config, std::uint64_t seed);
 
   [[nodiscard]] const Transformer& base() const noexcept { return *model_; }

@@ -17,10 +17,10 @@ inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
 // Is this the folder of an adapter?
 [[nodiscard]] bool is_adapter(const std::string& path);
 
-// What is learnt beside a model, and where.
+// Rank, scale and modules of an adapter.
 struct AdapterConfig {
   Index rank = 0;
-  double alpha = 0;  // what the adapter adds is multiplied by alpha / rank
+  double alpha = 0;  // the scale is alpha / rank
   // Parts ("attention", "feed_forward"), modules as they are called here ("attention.query"), or as the model's files
   // call them ("q_proj").
   std::vector<std::string> targets = {"attention", "feed_forward"};

@@ -1,4 +1,4 @@
-// Adapters that become a part of the matrices of files.
+// Merges adapters into the matrices of files.
 #pragma once
 
 #include <map>

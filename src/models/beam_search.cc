@@ -245,7 +245,8 @@ std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, Writer& writer, c
                 concat(options.most_each.size(), " limits for ", source.sequences(), " sentences"));
   }
   if (writer.facts().start < 0)
-    throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");
+    throw Error(ErrorKind::usage, "model.start",
+                "this model has no start token for its decoder (decoder_start_token_id)");
   if (source.sequences() == 0) return {};
   return Search(ctx, writer, source, options).run();
 }

@@ -1,4 +1,4 @@
-// Whether two layers are described alike, member by member.
+// Whether two layer configs are equal, member by member.
 #pragma once
 
 #include <tuple>

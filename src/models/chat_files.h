@@ -1,4 +1,4 @@
-// What a model's files say about conversations: the chat template, and how answers are to be drawn.
+// Chat settings of a model's files: the chat template and the sampling defaults.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace headlight::models {
 
 struct ChatFile {
   std::string source;                                            // of the template
-  std::string name;                                              // what messages call it: its file
+  std::string name;                                              // for messages: its file
   std::vector<std::pair<std::string, std::string>> tokens = {};  // "bos_token": "<s>" …
 };
 // Of a folder: chat_template.jinja, chat_template.json, or tokenizer_config.json; of a GGUF file: tokenizer.chat_template.
-// Nothing when there is none. Throws Error{input}.
+// None: no template. Throws Error{input}.
 [[nodiscard]] std::optional<ChatFile> find_chat_template(const std::string& path, const Tokenizer* tokenizer);
 
-// generation_config.json, as far as it says how tokens are drawn.
+// The sampling settings of generation_config.json.
 struct GenerationDefaults {
-  std::string name = {};  // the file; empty: there is none, or it says nothing about it
+  std::string name = {};  // the file; empty: none, or it has no such settings
   bool draws = false;     // do_sample
   std::optional<double> temperature = std::nullopt, top_p = std::nullopt, min_p = std::nullopt,
                         repetition_penalty = std::nullopt;

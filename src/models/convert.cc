@@ -158,7 +158,7 @@ class Converter {
         const BF16 half = to_bf16(static_cast<double>(x[i]));
         bits[i] = half.bits, back = to_float(half);
       }
-      if (std::isinf(back) && !std::isinf(x[i])) refuse(piece, x[i], "has no place in " + type);
+      if (std::isinf(back) && !std::isinf(x[i])) refuse(piece, x[i], "is out of range for " + type);
       compare(x[i], back);
     }
     writer_.write(std::as_bytes(std::span(bits)));

@@ -1,5 +1,5 @@
-// A model's folder again, with its matrices in another precision: half or a quarter of the bytes to store,
-// to load and to read for every token.
+// Converts the matrices of a model folder to another precision: half or a quarter of the bytes to store,
+// load, and read for every token.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,10 @@ struct Converted {
   std::int64_t bytes_before = 0, bytes_after = 0;  // of the files with weights
   // How far the matrices are from what they were: the norm of the difference by the norm.
   double relative_error = 0;
-  std::vector<std::string> left_out;  // tensors that are no floats: masks and counters that models make anew
-  std::int64_t merged = 0;            // matrices with an adapter
-  std::vector<std::string> copied;    // files of the tokenizer and others that belong to a model
+  std::vector<std::string>
+      left_out;                     // tensors that are not floats: masks and counters, which models recompute
+  std::int64_t merged = 0;          // matrices with an adapter
+  std::vector<std::string> copied;  // files of the tokenizer and others that belong to a model
   std::vector<std::string> notices = {};  // what a .gguf file lacks
 };
 

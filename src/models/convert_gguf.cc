@@ -81,9 +81,10 @@ class Converter {
                {values.as<float>(), static_cast<std::size_t>(rows * columns)});
     for (Index i = 0; i < rows * columns; ++i)
       if (!std::isfinite(values.as<float>()[i]))
-        throw Error(ErrorKind::numeric, "convert.range",
-                    fmt::format("{}: tensor \"{}\" holds {}, which has no place in {}", escaped(file_.name()),
-                                escaped(piece.to.name, 80), values.as<float>()[i], piece.to.type->name));
+        throw Error(
+            ErrorKind::numeric, "convert.range",
+            fmt::format("{}: tensor \"{}\" holds {}, which is out of range for {}", escaped(file_.name()),
+                        escaped(piece.to.name, 80), values.as<float>()[i], piece.to.type->name));
     std::vector<std::byte> bytes(static_cast<std::size_t>(rows * step));
     struct Sums {
       double difference = 0, norm = 0;

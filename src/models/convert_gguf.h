@@ -1,4 +1,4 @@
-// A .gguf file again, with its matrices in another type.
+// Converts the matrices of a .gguf file to another type.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What readers of families share: a model whose layers are alike so far, from the fields that nearly all have.
+// Shared by the readers of families: a model with equal layers, from the fields that nearly all families have.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace headlight::models {
 
-// What a family does where its files do not say it.
+// Defaults of a family for settings that its files omit.
 struct Usual {
   nn::NormConfig norm = {};
   nn::Activation activation = nn::Activation::gelu_tanh;  // of GGUF files, which never say it

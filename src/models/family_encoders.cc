@@ -89,7 +89,7 @@ TransformerConfig read_mpnet(const Hyperparameters& h) {
   d.c.head.masked->activation = nn::Activation::gelu;
   d.c.relative = RelativePositions{kBuckets, 128};
   if (h.count_or(Key::buckets, kBuckets) != kBuckets)
-    h.refuse(Key::buckets, fmt::format("models of this family use {}, whatever is said here", kBuckets));
+    h.refuse(Key::buckets, fmt::format("this family always uses {}", kBuckets));
   return encoder_of(d);
 }
 

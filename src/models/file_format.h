@@ -1,4 +1,4 @@
-// What a file is, by its name and its first bytes.
+// The format of a file, by its name and its first bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace headlight::models {
 
 enum class FileFormat : std::uint8_t { gguf, safetensors, npy, tokenizer };
 
-// By the name's end where it says it; else by the first bytes. Throws Error{file} when it cannot be opened,
+// By the file extension if it is known, otherwise by the first bytes. Throws Error{file} when it cannot be opened,
 // Error{input} when it is none of these.
 [[nodiscard]] FileFormat format_of(const std::string& path);
 

@@ -1,4 +1,4 @@
-// What a model's files say of themselves, read from their headers: nothing is loaded that is not asked for.
+// Description of a model's files, from their headers; tensors are read only on request.
 #pragma once
 
 #include <cstdint>
@@ -34,22 +34,22 @@ struct FileInfo {
   std::vector<TensorInfo> tensors;
   std::optional<TokenizerInfo> tokenizer = std::nullopt;
   std::string tokenizer_refused;                    // why there is none
-  std::optional<std::uint64_t> nan = std::nullopt;  // numbers that are none, when they were counted
+  std::optional<std::uint64_t> nan = std::nullopt;  // number of NaN values, if counted
   std::vector<std::string> notices;
 
   [[nodiscard]] double elements() const;
-  // To run the model here: matrices as they are stored where that can be computed with, the rest as f32; and
-  // keys and values of one token.
+  // Memory to run the model: matrices as stored if that type is supported, otherwise as f32; and the keys and values of
+  // one token.
   [[nodiscard]] double memory_for_weights() const;
   [[nodiscard]] double memory_per_token() const;
 };
 
-// Files with more data are not read to count what is not a number, unless asked to.
+// Larger files are searched for NaN only on request.
 inline constexpr std::uint64_t kCountedUnasked = std::uint64_t{256} << 20;
 enum class Count { small_files, all };
 
 // A folder, or a .safetensors, .gguf or .npy file. Throws Error for what verify() would refuse of the files
-// themselves; an architecture that is not known is no error here.
+// themselves; an unknown architecture is not an error here.
 [[nodiscard]] FileInfo describe_file(const std::string& path, Count count = Count::small_files);
 
 // One tensor, in the type that its numbers need: f32 for all floats but f64, i64 for whole numbers. `shape` is

@@ -151,7 +151,8 @@ std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer
   const CallScope scope(ctx);
   const std::int32_t start = model.config().decoder_start;
   if (start < 0)
-    throw Error(ErrorKind::usage, "model.start", "this model names no token to start with (decoder_start)");
+    throw Error(ErrorKind::usage, "model.start",
+                "this model has no start token for its decoder (decoder_start_token_id)");
   Tokens prompts;
   for (Index s = 0; s < source.sequences(); ++s) prompts.append(std::span(&start, 1));
   const TensorRecycler recycler;

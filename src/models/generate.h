@@ -13,10 +13,10 @@ namespace headlight::models {
 
 // Why a text ends.
 enum class Ending : std::uint8_t {
-  length,   // it has as many tokens as were asked for
-  end,      // the model said so
-  context,  // the model reads no more
-  stopped,  // on_token said so
+  length,   // the requested number of tokens
+  end,      // the model predicted an end token
+  context,  // the context is full
+  stopped,  // on_token returned false
 };
 [[nodiscard]] std::string_view name_of(Ending ending) noexcept;
 
@@ -30,7 +30,7 @@ struct NewToken {
 struct SamplingOptions {
   Index most = 64;         // tokens to add
   double temperature = 0;  // 0: always the most likely
-  Index top_k = 0;         // only among so many; 0: all
+  Index top_k = 0;         // sample from the N most likely; 0: all
   double top_p = 1;        // smallest set of tokens whose probabilities sum to this
   double min_p = 0;        // minimum probability, relative to the most likely token
   // Logits of tokens that are there already, the prompt's included: positive ones are divided by it,
@@ -44,7 +44,7 @@ struct SamplingOptions {
   std::function<bool(const NewToken& token)> on_token = nullptr;
 };
 
-// Throws Error{usage} that names the rule which makes no sense.
+// Throws Error{usage} that names the invalid rule.
 void check(const SamplingOptions& options);
 
 // What follows one prompt.

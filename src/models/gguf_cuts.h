@@ -9,10 +9,9 @@ namespace headlight::models {
 
 struct GgufCut {
   std::vector<std::string> names;
-  std::vector<std::string>
-      patterns;                // applied in turn; what a pattern leaves between its matches is a word too
-  bool ignore_merges = false;  // a word that is a token becomes it, whatever the merges say
-  bool add_begin = false;      // unless the file says otherwise
+  std::vector<std::string> patterns;  // applied in turn; text between matches is a word too
+  bool ignore_merges = false;         // a word that is a token is not merged from parts
+  bool add_begin = false;             // unless the file says otherwise
 };
 
 // Throws Error{input} with all known names for one that is not known. `file` is for the message.

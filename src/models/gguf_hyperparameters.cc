@@ -121,7 +121,7 @@ Index GgufHyperparameters::rows_of_tensor(Key key) const {
 Index GgufHyperparameters::count(Key key) const {
   const KeyRow& row = row_of(key);
   if (row.way == GgufWay::rows_of_tensor) return rows_of_tensor(key);
-  if (row.way != GgufWay::value) refuse(key, "GGUF files do not say it");
+  if (row.way != GgufWay::value) refuse(key, "GGUF files do not have this setting");
   const Limits limits = limits_of(key);
   return count(row.gguf.front(), row.code, limits.least, limits.most);
 }

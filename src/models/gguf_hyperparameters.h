@@ -1,5 +1,5 @@
-// GGUF metadata as hyperparameters, read strictly: "llama.block_count" and its like. What no key says, tensors say:
-// biases, gates and norms of heads are there when their tensors are.
+// Hyperparameters from GGUF metadata, read strictly: "llama.block_count" and the like. Biases, gates and norms of heads
+// have no keys; they exist if their tensors do.
 #pragma once
 
 #include <optional>

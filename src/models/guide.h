@@ -1,5 +1,5 @@
-// Guided attention: a loss on the weights of one head, where it is known what a token should look at. As guided
-// alignment does for cross-attention (Chen et al. 2016), here for the encoder's own attention.
+// Guided attention: a loss on the weights of one encoder head for tokens with a known target, like guided alignment for
+// cross-attention (Chen et al. 2016).
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// From the stream to the vocabulary: logits, and the loss without ever having all logits at once.
+// From the residual stream to the vocabulary: logits, and the loss without storing all logits at once.
 #pragma once
 
 #include <span>

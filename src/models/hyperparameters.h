@@ -1,5 +1,5 @@
-// What a model's files say of its sizes and rules, asked by our names. config.json and GGUF metadata have different
-// words for the same thing; a family's reader knows neither: hyperparameter_keys.cc has both tables.
+// Hyperparameters of a model, by one set of names. config.json and GGUF metadata use different names for the same thing;
+// the readers of families depend on neither. hyperparameter_keys.cc has both tables.
 #pragma once
 
 #include <cstdint>
@@ -143,10 +143,10 @@ enum class Key : std::uint8_t {
   decoder_start,
 };
 
-// Which layers see a window where the files do not say it layer by layer.
+// Which layers have a sliding window, for files that do not list it layer by layer.
 struct WindowRule {
-  Index usual = 0;  // keys, when GGUF metadata leave it out
-  // All layers but every so many; 1: none, 0: all of them.
+  Index usual = 0;  // keys, if GGUF metadata omit it
+  // All layers except every n-th; 1: none, 0: all.
   Index every = 1;
   Index first = 0;  // layers before this one see all
 };
@@ -155,10 +155,10 @@ struct RopeRule {
   Index head_dim = 0;
   double share = 1;      // of each head that is rotated
   Index dims = 0;        // or so many of its numbers; 0: the share
-  double theta = 10000;  // when the files do not say it
+  double theta = 10000;  // if the files omit it
 };
 
-// What a field is taken for where config.json leaves it out.
+// Default of a field that config.json omits.
 struct KeyDefault {
   Key key;
   double value;
@@ -168,10 +168,10 @@ class Hyperparameters {
  public:
   virtual ~Hyperparameters() = default;
 
-  // GGUF files order some rows in other ways, and store norms whole; sources say which they are.
+  // GGUF files order some rows differently and store norms without the offset of one.
   [[nodiscard]] virtual bool gguf() const = 0;
 
-  // Whether the files say it. All below throw Error{input} that names the field for what makes no sense.
+  // Whether the files have it. All below throw Error{input}, which names the field, for invalid values.
   [[nodiscard]] virtual bool has(Key key) const = 0;
   // Must be there.
   [[nodiscard]] virtual Index count(Key key) const = 0;
@@ -182,9 +182,9 @@ class Hyperparameters {
   // Numbers, or names, in a list: none when absent.
   [[nodiscard]] virtual std::vector<Index> counts(Key key) const = 0;
   [[nodiscard]] virtual std::vector<std::string> texts(Key key) const = 0;
-  // What config.json calls the kinds of layers; none when absent. The caller knows them all.
+  // The kinds of layers in config.json; none when absent. The caller checks them.
   [[nodiscard]] virtual std::vector<std::string> kinds() const = 0;
-  // What one entry of an object says, as it is written ("true", "8", "null"); empty: absent.
+  // One entry of an object as text ("true", "8", "null"); empty: absent.
   [[nodiscard]] virtual std::string entry(Key key, std::string_view field) const = 0;
   [[nodiscard]] virtual std::vector<std::string> entries(Key key) const = 0;
 

@@ -1,4 +1,4 @@
-// Matrices of 8-bit whole numbers with one f32 factor per row, as Headlight stores its own small models. In a
+// Matrices of 8-bit integers with one f32 scale per row, the format of the bundled models. In a
 // file a matrix NAME of dtype I8 [rows, columns] has the tensor NAME_scale, F32 [rows], beside it:
 // element [r, c] is NAME[r, c] · NAME_scale[r].
 #pragma once
@@ -12,7 +12,7 @@ namespace headlight::models {
 
 [[nodiscard]] std::string scale_name(std::string_view matrix);
 
-// Whether a tensor is one of these matrices by its type. All below throw Error{input} when its factors are
+// Whether a tensor is one of these matrices by its type. All below throw Error{input} when its scales are
 // missing or misshapen.
 [[nodiscard]] bool is_int8_matrix(const StoredTensor& tensor);
 void check_scales(const WeightSource& weights, const StoredTensor& matrix);

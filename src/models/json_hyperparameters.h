@@ -1,5 +1,5 @@
-// config.json as hyperparameters. Remembers what was asked for: a field that would change what the model computes,
-// and that no reader asked for, is refused.
+// Hyperparameters from config.json. Records which fields were read: a field that would change the computation and was not
+// read is an error.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
-// Tensors that files have and models do not want. Any other tensor without a place in the model would change what it
-// computes, so it is refused.
+// Tensors in files that models do not use. Any other unused tensor is an error, because it belongs to a computation that
+// the model here does not do.
 #pragma once
 
 #include <string_view>

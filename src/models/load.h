@@ -1,4 +1,4 @@
-// A transformer from what people have: a folder as Hugging Face has them (config.json with model.safetensors,
+// Loads a transformer: from a Hugging Face folder (config.json with model.safetensors,
 // or with model.safetensors.index.json and its shards), or a .gguf file.
 #pragma once
 
@@ -21,9 +21,8 @@ struct LoadedTransformer {
   std::vector<std::string> unused;   // buffers and copies among the files' tensors
   std::vector<std::string> notices;  // notes for the user
 };
-// `dtype` is what to compute in. A model to be run has its matrices as the files store them, mapped and not
-// copied; one to be trained, or one in f64, has all parameters as tensors of its own. Throws Error that names
-// the file and the tensor.
+// `dtype` is the type to compute in. For inference, matrices are memory-mapped in the precision of the file; for
+// training, or in f64, all parameters are owned tensors. Throws Error that names the file and the tensor.
 struct LoadOptions {
   DType dtype = DType::f32;
   nn::Weights weights = nn::Weights::stored;
@@ -34,7 +33,7 @@ struct LoadOptions {
 [[nodiscard]] LoadedTransformer load_transformer(const ModelFiles& files, const TransformerConfig& config,
                                                  const LoadOptions& options = {});
 
-// Everything that a path has: one of the two models, and the tokenizer or why there is none.
+// The contents of a path: one of the two models, and the tokenizer or the reason why there is none.
 struct OpenedModel {
   std::unique_ptr<Transformer> transformer;
   std::unique_ptr<RecurrentModel> recurrent;
@@ -44,8 +43,8 @@ struct OpenedModel {
 };
 [[nodiscard]] OpenedModel open_model(const std::string& path, const LoadOptions& options = {});
 
-// A model whose parameters have their shapes and hold nothing yet. Throws Error{input} when the files cannot
-// have that many numbers: memory is taken only for what they can fill.
+// A model with the shapes of its parameters and no values yet. Throws Error{input} if the files are too small for that
+// many numbers, before memory is allocated.
 [[nodiscard]] std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config,
                                                             const WeightSource& weights);
 [[nodiscard]] std::unique_ptr<RecurrentModel> make_recurrent(const RecurrentModelConfig& config,

@@ -1,5 +1,5 @@
-// The files of one model, opened and parsed once: a folder with config.json and weights, or a .gguf file. What
-// they are, what they weigh and how they cut text are questions to the same files.
+// The files of one model, opened and parsed once: a folder with config.json and weights, or a .gguf file. They
+// provide the config, the parameters and the tokenizer.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,7 @@ class ModelFiles {
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] bool is_recurrent() const { return architecture() == kRecurrentType; }
 
-  // What the model would be, without its weights in memory. Both throw Error{input} for missing or unsupported parts.
+  // The config, without loading parameters. Both throw Error{input} for missing or unsupported parts.
   [[nodiscard]] DescribedTransformer describe() const;
   [[nodiscard]] RecurrentModelConfig describe_recurrent() const { return read_recurrent_config(config()); }
   // Throws Error{input} for one that is there and is refused.

@@ -1,5 +1,5 @@
-// What parameters are called in files. In a model a parameter's name is its path: "decoder.3.attention.query.weight".
-// Files of each family have their own words for the same, mapped here when they are read and written.
+// Names of parameters in files. In a model a parameter's name is its path: "decoder.3.attention.query.weight". The files
+// of each family use their own names, which are mapped here for reading and writing.
 #pragma once
 
 #include <span>
@@ -27,7 +27,7 @@ struct Names {
   std::string_view prefix = {};  // before all names but the head's; files of the bare model lack it
 };
 
-// Empty: these files have no place for it.
+// Empty: files of this family cannot store it.
 [[nodiscard]] std::string file_name(const Names& names, std::string_view parameter);
 
 // What the files call a parameter, by its whole name or by that of the bare model. Nothing: it is not there.

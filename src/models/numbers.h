@@ -1,5 +1,4 @@
-// First values of parameters: numbers from (seed, the parameter's place in its list, the element's place)
-// alone.
+// Initial values of parameters: a pure function of seed, index of the parameter, and index of the element.
 #pragma once
 
 #include <cmath>

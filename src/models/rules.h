@@ -13,7 +13,7 @@ struct Rule {
 };
 [[nodiscard]] std::span<const Rule> rules();
 
-// What was being read when it was refused: the same code means different things in different files.
+// The kind of file in which an error occurred: the same code has different meanings in different files.
 enum class Stage { container, folder, config, tokenizer };
 // The rule behind an error's code; null when there is none, as for a file that cannot be opened.
 [[nodiscard]] const Rule* find_rule(Stage stage, std::string_view code);

@@ -1,5 +1,4 @@
-// What the folder of a sentence encoder says about how token vectors become the vector of a text, as Sentence
-// Transformers write it.
+// Pooling and normalisation settings in the folder of a sentence encoder (Sentence Transformers).
 #pragma once
 
 #include <cstdint>

@@ -11,13 +11,13 @@
 
 namespace headlight::models {
 
-// What the decoder's stack knows of the encoder's result.
+// The encoder's result, as input of the decoder's stack.
 struct Memory {
   ConstTensorView x = {};
   std::span<const Index> starts = {};
 };
 
-// What a stack keeps of earlier tokens, one cache per layer; empty vectors: nothing.
+// Caches of earlier tokens, one per layer; empty vectors: none.
 struct StackCaches {
   std::vector<KvCache> self, cross;
 };
@@ -31,7 +31,7 @@ struct StackCall {
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;
   Guiding* guiding = nullptr;  // of backward; nullptr: none
-  bool recompute = false;      // `Saved` has the inputs of blocks alone; backward computes the rest again
+  bool recompute = false;      // `Saved` has only the inputs of blocks; backward recomputes the rest
 };
 
 class Stack {

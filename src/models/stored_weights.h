@@ -1,4 +1,4 @@
-// Matrices of files for models that are run: used where they are mapped, in the precision they have.
+// Matrices for inference: memory-mapped, in the precision of their file.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace headlight::models {
 
-// Can a matrix of this type of the files be used where it is?
+// Whether a matrix of this type can be used without conversion.
 [[nodiscard]] bool is_usable(std::string_view type);
 
 // Gives a parameter, whose stored matrix has this shape and no data, a tensor of the files. F32, F16, BF16,

@@ -1,4 +1,4 @@
-// How well a language model guesses a text: cross-entropy per byte, so that models with different tokens can be
+// Loss of a language model on a text: cross-entropy per byte, so that models with different tokenizers can be
 // compared.
 #pragma once
 
@@ -21,15 +21,15 @@ struct TextLoss {
 };
 
 struct TextLossOptions {
-  Index context = 0;  // tokens a guess may look back at; 0: as many as the model reads
+  Index context = 0;  // tokens that a prediction may depend on; 0: the context of the model
   // How much is done, from 0 to 1, called in every layer of every batch; false stops.
   std::function<bool(double)> on_progress = {};
 };
 
 // Each document starts where the model's own training texts started: after its begin token, or its end token when it
 // has no other. One that is longer than the context is read in windows that overlap by half: every token but the
-// first few is guessed from at least half a context. The end itself is not asked for. Throws Error{usage} for models
-// that do not guess the next token. Nothing when on_progress stopped it: half a text is another text.
+// first few is predicted from at least half a context. The end token is not evaluated. Throws Error{usage} for models
+// that do not predict the next token. Returns nothing if on_progress stopped it.
 [[nodiscard]] std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model,
                                                 const Tokenizer& tokenizer,
                                                 std::span<const std::string> documents,

@@ -1,4 +1,4 @@
-// Tokenizers in files, as people have them.
+// Reads and writes tokenizer files.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace headlight::models {
 
-// What the files of a model have: its tokenizer and the tokens that it says end a text, or why there is none.
+// The tokenizer of a model with its end tokens, or the reason why there is none.
 struct FoundTokenizer {
   std::optional<Tokenizer> tokenizer = std::nullopt;
   std::vector<TokenId> ends = {};
   std::string why_not = {};
 };
-// Of a folder: the first there is of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with
-// merges.txt, vocab.txt. Throws Error{input} for one that is there and is refused.
+// Of a folder: the first of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with
+// merges.txt, vocab.txt. Throws Error{input} if that one is invalid.
 [[nodiscard]] FoundTokenizer find_tokenizer(const io::Folder& folder);
 [[nodiscard]] FoundTokenizer find_tokenizer(const io::Gguf& file);
 
@@ -28,10 +28,10 @@ struct FoundTokenizer {
 // above. Throws Error: file when it cannot be read, input when it is refused or there is none.
 [[nodiscard]] Tokenizer load_tokenizer(const std::string& path);
 
-// A token that a model has no row for would be looked up outside of its table. Throws Error{input}.
+// Throws Error{input} if the tokenizer has tokens without a row in the model's embedding.
 void check_vocabulary(const Tokenizer& tokenizer, std::int64_t rows, const std::string& name);
 
-// FOLDER/tokenizer.json, the folder made if it is missing. `existing` refuses or replaces the file.
+// FOLDER/tokenizer.json; creates the folder if it is missing. `existing`: refuse or replace the file.
 enum class ExistingTokenizer { refuse, replace };
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder, ExistingTokenizer existing);
 
@@ -39,13 +39,13 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder, Exist
 [[nodiscard]] std::string tokenizer_to_json(const Tokenizer& tokenizer);
 [[nodiscard]] Tokenizer tokenizer_from_json(const io::Json& json);
 
-// A SentencePiece model's bytes. `name` is what messages call it.
+// From the bytes of a SentencePiece model. `name` is for messages.
 [[nodiscard]] Tokenizer tokenizer_from_sentence_piece(std::string_view bytes, const std::string& name);
 
-// BERT's list of tokens, one a line; lower case as `lowercase` says.
+// BERT's vocabulary, one token per line.
 [[nodiscard]] Tokenizer tokenizer_from_vocab_txt(std::string_view text, const std::string& name,
                                                  bool lowercase);
-// GPT-2's pair of files: tokens with ids, and merges one a line.
+// GPT-2's two files: tokens with ids, and one merge per line.
 [[nodiscard]] Tokenizer tokenizer_from_vocab_and_merges(const io::Json& vocab, std::string_view merges,
                                                         const std::string& name);
 

@@ -26,7 +26,7 @@ std::optional<TokenId> token_id(const io::Gguf& file, std::string_view name) {
   const auto found = file.integer(key(name));
   if (!found) return std::nullopt;
   if (*found < 0 || *found > std::numeric_limits<TokenId>::max())
-    refuse(file, "token_id", concat(key(name), " is ", *found, ", which is no token's number"));
+    refuse(file, "token_id", concat(key(name), " is ", *found, ", which is not a token id"));
   return static_cast<TokenId>(*found);
 }
 

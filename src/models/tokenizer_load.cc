@@ -57,7 +57,7 @@ void read_added_tokens(const Json& config, TokenizerParts& parts) {
     const auto [end, problem] = std::from_chars(key.data(), key.data() + key.size(), token.id);
     if (problem != std::errc() || end != key.data() + key.size() || token.id < 0)
       throw Error(ErrorKind::input, "tokenizer.added",
-                  concat(escaped(config.file()), ": \"", escaped(key, 40), "\" is no token id"));
+                  concat(escaped(config.file()), ": \"", escaped(key, 40), "\" is not a token id"));
     token.content = item.text("content");
     token.single_word = item.boolean_or("single_word", false);
     token.lstrip = item.boolean_or("lstrip", false);
@@ -204,8 +204,8 @@ std::optional<Tokenizer> try_file(const TokenizerFile& file, const io::Folder& f
   if (file.name == kAnyModel) {
     const std::vector<std::string> names = sentence_pieces(folder);
     if (names.size() > 1)
-      why_not =
-          concat("has ", escaped(names[0], 60), " and ", escaped(names[1], 60), ", and nothing says which");
+      why_not = concat("has ", escaped(names[0], 60), " and ", escaped(names[1], 60),
+                       ", and no file says which one to use");
     if (names.size() != 1) return std::nullopt;
     name = names.front();
   }

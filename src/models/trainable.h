@@ -1,4 +1,4 @@
-// What a trainer needs of a model, whatever it is: transformer or recurrent, decoder, encoder or both.
+// The interface between trainer and model: transformer or recurrent, decoder, encoder or both.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ struct Tokens {
   }
 };
 
-// Where one head of the encoder is to look: from a token of the source at others of the same sequence. Places in
-// source.ids.
+// A target for one encoder head: a token of the source and the tokens of the same sequence that it should attend to.
+// Indices into source.ids.
 struct Link {
   Index query = 0, key_begin = 0, key_end = 0;
 };
 
-// The head that learns the links of a batch, besides what its model learns anyway.
+// The head that is trained on the links of a batch, in addition to the loss of the model.
 struct Guide {
   Index layer = 0, head = 0;
-  double weight = 0;  // of a link, where a target has 1; 0: links are passed over
+  double weight = 0;  // of a link, relative to a target; 0: links are ignored
 };
 
 inline constexpr std::int32_t kIgnored = -100;  // a target that does not count

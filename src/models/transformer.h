@@ -17,20 +17,20 @@
 
 namespace headlight::models {
 
-// What one run may be given besides its tokens.
+// Options of one run.
 struct RunOptions {
   Observer* observer = nullptr;
   std::span<const std::int32_t> types = {};  // segments of the input, for models that have them
   Intervention* intervention = nullptr;      // changes heads; see headlight/trace.h
 };
 
-// The memory of sequences that are being written token by token.
+// State of sequences that are generated token by token.
 struct Decoding {
   StackCaches caches;
   Tensor memory;  // what the encoder made of the source
   std::vector<Index> memory_starts = {0};
   Index items = 0;
-  // What each item consists of; kept only for models that turn all keys in another way once a text is long.
+  // The tokens of each item; kept only for models that rotate all keys differently once a text is long (longrope).
   std::vector<std::vector<std::int32_t>> written = {};
   [[nodiscard]] Index length(Index item) const { return caches.self.front().length(item); }
 
@@ -71,7 +71,7 @@ class Transformer : public Trainable {
   // What the encoder makes of its tokens, [token, width]; for encoders and encoder-decoders.
   [[nodiscard]] Tensor encode(Context& ctx, const Tokens& tokens, const RunOptions& options = {}) const;
 
-  // The layers themselves, for those who want to see inside: the encoder's, or the decoder's with its cross-attention.
+  // The layers themselves: the encoder's, or the decoder's with its cross-attention.
   [[nodiscard]] const Stack& stack(Part part) const { return part == Part::encoder ? encoder_ : decoder_; }
   [[nodiscard]] Stack& stack(Part part) { return part == Part::encoder ? encoder_ : decoder_; }
   [[nodiscard]] const nn::Embedding& embedding() const { return embedding_; }

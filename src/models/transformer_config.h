@@ -1,5 +1,5 @@
-// What a transformer is, layer by layer: decoders (GPT), encoders (BERT) and encoder-decoders (the 2017
-// transformer). Layers need not be alike: each has its own description.
+// Configuration of a transformer, layer by layer: decoders (GPT), encoders (BERT) and encoder-decoders (the 2017
+// transformer). Each layer has its own config.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace headlight::models {
 
 enum class ModelKind : std::uint8_t { decoder, encoder, encoder_decoder };
 
-// What is added to the embeddings of tokens before the first layer. Rotations, slopes and windows belong to layers.
+// Embeddings and what is added to them before the first layer. Rotations, slopes and windows belong to layers.
 enum class AddedPositions : std::uint8_t { none, learned, sinusoidal };
 struct EmbeddingConfig {
   AddedPositions positions = AddedPositions::none;
-  Index position_offset = 0;  // the first token is number so many in the table
+  Index position_offset = 0;  // row of the first token in the table
   nn::SinusoidOrder sinusoids = nn::SinusoidOrder::halves;
   double scale = 1;       // of the embeddings of tokens
   Index token_types = 0;  // segments; 0: none
@@ -47,11 +47,11 @@ struct MaskedHead {
   bool operator==(const MaskedHead&) const = default;
 };
 struct HeadConfig {
-  bool absent = false;  // no logits: an encoder that was stored without its head
+  bool absent = false;  // no logits: an encoder without its prediction head
   std::optional<MaskedHead> masked = std::nullopt;
   bool tied = true;  // logits use the embedding's table
   bool bias = false;
-  bool fixed_bias = false;  // numbers that Marian and BART add to logits, and that are not trained
+  bool fixed_bias = false;  // of Marian and BART: added to logits, not trained
   double scale = 1;         // of what logits are made from
   bool narrowed = false;    // a layer makes the stream as narrow as the embedding's table before logits
   double softcap = 0;
@@ -77,7 +77,7 @@ struct TransformerConfig {
   double initial_range = 0.02;
   std::int32_t bos = -1, pad = -1, decoder_start = -1;  // token numbers; -1: none
   std::vector<std::int32_t> ends = {};                  // any of them ends a text; the first is written
-  bool pad_fixed = false;  // looking up `pad` teaches its embedding nothing; Marian starts sentences with it
+  bool pad_fixed = false;  // the embedding of `pad` is not trained; Marian starts sentences with it
 
   bool rows_in_groups =
       false;  // files have queries, keys and values of each group of heads together: grouped_rows.h
@@ -107,7 +107,7 @@ void each_layer(TransformerConfig& config, const std::function<void(nn::BlockCon
 void each_attention(TransformerConfig& config,
                     const std::function<void(nn::MultiHeadAttentionConfig&)>& change);
 
-// One way to know places for the whole model, in place of what it has.
+// Sets one kind of positions for the whole model.
 enum class PositionKind : std::uint8_t { none, learned, sinusoidal, rope, alibi };
 void set_positions(TransformerConfig& config, PositionKind kind, const nn::RopeConfig& rope = {});
 
@@ -116,13 +116,13 @@ enum class Cross : std::uint8_t { no, yes };
 [[nodiscard]] std::vector<nn::BlockConfig> alike(nn::BlockConfig block, Index layers, Part part,
                                                  Cross cross = Cross::no);
 
-// Fills in what follows from the rest; throws Error{usage} that names a field which makes no sense.
+// Fills in derived fields; throws Error{usage} that names an invalid field.
 [[nodiscard]] TransformerConfig completed(TransformerConfig config);
 
 // Why it cannot be trained here, in one sentence; empty: it can.
 [[nodiscard]] std::string why_not_trained(const TransformerConfig& config);
 
-// Numbers that its matrices and tables hold: what a file must have before memory is taken for them.
+// Number of parameters in matrices and tables: files must have as many before memory is allocated.
 [[nodiscard]] double least_parameters(const TransformerConfig& config);
 
 struct Sizes {

@@ -1,4 +1,4 @@
-// Texts to texts with an encoder-decoder: any number at once, in batches of like length.
+// Translation with an encoder-decoder: any number of texts, in batches of similar length.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ struct Translation {
   double score = 0;                       // log-probability / (tokens and the end)^length_penalty
 };
 
-// One translation for each text, in their order; a text of spaces alone becomes an empty one. Which texts
-// come together decides about speed alone. Throws Error{input} for a text that the model cannot read.
+// One translation for each text, in their order; a text of spaces alone becomes an empty one. Batches
+// affect only the speed. Throws Error{input} for a text that the model cannot read.
 [[nodiscard]] std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer& tokenizer,
                                                  std::span<const std::string> texts,
                                                  const TranslateOptions& options = {});

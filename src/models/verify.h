@@ -1,5 +1,4 @@
-// Does a file keep all rules? Everything that loading would refuse is found, and nothing is computed; weights
-// are not read.
+// Checks a file against all rules: finds everything that loading would reject, without reading parameters.
 #pragma once
 
 #include <optional>
@@ -13,7 +12,7 @@ namespace headlight::models {
 
 struct Verdict {
   std::string path;
-  std::string level;               // what it was looked at as: "GGUF model", "safetensors file", …
+  std::string level;               // what it was checked as: "GGUF model", "safetensors file", …
   std::vector<std::string> found;  // what it has: "llama: 6 layers, …", "32000 tokens"
   std::vector<std::string> notices;
   std::optional<Error> refusal;  // nothing: the file is valid

@@ -26,7 +26,7 @@ struct StoredTensor {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  // What messages call all of it, and what gave the sizes that its tensors must have.
+  // Names for messages: of the whole, and of the source of the expected sizes.
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::string_view config_name() const = 0;
 

@@ -1,5 +1,5 @@
-// What a search needs of a model, transformer or recurrent: sequences that are written token by token, each in
-// a place of its own.
+// The interface between beam search and model, transformer or recurrent: sequences generated token by token, each in
+// its own slot.
 #pragma once
 
 #include "models/recurrent.h"

@@ -20,7 +20,7 @@ void check(const char* who, const char* what, const ConstTensorView& x, const Co
 
 void check_gate(Activation activation) {
   if (activation == Activation::relu_squared)
-    throw Error(ErrorKind::usage, "nn.config", "gate: relu_squared is not known as a gate");
+    throw Error(ErrorKind::usage, "nn.config", "gate: relu_squared is not supported as a gate");
 }
 
 }  // namespace

@@ -18,24 +18,28 @@ void check_config(const std::string& name, const MultiHeadAttentionConfig& c) {
                   " is not a multiple of ", c.kv_heads, ")"));
   if (c.cross && c.projections != Projections::separate)
     refuse("cross-attention has separate projections: its keys come from another sequence");
-  if (c.cross && c.rope) refuse("cross-attention has no rotary positions: its two sequences count apart");
+  if (c.cross && c.rope)
+    refuse("cross-attention cannot have rotary positions: queries and keys belong to different sequences");
   if (c.projections == Projections::by_head && c.kv_heads != c.heads)
     refuse("projections stored by head need as many key/value heads as heads");
   if (c.head_norm && c.head_norm_place == HeadNormPlace::all && c.projections == Projections::by_head)
-    refuse("a norm of all heads as one row needs them side by side, not stored by head");
+    refuse("a norm over all heads needs contiguous heads: choose another layout than Projections::by_head");
   if (c.latent && (c.cross || c.projections != Projections::separate || c.kv_heads != c.heads || c.head_norm))
-    refuse("latent attention looks at its own sequence, has a key for each head and no norms of heads");
+    refuse(
+        "latent attention needs self-attention, as many key heads as query heads, and no norms of queries "
+        "and keys");
   if (c.latent && (c.latent->rank < 1 || c.latent->turned_dim < 1 || c.latent->value_dim < 1 ||
                    c.latent->query_rank < 0 || c.latent->turned_dim >= c.head_dim))
     refuse(concat("latent attention of rank ", c.latent->rank, " with ", c.latent->turned_dim, " of ",
-                  c.head_dim, " numbers rotated and values of ", c.latent->value_dim,
-                  "; need 1 or more of each, and some that ", "stay as they are"));
+                  c.head_dim, " dimensions rotated and values of ", c.latent->value_dim,
+                  "; need 1 or more of each, and fewer rotated dimensions than the head has"));
   if (c.disentangled &&
       (c.cross || c.kv_heads != c.heads || c.head_norm || c.rope || c.disentangled->buckets < 2 ||
        c.disentangled->max_distance <= c.disentangled->buckets / 2))
     refuse(
-        "scores with terms of distances need a key for each head, 2 buckets or more, a larger distance, and "
-        "no rotations");
+        "disentangled attention needs self-attention with a key head per query head, 2 buckets or more, a "
+        "maximum "
+        "distance above half of them, no norms of queries and keys, and no rotary positions");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct MultiHeadAttention::Heads {
   TensorView q, k, v;
 };
 
-// [token, head, dim] as attention wants it: [1, head, token, dim].
+// [token, head, dim] in the axis order of attention: [1, head, token, dim].
 [[nodiscard]] inline TensorView packed_heads(const TensorView& x) {
   return {x.data(),
           x.dtype(),
@@ -60,7 +60,7 @@ class StartsOr {
   std::span<const Index> starts_;
 };
 
-// Fills in what the caller left to us: starts, positions, the table of rotations.
+// Fills in what the caller left open: starts, positions, the table of rotations.
 class CompleteCall {
  public:
   CompleteCall(const MultiHeadAttentionConfig& config, const AttentionCall& call, Index tokens, DType dtype)
@@ -97,10 +97,10 @@ class CompleteCall {
   RopeTable table_;
 };
 
-// Which row of the table of distances a key has that stands `distance` before the query.
+// Row of the table of distances for a key `distance` tokens before the query.
 [[nodiscard]] Index distance_bucket(const Disentangled& config, Index distance);
 
-// Room in dropout's and observers' numbering for the steps of one layer.
+// Numbers reserved for the steps of one layer, for dropout and observers.
 inline constexpr std::uint64_t kPlacesPerLayer = 16;
 
 }  // namespace headlight::nn

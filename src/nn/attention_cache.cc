@@ -76,7 +76,9 @@ void MultiHeadAttention::decode(Context& ctx, ConstTensorView x, const Heads& h,
   const Index each = tokens / items;
   for (Index i = 0; i <= items; ++i) {
     if (call.starts[static_cast<std::size_t>(i)] != i * each)
-      refuse("sequences have unequal numbers of new tokens; give every one as many, or start them afresh");
+      refuse(
+          "sequences have different numbers of new tokens; append the same number to each, or start with an "
+          "empty cache");
   }
   if (!config_.cross) cache.append(item_heads(h.k, items), item_heads(h.v, items));
   AttentionOptions o = options(call);

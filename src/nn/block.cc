@@ -41,7 +41,7 @@ void check_config(const std::string& name, const BlockConfig& c) {
   if (!c.attention_normed && (parallel || c.cross || c.norm_place != NormPlace::before)) {
     throw Error(
         ErrorKind::usage, "nn.config",
-        concat(name, ": attention that reads the stream itself is known in serial blocks with norms before"));
+        concat(name, ": attention without a norm before it needs BlockShape::serial and NormPlace::before"));
   }
 }
 

@@ -1,4 +1,4 @@
-// Inside Block: how its steps join the stream.
+// Inside Block: how sublayers add to the residual stream.
 #pragma once
 
 #include "headlight/nn.h"
@@ -7,7 +7,7 @@
 
 namespace headlight::nn {
 
-// A block's steps, as dropout numbers them.
+// The sublayers of a block, as dropout numbers them.
 enum class StepPlace : std::uint64_t { attention = 0, cross = 1, feed_forward = 2 };
 
 [[nodiscard]] inline Dropout step_dropout(const BlockConfig& config, const BlockCall& call, StepPlace place) {

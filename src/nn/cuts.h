@@ -1,4 +1,4 @@
-// How products cut their axes into tasks.
+// Splits the axes of products into tasks.
 #pragma once
 
 #include <algorithm>

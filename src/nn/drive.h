@@ -1,5 +1,5 @@
-// How layers walk over their rows: blocks of fixed size, handed to the pool. Which thread takes a block
-// never matters, and sums over rows are made of one partial sum per block, added in order.
+// Parallel loops over the rows of a layer, in blocks of fixed size. Results do not depend on which thread takes a
+// block: sums over rows are one partial sum per block, added in order.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace headlight::nn {
 
 inline constexpr Index kRowBlock = 64;
-// Below this many elements waking another thread costs more than it brings.
+// Below this many elements, waking another thread costs more than it saves.
 inline constexpr Index kSerialElements = 16384;
 
-// Calls f(T{}) with the type of `dtype`, in the default floating-point mode: layers compute nowhere else.
+// Calls f(T{}) with the type of `dtype`, in the default floating-point mode. All layers compute inside such a call.
 template <class F>
 void with_type(DType dtype, const F& f) {
   const DefaultFloatMode float_mode;
@@ -41,7 +41,7 @@ void for_row_blocks(Context& ctx, Index rows, Index columns, const F& f) {
   });
 }
 
-// The gradient of a parameter, made (zero) when it is not there yet.
+// The gradient of a parameter, created as zeros if it does not exist yet.
 [[nodiscard]] inline TensorView grad_of(Parameter& parameter) {
   if (parameter.grad.empty()) parameter.grad = Tensor(parameter.value.shape(), parameter.value.dtype());
   return parameter.grad.view();
@@ -69,7 +69,7 @@ class BlockSums {
   }
 
  private:
-  CallScope scope_;  // keeps the memory this call's
+  CallScope scope_;  // locks the scratch memory to this call
   Index blocks_, columns_, arrays_;
   T* memory_;
 };

@@ -98,12 +98,10 @@ void FeedForward::open_gate_backward(Context& ctx, ConstTensorView wide, ConstTe
 FeedForward::FeedForward(const std::string& name, const FeedForwardConfig& config, DType dtype)
     : config_(config) {
   if (config.gated && config.activation == Activation::relu_squared)
-    throw Error(ErrorKind::usage, "nn.config", concat(name, ": relu_squared is not known as a gate"));
+    throw Error(ErrorKind::usage, "nn.config", concat(name, ": relu_squared is not supported as a gate"));
   if ((config.gate_pairs && !config.gate_packed) || (config.gate_limit > 0 && !config.gated)) {
-    throw Error(
-        ErrorKind::usage, "nn.config",
-        concat(name,
-               ": columns that take turns are those of one packed matrix, and only gates have a limit"));
+    throw Error(ErrorKind::usage, "nn.config",
+                concat(name, ": gate_pairs needs gate_packed, and gate_limit needs a gated network"));
   }
   const LinearConfig wide{config.width, config.inner, config.bias, config.layout, config.weights};
   if (config.gated && config.gate_packed) {

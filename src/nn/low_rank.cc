@@ -62,7 +62,7 @@ void Linear::merge_adapter(Context& ctx) {
   if (adapter.empty()) return;
   if (!weight.stored.empty())
     throw Error(ErrorKind::usage, "nn.adapter",
-                concat(weight.name, ": is stored and not to be changed; its adapter stays beside it"));
+                concat(weight.name, ": a stored matrix cannot be changed; keep its adapter separate"));
   // scale·Bᵀ would be a copy of the larger factor: the scale goes to A.
   Tensor scaled = Tensor::uninitialized(adapter.a.value.shape(), adapter.a.value.dtype());
   with_type(scaled.dtype(), [&](auto zero) {

@@ -1,4 +1,4 @@
-// The parts of an adapter's way forward and back, beside those of its matrix.
+// Forward and backward pass of an adapter, in addition to those of its matrix.
 #pragma once
 
 #include "headlight/nn.h"

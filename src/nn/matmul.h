@@ -1,6 +1,6 @@
-// Dense products, the work of every layer that is not attention. The same bits for any number of
-// threads and for any neighbours: an element of c is one chain of fused multiply-adds over the depth,
-// in blocks of fixed length, whatever the other rows and columns are.
+// Dense products, the work of every layer except attention. The same bits for any number of threads and
+// any other rows and columns: an element of c is one chain of fused multiply-adds over the depth, in blocks
+// of fixed length.
 #pragma once
 
 #include "headlight/context.h"

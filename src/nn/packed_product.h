@@ -1,6 +1,6 @@
 // One driver for all packed products. A product has a shared side, which is packed first, by free workers, and
-// a side that each task packs for itself, one block of depth after the other. Which kernels multiply, and which side is
-// shared, is the product's own affair:
+// a side that each task packs for itself, one block of depth after the other. The product chooses the kernels and the
+// shared side:
 //
 //   matmul.cc          f32 and f64: the right side is shared, tasks take rows and columns of c
 //   column_product.cc  stored matrices, rounded products: the left side is shared, tasks take columns of matrices
@@ -24,7 +24,7 @@ template <class Product>
 void multiply_packed(Context& ctx, const Product& product) {
   const int threads = ctx.threads();
   std::byte* const shared = ctx.scratch(Context::kShared, product.shared_bytes());
-  // Asked for here, where it may fail; a task that asks again is given the same memory.
+  // Allocated here, where it may fail; a task that requests it again gets the same memory.
   const std::size_t own_bytes = product.own_bytes();
   for (int worker = 0; worker < threads; ++worker) static_cast<void>(ctx.scratch(worker, own_bytes));
   run_tasks(ctx, product.pieces(), threads, [&](int worker, Index piece) {
@@ -49,12 +49,12 @@ struct Factor {
   bool accumulate = false;
   [[nodiscard]] Index columns() const { return y.dim(1); }
 };
-// What a task takes of one.
+// The columns of one factor that a task computes.
 struct FactorColumns {
   const Factor* factor;
   Range columns;
 };
-// x with several matrices: one walk over the threads, one preparation of x.
+// x with several matrices: one parallel loop, one preparation of x.
 struct ColumnProduct {
   ConstTensorView x;  // [rows, depth], or [depth, rows] when transposed
   Side side = Side::plain;
@@ -62,15 +62,13 @@ struct ColumnProduct {
 };
 // In f32; the bits are those of multiply() for the same numbers. x is not transposed.
 void multiply_as_f32(Context& ctx, const ColumnProduct& product);
-// Matrices of q8_0 beside rows rounded to 16 bits, in integers. Only where integer_kernels_for(ctx.target()) has
-// something. x is not transposed.
+// q8_0 matrices with rows rounded to 16 bits, in integers. Needs integer_kernels_for(ctx.target()). x is not transposed.
 void multiply_as_integers(Context& ctx, const ColumnProduct& product);
-// Matrices of the other block types beside rows rounded to 8 bits, in integers. Only types that
-// byte_kernels_for(ctx.target()) takes. x is not transposed.
+// Matrices of the other block types with rows rounded to 8 bits, in integers. Only types that
+// byte_kernels_for(ctx.target()) supports. x is not transposed.
 void multiply_as_bytes(Context& ctx, const ColumnProduct& product);
-// In bf16 with sums in f32 (kernels/matrix_unit.h): numbers of two parts on the CPU's matrix unit, several times as fast as
-// f32 and 2^-17 off, or of one. With two parts (a weight of bf16 has one all the same) only where
-// matrix_kernels_for(ctx.target()) has something, with one where bf16_kernels_for has.
+// In bf16 with f32 sums (kernels/matrix_unit.h). Two parts per number: on AMX, several times as fast as f32, with errors of
+// 2^-17 (a bf16 parameter still has one part); needs matrix_kernels_for(ctx.target()). One part: needs bf16_kernels_for.
 void multiply_in_parts(Context& ctx, int parts, const ColumnProduct& product);
 
 }  // namespace headlight::nn

@@ -1,4 +1,4 @@
-// How recurrent layers walk through time: step t takes the t-th token of every sequence that has one.
+// Steps of recurrent layers: step t processes the t-th token of every sequence that has one.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace headlight::nn {
 
-// Sequences by falling length, so that those that are still alive at a step are the first rows.
+// Sequences by decreasing length, so that those with a token at a step are the first rows.
 struct RecurrentLayer::Steps {
   std::vector<Index> order;            // row → sequence
   std::vector<Index> starts, lengths;  // per row

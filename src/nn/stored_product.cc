@@ -40,7 +40,8 @@ void check(const ConstTensorView& x, const StoredFactor& f) {
   if ((x.stride(1) != 1 && x.dim(1) > 1) || (f.y.stride(1) != 1 && f.y.dim(1) > 1))
     refuse("the last axis must be contiguous");
   if (block_columns(f.w.type()) > 1 && !out_in)
-    refuse(concat("blocks of ", name_of(f.w.type()), " lie along the depth: the matrix must be [out, in]"));
+    refuse(
+        concat("blocks of ", name_of(f.w.type()), " run along the input axis: the matrix must be [out, in]"));
   if (!f.bias.empty() && (f.bias.rank() != 1 || f.bias.dim(0) != columns || f.bias.dtype() != DType::f32))
     refuse(concat("bias must have one f32 per column; it is ", f.bias.shape().text()));
 }
@@ -212,7 +213,7 @@ void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFact
     check(x, f);
     if (f.layout != given.front().layout)
       throw Error(ErrorKind::usage, "matmul.stored",
-                  "multiply_stored: matrices of one call must lie the same way");
+                  "multiply_stored: matrices of one call must have the same layout");
     factors.push_back({rows_of(f.w), f.layout, f.y, f.bias});
   }
   if (factors.empty() || x.dim(0) == 0) return;

@@ -1,10 +1,10 @@
 // Products with stored matrices: what inference does instead of multiply().
 //
-// Up to eight rows (decoding) stream the matrix once, where it lies. More rows go through the packed product of
-// matmul.h, and have its bits for the same numbers in f32. Where the Context lets x be rounded, that is done
-// beside q8_0 (16 bits) and beside the other block types (8 bits), for many rows only where integers are faster. In both a row of y has
-// the same bits whatever its neighbours and however many threads there are; between the two the order of additions differs, unless the
-// matrix is stored [in, out]. Decision 0011 has the reasons.
+// Up to eight rows (decoding) read the matrix once, in place. More rows use the packed product of matmul.h and have its
+// bits for the same numbers in f32. If the Context allows rounding (Activations::rounded), x is rounded to 16 bits for
+// q8_0 and to 8 bits for the other block types; for many rows only where integers are faster. A row of y has the same
+// bits for any neighbouring rows and any number of threads. The paths for few and for many rows add in different orders,
+// unless the matrix is stored [in, out]. Decision 0011 explains the design.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ struct StoredFactor {
   ConstTensorView bias = {};
   WeightLayout layout = WeightLayout::out_in;
 };
-// The same x with several matrices: one walk over the threads, one preparation of x.
+// The same x with several matrices: one parallel loop, one preparation of x.
 void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFactor> factors);
 
 // Row `row` of a matrix as floats.

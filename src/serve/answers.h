@@ -1,4 +1,4 @@
-// Questions about a whole run, answered as JSON: what every head does, and which head makes a link.
+// Results for a whole run as JSON: labels of every head, and heads ranked by a link.
 #pragma once
 
 #include <map>

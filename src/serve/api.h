@@ -1,4 +1,4 @@
-// What the page asks the program: /api/v1/…, without sockets. Safe to call from many threads.
+// The protocol of the page, /api/v1/…, without sockets. Safe to call from many threads.
 #pragma once
 
 #include <functional>

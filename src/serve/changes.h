@@ -1,4 +1,4 @@
-// Heads and links changed on request of the page: what it asks for, and the answers as JSON.
+// Changes to heads and links: requests of the page, and answers as JSON.
 #pragma once
 
 #include <optional>

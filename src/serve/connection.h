@@ -1,4 +1,4 @@
-// One client's socket, with a deadline for everything: nobody holds a thread by being slow.
+// One client's socket, with deadlines for every step, so that a slow client cannot hold a thread.
 #pragma once
 
 #include <chrono>

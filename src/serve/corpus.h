@@ -1,4 +1,4 @@
-// Texts given at the start: in which of them does a head look far?
+// Search over the texts of --corpus: mean distance of a head's weights.
 #pragma once
 
 #include <functional>

@@ -27,7 +27,8 @@ std::string random_token() {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   std::array<unsigned char, 32> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw Error(ErrorKind::resource, "serve.random", "the system gives no random numbers for a token");
+    throw Error(ErrorKind::resource, "serve.random",
+                "the system provides no random numbers for the access token");
   std::string token;
   for (const unsigned char byte : bytes) token += letters[byte % letters.size()];
   return token;

@@ -1,4 +1,4 @@
-// The head of an HTTP/1.1 request, read strictly: what two readers could understand in two ways is refused.
+// The head of an HTTP/1.1 request, parsed strictly: a request that could be parsed in two ways is rejected.
 #pragma once
 
 #include <cstddef>

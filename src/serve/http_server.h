@@ -1,4 +1,4 @@
-// The HTTP server: cpp-httplib's listener, threads and answers behind a stricter reader of requests.
+// The HTTP server: cpp-httplib's listener, threads and answers behind a stricter request parser.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,4 @@
-// The parameters around one head, and what they make of this run: how x becomes q and k, and what the head adds to the
-// stream.
+// The parameters around one head: the projections from x to q and k, and the contribution of the head to the stream.
 #pragma once
 
 #include <string>

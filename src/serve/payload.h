@@ -1,4 +1,4 @@
-// Runs as bytes for the page. Names and numbers of tokens are JSON; weights are little-endian floats, NaN where a
+// Runs as bytes for the page. Tokens and structure are JSON; weights are little-endian floats, NaN where a
 // query cannot see a key. docs/guide/viewer.md has the formats.
 #pragma once
 

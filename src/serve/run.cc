@@ -104,7 +104,7 @@ std::shared_ptr<const KeptRun> make_run(Context& ctx, const Model& model, const 
 RunRequest with_next_token(Context& ctx, const KeptRun& kept, const models::SamplingOptions& options) {
   if (kept.run.model().info().kind != ModelKind::decoder) {
     throw Error(ErrorKind::usage, "serve.next",
-                "only a model that writes goes on with a text; a translator's translation is drawn whole");
+                "only decoders continue a text; a translator generates whole translations");
   }
   RunRequest next = kept.request;
   const auto place = static_cast<Index>(next.more.size());

@@ -1,4 +1,4 @@
-// One text through one model, with everything that can be asked about it later.
+// One run of a model over a text, kept for later requests.
 #pragma once
 
 #include <functional>

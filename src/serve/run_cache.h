@@ -1,4 +1,4 @@
-// Runs by their id; the least recently used are forgotten when they take too much memory.
+// Runs by their id; the least recently used are dropped above a memory limit.
 #pragma once
 
 #include <list>

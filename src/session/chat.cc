@@ -54,8 +54,8 @@ std::string chat_text(const Model& model, std::span<const ChatMessage> messages,
     throw Error(
         ErrorKind::input, "chat.missing",
         concat("the model \"", escaped(info.name),
-               "\" has no chat template: it was not made for conversations\nTo let it continue a text: "
-               "headlight generate. A template may be put beside it as chat_template.jinja."));
+               "\" has no chat template, so it cannot hold a conversation\nTo continue a text, use headlight "
+               "generate. To add a template, put chat_template.jinja next to config.json."));
   const text::jinja::Template made(file->source, file->name);
   return made.render(variables_of(*file, messages, options), local_time(), {});
 }
@@ -68,7 +68,8 @@ Prompt chat_prompt(const Model& model, std::span<const ChatMessage> messages, co
   Prompt prompt;
   prompt.ids = model.tokenizer()->encode(chat_text(model, messages, options), SpecialTokens::leave_out);
   if (prompt.ids.empty())
-    throw Error(ErrorKind::input, "chat.messages", "the chat template makes nothing of these messages");
+    throw Error(ErrorKind::input, "chat.messages",
+                "the chat template returns an empty prompt for these messages");
   return prompt;
 }
 
@@ -97,8 +98,8 @@ SuggestedOptions suggested_options(const Model& model) {
   } catch (const Error& error) {
     throw Error(ErrorKind::input, "generation.rules", concat(escaped(found.name), ": ", error.what()));
   }
-  out.notice = fmt::format("tokens are drawn as {} says: {}", escaped(found.name),
-                           what.empty() ? "temperature 1" : what);
+  out.notice =
+      fmt::format("sampling options from {}: {}", escaped(found.name), what.empty() ? "temperature 1" : what);
   return out;
 }
 

@@ -60,7 +60,7 @@ Embeddings embed(Context& ctx, const Model& model, std::span<const std::string> 
   if (info.kind != ModelKind::encoder)
     throw Error(
         ErrorKind::usage, "embed.kind",
-        concat("the model \"", escaped(info.name), "\" is no encoder, so it has no vectors of texts"));
+        concat("the model \"", escaped(info.name), "\" is not an encoder; sentence vectors need one"));
   const models::SentenceFiles files = models::read_sentence_files(info.path);
   Embeddings out;
   out.pooling = options.pooling.value_or(pooling_of(files.pooling));
@@ -74,12 +74,11 @@ Embeddings embed(Context& ctx, const Model& model, std::span<const std::string> 
     if (files.longest > 0 && tokens > files.longest)
       throw Error(ErrorKind::input, "embed.length",
                   concat("text ", i + 1, " has ", tokens, " tokens; the model \"", escaped(info.name),
-                         "\" makes vectors of at most ", files.longest,
-                         "\nSplit it: what was cut off would not be part of its vector."));
+                         "\" embeds at most ", files.longest, "\nSplit it into shorter texts."));
     const ConstTensorView states = run.hidden_states();
     if (states.dim(1) != info.width || states.dim(0) < 1)
       throw Error(ErrorKind::usage, "embed.width",
-                  concat("the model \"", escaped(info.name), "\" has no vectors of its width at its end"));
+                  concat("the model \"", escaped(info.name), "\" has no final hidden states of its width"));
     float* row = out.vectors.as<float>() + static_cast<Index>(i) * info.width;
     pool(states, out.pooling, row);
     if (out.normalised) normalise(row, info.width);

@@ -1,4 +1,4 @@
-// What the public handles Model and Run refer to.
+// The state behind the public handles Model and Run.
 #pragma once
 
 #include <memory>
@@ -43,8 +43,8 @@ struct RunState {
 
 namespace session {
 
-// The caller's Context, or one with the run's own arithmetic where the caller's has another: weights that are computed
-// again must have the bits that the model used.
+// The caller's Context, or one with the arithmetic of the run if the caller's differs: recomputed weights must have the
+// bits that the model used.
 class RunContext {
  public:
   RunContext(const RunState& run, Context& ctx);
@@ -55,7 +55,7 @@ class RunContext {
   std::unique_ptr<Context> own_;
 };
 
-// Watches a run for its caller: stops it when that is wanted, and passes everything on to another observer.
+// Stops a run on cancellation and forwards all events to another observer.
 class CancelObserver : public Observer {
  public:
   explicit CancelObserver(const Progress& progress, Observer* next = nullptr)
@@ -76,12 +76,12 @@ class CancelObserver : public Observer {
   Observer* next_;
 };
 
-// What the model is given, as its tokens; translates where that is needed and not given.
+// The tokenized prompt; translates if a translation is needed and not given.
 enum class Needs : std::uint8_t { source, target };
 [[nodiscard]] inspect::Question question_of(Context& ctx, const ModelState& model, const Prompt& prompt,
                                             Needs needs, const DrawOptions& draw, const Progress& progress);
 
-// attend() for a prompt that is tokens already.
+// attend() for a tokenized prompt.
 [[nodiscard]] Run attend_tokens(Context& ctx, const Model& model, inspect::Question question,
                                 const AttendOptions& options);
 

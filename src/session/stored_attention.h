@@ -1,5 +1,5 @@
-// What one attention call saw, kept after the run: weights, scores and outputs can be computed from it again, to the
-// same bits, for any head and row.
+// The inputs of one attention call, kept after the run: weights, scores and outputs of any head and row are recomputed from
+// them, with the same bits.
 #pragma once
 
 #include <vector>

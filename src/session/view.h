@@ -1,4 +1,4 @@
-// What is to be seen of a run: which maps, made of which heads, as what kind of picture.
+// A view of a run: which maps, of which heads, in which form.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Text on its way through a tokenizer, and where each of its bytes comes from. Untouched text is a view
+// Text inside a tokenizer, with the origin of each byte. Unchanged text is a view
 // of the original; the first change makes a copy with one origin per byte.
 #pragma once
 

@@ -23,7 +23,7 @@ class CharsmapTable {
   // The shortest or the longest start of `text` that the table replaces.
   [[nodiscard]] std::optional<Match> shortest(std::string_view text) const noexcept;
   [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
-  // Is there a rule for this character alone, or followed by more ASCII?
+  // Whether there is a rule for this character alone, or followed by more ASCII.
   [[nodiscard]] bool starts_rule_in_ascii(char first) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return units_.empty(); }
 

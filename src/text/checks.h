@@ -1,4 +1,4 @@
-// Do the parts of a tokenizer fit together? Asked once, before anything is made of them.
+// Consistency checks of the parts of a tokenizer, before it is built.
 #pragma once
 
 #include "text/parts.h"

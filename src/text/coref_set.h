@@ -1,4 +1,4 @@
-// Sentences with a pronoun and the names it may stand for, of which one is known to be meant.
+// Coreference test sets: sentences with a pronoun, candidates, and the correct one.
 #pragma once
 
 #include <string>

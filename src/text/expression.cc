@@ -152,7 +152,7 @@ void Finder::Expression::find(std::string_view text, Range within, std::vector<F
     if (result < 0) refuse(pattern_, "needs more steps than allowed on this text");
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
     const std::size_t begin = ends[0], end = std::max(ends[0], ends[1]);
-    if (begin < previous) refuse(pattern_, "looks back into the match before it");
+    if (begin < previous) refuse(pattern_, "has a match that overlaps the previous one (look-behind)");
     if (begin > previous) add(previous, begin, false);
     add(begin, end, true);
     previous = end;

@@ -1,5 +1,5 @@
-// Chat templates: how a model wants a conversation written. They come with the model's files, as programs in a small
-// language, so they are run within limits: a template that never ends is refused, on every machine at the same step.
+// Chat templates: the format of a model's conversations, a program in the model's files. They are untrusted and run within
+// limits on steps, so that a template without end fails at the same step on every machine.
 #pragma once
 
 #include <cstdint>

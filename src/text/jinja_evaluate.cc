@@ -89,8 +89,7 @@ Value Interpreter::call(const Node& node) {
     if (std::optional<Value> result = call_method(meter_, self, callee.text, with)) return std::move(*result);
     const Value* held = self.object() != nullptr ? self.object()->find(callee.text) : nullptr;
     if (held != nullptr && held->function() != nullptr) return (*held->function())(with);
-    meter_.refuse(
-        concat("\"", escaped(callee.text, 40), "\" is no method of ", self.kind(), " that is supported"));
+    meter_.refuse(concat("\"", escaped(callee.text, 40), "\" is not a supported method of ", self.kind()));
   }
   const Value function = evaluate(callee);
   if (function.function() == nullptr)

@@ -143,7 +143,7 @@ class Lexer {
         return;
       }
     }
-    refuse(concat("\"", escaped(source_.substr(at_, 1)), "\" means nothing here"));
+    refuse(concat("\"", escaped(source_.substr(at_, 1)), "\" is unexpected here"));
   }
 
   void number() {
@@ -203,7 +203,7 @@ class Lexer {
     const std::string_view rest = std::string_view(source_).substr(std::min(at_ + 1, source_.size()), digits);
     const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), code, 16);
     if (rest.size() != digits || read.ptr != rest.data() + digits || (code >= 0xD800 && code < 0xE000))
-      refuse("an escape that is no character");
+      refuse("an escape that is not a valid character");
     at_ += digits;
     return code;
   }

@@ -114,7 +114,7 @@ int order(Meter& meter, const Value& left, const Value& right) {
     const int compared = left.text()->compare(*right.text());
     return compared < 0 ? -1 : compared > 0 ? 1 : 0;
   }
-  meter.refuse(concat("cannot say which comes first: ", left.kind(), " or ", right.kind()));
+  meter.refuse(concat("cannot compare ", left.kind(), " with ", right.kind()));
 }
 
 bool contains(Meter& meter, const Value& all, const Value& part) {
@@ -202,7 +202,7 @@ List items_of(Meter& meter, const Value& all) {
     return out;
   }
   if (all.is_undefined()) return out;
-  meter.refuse(concat("goes over ", all.kind(), ", which has no items"));
+  meter.refuse(concat("cannot loop over ", all.kind()));
 }
 
 std::int64_t length_of(Meter& meter, const Value& all) {

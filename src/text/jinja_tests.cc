@@ -12,7 +12,7 @@ using Test = bool (*)(Meter&, const Value&, const Arguments&);
 
 const Value& other(const Meter& meter, const Arguments& with) {
   const Value* value = with.find(0, "other");
-  if (value == nullptr) meter.refuse("a test lacks what it compares with");
+  if (value == nullptr) meter.refuse("a test lacks its argument");
   return *value;
 }
 // It has letters with two cases, and all are of this one.

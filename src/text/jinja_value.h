@@ -16,7 +16,7 @@ class Value;
 using List = std::vector<Value>;
 
 // How large a value is when everything in it is written out. Values share their parts, so that a small template can
-// make one that would fill any memory when it is printed or compared: who runs a template looks at this first.
+// create one that would fill any memory when printed or compared: the interpreter checks this size first.
 struct Extent {
   std::uint64_t size = 1;  // parts, and bytes of texts / 16
   std::uint32_t depth = 0;

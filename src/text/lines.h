@@ -1,4 +1,4 @@
-// Files of lines and columns: how they are cut, and how one that breaks its rules is refused.
+// Files of lines and columns: splitting, and errors with a line number.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace headlight::text {
 
-// Lines without their ends, "\n" or "\r\n"; an end at the very end makes no line.
+// Lines without their ends, "\n" or "\r\n"; a final line end adds no line.
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 // The parts between the separators; one more than there are separators.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char at);

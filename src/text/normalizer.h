@@ -1,5 +1,5 @@
-// Normalizers: the text that the vocabulary was made for. Every step keeps track of where its
-// characters come from, in the way that Hugging Face's tokenizers do, so that offsets agree.
+// Normalizers: convert a text to the form that the vocabulary was trained on. Every step tracks the origin of its
+// characters like Hugging Face's tokenizers, so that offsets agree.
 #pragma once
 
 #include <memory>

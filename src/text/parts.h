@@ -1,5 +1,5 @@
-// What a tokenizer is made of, as plain data: the sections of a tokenizer.json and their settings.
-// Files become parts, training makes parts, and make_tokenizer() turns parts into something that runs.
+// The description of a tokenizer as plain data: the sections of a tokenizer.json and their settings.
+// Readers and training produce it, and make_tokenizer() creates a Tokenizer from it.
 // A sequence of steps is a vector; a sequence within a sequence is the same thing written flat.
 #pragma once
 
@@ -86,7 +86,7 @@ struct BpeParts {
     TokenId left = 0, right = 0, result = 0;
   };
   TokenTable vocab;
-  std::vector<Merge> merges;  // the earlier, the sooner
+  std::vector<Merge> merges;  // by priority
   std::optional<std::string> unknown = std::nullopt;
   std::string prefix = {};  // in front of every symbol but a word's first
   std::string suffix = {};  // behind a word's last symbol
@@ -108,7 +108,7 @@ struct WordLevelParts {
   TokenTable vocab;
   std::string unknown = "<unk>";
 };
-// SentencePiece's own way, from a .model file: its own normalizer, no words, its own decoder.
+// SentencePiece models, from a .model file: with their own normalizer and decoder, without pre-tokenizer.
 struct SentencePieceParts {
   enum class Kind : std::uint8_t { unigram, bpe, words, characters };
   enum class Type : std::uint8_t { normal, unknown, control, user_defined, unused, byte };
@@ -171,7 +171,7 @@ struct JoinCtc {
 using DecoderStep = std::variant<ByteLevel, Metaspace, JoinWordPieces, JoinSuffixed, JoinBytes, Fuse, Replace,
                                  StripCharacters, JoinCtc>;
 
-// Tokens that are found in the text before anything else happens to it.
+// Tokens that are searched in the text before normalization.
 struct AddedToken {
   TokenId id = 0;
   std::string content;

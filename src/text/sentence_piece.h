@@ -1,4 +1,4 @@
-// SentencePiece models as SentencePiece runs them, down to the rounding of its scores.
+// SentencePiece models with the exact results of SentencePiece, including the rounding of scores.
 #pragma once
 
 #include <array>

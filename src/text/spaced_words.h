@@ -1,4 +1,4 @@
-// Words as lists of example sentences count them: what is between spaces, from 0, without marks at its end.
+// Words separated by spaces, counted from 0, without trailing punctuation: the word indices of example sentences.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Text while it is being written: tokens in, text out, never half a character and never a part of what
-// is to end it.
+// Streaming text from tokens: whole characters only, and never part of a stop string.
 #pragma once
 
 #include <string>
@@ -16,9 +15,9 @@ class TokenText {
  public:
   // `before` are the tokens that the new ones follow.
   TokenText(Tokenizer tokenizer, std::vector<TokenId> before);
-  // What is certain now; nothing while a character is incomplete.
+  // The text that is certain now; empty while a character is incomplete.
   [[nodiscard]] std::string add(TokenId token);
-  // What was held back, as it is.
+  // The text that was held back.
   [[nodiscard]] std::string finish();
 
  private:

@@ -1,4 +1,4 @@
-// A tokenizer that runs: parts put together, checked, with their tables made.
+// A tokenizer in use: checked parts and their tables.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class TokenizerModel {
   text::PreTokenizer pre_tokenizer_;
   text::AddedTokens added_;
   std::unique_ptr<text::WordModel> model_;               // or else:
-  std::unique_ptr<text::SentencePiece> sentence_piece_;  // does all by itself
+  std::unique_ptr<text::SentencePiece> sentence_piece_;  // replaces all other steps
   text::Decoder decoder_;
   TokenId size_ = 0;
   std::optional<TokenId> unknown_surface_;  // the token whose text is what it stands for

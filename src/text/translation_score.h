@@ -1,4 +1,4 @@
-// How near translations are to those that people made: BLEU and chrF, as they are published.
+// Scores of translations against references: BLEU and chrF.
 #pragma once
 
 #include <array>

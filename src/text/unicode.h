@@ -1,5 +1,5 @@
-// UTF-8 and what Unicode says of characters. Everything behind the front door of a tokenizer works on
-// well-formed text: to_well_formed() is that door.
+// UTF-8 and Unicode character classes. All code of a tokenizer after to_well_formed() works on well-formed
+// text.
 #pragma once
 
 #include <array>

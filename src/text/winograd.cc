@@ -161,7 +161,7 @@ class Reader {
     const bool good = name.starts_with('#') && problem == std::errc() &&
                       end == digits.data() + digits.size() && code >= 0x20 && code < 0x110000 &&
                       (code < 0xD800 || code > 0xDFFF);
-    if (!good) refuse_here(concat("\"&", escaped(name, 20), ";\" is no character"));
+    if (!good) refuse_here(concat("\"&", escaped(name, 20), ";\" is not a valid character"));
     append(content_, code);
   }
 

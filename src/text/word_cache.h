@@ -1,4 +1,4 @@
-// Words that were encoded before. Texts repeat their words; looking one up costs less than encoding it.
+// A cache of encoded words: texts repeat their words, and a lookup costs less than encoding.
 // A cache serves one thread at a time: encode() borrows one from the pool.
 #pragma once
 

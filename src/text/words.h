@@ -1,4 +1,4 @@
-// Where words begin and end: the one rule by which Headlight finds and numbers words.
+// Word boundaries: the only definition of a word in Headlight.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct ByteSpan {
 // Bytes that are not UTF-8 count as symbols.
 [[nodiscard]] std::vector<ByteSpan> word_spans(std::string_view text);
 
-// For every place 0 … text.size(): may something that is looked for begin or end there? Not inside a run of letters and
+// For every position 0 … text.size(): whether a search match may begin or end there. Not inside a run of letters and
 // digits ("he" is not in "the"), nor inside a character, nor before a mark. Unlike word_spans(), it may at a "-" or "'",
 // so that "known" is found in "well-known".
 [[nodiscard]] std::vector<bool> word_edges(std::string_view text);

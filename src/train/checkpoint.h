@@ -1,4 +1,4 @@
-// A run between two steps, on disk: a folder that other programs can load as a model (config.json,
+// A checkpoint on disk: a folder that other programs can load as a model (config.json,
 // model.safetensors, tokenizer.json), with the optimizer's state (training.safetensors) and everything else
 // that is needed to go on with the same bits (checkpoint.json). Every file and every tensor has a checksum.
 #pragma once
@@ -24,7 +24,7 @@ struct DataFile {
   bool operator==(const DataFile&) const = default;
 };
 
-// What a run knows besides its parameters and its recipe. No clock is in it.
+// State of a run besides its parameters and recipe. Contains no times.
 struct Progress {
   std::int64_t step = 0;    // updates done
   std::int64_t tokens = 0;  // targets learnt from

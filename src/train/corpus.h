@@ -10,7 +10,7 @@
 
 namespace headlight::train {
 
-// Two words of a source sentence, counted from 0: one should look at the other.
+// Two words of a source sentence, counted from 0: the first should attend to the second.
 struct WordLink {
   Index query = 0, key = 0;
 };

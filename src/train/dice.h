@@ -1,4 +1,4 @@
-// Random numbers of one place in a run: a resumed run throws the same dice without having thrown the earlier ones.
+// Random numbers by position in a run: a resumed run draws the same numbers without repeating earlier draws.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The recipe of who has none: a model, a text, and settings that suit most.
+// The default recipe of fine-tuning: a model, a text, and settings that suit most cases.
 #pragma once
 
 #include "headlight/train.h"

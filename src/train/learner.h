@@ -1,4 +1,4 @@
-// Models that learn a made-up task in memory, for experiments: no files, no recipe, the same bits every time.
+// Training on synthetic tasks in memory, for experiments: no files, no recipe, the same bits every time.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class Learner {
   models::Batch batch_;
 };
 
-// Numbers that a model learns.
+// Number of trained parameters.
 [[nodiscard]] Index parameters_of(models::Trainable& model);
 
 }  // namespace headlight::train

@@ -1,4 +1,4 @@
-// Where the files are that a recipe names.
+// Paths of the files that a recipe names.
 #pragma once
 
 #include <string>

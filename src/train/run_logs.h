@@ -1,5 +1,5 @@
-// What a run writes down as it goes: metrics as JSON lines, as a table and for TensorBoard, samples, and timing. After a
-// resume they go on where the checkpoint was, so that a run in pieces leaves what a run in one go leaves.
+// Logs of a run: metrics as JSON lines, as a table and for TensorBoard, samples, and timing. A resumed run truncates them to
+// its checkpoint, so that interrupted and uninterrupted runs leave the same files.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// What a model writes while it learns: prompts continued or translated, and translations of evaluation pairs with their
-// score.
+// Samples during training: prompts continued or translated, and evaluation pairs translated and scored.
 #pragma once
 
 #include <string>

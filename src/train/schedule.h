@@ -1,4 +1,4 @@
-// The learning rate of a step: a pure function, so that a resumed run needs no memory of it.
+// The learning rate as a pure function of the step, so that checkpoints need not store it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// A run that begins with a model of somebody: what the model is, how long its texts are and which tokens it knows come
-// from its folder.
+// Training that starts from an existing model: architecture, context and tokenizer come from its folder.
 #pragma once
 
 #include <memory>
@@ -29,7 +28,7 @@ void complete_recipe(Recipe& recipe, const models::TransformerConfig& start);
                                                             const models::TransformerConfig& start,
                                                             const Recipe& recipe);
 
-// Its weights as a file of the data: an adapter is worth nothing without them.
+// The file of its parameters, recorded like training data: an adapter depends on it.
 [[nodiscard]] DataFile weights_of(const std::string& path);
 
 }  // namespace headlight::train

@@ -59,7 +59,7 @@ TEST_F(ChatCommand, SaysWhatIsWrong) {
   const Finished enough = chat({"--max-tokens", "1", "--system", "be brief"}, "it was\nit was\n");
   EXPECT_EQ(enough.code, 2);
   EXPECT_THAT(enough.err, HasSubstr("that is enough"));
-  refused({"--model", "bert"}, "writes no answers");
+  refused({"--model", "bert"}, "does not generate text");
   std::filesystem::remove(models_.path("en") + "/chat_template.jinja");
   refused({}, "has no chat template", 3);
 }

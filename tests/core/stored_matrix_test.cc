@@ -66,7 +66,7 @@ TEST(StoredMatrix, RefusesWhatDoesNotFit) {
   expect_error([&] { make(StoredType::f32, 2, 3, 2, 24); }, ErrorKind::input, "matrix.stored",
                "does not start at a multiple of 4");
   expect_error([&] { make(StoredType::int8, 2, 3, 0, 6); }, ErrorKind::input, "matrix.stored",
-               "needs one factor per row; 3 are there");
+               "needs one scale per row; 3 are given");
   expect_error([&] { make(StoredType::f16, 0, 3, 0, 0); }, ErrorKind::input, "matrix.stored", "need 1 row");
   expect_error([&] { make(StoredType::int8, Index{1} << 40, Index{1} << 40, 0, 0); }, ErrorKind::input,
                "tensor.size", "more elements than memory");

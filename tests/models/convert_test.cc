@@ -136,7 +136,7 @@ TEST_F(Convert, Refuses) {
   matrix.as<float>()[5] = 70000;
   write();
   expect_error([&] { (void)convert(StoredAs::f16); }, ErrorKind::numeric, "convert.range",
-               "tensor \"transformer.wte.weight\" holds 70000, which has no place in F16");
+               "tensor \"transformer.wte.weight\" holds 70000, which is out of range for F16");
   EXPECT_NO_THROW((void)convert(StoredAs::bf16));
   matrix.as<float>()[5] = NAN;
   write();

@@ -39,7 +39,7 @@ TEST(Load, Shards) {
   folder.expect_same(folder.load());
   folder.write_text("model.safetensors.index.json", "{\"weight_map\": {\"x\": \"../a.safetensors\"}}");
   expect_error([&] { (void)folder.load(); }, ErrorKind::input, "folder.name",
-               "\"../a.safetensors\" is not the name of a file of this folder");
+               "\"../a.safetensors\" is not a file name in this folder");
 }
 
 TEST(Load, RefusesByName) {

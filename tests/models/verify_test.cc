@@ -58,7 +58,7 @@ TEST(VerifyFolder, D1ShardsAreNames) {
        {"../a.safetensors", "x/../../a", "/etc/passwd", "..\\\\a", "a\\u0000b", "", ".", ".."}) {
     SmallFolder folder;
     folder.write_shards("{\"weight_map\": {\"x\": \"" + std::string(name) + "\"}}");
-    expect_rule(folder.path(), "D1", "is not the name of a file of this folder");
+    expect_rule(folder.path(), "D1", "is not a file name in this folder");
   }
   SmallFolder folder;
   folder.write_shards("{\"weight_map\": {\"x\": 7}}");

@@ -54,8 +54,8 @@ TEST(CorefSet, BrokenXmlIsRefusedByLine) {
   refused("<!DOCTYPE x [<!ENTITY a \"b\">]>", "which is not read");
   refused("<a b=\"c\"></a>", "is not the name of an element");
   refused("words", "text outside of all elements");
-  refused("<a>&lol;</a>", "\"&lol;\" is no character");
-  refused("<a>&#0;</a>", "is no character");
+  refused("<a>&lol;</a>", "\"&lol;\" is not a valid character");
+  refused("<a>&#0;</a>", "is not a valid character");
   refused("<a>\xff</a>", "is not UTF-8");
   std::string deep;
   for (int i = 0; i < 20; ++i) deep += "<a>";

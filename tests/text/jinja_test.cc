@@ -162,7 +162,7 @@ TEST(Jinja, WhatIsNotUnderstoodIsNamed) {
   refused("a\n{% include 'x' %}", "t.jinja, line 2: {% include %} is not supported");
   refused("{{ x|shuffle }}", "the filter \"shuffle\" is not supported");
   refused("{{ x is tasty }}", "the test \"tasty\" is not supported");
-  refused("{{ 'x'.encode() }}", "\"encode\" is no method of a text");
+  refused("{{ 'x'.encode() }}", "\"encode\" is not a supported method of a text");
   refused("{{ nothing() }}", "\"nothing\" is undefined, not a function");
   refused("{{ nothing.a.b }}", "\"nothing\" is undefined, so it has no parts");
   refused("{% if 1 %}", "{% endif %} is missing");

@@ -1,4 +1,4 @@
-// What `headlight ablate` was asked for, and what its words mean for the model and the text at hand.
+// Options of `headlight ablate`, resolved for a model and a text.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `headlight ablate` says: the effect of one change, of a sweep over all heads, and each head's direct share.
+// Output of `headlight ablate`: the effect of one change, of a sweep over all heads, and each head's direct share.
 #pragma once
 
 #include <optional>

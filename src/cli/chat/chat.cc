@@ -190,7 +190,7 @@ void run(const Settings& s) {
   const Model model = open_model(s.model);
   if (model.info().kind != ModelKind::decoder)
     throw Error(ErrorKind::usage, "chat.kind",
-                concat("the model \"", escaped(model.info().name), "\" writes no answers: it is an ",
+                concat("the model \"", escaped(model.info().name), "\" does not generate text: it is an ",
                        model.info().kind == ModelKind::encoder ? "encoder" : "encoder-decoder"));
   print_notes(model.info().notices);
   check_template(model);

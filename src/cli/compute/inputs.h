@@ -1,4 +1,4 @@
-// The arrays of `headlight compute`, read from .npy files and given the axes that the library wants.
+// The arrays of `headlight compute`, read from .npy files and reshaped to the axes of the library.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What `headlight compute` is asked for.
+// Options of `headlight compute`.
 #pragma once
 
 #include <optional>

@@ -51,7 +51,7 @@ Model open_writer(const std::string& name) {
     throw Error(ErrorKind::usage, "generate.kind",
                 concat("the model \"", escaped(info.name), "\" does not continue texts: it is an ",
                        translates ? "encoder-decoder\nTo let it translate: headlight translate --model "
-                                  : "encoder\nTo see what it looks at: headlight show --model ",
+                                  : "encoder\nTo show its attention: headlight show --model ",
                        escaped(name), " \"…\""));
   }
   if (model.tokenizer() == nullptr)
@@ -200,12 +200,12 @@ void run(const Settings& s) {
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "generate.options", std::string(what));
   };
-  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head chooses what --show shows; give both");
+  if (!s.rows.heads.empty() && !s.rows.show) refuse("--head needs --show");
   if (s.rows.show && s.json.to_stdout())
-    refuse("--show prints lines for people; give --json a file beside it");
-  if (s.rows.show && s.prompts.size() > 1) refuse("--show watches one text being written; give one prompt");
-  if (!s.system.empty() && !s.chat) refuse("--system is a message of a conversation; give --chat");
-  if (!s.choices.empty() && s.rows.show) refuse("--choices writes no text that --show could watch");
+    refuse("--show and --json both write to standard output; give --json a file name");
+  if (s.rows.show && s.prompts.size() > 1) refuse("--show prints the attention of one text; give one prompt");
+  if (!s.system.empty() && !s.chat) refuse("--system needs --chat");
+  if (!s.choices.empty() && s.rows.show) refuse("--choices generates no text; leave out --show");
   std::vector<std::string> prompts = s.prompts;
   if (prompts.empty()) {
     prompts.push_back(input_is_piped() ? read_standard_input(kLongestPrompt) : "");

@@ -1,4 +1,4 @@
-// What `headlight heads` was asked for, and the four things it can do.
+// Options of `headlight heads`, and its four modes.
 #pragma once
 
 #include <optional>

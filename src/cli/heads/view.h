@@ -1,4 +1,4 @@
-// Labels of heads for people and for scripts.
+// Labels of heads as text and as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `headlight info` and `headlight verify` say, as text and as JSON.
+// Output of `headlight info` and `headlight verify`, as text and as JSON.
 #pragma once
 
 #include <string>

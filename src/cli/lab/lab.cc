@@ -58,7 +58,7 @@ void check_settings(const LabSettings& s, const lab::Experiment& e) {
   if (s.markdown && !e.can.lists) refuse("--markdown", "has no Markdown output");
   const WatchOrder& t = s.training;
   if (!t.preset.empty() || !t.set.empty() || !t.probe.empty() || !t.save.empty())
-    throw Error(ErrorKind::usage, "lab.option", "--preset, --set, --probe and --save go with --watch");
+    throw Error(ErrorKind::usage, "lab.option", "--preset, --set, --probe and --save need --watch");
 }
 
 std::optional<Model> open_model(const LabSettings& s, const lab::Experiment& e) {
@@ -83,7 +83,8 @@ void show_outcome(const LabSettings& s, const lab::Outcome& outcome, int width) 
 
 void watch(const LabSettings& s) {
   if (s.name != "playground")
-    throw Error(ErrorKind::usage, "lab.option", "--watch goes with headlight lab playground");
+    throw Error(ErrorKind::usage, "lab.option",
+                "--watch needs the experiment playground: headlight lab playground --watch");
   if (s.markdown || s.options.row || s.options.quick || !s.model.empty() || !s.json.path.empty())
     throw Error(ErrorKind::usage, "lab.option",
                 "--watch takes --preset, --set, --probe, --save, --seed, --png, --svg and --pdf alone");

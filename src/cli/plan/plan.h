@@ -1,4 +1,4 @@
-// headlight plan: what a model would take on several processes.
+// headlight plan: memory and time of a model on several processes.
 #pragma once
 
 namespace CLI {

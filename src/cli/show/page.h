@@ -1,4 +1,4 @@
-// Where `headlight show` meets the viewer: the page as a file, and the command that opens the same view.
+// `headlight show` and the viewer: the page as a file, and the command that opens the same view.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `headlight show` was asked for.
+// Options of `headlight show`.
 #pragma once
 
 #include <string>

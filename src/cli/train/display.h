@@ -1,4 +1,4 @@
-// What a person sees of a training run: a bar that moves on a terminal, plain lines elsewhere.
+// Progress of a training run: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <atomic>

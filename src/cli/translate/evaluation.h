@@ -1,4 +1,4 @@
-// Sentences with their translations from a file, and how good a model's translations of them are.
+// Reads sentences with reference translations from a file, and scores a model's translations.
 #pragma once
 
 #include <string>
