@@ -41,7 +41,8 @@ void check_config(const std::string& name, const BlockConfig& c) {
   if (!c.attention_normed && (parallel || c.cross || c.norm_place != NormPlace::before)) {
     throw Error(
         ErrorKind::usage, "nn.config",
-        concat(name, ": attention without a norm before it needs BlockShape::serial and NormPlace::before"));
+        concat(name,
+               ": attention without a norm before it needs a serial block with norms before the sublayers"));
   }
 }
 

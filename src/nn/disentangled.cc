@@ -36,7 +36,7 @@ Tensor MultiHeadAttention::distance_terms(Context& ctx, const Heads& h, const At
   if (call.distances.empty() || call.cache != nullptr)
     throw Error(ErrorKind::usage, "nn.distances",
                 concat(out.weight.name,
-                       ": disentangled attention needs AttentionCall::distances and cannot use a cache"));
+                       ": disentangled attention needs a table of distances and cannot use a cache"));
   const double factor = c.scale.value_or(1 / std::sqrt(static_cast<double>(c.head_dim)));
   Tensor keys = key.forward(ctx, call.distances), queries = query.forward(ctx, call.distances);
   const TensorView k_of = split_heads(keys.view(), c.heads), q_of = split_heads(queries.view(), c.heads);
