@@ -208,7 +208,7 @@ void run(const Settings& s) {
   options.save_folder = s.save_folder;
   options.complain = [tell](const std::string& what) { tell(error_text(what)); };
   std::unique_ptr<serve::Api> api;
-  const auto handle = [&](const serve::HttpRequest& http) { return api->answer(http); };
+  const auto handle = [&](const serve::HttpRequest& request) { return api->answer(request); };
   std::unique_ptr<serve::HttpServer> server;
   try {
     http.port = static_cast<int>(s.port.value_or(kUsualPort));
