@@ -25,7 +25,7 @@ int main() {
   const headlight::AttentionOptions options = {.scale = 1.0};
   const auto [out, lse] = headlight::attention(x, x, x, options);
 
-  // Weights are not stored by attention(); they are recomputed, exactly, for the part one wants to see.
+  // Weights are not stored by attention(); they are recomputed, with the same bits, for any section of the matrix.
   headlight::Tensor weights({kWords, kWords}, headlight::DType::f64);
   headlight::attention_weights(headlight::default_context(), x, x, lse, options,
                                {.queries = {0, kWords}, .keys = {0, kWords}}, weights);

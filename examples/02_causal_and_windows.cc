@@ -28,12 +28,12 @@ int main() {
   constexpr Index kTokens = 6;
   std::printf("six tokens, one group per query\n");
   show("all", Visibility::all(), kTokens, kTokens);
-  show("causal", Visibility::causal(), kTokens, kTokens);         // itself and what came before
+  show("causal", Visibility::causal(), kTokens, kTokens);         // itself and earlier keys
   show("window", Visibility::window(3), kTokens, kTokens);        // itself and two before
   show("prefix", Visibility::prefix_lm(2), kTokens, kTokens);     // the first two see each other
   show("both sides", {.left = 1, .right = 1}, kTokens, kTokens);  // one neighbour on either side
 
-  // With a cache the new queries stand at the end of the keys: no special call, no offset to compute.
+  // With a cache, new queries are aligned with the end of the keys: no special call, no offset to compute.
   std::printf("\nsix keys in the cache, two new queries\n");
   show("causal", Visibility::causal(), 2, kTokens);
 

@@ -12,7 +12,7 @@ int main() {
   constexpr Index kSentences = 2, kTokens = 10, kWidth = 64;
   headlight::nn::SelfAttention attention(kWidth, kWidth, true);
 
-  // Parameters as layers usually start: uniform in ±1/√inputs. A trainer would go on from here.
+  // The usual initial parameters: uniform in ±1/√inputs. Training would start from them.
   std::mt19937 random(123);
   std::uniform_real_distribution<double> start(-1.0 / 8, 1.0 / 8);
   headlight::Parameters parameters;
@@ -27,7 +27,7 @@ int main() {
   std::normal_distribution<double> word;
   for (Index i = 0; i < x.shape().elements(); ++i) x.as<float>()[i] = static_cast<float>(word(random));
 
-  // Sentences do not look at each other: each is a call of its own.
+  // Sentences do not attend to each other: each is a separate call.
   std::vector<headlight::Tensor> outputs, weights;
   headlight::Context& ctx = headlight::default_context();
   for (Index s = 0; s < kSentences; ++s) {
@@ -35,7 +35,7 @@ int main() {
     outputs.push_back(attention.forward(ctx, sentence, nullptr, &weights.emplace_back()));
   }
 
-  // What the module returned, not what it was asked for.
+  // The shapes that the module returned, not the requested ones.
   const auto print_shape = [](const char* name, const std::vector<headlight::Tensor>& list) {
     std::printf("%s (%d, %d, %d)\n", name, static_cast<int>(list.size()), static_cast<int>(list[1].dim(0)),
                 static_cast<int>(list[1].dim(1)));

@@ -18,8 +18,8 @@ int main() {
   headlight::Context& ctx = headlight::default_context();
   const auto [out, lse] = headlight::attention(x, x, x, options);
 
-  // Which words does each word look at most, and how decided is it? Entropy is 0 for a single target
-  // and log(6) = 1.79 for an even look at all six.
+  // Which words does each word attend to most, and how concentrated is its attention? Entropy is 0 for a
+  // single key and log(6) = 1.79 for uniform attention over six.
   headlight::Tensor index({1, 1, kWords, kTop}, DType::i64), weight({1, 1, kWords, kTop}, DType::f64);
   headlight::Tensor entropy({1, 1, kWords}, DType::f64), received({1, 1, kWords}, DType::f64);
   headlight::attention_statistics(
@@ -39,12 +39,12 @@ int main() {
   for (Index j = 0; j < kWords; ++j)
     std::printf("  %s %.3f", words[static_cast<std::size_t>(j)], received.at(0, 0, j));
 
-  // One row of the weight matrix, and only that row: "step" looking at "journey starts".
+  // One row of the weight matrix, and only that row: from "step" to "journey starts".
   headlight::Tensor part({1, 2}, DType::f64);
   headlight::attention_weights(ctx, x, x, lse, options, {.queries = {5, 6}, .keys = {1, 3}}, part);
   std::printf("\n\nstep looks at journey with %.4f and at starts with %.4f\n", part.at(0, 0), part.at(0, 1));
 
-  // A picture of the whole in a size one can afford: here 6 × 6 weights in 2 × 2 cells.
+  // The whole matrix pooled to any size: here 6 × 6 weights in 2 × 2 cells.
   headlight::Tensor map({2, 2}, DType::f64);
   headlight::attention_heat_map(ctx, x, x, lse, options, {.queries = {0, kWords}, .keys = {0, kWords}},
                                 headlight::Pool::mean, map);

@@ -17,9 +17,9 @@ int main() {
       q.view().set(0, 0, i, d, 0.1 * static_cast<double>((i * 5 + d * 3) % 7) - 0.3);
       k.view().set(0, 0, i, d, 0.1 * static_cast<double>((i * 3 + d * 5) % 7) - 0.3);
     }
-    v.view().set(0, 0, i, i, 1);  // each word says its own name
+    v.view().set(0, 0, i, i, 1);  // one-hot values: the output shows the weights
   }
-  // Every word should look at the word before it, the first one at itself.
+  // Every word should attend to the word before it, the first one to itself.
   const auto wanted = [](Index i, Index d) { return d == (i == 0 ? 0 : i - 1) ? 1.0 : 0.0; };
 
   headlight::Context& ctx = headlight::default_context();
@@ -36,7 +36,7 @@ int main() {
       }
     }
     if (step % 50 == 0) std::printf("step %3d  loss %.4f\n", step, loss);
-    // An empty view is not computed: v stays as it is.
+    // Gradients of empty views are not computed: v is not trained.
     headlight::attention_backward(ctx, {q, k, v, out, lse}, dout, causal, {dq, dk, {}});
     for (Index n = 0; n < kWords * kDim; ++n) {
       q.as<float>()[n] -= 4 * dq.as<float>()[n];

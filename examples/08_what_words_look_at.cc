@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
     const std::string text =
         argc > 2 ? argv[2] : "The animal didn't cross the street because it was too tired.";
     headlight::Context ctx;
-    // Of a translator the encoder alone: nothing needs to be translated.
+    // Only the encoder of a translator: nothing is translated.
     const headlight::Part part = model.info().parts.front().part;
     const headlight::Run run = headlight::attend(ctx, model, {.text = text}, {.parts = {part}});
 

@@ -44,7 +44,7 @@ int main(int argc, char** argv) try {
   std::printf("the loss on the last tenth of the text went from %.3f to %.3f\n", tuned.loss_before,
               tuned.loss_after);
 
-  // The adapter's folder opens as the model it was made for, with the adapter beside it.
+  // The adapter's folder opens its base model together with the adapter.
   const headlight::Model opened = headlight::Model::open(tuned.folder);
   const headlight::Prompt prompts[] = {{.text = "Day 7: wind from"}};
   std::printf("Day 7: wind from%s\n",

@@ -10,7 +10,7 @@
 namespace headlight::reference {
 namespace {
 
-// The sum of term(begin) … term(end-1), by halves: its rounding does not grow with the length.
+// The sum of term(begin) … term(end-1), by halves, so that rounding errors do not grow with the length.
 template <class Term>
 double sum(Index begin, Index end, const Term& term) {
   if (end - begin > 128) {
@@ -47,7 +47,7 @@ double score(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
 
 namespace {
 
-// What dropout multiplies a weight by: 0, or what makes up for the others.
+// The factor of dropout: 0, or 1/(1 - rate).
 double dropout_factor(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
   const Dropout& dropout = p.options->dropout;
   if (dropout.rate == 0) return 1;
@@ -58,11 +58,11 @@ double dropout_factor(const Problem& p, const Sequence& s, Index h, Index i, Ind
 }  // namespace
 
 // [softmax]
-// The weights of one query over the keys it may see. A key that is masked, or whose score is -inf,
-// does not exist: nothing of it is looked at again. A score of +inf or NaN makes the row NaN.
+// The weights of one query over the keys it may see. A key that is masked, or whose score is -inf, is
+// left out entirely. A score of +inf or NaN makes the row NaN.
 Row softmax_row(const Problem& p, const Sequence& s, Index h, Index i) {
   Row row;
-  if (i >= s.q_len) return row;  // padding is no query: not even a sink applies
+  if (i >= s.q_len) return row;  // a padding row has no weights, and no sink
   bool broken = false;
   const Range range = p.keys_for(s, i);
   for (Index j = range.begin; j < range.end; ++j) {
@@ -81,16 +81,16 @@ Row softmax_row(const Problem& p, const Sequence& s, Index h, Index i) {
     row.sink_weight = p.options->sinks.empty() ? 0 : kNaN;
     return row;
   }
-  const double top = std::max(row.max, sink);  // only keeps exp() in range
+  const double top = std::max(row.max, sink);  // subtracted to keep exp() in range
   if (top == -kInfinity) return row;
   const auto n = static_cast<Index>(row.keys.size());
   const auto at = [&](Index r) -> Seen& { return row.keys[static_cast<std::size_t>(r)]; };
   const double total = std::exp(sink - top) + sum(0, n, [&](Index r) { return std::exp(at(r).score - top); });
   row.lse = top + std::log(total);
-  // Divided by the total, not taken from lse: with scores of 1e4 lse has lost the digits that count.
+  // Not exp(score - lse): with scores of 1e4, lse has too few digits left after the point.
   for (Seen& key : row.keys) key.weight = std::exp(key.score - top) / total;
   row.sink_weight = std::exp(sink - top) / total;
-  // The mean of -log(weight). Seen from the top as well, for the same reason.
+  // Entropy, the mean of -log(weight): also relative to `top`, for the same reason.
   const double below = sum(0, n, [&](Index r) { return at(r).weight * (at(r).score - top); }) +
                        (row.sink_weight > 0 ? row.sink_weight * (sink - top) : 0);
   row.entropy = std::max(0.0, std::log(total) - below);
@@ -145,7 +145,7 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
   const DefaultFloatMode float_mode;
   const Problem p = check_call("attention", q, k, v, options);
   check_outputs("attention", p, outputs);
-  fill_zero(outputs.weights);  // what no query sees is not visited below
+  fill_zero(outputs.weights);  // pairs that are not visible are not visited below
   for (Index n = 0; n < p.sequences; ++n) {
     const Sequence s = p.sequence(n);
     for (Index h = 0; h < p.q_heads; ++h) {
@@ -154,8 +154,8 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
         // 1. How well does query i match each key it may see? Turn that into weights that sum to one.
         const Row row = softmax_row(p, s, h, i);
 
-        // 2. Average the values with those weights, less what dropout silences. A query that sees
-        // nothing returns zero.
+        // 2. Sum the values with those weights, without the ones that dropout drops. A query that sees
+        // no key returns zero.
         const auto seen = static_cast<Index>(row.keys.size());
         for (Index d = 0; d < p.value_dim; ++d) {
           const double mix = sum(0, seen, [&](Index r) {
@@ -165,7 +165,7 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
           outputs.out.set(s.batch, h, s.q_start + i, d, std::isnan(row.lse) ? kNaN : mix);
         }
 
-        // 3. Say what it looked at.
+        // 3. Store the requested statistics.
         store_statistics(outputs, s, h, i, row);
         for (const Seen& key : row.keys) received[static_cast<std::size_t>(key.key)] += key.weight;
       }

@@ -8,7 +8,7 @@
 namespace headlight::reference {
 namespace {
 
-// Sums in float64 over a tensor of any dtype, which is then rounded once.
+// Sums in float64 for a tensor of any dtype, rounded once at the end.
 class Totals {
  public:
   // With four axes: those that `shape` does not have, or has with one element, count as one.
@@ -46,7 +46,7 @@ class Totals {
   Index strides_[kMaxRank] = {0, 0, 0, 0};
 };
 
-// How fast the score grows with scale·q·k: less than one where the cap bends it.
+// Derivative of the score with respect to scale·q·k: below one under a softcap.
 double cap_slope(const Problem& p, const Sequence& s, Index h, Index i, Index j) {
   const double cap = p.options->softcap;
   if (cap == 0) return 1;
@@ -71,16 +71,16 @@ void attention_backward(const AttentionSaved& saved, ConstTensorView dout, const
       for (Index i = 0; i < s.q_rows; ++i) {
         const Index query = s.q_start + i;
         const Row row = softmax_row(p, s, h, i);
-        if (row.keys.empty()) continue;  // it said nothing, so nothing it heard matters
+        if (row.keys.empty()) continue;  // sees no key: no gradient
 
-        // 1. How much would the loss grow if all weights of the row grew together? They cannot, since
-        // they sum to one: this part of each weight's gradient falls out.
+        // 1. The weights of a row sum to one, so they cannot all grow together: the common part of their
+        // gradients, dout·out, is subtracted below.
         double common = 0;
         for (Index d = 0; d < p.value_dim; ++d)
           common += dout.at(b, h, query, d) * saved.out.at(b, h, query, d);
 
-        // Weights are exp(score - lse): the keys may be a part of those that lse counts. Only an lse that is
-        // too large to have digits for that, as under a bias of -1e38, leaves the row's own weights.
+        // Weights are exp(score - lse), because lse may cover further keys. If lse is too large for that, as
+        // with a bias of -1e38, the weights of this row alone are used.
         const double lse = saved.lse.at(b, h, query);
         const double unit = saved.lse.dtype() == DType::f64 ? 0x1p-53 : 0x1p-24;
         const bool own =
@@ -89,7 +89,7 @@ void attention_backward(const AttentionSaved& saved, ConstTensorView dout, const
           const Index key = s.k_start + seen.key;
           const double weight = own ? seen.weight : std::exp(seen.score - lse);
 
-          // 2. out = Σ weight·kept·v, so the value gets its share of dout, and the weight what v says of it.
+          // 2. out = Σ weight·kept·v, so dv is weight·kept·dout, and dweight is kept·dout·v.
           double dweight = 0;
           for (Index d = 0; d < p.value_dim; ++d) {
             const double g = dout.at(b, h, query, d);

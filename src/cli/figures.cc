@@ -90,7 +90,7 @@ void write_figures(io::Outputs& outputs, const FigureOptions& figures, const dra
   write(figures.png, draw::PictureFormat::png);
   write(figures.svg, draw::PictureFormat::svg);
   write(figures.pdf, draw::PictureFormat::pdf);
-  if (figures.png.empty() && figures.pdf.empty()) return;  // an SVG's words are drawn where it is looked at
+  if (figures.png.empty() && figures.pdf.empty()) return;  // the fonts of an SVG are those of its viewer
   const std::vector<std::string> missing = draw::texts_without_glyphs(drawing);
   if (!missing.empty()) {
     print_error(concat("note: no installed font has all characters of \"", escaped(missing[0], 60), "\"",

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 constexpr std::size_t kLongestLine = std::size_t{1} << 24;
 
-// Adds what is there to the text; false at the end of input.
+// Appends the available input to the text; false at the end of input.
 bool read_own_piece(std::string& text) {
   while (true) {
     const std::size_t before = text.size();

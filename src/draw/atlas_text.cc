@@ -71,7 +71,7 @@ struct Cell {
   Index row = 0, column = 0;
 };
 
-// The strongest link. A row that sees a single key gives it all its weight, which says nothing: such a
+// The strongest link. A row that sees a single key gives it all its weight, which is not informative: such a
 // row counts only where there is no other.
 Cell strongest(const WeightMap& map) {
   Cell best;

@@ -30,7 +30,7 @@ struct Layout {
   int number = 0;  // width of the number before it, 0 without
 };
 
-// What stands left of the cells: one label, or the labels of the upper and the lower row.
+// The labels to the left of the cells: one, or those of the upper and the lower row.
 int left_width(const Layout& layout, const TerminalStyle& style) {
   const int one = layout.label + (layout.number > 0 ? layout.number + 1 : 0);
   return style.rows_on_line() == 2 ? 2 * (one + 2) + 1 + kGap : one + kGap;

@@ -25,7 +25,7 @@ void append_bars(TerminalLine& line, const WeightMap& map, int columns, const Te
   for (Index j = 0; j < drawn.columns(); ++j) {
     const double x = drawn.sees(0, j) ? drawn.weight(0, j) : 0;
     const double part = style.top > 0 ? std::clamp(x / style.top, 0.0, 1.0) : 0;
-    // What is there at all is seen: only less than a hundredth is nothing.
+    // Any weight of at least a hundredth is visible.
     const auto height =
         part < 0.01 ? 0 : std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(part * 8)));
     const std::string_view glyph = (style.unicode() ? kBars : kAscii)[height];

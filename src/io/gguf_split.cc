@@ -37,7 +37,7 @@ std::int64_t required(const Gguf& file, std::string_view key) {
   return *found;
 }
 
-// What the first file says of all of them.
+// The number of files and tensors, from the first file.
 struct Plan {
   std::int64_t count = 0, tensors = 0;
   std::string folder, stem;  // of the names
@@ -83,7 +83,7 @@ void check_part(const Gguf& first, const Gguf& part, const Plan& plan, std::int6
     if (const std::int64_t found = required(part, key); found != wanted)
       refuse(part.name(),
              concat(key, " is ", found, "; beside ", escaped(first.name(), 100), " it must be ", wanted));
-  // Metadata are the first file's business; said again, they must be the same.
+  // Metadata belong to the first file; if repeated, they must be equal.
   for (const GgufValue& value : part.values()) {
     if (value.key.starts_with("split.") || value.key == "general.alignment") continue;
     const GgufValue* same = first.find_value(value.key);

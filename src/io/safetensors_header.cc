@@ -343,7 +343,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
                                            const std::string& name) {
   SafetensorsHeader header;
   Reader in(text, name);
-  // The format wants '{' as the very first byte; space is for padding at the end.
+  // The format requires '{' as the first byte; spaces are padding at the end.
   if (!text.starts_with('{')) {
     const bool space = text.find_first_not_of(" \t\r\n") != 0 && !text.empty();
     in.refuse(space                              ? "space"

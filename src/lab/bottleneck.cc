@@ -1,4 +1,4 @@
-// One vector for a whole sentence, or a look at every word of it: lists that are to be said backwards.
+// One vector for a whole list, or attention to every element: lists repeated in reverse.
 #include <fmt/format.h>
 
 #include <algorithm>

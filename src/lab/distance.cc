@@ -1,4 +1,4 @@
-// Attention against recurrence: what a model can still recall when the fact lies further and further back.
+// Attention against recurrence: recall of a fact at growing distances.
 #include <fmt/format.h>
 
 #include <algorithm>

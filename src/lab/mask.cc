@@ -24,7 +24,7 @@ struct Plan {
   int seeds = 5;
   Index texts = 64, prompt = 8;  // written at the end
 
-  // Nobody can guess a coin toss better; where the text ends, its place says.
+  // The best possible loss: coin tosses, except at the end of the text, whose position is known.
   [[nodiscard]] double floor() const {
     return std::numbers::ln2 * static_cast<double>(window - 1) / static_cast<double>(window);
   }
@@ -102,7 +102,7 @@ std::unique_ptr<models::Transformer> make_model(Mask mask, const Plan& plan, std
 struct Trial {
   std::vector<draw::Point> curve;  // loss of training
   double loss = 0;                 // of texts it has not seen, the future in sight when there is no mask
-  double honest = 0;               // of the same texts, each symbol predicted from those before it alone
+  double honest = 0;               // loss of the same texts with the future cut off
   double valid = 0;                // share of written symbols that may follow the one before
 };
 

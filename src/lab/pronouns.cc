@@ -25,7 +25,7 @@ using inspect::PronounSentence;
 using inspect::PronounTranslations;
 
 constexpr std::size_t kQuick = 80;
-constexpr double kFollows = 0.8;  // a head that is right in fewer sentences is not said to follow antecedents
+constexpr double kFollows = 0.8;  // share of sentences above which a head follows antecedents
 
 std::string head_text(const HeadPlace& head) { return fmt::format("{}.{}", head.layer, head.head); }
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }

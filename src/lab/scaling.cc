@@ -197,7 +197,7 @@ draw::Drawing figure_of(const Plan& plan, const Results& r) {
   return draw::draw_curves(chart);
 }
 
-// Up to which dim the gradient is larger without the division, and where it goes from there.
+// Up to which dim the gradient is larger without the division, and its value at the largest dim.
 std::string gradient_text(const Plan& plan, const Results& r) {
   const std::size_t last = plan.dims.size() - 1;
   std::size_t larger = plan.dims.size();

@@ -1,4 +1,4 @@
-// What cross-attention aligns: a head that is chosen on some sentences and asked about others.
+// Word alignment by cross-attention: a head chosen on some sentences and tested on others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::vector<AlignedSentence> sentences_of(const inspect::Subject* model) {
   return sentences;
 }
 
-// How many words of each sentence each head aligns as people do.
+// Number of words of each sentence that each head aligns correctly.
 class Counts {
  public:
   Counts(Context& ctx, const LabOptions& options, const std::vector<AlignedSentence>& sentences) {
@@ -77,7 +77,7 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   return order;
 }
 
-// The words people see, without what the tokenizer added.
+// The words without added special tokens.
 std::vector<Word> plain_words(const inspect::Reading& reading) {
   std::vector<Word> words = inspect::words_of(reading);
   std::erase_if(

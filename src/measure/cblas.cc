@@ -14,7 +14,7 @@ namespace {
 constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
 
 // libblas.so.3 comes last: where no tuned library is installed it is the slow reference BLAS, and a
-// ratio to that flatters us. Its name in the table says which it was.
+// ratio to that would be misleading. The table names the library.
 constexpr std::array<const char*, 9> kLibraries = {"libopenblas.so.0", "libopenblas.so", "libblis.so.4",
                                                    "libblis.so.3",     "libblis.so",     "libcblas.so.3",
                                                    "libcblas.so",      "libblas.so.3",   "libblas.so"};

@@ -5,7 +5,7 @@
 namespace headlight::measure {
 namespace {
 
-// Lengths and widths sit on and beside the kernels' vector and tile sizes: that is where mistakes live.
+// Lengths and widths at and next to the kernels' vector and tile sizes, where errors are most likely.
 constexpr std::array<CheckCase, 38> kCases = {{
     {.name = "plain"},
     {.name = "one key", .q_len = 5, .k_len = 1},

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr Index kLeastSide = 16;  // smaller matrices are tables of positions or segments: nothing to gain
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;  // of a file that is copied
 
-// What people put beside weights and need to use the model.
+// Files next to the parameters that are needed to use a model.
 constexpr std::string_view kCompanions[] = {"config.json",
                                             "generation_config.json",
                                             "tokenizer.json",

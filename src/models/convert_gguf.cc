@@ -35,7 +35,7 @@ struct Piece {
   [[nodiscard]] Index columns() const { return to.shape[to.shape.rank - 1]; }
 };
 
-// The type of a matrix's rows: what was asked for, if they are whole blocks of it.
+// The type of a matrix's rows: the requested one, if they are whole blocks of it.
 StoredType fitting(StoredType wanted, Index columns) {
   for (const StoredType type : {wanted, StoredType::q8_0})
     if (columns % block_columns(type) == 0) return type;

@@ -52,7 +52,7 @@ std::string known_names(std::string_view Family::*field) {
               fmt::format("{}; supported are {}", what, known_names(&Family::name)));
 }
 
-// Says what does not fit in Phi 3's long rotations.
+// Describes the inconsistency in Phi 3's longrope settings.
 std::string check_longrope(TransformerConfig& c) {
   std::string wrong;
   each_layer(c, [&](nn::BlockConfig& block) {
@@ -78,7 +78,7 @@ TransformerConfig read_family(const Family& family, const Hyperparameters& h, co
     throw Error(ErrorKind::input, rope_code, fmt::format("{}: longrope: {}", escaped(file), wrong));
   try {
     return completed(config);
-  } catch (const Error& error) {  // what a caller may not ask for, a file may not say
+  } catch (const Error& error) {  // an invalid argument here is invalid input: it comes from a file
     throw Error(ErrorKind::input, error.code(), fmt::format("{}: {}", escaped(file), error.what()));
   }
 }

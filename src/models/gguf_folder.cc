@@ -17,7 +17,7 @@
 namespace headlight::models {
 namespace {
 
-// What config.json says of the same model: rows of queries and keys are in halves there.
+// The config of the same model as a folder, where rows of queries and keys are in halves.
 TransformerConfig in_halves(TransformerConfig config) {
   config.source.clear();
   each_attention(config, [](nn::MultiHeadAttentionConfig& attention) {

@@ -149,7 +149,7 @@ const io::Json* JsonHyperparameters::found(Key key) const {
   return first;
 }
 
-// The field that says it; where none does, the usual one.
+// The field that is present; if none is, the usual name.
 std::string_view JsonHyperparameters::name(Key key) const {
   const KeyRow& row = row_of(key);
   for (const std::string_view field : row.json)
@@ -175,7 +175,7 @@ double JsonHyperparameters::real(Key key) const {
   return json_.real(name(key));
 }
 
-// A number other than 0 is true as well, as it is for those who write these files.
+// A number other than 0 is true, as in Python.
 bool JsonHyperparameters::flag(Key key) const {
   const io::Json* value = found(key);
   if (value == nullptr && usual(key)) return *usual(key) != 0;

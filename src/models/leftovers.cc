@@ -14,7 +14,7 @@ struct Leftover {
 };
 
 constexpr Leftover kLeftovers[] = {
-    // Buffers: causal masks, what masked scores become, position numbers, rotary frequencies.
+    // Buffers: causal masks, the value of masked scores, position numbers, rotary frequencies.
     {".attn.bias", When::decoder},
     {".attn.attention.bias", When::decoder},
     {".attention.bias", When::decoder},

@@ -105,7 +105,7 @@ std::vector<std::string> load_parameters(const WeightSource& weights, ParameterP
     else if (is_int8_matrix(tensor)) load_int8_matrix(weights, tensor, parameter->value);
     else weights.load(tensor.name, parameter->value);
   }
-  for (Parameter* parameter : plan.absent) {  // fixed numbers: zero unless a file says otherwise
+  for (Parameter* parameter : plan.absent) {  // fixed numbers: zero unless a file has them
     const auto bytes =
         static_cast<std::size_t>(parameter->value.shape().elements()) * size_of(parameter->value.dtype());
     std::fill_n(parameter->value.as<std::byte>(), bytes, std::byte{0});
@@ -168,7 +168,7 @@ LoadedTransformer load_transformer(const std::string& path, DType dtype, nn::Wei
 
 namespace {
 
-// A tokenizer that is refused must not block who gives token ids: the model opens without it, and says so.
+// A model with an unsupported tokenizer opens without it, with a notice: token ids still work.
 FoundTokenizer tokenizer_or_notice(const ModelFiles& files, std::vector<std::string>& notices) {
   try {
     return files.find_tokenizer();

@@ -27,7 +27,7 @@ std::vector<std::int32_t> with_start(const TransformerConfig& config, const Toke
   return ids;
 }
 
-// Thrown through a run of the model by an observer that was told to stop.
+// Thrown by the observer to stop a run.
 struct StopRun {};
 
 // Documents as bytes that the model has read, layer by layer.

@@ -1,4 +1,4 @@
-// tokenizer.json to a tokenizer. Nothing in the file is believed: ids, merges and names are checked
+// tokenizer.json to a tokenizer. The file is untrusted: ids, merges and names are checked
 // here against the vocabulary, and the parts against each other in make_tokenizer().
 #include "core/concat.h"
 #include "core/escape.h"

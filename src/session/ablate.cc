@@ -15,7 +15,7 @@ namespace {
 using inspect::Question;
 using session::Changing;
 
-// What the heads said in another run. Both write the same, so that their tokens stand side by side.
+// Outputs of the heads in another run. Both generate the same tokens, so that their positions correspond.
 inspect::HeadOutputs patch_of(Context& ctx, const ModelState& model, const AblationPlan& plan,
                               const Question& question, const Progress& progress) {
   if (!plan.patch) throw Error(ErrorKind::usage, "ablate.patch", "patching needs the prompt of another run");

@@ -70,7 +70,7 @@ void add_translation(Context& ctx, const Run& run, const std::string& text, Glan
   choose_cross_head(ctx, run, view);
   std::vector<inspect::Word> from = inspect::words_of(question.written);
   const std::vector<inspect::Word> to = inspect::words_of(question.source);
-  // What the end of a sentence looks at says nothing about its words.
+  // The attention of the end token says nothing about the words.
   if (from.size() > 1 && question.written.tokens.back().added) from.pop_back();
   view.written.rows = labels_of(from);
   view.written.columns = labels_of(to);
@@ -84,7 +84,7 @@ std::size_t place_of(const std::vector<inspect::Word>& words, const std::string&
   return i;
 }
 
-// Who looks: a pronoun, whose meaning lies elsewhere, else the last word.
+// The query: a pronoun if there is one, else the last word.
 std::string word_to_ask(const std::vector<inspect::Word>& words, const inspect::Reading& reading) {
   static constexpr const char* kPronouns[] = {"it",  "they", "he",   "she", "them", "him",
                                               "her", "It",   "They", "He",  "She"};
@@ -173,7 +173,7 @@ Meaning meaning_of(Context& ctx, const Run& run, const std::string& text, const 
   return meaning;
 }
 
-// "It was too tired" and "it was too wide": the same head, asked twice.
+// "It was too tired" and "it was too wide", in the same head.
 void add_pronoun(Context& ctx, const Model& model, const std::vector<std::string>& lines, Glance& view) {
   const Run tired = attend(ctx, model, {.text = std::string(kTiredSentence)}),
             wide = attend(ctx, model, {.text = std::string(kWideSentence)});

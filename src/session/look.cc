@@ -1,4 +1,4 @@
-// Links and steps: questions that inspect answers, asked of a run that was kept.
+// Links and explanations of a kept run, computed by inspect.
 #include "headlight/look.h"
 #include "core/concat.h"
 #include "headlight/error.h"

@@ -12,7 +12,7 @@ namespace {
 using session::RunContext;
 using session::StoredAttention;
 
-// The range that was asked for, or all of it.
+// The requested range, or all of it.
 Range within(Range asked, Index size, std::string_view what) {
   if (asked.size() == 0) return {0, size};
   if (asked.begin >= 0 && asked.begin < asked.end && asked.end <= size) return asked;
@@ -22,7 +22,7 @@ Range within(Range asked, Index size, std::string_view what) {
 }
 
 // Products with matrices that stay in their file sum in another order when there are at most eight rows. With a few rows
-// more, those that were asked for have the bits that they have among all rows.
+// more, the requested rows have the same bits as among all rows.
 Range product_rows(Range asked, Index all) {
   constexpr Index least = 9;
   if (asked.size() >= least || all < least) return all < least ? Range{0, all} : asked;
@@ -105,7 +105,7 @@ const TokenizedText& Run::target() const noexcept { return state_->target; }
 const TokenizedText& Run::queries(Part part) const {
   session::check_part(*this, part);
   if (part == Part::encoder || model().info().kind != ModelKind::encoder_decoder) return state_->source;
-  // A row of cross-attention goes by the token that it writes, where that is known.
+  // A row of cross-attention is named after the token that it generates, if known.
   return part == Part::cross && !state_->target.tokens.empty() ? state_->target : state_->decoder_input;
 }
 

@@ -41,7 +41,7 @@ class Parser : private ExpressionParser {
     }
     return all;
   }
-  // Steps over {% name: the rest of the tag is read by who asked.
+  // Skips {% name; the caller reads the rest of the tag.
   void close(std::string_view name) {
     if (now().kind != TokenKind::begin_tag) refuse(concat("{% ", name, " %} is missing"));
     ++at_;

@@ -62,7 +62,7 @@ void Interpreter::bind(const std::vector<std::string>& names, const Value& value
   for (std::size_t i = 0; i < names.size(); ++i) frames_.back().set(names[i], parts[i]);
 }
 
-// What the body knows as `loop`.
+// The variable `loop` of the body.
 Value Interpreter::loop_facts(const List& items, std::size_t i) const {
   const auto place = static_cast<std::int64_t>(i), count = static_cast<std::int64_t>(items.size());
   Object facts;

@@ -13,11 +13,11 @@ namespace headlight::text {
 namespace {
 
 constexpr std::size_t kLongestPiece = 16;   // characters
-constexpr std::size_t kLongestWord = 2000;  // bytes of a word that are looked at
+constexpr std::size_t kLongestWord = 2000;  // bytes of a word that are used
 constexpr std::size_t kMostSeeds = 500'000;
 constexpr double kShrink = 0.75, kExpectedAtLeast = 0.5, kCoverage = 0.9995;
 
-// The part of a word that is looked at: long ones are no words.
+// The part of a word that is used: very long strings are not words.
 std::string_view start_of(std::string_view word) {
   if (word.size() <= kLongestWord) return word;
   std::size_t size = kLongestWord;

@@ -121,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> DataReader::read_pairs(const st
   return pairs;
 }
 
-// Source, target, and two words of the source: the one that looks and the one to look at.
+// Source, target, and two words of the source: the query and the key.
 void DataReader::read_linked(const std::string& path, PairText& text) {
   const std::string all = read(path);
   std::size_t number = 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kBelowOne = 0.999999;
 
-// A model to begin with says what it is; without one, the recipe must.
+// model.start determines the kind of the model; without it, the recipe must.
 std::string choice_or_start(Settings& s, const std::string& key, std::vector<std::string> choices) {
   const bool start = s.has("model.start");
   if (start) choices.insert(choices.begin(), "");

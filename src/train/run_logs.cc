@@ -19,7 +19,7 @@ double wall_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Of a file that nothing depends on, what is there is kept: it may have been removed.
+// Keeps the existing part of an optional file, which may have been removed.
 std::uint64_t kept(const std::string& path, std::uint64_t bytes) {
   std::error_code absent;
   const auto size = std::filesystem::file_size(path, absent);
@@ -101,7 +101,7 @@ void RunLogs::sample(std::int64_t step, const Sample& sample) {
   (void)samples_.append(w.end_object().take());
 }
 
-// Nobody depends on it: what a full disk swallows is gone.
+// Optional: lines are lost if the disk is full.
 void RunLogs::timing(std::int64_t step, double seconds, double tokens, double flops) {
   io::JsonWriter w;
   w.begin_object().field("step", step).field("seconds", io::decimals(seconds, 4));

@@ -119,7 +119,7 @@ std::string limits_line(const measure::BenchReport& report) {
                             report.dram_bytes >> 20);
 }
 
-// Where the time of a training step goes, on the largest number of threads that was asked for.
+// Profile of a training step, on the largest requested number of threads.
 void run_profile(const Settings& s) {
   if (!s.only.empty() || !s.model.empty() || !s.text.empty())
     throw Error(ErrorKind::usage, "bench.profile",

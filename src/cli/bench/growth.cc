@@ -17,7 +17,7 @@
 namespace headlight::cli {
 namespace {
 
-// A folder of its own that is gone at the end, whatever happens.
+// A temporary folder, removed in the destructor.
 class ScratchFolder {
  public:
   ScratchFolder() : path_((std::filesystem::temp_directory_path() / "headlight-XXXXXX").string()) {

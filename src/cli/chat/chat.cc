@@ -1,4 +1,4 @@
-// headlight chat: a conversation, and what the answers looked at.
+// headlight chat: a conversation, and the attention of its answers.
 #include "cli/chat/chat.h"
 
 #include <unistd.h>
@@ -88,7 +88,7 @@ class Conversation {
     reset();
   }
 
-  // What a person can put right is said; a script must not go on as if nothing had happened.
+  // At a terminal, report an error that the user can correct; a script must stop.
   static void complain(const std::string& what) {
     if (::isatty(STDIN_FILENO) == 0) throw Error(ErrorKind::usage, "chat.line", what);
     print_error(concat(what, "\n"));
@@ -175,7 +175,7 @@ class Conversation {
   GeneratedText last_;
 };
 
-// Says now what would be wrong with every message. A template may ask for other messages than this one.
+// Fails early for errors that would affect every message. A template may still reject this particular one.
 void check_template(const Model& model) {
   const ChatMessage hello{"user", "hello"};
   try {

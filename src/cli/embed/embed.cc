@@ -58,7 +58,7 @@ double cosine(const Tensor& vectors, Index a, Index b) {
   return left > 0 && right > 0 ? both / std::sqrt(left * right) : 0;
 }
 
-// What a person wants to know of vectors: how alike the texts are.
+// The text output: similarities of the texts.
 std::string table(const std::vector<std::string>& texts, const Embeddings& found) {
   std::string out = fmt::format("{} vector{} of {} numbers, {} of the tokens' vectors{}{}\n", texts.size(),
                                 texts.size() == 1 ? "" : "s", found.vectors.dim(1), name_of(found.pooling),

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestAnswer = 1000;
 
-// Words that the query may look at.
+// Words that the query can see.
 Index words_seen(const Explanation& e) {
   return e.recipe.causal ? e.query + 1 : static_cast<Index>(e.sentence.words.size());
 }

@@ -1,4 +1,4 @@
-// The same weight as a program of a few lines, for those who want to change something and see what happens.
+// The same weight as a program of a few lines, to change a number and see its effect.
 #include <fmt/format.h>
 
 #include "cli/explain/steps.h"
@@ -19,7 +19,7 @@ std::string numbers_text(const Numbers& numbers, std::string_view open, std::str
   return out.append(close);
 }
 
-// What the snippet says about itself, each line after `mark`.
+// The comment at the top of the snippet, each line after `mark`.
 std::string header(const StepsExplanation& e, std::string_view mark) {
   const HeadSteps& s = e.steps;
   const auto label = [](const TokenizedText& text, Index token) {

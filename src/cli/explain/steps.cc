@@ -1,4 +1,4 @@
-// headlight explain TEXT: which weight, and how it is to be told.
+// headlight explain TEXT: selects the weight and the form of the explanation.
 #include "cli/explain/steps.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
   throw Error(ErrorKind::usage, "explain.options", message);
 }
 
-// A word is explained by its first token; what else it has is said.
+// A word is explained by its first token; a note names the others.
 Index token_of(const TokenizedText& text, const std::string& what) {
   std::vector<std::string> notes;
   const Range tokens = picked(text, what, notes);

@@ -1,4 +1,4 @@
-// headlight generate: a model goes on with a text.
+// headlight generate: a model continues a text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Model open_writer(const std::string& name) {
   return model;
 }
 
-// Lines of what each new token looked at: all tokens before it.
+// Lines with the attention of each new token over all tokens before it.
 class RowsOfText {
  public:
   RowsOfText(const Model& model, const RowSettings& settings)
@@ -123,7 +123,7 @@ Prompt prompt_of(const Settings& s, const Model& model, const std::string& text)
   return chat_prompt(model, messages);
 }
 
-// --choices: each with its probability, the likeliest first for people and in the order given for programs.
+// --choices: each with its probability, sorted in the text output, in the given order in JSON.
 void choose(const Settings& s, const Model& model, const std::vector<std::string>& texts,
             JsonOutput& output) {
   Context ctx(shared(Together::products, {.threads = static_cast<int>(s.threads)}));
@@ -155,7 +155,7 @@ void choose(const Settings& s, const Model& model, const std::vector<std::string
   if (!s.json.to_stdout()) print(printable("  share   log-prob  choice\n" + lines));
 }
 
-// One text is told while it comes, several in turn.
+// One text is printed while it is generated, several one after another.
 std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
                                        const std::vector<std::string>& texts) {
   const bool streams = texts.size() == 1 && !s.json.to_stdout();

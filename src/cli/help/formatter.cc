@@ -63,7 +63,7 @@ std::string tidied(std::string text) {
   return out;
 }
 
-// The first ones, and what is said after them.
+// The first examples, and the text after them.
 std::string first_examples(std::string_view footer) {
   constexpr int most = 3;
   std::string out;

@@ -75,7 +75,7 @@ std::string file_of_page(const std::string& command) {
   return name + ".1";
 }
 
-// All of them into a folder, for who installs the program.
+// Writes all of them to a folder, for installation.
 void write_files(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files) {
   std::filesystem::create_directories(folder);
   io::Outputs outputs(io::Existing::replace);

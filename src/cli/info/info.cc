@@ -1,4 +1,4 @@
-// headlight info and headlight verify: what a model's files are, and whether they can be trusted to be that.
+// headlight info and headlight verify: describe a model's files, and check them against the format rules.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -68,7 +68,7 @@ std::optional<Model> open_model(const LabSettings& s, const lab::Experiment& e) 
     try {
       (void)inspect::find_model(name, model_places());
     } catch (const Error&) {
-      return std::nullopt;  // the experiment says what it left out
+      return std::nullopt;  // the experiment reports what it left out
     }
   }
   return cli::open_model(name);

@@ -45,7 +45,7 @@ ToySettings settings_of(const WatchOrder& order) {
   return settings;
 }
 
-// Whether lines can be written over: a terminal that knows how.
+// Whether lines can be overwritten: a terminal with cursor control.
 bool redraws() {
   const char* term = std::getenv("TERM");
   return output_is_terminal() && term != nullptr && std::string_view(term) != "dumb" && *term != '\0';

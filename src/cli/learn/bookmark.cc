@@ -41,7 +41,7 @@ bool set_bookmark(int chapter) noexcept {
     std::ofstream out(*file);
     out << chapter << '\n';
     return out.flush().good();
-  } catch (...) { return false; }  // a full disk or no memory: the course goes on without
+  } catch (...) { return false; }  // a full disk or no memory: the course continues without a bookmark
 }
 
 }  // namespace headlight::cli

@@ -112,7 +112,7 @@ void add_row(Page& page, const WordRow& row) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return row.weights[a] > row.weights[b]; });
-  // The three that get most; the one that was asked for is among them whatever it gets.
+  // The three largest weights; the requested key is always among them.
   const auto asked =
       std::find_if(order.begin(), order.end(), [&](std::size_t i) { return row.words[i] == row.key; });
   if (asked - order.begin() > 2) std::swap(*asked, order[2]);

@@ -81,7 +81,7 @@ std::string model_argument(const std::string& folder, const std::string& name,
   return concat(absolute(folder.substr(0, plus)), "+", absolute(folder.substr(plus + 1)));  // with an adapter
 }
 
-// Those that were asked for, else the usual one; then all others in the folders of models, which the page can switch to.
+// The requested models, or the default one; then all others in the model folders, which the page can switch to.
 std::vector<serve::ModelPlace> model_list(const Settings& s) {
   const std::vector<std::string> places = model_places();
   std::vector<serve::ModelPlace> list;

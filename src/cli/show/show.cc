@@ -1,4 +1,4 @@
-// headlight show: what a model looks at, on the terminal, as figures and as data.
+// headlight show: attention weights of a model, on the terminal, as figures and as data.
 #include <fmt/format.h>
 
 #include "cli/ranks.h"

@@ -1,4 +1,4 @@
-// headlight tokenizer encode and decode: text to tokens and back, to look at.
+// headlight tokenizer encode and decode: shows the tokens of a text, and the text of tokens.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// headlight tokenizer: make one from text, and look at what it does.
+// headlight tokenizer: trains a tokenizer and shows its results.
 #include <CLI/App.hpp>
 
 #include "cli/commands.h"

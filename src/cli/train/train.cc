@@ -101,7 +101,7 @@ std::string quoted_list(const std::vector<std::string>& texts) {
   return list + "]";
 }
 
-// A recipe, or what suits most who have none; options of the command line come last.
+// A recipe, or the default recipe of fine-tuning; options of the command line override it.
 train::Recipe recipe_of(const Settings& s) {
   train::Settings settings;
   if (s.recipe.empty()) {

@@ -83,7 +83,7 @@ class Translator {
     return translations;
   }
 
-  // Lines of what each token of a translation looked at in its source. Beams decide at the end, so that the
+  // Lines with the attention of each token of a translation over its source. Beams decide at the end, so that the
   // weights are those of a run over the translation that has won.
   std::string rows(const std::string& text, const Translation& translation, const RowSettings& settings) {
     if (translation.ids.empty()) return {};
