@@ -11,7 +11,7 @@
 
 namespace {
 
-// A text of our own, for those who have none at hand.
+// A built-in text, if no file is given.
 std::string write_text() {
   const std::string path = (std::filesystem::temp_directory_path() / "headlight-example-11.txt").string();
   std::ofstream out(path);

@@ -26,7 +26,7 @@ print(f"largest difference {np.abs(merged - headlight.attention(q, k, v)).max():
 assert np.abs(merged - headlight.attention(q, k, v)).max() < 1e-5
 # %% [markdown]
 # The order of the tiles is fixed, so the result has the same bits on any number of threads. And weights need not be stored: they
-# come back from q, k and the log-sum-exp, for the rows that somebody asks for.
+# come back from q, k and the log-sum-exp, for the requested rows.
 # %%
 one, two = (headlight.attention(q, k, v, causal=True, threads=n, return_lse=True) for n in (1, 2))
 assert np.array_equal(one.out, two.out)

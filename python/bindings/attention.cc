@@ -68,7 +68,7 @@ Shape weights_shape(const Inputs& in, const AttentionOptions& o) {
 }
 
 // attention(q, k, v, options…, return_lse, return_entropy, return_weights, topk, threads, reference) -> out, or a tuple
-// with every field and None for those that were not asked for.
+// with every field and None for those that were not requested.
 py::object attention_call(Arguments arguments) {
   const Inputs in(arguments);
   const OptionArgs args(arguments + 3, in.q4.dtype(), in.q4.dim(1));

@@ -133,7 +133,7 @@ class DlpackBuffer {
 }  // namespace
 
 DlpackView import_dlpack(py::handle object, const char* name) {
-  // The capsule keeps the memory: one that nobody takes gives it back when it goes.
+  // The capsule owns the memory: if no consumer takes it, its destructor frees it.
   py::object capsule = object.attr("__dlpack__")();
   if (PyCapsule_IsValid(capsule.ptr(), kFresh) == 0)
     refuse(name,

@@ -17,7 +17,7 @@ KvType type_of(const std::string& name) {
 }
 
 // Threads of Python may share one: each call holds it for itself. The lock is taken after the interpreter is let go
-// of, so that a thread that waits for it stops nobody.
+// of, so that a thread that waits for it blocks no other.
 class SharedCache {
  public:
   explicit SharedCache(const KvCacheOptions& options) : cache_(default_context(), options) {}

@@ -1,5 +1,5 @@
 // The forward driver: cuts a call into units, reads keys and values, hands blocks of rows to the pool. What
-// is computed for a row never depends on who computes it or what else is in the call.
+// is computed for a row never depends on the worker or on the rest of the call.
 #include <atomic>
 
 #include "attention/forward_block.h"
@@ -10,7 +10,7 @@
 namespace headlight {
 namespace {
 
-// Below this many multiply-adds waking another thread costs more than it brings.
+// Below this many multiply-adds, waking another thread costs more than it saves.
 constexpr double kSerialWork = 4e5;
 // Packed keys and values that one worker keeps to itself, and that all share at a time.
 constexpr Index kLocalBytes = Index{1} << 20, kSharedBytes = Index{40} << 20;
@@ -63,7 +63,7 @@ class Forward {
     run_blocks(std::max<Index>(1, kSharedBytes / std::max<Index>(1, unit_bytes)));
   }
 
-  // All memory is asked for before the work begins: a task cannot fail.
+  // All memory is allocated before the work begins, so that no task can fail.
   void reserve_workers(Index packed) {
     bytes_ = Workspace<T>::bytes(problem_, plan_, static_cast<std::size_t>(packed));
     for (int w = 0; w < workers_; ++w) (void)ctx_.scratch(w, bytes_);
@@ -75,7 +75,7 @@ class Forward {
     return Block<T>(problem_, plan_, kernels_, unit, first, unit.rows(), space);
   }
 
-  // What this worker probably takes next, and where it will write what it has.
+  // Prefetches the inputs of the worker's probable next task and the outputs of this one.
   [[nodiscard]] kernels::FetchAhead fetch_next(Index number, Index next) const {
     kernels::FetchAhead ahead;
     if (problem_.packed || problem_.cache != nullptr) return ahead;
@@ -166,7 +166,7 @@ class Forward {
 
   // Few rows, few units, many keys: a task is one segment of one block of rows, so that one sequence can
   // use every core. Segments are merged in key order. False when it is not worth it, or when hidden NaN or
-  // Inf may have leaked: the caller then goes another way.
+  // Inf may have leaked: the caller then uses another split.
   [[nodiscard]] bool run_segments() {
     const auto tasks_of = [&](Index s) {
       return segments_of(problem_.sequence(s)).size() * problem_.kv_heads * row_blocks_;

@@ -1,4 +1,4 @@
-// What is to be written, and what is read back: shapes, dtypes, strides, overlap.
+// Checks of outputs and of saved tensors: shapes, dtypes, strides, overlap.
 #include "attention/output_checker.h"
 
 namespace headlight {

@@ -248,7 +248,7 @@ void check_lengths(Argument at, std::span<const Index> lengths, Index batch, Ind
   }
 }
 
-// What the options say of a call whose tensors are good.
+// Checks the options of a call whose tensors are valid.
 void check_options(const char* who, Problem& p) {
   const AttentionOptions& options = *p.options;
   check_numbers(who, options);

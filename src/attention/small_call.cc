@@ -1,4 +1,4 @@
-// The way of a tiny call: see kernels/small_call.h.
+// The fast path of tiny calls: see kernels/small_call.h.
 #include "kernels/small_call.h"
 
 #include "attention/forward_block.h"

@@ -231,8 +231,8 @@ class Chart {
     std::string words;
     Rgb color;
   };
-  // Where a curve comes from is above its lowest point and below its highest one, but further left: beside it is room. If
-  // another point or number is there, on the other side, or further away.
+  // A curve arrives at its best point from the left, so there is space to the right of it. If another point or number is
+  // there, the label goes to the other side, or further away.
   void write(const Name& name, std::vector<Point>& taken) {
     const TextLook look{.size = 11, .color = name.color, .bold = true};
     const double half = typesetter_.width(name.words, look) / 2;

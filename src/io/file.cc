@@ -30,7 +30,7 @@ void fail_file(const std::string& path, std::string_view doing, int error_number
 
 namespace {
 
-// O_NONBLOCK: opening a pipe that nobody writes to must not wait. It has no effect on regular files.
+// O_NONBLOCK: opening a pipe without a writer must not block. It has no effect on regular files.
 int opened(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) fail_file(path, "open", errno);

@@ -1,4 +1,4 @@
-// Where a container's bytes come from: a file, read piece by piece and mapped when somebody wants to see it
+// The bytes of a container: a file, read piece by piece, and mapped when its data are used
 // as it is, or memory.
 #pragma once
 

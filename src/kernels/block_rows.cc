@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr Index kRun = 256;
 
 #if HWY_TARGET == HWY_SCALAR
-// No integers here: rows of x stay as they are, which is exacter than asked for.
+// No integers on this target: rows of x are not rounded, which is more exact than requested.
 constexpr bool kRounds = false;
 void round_to_bytes(const float*, Index, float*) {}
 

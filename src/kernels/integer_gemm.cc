@@ -48,7 +48,7 @@ HEADLIGHT_VNNI void pack_right(const StoredRows& w, Index first, int columns, in
           factors[half + j] = 0;
           if (column + half + j >= columns) continue;
           const std::byte* block = w.data + (column + half + j) * w.step + (first + b) * kQ8Bytes;
-          // The next blocks of the row, which nothing else has asked for yet.
+          // Prefetches the next blocks of the row.
           __builtin_prefetch(block + 4 * kQ8Bytes);
           std::uint16_t bits = 0;
           std::memcpy(&bits, block, sizeof bits);

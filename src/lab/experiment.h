@@ -60,7 +60,7 @@ struct Experiment {
 // Throws Error{usage} that lists the names.
 [[nodiscard]] const Experiment& find_experiment(std::string_view name);
 
-// Tells how far it is, when somebody listens.
+// Reports progress, if requested.
 inline void tell(const LabOptions& options, double done, double total, std::string_view what) {
   if (options.progress) options.progress(done, total, what);
 }

@@ -36,7 +36,7 @@ Plan plan_of(const LabOptions& options) {
 }
 
 // After symbol s comes 2s+1 or 2s+2 (counted around), a coin toss each time; then the end. Texts are as translators
-// have them: whole, so that every symbol but the first is there to be read by who may look ahead.
+// have them: whole, so that a model without a mask can read every symbol but the first.
 class CoinText : public train::Task {
  public:
   CoinText(const Plan& plan, std::uint64_t seed) : plan_(plan), seed_(seed) {}

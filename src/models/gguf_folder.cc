@@ -76,7 +76,7 @@ void GgufFolder::add_parameters(const TransformerConfig& config, const Transform
   }
 }
 
-// A vocabulary of SentencePiece becomes its own file, any other tokenizer.json; a chat template stands beside them.
+// A vocabulary of SentencePiece becomes its own file, any other tokenizer.json; a chat template is written next to them.
 void GgufFolder::add_tokenizer() {
   const std::optional<GgufVocabulary> vocabulary = read_gguf_vocabulary(*files_.gguf());
   if (!vocabulary) {

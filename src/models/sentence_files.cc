@@ -30,7 +30,7 @@ std::optional<Json> json_named(const io::Folder& folder, const std::string& name
 // Names what modules.json says that exists: never a path out of the model's folder.
 std::string subfolder(const Json& modules, const std::string& name) {
   if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.'))
-    refuse(modules.file(), concat("the path \"", escaped(name, 60), "\" is not a folder beside it"));
+    refuse(modules.file(), concat("the path \"", escaped(name, 60), "\" is not a folder next to it"));
   return name;
 }
 

@@ -46,7 +46,7 @@ void add_special(TokenizerParts& parts, std::string_view name, bool lstrip = fal
     parts.added.push_back({.id = *id, .content = std::string(name), .lstrip = lstrip, .special = true});
 }
 
-// What tokenizer_config.json says of added tokens: {"50256": {"content": "<|endoftext|>", …}, …}.
+// Added tokens of tokenizer_config.json: {"50256": {"content": "<|endoftext|>", …}, …}.
 void read_added_tokens(const Json& config, TokenizerParts& parts) {
   const Json* list = config.find("added_tokens_decoder");
   if (list == nullptr || !list->is(Json::Kind::object)) return;

@@ -115,7 +115,7 @@ void Experts::choose(Saved& s, Index tokens) const {
     std::vector<double> choice = scores;
     if (config_.correction)
       for (std::size_t e = 0; e < choice.size(); ++e) choice[e] += correction.value.at(static_cast<Index>(e));
-    for (double& value : choice)  // NaN has no place in an order
+    for (double& value : choice)  // NaN cannot be ordered
       if (std::isnan(value)) value = -std::numeric_limits<double>::infinity();
     if (config_.groups > config_.groups_used) keep_groups(config_, choice);
     const std::vector<std::int32_t> chosen = best(choice, config_.used);

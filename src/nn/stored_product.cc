@@ -62,7 +62,7 @@ kernels::ArrangedFor order_of(const Context& ctx, const Factor& f) {
   return kernels::is_block_type(f.w.type) ? kernels::ArrangedFor::bytes : kernels::ArrangedFor::rounding;
 }
 
-// x in the orders that multiply_few() wants it in.
+// x in the orders that multiply_few() reads.
 class Arranged {
  public:
   Arranged(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors)
@@ -169,7 +169,7 @@ void multiply_few_in_out(Context& ctx, const ConstTensorView& x, const Factor& f
 
 // ---- Many rows ----------------------------------------------------------------------------------------
 
-// The way of many rows with a matrix, whatever others are multiplied beside it.
+// How many rows are multiplied with a matrix; independent of the other matrices of the call.
 enum class Way { in_f32, in_integers, in_bytes, on_unit };
 Way way_of(const Context& ctx, const Factor& f) {
   if (ctx.activations() == Activations::exact || f.w.type == StoredType::f32) return Way::in_f32;

@@ -170,7 +170,7 @@ Answer Api::start_run(const HttpRequest& http) {
 Answer Api::run_of(const HttpRequest& http, const RunRequest& request) {
   if (const auto known = runs_.find(request.id())) return json(run_json(*known));
   const auto run = queue_.run_in_turn(http.left, [&](Context& ctx) {
-    if (auto known = runs_.find(request.id())) return known;  // somebody else asked for it meanwhile
+    if (auto known = runs_.find(request.id())) return known;  // another request computed it meanwhile
     auto made = make_run(ctx, model_of(request.model), request, http.left);
     runs_.keep(made);
     return made;

@@ -126,7 +126,7 @@ Answer Api::next_token(const HttpRequest& http, const KeptRun& run) {
       http, queue_.run_in_turn(http.left, [&](Context& ctx) { return with_next_token(ctx, run, options); }));
 }
 
-// The run with the change is kept as one of its own: its weights are asked for like those of any other.
+// The changed run is kept as a separate run: its weights are requested like those of any other.
 Answer Api::change(const HttpRequest& http, const KeptRun& kept) {
   const ChangeRequest request = parse_change(http.body, kept.run);
   check_predictions(kept.run);

@@ -129,7 +129,7 @@ class HttpServer::Strict : public httplib::Server {
   Strict(const HttpOptions& options, HttpServer::Handler handler)
       : options_(options), handler_(std::move(handler)) {
     new_task_queue = [this] {
-      if (stopping_) end_listening();  // somebody said stop before there was anything to stop
+      if (stopping_) end_listening();  // stop() was called before listening began
       return new ClientThreads(options_.clients);
     };
     set_tcp_nodelay(true);

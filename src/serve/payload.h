@@ -12,7 +12,7 @@ namespace headlight::serve {
 
 using session::StoredAttention;
 
-// A token of the vocabulary as people see it; one that has no text of its own by its name.
+// The readable text of a token; its name in the vocabulary if it has no text.
 [[nodiscard]] std::string token_text(const Model& model, TokenId id);
 // `argument`: what --model takes for it, where that is known.
 [[nodiscard]] std::string model_json(const Model& model, std::string_view argument = {});

@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostWaiting = 64;
 constexpr std::chrono::seconds kPatience{20};
 constexpr std::chrono::milliseconds kLong{200};
-constexpr std::chrono::milliseconds kLook{50};  // how often to see whether the client is still there
+constexpr std::chrono::milliseconds kLook{50};  // interval of checks whether the client is still connected
 
 }  // namespace
 
@@ -30,7 +30,7 @@ WorkQueue::Turn::Turn(WorkQueue& queue, const std::function<bool()>& left) : que
     const bool gone = left(), late = Clock::now() - begin > kPatience;
     if (gone || late) {
       leave();
-      queue.freed_.notify_all();  // somebody may have waited for this one
+      queue.freed_.notify_all();  // another caller may have waited for this one
       if (gone) throw ClientLeft{};
       throw Busy{};
     }
@@ -48,7 +48,7 @@ WorkQueue::Turn::~Turn() {
   {
     const std::lock_guard lock(queue_.mutex_);
     queue_.taken_ = false;
-    all = queue_.impatient_ > 0;  // one alone might wake somebody who may not go yet
+    all = queue_.impatient_ > 0;  // notify_one() might wake a caller that is not yet allowed a turn
   }
   if (all) queue_.freed_.notify_all();
   else queue_.freed_.notify_one();

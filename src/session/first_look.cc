@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-// Some neighbouring tokens that a link begins or ends at: a word, or what was asked for.
+// Neighbouring tokens at which a link begins or ends: a word, or the requested tokens.
 struct End {
   Range tokens;
   Index first_word = 0, last_word = 0;

@@ -48,7 +48,7 @@ AllShares compare(const std::array<Counts, kLongest>& translation,
   for (std::size_t n = 0; n < kLongest; ++n) {
     Shares& s = shares[n];
     s.reference = total(reference[n]);
-    // A reference too short for this length says nothing of the translation's runs.
+    // A reference shorter than this n-gram length gives no evidence about it.
     if (s.reference > 0) s.translation = total(translation[n]);
     for (const auto& [run, count] : translation[n]) {
       const auto found = reference[n].find(run);

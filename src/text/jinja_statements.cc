@@ -118,7 +118,9 @@ Interpreter::Flow Interpreter::assign(const Node& node) {
   }
   const Value space = look_up(node.names[0]);
   if (Object* object = space.object(); object != nullptr && object->changes) object->set(node.text, value);
-  else meter_.refuse(concat("\"", node.names[0], "\" is no namespace, so nothing can be set in it"));
+  else
+    meter_.refuse(
+        concat("\"", node.names[0], "\" is not a namespace; only attributes of namespaces can be set"));
   return Flow::next;
 }
 

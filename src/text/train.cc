@@ -193,10 +193,10 @@ void check(const TokenizerTraining& options) {
   const std::size_t least = options.special.size() + (bytes ? 256 : 1);
   if (options.vocab < 0 || static_cast<std::size_t>(options.vocab) < least)
     refuse(ErrorKind::usage,
-           concat("a vocabulary of ", options.vocab, " has no room for ", options.special.size(),
+           concat("a vocabulary of ", options.vocab, " is too small for ", options.special.size(),
                   " special tokens", bytes ? " and 256 bytes" : "", "; at least ", least));
   if (options.elisions && options.kind != TokenizerKind::bpe)
-    refuse(ErrorKind::usage, "elisions are parted by the kind \"bpe\" alone");
+    refuse(ErrorKind::usage, "elisions need the kind \"bpe\"");
   std::vector<std::string> sorted = options.special;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())

@@ -66,7 +66,7 @@ void decompose(char32_t code, bool compatible, std::vector<Mark>& out) {
   }
 }
 
-// Marks between two beginnings, ordered by class; equals stay as they are.
+// Marks between two starters, sorted by combining class; the order of equal ones is kept.
 void order_marks(std::vector<Mark>& marks) {
   const auto by_order = [](const Mark& a, const Mark& b) { return a.order < b.order; };
   for (std::size_t i = 0; i < marks.size();) {

@@ -38,7 +38,7 @@ void check_sizes(const Recipe& recipe, const TransformerConfig& start) {
   const auto check = [&](const char* key, const std::optional<Index>& asked, Index found) {
     if (asked && *asked != found)
       refuse(recipe, key,
-             concat(*asked, " is asked for; \"", escaped(m.start, 100), "\" has ", found,
+             concat("the recipe sets ", *asked, ", but \"", escaped(m.start, 100), "\" has ", found,
                     "\n"
                     "  Sizes come from the model; leave them out."));
   };
@@ -55,8 +55,8 @@ void check_kind(const Recipe& recipe, const TransformerConfig& start) {
   const std::string_view found = kind_name(start.kind);
   if (asked == found || (asked == "llama" && start.kind == ModelKind::decoder)) return;
   refuse(recipe, "model.kind",
-         concat("\"", asked, "\" is asked for; \"", escaped(recipe.model.start, 100), "\" is of kind \"",
-                found, "\""));
+         concat("the recipe sets \"", asked, "\", but \"", escaped(recipe.model.start, 100),
+                "\" is of kind \"", found, "\""));
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ Ending Trainer::run(const std::atomic<int>& stop) {
   }
   while (progress_.step < config_.steps && !stale()) {
     learn_step();
-    // Saved first: whatever happens in an evaluation, the steps before it are kept.
+    // Saved first, so that a failed evaluation loses no step.
     if (evaluation_due() || (due(config_.save_every) && progress_.step < config_.steps)) save(Save::middle);
     if (evaluation_due()) evaluate();
     if (parts_.watch && leads() &&

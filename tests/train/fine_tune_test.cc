@@ -187,7 +187,7 @@ TEST_F(FineTuning, RecipesMustAgreeWithTheModel) {
         [&] { train::Run(ctx_, recipe("text.txt", 2, {setting}), {.folder = folder_.path("run")}, notes); },
         ErrorKind::input, code, words);
   };
-  refused("model.width=32", "model.width: 32 is asked for");
+  refused("model.width=32", "model.width: the recipe sets 32, but");
   refused("model.layers=3", "has 2");
   refused("model.heads=4", "Sizes come from the model");
   refused("model.kind=encoder", "is of kind \"decoder\"");

@@ -60,7 +60,7 @@ void keep_found(std::vector<LabelledHead>& heads, inspect::Label label) {
   });
 }
 
-// Says how near the nearest one is.
+// Reports the closest head.
 std::string nothing_found(const std::vector<LabelledHead>& heads, inspect::Label label, bool one_part) {
   const LabelledHead* best = nullptr;
   for (const LabelledHead& head : heads)
@@ -93,7 +93,7 @@ void draw_atlas(io::Outputs& outputs, Context& ctx, const Model& model, const Re
   write_figures(outputs, s.figures, draw::atlas_figure(atlas.maps, atlas.in_row, style, captions), style.dpi);
 }
 
-// Those that were asked for.
+// The requested heads.
 HeadsView view_of(const Model& model, const HeadsSettings& s, const Read& read,
                   const std::vector<LabelledHead>& heads) {
   HeadsView view{.model = model.info().name, .what = read.what, .heads = {}, .similar = {}};
