@@ -1,5 +1,4 @@
-// The bytes of a container: a file, read piece by piece, and mapped when its data are used
-// as it is, or memory.
+// The bytes of a container: a file, read piece by piece and memory-mapped on request, or memory.
 #pragma once
 
 #include <cstddef>
