@@ -46,12 +46,16 @@
   };
 
   const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-  const marked = (text, words) => words.reduce((out, word) =>
-    out.replace(new RegExp(escape(word).replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi"), "<mark>$&</mark>"), escape(text));
+  // All words at once: a second pass would find them in the marks of the first.
+  const marked = (text, words) => escape(text).replace(
+    new RegExp(words.map((word) => escape(word).replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "gi"), "<mark>$&</mark>");
 
+  // Whole words around the first place behind the title, which is shown above it.
   const excerpt = (entry, words) => {
-    const at = entry.x.toLowerCase().indexOf(words[0]);
-    return entry.x.slice(Math.max(0, at - 40), Math.max(0, at - 40) + 140);
+    const text = entry.x.startsWith(entry.t) ? entry.x.slice(entry.t.length) : entry.x;
+    const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
+    const part = text.slice(at, at + 150);
+    return part.replace(at > 0 ? /^\S*\s/ : /^\s+/, "").replace(at + 150 < text.length ? /\s\S*$/ : /\s+$/, "");
   };
 
   // A heading that is the word itself is where the reader wants to go.
