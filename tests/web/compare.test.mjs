@@ -1,15 +1,11 @@
 // Two runs beside each other, another token at any place, and the view as a file.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { closeDialog, field, folder, npy, open, program } from './pages.mjs';
+import { closeDialog, field, folder, inPage, npy, open, program, soon } from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
 const ready = (page) => page.waitForSelector('html[data-state=ready]');
-async function until(page, test, argument) {
-  for (const end = Date.now() + 20000; !(await page.evaluate(test, argument)); await page.waitForTimeout(40))
-    if (Date.now() > end) throw new Error(`never true: ${test}, ${argument}, at ${page.url()}`);
-}
 const differences = (page) =>
   page.locator('[data-test=differences] tbody tr').evaluateAll((list) =>
     list.map((row) => ({
@@ -35,11 +31,13 @@ export default {
     await page.press('[data-test=compare-text]', 'Enter');
     await page.waitForSelector('[data-test=differences]');
     await page.locator('[data-test=map-difference]').hover({ position: { x: 30, y: 120 } });
-    await until(page, () => /: A .*, B /.test(document.querySelector('[data-test=compare-readout]').textContent));
+    await inPage(page, () => /: A .*, B /.test(document.querySelector('[data-test=compare-readout]').textContent));
     await page.mouse.move(2, 2);
     // Two models, of which one is as another: heads of B most like that of A.
     await page.selectOption('[data-test=compare-model]', 'rotary');
-    await until(page, () => /most like 1.0 of A/.test(document.querySelector('[data-test=compare-heads]').textContent));
+    await inPage(page, () =>
+      /most like 1.0 of A/.test(document.querySelector('[data-test=compare-heads]').textContent),
+    );
     await page.click('[data-test=compare-heads] button:nth-of-type(1)');
     await closeDialog(page);
     // Without the change: one tokens' map against the other, cell by cell.
@@ -52,12 +50,12 @@ export default {
     await page.waitForSelector('[data-test=changed]');
     await page.keyboard.press('=');
     await page.waitForSelector('[data-test=differences]');
-    assert.match(await page.textContent('[data-test=compare-readout]'), /The same tokens/);
+    await soon.match(() => page.textContent('[data-test=compare-readout]'), /The same tokens/);
     const list = await differences(page);
     assert.ok(list.length > 0 && list.every((d) => Math.abs(d.value) <= Math.abs(list[0].value)));
-    assert.match(await page.textContent('[data-test=compare-heads]'), /Heads that differ most/);
+    await soon.match(() => page.textContent('[data-test=compare-heads]'), /Heads that differ most/);
     // Layer 0 is before the change: its heads do not differ, so that none of them is the first.
-    assert.match(await page.textContent('[data-test=compare-heads] button:nth-of-type(1)'), /^1\./);
+    await soon.match(() => page.textContent('[data-test=compare-heads] button:nth-of-type(1)'), /^1\./);
   },
 
   async 'Compare: the difference of two texts of as many tokens is that of the arrays'() {
@@ -73,7 +71,7 @@ export default {
     // Up to the word that differs, token i of one is token i of the other, and nothing later is seen.
     const n = a.shape[1],
       m = b.shape[1];
-    assert.match(await page.textContent('[data-test=compare-readout]'), /Aligned by words/);
+    await soon.match(() => page.textContent('[data-test=compare-readout]'), /Aligned by words/);
     for (let i = 0; i < 8; ++i)
       for (let j = 0; j <= i; ++j) assert.ok(Math.abs(a.data[i * n + j] - b.data[i * m + j]) < 1e-6);
     assert.ok(Math.abs(largest.value) > 1e-4);
@@ -86,25 +84,25 @@ export default {
     const before = await chips(),
       last = before.length - 1;
     await page.evaluate((q) => (location.hash = location.hash.replace(/&q=\d+/, `&q=${q}`)), last);
-    await until(page, (w) => document.querySelector('.next header')?.textContent.includes(`after ${w}`), before[last]);
+    await inPage(page, (w) => document.querySelector('.next header')?.textContent.includes(`after ${w}`), before[last]);
     const guess = page.locator('[data-test=next] .plain-word').nth(1);
     const chosen = await guess.textContent();
     await guess.click();
-    await until(page, () => location.hash.includes('&g='));
+    await inPage(page, () => location.hash.includes('&g='));
     await ready(page);
-    assert.deepEqual(await chips(), [...before, chosen]);
-    assert.equal(await field(page, 'q'), String(before.length));
-    assert.equal(await page.inputValue('#text'), text);
+    await soon.deepEqual(() => chips(), [...before, chosen]);
+    await soon.equal(() => field(page, 'q'), String(before.length));
+    await soon.equal(() => page.inputValue('#text'), text);
     // In the middle: the text ends there.
     await page.locator('.strip .chip').nth(3).click();
     await page.mouse.move(2, 2);
-    await until(page, (w) => document.querySelector('.next header')?.textContent.includes(`after ${w}`), before[3]);
+    await inPage(page, (w) => document.querySelector('.next header')?.textContent.includes(`after ${w}`), before[3]);
     const other = await page.locator('[data-test=next] .plain-word').first().textContent();
     await page.locator('[data-test=next] .plain-word').first().click();
-    const count = (n) => until(page, (m) => document.querySelectorAll('.strip .chip').length === m, n);
+    const count = (n) => inPage(page, (m) => document.querySelectorAll('.strip .chip').length === m, n);
     await count(6); // this tokenizer puts a [SEP] behind every text
-    assert.deepEqual(await chips(), [...before.slice(0, 4), '[SEP]', other]);
-    assert.equal(await page.inputValue('#text'), 'the cat sat');
+    await soon.deepEqual(() => chips(), [...before.slice(0, 4), '[SEP]', other]);
+    await soon.equal(() => page.inputValue('#text'), 'the cat sat');
     await page.click('.next >> text=Write one token');
     await count(7);
     await page.click('.next >> text=Take back');
@@ -120,10 +118,10 @@ export default {
     const file = join(folder(), 'saved.html');
     await download.saveAs(file);
     const copy = await open({ url: `file://${file}` });
-    assert.equal(await copy.getAttribute('[data-test=headline]', 'data-value'), value);
-    assert.equal(await copy.textContent('#pattern-title'), 'Layer 1 · head 1');
-    assert.equal(await field(copy, 's'), 'log');
-    assert.equal(await copy.inputValue('#text'), text);
-    assert.equal(await copy.locator('[data-test=knock-out]').count(), 0);
+    await soon.equal(() => copy.getAttribute('[data-test=headline]', 'data-value'), value);
+    await soon.equal(() => copy.textContent('#pattern-title'), 'Layer 1 · head 1');
+    await soon.equal(() => field(copy, 's'), 'log');
+    await soon.equal(() => copy.inputValue('#text'), text);
+    await soon.equal(() => copy.locator('[data-test=knock-out]').count(), 0);
   },
 };

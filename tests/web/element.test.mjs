@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { folder, open, program, SOURCE } from './pages.mjs';
+import { folder, open, program, soon, SOURCE } from './pages.mjs';
 
 export default {
   async 'A34 two viewers in one document do not disturb each other'() {
@@ -22,14 +22,14 @@ export default {
     const title = (frame, words) => frame.locator(`#pattern-title:has-text("${words}")`).waitFor();
     await title(a, 'Layer 0 · head 1');
     await title(b, 'Layer 1 · head 1');
-    assert.equal(await page.locator('#b iframe').getAttribute('height'), '500');
+    await soon.equal(() => page.locator('#b iframe').getAttribute('height'), '500');
     await b.locator('[data-test=grid]').focus();
     await page.keyboard.press('[');
     await title(b, 'Layer 1 · head 0');
     await title(a, 'Layer 0 · head 1');
     await page.evaluate(() => document.getElementById('a').setAttribute('at', 'h=1.0&q=2'));
     await title(a, 'Layer 1 · head 0');
-    assert.equal(await a.locator('.strip [aria-pressed=true]').count(), 1);
-    assert.equal(await b.locator('h1').count(), 1);
+    await soon.equal(() => a.locator('.strip [aria-pressed=true]').count(), 1);
+    await soon.equal(() => b.locator('h1').count(), 1);
   },
 };

@@ -1,15 +1,11 @@
 // Heads and links knocked out, one head after the other, and all of them once.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cellPoint, field, folder, open, pixels, program, PROGRAM, settled } from './pages.mjs';
+import { cellPoint, field, folder, inPage, open, pixels, program, PROGRAM, settled, soon } from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
 const count = (page, name) => page.locator(name).count();
-async function until(page, test, argument) {
-  for (const end = Date.now() + 20000; !(await page.evaluate(test, argument)); await page.waitForTimeout(40))
-    if (Date.now() > end) throw new Error(`never true: ${test}, ${argument}, at ${page.url()}`);
-}
 const rows = (page) =>
   page.locator('[data-test=effects] tbody tr').evaluateAll((list) =>
     list.map((row) => ({
@@ -32,8 +28,8 @@ export default {
     await page.focus('[data-test=grid]');
     await page.keyboard.press('x');
     await settledEffect(page);
-    assert.equal(await field(page, 'z'), 'decoder~zero~0.1~0.5');
-    assert.equal(await page.getAttribute('[data-test=knock-out]', 'aria-pressed'), 'true');
+    await soon.equal(() => field(page, 'z'), 'decoder~zero~0.1~0.5');
+    await soon.equal(() => page.getAttribute('[data-test=knock-out]', 'aria-pressed'), 'true');
     const zeroed = await rows(page);
     const { tokens } = await commanded(page);
     assert.ok(zeroed.length >= 5);
@@ -44,8 +40,8 @@ export default {
       assert.ok(Math.abs(after - same.after) < 1e-5, JSON.stringify(same));
       assert.ok(Math.abs(after - before - difference) < 1e-9);
     }
-    assert.ok(Number(await page.getAttribute('[data-test=divergence] b', 'data-value')) > 0);
-    assert.match(await page.textContent('.caveat'), /training never was/);
+    await soon.ok(async () => Number(await page.getAttribute('[data-test=divergence] b', 'data-value')) > 0);
+    await soon.match(() => page.textContent('.caveat'), /training never was/);
     // Layer 1 now looks elsewhere; b shows the model as it is.
     await page.keyboard.press(']');
     await page.keyboard.press(']');
@@ -55,32 +51,32 @@ export default {
     const changed = await pixels(page, shown);
     await page.keyboard.press('b');
     await page.waitForSelector('[data-test=changed]', { state: 'detached' });
+    await soon.notDeepEqual(() => pixels(page, shown), changed);
     const base = await pixels(page, shown);
-    assert.notDeepEqual(base, changed);
     await page.keyboard.press('b');
     await page.waitForSelector('[data-test=changed]');
-    assert.deepEqual(await pixels(page, shown), changed);
+    await soon.deepEqual(() => pixels(page, shown), changed);
     // Another head with it, the mean in its place, half of it; undo, step by step.
     await page.keyboard.press('x');
     await page.waitForSelector('.tag:has-text("1.1")');
     await settledEffect(page);
-    assert.notDeepEqual(await rows(page), zeroed);
+    await soon.notDeepEqual(() => rows(page), zeroed);
     await page.selectOption('[data-test=change]', 'mean');
     await settledEffect(page);
-    assert.match(await page.textContent('.caveat'), /Means over 20 plain sentences/);
+    await soon.match(() => page.textContent('.caveat'), /Means over 20 plain sentences/);
     await page.selectOption('[data-test=change]', 'scale');
     await page.waitForSelector('[data-test=factor]');
     await page.fill('[data-test=factor]', '1');
     await page.press('[data-test=factor]', 'Tab');
-    await until(page, () => Number(document.querySelector('[data-test=divergence] b')?.dataset.value ?? 1) < 1e-9);
+    await inPage(page, () => Number(document.querySelector('[data-test=divergence] b')?.dataset.value ?? 1) < 1e-9);
     for (let i = 0; i < 4; ++i) await page.click('[data-test=undo]');
-    await until(page, () => new URLSearchParams(location.hash.slice(1)).get('z') === 'decoder~zero~0.1~0.5');
+    await inPage(page, () => new URLSearchParams(location.hash.slice(1)).get('z') === 'decoder~zero~0.1~0.5');
     await settledEffect(page);
-    assert.deepEqual(await rows(page), zeroed);
+    await soon.deepEqual(() => rows(page), zeroed);
     await page.click('.tag');
     await page.waitForSelector('[data-test=next]');
-    assert.equal(await field(page, 'z'), null);
-    assert.deepEqual(await pixels(page, shown), base);
+    await soon.equal(() => field(page, 'z'), null);
+    await soon.deepEqual(() => pixels(page, shown), base);
   },
 
   async 'Knock-out: a link cut from the menu, a text typed meanwhile, a link opened'() {
@@ -89,33 +85,33 @@ export default {
     await page.mouse.click(x, y, { button: 'right' });
     await page.click('[data-test=menu] >> text=others fill up');
     await settledEffect(page);
-    assert.equal(await field(page, 'z'), 'decoder~cut-mask~0.0~1~9-10-3-4');
+    await soon.equal(() => field(page, 'z'), 'decoder~cut-mask~0.0~1~9-10-3-4');
     const masked = await rows(page);
     await page.selectOption('[aria-label="How the link is cut"]', 'cut-weight');
-    await until(page, (was) => document.querySelector('[data-test=divergence] b')?.dataset.value !== was,
+    await inPage(page, (was) => document.querySelector('[data-test=divergence] b')?.dataset.value !== was,
       await page.getAttribute('[data-test=divergence] b', 'data-value')); // prettier-ignore
-    assert.notDeepEqual(await rows(page), masked);
+    await soon.notDeepEqual(() => rows(page), masked);
     // A head stays out while another text is typed; a cut is of one text and goes.
     await page.click('#text');
     await page.keyboard.press('End');
     await page.keyboard.type(' and sat', { delay: 30 });
-    await until(page, () => !location.hash.includes('z='));
+    await inPage(page, () => !location.hash.includes('z='));
     await page.waitForSelector('[data-test=next]');
     await page.click('[data-test=knock-out]');
     await settledEffect(page);
     await page.click('#text');
     await page.keyboard.press('End');
     await page.keyboard.type(' on it', { delay: 30 });
-    await until(page, () => decodeURIComponent(location.hash).includes('and sat on it'));
+    await inPage(page, () => decodeURIComponent(location.hash).includes('and sat on it'));
     await settledEffect(page);
-    assert.equal(await field(page, 'z'), 'decoder~zero~0.0~0.5');
+    await soon.equal(() => field(page, 'z'), 'decoder~zero~0.0~0.5');
     const here = await rows(page);
     const other = await open({ at: (await page.evaluate(() => location.hash)).slice(1) });
     await settledEffect(other);
-    assert.deepEqual(await rows(other), here);
+    await soon.deepEqual(() => rows(other), here);
     // Another model has other heads.
     await page.selectOption('[aria-label=Model]', 'rotary');
-    await until(page, () => location.hash.includes('m=rotary') && !location.hash.includes('z='));
+    await inPage(page, () => location.hash.includes('m=rotary') && !location.hash.includes('z='));
   },
 
   async 'Knock-out: of a translator’s cross-attention; encoders without an output have none'() {
@@ -129,7 +125,7 @@ export default {
     }
     await page.click('[data-test=part-encoder]');
     await page.waitForSelector('[data-test=part-encoder][aria-pressed=true]');
-    assert.equal(await count(page, '[data-test=changed]'), 1);
+    await soon.equal(() => count(page, '[data-test=changed]'), 1);
   },
 
   async 'A18 sweep: every head once, painted as it goes, stopped at once'() {
@@ -147,7 +143,7 @@ export default {
     const stopped = asked;
     await page.waitForTimeout(700);
     assert.ok(asked <= stopped + 1, `${asked} requests, ${stopped} before the stop`);
-    assert.match(await page.textContent('[data-test=sweep-line]'), /\d+ of 144 heads/);
+    await soon.match(() => page.textContent('[data-test=sweep-line]'), /\d+ of 144 heads/);
     await page.unroute('**/sweep');
     await page.click('[data-test=sweep]');
     await page.waitForSelector('[data-test=sweep-line]:not(:has(progress))', { timeout: 120000 });
@@ -157,7 +153,7 @@ export default {
     const heads = swept.heads.sort((a, b) => b.kl - a.kl);
     const box = await settled(page.locator('[data-test=atlas]'));
     await page.mouse.click(box.x + 20, box.y + 20);
-    assert.equal(await field(page, 'h'), `${heads[0].layer}.${heads[0].head}`);
+    await soon.equal(() => field(page, 'h'), `${heads[0].layer}.${heads[0].head}`);
     return `${asked} requests`;
   },
 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { folder, open, program, require, serve } from './pages.mjs';
+import { folder, open, program, require, serve, soon } from './pages.mjs';
 
 const axe = async (page) => {
   await page.evaluate(readFileSync(require.resolve('axe-core'), 'utf8'));
@@ -27,18 +27,18 @@ export default {
   async 'Learn: a chapter, its picture, a checked answer, and the viewer at that step'() {
     const page = await open({ at: 'learn=4' });
     await page.waitForSelector('.chapter-text figure img');
-    assert.match(await page.textContent('#chapter-title'), /^4\. The weighted sum/);
-    assert.ok(await page.evaluate(() => document.querySelector('figure img').naturalWidth > 100));
-    assert.equal(await page.isVisible('text=Much larger: 0.5931'), false);
+    await soon.match(() => page.textContent('#chapter-title'), /^4\. The weighted sum/);
+    await soon.ok(() => page.evaluate(() => document.querySelector('figure img').naturalWidth > 100));
+    await soon.equal(() => page.isVisible('text=Much larger: 0.5931'), false);
     await page.click('summary:has-text("Reveal")');
-    assert.equal(await page.isVisible('text=Much larger: 0.5931'), true);
+    await soon.equal(() => page.isVisible('text=Much larger: 0.5931'), true);
     const field = page.locator('[data-exercise="1"] input');
     await field.fill('0.4317 0.5833');
     await field.press('Enter');
-    assert.match(await page.textContent('[data-exercise="1"] [data-test=verdict]'), /Expected form: 3 numbers/);
+    await soon.match(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), /Expected form: 3 numbers/);
     await field.fill('0.4317, 0.5833, 0.5283');
     await field.press('Enter');
-    assert.equal(await page.textContent('[data-exercise="1"] [data-test=verdict]'), 'Right.');
+    await soon.equal(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), 'Right.');
     await axe(page);
     await page.click('a:has-text("Next ›")');
     await page.waitForSelector('#chapter-title:has-text("5.")');
@@ -50,16 +50,24 @@ export default {
   async 'Learn: slides by arrow keys, in the dark, on a phone, and in a file'() {
     const file = join(folder(), 'course.html');
     program('learn', '--html', file);
-    const page = await open({ url: `file://${file}#learn=2`, wait: null, colorScheme: 'dark', viewport: { width: 390, height: 800 } });
+    const page = await open({
+      url: `file://${file}#learn=2`,
+      wait: null,
+      colorScheme: 'dark',
+      viewport: { width: 390, height: 800 },
+    });
     await page.waitForSelector('#chapter-title:has-text("2.")');
     await axe(page);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways scrolling');
+    await soon.ok(
+      () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      'no sideways scrolling',
+    );
     await page.click('[data-test=slides]');
     await page.evaluate(() => document.activeElement.blur());
     await page.waitForSelector('h3:has-text("Predict first")', { state: 'hidden' });
     for (let i = 0; i < 2; ++i) await page.keyboard.press('ArrowRight');
     await page.waitForSelector('h3:has-text("Predict first")');
-    assert.equal(await page.isVisible('h3:has-text("The idea")'), false);
+    await soon.equal(() => page.isVisible('h3:has-text("The idea")'), false);
     await page.keyboard.press('Escape');
     await page.waitForSelector('h3:has-text("The idea")');
   },
@@ -79,7 +87,7 @@ export default {
     await axe(page);
     await page.reload();
     await page.waitForSelector('[data-test=run-view][data-state=finished]');
-    assert.equal(Number(await page.getAttribute('[data-test=run-view]', 'data-frames')), frames);
+    await soon.equal(async () => Number(await page.getAttribute('[data-test=run-view]', 'data-frames')), frames);
     await page.click('.head-map >> nth=0');
     await page.waitForSelector('[data-test=run-numbers]:has-text("without 0.0")');
     await page.click('.head-map >> nth=0');
@@ -92,8 +100,7 @@ export default {
     await page.locator('[data-test=scrub]').fill('0');
     await page.waitForSelector('[data-test=run-numbers]:has-text("Step 0 ")');
     await page.click('[data-test=save]');
-    for (let i = 0; i < 100 && !(await page.title()).includes('agreement-1'); ++i) await page.waitForTimeout(100);
-    assert.match(await page.title(), /agreement-1/);
+    await soon.match(() => page.title(), /agreement-1/);
     await page.close();
     assert.equal(await server.stop(), 143);
     return `first map after ${first} ms`;
@@ -110,9 +117,12 @@ export default {
       await page.waitForSelector(`:nth-match([data-test=run-view][data-state=finished], ${i})`, { timeout: 60000 });
     }
     await axe(page);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways scrolling');
+    await soon.ok(
+      () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      'no sideways scrolling',
+    );
     await page.uncheck('label:has-text("Beside the run before") input');
-    assert.equal(await page.locator('[data-test=run-view]').count(), 1);
+    await soon.equal(() => page.locator('[data-test=run-view]').count(), 1);
     await page.close();
     assert.equal(await server.stop(), 143);
   },

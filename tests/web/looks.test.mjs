@@ -1,7 +1,24 @@
 // What can be chosen about the looks: colours, their range, muted keys, the order of heads. Exports follow.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { closeDialog, colors, field, folder, hover, npy, open, pixels, place, program, saved, shared, value } from './pages.mjs';
+import {
+  closeDialog,
+  colors,
+  field,
+  folder,
+  hover,
+  npy,
+  open,
+  pixels,
+  place,
+  program,
+  saved,
+  settled,
+  shared,
+  soon,
+  until,
+  value,
+} from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
@@ -14,7 +31,9 @@ const arrays = (model) => {
 function headOf(model, part, layer, head) {
   const { shape, data } = npy(join(arrays(model), `${part}_${layer}.npy`)),
     [, rows, columns] = shape;
-  return Array.from({ length: rows }, (_, i) => data.subarray((head * rows + i) * columns, (head * rows + i + 1) * columns));
+  return Array.from({ length: rows }, (_, i) =>
+    data.subarray((head * rows + i) * columns, (head * rows + i + 1) * columns),
+  );
 }
 const lower = (rows) => rows.flatMap((row, i) => Array.from(row.subarray(0, i + 1)));
 const number = async (page, name) => Number(await page.getAttribute(`[data-test=${name}]`, 'data-value'));
@@ -28,86 +47,106 @@ export default {
     assert.ok(top < 0.9, 'a map whose largest weight is well below 1');
     const check = async (table, scale, end) => {
       await page.mouse.move(2, 2);
-      const found = await pixels(page, cells);
-      cells.forEach(([i, j], n) =>
-        assert.deepEqual(found[n].slice(0, 3), table[place(rows[i][j], scale, end)], `${scale} ${end} ${i} ${j}`),
-      );
+      await until(async () => {
+        const found = await pixels(page, cells);
+        cells.forEach(([i, j], n) =>
+          assert.deepEqual(found[n].slice(0, 3), table[place(rows[i][j], scale, end)], `${scale} ${end} ${i} ${j}`),
+        );
+      });
     };
     for (const theme of ['Light', 'Dark']) {
       await page.emulateMedia({ colorScheme: theme.toLowerCase() });
       for (const palette of ['viridis', 'magma', 'grey', 'cividis']) {
         await page.selectOption('[data-test=palette]', palette);
         await check(colors(`${palette === 'cividis' ? 'weight' : palette}${theme}`), 'sqrt', 1);
-        assert.equal(await field(page, 'c'), palette === 'cividis' ? null : palette);
+        await soon.equal(() => field(page, 'c'), palette === 'cividis' ? null : palette);
       }
     }
-    assert.match(await page.getAttribute('[data-test=legend]', 'aria-label'), /cividis, sqrt, from 0 to 1.00$/);
+    await soon.match(() => page.getAttribute('[data-test=legend]', 'aria-label'), /cividis, sqrt, from 0 to 1.00$/);
     await page.click('[data-test=range-auto]');
     for (const scale of ['linear', 'log']) {
       await page.click(`[data-test=scale-${scale}]`);
       await check(colors('weightDark'), scale, top);
     }
-    assert.equal(await field(page, 'r'), 'auto');
-    assert.equal((await page.locator('.ticks span').last().textContent()).trim(), `max ${top.toPrecision(3)}`);
-    assert.match(await page.getAttribute('[data-test=legend]', 'aria-label'), new RegExp(`to ${top.toPrecision(3)}, the largest`));
+    await soon.equal(() => field(page, 'r'), 'auto');
+    await soon.equal(
+      async () => (await page.locator('.ticks span').last().textContent()).trim(),
+      `max ${top.toPrecision(3)}`,
+    );
+    await soon.match(
+      () => page.getAttribute('[data-test=legend]', 'aria-label'),
+      new RegExp(`to ${top.toPrecision(3)}, the largest`),
+    );
     // Keys do the same, and a link opens it again.
     await page.focus('[data-test=grid]');
     await page.keyboard.press('c');
-    assert.equal(await field(page, 'c'), 'viridis');
+    await soon.equal(() => field(page, 'c'), 'viridis');
     await page.keyboard.press('a');
-    assert.equal(await field(page, 'r'), null);
+    await soon.equal(() => field(page, 'r'), null);
     const other = await open({ at: at('bert', '&h=1.1&q=&c=grey&r=auto&s=linear'), colorScheme: 'light' });
-    assert.equal(await other.inputValue('[data-test=palette]'), 'grey');
+    await soon.equal(() => other.inputValue('[data-test=palette]'), 'grey');
     await other.mouse.move(2, 2);
-    const [pixel] = await pixels(other, [[2, 3]]);
-    assert.deepEqual(pixel.slice(0, 3), colors('greyLight')[place(rows[2][3], 'linear', top)]);
+    await soon.deepEqual(
+      async () => (await pixels(other, [[2, 3]]))[0].slice(0, 3),
+      colors('greyLight')[place(rows[2][3], 'linear', top)],
+    );
   },
 
   async 'A21 mute: numbers stay; renormalised ones say that they are derived'() {
     const page = await open({ at: at('en', '&h=1.1&q=&r=auto&s=linear'), colorScheme: 'light' }),
       rows = headOf('en', 'decoder', 1, 1);
     await page.selectOption('[data-test=mute]', 'first');
-    assert.equal(await field(page, 'f'), 'first');
+    await soon.equal(() => field(page, 'f'), 'first');
     await hover(page, 7, 3);
-    assert.ok(Math.abs((await value(page)) - rows[7][3]) < 1e-7);
-    assert.match(await page.textContent('[data-test=origin]'), /exact/);
+    await soon.ok(async () => Math.abs((await value(page)) - rows[7][3]) < 1e-7);
+    await soon.match(() => page.textContent('[data-test=origin]'), /exact/);
     const rest = 1 - rows[7][0];
-    assert.ok(Math.abs(Number(await page.textContent('[data-test=unmuted]')) - rest) < 1e-3);
+    await soon.ok(async () => Math.abs(Number(await page.textContent('[data-test=unmuted]')) - rest) < 1e-3);
     // The muted column is faint, and the range ends at the largest of the others.
     const top = Math.max(...rows.flatMap((row, i) => Array.from(row.subarray(1, i + 1))));
-    assert.notEqual(top.toPrecision(3), Math.max(...lower(rows)).toPrecision(3), 'the first column has the largest weight');
-    assert.equal((await page.locator('.ticks span').last().textContent()).trim(), `max ${top.toPrecision(3)}`);
+    assert.notEqual(
+      top.toPrecision(3),
+      Math.max(...lower(rows)).toPrecision(3),
+      'the first column has the largest weight',
+    );
+    await soon.equal(
+      async () => (await page.locator('.ticks span').last().textContent()).trim(),
+      `max ${top.toPrecision(3)}`,
+    );
     await page.mouse.move(2, 2);
-    const [faint, full] = await pixels(page, [
-      [7, 0],
-      [7, 3],
-    ]);
-    assert.notDeepEqual(faint.slice(0, 3), colors('weightLight')[place(rows[7][0], 'linear', top)]);
-    assert.deepEqual(full.slice(0, 3), colors('weightLight')[place(rows[7][3], 'linear', top)]);
+    await until(async () => {
+      const [faint, full] = await pixels(page, [[7, 0], [7, 3]]); // prettier-ignore
+      assert.notDeepEqual(faint.slice(0, 3), colors('weightLight')[place(rows[7][0], 'linear', top)]);
+      assert.deepEqual(full.slice(0, 3), colors('weightLight')[place(rows[7][3], 'linear', top)]);
+    });
     await page.check('[data-test=renormalise]');
-    assert.match(await page.textContent('[data-test=origin]'), /derived/);
-    assert.ok(await page.isVisible('[data-test=origin]'));
+    await soon.match(() => page.textContent('[data-test=origin]'), /derived/);
+    await soon.ok(() => page.isVisible('[data-test=origin]'));
     for (const [i, j] of [
       [7, 3],
       [10, 10],
       [4, 1],
     ]) {
       await hover(page, i, j);
-      assert.ok(Math.abs((await value(page)) - rows[i][j]) < 1e-7, 'the raw number stays');
-      assert.ok(Math.abs((await number(page, 'whole')) - rows[i][j] / (1 - rows[i][0])) < 1e-5);
-      assert.equal(await page.textContent('[data-test=unmuted]'), '1.0000');
+      await soon.ok(async () => Math.abs((await value(page)) - rows[i][j]) < 1e-7, 'the raw number stays');
+      await soon.ok(async () => Math.abs((await number(page, 'whole')) - rows[i][j] / (1 - rows[i][0])) < 1e-5);
+      await soon.equal(() => page.textContent('[data-test=unmuted]'), '1.0000');
     }
-    assert.equal(await field(page, 'f'), 'first,whole');
+    await soon.equal(() => field(page, 'f'), 'first,whole');
     await page.selectOption('[data-test=mute]', 'none');
-    assert.match(await page.textContent('[data-test=origin]'), /exact/);
+    await soon.match(() => page.textContent('[data-test=origin]'), /exact/);
     // BERT's own tokens; a text without any has none to mute.
     const other = await open({ at: at('bert', '&h=0.0&q=&f=special,whole') }),
       all = headOf('bert', 'encoder', 0, 0),
       n = all.length;
     await hover(other, 3, 4);
-    assert.ok(Math.abs((await number(other, 'whole')) - all[3][4] / (1 - all[3][0] - all[3][n - 1])) < 1e-5);
-    const added = JSON.parse(program('show', text, '--model', 'en', '--head', '0.0', '--json', '-')).tokens.some((t) => t.added);
-    assert.equal(await page.$eval('[data-test=mute] option[value=special]', (e) => e.disabled), !added);
+    await soon.ok(
+      async () => Math.abs((await number(other, 'whole')) - all[3][4] / (1 - all[3][0] - all[3][n - 1])) < 1e-5,
+    );
+    const added = JSON.parse(program('show', text, '--model', 'en', '--head', '0.0', '--json', '-')).tokens.some(
+      (t) => t.added,
+    );
+    await soon.equal(() => page.$eval('[data-test=mute] option[value=special]', (e) => e.disabled), !added);
   },
 
   async 'Atlas: sorted by link, entropy, and share of the first token'() {
@@ -131,28 +170,29 @@ export default {
     await page.focus('[data-test=atlas]');
     for (const order of ['link', 'focus', 'first']) {
       await page.selectOption('[data-test=order]', order);
-      assert.equal(await field(page, 'o'), order);
-      assert.match(await page.getAttribute('[data-test=atlas]', 'aria-label'), /sorted by /);
+      await soon.equal(() => field(page, 'o'), order);
+      await soon.match(() => page.getAttribute('[data-test=atlas]', 'aria-label'), /sorted by /);
       const sorted = heads.slice().sort((a, b) => b[order] - a[order]);
       // The first, the second, the one below it: by mouse and by keys.
       await page.evaluate(() => scrollTo(0, 0));
-      const box = await page.locator('[data-test=atlas]').boundingBox();
+      const box = await settled(page.locator('[data-test=atlas]'));
       await page.mouse.click(box.x + 12, box.y + 12);
-      assert.equal(await field(page, 'h'), sorted[0].name, order);
+      await soon.equal(() => field(page, 'h'), sorted[0].name, order);
       await page.focus('[data-test=atlas]');
       await page.keyboard.press('ArrowRight');
-      assert.equal(await field(page, 'h'), sorted[1].name, order);
+      await soon.equal(() => field(page, 'h'), sorted[1].name, order);
       await page.keyboard.press('ArrowDown'); // as many further as there are in a row: 12, or a part where there is less room
+      await soon.notEqual(() => field(page, 'h'), sorted[1].name);
       const name = await field(page, 'h'),
         below = sorted.findIndex((head) => head.name === name);
       assert.ok(below > 2 && 12 % (below - 1) === 0, `${order}: ${below}`);
       await page.keyboard.press(']');
-      assert.equal(await field(page, 'h'), sorted[below + 1].name, order);
+      await soon.equal(() => field(page, 'h'), sorted[below + 1].name, order);
     }
     // Nothing pinned: no link to sort by.
     const other = await open({ at: at('many', '&h=3.2&q=&o=link') });
-    assert.equal(await other.inputValue('[data-test=order]'), 'layer');
-    assert.ok(await other.$eval('[data-test=order] option[value=link]', (e) => e.disabled));
+    await soon.equal(() => other.inputValue('[data-test=order]'), 'layer');
+    await soon.ok(() => other.$eval('[data-test=order] option[value=link]', (e) => e.disabled));
   },
 
   async 'A25 exports are what is shown: numbers, colours, range, muted keys, words'() {
@@ -178,10 +218,10 @@ export default {
     // What the program cannot draw is not offered, and it is said why.
     await page.click('[data-test=as-lines]');
     await page.click('[data-test=export]');
-    assert.match(await page.textContent('[data-test=export-problem]'), /choose Map/);
-    assert.ok(await page.locator('[data-test=export-png]').isDisabled());
+    await soon.match(() => page.textContent('[data-test=export-problem]'), /choose Map/);
+    await soon.ok(() => page.locator('[data-test=export-png]').isDisabled());
     await closeDialog(page);
     await page.click('[data-test=share]');
-    assert.match(await page.textContent('[data-test=no-command]'), /choose Map/);
+    await soon.match(() => page.textContent('[data-test=no-command]'), /choose Map/);
   },
 };

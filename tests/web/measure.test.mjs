@@ -11,7 +11,12 @@ const change = (page, key) =>
   page.evaluate(async (k) => {
     const pixels = () => {
       const map = document.querySelector('[data-test=map]');
-      return map ? map.getContext('2d').getImageData(0, 0, map.width, map.height).data.reduce((s, x, i) => (s * 31 + x * (i & 255)) | 0, 7) : 0;
+      return map
+        ? map
+            .getContext('2d')
+            .getImageData(0, 0, map.width, map.height)
+            .data.reduce((s, x, i) => (s * 31 + x * (i & 255)) | 0, 7)
+        : 0;
     };
     const before = pixels(),
       from = performance.now();

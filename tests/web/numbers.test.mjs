@@ -16,6 +16,8 @@ import {
   reference,
   saved,
   shared,
+  soon,
+  until,
   value,
 } from './pages.mjs';
 
@@ -28,13 +30,15 @@ async function checkValues(page, ref, part, layer, head, count) {
       j = (n * 5 + 1) % ref.columns,
       expected = ref.at(head, i, j);
     await hover(page, i, j);
-    if (Number.isNaN(expected)) assert.match(await page.textContent('[data-test=readout]'), /not visible/);
+    if (Number.isNaN(expected)) await soon.match(() => page.textContent('[data-test=readout]'), /not visible/);
     else {
-      assert.ok(
-        Math.abs((await value(page)) - expected) < 1e-5,
-        `${part} ${layer}.${head} ${i} ${j}: ${await value(page)} and ${expected}`,
+      await until(async () =>
+        assert.ok(
+          Math.abs((await value(page)) - expected) < 1e-5,
+          `${part} ${layer}.${head} ${i} ${j}: ${await value(page)} and ${expected}`,
+        ),
       );
-      assert.ok(Math.abs(Number(await page.textContent('[data-test=margin]')) - 1) < 1e-4);
+      await soon.ok(async () => Math.abs(Number(await page.textContent('[data-test=margin]')) - 1) < 1e-4);
     }
   }
 }
@@ -66,14 +70,16 @@ export default {
       for (const scale of ['sqrt', 'log', 'linear']) {
         await page.click(`[data-test=scale-${scale}]`);
         await page.mouse.move(2, 2);
-        const found = await pixels(page, cells);
-        cells.forEach(([i, j], n) =>
-          assert.deepEqual(
-            found[n].slice(0, 3),
-            table[place(ref.data[i * columns + j], scale)],
-            `${theme} ${scale} ${i} ${j}`,
-          ),
-        );
+        await until(async () => {
+          const found = await pixels(page, cells);
+          cells.forEach(([i, j], n) =>
+            assert.deepEqual(
+              found[n].slice(0, 3),
+              table[place(ref.data[i * columns + j], scale)],
+              `${theme} ${scale} ${i} ${j}`,
+            ),
+          );
+        });
       }
     }
   },
@@ -88,8 +94,8 @@ export default {
         else assert.equal(all[i][j].length, 1, `visible ${i} ${j}: ${all[i][j]}`);
     assert.ok(all[0][5].length >= 2, `no lines: ${all[0][5]}`);
     await hover(page, 0, 5);
-    assert.match(await page.textContent('[data-test=readout]'), /not visible/);
-    assert.match(await page.textContent('[data-test=live]'), /not visible/);
+    await soon.match(() => page.textContent('[data-test=readout]'), /not visible/);
+    await soon.match(() => page.textContent('[data-test=live]'), /not visible/);
   },
 
   async 'A7 steps: every intermediate is the reference’s'() {
@@ -110,16 +116,16 @@ export default {
     const scale = (await page.textContent('[data-test=scale]')).split(/[×=]/).map((s) => number(s.trim()));
     close(scale[1], 1 / Math.sqrt(dim));
     close(scale[2], scores.data[6 * n + 2]);
-    assert.match(await page.textContent('[data-test=mask]'), /sees 7 of/);
-    assert.equal(await page.textContent('[data-test=row-sum]'), '1.0000');
+    await soon.match(() => page.textContent('[data-test=mask]'), /sees 7 of/);
+    await soon.equal(() => page.textContent('[data-test=row-sum]'), '1.0000');
     await page.waitForSelector('[data-test=output]');
     for (const name of ['q', 'k']) {
       await page.click(`.from-x summary:has-text("${name} = W")`);
       await page.waitForSelector(`[data-test=from-${name}]`);
     }
-    assert.equal(await page.locator('.tick').count(), 5); // q, k, weights, z, output
-    assert.equal(await page.locator('.cross-mark').count(), 0);
-    assert.equal(await page.locator('[data-test=rope]').count(), 0);
+    await soon.equal(() => page.locator('.tick').count(), 5); // q, k, weights, z, output
+    await soon.equal(() => page.locator('.cross-mark').count(), 0);
+    await soon.equal(() => page.locator('[data-test=rope]').count(), 0);
     // What the head adds is what the terminal's explanation says.
     const told = JSON.parse(
       program('explain', text, '--model', 'en', '--head', '1.0', '--query', '@6', '--key', '@2', '--json').toString(),
@@ -127,7 +133,7 @@ export default {
     const output = told.output,
       most = output.reduce((best, x, i) => (Math.abs(x) > Math.abs(output[best]) ? i : best), 0);
     close(Number(await page.getAttribute('[data-test=output]', 'title')), output[most]);
-    assert.match(await page.textContent('[data-test=output-share]'), /of the layer’s output/);
+    await soon.match(() => page.textContent('[data-test=output-share]'), /of the layer’s output/);
     const x = npy(join(out, 'decoder_1_q.npy')); // the largest number of q, made from x
     const row = Array.from(x.data.subarray(6 * dim, 7 * dim)).sort((a, b) => Math.abs(b) - Math.abs(a));
     close(Number(await page.getAttribute('[data-test=from-q]', 'title')), row[0]);
@@ -143,8 +149,8 @@ export default {
       await page.click(`.from-x summary:has-text("${name} = W")`);
       await page.waitForSelector(`[data-test=from-${name}]`);
     }
-    assert.equal(await page.locator('.tick').count(), 5); // q, k, weights, z, output: turned, and equal to the model's
-    assert.equal(await page.locator('.cross-mark').count(), 0);
+    await soon.equal(() => page.locator('.tick').count(), 5); // q, k, weights, z, output: turned, and equal to the model's
+    await soon.equal(() => page.locator('.cross-mark').count(), 0);
     const out = folder();
     program('show', text, '--model', 'rotary', '--npy', out, '--what', 'q,k');
     const q = npy(join(out, 'decoder_1_q.npy')),
@@ -167,31 +173,35 @@ export default {
       dim = v.shape[2];
     const other = async () => Number(await page.getAttribute('[data-test=other]', 'data-value'));
     const table = colors('signedLight'),
-      top = Math.max(...Array.from(scores.data.subarray(0, n * n)).filter(Number.isFinite).map(Math.abs));
+      top = Math.max(
+        ...Array.from(scores.data.subarray(0, n * n))
+          .filter(Number.isFinite)
+          .map(Math.abs),
+      );
     await page.click('[data-test=mode-scores]');
-    assert.match(await page.textContent('.pattern .badge'), /derived/);
+    await soon.match(() => page.textContent('.pattern .badge'), /derived/);
     await page.waitForSelector('.pattern .badge.derived');
-    await page.waitForTimeout(200);
     const cells = [
       [6, 2],
       [9, 4],
       [5, 5],
     ];
-    const found = await pixels(page, cells);
-    for (const [x, [i, j]] of cells.entries()) {
-      await hover(page, i, j);
+    for (const [i, j] of cells) {
       const s = scores.data[i * n + j];
-      assert.ok(Math.abs((await other()) - s) < 1e-4);
-      assert.deepEqual(found[x].slice(0, 3), table[Math.round(255 * (0.5 + (0.5 * s) / top))]);
+      await page.mouse.move(2, 2);
+      await soon.deepEqual(
+        async () => (await pixels(page, [[i, j]]))[0].slice(0, 3),
+        table[Math.round(255 * (0.5 + (0.5 * s) / top))],
+      );
+      await hover(page, i, j);
+      await soon.ok(async () => Math.abs((await other()) - s) < 1e-4);
     }
     await page.click('[data-test=mode-values]');
     await hover(page, 7, 3);
     let length = 0;
     for (let d = 0; d < dim; ++d) length += v.data[3 * dim + d] ** 2;
-    await page.waitForFunction(
-      (expected) => Math.abs(document.querySelector('[data-test=other]')?.dataset.value - expected) < 1e-4,
-      weights.data[7 * n + 3] * Math.sqrt(length),
-    );
+    const expected = weights.data[7 * n + 3] * Math.sqrt(length);
+    await soon.ok(async () => Math.abs((await other()) - expected) < 1e-4);
   },
 
   async 'A28 two texts: a border, and parts of the map'() {
@@ -204,15 +214,15 @@ export default {
     const map = JSON.parse(program('show', ...args, '--head', '1.0', '--json', '-')).maps[0];
     const border = map.keys.indexOf('[SEP]') + 1,
       count = map.keys.length;
-    assert.deepEqual(
-      await page.locator('.strip-row').evaluateAll((list) => list.map((e) => e.querySelectorAll('.chip').length)),
+    await soon.deepEqual(
+      () => page.locator('.strip-row').evaluateAll((list) => list.map((e) => e.querySelectorAll('.chip').length)),
       [border, count - border],
     );
     const size = () =>
       page
         .locator('[data-test=grid]')
         .evaluate((e) => [Number(e.getAttribute('aria-rowcount')), Number(e.getAttribute('aria-colcount'))]);
-    assert.deepEqual(await size(), [count, count]);
+    await soon.deepEqual(() => size(), [count, count]);
     for (const [name, top, left, rows, columns] of [
       ['AB', 0, border, border, count - border],
       ['BA', border, 0, count - border, border],
@@ -220,12 +230,12 @@ export default {
       ['AA', 0, 0, border, border],
     ]) {
       await page.click(`[data-test=block-${name}]`);
-      assert.deepEqual(await size(), [rows, columns], name);
-      assert.equal(await field(page, 'x'), name);
+      await soon.deepEqual(() => size(), [rows, columns], name);
+      await soon.equal(() => field(page, 'x'), name);
       await hover(page, 1, 2);
-      assert.ok(Math.abs((await value(page)) - map.weights[top + 1][left + 2]) < 1e-6, name);
+      await soon.ok(async () => Math.abs((await value(page)) - map.weights[top + 1][left + 2]) < 1e-6, name);
       const sum = map.weights[top + 1].slice(border).reduce((a, b) => a + b, 0);
-      assert.match(await page.textContent('[data-test=to-second]'), new RegExp(`to B ${sum.toFixed(3)}`));
+      await soon.match(() => page.textContent('[data-test=to-second]'), new RegExp(`to B ${sum.toFixed(3)}`));
       await page.mouse.move(2, 2);
     }
     await page.click('[data-test=block-AB]');
@@ -238,13 +248,13 @@ export default {
     program('show', ...args, '--head', '1.0', '--from', `0:${border}`, '--to', `${border}:${count}`, '--png', file);
     await page.click('[data-test=export]');
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-test=export-png]')]);
-    assert.ok(readFileSync(file).equals(readFileSync(await download.path())));
+    await soon.ok(async () => readFileSync(file).equals(readFileSync(await download.path())));
     await closeDialog(page);
     const link = page.url(),
       other = await page.context().newPage();
     await other.goto(link);
     await other.waitForSelector('html[data-state=ready]');
-    assert.equal(await other.inputValue('#second'), 'it was too tired');
+    await soon.equal(() => other.inputValue('#second'), 'it was too tired');
     assert.equal(other.url(), link);
     await page.click('[data-test=pair]');
     await page.waitForSelector('[data-test=block-AB]', { state: 'detached' });
@@ -267,7 +277,7 @@ export default {
     assert.equal(found, expected);
     assert.ok(found <= 2000);
     await page.click('.lines .from button >> nth=3');
-    assert.equal(await field(page, 'q'), '3');
+    await soon.equal(() => field(page, 'q'), '3');
   },
 
   async 'A29 writing appends rows that a full run has too'() {
@@ -278,8 +288,9 @@ export default {
       await page.click('text=Write one token');
       await page.waitForSelector(`[data-test=grid][aria-rowcount="${before + i}"]`);
     }
-    const more = (await field(page, 'g')).split(',').map(Number);
-    assert.equal(more.length, 3);
+    const written = async () => (await field(page, 'g')).split(',').map(Number);
+    await soon.equal(async () => (await written()).length, 3);
+    const more = await written();
     const ids = JSON.parse(program('show', 'the cat', '--model', 'en', '--head', '0.0', '--json', '-'))
       .tokens.map((t) => t.id)
       .concat(more);
@@ -289,7 +300,7 @@ export default {
     const last = before + 2;
     for (let j = 0; j <= last; j += 2) {
       await hover(page, last, j);
-      assert.ok(Math.abs((await value(page)) - full[j]) < 1e-5);
+      await soon.ok(async () => Math.abs((await value(page)) - full[j]) < 1e-5);
     }
   },
 
@@ -299,8 +310,11 @@ export default {
     await page.waitForSelector('html[data-state=ready]');
     const map = JSON.parse(program('show', text, '--model', 'en-fr', '--part', 'cross', '--head', '1.1', '--json', '-'))
       .maps[0];
-    assert.equal(Number(await page.getAttribute('[data-test=grid]', 'aria-rowcount')), map.queries.length);
-    assert.equal(Number(await page.getAttribute('[data-test=grid]', 'aria-colcount')), map.keys.length);
+    await soon.equal(
+      async () => Number(await page.getAttribute('[data-test=grid]', 'aria-rowcount')),
+      map.queries.length,
+    );
+    await soon.equal(async () => Number(await page.getAttribute('[data-test=grid]', 'aria-colcount')), map.keys.length);
     const names = await page.locator('.labels.columns .label').allTextContents();
     let next = 0; // where cells are small, every other word has a label
     for (const name of names) {
@@ -310,7 +324,7 @@ export default {
     await page.focus('[data-test=atlas]');
     for (const key of ['Home', 'PageUp', 'ArrowRight', 'PageDown']) await page.keyboard.press(key);
     await hover(page, 1, 2);
-    assert.ok(Math.abs((await value(page)) - map.weights[1][2]) < 1e-6);
+    await soon.ok(async () => Math.abs((await value(page)) - map.weights[1][2]) < 1e-6);
     for (const part of ['decoder', 'encoder']) {
       await page.click(`[data-test=part-${part}]`);
       await page.waitForSelector('html[data-state=ready]');
@@ -349,7 +363,7 @@ export default {
     // Share says how to write the same picture; a shell does it.
     assert.ok((await shared(page)).bytes.equals(readFileSync(join(out, 'x.png'))));
     await page.click('[data-test=share]');
-    assert.doesNotMatch(await page.textContent('[data-test=link]'), /token/);
+    await soon.doesNotMatch(() => page.textContent('[data-test=link]'), /token/);
   },
 };
 

@@ -158,6 +158,27 @@ export function reference(args, part, layer, { causal }) {
   };
 }
 
+// A page answers a click, a tap or a key when it can: a check is repeated until it throws nothing, or for too long.
+export async function until(check, milliseconds = 20000) {
+  for (const end = Date.now() + milliseconds; ; await new Promise((done) => setTimeout(done, 30))) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+  }
+}
+// assert's functions for a value that is read until it is as expected: await soon.equal(() => field(page, 'h'), '1.1').
+export const soon = Object.fromEntries(
+  ['equal', 'notEqual', 'deepEqual', 'notDeepEqual', 'match', 'doesNotMatch', 'ok'].map((name) => [
+    name,
+    (read, ...expected) => until(async () => assert[name](await read(), ...expected)),
+  ]),
+);
+// Until a function is true inside the page. Its policy forbids eval, which Playwright's waitForFunction needs.
+export const inPage = (page, test, argument) =>
+  soon.ok(() => page.evaluate(test, argument), `never true: ${test}, ${argument}, at ${page.url()}`);
+
 // A dialog hears keys only once it is open, and gives the page back only once it is gone.
 export async function closeDialog(page) {
   await page.waitForSelector('dialog[open]');

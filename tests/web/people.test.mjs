@@ -1,18 +1,26 @@
 // What people do: type key by key, switch, go back, drag, zoom, press Esc. Answers may be slow, and may fail.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { cellPoint, field, hover, open, pixels, program, serve, settled, SOURCE } from './pages.mjs';
+import {
+  cellPoint,
+  field,
+  hover,
+  inPage,
+  open,
+  pixels,
+  program,
+  serve,
+  settled,
+  soon,
+  SOURCE,
+  until,
+} from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
 const chip = (page, i) => page.locator(`.strip [data-token="${i}"]`);
 const ready = (page) => page.waitForSelector('html[data-state=ready]');
-// The page's policy forbids eval, which waitForFunction needs.
-async function until(page, test, argument) {
-  for (const end = Date.now() + 15000; !(await page.evaluate(test, argument)); await page.waitForTimeout(40))
-    if (Date.now() > end) throw new Error(`never true: ${test}, ${argument}, at ${page.url()}`);
-}
-const runText = (page, value) => until(page, (t) => new URLSearchParams(location.hash.slice(1)).get('t') === t, value);
+const runText = (page, value) => inPage(page, (t) => new URLSearchParams(location.hash.slice(1)).get('t') === t, value);
 // Every run takes this long.
 const slow = (page, ms) =>
   page.route('**/api/v1/run', async (route) => {
@@ -35,13 +43,13 @@ export default {
       await page.keyboard.type(word, { delay: 30 });
       await page.waitForTimeout(300); // as one who thinks
     }
-    assert.equal(await page.inputValue('#text'), typed);
-    assert.ok(await page.isVisible('main.stale'));
-    assert.match(await page.textContent('[data-test=stale]'), /The picture shows/);
+    await soon.equal(() => page.inputValue('#text'), typed);
+    await soon.ok(() => page.isVisible('main.stale'));
+    await soon.match(() => page.textContent('[data-test=stale]'), /The picture shows/);
     await runText(page, typed);
     await ready(page);
-    assert.equal(await page.inputValue('#text'), typed);
-    assert.equal(await page.locator('main.stale').count(), 0);
+    await soon.equal(() => page.inputValue('#text'), typed);
+    await soon.equal(() => page.locator('main.stale').count(), 0);
     const runs = page.requests.slice(before).filter((r) => r.url().endsWith('/api/v1/run')).length;
     assert.ok(runs >= 2 && runs <= 7, `${runs} runs`);
   },
@@ -49,17 +57,17 @@ export default {
   async 'Typing while it plays: the words stay, the playing stops'() {
     const page = await open({ at: at('en') });
     await page.click('.next >> text=Play');
-    await until(page, () => new URLSearchParams(location.hash.slice(1)).get('g'));
+    await inPage(page, () => new URLSearchParams(location.hash.slice(1)).get('g'));
     await page.click('#text');
     await page.keyboard.press('End');
     await page.keyboard.type(' and sat', { delay: 60 });
-    assert.equal(await page.inputValue('#text'), text + ' and sat');
+    await soon.equal(() => page.inputValue('#text'), text + ' and sat');
     await runText(page, text + ' and sat');
     await ready(page);
     await page.waitForTimeout(400);
-    assert.equal(await page.inputValue('#text'), text + ' and sat');
-    assert.equal(await field(page, 'g'), null);
-    assert.equal(await page.locator('.next >> text=Play').count(), 1);
+    await soon.equal(() => page.inputValue('#text'), text + ' and sat');
+    await soon.equal(() => field(page, 'g'), null);
+    await soon.equal(() => page.locator('.next >> text=Play').count(), 1);
   },
 
   async 'A model that fails: selector, address, picture and link stay together'() {
@@ -75,11 +83,11 @@ export default {
     );
     await page.selectOption('[aria-label=Model]', 'bert');
     await page.waitForSelector('[data-test=banner]:has-text("it is broken")');
-    assert.equal(await page.inputValue('[aria-label=Model]'), 'en');
-    assert.equal(await field(page, 'm'), 'en');
+    await soon.equal(() => page.inputValue('[aria-label=Model]'), 'en');
+    await soon.equal(() => field(page, 'm'), 'en');
     await page.click('[data-test=share]');
-    assert.match(await page.textContent('[data-test=link]'), /#m=en&/);
-    assert.match(await page.textContent('[data-test=command]'), /--model en /);
+    await soon.match(() => page.textContent('[data-test=link]'), /#m=en&/);
+    await soon.match(() => page.textContent('[data-test=command]'), /--model en /);
   },
 
   async 'Back and forward: texts, models, heads, parts'() {
@@ -91,32 +99,33 @@ export default {
     await runText(page, 'the cat sat');
     await ready(page);
     await page.selectOption('[aria-label=Model]', 'en-fr');
-    await until(page, () => location.hash.includes('m=en-fr'));
+    await inPage(page, () => location.hash.includes('m=en-fr'));
     await ready(page);
     await page.click('[data-test=part-cross]');
-    await until(page, () => location.hash.includes('p=cross'));
+    await inPage(page, () => location.hash.includes('p=cross'));
+    await ready(page);
     const box = await settled(page.locator('[data-test=atlas]'));
     const first = await field(page, 'h');
     await page.mouse.click(
       box.x + (first === '1.1' ? 40 : box.width - 14),
       box.y + (first === '1.1' ? 40 : box.height - 14),
     );
-    await until(page, (h) => !location.hash.includes(`h=${h}`), first);
+    await inPage(page, (h) => !location.hash.includes(`h=${h}`), first);
     await page.goBack();
-    await until(page, (h) => location.hash.includes(`h=${h}`), first);
+    await inPage(page, (h) => location.hash.includes(`h=${h}`), first);
     await page.goBack();
-    await until(page, () => !location.hash.includes('p=cross'));
+    await inPage(page, () => !location.hash.includes('p=cross'));
     await page.waitForSelector('[data-test=part-cross][aria-pressed=false]');
     await page.goBack();
-    await until(page, () => location.hash.includes('m=en&'));
-    await until(page, () => document.querySelector('[aria-label=Model]').value === 'en');
+    await inPage(page, () => location.hash.includes('m=en&'));
+    await inPage(page, () => document.querySelector('[aria-label=Model]').value === 'en');
     await page.goBack();
     await runText(page, text);
-    await until(page, (t) => document.querySelector('#text').value === t, text);
-    assert.equal(await field(page, 'h'), '0.0');
+    await inPage(page, (t) => document.querySelector('#text').value === t, text);
+    await soon.equal(() => field(page, 'h'), '0.0');
     await page.goForward();
     await runText(page, 'the cat sat');
-    await until(page, () => document.querySelector('#text').value === 'the cat sat');
+    await inPage(page, () => document.querySelector('#text').value === 'the cat sat');
   },
 
   async 'A server that starts again: the page says what to do, and goes on'() {
@@ -154,13 +163,13 @@ export default {
     await page.keyboard.press('PageDown');
     await page.waitForSelector('.why:has-text("head 1.1") [data-test=steps]');
     assert.equal(forgot, 2);
-    assert.equal(await page.locator('[data-test=banner]').count(), 0);
+    await soon.equal(() => page.locator('[data-test=banner]').count(), 0);
   },
 
   async 'Memory after every head of a long text is below 200 MB'() {
     const long = Array.from({ length: 1016 }, (_, i) => ['the', 'cat', 'sat', 'on', 'mat'][(i * i) % 5]).join(' ');
     const page = await open({ at: `m=many&t=${encodeURIComponent(text)}` });
-    assert.equal(await field(page, 'm'), 'many');
+    await soon.equal(() => field(page, 'm'), 'many');
     const other = await open({ at: `m=long&t=${encodeURIComponent(long)}&q=5&k=2` });
     // The small model has few heads; each answer is given out as one of 60.
     const cdp = await other.context().newCDPSession(other);
@@ -188,14 +197,14 @@ export default {
     });
     await other.fill('#text', long + ' tired');
     await other.press('#text', 'Enter');
-    await until(other, () => document.querySelector('.heads header')?.textContent.includes('30 layers'));
+    await inPage(other, () => document.querySelector('.heads header')?.textContent.includes('30 layers'));
     await ready(other);
     // Key by key, with nothing here that would keep an element of the page alive.
     await other.evaluate(() => (location.hash = location.hash.replace(/&h=\d+\.\d+/, '&h=0.0')));
     await other.focus('[data-test=grid]');
     for (let at = 0; at < 60; ++at) {
       if (at > 0) await other.keyboard.press(']');
-      await until(
+      await inPage(
         other,
         (h) => document.querySelector('#pattern-title').textContent === h && document.querySelector('[data-test=map]'),
         `Layer ${at >> 1} · head ${at & 1}`,
@@ -219,40 +228,42 @@ export default {
       for (let j = 1; j < 12 && seen.size < 2; ++j) {
         await hover(page, i, j);
         await frames(page);
-        const lift = number(/: ([\d.e−]+) times/.exec(await page.textContent('[data-test=uniform]'))[1]);
-        const says = await page.textContent('[data-test=finding]');
-        seen.add(lift >= 2);
-        assert.equal(/chance/.test(says), lift < 2, `${lift}: ${says}`);
-        assert.equal(await page.locator('.says.plain').count(), lift < 2 ? 1 : 0);
+        await until(async () => {
+          const lift = number(/: ([\d.e−]+) times/.exec(await page.textContent('[data-test=uniform]'))[1]),
+            says = await page.textContent('[data-test=finding]');
+          assert.equal(/chance/.test(says), lift < 2, `${lift}: ${says}`);
+          assert.equal(await page.locator('.says.plain').count(), lift < 2 ? 1 : 0);
+          seen.add(lift >= 2);
+        });
       }
     // What the page opens with is what the program shows first.
     const own = await open({ at: at('en') });
     const map = JSON.parse(program('show', text, '--model', 'en', '--json', '-')).maps[0];
-    if (await field(own, 'k')) assert.equal(await field(own, 'h'), `${map.layer}.${map.head}`);
+    if (await field(own, 'k')) await soon.equal(() => field(own, 'h'), `${map.layer}.${map.head}`);
     return seen.size === 2 ? 'both kinds seen' : `only ${[...seen]}`;
   },
 
   async 'Words of several tokens: one number, which says how it is made, and a pair to pick'() {
     const page = await open({ at: at('en', '&h=1.1&q=8,9&k=1,2,3') });
     const shown = async (name) => Number(await page.getAttribute(`[data-test=${name}]`, 'data-value'));
-    assert.equal(await shown('headline'), await shown('value'));
-    assert.equal(await page.textContent('[data-test=how]'), 'mean over 2 tokens of the sum over 3 tokens');
-    assert.match(await page.textContent('[data-test=readout]'), /^(?!.*exact)/);
-    assert.equal(await page.textContent('[data-test=origin]'), 'derived');
+    await until(async () => assert.equal(await shown('headline'), await shown('value')));
+    await soon.equal(() => page.textContent('[data-test=how]'), 'mean over 2 tokens of the sum over 3 tokens');
+    await soon.match(() => page.textContent('[data-test=readout]'), /^(?!.*exact)/);
+    await soon.equal(() => page.textContent('[data-test=origin]'), 'derived');
     const options = page.locator('[data-test=pair] option');
-    assert.equal(await options.count(), 6);
+    await soon.equal(() => options.count(), 6);
     const weights = (await options.allTextContents()).map((t) => number(/, ([\d.e−]+)$/.exec(t)[1]));
-    assert.ok(Math.abs(weights.reduce((a, b) => a + b) / 2 - (await shown('value'))) < 3e-3);
+    await soon.ok(async () => Math.abs(weights.reduce((a, b) => a + b) / 2 - (await shown('value'))) < 3e-3);
     await page.selectOption('[data-test=pair]', '9 2');
     const picked = number(/, ([\d.e−]+)$/.exec(await page.locator('[data-test=pair] option:checked').textContent())[1]);
-    await until(
+    await inPage(
       page,
       (w) =>
         Math.abs(Number((document.querySelector('[data-test=kernel]')?.textContent ?? '').replace('−', '-')) - w) <
         6e-4,
       picked,
     );
-    assert.match(await page.textContent('.pairs'), /of [\d.]+, the mean over 2 tokens/);
+    await soon.match(() => page.textContent('.pairs'), /of [\d.]+, the mean over 2 tokens/);
   },
 
   async 'The first view: it → animal where the model has that; the translation in sight; a pinned word goes along'() {
@@ -260,30 +271,30 @@ export default {
       '--model', join(SOURCE, 'models/headlight-en'), '--model', join(SOURCE, 'models/headlight-en-fr'), '--threads', '1',
     ]); // prettier-ignore
     const page = await open({ server: own });
-    assert.match(await page.textContent('[data-test=finding]'), /Layer 4 head 0 sends 0.82 of it to animal/);
+    await soon.match(() => page.textContent('[data-test=finding]'), /Layer 4 head 0 sends 0.82 of it to animal/);
     const said = JSON.parse(program('show', '--model', join(SOURCE, 'models/headlight-en'), '--json', '-')).maps[0];
-    assert.equal(await field(page, 'h'), `${said.layer}.${said.head}`);
+    await soon.equal(() => field(page, 'h'), `${said.layer}.${said.head}`);
     await page.selectOption('[aria-label=Model]', 'headlight-en-fr');
-    await until(page, () => location.hash.includes('m=headlight-en-fr'));
+    await inPage(page, () => location.hash.includes('m=headlight-en-fr'));
     await ready(page);
-    assert.match(await page.textContent('[data-test=other-text]'), /animal.*rue/s);
+    await soon.match(() => page.textContent('[data-test=other-text]'), /animal.*rue/s);
     const pinned = () => page.locator('.strip .chip.query > span').allTextContents();
     await page.locator('.strip .chip > span', { hasText: /^animal$/ }).click();
     await page.mouse.move(2, 2);
     await page.click('[data-test=part-cross]');
     await page.waitForSelector('[data-test=part-cross][aria-pressed=true]');
-    assert.equal((await pinned()).join(''), "L'animal");
+    await soon.equal(async () => (await pinned()).join(''), "L'animal");
     await page.click('[data-test=part-decoder]');
     await page.waitForSelector('[data-test=part-decoder][aria-pressed=true]');
-    assert.equal((await pinned()).join(''), "L'animal");
-    assert.match(await page.textContent('[data-test=other-text]'), /street/);
+    await soon.equal(async () => (await pinned()).join(''), "L'animal");
+    await soon.match(() => page.textContent('[data-test=other-text]'), /street/);
     await page.click('[data-test=other-text] button:has-text("street")');
     await page.waitForSelector('[data-test=part-encoder][aria-pressed=true]');
     await page.mouse.move(2, 2);
-    assert.deepEqual(await pinned(), ['street']);
+    await soon.deepEqual(() => pinned(), ['street']);
     await page.click('[data-test=part-cross]');
     await page.waitForSelector('[data-test=part-cross][aria-pressed=true]');
-    assert.deepEqual(await pinned(), ['rue']);
+    await soon.deepEqual(() => pinned(), ['rue']);
     await page.close();
     await own.stop();
   },
@@ -301,17 +312,17 @@ export default {
         return [...c.getContext('2d').getImageData(x - 2, y, 5, 1).data].some((v, i) => i % 4 === 3 && v > 0);
       });
     await page.mouse.move(2, 2);
-    assert.ok(await outline(), 'the pinned cell has a frame');
+    await soon.ok(() => outline(), 'the pinned cell has a frame');
     await page.keyboard.press('Escape');
     await page.click('nav >> text=Tour');
     for (let i = 0; i < 8; ++i) await page.click('.tour footer .primary');
     await page.mouse.move(2, 2);
     await frames(page);
-    assert.equal(await outline(), false);
-    assert.equal(await page.locator('.chip.key').count(), 0);
-    assert.equal(await page.locator('.label.column.pinned').count(), 0);
-    assert.doesNotMatch(await page.textContent('.why header'), /→/);
-    assert.doesNotMatch(await page.textContent('.heads .segments'), /→/);
+    await soon.equal(() => outline(), false);
+    await soon.equal(() => page.locator('.chip.key').count(), 0);
+    await soon.equal(() => page.locator('.label.column.pinned').count(), 0);
+    await soon.doesNotMatch(() => page.textContent('.why header'), /→/);
+    await soon.doesNotMatch(() => page.textContent('.heads .segments'), /→/);
     const colours = await page.evaluate(() => {
       const c = document.querySelector('[data-test=atlas]'),
         seen = new Set(),
@@ -341,6 +352,7 @@ export default {
     for (let y = 24; y < atlas.height; y += 40)
       for (let x = 34; x < atlas.width; x += 40) {
         await page.locator('[data-test=atlas]').hover({ position: { x, y } });
+        await frames(page);
         const name = await page.textContent('#pattern-title');
         found.set(name, (found.get(name) ?? 0) + 1);
       }
@@ -361,7 +373,7 @@ export default {
   async 'Bytes, lines and right-to-left texts can be read'() {
     const server = await serve(['--model', join(SOURCE, 'models/headlight-en'), '--threads', '1']);
     const page = await open({ server, at: `t=${encodeURIComponent('the cat\nsat on 🐈 the mat')}` });
-    assert.equal(await page.inputValue('#text'), 'the cat\nsat on 🐈 the mat');
+    await soon.equal(() => page.inputValue('#text'), 'the cat\nsat on 🐈 the mat');
     const names = await page.locator('.strip .chip > span').allTextContents();
     assert.ok(names.includes('⏎'), names.join());
     const rows = await page
@@ -377,7 +389,7 @@ export default {
     await page.keyboard.press('Control+End');
     await page.keyboard.press('Shift+Enter');
     await page.keyboard.type('it was', { delay: 20 });
-    assert.match(await page.inputValue('#text'), /mat\nit was$/);
+    await soon.match(() => page.inputValue('#text'), /mat\nit was$/);
     await page.close();
     await server.stop();
     const hebrew = await open({ at: `m=bert&t=${encodeURIComponent('שלום עולם')}&q=1` });
@@ -432,13 +444,15 @@ export default {
     ]) {
       await hover(page, i, j);
       await frames(page);
-      assert.equal(await boxes(), before);
+      await soon.equal(() => boxes(), before);
       const value = number(await page.textContent('[data-test=pointer-value]'));
-      assert.ok(Math.abs(value - Number(await page.getAttribute('[data-test=value]', 'data-value'))) < 6e-4);
+      await soon.ok(
+        async () => Math.abs(value - Number(await page.getAttribute('[data-test=value]', 'data-value'))) < 6e-4,
+      );
     }
     await hover(page, 4, 6);
     await frames(page);
-    assert.deepEqual(await pixels(page, [[4, 2], [4, 7], [9, 6]]), colours); // prettier-ignore
+    await soon.deepEqual(() => pixels(page, [[4, 2], [4, 7], [9, 6]]), colours); // prettier-ignore
     const tint = await page.evaluate(() => {
       const c = document.querySelector('.cells .over'),
         grid = document.querySelector('[data-test=grid]'),
@@ -448,7 +462,7 @@ export default {
     });
     assert.equal(tint, 0);
     await page.mouse.move(2, 2);
-    assert.equal(await page.locator('[data-test=pointer-value]').count(), 0);
+    await soon.equal(() => page.locator('[data-test=pointer-value]').count(), 0);
     // A head under a resting mouse does not hide the one that a key chooses.
     const atlas = await settled(page.locator('[data-test=atlas]'));
     await page.locator('[data-test=atlas]').hover({ position: { x: atlas.width - 14, y: atlas.height - 14 } });
@@ -479,14 +493,14 @@ export default {
         await page.mouse.wheel(0, -60);
         await page.keyboard.up('Control');
         await frames(page);
-        assert.equal(await under(), cell, `${i} ${j} after ${n + 1}`);
+        await soon.equal(() => under(), cell, `${i} ${j} after ${n + 1}`);
       }
     }
     // Moved under a resting mouse: what is under it now is told.
     const cell = await under();
     await page.mouse.wheel(0, 90);
     await frames(page);
-    assert.notEqual(await under(), cell);
+    await soon.notEqual(() => under(), cell);
     await page.keyboard.press('0');
     await page.mouse.move(2, 2);
     const label = (i) => page.locator('.label.row').nth(i);
@@ -495,8 +509,8 @@ export default {
     await label(3).hover();
     await label(5).hover();
     await page.mouse.up();
-    assert.equal(await page.evaluate(() => getSelection().toString()), '');
-    assert.equal(await field(page, 'q'), '2,3,4,5');
+    await soon.equal(() => page.evaluate(() => getSelection().toString()), '');
+    await soon.equal(() => field(page, 'q'), '2,3,4,5');
   },
 
   async 'Esc closes menus and the tour; Enter leaves the field; a strip is one Tab stop'() {
@@ -507,17 +521,17 @@ export default {
     await page.evaluate(() => document.activeElement.blur()); // wherever the focus is
     await page.keyboard.press('Escape');
     await page.waitForSelector('[data-test=menu]', { state: 'detached', timeout: 3000 });
-    assert.equal(await field(page, 'k'), '5');
+    await soon.equal(() => field(page, 'k'), '5');
     await page.click('nav >> text=Tour');
     await page.keyboard.press('Escape');
     await page.waitForSelector('[data-test=tour]', { state: 'detached', timeout: 3000 });
-    assert.equal(await field(page, 'k'), '5');
+    await soon.equal(() => field(page, 'k'), '5');
     await page.click('#text');
     await page.keyboard.press('End');
     await page.keyboard.press('Enter');
     await page.keyboard.press('s');
-    assert.equal(await page.inputValue('#text'), text);
-    assert.equal(await field(page, 's'), 'log');
+    await soon.equal(() => page.inputValue('#text'), text);
+    await soon.equal(() => field(page, 's'), 'log');
     for (const f of ['', 'n']) {
       if (f) await page.keyboard.press(f);
       const stops = await page.evaluate(() =>
@@ -532,7 +546,7 @@ export default {
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
-    assert.equal(await field(page, 'q'), '5');
-    assert.ok(await page.evaluate(() => document.activeElement.dataset.token === '5'));
+    await soon.equal(() => field(page, 'q'), '5');
+    await soon.ok(() => page.evaluate(() => document.activeElement.dataset.token === '5'));
   },
 };

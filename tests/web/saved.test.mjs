@@ -16,6 +16,8 @@ import {
   program,
   PROGRAM,
   reference,
+  soon,
+  until,
   value,
 } from './pages.mjs';
 
@@ -33,15 +35,15 @@ export default {
     const printed = Number(/, ([\d.]+) MB/.exec(note)[1]);
     assert.ok(Math.abs(printed - statSync(path).size / 1e6) <= 0.01);
     const page = await open({ url, offline: true });
-    assert.deepEqual([await field(page, 'h'), await field(page, 'q')], ['1.1', '3']);
+    await soon.deepEqual(async () => [await field(page, 'h'), await field(page, 'q')], ['1.1', '3']);
     const ref = reference([text, '--model', 'en'], 'decoder', 1, { causal: true });
     for (let n = 0; n < 12; ++n) {
       const i = 4 + (n % 8),
         j = n % 4;
       await hover(page, i, j);
-      assert.ok(Math.abs((await value(page)) - ref.at(1, i, j)) < 1e-5);
+      await soon.ok(async () => Math.abs((await value(page)) - ref.at(1, i, j)) < 1e-5);
     }
-    assert.match(await page.textContent('[data-test=live]'), /^from /);
+    await soon.match(() => page.textContent('[data-test=live]'), /^from /);
     await page.mouse.move(2, 2);
     const out = folder();
     program('show', text, '--model', 'en', '--npy', out);
@@ -62,16 +64,16 @@ export default {
     );
     const p = await cellPoint(page, 6, 2);
     await page.mouse.click(p.x, p.y);
-    assert.deepEqual([await field(page, 'q'), await field(page, 'k')], ['6', '2']);
+    await soon.deepEqual(async () => [await field(page, 'q'), await field(page, 'k')], ['6', '2']);
     await page.waitForSelector('[data-test=output]');
-    assert.equal(await page.locator('.cross-mark').count(), 0);
+    await soon.equal(() => page.locator('.cross-mark').count(), 0);
     await page.keyboard.press('['); // the same layer has its matrices too, the one before has not
     await page.waitForSelector('.why header :text("1.0")');
     await page.waitForSelector('[data-test=output]');
     await page.keyboard.press('[');
     await page.waitForSelector('.why :text("matrices of one layer only")');
     const second = await open({ url: page.url(), offline: true });
-    assert.deepEqual([await field(second, 'q'), await field(second, 'k')], ['6', '2']);
+    await soon.deepEqual(async () => [await field(second, 'q'), await field(second, 'k')], ['6', '2']);
     await second.waitForSelector('[data-test=next]');
     return `${printed} MB`;
   },
@@ -93,8 +95,8 @@ export default {
     const path = join(folder(), 'evil.html');
     execFileSync(PROGRAM, ['show', evil, '--model', 'bert', '--html', path], { stdio: 'pipe' });
     const page = await open({ url: 'file://' + path, offline: true });
-    assert.equal(await page.evaluate(() => window.p), undefined);
-    assert.equal(await page.inputValue('#text'), evil);
+    await soon.equal(() => page.evaluate(() => window.p), undefined);
+    await soon.equal(() => page.inputValue('#text'), evil);
   },
 
   async 'A34 two saved pages inside another page'() {
@@ -112,13 +114,15 @@ export default {
     assert.equal(frames.length, 2);
     for (const f of frames) await f.waitForSelector('html[data-state=ready]');
     await frames[0].locator('.strip [data-token="1"]').first().click();
-    assert.equal(await frames[0].locator('.chip[aria-pressed=true]').count(), 1);
-    assert.notEqual(
-      await frames[0].textContent('[data-test=finding]'),
-      await frames[1].textContent('[data-test=finding]'),
+    await soon.equal(() => frames[0].locator('.chip[aria-pressed=true]').count(), 1);
+    await until(async () =>
+      assert.notEqual(
+        await frames[0].textContent('[data-test=finding]'),
+        await frames[1].textContent('[data-test=finding]'),
+      ),
     );
     await frames[1].locator('.over').hover({ position: { x: 30, y: 30 } });
-    assert.match(await frames[1].textContent('[data-test=live]'), /^from /);
+    await soon.match(() => frames[1].textContent('[data-test=live]'), /^from /);
   },
 
   async 'A saved file has a limit'() {

@@ -1,14 +1,10 @@
 // Names of heads, and finding one: by a link, by its number, by what it does.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { field, open, program, serve, SOURCE } from './pages.mjs';
+import { field, inPage, open, program, serve, soon, SOURCE } from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
-async function until(page, test, argument) {
-  for (const end = Date.now() + 30000; !(await page.evaluate(test, argument)); await page.waitForTimeout(40))
-    if (Date.now() > end) throw new Error(`never true: ${test}, ${argument}, at ${page.url()}`);
-}
 const results = (page) =>
   page
     .locator('[data-test=found] li')
@@ -17,7 +13,7 @@ const results = (page) =>
     );
 async function search(page, words) {
   await page.keyboard.press('/');
-  await until(page, () => document.activeElement.id === 'search');
+  await inPage(page, () => document.activeElement.id === 'search');
   await page.keyboard.press('Control+A');
   await page.keyboard.type(words, { delay: 25 });
 }
@@ -35,10 +31,10 @@ export default {
       const expected = JSON.parse(program('heads', text, '--model', 'en', '--link', link, '--json'));
       const best = expected.heads ?? expected.links;
       await page.waitForSelector('[data-test=found]');
-      await until(page, (w) => Math.abs(Number(document.querySelector('[data-test=found] [data-value]')?.dataset.value) - w) < 1e-5, best[0].weight); // prettier-ignore
-      assert.equal((await results(page))[0][0], `${best[0].layer}.${best[0].head}`);
+      await inPage(page, (w) => Math.abs(Number(document.querySelector('[data-test=found] [data-value]')?.dataset.value) - w) < 1e-5, best[0].weight); // prettier-ignore
+      await soon.equal(async () => (await results(page))[0][0], `${best[0].layer}.${best[0].head}`);
       await page.keyboard.press('Enter');
-      assert.equal(await field(page, 'h'), `${best[0].layer}.${best[0].head}`);
+      await soon.equal(() => field(page, 'h'), `${best[0].layer}.${best[0].head}`);
       await page.keyboard.press('Escape');
       await page.waitForSelector('[data-test=found]', { state: 'detached' });
       await page.keyboard.press('Escape');
@@ -46,29 +42,30 @@ export default {
     await search(page, 'it→cat');
     await page.waitForSelector('[data-test=found]');
     await page.click('[data-test=found] li:nth-child(2) button');
-    assert.equal(await page.textContent('.strip .chip.query > span'), 'it');
-    assert.equal(await page.textContent('.strip .chip.key > span'), 'cat');
+    await soon.equal(() => page.textContent('.strip .chip.query > span'), 'it');
+    await soon.equal(() => page.textContent('.strip .chip.key > span'), 'cat');
     await search(page, '1.1');
     await page.keyboard.press('Enter');
-    assert.equal(await field(page, 'h'), '1.1');
+    await soon.equal(() => field(page, 'h'), '1.1');
     await search(page, '9.9');
     await page.keyboard.press('Enter');
-    assert.match(await page.textContent('[data-test=search-problem]'), /layers 0 to 1/);
+    await soon.match(() => page.textContent('[data-test=search-problem]'), /layers 0 to 1/);
     await search(page, 'the');
     await page.keyboard.press('Enter');
+    await soon.equal(() => page.textContent('.strip .chip.query > span'), 'the');
     const first = await field(page, 'q');
     await page.keyboard.press('Enter');
-    assert.notEqual(await field(page, 'q'), first);
+    await soon.notEqual(() => field(page, 'q'), first);
     await search(page, 'zebra');
     await page.keyboard.press('Enter');
-    assert.match(await page.textContent('[data-test=search-problem]'), /not in the text/);
+    await soon.match(() => page.textContent('[data-test=search-problem]'), /not in the text/);
     await search(page, 'zebra→cat');
     await page.waitForSelector('[data-test=search-problem]:has-text("zebra")');
     // i goes to the text.
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     await page.keyboard.press('i');
-    await until(page, () => document.activeElement.id === 'text');
+    await inPage(page, () => document.activeElement.id === 'text');
   },
 
   async 'A19 labels: score and lift of the program, a filter, a sort, what they mean'() {
@@ -82,16 +79,22 @@ export default {
     await search(page, `${best.layer}.${best.head}`);
     await page.keyboard.press('Enter');
     const name = best.battery.labels[0];
-    const chip = await page.textContent(`[data-test=labels] p:nth-of-type(2) [data-label="${name}"]`);
-    assert.match(chip, new RegExp(`^${name}`));
+    await soon.match(
+      () => page.textContent(`[data-test=labels] p:nth-of-type(2) [data-label="${name}"]`),
+      new RegExp(`^${name}`),
+    );
     await search(page, `label:${name}`);
     const count = said.filter((h) => h.battery.labels.includes(name) || h.text.labels.includes(name)).length;
-    await until(page, (n) => document.querySelector('[data-test=matching]')?.textContent.startsWith(`${n} head`), count);
+    await inPage(
+      page,
+      (n) => document.querySelector('[data-test=matching]')?.textContent.startsWith(`${n} head`),
+      count,
+    );
     await page.selectOption('[data-test=order]', 'label');
     await page.click('[data-test=labels] summary');
-    assert.match(await page.textContent('[data-test=labels] dl'), /induction/);
+    await soon.match(() => page.textContent('[data-test=labels] dl'), /induction/);
     await page.click('[data-test=repeat]');
-    await until(page, (t) => document.querySelector('#text').value === `${t} ${t}`, text);
+    await inPage(page, (t) => document.querySelector('#text').value === `${t} ${t}`, text);
     await page.waitForSelector('html[data-state=ready]');
     await page.close();
     await server.stop();

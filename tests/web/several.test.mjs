@@ -3,15 +3,27 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { closeDialog, field, folder, hash, headWeights, hover, open, program, require, serve, value } from './pages.mjs';
+import {
+  closeDialog,
+  field,
+  folder,
+  hash,
+  headWeights,
+  hover,
+  inPage,
+  open,
+  program,
+  require,
+  serve,
+  settled,
+  soon,
+  until,
+  value,
+} from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
-async function until(page, test, argument) {
-  for (const end = Date.now() + 15000; !(await page.evaluate(test, argument)); await page.waitForTimeout(40))
-    if (Date.now() > end) throw new Error(`never true: ${test}, ${argument}, at ${page.url()}`);
-}
-const title = (page, words) => until(page, (w) => document.getElementById('pattern-title').textContent === w, words);
+const title = (page, words) => inPage(page, (w) => document.getElementById('pattern-title').textContent === w, words);
 async function download(page, test) {
   await page.click('[data-test=export]');
   const [saved] = await Promise.all([page.waitForEvent('download'), page.click(`[data-test=${test}]`)]);
@@ -20,12 +32,14 @@ async function download(page, test) {
 }
 // The spot of a head in an atlas of 2 × 2.
 async function headPoint(page, layer, head) {
-  const box = await page.locator('[data-test=atlas]').boundingBox();
+  const box = await settled(page.locator('[data-test=atlas]'));
   return { x: box.x + 22 + 70 * head + 30, y: box.y + 18 + 70 * layer + 30 };
 }
 const axe = async (page) => {
   const found = await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8') + ';axe.run()');
-  return found.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id} ${v.nodes[0].html}`);
+  return found.violations
+    .filter((v) => ['serious', 'critical'].includes(v.impact))
+    .map((v) => `${v.id} ${v.nodes[0].html}`);
 };
 
 export default {
@@ -35,28 +49,28 @@ export default {
     await page.keyboard.down('Shift');
     await page.mouse.click(p.x, p.y);
     await page.keyboard.up('Shift');
-    assert.equal(await field(page, 'j'), '1.1');
-    assert.equal(await field(page, 'h'), '0.0');
+    await soon.equal(() => field(page, 'j'), '1.1');
+    await soon.equal(() => field(page, 'h'), '0.0');
     await page.mouse.move(5, 5);
     await page.click('[data-test=as-lines]');
-    assert.equal(await page.getAttribute('[data-test=lines]', 'data-heads'), '2');
-    assert.equal(await page.locator('[data-test=overlaid]').count(), 2);
+    await soon.equal(() => page.getAttribute('[data-test=lines]', 'data-heads'), '2');
+    await soon.equal(() => page.locator('[data-test=overlaid]').count(), 2);
     const svg = (await download(page, 'export-lines')).toString();
     assert.match(svg, /stroke="#e69f00"/);
     assert.match(svg, />because</);
     await page.click('text=Map');
     await page.click('[data-test=mean]');
     await title(page, 'Mean of 2 heads');
-    assert.equal(await page.textContent('[data-test=origin]'), 'derived');
+    await soon.equal(() => page.textContent('[data-test=origin]'), 'derived');
     const a = headWeights(text, 'en', 'decoder', 0, 0),
       b = headWeights(text, 'en', 'decoder', 1, 1);
-    await until(page, () => document.querySelector('[data-test=value]'));
+    await inPage(page, () => document.querySelector('[data-test=value]'));
     for (const [i, j] of [
       [7, 1],
       [9, 4],
     ]) {
       await hover(page, i, j);
-      assert.ok(Math.abs((await value(page)) - (a.at(i, j) + b.at(i, j)) / 2) < 1e-6);
+      await soon.ok(async () => Math.abs((await value(page)) - (a.at(i, j) + b.at(i, j)) / 2) < 1e-6);
     }
     await page.mouse.move(5, 5);
     await page.click('[data-test=rollout]');
@@ -65,25 +79,34 @@ export default {
     program('show', text, '--model', 'en', '--rollout', '--json', file);
     const r = JSON.parse(readFileSync(file)).maps[0].weights;
     await hover(page, 9, 4);
-    await until(page, (w) => Math.abs(Number(document.querySelector('[data-test=value]')?.dataset.value) - w) < 1e-6, r[9][4]);
-    assert.match(await page.textContent('.why'), /one head/);
+    await inPage(
+      page,
+      (w) => Math.abs(Number(document.querySelector('[data-test=value]')?.dataset.value) - w) < 1e-6,
+      r[9][4],
+    );
+    await soon.match(() => page.textContent('.why'), /one head/);
     // The address has all of it.
     const again = await open({ at: (await hash(page)).replace(/^token=[^&]*&/, '') });
     await title(again, 'Rollout through 2 layers');
-    assert.equal(await field(again, 'j'), '1.1');
+    await soon.equal(() => field(again, 'j'), '1.1');
   },
 
   async 'Where: layers lead to heads, the lens ends with the prediction'() {
     const page = await open({ at: at('en', '&h=0.1&q=7') });
-    assert.equal(await page.getAttribute('[data-test=where] [aria-current]', 'title').then((t) => t.slice(0, 7)), 'Layer 0');
+    await soon.equal(
+      () => page.getAttribute('[data-test=where] [aria-current]', 'title').then((t) => t.slice(0, 7)),
+      'Layer 0',
+    );
     await page.click('[data-test=where] button:has-text("1")');
-    assert.equal(await field(page, 'h'), '1.1');
+    await soon.equal(() => field(page, 'h'), '1.1');
     await page.check('[data-test=lens]');
     await page.waitForSelector('[data-test=where] small');
-    const last = await page.locator('[data-test=where] button.stop').last().locator('small').textContent(),
-      next = await page.locator('[data-test=next] tr').first().textContent();
-    assert.equal(last.split(' ')[0], next.split(/\d/)[0].trim());
-    assert.equal(await page.locator('[data-test=where] small').count(), 3);
+    await until(async () => {
+      const last = await page.locator('[data-test=where] button.stop').last().locator('small').textContent(),
+        next = await page.locator('[data-test=next] tr').first().textContent();
+      assert.equal(last.split(' ')[0], next.split(/\d/)[0].trim());
+    });
+    await soon.equal(() => page.locator('[data-test=where] small').count(), 3);
   },
 
   async 'Present: one panel in large type, arrow keys through the views, also in a saved page'() {
@@ -94,7 +117,7 @@ export default {
     await page.keyboard.press(']');
     await page.keyboard.press('k');
     await page.click('[data-test=present]');
-    assert.ok(!(await page.isVisible('#view-heads')));
+    await soon.ok(async () => !(await page.isVisible('#view-heads')));
     const small = await page.evaluate(() =>
       [...document.querySelectorAll('main *')]
         .filter((e) => e.checkVisibility() && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
@@ -106,9 +129,9 @@ export default {
     await title(page, 'Layer 0 · head 0');
     await page.keyboard.press('ArrowRight');
     await title(page, 'Layer 0 · head 1');
-    assert.deepEqual(await axe(page), []);
+    await soon.deepEqual(() => axe(page), []);
     await page.keyboard.press('Escape');
-    assert.ok(await page.isVisible('#view-heads'));
+    await soon.ok(() => page.isVisible('#view-heads'));
     const file = join(folder(), 'views.html');
     writeFileSync(file, await download(page, 'export-html'));
     const saved = await open({ url: pathToFileURL(file).href });
@@ -126,7 +149,7 @@ export default {
     await page.fill('[data-test=compare-text]', 'the cat sat on the mat');
     await page.keyboard.press('Enter');
     await page.waitForSelector('[data-test=map-b]');
-    assert.equal(await field(page, 'y'), 't:the cat sat on the mat');
+    await soon.equal(() => field(page, 'y'), 't:the cat sat on the mat');
     const link = await hash(page);
     await page.goBack();
     await page.waitForSelector('[data-test=map-b]', { state: 'detached' });
@@ -138,7 +161,7 @@ export default {
     const other = await open({ at: link });
     await other.waitForSelector('[data-test=map-b]');
     await closeDialog(other);
-    assert.equal(await field(other, 'y'), null);
+    await soon.equal(() => field(other, 'y'), null);
   },
 
   async 'Corpus: texts by how far the head looks, one opens with its link'() {
@@ -149,14 +172,15 @@ export default {
       const page = await open({ server, at: 'm=en&h=1.0' });
       await page.click('[data-test=corpus-start]');
       await page.waitForSelector('[data-test=corpus] li:nth-child(3)');
-      const far = await page.locator('[data-test=corpus] li b').allTextContents();
-      assert.deepEqual(far.map(Number), far.map(Number).sort((a, b) => b - a));
+      await page.waitForSelector('[data-test=corpus][aria-busy=false]');
+      const far = (await page.locator('[data-test=corpus] li b').allTextContents()).map(Number);
+      assert.deepEqual(far, far.slice().sort((a, b) => b - a)); // prettier-ignore
       const text = await page.getAttribute('[data-test=corpus] li button >> nth=0', 'title');
       await page.click('[data-test=corpus] li button >> nth=0');
-      await until(page, (t) => new URLSearchParams(location.hash.slice(1)).get('t') === t, text);
-      assert.equal(await page.inputValue('#text'), text);
-      assert.equal(await field(page, 'h'), '1.0');
-      assert.ok((await field(page, 'k')) !== null);
+      await inPage(page, (t) => new URLSearchParams(location.hash.slice(1)).get('t') === t, text);
+      await soon.equal(() => page.inputValue('#text'), text);
+      await soon.equal(() => field(page, 'h'), '1.0');
+      await soon.ok(async () => (await field(page, 'k')) !== null);
     } finally {
       await server.stop();
     }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeDialog, folder, open, program, PROGRAM, saved, serve, shared, WORK } from './pages.mjs';
+import { closeDialog, folder, open, program, PROGRAM, saved, serve, shared, soon, WORK } from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 
@@ -17,7 +17,7 @@ export default {
     assert.match(command, /--model '.*my models\/own' /);
     assert.ok(bytes.equals(await saved(page, 'png')), 'the command draws what Export saves');
     await page.click('[data-test=share]');
-    assert.match(await page.textContent('[data-test=serve]'), /^headlight serve --model '.*my models\/own' --at /);
+    await soon.match(() => page.textContent('[data-test=serve]'), /^headlight serve --model '.*my models\/own' --at /);
     await closeDialog(page);
     // Why offers one too.
     const explain = await page.getAttribute('.why button:has-text("command for the terminal")', 'title');
@@ -40,7 +40,9 @@ export default {
     program('show', text, '--model', join(place, 'own'), '--html', file);
     const page = await open({ url: `file://${file}` });
     await page.click('[data-test=share]');
-    assert.ok((await page.textContent('[data-test=command]')).includes(`--model ${join(place, 'own')} `));
+    await soon.ok(async () =>
+      (await page.textContent('[data-test=command]')).includes(`--model ${join(place, 'own')} `),
+    );
     assert.ok(readFileSync(file).length > 10000);
   },
 };

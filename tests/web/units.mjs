@@ -304,7 +304,16 @@ test('plans: heads go out and come back; what is written is read again', () => {
   assert.equal(toggled(link, 'cross', [{ layer: 0, head: 0 }]).change, 'zero'); // a cut makes room
   for (const plan of [one, two, link, { ...one, change: 'scale', factor: 1.5 }])
     assert.deepEqual(parsePlan(planText(plan)), plan);
-  for (const bad of ['', 'x~zero~0.0', 'decoder~off~0.0', 'decoder~zero~0', 'decoder~zero~0.0~-1', 'decoder~cut-mask~0.0~1', 'decoder~zero~0.0~1~1-2-3-4', 'decoder~cut-mask~0.0~1~1-2-3'])
+  for (const bad of [
+    '',
+    'x~zero~0.0',
+    'decoder~off~0.0',
+    'decoder~zero~0',
+    'decoder~zero~0.0~-1',
+    'decoder~cut-mask~0.0~1',
+    'decoder~zero~0.0~1~1-2-3-4',
+    'decoder~cut-mask~0.0~1~1-2-3',
+  ])
     assert.equal(parsePlan(bad), null, bad);
 });
 

@@ -54,7 +54,7 @@ export function Corpus() {
   if (corpus.value === 0 || part.value === 'cross') return null;
   const f = found.value?.head === headName.value ? found.value : null;
   return (
-    <div class="corpus" data-test="corpus">
+    <div class="corpus" data-test="corpus" aria-busy={working.value}>
       <button type="button" data-test="corpus-start" onClick={() => (working.value ? stop() : void start())}>
         {working.value ? 'Stop' : `Where does ${place.value.layer}.${place.value.head} look far?`}
       </button>{' '}
