@@ -169,29 +169,30 @@ void multiply_few_in_out(Context& ctx, const ConstTensorView& x, const Factor& f
 
 // ---- Many rows ----------------------------------------------------------------------------------------
 
-// How many rows are multiplied with a matrix; independent of the other matrices of the call.
-enum class Way { in_f32, in_integers, in_bytes, on_unit };
-Way way_of(const Context& ctx, const Factor& f) {
-  if (ctx.activations() == Activations::exact || f.w.type == StoredType::f32) return Way::in_f32;
-  if (kernels::matrix_kernels_for(ctx.target()) != nullptr) return Way::on_unit;
+// The arithmetic of products with many rows. It does not depend on the other matrices of the call.
+enum class Arithmetic { f32, integers, bytes, matrix_unit };
+Arithmetic arithmetic_of(const Context& ctx, const Factor& f) {
+  if (ctx.activations() == Activations::exact || f.w.type == StoredType::f32) return Arithmetic::f32;
+  if (kernels::matrix_kernels_for(ctx.target()) != nullptr) return Arithmetic::matrix_unit;
   if (kernels::is_block_type(f.w.type)) {
     const kernels::ByteKernels* bytes = kernels::byte_kernels_for(ctx.target());
-    return bytes != nullptr && bytes->takes(f.w.type) ? Way::in_bytes : Way::in_f32;
+    return bytes != nullptr && bytes->takes(f.w.type) ? Arithmetic::bytes : Arithmetic::f32;
   }
   const bool q8 = f.w.type == StoredType::q8_0 && kernels::integer_kernels_for(ctx.target()) != nullptr;
-  return q8 ? Way::in_integers : Way::in_f32;
+  return q8 ? Arithmetic::integers : Arithmetic::f32;
 }
 
 void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors) {
-  for (const Way way : {Way::in_f32, Way::in_integers, Way::in_bytes, Way::on_unit}) {
+  for (const Arithmetic arithmetic :
+       {Arithmetic::f32, Arithmetic::integers, Arithmetic::bytes, Arithmetic::matrix_unit}) {
     std::vector<Factor> some;
     std::copy_if(factors.begin(), factors.end(), std::back_inserter(some),
-                 [&](const Factor& f) { return way_of(ctx, f) == way; });
+                 [&](const Factor& f) { return arithmetic_of(ctx, f) == arithmetic; });
     if (some.empty()) continue;
     const ColumnProduct product{x, Side::plain, some};
-    if (way == Way::in_f32) multiply_as_f32(ctx, product);
-    else if (way == Way::in_integers) multiply_as_integers(ctx, product);
-    else if (way == Way::in_bytes) multiply_as_bytes(ctx, product);
+    if (arithmetic == Arithmetic::f32) multiply_as_f32(ctx, product);
+    else if (arithmetic == Arithmetic::integers) multiply_as_integers(ctx, product);
+    else if (arithmetic == Arithmetic::bytes) multiply_as_bytes(ctx, product);
     else multiply_in_parts(ctx, 2, product);
   }
 }
