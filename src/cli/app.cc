@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kFirstLine = 300;  // bytes, with "error: " and the newline
 
-// What the program ends with; scripts rely on these numbers.
+// Exit codes; scripts rely on these numbers.
 constexpr int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::usage: return 2;
@@ -44,7 +44,7 @@ constexpr int exit_code(ErrorKind kind) {
 constexpr int kUsage = exit_code(ErrorKind::usage), kInput = exit_code(ErrorKind::input),
               kFile = exit_code(ErrorKind::file), kResource = exit_code(ErrorKind::resource);
 
-// A file opened while 0, 1 or 2 is closed would get that number, and messages would land in it.
+// A file opened while descriptor 0, 1 or 2 is closed would get that number, and messages would be written to it.
 void occupy_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) (void)::open("/dev/null", O_RDWR);
@@ -176,7 +176,7 @@ CommandResult parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   return {};
 }
 
-// Runs `body` and names every way it can end.
+// Runs `body` and turns every outcome into a message and an exit code.
 template <class Body>
 CommandResult guarded(const Body& body) {
   const auto fail = [](int code, std::string_view message) {

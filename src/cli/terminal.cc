@@ -87,7 +87,7 @@ ColorDepth color_depth(Color color) {
 
 bool output_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
 
-// An unset locale, C and POSIX say nothing about the terminal, which today is UTF-8.
+// An unset locale, C and POSIX do not describe the terminal, which is usually UTF-8.
 bool output_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view locale = environment(name);

@@ -12,7 +12,7 @@
 namespace headlight::cli {
 namespace {
 
-// Two backgrounds that take turns, so that neighbours differ; special tokens have a third.
+// Two alternating backgrounds, so that neighbours differ; special tokens have a third.
 constexpr std::array<int, 2> kTurns = {24, 58};
 constexpr int kSpecial = 90;
 

@@ -140,7 +140,7 @@ void read_dictionary(Reader& in, NpyHeader& header) {
   throw Error(ErrorKind::input, code, concat(escaped(name), ": ", what));
 }
 
-// An axis of length 0 makes the array empty, but the other axes still must make sense.
+// An axis of length 0 makes the array empty, but the other axes must still be valid.
 void check_size(NpyHeader& header, std::uint64_t file_size, const std::string& name) {
   std::uint64_t bytes = size_of(header.dtype);
   bool none = false;

@@ -33,7 +33,7 @@ std::optional<double> slope_of(const std::vector<GrowthPoint>& points, const Val
   return xy / xx;
 }
 
-// Short calls are timed until the best repeats; one run of many seconds is enough.
+// Short calls are timed until the best time repeats; a run of many seconds is timed once.
 constexpr TimingPolicy kPolicy{.min_runs = 3, .min_seconds = 0.15, .max_seconds = 1};
 template <class Call>
 double seconds_of(const Call& call, bool once) {

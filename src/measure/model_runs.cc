@@ -71,7 +71,7 @@ class TransformerRun : public ModelRun {
 
  private:
   static constexpr Index kPrompt = 512;
-  // At most `context` tokens in the cache, whose memory is kept: the system's is not what is measured.
+  // At most `context` tokens in the cache, whose memory is kept: allocation is not part of the measurement.
   void back_to(Context& ctx, std::int64_t context) {
     if (decoding_.items == 0 || target_ != ctx.target()) {
       decoding_ = model_->start(ctx, 1);

@@ -57,7 +57,7 @@ void read_feed_forward(const Hyperparameters& h, nn::FeedForwardConfig& f) {
   else h.refuse(Key::feed_forward, "supported are relu, gelu, gated-relu, gated-gelu and gated-silu");
 }
 
-// What it was trained with limits no text. The distance from which on all keys are in the last bucket is in no key of
+// The training length does not limit the context. The distance from which on all keys are in the last bucket is in no key of
 // GGUF files: all models have the same.
 TransformerConfig read(const Hyperparameters& h) {
   TransformerConfig c;

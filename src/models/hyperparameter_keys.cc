@@ -132,7 +132,7 @@ constexpr KeyRow kRows[] = {
 };
 // clang-format on
 
-// A row stands where its key says.
+// The index of a row is its key.
 constexpr bool in_order() {
   for (std::size_t i = 0; i < std::size(kRows); ++i)
     if (static_cast<std::size_t>(kRows[i].key) != i) return false;

@@ -1,4 +1,4 @@
-// From what a caller gives to the tokens that a model reads.
+// From a Prompt to the tokens that a model reads.
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"

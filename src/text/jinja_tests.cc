@@ -15,7 +15,7 @@ const Value& other(const Meter& meter, const Arguments& with) {
   if (value == nullptr) meter.refuse("a test lacks its argument");
   return *value;
 }
-// It has letters with two cases, and all are of this one.
+// The text has cased letters, and all of them have this case.
 bool is_in_case(const std::string& text, bool upper) {
   return in_case(text, upper) == text && in_case(text, !upper) != text;
 }

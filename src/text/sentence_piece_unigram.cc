@@ -106,7 +106,7 @@ class UnigramWord : public WordModel {
   [[nodiscard]] float score_of(TokenId id) const { return parts_.scores[static_cast<std::size_t>(id)]; }
   [[nodiscard]] double edge_score(TokenId id, std::uint32_t length) const {
     if (id == unknown_) return unknown_score_;
-    // A user's symbol is taken whenever it is there.
+    // A user-defined symbol is always taken.
     if (parts_.types[static_cast<std::size_t>(id)] == Type::user_defined)
       return static_cast<float>(length) * largest_ - 0.1;
     return score_of(id);

@@ -128,7 +128,7 @@ class UnigramTrainer {
     candidates_ = std::move(all);
   }
 
-  // In sorted order the extensions of a text follow it; one that is as frequent is the only one.
+  // In sorted order the extensions of a text follow it; one with the same frequency is the only one.
   static void drop_followed(std::vector<Candidate>& sorted) {
     std::vector<Candidate> kept;
     for (std::size_t i = 0; i < sorted.size(); ++i) {

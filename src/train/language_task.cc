@@ -55,7 +55,7 @@ LanguageTask::LanguageTask(Corpus corpus, const WindowConfig& config)
 
 namespace {
 
-// All tokens but the last are read, all but the first are guessed.
+// All tokens but the last are inputs, all but the first are targets.
 void add_window(std::span<const TokenId> window, models::Batch& batch) {
   batch.input.append(window.first(window.size() - 1));
   batch.targets.insert(batch.targets.end(), window.begin() + 1, window.end());

@@ -109,7 +109,7 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
   return models::completed(c);
 }
 
-// Settings that only transformers have must not be given in vain.
+// Settings that only transformers have are an error for other kinds.
 models::RecurrentModelConfig recurrent_config(const ModelRecipe& recipe, const ModelNeeds& needs) {
   if (recipe.heads || recipe.kv_heads || recipe.inner || recipe.encoder_inner || recipe.encoder_layers ||
       recipe.gated || recipe.bias || !recipe.preset.empty() || !recipe.positions.empty() ||

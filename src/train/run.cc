@@ -113,7 +113,7 @@ Index Run::vocabulary(const RunOptions& options) const {
   return tokens;
 }
 
-// Of the newest checkpoint that still has a whole one.
+// The tokenizer of the newest checkpoint that has an intact one.
 std::string Run::saved_tokenizer() const {
   for (const std::string& name : folder_.checkpoints()) {
     try {

@@ -92,7 +92,7 @@ class Ablating {
   void knock_out(const Run& run, const AblateRequest& request) {
     EffectRequest asked{.position = request.position, .top = s_.top};
     if (request.token) asked.tokens = {*request.token};
-    // A translation of the model's own is made again with the change.
+    // If the model generated the translation, it is generated again with the change.
     asked.translate = s_.input.target.empty() && s_.input.target_ids.empty();
     asked.task = task_ ? &*task_ : nullptr;
     asked.progress = progress_;
@@ -149,7 +149,7 @@ class Ablating {
            arrays_of(maps, "attribution"));
   }
 
-  // A list of heads is worth more lines than one of tokens.
+  // More rows by default for heads than for tokens.
   [[nodiscard]] Index top_of_list() const { return s_.top == AblateSettings{}.top ? 12 : s_.top; }
 
   const AblateSettings& s_;

@@ -1,4 +1,4 @@
-// Tables, JSON and maps of all heads: what a sweep found, and what heads add to a logit by themselves.
+// Tables, JSON and maps of all heads: results of a sweep, and direct effects on a logit.
 #include <fmt/format.h>
 
 #include <algorithm>

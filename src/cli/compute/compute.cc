@@ -60,7 +60,7 @@ std::vector<Gradient> list_gradients(const ComputeSettings& s, const ComputeInpu
   return results;
 }
 
-// What the kernel would give out now without swapping or killing; nothing when it does not say.
+// Memory that is available without swapping; none if the kernel does not report it.
 std::optional<std::uint64_t> available_memory() {
   std::ifstream in("/proc/meminfo");
   std::string key;
@@ -71,7 +71,7 @@ std::optional<std::uint64_t> available_memory() {
   return std::nullopt;
 }
 
-// Linux hands out more memory than it has and kills the process later: ask first.
+// Linux overcommits memory and kills the process later: check first.
 void allocate(std::vector<Outcome>& results, std::vector<Gradient>& gradients) {
   std::uint64_t bytes = 0;
   const auto add = [&bytes](const auto& r) {

@@ -89,7 +89,7 @@ std::string checks_text(const Findings& f) {
   return text;
 }
 
-// Measured values: four digits are more than two runs agree on.
+// Measured values: four digits are more than enough; two runs differ before that.
 io::Rounded measured(double value) { return io::significant(value, 4); }
 
 std::vector<std::string_view> names_of(const std::vector<SimdTarget>& targets) {

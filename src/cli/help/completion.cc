@@ -1,4 +1,4 @@
-// Scripts for shells, with the commands, options and choices of this program.
+// Shell completion scripts, with the commands, options and choices of this program.
 #include <algorithm>
 #include <cctype>
 

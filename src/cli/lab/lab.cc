@@ -43,7 +43,7 @@ void list_experiments() {
   print(text);
 }
 
-// What the experiment has no use for is refused before it runs.
+// Options that the experiment does not use are rejected before it runs.
 void check_settings(const LabSettings& s, const lab::Experiment& e) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
     throw Error(ErrorKind::usage, "lab.option", concat(option, ": \"", s.name, "\" ", why));

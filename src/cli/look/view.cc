@@ -93,7 +93,7 @@ void add_legend(Page& page) {
   page.line(page.dim(legend));
 }
 
-// On one line when there is room.
+// On one line if it fits.
 void add_sentence(Page& page, int number, const std::string& text, const std::string& translation) {
   const std::string first = fmt::format("{}  {}", number, text),
                     second = fmt::format("{} {}", page.glyph("→", "->"), translation);
