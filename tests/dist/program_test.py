@@ -140,11 +140,18 @@ class Faults(Case):
     def test_a_missing_file_is_said_once(self):
         self.fails(ranks(3, "evaluate", str(self.path / "no.txt")), 4, "no.txt")
 
+    def test_a_text_that_is_too_long_is_said_once(self):
+        self.fails(ranks(2, "translate", TEXTS[0], "word " * 400), 3, "error: text 2 ")
+
     def test_an_error_of_one_rank_has_its_number(self):
-        file = self.path / "pairs.tsv"
-        long = "word " * 400
-        file.write_text("The cat sat on the mat.\tUn chat.\n" + f"{long}\tlong\n", encoding="utf-8")
-        self.fails(ranks(2, "translate", "--evaluate", str(file)), 3, "text 2 ")
+        """The other one waits for it, and has nothing to say."""
+        command, parts = [PROGRAM, "evaluate", "texts.txt"], []
+        for name in ("with", "without"):
+            (self.path / name).mkdir()
+            parts += [":"] * bool(parts) + ["-n", "1", "--wdir", str(self.path / name), *command]
+        (self.path / "with" / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+        got = subprocess.run([MPIEXEC, *parts], capture_output=True, text=True, timeout=60, check=False)
+        self.fails(got, 4, "error: rank 1 of 2: texts.txt: ")
 
     def test_other_arguments_are_told(self):
         first = [PROGRAM, "evaluate", "a.txt"]
