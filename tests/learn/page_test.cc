@@ -67,6 +67,10 @@ TEST(CoursePages, PrintEveryChapterAndTheAnswers) {
   for (const learn::Chapter& c : learn::chapters()) EXPECT_THAT(all, HasSubstr(c.title));
   EXPECT_THAT(all, HasSubstr("Chapter 4:"));
   EXPECT_THAT(all, Not(HasSubstr("<details>")));
+  // Predictions are revealed behind the last chapter, not beside their question.
+  const std::size_t revealed = all.find("Much larger: 0.5931");
+  EXPECT_NE(revealed, std::string::npos);
+  EXPECT_GT(revealed, all.find("Answers\n"));
   EXPECT_THAT(draw::encoded_pages({pages[0], pages[1]}), HasSubstr("/Count 2"));
 }
 
