@@ -17,10 +17,15 @@ struct HttpRequest {
   bool takes_gzip = false;
 };
 
+// Sends a piece of an answer; false: the client has gone.
+using Send = std::function<bool(std::string_view)>;
+
 struct Answer {
   int status = 200;
   std::string type = "application/json", body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
+  // Sends the body piece by piece instead, while it is computed. Throws nothing.
+  std::function<void(const Send& send)> stream = nullptr;
 };
 
 // Thrown by a computation whose client has disconnected.

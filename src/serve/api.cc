@@ -42,6 +42,7 @@ std::vector<std::string_view> split(std::string_view path) {
 Api::Api(ApiOptions options)
     : options_(std::move(options)),
       queue_(options_.threads),
+      writing_(options_.threads),
       runs_(kCacheBytes),
       zipped_page_(io::gzip(page_html())),
       playground_({.threads = options_.threads,
@@ -85,8 +86,12 @@ void Api::add_model(const std::string& name, const std::string& folder) {
 }
 
 Answer Api::answer(const HttpRequest& http) {
+  return guarded([&] { return route(http); });
+}
+
+Answer Api::guarded(const std::function<Answer()>& work) const {
   try {
-    return route(http);
+    return work();
   } catch (const BadRequest& bad) { return failure(400, "request", bad.why); } catch (const Busy&) {
     return failure(503);
   } catch (const ClientLeft&) { return failure(499, "client", "the client left"); } catch (const Cancelled&) {

@@ -48,6 +48,7 @@ class Api {
     std::optional<Model> model;
   };
 
+  [[nodiscard]] Answer guarded(const std::function<Answer()>& work) const;  // exceptions become answers
   [[nodiscard]] Answer route(const HttpRequest& http);
   [[nodiscard]] Answer page(const HttpRequest& http) const;
   [[nodiscard]] Answer enter() const;
@@ -59,6 +60,7 @@ class Api {
   [[nodiscard]] Answer of_head(const HttpRequest& http, const Run& run, const Head& head,
                                std::string_view what);
   [[nodiscard]] Answer next_token(const HttpRequest& http, const KeptRun& run);
+  [[nodiscard]] Answer write(const HttpRequest& http, std::shared_ptr<const KeptRun> run);
   [[nodiscard]] Answer change(const HttpRequest& http, const KeptRun& run);
   [[nodiscard]] Answer sweep_some(const HttpRequest& http, const Run& run);
   [[nodiscard]] Answer labels(const HttpRequest& http, const KeptRun& run);
@@ -71,6 +73,7 @@ class Api {
 
   ApiOptions options_;
   WorkQueue queue_;
+  WorkQueue writing_;  // of its own: a long continuation does not delay other requests
   RunCache runs_;
   LabelCache labels_;
   void add_model(const std::string& name, const std::string& folder);

@@ -11,6 +11,7 @@
 #include "serve/offline.h"
 #include "serve/payload.h"
 #include "serve/requests.h"
+#include "serve/write_on.h"
 
 namespace headlight::serve {
 namespace {
@@ -47,6 +48,7 @@ Answer Api::of_run(const HttpRequest& http, const Segments& path) {
         http.left, [&](Context& ctx) { return run->run.prediction(position, kGuesses, ctx); });
     return json(prediction_json(run->run.model(), position, next));
   }
+  if (path[4] == "write" && path.size() == 5) return posts ? write(http, run) : failure(405);
   if (path[4] == "change" && path.size() == 5) return posts ? change(http, *run) : failure(405);
   if (path[4] == "sweep" && path.size() == 5) return posts ? sweep_some(http, run->run) : failure(405);
   if (posts) return failure(405);
@@ -118,6 +120,24 @@ Answer Api::of_head(const HttpRequest& http, const Run& run, const Head& head, s
   if (query && *query >= queries) throw BadRequest{"there is no such query"};
   if (!query && static_cast<std::size_t>(queries * keys) > kMostWeights) return failure(413);
   return run_in_turn([&](Context& ctx) { return head_numbers(ctx, run, head, query); });
+}
+
+// What goes wrong after the first line is the last one.
+Answer Api::write(const HttpRequest& http, std::shared_ptr<const KeptRun> run) {
+  const models::SamplingOptions options = parse_sampling(http.body, kMostWritten);
+  check_writes(*run);
+  Answer answer{.type = "application/x-ndjson"};
+  answer.stream = [this, options, left = http.left, kept = std::move(run)](const Send& send) {
+    const Answer last = guarded([&] {
+      writing_.run_in_turn(left, [&](Context& ctx) {
+        write_on(ctx, *kept, options, left, send);
+        return 0;
+      });
+      return Answer{.body = ""};
+    });
+    if (!last.body.empty()) (void)send(last.body);
+  };
+  return answer;
 }
 
 Answer Api::next_token(const HttpRequest& http, const KeptRun& run) {

@@ -228,8 +228,23 @@ class HttpServer::Strict : public httplib::Server {
     response.status = answer.status;
     for (const auto& [name, value] : options_.headers) response.set_header(name, value);
     for (const auto& [name, value] : answer.headers) response.set_header(name, value);
-    response.set_content(answer.body, answer.type);
+    if (answer.stream) stream(response, answer);
+    else response.set_content(answer.body, answer.type);
     log(&head, answer.status, answer.body.size());
+  }
+
+  // cpp-httplib calls back once the head is written, in this thread. Every piece has the time of a whole answer.
+  static void stream(httplib::Response& response, const Answer& answer) {
+    response.set_chunked_content_provider(
+        answer.type,
+        [work = answer.stream, connection = t_exchange->connection](std::size_t, httplib::DataSink& sink) {
+          work([&](std::string_view piece) {
+            connection->allow_write();
+            return sink.write(piece.data(), piece.size());
+          });
+          sink.done();
+          return true;
+        });
   }
 
   // A refusal, after which the connection is closed.

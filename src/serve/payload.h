@@ -17,6 +17,7 @@ using session::StoredAttention;
 // `argument`: what --model takes for it, where that is known.
 [[nodiscard]] std::string model_json(const Model& model, std::string_view argument = {});
 [[nodiscard]] std::string run_json(const KeptRun& run);
+[[nodiscard]] std::string text_json(const TokenizedText& text);
 [[nodiscard]] std::string prediction_json(const Model& model, Index position, const Prediction& prediction);
 // What each layer's stream would predict at a position, and which experts of a mixture computed there.
 [[nodiscard]] std::string lens_json(const KeptRun& run, Index position,

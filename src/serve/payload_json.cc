@@ -51,6 +51,12 @@ std::string token_text(const Model& model, TokenId id) {
   return text.empty() ? std::string(tokenizer->token(id)) : text;
 }
 
+std::string text_json(const TokenizedText& text) {
+  io::JsonWriter w;
+  write(w, text);
+  return w.take();
+}
+
 std::string model_json(const Model& model, std::string_view argument) {
   const ModelInfo& info = model.info();
   const PartInfo& main = *info.find(info.kind == ModelKind::encoder ? Part::encoder : Part::decoder);

@@ -145,13 +145,15 @@ RunRequest parse_run(std::string_view body, const std::string& first_model) {
   return request;
 }
 
-models::SamplingOptions parse_sampling(std::string_view body) {
-  constexpr std::array<std::string_view, 3> fields = {"temperature", "top_k", "seed"};
+models::SamplingOptions parse_sampling(std::string_view body, Index most) {
+  constexpr std::array<std::string_view, 4> fields = {"temperature", "top_k", "seed", "count"};
   const io::Json json = parse_object(body, fields);
   models::SamplingOptions options;
   options.temperature = number_field(json, "temperature", kMostTemperature);
   options.top_k = integer_of(json, "top_k", kMostTopK);
   options.seed = static_cast<std::uint64_t>(integer_of(json, "seed", kMostSeed));
+  if (json.find("count") != nullptr) options.most = integer_of(json, "count", most);
+  else options.most = 1;
   return options;
 }
 

@@ -42,7 +42,8 @@ class Fields {
 };
 
 [[nodiscard]] RunRequest parse_run(std::string_view body, const std::string& first_model);
-[[nodiscard]] models::SamplingOptions parse_sampling(std::string_view body);
+// `most`: what "count" may be; 1 if it is not there.
+[[nodiscard]] models::SamplingOptions parse_sampling(std::string_view body, Index most = 1);
 [[nodiscard]] FileRequest parse_figure(std::string_view query);
 [[nodiscard]] MapWindow parse_window(std::string_view query);
 [[nodiscard]] std::vector<HeadPlace> parse_heads(std::string_view text);  // 4.0,5.1; none: no heads

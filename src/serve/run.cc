@@ -101,11 +101,14 @@ std::shared_ptr<const KeptRun> make_run(Context& ctx, const Model& model, const 
       KeptRun{request.id(), request, std::move(run), std::move(looks), 0, experts.layers()});
 }
 
+void check_writes(const KeptRun& kept) {
+  if (kept.run.model().info().kind == ModelKind::decoder) return;
+  throw Error(ErrorKind::usage, "serve.next",
+              "only decoders continue a text; a translator generates whole translations");
+}
+
 RunRequest with_next_token(Context& ctx, const KeptRun& kept, const models::SamplingOptions& options) {
-  if (kept.run.model().info().kind != ModelKind::decoder) {
-    throw Error(ErrorKind::usage, "serve.next",
-                "only decoders continue a text; a translator generates whole translations");
-  }
+  check_writes(kept);
   RunRequest next = kept.request;
   const auto place = static_cast<Index>(next.more.size());
   const Index last = kept.run.positions() - 1;

@@ -50,6 +50,8 @@ struct KeptRun {
                                                       const RunRequest& request,
                                                       const std::function<bool()>& left);
 
+void check_writes(const KeptRun& run);  // throws Error{usage} for models that do not go on with a text
+
 // The request for the same text with one token more, drawn from what the run predicts.
 [[nodiscard]] RunRequest with_next_token(Context& ctx, const KeptRun& run,
                                          const models::SamplingOptions& options);

@@ -256,6 +256,58 @@ TEST_F(ServeApi, WritingGoesOnWithTheLikeliestAndRowsAreThoseOfAFullRun) {
         EXPECT_NEAR(before[(h * 4 + i) * 4 + j], after[(h * 5 + i) * 5 + j], 1e-5);
 }
 
+// Decodes what serve::base64 writes.
+std::string bytes_of(const std::string& text) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  std::uint32_t buffer = 0;
+  int bits = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    buffer = (buffer << 6) | static_cast<std::uint32_t>(digits.find(c));
+    if ((bits += 6) >= 8) out += static_cast<char>((buffer >> (bits -= 8)) & 0xFF);
+  }
+  return out;
+}
+
+TEST_F(ServeApi, AStreamedContinuationHasTheRowsAndTokensOfFullRuns) {
+  const io::Json first = run(R"({"model": "en", "text": "the cat"})");
+  const std::string base = "run/" + first.text("id");
+  const Answer answer = post(base + "/write", R"({"count": 3})");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  ASSERT_TRUE(answer.stream);
+  std::vector<io::Json> lines;
+  answer.stream([&](std::string_view line) {
+    EXPECT_TRUE(line.ends_with("\n"));
+    lines.push_back(io::Json::parse(line, "line"));
+    return true;
+  });
+  ASSERT_GE(lines.size(), 2U);
+  std::string id = first.text("id");
+  for (std::size_t n = 0; n + 1 < lines.size(); ++n) {
+    const io::Json next = io::Json::parse(post("run/" + id + "/next", "{}").body, "run");
+    id = next.text("id");
+    EXPECT_EQ(lines[n].text("id"), id);  // the tokens that one request after the other writes
+    const std::size_t keys = next.object("source").list("tokens").items().size();
+    EXPECT_EQ(lines[n].object("source").list("tokens").items().size(), keys);
+    const std::vector<float> row = floats(bytes_of(lines[n].text("row"))),
+                             all = floats(get("run/" + id + "/decoder/row/" + std::to_string(keys - 1) + ".f32").body);
+    ASSERT_EQ(row.size(), all.size());
+    EXPECT_EQ(std::memcmp(row.data(), all.data(), 4 * row.size()), 0) << n;
+  }
+  if (lines.size() == 4) EXPECT_EQ(lines.back().text("end"), "length");
+  // A client that has gone gets nothing more.
+  int sent = 0;
+  post(base + "/write", R"({"count": 3})").stream([&](std::string_view) { return ++sent < 1; });
+  EXPECT_LE(sent, 2);
+  EXPECT_EQ(post(base + "/write", R"({"count": 100000})").status, 400);
+  EXPECT_EQ(get(base + "/write").status, 405);
+  const std::string other = run(R"({"model": "bert", "text": "the cat"})").text("id");
+  const Answer refused = post("run/" + other + "/write", "{}");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("only decoders continue a text"));
+}
+
 TEST_F(ServeApi, RunsAreKeptByTheirContent) {
   const std::string a = run(R"({"model": "en", "text": "the cat"})").text("id");
   EXPECT_EQ(a, run(R"({"text": "the cat"})").text("id"));  // the first model is the usual one

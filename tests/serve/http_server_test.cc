@@ -94,6 +94,16 @@ class Server : public ::testing::Test {
         std::this_thread::sleep_for(10ms);
       }
     }
+    if (http.path == "/stream") {
+      Answer answer{.type = "text/plain"};
+      answer.stream = [this, left = http.left](const Send& send) {
+        (void)send("first");
+        for (int i = 0; i < 500 && !go_on_ && !left(); ++i) std::this_thread::sleep_for(10ms);
+        left_ = left();
+        (void)send("second");
+      };
+      return answer;
+    }
     if (http.path == "/big") return {.type = "text/plain", .body = std::string(std::size_t{16} << 20, 'x')};
     return {.type = "text/plain", .body = http.method + " " + http.path + " " + http.body};
   }
@@ -113,10 +123,33 @@ class Server : public ::testing::Test {
   }
   std::mutex mutex_;
   std::vector<std::string> log_;
-  std::atomic<bool> left_{false}, throw_{true};
+  std::atomic<bool> left_{false}, throw_{true}, go_on_{false};
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;
 };
+
+TEST_F(Server, SendsAStreamPieceByPiece) {
+  const Client client(server_->port());
+  const std::string request = "GET /stream HTTP/1.1\r\n" + host();
+  ASSERT_TRUE(client.send(request + "\r\n"));
+  const std::string first = client.receive("first");
+  EXPECT_THAT(first, HasSubstr("Transfer-Encoding: chunked"));
+  EXPECT_THAT(first, Not(HasSubstr("second")));  // it waits for us
+  go_on_ = true;
+  EXPECT_THAT(client.receive("0\r\n\r\n"), HasSubstr("second"));
+  EXPECT_FALSE(left_);
+  // The connection is good for another request; a client that leaves is noticed.
+  ASSERT_TRUE(client.send("GET /after HTTP/1.1\r\n" + host() + "\r\n"));
+  EXPECT_THAT(client.receive("/after"), HasSubstr("GET /after"));
+  go_on_ = false;
+  {
+    const Client leaving(server_->port());
+    ASSERT_TRUE(leaving.send(request + "\r\n"));
+    EXPECT_THAT(leaving.receive("first"), HasSubstr("first"));
+  }
+  for (int i = 0; i < 500 && !left_; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(left_);
+}
 
 TEST_F(Server, AnswersItsOwnPageOnly) {
   EXPECT_THAT(get("/"), HasSubstr("GET / "));

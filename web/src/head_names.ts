@@ -3,7 +3,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { headStatistics } from './atlas_data';
 import { parseQuery, passes } from './query';
 import { sweep } from './sweep';
-import { labelled, offline, order, part, partInfo, report, run, theSource, type Place } from './state';
+import { labelled, offline, order, part, partInfo, report, run, streaming, theSource, type Place } from './state';
 
 export interface LabelScore {
   label: string;
@@ -41,7 +41,7 @@ export function followLabels(): void {
       key = keyOf();
     aborter?.abort();
     loadingLabels.value = false;
-    if (!info || !wanted.value || offline.value || found.peek()?.key === key) return;
+    if (!info || !wanted.value || streaming.value || offline.value || found.peek()?.key === key) return;
     const mine = (aborter = new AbortController());
     loadingLabels.value = true;
     theSource()

@@ -3,14 +3,13 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useSignal, type Signal } from '@preact/signals';
 import { openCompare } from './compare';
 import { dialog } from './dialogs';
-import { computeText, switchModel } from './runs';
+import { computeText, stopPlaying, switchModel } from './runs';
 import {
   busy,
   depth,
   model,
   models,
   offline,
-  playing,
   present,
   run,
   second,
@@ -83,7 +82,7 @@ function Input() {
   const wanted = useSignal(false); // a place for the second text
   const started = () => {
     clearTimeout(timer.current);
-    playing.value = false; // who types does not want to be written to
+    stopPlaying(); // who types does not want to be written to
     // Short texts are computed while they are typed; long ones wait for Enter.
     if (text.value.trim() !== '' && text.value.length + second.value.length < 600)
       timer.current = window.setTimeout(() => {

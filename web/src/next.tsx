@@ -2,21 +2,30 @@
 import { useEffect } from 'preact/hooks';
 import { KnockOut } from './knockout_panel';
 import { prediction } from './predictions';
-import { goOnWith, redraw, takeBack, writeOne } from './runs';
-import { busy, guessing, offline, plan, playing, queryReading, run, sampling } from './state';
+import { goOnWith, play, redraw, stopPlaying, takeBack, writeOne } from './runs';
+import { busy, guessing, offline, plan, playing, queryReading, run, sampling, streaming } from './state';
+import { written } from './writing';
 import { clipped, digits, shown } from './format';
 
-export async function play(): Promise<void> {
-  if (playing.value) {
-    playing.value = false;
-    return;
-  }
-  playing.value = true;
-  for (let i = 0; i < 40 && playing.value; ++i) {
-    if (!(await writeOne())) break;
-    await new Promise((done) => setTimeout(done, 120));
-  }
-  playing.value = false;
+// What a stream has written, the last of it.
+function Written() {
+  return (
+    <table class="guesses" data-test="written">
+      <tbody>
+        {written.value.slice(-8).map((token, i) => (
+          <tr key={i}>
+            <th scope="row">
+              <bdi>{clipped(shown(token.text), 16)}</bdi>
+            </th>
+            <td class="bar">
+              <span style={{ width: `${100 * token.p}%` }} />
+            </td>
+            <td>{digits(token.p, 3)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }
 
 function Sampling() {
@@ -67,12 +76,7 @@ function Sampling() {
 export function Next() {
   const info = run.value,
     found = prediction.value;
-  useEffect(
-    () => () => {
-      playing.value = false;
-    },
-    [],
-  );
+  useEffect(() => stopPlaying, []);
   if (!info) return null;
   const kind = info.model.kind,
     writes = kind === 'decoder',
@@ -85,7 +89,7 @@ export function Next() {
         <h2 id="next-title">
           {translates ? 'Next word of the translation' : writes ? 'Next token' : 'What fits here'}
         </h2>
-        {found && token && (writes || translates) && (
+        {found && token && (writes || translates) && !streaming.value && (
           <span class="quiet">
             {writes ? (
               <>
@@ -97,7 +101,9 @@ export function Next() {
           </span>
         )}
       </header>
-      {!found ? (
+      {streaming.value ? (
+        <Written />
+      ) : !found ? (
         <p class="hint">{info.predictions === 0 ? 'This model has no output to show.' : 'Loading…'}</p>
       ) : guessing.value ? (
         <p class="hint">Hidden while you guess.</p>
@@ -135,7 +141,7 @@ export function Next() {
           </tbody>
         </table>
       )}
-      {found?.actual && !guessing.value && (
+      {found?.actual && !guessing.value && !streaming.value && (
         <p class="quiet">
           {writes ? 'The text goes on with' : translates ? 'Written:' : 'Here stands'}{' '}
           <b dir="auto">{clipped(shown(found.actual.text))}</b>: {digits(found.actual.p, 3)}, rank {found.rank}.

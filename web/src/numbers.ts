@@ -17,6 +17,7 @@ import {
   activeQueries,
   restingQueries,
   report,
+  streaming,
 } from './state';
 import type { Atlas, Head, Matrices, PartInfo, PartName, RunInfo } from './types';
 
@@ -38,7 +39,7 @@ export function headOf(at: Place, query?: number): Head | null {
     known = heads.value.get(key);
   if (known) return known;
   const info = numbersInfo.value;
-  if (!info || wanted.has(key) || (isLong.value && row === undefined)) return null;
+  if (!info || streaming.value || wanted.has(key) || (isLong.value && row === undefined)) return null;
   wanted.add(key);
   readHead(theSource(), info, part.value, at.layer, at.head, row)
     .then((head) => {
@@ -89,7 +90,7 @@ const derivedMap = computed<Float32Array | null>(() => {
     path = `${part.value}/derived.f32?heads=${heads}`,
     key = `${info.id}/${path}`,
     known = derivedMaps.value.get(key);
-  if (known || wanted.has(key)) return known ?? null;
+  if (known || streaming.value || wanted.has(key)) return known ?? null;
   wanted.add(key);
   theSource()
     .bytes(info, path)

@@ -1,7 +1,7 @@
 // What the model says next at the pinned place, and the numbers that follow the pins.
 import { computed, effect, signal } from '@preact/signals';
 import { atlas, loadRow } from './numbers';
-import { run, part, queries, theSource, restingQueries, report } from './state';
+import { run, part, queries, theSource, restingQueries, report, streaming } from './state';
 import type { Prediction } from './types';
 
 const predictions = new Map<string, Prediction>();
@@ -23,6 +23,7 @@ export function followPredictions(): void {
   effect(() => {
     const info = run.value,
       at = predictionAt.value;
+    if (streaming.value) return;
     if (!info || at === null) {
       prediction.value = null;
       return;

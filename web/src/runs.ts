@@ -37,13 +37,17 @@ import {
   sampling,
   theSource,
   partInfo,
+  plan,
+  playing,
   queryReading,
   report,
   stale,
+  streaming,
   useSource,
 } from './state';
 import type { PartName, Reading, RunInfo, RunRequest } from './types';
 import { followLens } from './where';
+import { append, written } from './writing';
 
 interface Job {
   request: RunRequest;
@@ -264,6 +268,47 @@ export async function writeOne(): Promise<boolean> {
     const { temperature, top_k, seed } = sampling.value;
     const longer = await theSource().next(info, { temperature, top_k, seed });
     if (mine === running) await show(longer, null, () => mine === running, false);
+  });
+}
+// Token after token, live: one request as long as all weights are kept here, else one for each token. What is typed
+// meanwhile comes first.
+const most = 64, // tokens
+  pace = 120; // milliseconds that a token stays in sight at least
+export async function play(): Promise<void> {
+  if (playing.value) {
+    stopPlaying();
+    return;
+  }
+  const info = run.value;
+  if (!info || running || info.model.kind !== 'decoder' || offline.value) return;
+  playing.value = true;
+  if (weights.value && !plan.value) await streamOn(info);
+  else
+    for (let i = 0; i < most && playing.value; ++i) {
+      if (!(await writeOne())) break;
+      await new Promise((done) => setTimeout(done, pace));
+    }
+  playing.value = false;
+}
+export function stopPlaying(): void {
+  playing.value = false;
+  if (streaming.value) running?.aborter.abort();
+}
+async function streamOn(info: RunInfo): Promise<void> {
+  written.value = [];
+  await alone(async (mine) => {
+    streaming.value = true;
+    try {
+      const { temperature, top_k, seed } = sampling.value,
+        request = { count: most, temperature, top_k, seed };
+      for await (const token of theSource().write(info, request, mine.aborter.signal)) {
+        if (mine !== running || !playing.value || queued || !append(token)) break;
+        await new Promise((done) => setTimeout(done, pace));
+      }
+    } finally {
+      mine.aborter.abort();
+      streaming.value = false;
+    }
   });
 }
 // Another token at a place, and on from there: what came after it goes.

@@ -16,6 +16,7 @@ import {
   queries,
   queryReading,
   run,
+  streaming,
   theSource,
 } from './state';
 import type { Reading } from './types';
@@ -41,7 +42,7 @@ export function followSearch(): void {
     clearTimeout(timer);
     aborter?.abort();
     problem.value = '';
-    if (q.kind !== 'link' || !info) {
+    if (q.kind !== 'link' || !info || streaming.value) {
       found.value = null;
       return;
     }

@@ -1,5 +1,5 @@
 // Where numbers come from: the program that serves the page, or the data inside a saved file.
-import { readableRun } from './tokens';
+import { readable, readableRun } from './tokens';
 import type {
   Atlas,
   Head,
@@ -11,6 +11,7 @@ import type {
   RunInfo,
   RunRequest,
   Start,
+  WrittenToken,
 } from './types';
 
 export class Trouble extends Error {
@@ -24,12 +25,19 @@ export class Trouble extends Error {
   }
 }
 
+export interface Sampling {
+  temperature: number;
+  top_k: number;
+  seed: number;
+}
 export interface Source {
   readonly offline: boolean;
   readonly at: string; // the view to open with
   start(): Promise<Start>;
   run(request: RunRequest, signal?: AbortSignal): Promise<RunInfo>;
-  next(run: RunInfo, sampling: { temperature: number; top_k: number; seed: number }): Promise<RunInfo>;
+  next(run: RunInfo, sampling: Sampling): Promise<RunInfo>;
+  // Token by token, while they are computed; `count` at most.
+  write(run: RunInfo, request: Sampling & { count: number }, signal: AbortSignal): AsyncGenerator<WrittenToken>;
   bytes(run: RunInfo, path: string): Promise<ArrayBuffer>;
   prediction(run: RunInfo, position: number): Promise<Prediction>;
   post(run: RunInfo, path: string, body: object, signal?: AbortSignal): Promise<unknown>;
@@ -84,6 +92,26 @@ export function post(path: string, body: unknown, signal?: AbortSignal): Promise
   });
 }
 
+// An answer of one JSON value a line, as its lines arrive.
+async function* linesOf(answer: Response) {
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let rest = ''; ; ) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) yield JSON.parse(line);
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // who stops early wants no more
+  }
+}
+function floatsOf(base64: string): Float32Array {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}
+
 class Served implements Source {
   readonly offline = false;
   constructor(readonly at: string) {}
@@ -95,6 +123,14 @@ class Served implements Source {
   }
   async next(run: RunInfo, sampling: object) {
     return readableRun((await (await this.again(run, () => post(`run/${run.id}/next`, sampling))).json()) as RunInfo);
+  }
+  async *write(run: RunInfo, request: object, signal: AbortSignal) {
+    const answer = await this.again(run, () => post(`run/${run.id}/write`, request, signal));
+    for await (const line of linesOf(answer)) {
+      if (line.error) throw new Trouble(line.error.message, line.error.code, false);
+      if (line.end) return;
+      yield { ...line, source: readable(line.source), row: floatsOf(line.row) };
+    }
   }
   async bytes(run: RunInfo, path: string) {
     return (await this.again(run, () => ask(`run/${run.id}/${path}`))).arrayBuffer();
@@ -158,6 +194,9 @@ class Stored implements Source {
   }
   async next(): Promise<RunInfo> {
     throw new Trouble('A saved page cannot compute. Open headlight serve for that.', 'offline', false);
+  }
+  async *write(): AsyncGenerator<WrittenToken> {
+    await this.next();
   }
   private piece(path: string): ArrayBuffer {
     const place = this.saved.pieces[path];

@@ -79,6 +79,7 @@ export const hoverPlace = signal<Place | null>(null);
 export const hoverQuery = signal<number | null>(null);
 
 export const playing = signal(false); // writing token after token
+export const streaming = signal(false); // numbers come with the tokens: nothing else is asked for
 
 export const sampling = signal({ temperature: 0, top_k: 0, seed: 0 });
 

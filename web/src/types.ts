@@ -67,6 +67,14 @@ export interface FirstLook {
   key: [number, number];
   far: boolean; // else only neighbours are seen
 }
+// One token of a continuation, as it comes.
+export interface WrittenToken {
+  id: string; // of the run with this token
+  more: number[];
+  source: Reading;
+  p: number;
+  row: Float32Array; // its attention: [layers, heads, tokens]
+}
 export interface RunRequest {
   model: string;
   text: string;

@@ -2,7 +2,19 @@
 import { effect, signal } from '@preact/signals';
 import { clipped, digits, shown } from './format';
 import { predictionAt } from './predictions';
-import { clearHover, depth, guessing, offline, part, partInfo, place, report, run, theSource } from './state';
+import {
+  clearHover,
+  depth,
+  guessing,
+  offline,
+  part,
+  partInfo,
+  place,
+  report,
+  run,
+  streaming,
+  theSource,
+} from './state';
 import type { Guess } from './types';
 
 interface Lens {
@@ -19,7 +31,7 @@ export function followLens(): void {
     const info = run.value,
       at = predictionAt.value;
     clearTimeout(timer);
-    if (!info || at === null || !opened.value || offline.value) return;
+    if (!info || at === null || !opened.value || streaming.value || offline.value) return;
     if (lens.peek()?.run === info.id && lens.peek()?.answer.position === at) return;
     timer = window.setTimeout(() => {
       theSource()
