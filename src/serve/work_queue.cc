@@ -15,10 +15,10 @@ constexpr std::chrono::milliseconds kLook{50};  // interval of checks whether th
 }  // namespace
 
 WorkQueue::Turn::Turn(WorkQueue& queue, const std::function<bool()>& left) : queue_(queue) {
-  using Clock = std::chrono::steady_clock;
+  using Steady = std::chrono::steady_clock;
   std::unique_lock lock(queue.mutex_);
   if (queue.waiting_ >= kMostWaiting) throw Busy{};
-  const auto begin = Clock::now();
+  const auto begin = Steady::now();
   bool impatient = false;
   const auto leave = [&] {
     --queue.waiting_;
@@ -27,14 +27,14 @@ WorkQueue::Turn::Turn(WorkQueue& queue, const std::function<bool()>& left) : que
   ++queue.waiting_;
   const auto may_go = [&] { return !queue.taken_ && (impatient || queue.impatient_ == 0); };
   while (!queue.freed_.wait_for(lock, kLook, may_go)) {
-    const bool gone = left(), late = Clock::now() - begin > kPatience;
+    const bool gone = left(), late = Steady::now() - begin > kPatience;
     if (gone || late) {
       leave();
       queue.freed_.notify_all();  // another caller may have waited for this one
       if (gone) throw ClientLeft{};
       throw Busy{};
     }
-    if (!impatient && Clock::now() - begin > kLong) {
+    if (!impatient && Steady::now() - begin > kLong) {
       impatient = true;
       ++queue.impatient_;
     }

@@ -1,6 +1,7 @@
 // Tokens as chips: click pins a query, colours are what it gives to each key.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { host } from './host';
 import { collapsed, type Stretch } from './collapse';
 import { css, ink } from './color';
 import { colorsOf, entryOf, weightPaint } from './color_scale';
@@ -50,7 +51,7 @@ export function Chips({ reading, asQueries, asKeys, label, from = 0, end = readi
   const press = useMemo(
     () =>
       new LongPress((x, y) => {
-        const chip = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-token]');
+        const chip = host.root.elementFromPoint(x, y)?.closest<HTMLElement>('[data-token]');
         if (chip) openMenu(asQueries ? { x, y, query: Number(chip.dataset.token) } : { x, y });
       }),
     [asQueries],

@@ -1,4 +1,5 @@
 // What is shown, as an address, as a command line, and as a question to the server.
+import { host } from './host';
 import { addressText } from './history';
 import { together } from './numbers';
 import { predictionAt } from './predictions';
@@ -38,7 +39,7 @@ const modelArgument = () => {
 };
 
 // The address without the token: that is in the cookie, and stays there.
-export const linkText = () => location.href.split('#')[0] + '#' + addressText.value;
+export const linkText = () => host.link() + '#' + addressText.value;
 
 // Of two texts, the part of the map that is shown, as the command takes it.
 function cropRanges(): { from: string; to: string } | null {

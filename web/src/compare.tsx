@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { align, difference, distance, placed, type Pair } from './align';
+import { checkpointsOf, runOf } from './checkpoints';
 import { colorsOf, entryOf, type Paint } from './color_scale';
 import { dialog, Dialog } from './dialogs';
 import { clipped, digits, shown, weight } from './format';
@@ -265,8 +266,41 @@ function Largest() {
   );
 }
 
+// Head 2.1 of one is head 2.1 of the other: the same model, or another checkpoint of the same training.
+const sameHeads = (a: string, b: string) => a === b || (runOf(a) !== null && runOf(a) === runOf(b));
+
+// A training run step by step: how a head came to look where it looks now.
+function Steps() {
+  const list = checkpointsOf(
+    models.value.map((m) => m.name),
+    model.value,
+  );
+  if (list.length < 2) return null;
+  const named = compared.value?.startsWith('m:') ? compared.value.slice(2) : '',
+    at = list.findIndex((c) => c.name === named),
+    own = list.find((c) => c.name === model.value)!;
+  return (
+    <label class="check">
+      checkpoint{' '}
+      <input
+        type="range"
+        min="0"
+        max={list.length - 1}
+        step="1"
+        value={Math.max(0, at)}
+        data-test="compare-step"
+        aria-valuetext={at < 0 ? 'none yet' : `step ${list[at].step}`}
+        onInput={(event) => (compared.value = `m:${list[Number(event.currentTarget.value)].name}`)}
+      />{' '}
+      <b data-test="compare-steps">
+        step {own.step} against {at < 0 ? '…' : list[at].step}
+      </b>
+    </label>
+  );
+}
+
 function Heads() {
-  const own = other.value!.info.model.name === numbersInfo.value!.model.name;
+  const own = sameHeads(other.value!.info.model.name, numbersInfo.value!.model.name);
   return (
     <p class="changes" data-test="compare-heads">
       <span>
@@ -331,6 +365,7 @@ export function Compare() {
               ))}
           </select>
         )}
+        <Steps />
         <input
           ref={field}
           type="text"

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { host } from './host';
 import { figureCommand, figureProblem, figureQuery, linkText, serveCommand } from './commands';
 import { parseAddress, writeAddress } from './address';
 import { addressText, requestOf } from './history';
@@ -152,7 +153,7 @@ function saveLines(): void {
   save('headlight-lines.svg', new Blob([linesSvg()], { type: 'image/svg+xml' }));
 }
 function saveAtlas(): void {
-  document.querySelector<HTMLCanvasElement>('[data-test=atlas]')?.toBlob((data) => {
+  host.root.querySelector<HTMLCanvasElement>('[data-test=atlas]')?.toBlob((data) => {
     if (data) save('headlight-atlas.png', data);
   });
 }

@@ -1,6 +1,7 @@
 // The bar at the top: model, text, tools.
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useSignal, type Signal } from '@preact/signals';
+import { host } from './host';
 import { openCompare } from './compare';
 import { dialog } from './dialogs';
 import { computeText, stopPlaying, switchModel } from './runs';
@@ -93,8 +94,8 @@ function Input() {
     clearTimeout(timer.current);
     computeText(text.value);
     // From here on keys are shortcuts; i comes back.
-    (document.activeElement as HTMLElement | null)?.blur();
-    document.querySelector<HTMLElement>('[data-test=grid]')?.focus({ preventScroll: true });
+    (host.root.activeElement as HTMLElement | null)?.blur();
+    host.root.querySelector<HTMLElement>('[data-test=grid]')?.focus({ preventScroll: true });
   };
   const own = models.value.find((m) => m.name === model.value),
     reads = own?.reads !== false,

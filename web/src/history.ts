@@ -1,5 +1,6 @@
 // The view as an address: written while it changes, with an entry to go back to for each text, model, part and head.
 import { computed, effect } from '@preact/signals';
+import { host } from './host';
 import { parseAddress, writeAddress, type Address } from './address';
 import {
   autoRange,
@@ -152,12 +153,7 @@ function write(): void {
   writtenEntry = entry;
   if (hash === writtenHash) return;
   writtenHash = hash;
-  try {
-    if (adds) history.pushState(null, '', hash);
-    else history.replaceState(null, '', hash);
-  } catch {
-    /* a page inside a page has no address of its own */
-  }
+  host.write(hash, adds);
 }
 
 export function followAddress(apply: (a: Address) => Promise<void>): void {
@@ -167,12 +163,12 @@ export function followAddress(apply: (a: Address) => Promise<void>): void {
   });
   let moves = 0; // only the last one has a say
   const moved = async () => {
-    if (readPage(location.hash) || location.hash === writtenHash) return;
+    if (readPage(host.hash()) || host.hash() === writtenHash) return;
     const mine = ++moves;
-    writtenHash = location.hash;
+    writtenHash = host.hash();
     applying = true;
     try {
-      await apply(parseAddress(location.hash.slice(1)));
+      await apply(parseAddress(host.hash().slice(1)));
     } finally {
       if (mine === moves) {
         applying = false;
@@ -180,6 +176,5 @@ export function followAddress(apply: (a: Address) => Promise<void>): void {
       }
     }
   };
-  addEventListener('popstate', () => void moved());
-  addEventListener('hashchange', () => void moved());
+  host.onMove(() => void moved());
 }

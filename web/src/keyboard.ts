@@ -1,4 +1,5 @@
 // Keys that work everywhere but in a field.
+import { byId, host } from './host';
 import { page } from './pages';
 import { sequence } from './atlas_order';
 import { linkText } from './commands';
@@ -46,7 +47,7 @@ const after = <T>(list: T[], value: T): T => list[(list.indexOf(value) + 1) % li
 export function showStep(number: number): void {
   tab.value = 'why';
   requestAnimationFrame(() => {
-    const step = document.getElementById(`step-${number}`);
+    const step = byId(`step-${number}`);
     const panel = step?.closest('.why');
     if (!step || !panel) return;
     if (panel.scrollHeight > panel.clientHeight + 1)
@@ -56,7 +57,8 @@ export function showStep(number: number): void {
   });
 }
 
-addEventListener('keydown', (event) => {
+host.keys.addEventListener('keydown', (press) => {
+  const event = press as KeyboardEvent;
   if (page.value !== 'view') return;
   const target = event.target as HTMLElement;
   if (event.key === 'Escape' && menu.value) {
@@ -142,10 +144,10 @@ addEventListener('keydown', (event) => {
     '?': () => {
       dialog.value = 'keys';
     },
-    i: () => document.getElementById('text')?.focus(),
+    i: () => byId('text')?.focus(),
     '/': () => {
       tab.value = 'heads';
-      requestAnimationFrame(() => document.getElementById('search')?.focus());
+      requestAnimationFrame(() => byId('search')?.focus());
     },
   };
   if (/^[1-9]$/.test(event.key)) {

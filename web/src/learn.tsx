@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { render } from 'preact';
+import { host } from './host';
 import { chapter, showPage } from './pages';
 import { ask } from './source';
 import { offline, report } from './state';
@@ -37,7 +38,7 @@ export function useCourse(chapters: Chapter[]): void {
 }
 
 async function load(number: number): Promise<void> {
-  if (!saved && document.getElementById('data')?.textContent) return; // a file that is still being read
+  if (!saved && host.data) return; // a file that is still being read
   try {
     if (!saved && list.value.length === 0) list.value = (await (await ask('learn')).json()).chapters;
     if (number === 0) shown.value = null;

@@ -1,6 +1,7 @@
 // The page.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { byId, host, isPage } from './host';
 import { Atlas } from './atlas';
 import { Compare } from './compare';
 import { dialog, Export, Keys, notice, Share } from './dialogs';
@@ -111,7 +112,7 @@ function App() {
                 if (!step) return;
                 const next = tabs[(tabs.findIndex((t) => t[0] === id) + step + tabs.length) % tabs.length][0];
                 tab.value = next;
-                document.getElementById(`tab-${next}`)?.focus();
+                byId(`tab-${next}`)?.focus();
               }}
             >
               {name}
@@ -166,15 +167,15 @@ function App() {
 }
 
 effect(() => {
-  document.documentElement.dataset.theme = theme.value;
-  document.documentElement.dataset.depth = depth.value;
-  document.documentElement.toggleAttribute('data-present', present.value);
-  document
+  host.frame.dataset.theme = theme.value;
+  host.frame.dataset.depth = depth.value;
+  host.frame.toggleAttribute('data-present', present.value);
+  host.root
     .querySelector('meta[name=theme-color]')
     ?.setAttribute('content', theme.value === 'dark' ? '#101217' : '#ffffff');
 });
 effect(() => {
-  if (run.value)
+  if (run.value && isPage)
     document.title = `${shownPlace.value.layer}.${shownPlace.value.head} ${run.value.model.name} – Headlight`;
 });
 // A new shape of map starts fitted.
@@ -189,12 +190,12 @@ effect(() => {
 });
 // For tests: what is loaded and settled.
 effect(() => {
-  document.documentElement.dataset.state =
+  host.frame.dataset.state =
     trouble.value && !run.value ? 'trouble' : busy.value || !run.value || !atlas.value ? 'busy' : 'ready';
 });
 
-const page = document.getElementById('page')!;
-readPage(location.hash);
+const page = byId('page')!;
+readPage(host.hash());
 void open();
 page.replaceChildren();
 render(<App />, page);

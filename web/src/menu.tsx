@@ -1,6 +1,7 @@
 // The menu of a cell, a word or a head: what can be done with it, for fingers and for the right button.
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { host, isPage } from './host';
 import { linkText } from './commands';
 import { copy, dialog } from './dialogs';
 import { clipped, shown, weight } from './format';
@@ -34,7 +35,7 @@ interface Target {
 export const menu = signal<Target | null>(null);
 let before: Element | null = null;
 export function openMenu(target: Target): void {
-  before = document.activeElement;
+  before = host.root.activeElement;
   menu.value = target;
 }
 export function closeMenu(): void {
@@ -134,14 +135,15 @@ export function Menu() {
     if (!element || !target) return;
     const size = element.getBoundingClientRect();
     const beside = byTouch() ? 14 : 0; // not under the finger
-    element.style.left = `${Math.max(6, Math.min(target.x + beside, innerWidth - size.width - 6))}px`;
-    element.style.top = `${Math.max(6, Math.min(target.y + beside, innerHeight - size.height - 6))}px`;
+    const from = isPage ? { left: 0, top: 0 } : host.frame.getBoundingClientRect(); // what fixed elements are placed in
+    element.style.left = `${Math.max(6, Math.min(target.x + beside, innerWidth - size.width - 6)) - from.left}px`;
+    element.style.top = `${Math.max(6, Math.min(target.y + beside, innerHeight - size.height - 6)) - from.top}px`;
     element.querySelector('button')?.focus({ preventScroll: true });
   }, [target]);
   if (!target) return null;
   const keys = (event: KeyboardEvent) => {
     const buttons = [...box.current!.querySelectorAll('button')],
-      at = buttons.indexOf(document.activeElement as HTMLButtonElement);
+      at = buttons.indexOf(host.root.activeElement as HTMLButtonElement);
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step) buttons[(at + step + buttons.length) % buttons.length].focus();
     else if (event.key === 'Escape' || event.key === 'Tab') closeMenu();

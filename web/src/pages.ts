@@ -1,4 +1,5 @@
 // Which page is seen: the viewer, the course or the playground. Behind the # of the address: learn=4, train.
+import { host } from './host';
 import { signal } from '@preact/signals';
 
 export type PageName = 'view' | 'learn' | 'train';
@@ -16,10 +17,6 @@ const address = () => (page.value === 'view' ? '' : page.value === 'train' ? '#t
 export function showPage(name: PageName, number = chapter.value): void {
   page.value = name;
   chapter.value = number;
-  try {
-    history.pushState(null, '', address() || location.pathname);
-  } catch {
-    /* a page inside a page has no address of its own */
-  }
+  host.write(address(), true);
   scrollTo(0, 0);
 }

@@ -1,5 +1,6 @@
 // For a room: one panel in large type, and a list of views to step through with the arrow keys.
 import { signal } from '@preact/signals';
+import { host } from './host';
 import { viewText } from './history';
 import { present, run, views } from './state';
 
@@ -8,7 +9,7 @@ const at = signal(-1);
 export function stepView(delta: number): void {
   if (views.value.length === 0) return;
   at.value = Math.max(0, Math.min(views.value.length - 1, at.value + delta));
-  location.hash = views.value[at.value];
+  host.go('#' + views.value[at.value]);
 }
 export function addView(): void {
   const next = at.value + 1;

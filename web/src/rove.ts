@@ -1,8 +1,10 @@
 // A row of buttons as one Tab stop: arrows, Home and End move within it.
+import { host } from './host';
+
 export function rove(event: KeyboardEvent, selector = 'button'): void {
   const box = event.currentTarget as HTMLElement,
     list = [...box.querySelectorAll<HTMLElement>(selector)],
-    at = list.indexOf(document.activeElement as HTMLElement);
+    at = list.indexOf(host.root.activeElement as HTMLElement);
   if (at < 0) return;
   const ahead = getComputedStyle(box).direction === 'rtl' ? 'ArrowLeft' : 'ArrowRight',
     back = ahead === 'ArrowRight' ? 'ArrowLeft' : 'ArrowRight';

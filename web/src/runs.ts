@@ -1,5 +1,6 @@
 // Computing: a text becomes a run, a run takes the place of the one before, and the address follows.
 import { batch, effect } from '@preact/signals';
+import { host } from './host';
 import { parseAddress, type Address } from './address';
 import { counterpart } from './counterpart';
 import { firstLook, sameWord } from './finding';
@@ -373,7 +374,7 @@ export async function open(): Promise<void> {
       corpus.value = start.corpus ?? 0;
       model.value = start.models[0].name;
     });
-    const own = theSource().offline && location.hash.length > 1 ? location.hash.slice(1) : theSource().at;
+    const own = theSource().offline && host.hash().length > 1 ? host.hash().slice(1) : theSource().at;
     const a = parseAddress(own);
     if (a.model && !start.models.some((m) => m.name === a.model)) {
       report(

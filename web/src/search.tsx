@@ -1,5 +1,6 @@
 // The search field of the atlas: which head makes a link, a head by its number, heads by what they do, a word.
 import { effect, signal } from '@preact/signals';
+import { host } from './host';
 import { nameOf, wordAround } from './finding';
 import { clipped, plural, shown, weight } from './format';
 import { loadingLabels, matching, searchText } from './head_names';
@@ -101,7 +102,7 @@ function entered(): void {
     const at = jump(queryReading.value, q.word);
     if (at) {
       pin(at, []);
-      document.querySelector(`.strip [data-token="${at[0]}"]`)?.scrollIntoView({ block: 'nearest' });
+      host.root.querySelector(`.strip [data-token="${at[0]}"]`)?.scrollIntoView({ block: 'nearest' });
     } else problem.value = `“${clipped(q.word, 30)}” is not in the text.`;
   }
 }

@@ -1,4 +1,5 @@
 // Where numbers come from: the program that serves the page, or the data inside a saved file.
+import { host } from './host';
 import { readable, readableRun } from './tokens';
 import type {
   Atlas,
@@ -234,11 +235,11 @@ export class Course extends Stored {
 
 // The token goes from the link to a cookie before anything else, and out of the address bar.
 async function enter(): Promise<string> {
-  const fields = location.hash.slice(1).split('&');
+  const fields = host.hash().slice(1).split('&');
   const token = fields.find((field) => field.startsWith('token='));
   const rest = fields.filter((field) => !field.startsWith('token=')).join('&');
   if (token) {
-    history.replaceState(null, '', rest ? '#' + rest : location.pathname);
+    host.write('#' + rest, false);
     entering = ask('enter', {
       method: 'POST',
       body: '{}',
@@ -250,7 +251,7 @@ async function enter(): Promise<string> {
 }
 
 export async function openSource(): Promise<Source> {
-  const text = document.getElementById('data')?.textContent ?? '';
+  const text = host.data;
   if (!text) return new Served(await enter());
   const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));

@@ -1,5 +1,6 @@
 // The playground: a small model learns, and its heads form while one looks.
 import { useEffect, useRef } from 'preact/hooks';
+import { host } from './host';
 import { entry, table } from './color';
 import { digits, weight } from './format';
 import { showPage } from './pages';
@@ -363,7 +364,7 @@ function Player({ run }: { run: Run }) {
               .ids.slice(1)
               .map((id) => words[id]);
           showPage('view');
-          location.hash = `#m=${name}&t=${encodeURIComponent(text.join(' '))}`;
+          host.go(`#m=${name}&t=${encodeURIComponent(text.join(' '))}`);
         }}
       >
         Save, open in the viewer

@@ -81,6 +81,26 @@ std::string model_argument(const std::string& folder, const std::string& name,
   return concat(absolute(folder.substr(0, plus)), "+", absolute(folder.substr(plus + 1)));  // with an adapter
 }
 
+// The checkpoints of a training run, the newest first: folders such as step-00000500. Empty: it is no such run.
+std::vector<serve::ModelPlace> checkpoints_of(const std::string& folder) {
+  std::error_code problem;
+  std::vector<std::pair<Index, std::string>> found;
+  if (fs::exists(fs::path(folder) / "config.json", problem)) return {};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem)) {
+    const std::string name = entry.path().filename().string();
+    const std::string_view digits = std::string_view(name).substr(std::min<std::size_t>(5, name.size()));
+    const bool is_step = name.starts_with("step-") && !digits.empty() && digits.size() < 16 &&
+                         digits.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_step && fs::exists(entry.path() / "config.json", problem))
+      found.emplace_back(std::stoll(std::string(digits)), entry.path().string());
+  }
+  std::sort(found.rbegin(), found.rend());
+  std::vector<serve::ModelPlace> list;
+  for (const auto& [step, path] : found)
+    list.push_back({concat(name_of_folder(folder), "@", step), path, fs::absolute(path).lexically_normal().string()});
+  return list;
+}
+
 // The requested models, or the default one; then all others in the model folders, which the page can switch to.
 std::vector<serve::ModelPlace> model_list(const Settings& s) {
   const std::vector<std::string> places = model_places();
@@ -95,7 +115,11 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
     }
     list.push_back({name, folder, model_argument(folder, name, places)});
   };
-  for (const std::string& name : s.models) add(inspect::find_model(name, places), true);
+  for (const std::string& name : s.models) {
+    const std::vector<serve::ModelPlace> steps = checkpoints_of(name);
+    list.insert(list.end(), steps.begin(), steps.end());
+    if (steps.empty()) add(inspect::find_model(name, places), true);
+  }
   if (list.empty()) add(inspect::find_model(ModelInput{}.model, places), true);
   if (s.lan && !s.models.empty()) return list;  // others see what was chosen for them
   for (const std::string& place : places) {
