@@ -39,10 +39,11 @@ class LastRow : public Observer {
   std::string bytes_;
 };
 
-std::string line_of(Context& ctx, const KeptRun& kept, const RunRequest& longer, double p, const LastRow& row) {
+std::string line_of(Context& ctx, const KeptRun& kept, const RunRequest& longer, double p,
+                    const LastRow& row) {
   const Model& model = kept.run.model();
-  const inspect::Question question = session::question_of(
-      ctx, model.state(), prompt_of(model, longer), session::Needs::source, {}, Progress{});
+  const inspect::Question question = session::question_of(ctx, model.state(), prompt_of(model, longer),
+                                                          session::Needs::source, {}, Progress{});
   io::JsonWriter w;
   w.begin_object().field("id", longer.id()).field("more", longer.more);
   w.field("source", io::JsonText{text_json(session::tokenized(question.source))}).field("p", p);

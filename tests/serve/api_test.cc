@@ -291,7 +291,8 @@ TEST_F(ServeApi, AStreamedContinuationHasTheRowsAndTokensOfFullRuns) {
     const std::size_t keys = next.object("source").list("tokens").items().size();
     EXPECT_EQ(lines[n].object("source").list("tokens").items().size(), keys);
     const std::vector<float> row = floats(bytes_of(lines[n].text("row"))),
-                             all = floats(get("run/" + id + "/decoder/row/" + std::to_string(keys - 1) + ".f32").body);
+                             all = floats(
+                                 get("run/" + id + "/decoder/row/" + std::to_string(keys - 1) + ".f32").body);
     ASSERT_EQ(row.size(), all.size());
     EXPECT_EQ(std::memcmp(row.data(), all.data(), 4 * row.size()), 0) << n;
   }

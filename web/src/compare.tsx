@@ -111,7 +111,8 @@ const sides = computed<Sides | null>(() => {
   const readingsA = sidesOf(infoA, name),
     readingsB = sidesOf(b.info, name);
   const ids = (r: Reading) => r.tokens.map((t) => t.id).join();
-  const same = infoA.model.name === b.info.model.name && [0, 1].every((i) => ids(readingsA[i]) === ids(readingsB[i]));
+  const same =
+    sameHeads(infoA.model.name, b.info.model.name) && [0, 1].every((i) => ids(readingsA[i]) === ids(readingsB[i]));
   const names = (list: string[]) => list.map((t) => (same ? t : shown(t).toLowerCase()));
   const joinedOf = (side: 0 | 1, at: Place): Joined =>
     side === 0
@@ -147,7 +148,7 @@ const ranking = computed<{ at: Place; apart: number }[]>(() => {
   const s = sides.value;
   if (!s) return [];
   const [p, q] = s.heads,
-    own = other.value!.info.model.name === numbersInfo.value!.model.name,
+    own = sameHeads(other.value!.info.model.name, numbersInfo.value!.model.name),
     chosen = own ? null : s.of(0, place.value),
     list: { at: Place; apart: number }[] = [];
   for (let layer = 0; layer < q.layers; ++layer)

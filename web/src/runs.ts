@@ -295,6 +295,14 @@ export function stopPlaying(): void {
   playing.value = false;
   if (streaming.value) running?.aborter.abort();
 }
+// The server has written the tokens and kept no run of them; it makes one before anything is asked about it.
+async function know(before: RunInfo): Promise<void> {
+  const now = run.value;
+  if (!now || now.id === before.id || now.text !== before.text || now.model.name !== before.model.name) return;
+  await theSource()
+    .run({ model: now.model.name, text: now.text, more: now.more })
+    .catch(() => {}); // whoever asks for its numbers hears why
+}
 async function streamOn(info: RunInfo): Promise<void> {
   written.value = [];
   await alone(async (mine) => {
@@ -308,6 +316,7 @@ async function streamOn(info: RunInfo): Promise<void> {
       }
     } finally {
       mine.aborter.abort();
+      await know(info);
       streaming.value = false;
     }
   });

@@ -97,7 +97,8 @@ std::vector<serve::ModelPlace> checkpoints_of(const std::string& folder) {
   std::sort(found.rbegin(), found.rend());
   std::vector<serve::ModelPlace> list;
   for (const auto& [step, path] : found)
-    list.push_back({concat(name_of_folder(folder), "@", step), path, fs::absolute(path).lexically_normal().string()});
+    list.push_back(
+        {concat(name_of_folder(folder), "@", step), path, fs::absolute(path).lexically_normal().string()});
   return list;
 }
 
