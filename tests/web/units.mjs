@@ -17,9 +17,11 @@ const names = [
   'align',
   'arithmetic',
   'byte_cache',
+  'checkpoints',
   'collapse',
   'counterpart',
   'format',
+  'grown',
   'links',
   'plan',
   'query',
@@ -40,6 +42,8 @@ const { parseAddress, writeAddress } = await load('address');
 const { align, difference, distance, placed } = await load('align');
 const { stepsOf, unturned } = await load('arithmetic');
 const { ByteCache } = await load('byte_cache');
+const { checkpointsOf, runOf } = await load('checkpoints');
+const { grown } = await load('grown');
 const { counterpart } = await load('counterpart');
 const { clipped, digits, share, shown, small, weight } = await load('format');
 const { endsOf, howJoined, isFar, linkChance, linkScore, linkWeight, seen } = await load('links');
@@ -381,4 +385,24 @@ test('two texts side by side', () => {
   assert.deepEqual([...difference(a, b)], [-0.75, NaN, NaN, NaN]);
   near(distance(a, b, rows, 2), 0.75);
   near(distance(a, a, rows, 2), 0);
+});
+
+test('maps grow by a row and a column; earlier queries do not see the new key', () => {
+  const maps = Float32Array.from([1, NaN, 0.25, 0.75, 1, NaN, 0.5, 0.5]), // two heads, two tokens
+    row = Float32Array.from([0.1, 0.2, 0.7, 0.3, 0.3, 0.4]);
+  assert.deepEqual(
+    Array.from(grown(maps, 2, 2, row), (x) => (Number.isNaN(x) ? null : Number(x.toFixed(3)))),
+    [1, null, null, 0.25, 0.75, null, 0.1, 0.2, 0.7, 1, null, null, 0.5, 0.5, null, 0.3, 0.3, 0.4],
+  );
+});
+
+test('checkpoints of a run, in the order of their steps', () => {
+  const names = ['story@200', 'en', 'story@30', 'other@5', 'a@b', 'story@1000'];
+  assert.deepEqual(
+    checkpointsOf(names, 'story@30').map((c) => c.step),
+    [30, 200, 1000],
+  );
+  assert.deepEqual(checkpointsOf(names, 'en'), []);
+  assert.equal(runOf('a@b'), null);
+  assert.equal(runOf('x@y@7'), 'x@y');
 });

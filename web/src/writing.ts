@@ -1,25 +1,12 @@
 // A continuation is one request whose answer comes token by token, each with its attention in all heads: what is shown
 // grows by a row, and nothing else is asked for until it stops.
 import { batch, signal } from '@preact/signals';
+import { grown } from './grown';
 import { useNumbers, weights } from './numbers';
 import { keys, part, queries, run } from './state';
 import type { RunInfo, WrittenToken } from './types';
 
 export const written = signal<{ text: string; p: number }[]>([]); // by the stream that is going on, or was the last
-
-// The maps of all heads with one more row and column: [heads, rows + 1, columns + 1]. Earlier queries do not see the new key.
-export function grown(maps: Float32Array, heads: number, size: number, row: Float32Array): Float32Array {
-  const next = size + 1,
-    out = new Float32Array(heads * next * next).fill(NaN);
-  for (let h = 0; h < heads; ++h) {
-    for (let i = 0; i < size; ++i) {
-      const from = (h * size + i) * size;
-      out.set(maps.subarray(from, from + size), (h * next + i) * next);
-    }
-    out.set(row.subarray(h * next, (h + 1) * next), (h * next + size) * next);
-  }
-  return out;
-}
 
 // The run with the token added; `token.row` is [layers, heads, tokens].
 export function longer(info: RunInfo, token: WrittenToken): RunInfo {
