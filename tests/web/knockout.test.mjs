@@ -41,7 +41,7 @@ export default {
       assert.ok(Math.abs(after - before - difference) < 1e-9);
     }
     await soon.ok(async () => Number(await page.getAttribute('[data-test=divergence] b', 'data-value')) > 0);
-    await soon.match(() => page.textContent('.caveat'), /training never was/);
+    await soon.match(() => page.textContent('.caveat'), /outside its training distribution/);
     // Layer 1 now looks elsewhere; b shows the model as it is.
     await page.keyboard.press(']');
     await page.keyboard.press(']');
@@ -83,7 +83,7 @@ export default {
     const page = await open({ at: at('en', '&h=0.0&q=9&k=3') });
     const { x, y } = await cellPoint(page, 9, 3);
     await page.mouse.click(x, y, { button: 'right' });
-    await page.click('[data-test=menu] >> text=others fill up');
+    await page.click('[data-test=menu] >> text=renormalise the others');
     await settledEffect(page);
     await soon.equal(() => field(page, 'z'), 'decoder~cut-mask~0.0~1~9-10-3-4');
     const masked = await rows(page);

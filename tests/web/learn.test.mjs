@@ -121,7 +121,7 @@ export default {
       () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
       'no sideways scrolling',
     );
-    await page.uncheck('label:has-text("Beside the run before") input');
+    await page.uncheck('label:has-text("Next to the previous run") input');
     await soon.equal(() => page.locator('[data-test=run-view]').count(), 1);
     await page.close();
     assert.equal(await server.stop(), 143);

@@ -271,7 +271,7 @@ export function Atlas() {
         <Choice
           label="sort by"
           test="order"
-          title="Where numbers are missing (nothing pinned, or a long text), layers stay in order (o)"
+          title="Without numbers to sort by (nothing pinned, or a long text), heads stay in layer order (o)"
           value={sorting}
           choices={(Object.keys(sorts) as Order[]).map((o) => [o, sorts[o].name, !sorts[o].ready()])}
           choose={(o) => (order.value = o)}
@@ -286,7 +286,7 @@ export function Atlas() {
           tabIndex={0}
           role="listbox"
           data-test="atlas"
-          aria-label={`heads, ${sorting === 'layer' ? 'layers below each other' : `sorted by ${sorts[sorting].name}`}. Chosen: layer ${place.value.layer} head ${place.value.head}. Arrows move.`}
+          aria-label={`heads, ${sorting === 'layer' ? 'one row for each layer' : `sorted by ${sorts[sorting].name}`}. Chosen: layer ${place.value.layer} head ${place.value.head}. Arrows move.`}
           onPointerMove={(event) => {
             press.move(event);
             if (event.pointerType === 'touch') return;
@@ -323,7 +323,7 @@ export function Atlas() {
       {!guessing.value && <LabelChips />}
       {undecided.value && !guessing.value && (
         <p class="bar-key for-engineer">
-          <span aria-hidden="true" /> how spread out the head is: from one key to all
+          <span aria-hidden="true" /> how widely the head spreads its weight: from one key to all keys
         </p>
       )}
       {numbersOf && !guessing.value && (
@@ -334,15 +334,15 @@ export function Atlas() {
               {where.layer}.{where.head}
             </dd>
           </div>
-          <div title="How undecided it is, mean over queries: 0 is one key">
+          <div title="Mean over the queries; 0 means that all weight is on one key">
             <dt>Entropy</dt>
             <dd>{numbersOf.entropy.toFixed(2)} bits</dd>
           </div>
-          <div title="2 to the entropy: among so many keys">
+          <div title="2 to the power of the entropy: the effective number of keys">
             <dt>Spread over</dt>
             <dd>{(2 ** numbersOf.entropy).toFixed(1)} keys</dd>
           </div>
-          <div title="Mean share of the first token">
+          <div title="Mean weight on the first token">
             <dt>On first</dt>
             <dd>{weight(numbersOf.first)}</dd>
           </div>

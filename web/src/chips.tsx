@@ -203,7 +203,7 @@ function Run({ reading, asQueries, asKeys, tight, number, groups, follows, stop,
             dir="auto"
             class={`chip${isQuery ? ' query' : ''}${isKey ? ' key' : ''}${first.added ? ' added' : ''}${row && !seen ? ' masked' : ''}${isNew ? ' new' : ''}`}
             style={e >= 0 ? { background: css(colors, e), color: ink(colors, e) } : {}}
-            title={`${JSON.stringify(word)}${first.whole && !words.value ? `, bytes of ${JSON.stringify(first.whole)}` : ''}, token ${list.join('–')}, id ${tokens.map((t) => t.id).join(' ')}${first.added ? ', put there by the tokenizer' : ''}${seen ? `, weight ${w}` : row ? ', not visible' : ''}`}
+            title={`${JSON.stringify(word)}${first.whole && !words.value ? `, bytes of ${JSON.stringify(first.whole)}` : ''}, token ${list.join('–')}, id ${tokens.map((t) => t.id).join(' ')}${first.added ? ', added by the tokenizer' : ''}${seen ? `, weight ${w}` : row ? ', not visible' : ''}`}
             onClick={(event) => click(list, event)}
             onPointerEnter={(event) => {
               if (asQueries && event.pointerType !== 'touch') hoverQuery.value = list[0];

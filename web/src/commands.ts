@@ -53,9 +53,9 @@ function cropRanges(): { from: string; to: string } | null {
 
 // Why the program cannot draw what is shown, if it cannot.
 export function figureProblem(): string {
-  if (lines.value) return 'Lines are drawn by this page alone: choose Map for a figure.';
+  if (lines.value) return 'Only this page draws lines: choose Map for a figure.';
   if (cropRanges() && (words.value || muted.value !== 'none'))
-    return 'A part of two texts is drawn in tokens with nothing muted: choose all of the map, or take whole words and muting back.';
+    return 'The command draws a part of two texts without muting and without merged words: choose the whole map, or switch these off.';
   return '';
 }
 

@@ -69,7 +69,7 @@ async function take(info: RunInfo | Promise<RunInfo>, name: string): Promise<voi
       at = found.parts.find((p) => p.part === part.value);
     if (!at) throw new Error(`${found.model.name} has no ${part.value} attention`);
     const numbers = await readNumbers(found, part.value);
-    if (!numbers.weights) throw new Error('This text is too long to be compared.');
+    if (!numbers.weights) throw new Error('This text is too long to compare.');
     otherHead.value = null;
     other.value = { info: found, numbers, name };
   } catch (error) {
@@ -230,7 +230,7 @@ function Largest() {
   if (list.length === 0)
     return (
       <p class="hint" data-test="no-difference">
-        No difference: every weight that both have is the same.
+        No difference: all weights that both have are equal.
       </p>
     );
   return (
@@ -313,7 +313,7 @@ function Heads() {
           class="tag"
           key={`${at.layer}.${at.head}`}
           aria-pressed={at.layer === headB.value.layer && at.head === headB.value.head}
-          title="Half the sum of the differences of a row, mean over rows: 0 is the same, 1 nothing in common"
+          title="Half the sum of absolute differences of a row, mean over the rows: 0 means equal, 1 nothing in common"
           onClick={() => {
             if (own) place.value = at;
             else otherHead.value = at;
@@ -343,7 +343,7 @@ export function Compare() {
           if (text.trim()) compared.value = `t:${text}`;
         }}
       >
-        <span>A is what is shown. B:</span>
+        <span>A is the current view. Compare with B:</span>
         {changed.value && (
           <button type="button" onClick={() => (compared.value = 'c')}>
             without the change
@@ -378,7 +378,7 @@ export function Compare() {
         <button type="submit">Compare</button>
       </form>
       {loading.value && <p class="hint">Computing…</p>}
-      {!weights.value && <p class="hint">This text is too long to be compared here.</p>}
+      {!weights.value && <p class="hint">This text is too long to compare.</p>}
       {s && other.value && (
         <>
           <Heads />
@@ -401,8 +401,8 @@ export function Compare() {
                   </>
                 ) : (
                   <span class="quiet">
-                    {s.byWords ? 'Aligned by words' : 'The same tokens'}; apart by {m.apart.toFixed(3)} (0 the same, 1
-                    nothing in common). {s.byWords && <span class="badge derived">derived</span>}
+                    {s.byWords ? 'Aligned by words' : 'The same tokens'}; distance {m.apart.toFixed(3)} (0 means equal,
+                    1 nothing in common). {s.byWords && <span class="badge derived">derived</span>}
                   </span>
                 )}
               </p>

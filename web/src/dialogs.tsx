@@ -96,13 +96,14 @@ export function Share() {
   return (
     <Dialog title="Share this view">
       {offline.value ? (
-        <p>This file holds everything: send it as it is. The address opens this view in it.</p>
+        <p>This file is complete: send it as it is. The link opens this view in it.</p>
       ) : (
         <Copied label="Link" text={linkText()} test="link" />
       )}
       {!offline.value && (
         <p class="quiet">
-          It opens this view on this machine while headlight serve runs, for whoever has entered with the printed link.
+          Opens this view on this machine while headlight serve is running, in a browser that has opened the printed
+          link.
         </p>
       )}
       {drawn || derived.value === 'mean' || figureProblem() ? (
@@ -110,7 +111,7 @@ export function Share() {
           {derived.value === 'mean'
             ? 'No command draws the mean of chosen heads; Export does.'
             : drawn
-              ? 'Text that the model has written on is not in the figure’s command.'
+              ? 'Generated text cannot be reproduced by this command.'
               : figureProblem()}
         </p>
       ) : (
@@ -187,7 +188,7 @@ export function Export() {
   const problem = figureProblem(),
     what = numbersShown[mode.value];
   const formats = offline.value
-    ? [['svg', 'Figure for papers, drawn here']]
+    ? [['svg', 'Figure for papers, drawn by this page']]
     : [
         ['png', 'Picture, 300 dpi'],
         ['svg', 'Figure with real text'],
@@ -252,10 +253,10 @@ const keyList: [string, string][] = [
   ['Ctrl-click', 'on a chip: pin it as key'],
   ['drag', 'along the map’s words: pin all of them'],
   ['right button', 'menu of a cell, a word or a head'],
-  ['tap', 'look; tap again: pin; hold: menu'],
+  ['tap', 'preview; tap again: pin; hold: menu'],
   ['Esc', 'one step back'],
-  ['[  ]', 'head before, after'],
-  ['PgUp PgDn', 'layer before, after (in the atlas)'],
+  ['[  ]', 'previous, next head'],
+  ['PgUp PgDn', 'previous, next layer (in the atlas)'],
   ['1 … 9', 'go to a step of Why'],
   ['s', 'scale: √, log, linear'],
   ['c', 'colours: cividis, viridis, magma, grey'],
@@ -268,7 +269,7 @@ const keyList: [string, string][] = [
   ['d', 'map of weights, scores, weighted values'],
   ['v', 'atlas: patterns or the pinned link'],
   ['x', 'knock the head out, or put it back'],
-  ['b', 'the model as it is, or with the change'],
+  ['b', 'the original model, or the changed one'],
   ['u', 'undo the last change'],
   ['g', 'write one token'],
   ['0', 'fit the map'],

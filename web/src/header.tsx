@@ -112,7 +112,7 @@ function Input() {
       {models.value.length > 1 ? (
         <select
           aria-label="Model"
-          title={own?.context ? `Reads up to ${own.context} tokens` : 'All models of the models folders'}
+          title={own?.context ? `Reads up to ${own.context} tokens` : 'All models in the model folders'}
           value={wantedModel.value ?? model.value}
           disabled={offline.value}
           onChange={(event) => {
@@ -158,8 +158,8 @@ function Input() {
           class="icon"
           aria-pressed={shows}
           data-test="pair"
-          title={shows ? 'One text alone' : 'Add a second text'}
-          aria-label={shows ? 'One text alone' : 'Add a second text'}
+          title={shows ? 'Remove the second text' : 'Add a second text'}
+          aria-label={shows ? 'Remove the second text' : 'Add a second text'}
           onClick={() => {
             wanted.value = !shows;
             if (!shows) return;
@@ -216,7 +216,7 @@ export function Header() {
       <nav aria-label="Tools" class={page.value === 'view' ? '' : 'few'}>
         <select
           aria-label="Depth"
-          title="How many numbers are shown; they are the same ones"
+          title="How many numbers are shown; their values do not change"
           data-test="depth"
           value={depth.value}
           onChange={(event) => {
@@ -236,7 +236,7 @@ export function Header() {
             onClick={openCompare}
             disabled={!run.value}
             data-test="compare"
-            title="With another text, model, or without the change (=)"
+            title="With another text, another model, or the unchanged model (=)"
           >
             Compare
           </button>
@@ -265,7 +265,7 @@ export function Header() {
           type="button"
           disabled={!run.value}
           data-test="present"
-          title="One panel, large, for a room (p)"
+          title="One panel in large type, for presenting (p)"
           onClick={() => (present.value = true)}
         >
           Present

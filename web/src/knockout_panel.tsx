@@ -14,8 +14,8 @@ const names: [ChangeName, string][] = [
   ['scale', 'scaled'],
 ];
 const cutNames: [ChangeName, string][] = [
-  ['cut-mask', 'hidden: the other weights fill up'],
-  ['cut-weight', 'weight 0: the others stay'],
+  ['cut-mask', 'masked: the other weights are renormalised'],
+  ['cut-weight', 'weight 0: the other weights stay'],
 ];
 const signed = (x: number, count = 2) => (x > 0 ? '+' : '') + digits(x, count);
 
@@ -62,7 +62,7 @@ function What({ p }: { p: Plan }) {
           type="button"
           class="tag"
           key={`${h.layer}.${h.head}`}
-          title="Put it back"
+          title="Restore it"
           aria-label={`Put head ${h.layer}.${h.head} back`}
           onClick={() => {
             const rest = p.heads.filter((o) => o !== h);
@@ -74,7 +74,7 @@ function What({ p }: { p: Plan }) {
       ))}
       {p.heads.length > 12 && <span>and {p.heads.length - 12} more</span>}
       <select
-        aria-label="What becomes of the heads"
+        aria-label="How the heads are changed"
         data-test="change"
         value={p.change}
         onChange={(event) => setChange(event.currentTarget.value as ChangeName)}
@@ -188,7 +188,7 @@ export function KnockOut() {
           type="button"
           aria-pressed={showsBase.value}
           disabled={!c}
-          title="Key b: the model as it is, or with the change"
+          title="Key b: the original model, or the changed one"
           data-test="flip"
           onClick={() => (showsBase.value = !showsBase.value)}
         >
@@ -198,7 +198,7 @@ export function KnockOut() {
           Undo
         </button>
         <button type="button" data-test="put-back" onClick={() => setPlan(null)}>
-          Put all back
+          Restore all
         </button>
       </div>
       {!e ? (
@@ -216,8 +216,8 @@ export function KnockOut() {
       )}
       <p class="caveat">
         {p.change === 'mean'
-          ? `Means over ${e?.mean_sentences || 20} plain sentences stay near what later layers know. `
-          : 'Zeroing or cutting takes the model where training never was. '}
+          ? `Means over ${e?.mean_sentences || 20} plain sentences stay close to the usual input of later layers. `
+          : 'Zeroing or cutting moves the model outside its training distribution. '}
         Other heads may compensate. A large weight does not make a head important.{' '}
         <button
           type="button"

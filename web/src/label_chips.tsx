@@ -9,7 +9,7 @@ const meanings: [string, string][] = [
   ['next', 'mean weight on the token after, at least 0.4'],
   ['offset', 'mean weight a fixed number of tokens back, at least 0.3, whatever the words are'],
   ['first', 'mean weight on the first token, at least 0.5: a sink'],
-  ['delimiter', 'weight on special tokens and punctuation above their even share, at least 0.5'],
+  ['delimiter', 'weight on special tokens and punctuation above their uniform share, at least 0.5'],
   ['duplicate', 'weight on earlier copies of the same token, at least 0.3'],
   ['induction', 'weight on what followed earlier copies of the same token, at least 0.3'],
   ['local', 'a few neighbours hold 80 % of the weight'],
@@ -34,7 +34,7 @@ export function LabelChips() {
   const heads = headLabels.value,
     h = heads?.[indexOf(shownPlace.value)];
   if (!heads)
-    return <p class="hint">{loadingLabels.value ? 'Measuring what heads do, here and on the battery…' : ' '}</p>;
+    return <p class="hint">{loadingLabels.value ? 'Scoring the heads on this text and on the battery…' : ' '}</p>;
   const row = (name: string, list: LabelScore[], title: string) => (
     <p title={title}>
       <span class="quiet">{name}</span> {list.length > 0 ? list.map((l) => <Chip key={l.label} l={l} />) : 'none'}
@@ -42,7 +42,7 @@ export function LabelChips() {
   );
   return (
     <div class="label-chips" data-test="labels">
-      {h && row('this text', h.text, 'Scores on this text; × is the lift over even attention')}
+      {h && row('this text', h.text, 'Scores on this text; × is the lift over uniform attention')}
       {h && row('battery', h.battery, 'Fixed texts: repeated random tokens, shuffled text, prose')}
       {part.value !== 'cross' && (
         <button
@@ -69,7 +69,7 @@ export function LabelChips() {
           ))}
         </dl>
         <p>
-          A label also needs twice the weight of even attention. Scores are means over rows with at least four keys.
+          A label also needs twice the weight of uniform attention. Scores are means over rows with at least four keys.
         </p>
       </details>
     </div>

@@ -95,11 +95,11 @@ function Colours() {
         </div>
       )}
       {mode.value === 'weights' && (
-        <div class="segments" role="group" aria-label="Where the colours end">
+        <div class="segments" role="group" aria-label="Colour range">
           <Segment
             pressed={!autoRange.value}
             choose={() => (autoRange.value = false)}
-            title="From 0 to 1: heads compare"
+            title="From 0 to 1, so that heads can be compared"
             test="range-fixed"
           >
             0–1
@@ -107,7 +107,7 @@ function Colours() {
           <Segment
             pressed={autoRange.value}
             choose={() => (autoRange.value = true)}
-            title="To the largest weight of this map that is not muted. The atlas stays at 0 to 1"
+            title="Up to the largest weight of this map that is not muted. The atlas keeps 0 to 1"
             test="range-auto"
           >
             0–max

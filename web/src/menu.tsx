@@ -61,7 +61,7 @@ function itemsOf(target: Target): Item[] {
       ],
       ...(canChange()
         ? ([
-            [isOut(head) ? 'Put it back' : 'Knock it out', () => toggleHead(head)],
+            [isOut(head) ? 'Restore it' : 'Knock it out', () => toggleHead(head)],
             [`Knock out layer ${head.layer}`, () => toggleLayer(head.layer)],
           ] as Item[])
         : []),
@@ -97,8 +97,8 @@ function itemsOf(target: Target): Item[] {
     ];
     if (!Number.isNaN(w) && canChange())
       list.push(
-        ['Cut this link, others fill up', () => cutLink('cut-mask', [cell.query], [cell.key])],
-        ['Cut this link, others stay', () => cutLink('cut-weight', [cell.query], [cell.key])],
+        ['Cut this link, renormalise the others', () => cutLink('cut-mask', [cell.query], [cell.key])],
+        ['Cut this link, keep the others', () => cutLink('cut-weight', [cell.query], [cell.key])],
       );
     if (!Number.isNaN(w)) list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
     return list;

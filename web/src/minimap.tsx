@@ -79,7 +79,7 @@ export function Minimap() {
             All
           </button>
         </div>
-        <p class="hint">Drag the frame, or press / and write a word to go there.</p>
+        <p class="hint">Drag the frame, or press / and type a word to go to it.</p>
       </div>
     </div>
   );

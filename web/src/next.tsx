@@ -87,7 +87,7 @@ export function Next() {
     <section class="card next" aria-labelledby="next-title">
       <header key={found?.position}>
         <h2 id="next-title">
-          {translates ? 'Next word of the translation' : writes ? 'Next token' : 'What fits here'}
+          {translates ? 'Next word of the translation' : writes ? 'Next token' : 'Most likely here'}
         </h2>
         {found && token && (writes || translates) && !streaming.value && (
           <span class="quiet">
@@ -123,7 +123,7 @@ export function Next() {
                     <button
                       type="button"
                       class="plain-word"
-                      title="Go on with this token; what comes after this place goes"
+                      title="Continue with this token; the tokens after this place are removed"
                       onClick={() => goOnWith(found.position, g.id)}
                     >
                       <bdi>{clipped(shown(g.text), 16)}</bdi>
@@ -143,7 +143,7 @@ export function Next() {
       )}
       {found?.actual && !guessing.value && !streaming.value && (
         <p class="quiet">
-          {writes ? 'The text goes on with' : translates ? 'Written:' : 'Here stands'}{' '}
+          {writes ? 'The text continues with' : translates ? 'Written:' : 'The text has'}{' '}
           <b dir="auto">{clipped(shown(found.actual.text))}</b>: {digits(found.actual.p, 3)}, rank {found.rank}.
         </p>
       )}
@@ -175,7 +175,7 @@ export function Next() {
             </button>
           </div>
           {!offline.value && <Sampling />}
-          {offline.value && <p class="hint">A saved page cannot write on; headlight serve can.</p>}
+          {offline.value && <p class="hint">A saved page cannot generate text; headlight serve can.</p>}
         </div>
       )}
       {translates && !offline.value && (
@@ -186,7 +186,7 @@ export function Next() {
             </button>
           </div>
           <Sampling />
-          <p class="hint">Temperature 0 is the likeliest translation.</p>
+          <p class="hint">Temperature 0 gives the most likely translation.</p>
         </div>
       )}
     </section>

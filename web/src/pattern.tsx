@@ -109,18 +109,14 @@ export function Pattern() {
             class="power"
             data-test="knock-out"
             aria-pressed={isOut(place.value)}
-            title="Knock this head out and see what the model then says (x)"
+            title="Remove this head and see how the predictions change (x)"
             onClick={() => toggleHead()}
           >
             {isOut(place.value) ? 'Knocked out' : 'Knock out'}
           </button>
         )}
         {numbersInfo.value?.change && (
-          <span
-            class="badge derived"
-            data-test="changed"
-            title="The weights of the run with the change; b shows the model as it is"
-          >
+          <span class="badge derived" data-test="changed" title="Weights of the changed model; b shows the original">
             with the change
           </span>
         )}

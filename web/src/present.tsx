@@ -34,7 +34,7 @@ export function PresentBar() {
         data-test="add-view"
         disabled={!run.value}
         onClick={addView}
-        title="Keeps this view in the list (k)"
+        title="Keep this view in the list (k)"
       >
         Add view
       </button>

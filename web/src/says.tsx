@@ -43,7 +43,7 @@ function Sentence() {
       <Note>
         {l.how && `${l.how[0].toUpperCase()}${l.how.slice(1)}. `}
         Spread evenly over the {l.visible} tokens it can see, that would be {share(l.chance)}:{' '}
-        {lift < 100 ? digits(lift, 2) : Math.round(lift)} times as much{plain ? ', which is no finding' : ''}.
+        {lift < 100 ? digits(lift, 2) : Math.round(lift)} times as much{plain ? ': chance level' : ''}.
         <Changed />
       </Note>
     </>

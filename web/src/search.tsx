@@ -50,7 +50,7 @@ export function followSearch(): void {
     const [from, to] = q.link.split('->');
     if (!from || !to) return;
     if (offline.value) {
-      problem.value = 'A saved page cannot look for links; pin two words and choose Link.';
+      problem.value = 'A saved page cannot search for links; pin two words and choose Link.';
       return;
     }
     const mine = (aborter = new AbortController());
@@ -173,7 +173,7 @@ export function Search() {
       )}
       {count !== undefined && (
         <p class="hint" role="status" data-test="matching">
-          {loadingLabels.value ? 'Reading the battery…' : `${plural(count, 'head')} of ${matching.value!.length}`}
+          {loadingLabels.value ? 'Scoring the heads…' : `${plural(count, 'head')} of ${matching.value!.length}`}
         </p>
       )}
       <Results />

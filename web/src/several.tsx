@@ -67,7 +67,7 @@ export function Several() {
             key={`${h.layer}.${h.head}`}
             data-test="overlaid"
             disabled={i === 0}
-            title={i === 0 ? 'The chosen head' : 'Take it out'}
+            title={i === 0 ? 'The chosen head' : 'Remove it'}
             onClick={() => toggleOverlay(h)}
           >
             {lines.value && (

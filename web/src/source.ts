@@ -57,14 +57,14 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
       answer = await fetch(base + path, { credentials: 'same-origin', ...init });
     } catch (error) {
       if (init.signal?.aborted) throw error;
-      throw new Trouble('The program does not answer. Is headlight serve still running?', 'network', true);
+      throw new Trouble('The server does not answer. Is headlight serve still running?', 'network', true);
     }
     if (answer.ok) return answer;
     if (answer.status === 503 && attempt < 8) {
       await new Promise((done) => setTimeout(done, 400 * (attempt + 1)));
       continue;
     }
-    let message = `The program answered ${answer.status}.`,
+    let message = `The server answered ${answer.status}.`,
       code = `http.${answer.status}`;
     try {
       const body = await answer.json();
@@ -75,8 +75,8 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
     }
     if (answer.status === 401)
       throw new Trouble(
-        'The server does not know this page: headlight serve was started again, or the page was opened without its link. ' +
-          'Please open the link that headlight serve printed; this page then goes on by itself.',
+        'The server does not accept this page: headlight serve was restarted, or the page was opened without its link. ' +
+          'Please open the link that headlight serve printed; this page then continues by itself.',
         'token',
         true,
       );
@@ -194,7 +194,7 @@ class Stored implements Source {
     return readableRun(this.saved.run);
   }
   async next(): Promise<RunInfo> {
-    throw new Trouble('A saved page cannot compute. Open headlight serve for that.', 'offline', false);
+    throw new Trouble('A saved page cannot compute new results; use headlight serve for that.', 'offline', false);
   }
   async *write(): AsyncGenerator<WrittenToken> {
     await this.next();
@@ -203,7 +203,7 @@ class Stored implements Source {
     const place = this.saved.pieces[path];
     if (!place)
       throw new Trouble(
-        'These numbers are not in the saved file: it keeps one layer of a long text.',
+        'The saved file does not contain these numbers: of a long text it holds one layer only.',
         'offline',
         false,
       );
@@ -213,7 +213,7 @@ class Stored implements Source {
     return this.piece(path);
   }
   async post(): Promise<unknown> {
-    throw new Trouble('A saved page cannot compute. Open headlight serve for that.', 'offline', false);
+    throw new Trouble('A saved page cannot compute new results; use headlight serve for that.', 'offline', false);
   }
   async get(): Promise<unknown> {
     return this.post();

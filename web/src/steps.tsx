@@ -45,7 +45,7 @@ export function Why() {
       ) : isDerived.value ? (
         <p class="hint">Why explains the weights of one head; choose “one head” above the map.</p>
       ) : !link.value ? (
-        <p class="hint">Click a cell of the map: here is how its weight comes about, number by number.</p>
+        <p class="hint">Click a cell of the map to see how its weight is computed, number by number.</p>
       ) : !found ? (
         <p class="hint">
           Loading the vectors of head {place.value.layer}.{place.value.head}…
@@ -165,7 +165,7 @@ function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; qu
           />
         </Step>
         {info.rope && (
-          <Step number={++n} title="Positions turn both (RoPE)">
+          <Step number={++n} title="Positions rotate both (RoPE)">
             <p data-test="rope">
               Pair 0 of q by {query + info.offset} × {digits(info.rope.angles[0])} ={' '}
               {digits((query + info.offset) * info.rope.angles[0])} rad, of k by {key} × {digits(info.rope.angles[0])} ={' '}
@@ -265,7 +265,7 @@ function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; qu
             equals what the kernel returned, within {digits(s.zDifference, 2)}
           </Tick>
         </Step>
-        <Step number={++n} title="Into the stream">
+        <Step number={++n} title="Into the residual stream">
           {hoverPlace.value ? (
             <p class="hint">Pin this head to see what it adds.</p>
           ) : (

@@ -9,7 +9,7 @@ export const modes: Mode[] = ['weights', 'scores', 'values'];
 const modeNames: Record<Mode, [string, string]> = {
   weights: ['weights', 'What the softmax returns: each row sums to 1'],
   scores: ['scores', 'Before the softmax: q · k, scaled'],
-  values: ['‖a·v‖', 'Weight times the length of the value: what really goes on'],
+  values: ['‖a·v‖', 'Weight times the norm of the value: how much the key contributes'],
 };
 const blocks: [Block | null, string][] = [
   [null, 'all'],
@@ -64,7 +64,7 @@ function Muting() {
       <Choice<Mute>
         label="mute"
         test="mute"
-        title="Greys a column that takes most of the weight. No number changes (m)"
+        title="Dims a column that takes most of the weight. No number changes (m)"
         value={muted.value}
         choices={[
           ['none', 'nothing'],
@@ -74,7 +74,7 @@ function Muting() {
         choose={(m) => (muted.value = m)}
       />
       {whole && (
-        <label class="check" title="Divides what is left of each row by its sum: derived numbers (r)">
+        <label class="check" title="Divides the remaining weights of each row by their sum: derived numbers (r)">
           <input
             type="checkbox"
             data-test="renormalise"

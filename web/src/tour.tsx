@@ -35,7 +35,7 @@ function Words({ values, hidden, pick }: { values?: number[]; hidden?: boolean; 
   const colors = table(theme.value, 'cividis'),
     most = values ? Math.max(...values.filter(Number.isFinite)) : 1;
   return (
-    <div class="toy-words" role="group" aria-label="words of the toy">
+    <div class="toy-words" role="group" aria-label="words of the example">
       {toyWords.map((word, j) => {
         const e = values && !hidden ? entry(Math.max(0, values[j]) / Math.max(1, most), 'sqrt') : -1;
         return (
@@ -67,7 +67,7 @@ function Words({ values, hidden, pick }: { values?: number[]; hidden?: boolean; 
 function Cells() {
   return (
     <table class="toy-table">
-      <caption class="unseen">vectors of the toy, editable</caption>
+      <caption class="unseen">vectors of the example, editable</caption>
       <tbody>
         {toyWords.map((word, j) => (
           <tr key={word} class={j === toyQuery.value ? 'chosen' : ''}>
@@ -155,14 +155,15 @@ const pages: Page[] = [
     body: () => (
       <>
         <p>
-          A model turns each word into numbers. Here three are enough. Change one if you like: everything after follows.
+          A model turns each word into a vector of numbers. Here, three numbers are enough. Change one: everything that
+          follows is computed from them.
         </p>
         <Cells />
       </>
     ),
   },
   {
-    title: 'Who matches whom: scores',
+    title: 'Scores: which words match',
     enter: () => {
       toyQuery.value = 1;
     },
@@ -216,9 +217,9 @@ const pages: Page[] = [
     body: () => (
       <>
         <p>
-          Real models do not compare words themselves. Three learned matrices make of each a <b>query</b> (what it looks
-          for), a <b>key</b> (what it offers) and a <b>value</b> (what it hands over). Steps 1 and 2 of <i>Why</i> show
-          them for the pinned link of this model; open a strip to read the numbers.
+          Real models do not compare words themselves. Three learned matrices turn each word into a <b>query</b> (what
+          it looks for), a <b>key</b> (what it offers) and a <b>value</b> (what it hands over). Steps 1 and 2 of{' '}
+          <i>Why</i> show them for the pinned link of this model; open a strip to read the numbers.
         </p>
       </>
     ),
@@ -228,8 +229,8 @@ const pages: Page[] = [
     body: () => (
       <>
         <p>
-          Sums of many products grow with their number, and the softmax would see one winner only. So scores are divided
-          by the square root of the vectors’ length: step <i>Scale</i> of <i>Why</i>.
+          A sum of many products can be large, and the softmax would then give all weight to one key. So scores are
+          divided by the square root of the vectors’ length: step <i>Scale</i> of <i>Why</i>.
         </p>
       </>
     ),
@@ -242,8 +243,8 @@ const pages: Page[] = [
     body: () => (
       <>
         <p>
-          A model that writes must not look ahead. Later words are <b>masked</b>: they get no weight, and the others
-          share all of it. In the map such cells are hatched, which is not the same as zero.
+          A model that generates text must not look ahead. Later words are <b>masked</b>: they get no weight, and the
+          others share all of it. In the map such cells are hatched, which is not the same as zero.
         </p>
         <label class="check">
           <input
@@ -269,8 +270,8 @@ const pages: Page[] = [
       <>
         <p>
           One pattern is not enough, so a model has many heads, each with its own matrices. The atlas shows them all:
-          rows are layers, columns heads. Move over it: the map follows. Diagonals look at neighbours, stripes at one
-          word.
+          rows are layers, columns heads. Point at one to see its map. Diagonals attend to neighbours, vertical stripes
+          to one word.
         </p>
       </>
     ),
@@ -286,7 +287,7 @@ const pages: Page[] = [
         <>
           <p>
             All weights are hidden now. Where does <b dir="auto">{pinnedName()}</b> look in head {place.value.layer}.
-            {place.value.head}? Make up your mind, then reveal.
+            {place.value.head}? Decide, then reveal.
           </p>
           {guessing.value ? (
             <button

@@ -329,7 +329,7 @@ function Player({ run }: { run: Run }) {
               compared.value = event.currentTarget.checked;
             }}
           />
-          Beside the run before
+          Next to the previous run
         </label>
       )}
       <form
@@ -378,7 +378,7 @@ function Player({ run }: { run: Run }) {
 
 export function Train() {
   useEffect(() => void openPlayground(), []);
-  if (!offer.value || !settings.value) return <main class="train">Asking the program…</main>;
+  if (!offer.value || !settings.value) return <main class="train">Asking the server…</main>;
   const run = newest.value,
     shown = compared.value ? runs.value : runs.value.slice(-1);
   return (

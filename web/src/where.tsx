@@ -88,7 +88,7 @@ export function Where() {
       {predicts && (
         <label
           class="check"
-          title="Logit lens: the stream after each layer through the final norm and the output matrix. Derived: the model was trained to be read at its end only"
+          title="Logit lens: the stream after each layer through the final norm and the output matrix. Derived: training uses the prediction of the last layer only"
         >
           <input
             type="checkbox"
