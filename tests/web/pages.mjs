@@ -158,8 +158,9 @@ export function reference(args, part, layer, { causal }) {
   };
 }
 
+// PATIENCE is in milliseconds: shorter where tests are expected to fail.
 // A page answers a click, a tap or a key when it can: a check is repeated until it throws nothing, or for too long.
-export async function until(check, milliseconds = 20000) {
+export async function until(check, milliseconds = Number(process.env.PATIENCE ?? 20000)) {
   for (const end = Date.now() + milliseconds; ; await new Promise((done) => setTimeout(done, 30))) {
     try {
       return await check();

@@ -178,6 +178,10 @@ effect(() => {
   if (run.value && isPage)
     document.title = `${shownPlace.value.layer}.${shownPlace.value.head} ${run.value.model.name} – Headlight`;
 });
+// A presentation begins with its headline.
+effect(() => {
+  if (present.value && isPage) scrollTo(0, 0);
+});
 // A new shape of map starts fitted.
 let shape = '';
 effect(() => {
