@@ -31,6 +31,7 @@ export default {
     );
     const full = JSON.parse(program('show', '--ids', [...ids, ...written].join(','), '--model', 'en', '--head', '0.1', '--json', '-'))
       .maps[0].weights; // prettier-ignore
+    await page.locator('[data-test=map]').scrollIntoViewIfNeeded();
     for (const [i, j] of [
       [length - 1, 0],
       [length - 1, length - 1],

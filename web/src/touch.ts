@@ -27,6 +27,8 @@ export class LongPress {
     [this.x, this.y] = [event.clientX, event.clientY];
     this.timer = window.setTimeout(() => {
       this.fired = true;
+      // The finger that opened the menu chooses nothing in it when it is lifted.
+      addEventListener('touchend', (lifted) => lifted.preventDefault(), { once: true, capture: true, passive: false });
       this.open(this.x, this.y);
     }, patience);
   }
