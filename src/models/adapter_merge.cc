@@ -4,6 +4,7 @@
 
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "nn/low_rank.h"
 
 namespace headlight::models {
 
@@ -28,26 +29,14 @@ void AdapterMerge::add_to(std::string_view name, std::span<float> matrix) const 
   const auto found = modules_.find(name);
   if (found == modules_.end()) return;
   const AdapterFile::Module& module = *found->second;
-  // As if the matrix were [rows, columns] = left·right, with the scale in it.
-  Tensor a = file_.load(*module.a, DType::f32), b = file_.load(*module.b, DType::f32);
-  const Index rank = module.rank();
-  const Index rows = file_.transposed() ? module.in() : module.out(),
-              columns = file_.transposed() ? module.out() : module.in();
-  std::vector<float> sums(static_cast<std::size_t>(columns)), right(static_cast<std::size_t>(rank * columns));
-  for (Index k = 0; k < rank; ++k)
-    for (Index c = 0; c < columns; ++c)
-      right[static_cast<std::size_t>(k * columns + c)] =
-          static_cast<float>(file_.scale(module) * (file_.transposed() ? b.at(c, k) : a.at(k, c)));
-  for (Index r = 0; r < rows; ++r) {
-    std::fill(sums.begin(), sums.end(), 0.0F);
-    for (Index k = 0; k < rank; ++k) {
-      const auto left = static_cast<float>(file_.transposed() ? a.at(k, r) : b.at(r, k));
-      const float* from = right.data() + k * columns;
-      for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += left * from[c];
-    }
-    float* row = matrix.data() + r * columns;
-    for (std::size_t c = 0; c < sums.size(); ++c) row[c] += sums[c];
-  }
+  nn::LowRank adapter;
+  adapter.a.value = file_.load(*module.a, DType::f32);
+  adapter.b.value = file_.load(*module.b, DType::f32);
+  adapter.scale = file_.scale(module);
+  const bool in_out = file_.transposed();
+  const Shape shape = in_out ? Shape{module.in(), module.out()} : Shape{module.out(), module.in()};
+  nn::add_low_rank_matrix(adapter, in_out ? nn::WeightLayout::in_out : nn::WeightLayout::out_in,
+                          TensorView(matrix.data(), shape));
 }
 
 }  // namespace headlight::models

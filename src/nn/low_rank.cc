@@ -1,5 +1,7 @@
 #include "nn/low_rank.h"
 
+#include <vector>
+
 #include "nn/drive.h"
 #include "nn/matmul.h"
 
@@ -46,6 +48,31 @@ void learn_low_rank(Context& ctx, LowRank& adapter, ConstTensorView x, ConstTens
   }
 }
 
+void add_low_rank_matrix(const LowRank& adapter, WeightLayout layout, TensorView matrix) {
+  const bool out_in = layout == WeightLayout::out_in;
+  const ConstTensorView a = adapter.a.value, b = adapter.b.value;
+  const Index rows = matrix.dim(0), columns = matrix.dim(1), rank = adapter.rank();
+  // The factor that is read along a row of the matrix, with the scale: [rank, columns].
+  std::vector<double> along(static_cast<std::size_t>(rank * columns)),
+      sums(static_cast<std::size_t>(columns));
+  for (Index k = 0; k < rank; ++k)
+    for (Index c = 0; c < columns; ++c)
+      along[static_cast<std::size_t>(k * columns + c)] = adapter.scale * (out_in ? a.at(k, c) : b.at(c, k));
+  with_type(matrix.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (Index r = 0; r < rows; ++r) {
+      T* row = matrix.as<T>() + r * columns;
+      for (std::size_t c = 0; c < sums.size(); ++c) sums[c] = row[c];
+      for (Index k = 0; k < rank; ++k) {
+        const double factor = out_in ? b.at(r, k) : a.at(k, r);
+        const double* from = along.data() + k * columns;
+        for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += factor * from[c];
+      }
+      for (std::size_t c = 0; c < sums.size(); ++c) row[c] = static_cast<T>(sums[c]);
+    }
+  });
+}
+
 void Linear::adapt(Index rank, double scale) {
   if (rank < 1)
     throw Error(ErrorKind::usage, "nn.config",
@@ -63,23 +90,7 @@ void Linear::merge_adapter(Context& ctx) {
   if (!weight.stored.empty())
     throw Error(ErrorKind::usage, "nn.adapter",
                 concat(weight.name, ": a stored matrix cannot be changed; keep its adapter separate"));
-  // scale·Bᵀ would be a copy of the larger factor: the scale goes to A.
-  Tensor scaled = Tensor::uninitialized(adapter.a.value.shape(), adapter.a.value.dtype());
-  with_type(scaled.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    for (Index i = 0, n = scaled.shape().elements(); i < n; ++i)
-      scaled.as<T>()[i] = static_cast<T>(adapter.scale) * adapter.a.value.as<T>()[i];
-  });
-  if (config_.layout == WeightLayout::out_in) {
-    multiply(ctx, {.a = adapter.b.value, .b = scaled, .c = weight.value, .accumulate = true});
-  } else {
-    multiply(ctx, {.a = scaled,
-                   .b = adapter.b.value,
-                   .c = weight.value,
-                   .a_side = Side::transposed,
-                   .b_side = Side::transposed,
-                   .accumulate = true});
-  }
+  add_low_rank_matrix(adapter, config_.layout, weight.value);
   adapter = {};
 }
 
