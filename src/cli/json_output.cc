@@ -13,7 +13,7 @@
 
 namespace headlight::cli {
 
-void add_json(CLI::App& command, JsonTarget& target) {
+void add_json(CLI::App& command, JsonTarget& target, const char* force) {
   begin_group(command, "Output");
   const auto read = [&target](const std::string& text) {
     if (!is_json_target(text)) refuse_value("--json", text, "- or a file name that ends in .json");
@@ -21,7 +21,7 @@ void add_json(CLI::App& command, JsonTarget& target) {
   };
   add_reader(command, "--json", read, "Write results as JSON to standard output or a file")
       ->type_name("[FILE.json]");
-  add_switch(command, "--force", target.force, "Replace existing files (otherwise exit code 4)");
+  add_switch(command, "--force", target.force, force);
 }
 
 void add_arrays(CLI::App& command, std::string& folder, const std::string& what) {

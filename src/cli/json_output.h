@@ -23,7 +23,8 @@ struct JsonTarget {
 
 // Adds --json and --force. `--json` alone is standard output, and so is `--json -`; a file's name ends in .json, so that
 // no text is taken for one.
-void add_json(CLI::App& command, JsonTarget& target);
+inline constexpr const char* kForce = "Replace existing files (otherwise exit code 4)";
+void add_json(CLI::App& command, JsonTarget& target, const char* force = kForce);
 [[nodiscard]] bool is_json_target(std::string_view text) noexcept;
 // Adds --npy FOLDER.
 void add_arrays(CLI::App& command, std::string& folder, const std::string& what);

@@ -89,6 +89,18 @@ TEST_F(Ablate, LossOverATextAndBleu) {
   EXPECT_TRUE(bleu["corpus_loss"]["after"].is_double());
 }
 
+TEST_F(Ablate, EvaluationCutsSourcesThatAreTooLong) {
+  simdjson::dom::parser parser;
+  std::string longer = "the cat";
+  for (int i = 0; i < 40; ++i) longer += " sat on the mat";
+  const std::string pairs = write("long.tsv", "the cat sat\tthe mat .\n" + longer + "\tthe street !\n");
+  const Arguments arguments = {"the cat", "--part", "cross", "--layer", "0", "--evaluate", pairs};
+  const auto effect = json(parser, arguments);
+  EXPECT_EQ(int64_t(effect["bleu"]["count"]), 2);
+  EXPECT_EQ(int64_t(effect["cut_sources"]), 1);
+  EXPECT_THAT(run(arguments).err, HasSubstr("1 of 2 sources are longer than the"));
+}
+
 TEST_F(Ablate, SweepAndPictures) {
   simdjson::dom::parser parser;
   const std::string png = folder_.path("sweep.png"), svg = folder_.path("sweep.svg");

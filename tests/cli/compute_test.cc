@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "headlight/headlight.h"
+#include "io/json.h"
 #include "support/npy_files.h"
 #include "support/subprocess.h"
 #include "support/temp_folder.h"
@@ -100,6 +101,25 @@ TEST_F(Compute, EveryResultOfOneCall) {
   expect_near(file("tw.npy"), e.topk_weight, 1e-6);
   expect_near(file("received.npy"), e.received, 1e-6);
   EXPECT_EQ(folder_.entries(), 3 + 8);
+}
+
+TEST_F(Compute, NamesItsFilesAsJson) {
+  given({5, 8}, {7, 8}, {7, 3});
+  const Finished done = run({"--weights", at("weights.npy"), "--dtype", "bf16", "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const io::Json json = io::Json::parse(done.out, "output");
+  const auto results = json.list("results").items();
+  ASSERT_EQ(results.size(), 2U);
+  for (const io::Json& result : results) {
+    const Tensor written = load_npy(result.text("file"));
+    EXPECT_EQ(result.text("dtype"), name_of(written.dtype()));
+    const auto shape = result.list("shape").items();
+    ASSERT_EQ(static_cast<int>(shape.size()), written.shape().rank);
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      EXPECT_EQ(shape[i].integer(), written.dim(static_cast<int>(i))) << result.text("name");
+  }
+  EXPECT_EQ(results[0].text("name"), "out");
+  EXPECT_EQ(results[1].text("name"), "weights");
 }
 
 TEST_F(Compute, OutputsDropTheAxesThatTheInputsDrop) {

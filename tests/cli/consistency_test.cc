@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "cli/commands.h"
@@ -98,6 +99,15 @@ TEST(Options, AreTheSameEverywhere) {
       EXPECT_THAT(force->get_description(), Not(HasSubstr("JSON"))) << command.name;
     }
   }
+}
+
+TEST(Options, EveryCommandWithResultsWritesJson) {
+  // These show, talk, serve, or write a file that has its own format.
+  const std::set<std::string> without = {
+      "look", "serve", "chat", "tokenizer train", "tokenizer decode", "help", "tokenize", "bench-model"};
+  const auto program = cli::make_program();
+  for (const cli::NamedCommand& command : cli::commands_of(*program))
+    EXPECT_EQ(find_option(*command.app, "json") == nullptr, without.contains(command.name)) << command.name;
 }
 
 class Consistency : public SmallCommand {

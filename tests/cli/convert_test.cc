@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/json.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
 
@@ -24,6 +25,23 @@ TEST(ConvertCommand, WritesAModelThatRuns) {
   EXPECT_EQ(again.code, 4);
   EXPECT_THAT(again.err, HasSubstr("exists already"));
   EXPECT_EQ(run_program({"convert", model, "-o", out, "--dtype", "f16", "--force"}).code, 0);
+}
+
+TEST(ConvertCommand, SaysTheSameAsJson) {
+  const TempFolder folder;
+  const std::string model = folder.path("small"), out = folder.path("small-bf16");
+  write_small_model(model, SmallKind::translator);
+  const Finished done = run_program({"convert", model, "-o", out, "--dtype", "bf16", "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const io::Json json = io::Json::parse(done.out, "output");  // nothing else is on standard output
+  EXPECT_EQ(json.text("output"), out);
+  EXPECT_EQ(json.text("dtype"), "bf16");
+  EXPECT_GT(json.integer("matrices"), 0);
+  EXPECT_LT(json.integer("matrices"), json.integer("tensors"));
+  EXPECT_LT(json.integer("bytes_after"), json.integer("bytes_before"));
+  EXPECT_GT(json.real("relative_error"), 0);
+  EXPECT_LT(json.real("relative_error"), 0.01);
+  EXPECT_EQ(json.list("copied").items().front().text(), "config.json");
 }
 
 TEST(ConvertCommand, Refuses) {

@@ -15,6 +15,7 @@
 #include "headlight/error.h"
 #include "io/gzip.h"
 #include "io/hash.h"
+#include "io/json.h"
 #include "support/places.h"
 #include "support/random.h"
 #include "support/subprocess.h"
@@ -112,6 +113,27 @@ TEST_F(Train, SaysWhatItDoesAndWritesARun) {
   const std::string before = fingerprint("run", "step-00000030");
   EXPECT_EQ(train("run", {"--resume"}).code, 0);
   EXPECT_EQ(fingerprint("run", "step-00000030"), before);
+}
+
+TEST_F(Train, SaysItsResultAsJson) {
+  const Finished done = train("run", {"--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("best valid loss"));  // the log moves to standard error
+  const io::Json json = io::Json::parse(done.out, "output");
+  EXPECT_EQ(json.text("folder"), folder_.path("run"));
+  EXPECT_EQ(json.text("ending"), "finished");
+  EXPECT_EQ(json.integer("step"), 30);
+  EXPECT_EQ(json.integer("parameters"), json.integer("trained_parameters"));
+  EXPECT_GT(json.real("best_loss"), 0);
+  EXPECT_TRUE(std::filesystem::exists(json.text("best") + "/config.json"));
+  EXPECT_GT(json.integer("peak_memory_bytes"), 1 << 20);
+  // In a file, beside the usual log; existing files stay.
+  const Finished file = train("again", {"--json", folder_.path("a.json")});
+  EXPECT_EQ(file.code, 0) << file.err;
+  EXPECT_THAT(file.out, HasSubstr("best valid loss"));
+  EXPECT_EQ(io::Json::read(folder_.path("a.json")).real("best_loss"), json.real("best_loss"));
+  EXPECT_EQ(train("third", {"--json", folder_.path("a.json")}).code, 4);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("third")));
 }
 
 TEST_F(Train, SignalsSaveAndEnd) {
@@ -297,6 +319,26 @@ TEST_F(Train, PlotDrawsEveryFormat) {
   EXPECT_EQ(bad.code, 3);
   EXPECT_THAT(bad.err, HasSubstr("metrics.jsonl (line "));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("c.png")));
+}
+
+TEST_F(Train, PlotWritesItsPointsAsJson) {
+  ASSERT_EQ(train("run").code, 0);
+  const Finished done = run_program({"plot", folder_.path("run"), "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const io::Json json = io::Json::parse(done.out, "output");
+  EXPECT_EQ(json.text("quantity"), "loss");
+  const auto curves = json.list("curves").items();
+  ASSERT_EQ(curves.size(), 2U);
+  EXPECT_EQ(curves[0].text("set"), "training");
+  EXPECT_EQ(curves[0].list("points").items().size(), 30U);
+  EXPECT_EQ(curves[1].text("set"), "validation");
+  const auto points = curves[1].list("points").items();
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[2].items()[0].integer(), 30);
+  EXPECT_GT(points[2].items()[1].real(), 0);
+  const Finished nothing = run_program({"plot", folder_.path("run")});
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("--json"));
 }
 
 TEST(TrainDisplay, FitsItsLine) {

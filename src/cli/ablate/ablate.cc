@@ -41,6 +41,7 @@ class Ablating {
         model_(open_model(s.input.model)),
         ctx_({.threads = static_cast<int>(s.threads)}) {
     progress_.report = bar_.reporter();
+    if (task_ && !task_->translations.sources.empty()) cut_ = cut_sources(task_->translations, model_);
   }
 
   void run() {
@@ -56,6 +57,7 @@ class Ablating {
     else if (s_.sweep) sweep(run, request);
     else knock_out(run, request);
     print_notes(request.notes);
+    if (cut_ > 0) print_notes({cut_note(*cut_, task_->translations, model_)});
     print_notes(model_.info().notices);
   }
 
@@ -98,6 +100,7 @@ class Ablating {
     asked.progress = progress_;
     AblateView view;
     view.effect = ablate(ctx_, run, request.plan, asked);
+    view.cut_sources = cut_;
     view.model = escaped(model_.info().name);
     view.what = what_changes(s_, request.plan, view.effect);
     view.row_words = position_words(run, view.effect.position);
@@ -156,6 +159,7 @@ class Ablating {
   io::Outputs& outputs_;
   JsonOutput& json_;
   std::optional<TaskText> task_;
+  std::optional<Index> cut_;  // sources of --evaluate that were too long
   Model model_;
   Context ctx_;
   ProgressBar bar_;

@@ -131,6 +131,7 @@ std::string ablate_json(const AblateView& view) {
     write(w.key("loss"), {effect.loss_before, effect.loss_after, 0, static_cast<Index>(effect.kl.size())});
   if (effect.task_loss) write(w.key("corpus_loss"), *effect.task_loss);
   if (effect.bleu) write(w.key("bleu"), *effect.bleu);
+  if (view.cut_sources) w.field("cut_sources", *view.cut_sources);
   if (effect.translation_before) {
     w.key("translation").begin_object().field("before", *effect.translation_before);
     w.field("after", *effect.translation_after).end_object();

@@ -20,6 +20,7 @@ struct AblateView {
   std::string row_words;
   std::vector<std::string> token_labels;  // of effect.tokens
   std::vector<std::string> row_labels;    // of effect.kl
+  std::optional<Index> cut_sources = {};  // of the test set
 };
 [[nodiscard]] std::string ablate_text(const AblateView& view, const PageStyle& style);
 [[nodiscard]] std::string ablate_json(const AblateView& view);

@@ -6,6 +6,7 @@
 #include "cli/numbers.h"
 #include "headlight/attention.h"
 #include "headlight/reference.h"
+#include "io/json_writer.h"
 #include "io/npy.h"
 #include "io/outputs.h"
 
@@ -16,6 +17,7 @@ namespace {
 // call wants to see has no file.
 template <class Call>
 struct Result {
+  const char* name;
   const std::string* path;
   TensorRef Call::*place;
   DType dtype;
@@ -30,33 +32,33 @@ std::vector<Outcome> list_results(const ComputeSettings& s, const ComputeInputs&
   const Index batch = in.q_shape[0], heads = in.q_shape[1], queries = in.q_shape[2], keys = in.k_shape[2];
   const Shape row{batch, heads, queries}, top{batch, heads, queries, s.topk.value_or(1)};
   std::vector<Outcome> results;
-  const auto add = [&](const std::string& path, TensorRef AttentionOutputs::*place, DType type,
-                       const Shape& shape, bool needed = false) {
-    if (!path.empty() || needed) results.push_back({&path, place, type, shape, {}});
+  const auto add = [&](const char* name, const std::string& path, TensorRef AttentionOutputs::*place,
+                       DType type, const Shape& shape, bool needed = false) {
+    if (!path.empty() || needed) results.push_back({name, &path, place, type, shape, {}});
   };
-  add(s.out, &AttentionOutputs::out, dtype, {batch, heads, queries, in.v_shape[3]}, true);
-  add(s.lse, &AttentionOutputs::lse, statistic, row, s.gradients());
-  add(s.max, &AttentionOutputs::max, statistic, row);
-  add(s.entropy, &AttentionOutputs::entropy, statistic, row);
-  add(s.weights, &AttentionOutputs::weights, statistic, {batch, heads, queries, keys});
-  add(s.topk_index, &AttentionOutputs::topk_index, DType::i64, top);
-  add(s.topk_weight, &AttentionOutputs::topk_weight, statistic, top);
-  add(s.received, &AttentionOutputs::received, statistic, {batch, heads, keys});
+  add("out", s.out, &AttentionOutputs::out, dtype, {batch, heads, queries, in.v_shape[3]}, true);
+  add("lse", s.lse, &AttentionOutputs::lse, statistic, row, s.gradients());
+  add("max", s.max, &AttentionOutputs::max, statistic, row);
+  add("entropy", s.entropy, &AttentionOutputs::entropy, statistic, row);
+  add("weights", s.weights, &AttentionOutputs::weights, statistic, {batch, heads, queries, keys});
+  add("topk_index", s.topk_index, &AttentionOutputs::topk_index, DType::i64, top);
+  add("topk_weight", s.topk_weight, &AttentionOutputs::topk_weight, statistic, top);
+  add("received", s.received, &AttentionOutputs::received, statistic, {batch, heads, keys});
   return results;
 }
 
 std::vector<Gradient> list_gradients(const ComputeSettings& s, const ComputeInputs& in) {
   const DType dtype = in.q.dtype(), sum = dtype == DType::f64 ? DType::f64 : DType::f32;
   std::vector<Gradient> results;
-  const auto add = [&](const std::string& path, TensorRef AttentionGrads::*place, DType type,
-                       const Shape& shape) {
-    if (!path.empty()) results.push_back({&path, place, type, shape, {}});
+  const auto add = [&](const char* name, const std::string& path, TensorRef AttentionGrads::*place,
+                       DType type, const Shape& shape) {
+    if (!path.empty()) results.push_back({name, &path, place, type, shape, {}});
   };
-  add(s.dq, &AttentionGrads::dq, dtype, in.q_shape);
-  add(s.dk, &AttentionGrads::dk, dtype, in.k_shape);
-  add(s.dv, &AttentionGrads::dv, dtype, in.v_shape);
-  add(s.dbias, &AttentionGrads::dbias, sum, in.bias.shape());
-  add(s.dsinks, &AttentionGrads::dsinks, sum, in.sinks.shape());
+  add("dq", s.dq, &AttentionGrads::dq, dtype, in.q_shape);
+  add("dk", s.dk, &AttentionGrads::dk, dtype, in.k_shape);
+  add("dv", s.dv, &AttentionGrads::dv, dtype, in.v_shape);
+  add("dbias", s.dbias, &AttentionGrads::dbias, sum, in.bias.shape());
+  add("dsinks", s.dsinks, &AttentionGrads::dsinks, sum, in.sinks.shape());
   return results;
 }
 
@@ -126,12 +128,16 @@ void attend(const ComputeSettings& s, const ComputeInputs& in, std::vector<Outco
   } catch (const Error& error) { throw with_files(error, s.files, in); }
 }
 
+// Writes a result, and says in JSON which file it is in.
 template <class Call>
-void write(const Result<Call>& r, int dropped, io::Outputs& outputs) {
+void write(const Result<Call>& r, int dropped, io::Outputs& outputs, io::JsonWriter& w) {
   if (r.path->empty()) return;
   const Shape shape(
       std::span(r.shape.dims)
           .subspan(static_cast<std::size_t>(dropped), static_cast<std::size_t>(r.shape.rank - dropped)));
+  const DType stored = r.dtype == DType::bf16 ? DType::f32 : r.dtype;
+  w.begin_object().field("name", r.name).field("file", *r.path).field("dtype", name_of(stored));
+  w.field("shape", std::span(shape.dims).first(static_cast<std::size_t>(shape.rank))).end_object();
   if (r.dtype == DType::bf16) {  // every bf16 is an f32; .npy has only the latter
     io::write_npy(outputs, *r.path, converted(r.tensor, DType::f32), shape);
   } else {
@@ -160,7 +166,8 @@ void check(const ComputeSettings& s) {
 void run_compute(ComputeSettings& s) {
   check(s);
   s.context.threads = static_cast<int>(s.threads);
-  io::Outputs outputs(s.force ? io::Existing::replace : io::Existing::refuse);
+  JsonOutput json(s.json);
+  io::Outputs outputs(s.json.existing());
   for (const std::string* path : {&s.out, &s.lse, &s.max, &s.entropy, &s.weights, &s.topk_index,
                                   &s.topk_weight, &s.received, &s.dq, &s.dk, &s.dv, &s.dbias, &s.dsinks}) {
     if (!path->empty()) outputs.reserve(*path);
@@ -170,13 +177,16 @@ void run_compute(ComputeSettings& s) {
   std::vector<Gradient> gradients = list_gradients(s, inputs);
   allocate(results, gradients);
   attend(s, inputs, results, gradients);
-  for (const Outcome& r : results) write(r, inputs.dropped, outputs);
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).key("results").begin_list(io::JsonLayout::lines);
+  for (const Outcome& r : results) write(r, inputs.dropped, outputs, w);
   for (const Gradient& r : gradients) {
     // The bias and the sinks have the axes of their own files.
     const bool own = r.path == &s.dbias || r.path == &s.dsinks;
-    write(r, own ? 0 : inputs.dropped, outputs);
+    write(r, own ? 0 : inputs.dropped, outputs, w);
   }
   outputs.commit();
+  json.write(w.end_list().end_object().take_line());
 }
 
 }  // namespace headlight::cli

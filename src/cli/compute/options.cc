@@ -75,7 +75,6 @@ void add_results(CLI::App& command, ComputeSettings& s) {
   add_path(command, "--topk-weight", s.topk_weight, "Their weights")->group(more);
   add_path(command, "--received", s.received, "Weight that each key received: [batch, head, key]")
       ->group(more);
-  add_switch(command, "--force", s.force, "Replace existing files (otherwise exit code 4)")->group(group);
 }
 
 void add_gradients(CLI::App& command, ComputeSettings& s) {
@@ -132,6 +131,7 @@ void add_compute(CLI::App& program) {
   add_gradients(*command, *settings);
   add_rules(*command, *settings);
   add_arithmetic(*command, *settings);
+  add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run_compute(*settings); });
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/compute/inputs.h"
+#include "cli/json_output.h"
 #include "headlight/attention.h"
 #include "headlight/context.h"
 
@@ -25,7 +26,7 @@ struct ComputeSettings {
   std::string out, lse, max, entropy, weights, topk_index, topk_weight, received;
   std::string dq, dk, dv, dbias, dsinks;
   std::optional<Index> topk;
-  bool force = false;
+  JsonTarget json;
 
   [[nodiscard]] bool gradients() const {
     return !dq.empty() || !dk.empty() || !dv.empty() || !dbias.empty() || !dsinks.empty();

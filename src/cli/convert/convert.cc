@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
@@ -14,6 +15,7 @@
 #include "headlight/context.h"
 #include "headlight/error.h"
 #include "inspect/subject.h"
+#include "io/json_writer.h"
 #include "models/convert_gguf.h"
 
 namespace headlight::cli {
@@ -24,7 +26,7 @@ using models::StoredAs;
 struct Settings {
   std::string model, out, adapter;
   StoredType type = StoredType::f16;
-  bool replace = false;
+  JsonTarget json;
 };
 
 double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) * 1e-6; }
@@ -51,11 +53,45 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kShown ? text + fmt::format(" and {} more", names.size() - kShown) : text;
 }
 
+// The fields that folders and .gguf files share; `matrices` counts those that were converted.
+template <class Done>
+void write_sizes(io::JsonWriter& w, const std::string& from, const Settings& s, const Done& done,
+                 std::size_t matrices) {
+  w.begin_object(io::JsonLayout::lines).field("input", from).field("output", s.out);
+  w.field("dtype", name_of(s.type)).field("tensors", done.tensors).field("matrices", matrices);
+  w.field("bytes_before", done.bytes_before).field("bytes_after", done.bytes_after);
+}
+
+std::string json(const std::string& from, const Settings& s, const models::Converted& done) {
+  io::JsonWriter w;
+  write_sizes(w, from, s, done, static_cast<std::size_t>(done.matrices));
+  w.field("relative_error", done.relative_error).field("merged", done.merged);
+  w.field("copied", done.copied).field("left_out", done.left_out).field("notices", done.notices);
+  return w.end_object().take_line();
+}
+
+std::string json(const std::string& from, const Settings& s, const models::ConvertedGguf& done) {
+  io::JsonWriter w;
+  write_sizes(w, from, s, done, done.matrices.size());
+  w.key("errors").begin_list(io::JsonLayout::lines);
+  for (const models::ConvertedMatrix& m : done.matrices)
+    w.begin_object()
+        .field("name", m.name)
+        .field("before", m.before)
+        .field("after", m.after)
+        .field("relative_error", m.relative_error)
+        .end_object();
+  return w.end_list().end_object().take_line();
+}
+
 void convert_folder(const std::string& from, const Settings& s) {
+  JsonOutput output(s.json);
   const models::ConvertOptions options{
-      .type = type_in_folder(s.type), .replace = s.replace, .adapter = s.adapter};
+      .type = type_in_folder(s.type), .replace = s.json.force, .adapter = s.adapter};
   const models::Converted done = is_gguf(from) ? models::convert_to_folder(from, s.out, options)
                                                : models::convert_folder(from, s.out, options);
+  output.write(json(from, s, done));
+  if (s.json.to_stdout()) return;
   print(fmt::format("{}: {} tensors, {} matrices in {}; {:.1f} MB, was {:.1f} MB\n", escaped(s.out),
                     done.tensors, done.matrices, models::name_of(options.type), megabytes(done.bytes_after),
                     megabytes(done.bytes_before)));
@@ -70,8 +106,11 @@ void convert_folder(const std::string& from, const Settings& s) {
 
 // One line per matrix with its error, to judge the file before using it.
 void convert_file(const std::string& from, const Settings& s) {
+  JsonOutput output(s.json);
   Context ctx;
-  const models::ConvertedGguf done = models::convert_gguf(ctx, from, {s.out, s.type, s.replace});
+  const models::ConvertedGguf done = models::convert_gguf(ctx, from, {s.out, s.type, s.json.force});
+  output.write(json(from, s, done));
+  if (s.json.to_stdout()) return;
   std::size_t width = 0;
   for (const models::ConvertedMatrix& m : done.matrices) width = std::max(width, escaped(m.name, 60).size());
   for (const models::ConvertedMatrix& m : done.matrices)
@@ -103,7 +142,8 @@ void add_convert(CLI::App& program) {
       program,
       {.name = "convert",
        .what = "Convert the matrices of a model to another precision",
-       .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--adapter FOLDER] [--force]",
+       .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--adapter FOLDER]\n"
+                "       [--json [FILE.json]] [--force]",
        .examples =
            "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
            "  headlight convert runs/stories/best -o models/stories --dtype int8\n"
@@ -127,7 +167,7 @@ void add_convert(CLI::App& program) {
                           {"q4_k", StoredType::q4_k}},
                          "Type of the matrices (default: f16)");
   add_path(*command, "--adapter", s->adapter, "Merge this adapter into the matrices")->type_name("FOLDER");
-  add_switch(*command, "--force", s->replace, "Replace an existing output (otherwise exit code 4)");
+  add_json(*command, s->json);
   keep_alive(*command, s);
   on_run(*command, [s] { run(*s); });
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
@@ -13,6 +14,7 @@
 #include "headlight/error.h"
 #include "io/gzip.h"
 #include "io/json.h"
+#include "io/json_writer.h"
 #include "io/outputs.h"
 
 namespace headlight::cli {
@@ -24,20 +26,21 @@ struct Settings {
   std::vector<std::string> runs;
   std::string out, title;
   Quantity quantity = Quantity::loss;
-  bool force = false;
+  JsonTarget json;
 };
 
 struct Columns {
-  const char *train, *valid, *label;
+  const char *name, *train, *valid, *label;
   bool higher_is_better;
 };
 
 Columns columns_of(Quantity quantity) {
   switch (quantity) {
-    case Quantity::loss: return {"smoothed", "valid_loss", "loss (nats per token)", false};
-    case Quantity::accuracy: return {nullptr, "valid_accuracy", "accuracy", true};
-    case Quantity::learning_rate: return {"learning_rate", nullptr, "learning rate", false};
-    case Quantity::gradient_norm: return {"gradient_norm", nullptr, "norm of the gradient", false};
+    case Quantity::loss: return {"loss", "smoothed", "valid_loss", "loss (nats per token)", false};
+    case Quantity::accuracy: return {"accuracy", nullptr, "valid_accuracy", "accuracy", true};
+    case Quantity::learning_rate: return {"learning-rate", "learning_rate", nullptr, "learning rate", false};
+    case Quantity::gradient_norm:
+      return {"gradient-norm", "gradient_norm", nullptr, "norm of the gradient", false};
   }
   return {};
 }
@@ -77,17 +80,34 @@ void read_run(const std::string& run, const Columns& columns, std::vector<draw::
                 concat(escaped(path), ": has nothing to plot yet; train at least one step"));
 }
 
+// The points of one curve, for other programs to draw.
+void write_curve(io::JsonWriter& w, const std::string& run, const char* set,
+                 const std::vector<draw::Point>& points) {
+  if (points.empty()) return;
+  w.begin_object().field("run", run).field("set", set).key("points").begin_list();
+  for (const draw::Point& point : points)
+    w.begin_list().value(static_cast<std::int64_t>(point.x)).value(point.y).end_list();
+  w.end_list().end_object();
+}
+
 void run(const Settings& s) {
-  const draw::PictureFormat format = format_of(s.out);
-  io::Outputs outputs(s.force ? io::Existing::replace : io::Existing::refuse);
-  outputs.reserve(s.out);
+  if (s.out.empty() && s.json.path.empty()) need_option("--out, or --json for the points");
+  const draw::PictureFormat format = s.out.empty() ? draw::PictureFormat::svg : format_of(s.out);
+  JsonOutput output(s.json);
+  io::Outputs outputs(s.json.existing());
+  if (!s.out.empty()) outputs.reserve(s.out);
   const Columns columns = columns_of(s.quantity);
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("quantity", columns.name).field("label", columns.label);
+  w.key("curves").begin_list(io::JsonLayout::lines);
   draw::CurveChart chart;
   chart.y_label = columns.label;
   chart.higher_is_better = columns.higher_is_better;
   for (std::size_t i = 0; i < s.runs.size(); ++i) {
     std::vector<draw::Point> train, valid;
     read_run(s.runs[i], columns, train, valid);
+    write_curve(w, s.runs[i], "training", train);
+    write_curve(w, s.runs[i], "validation", valid);
     const std::string name = s.runs.size() > 1 ? run_name(s.runs[i]) + ", " : "";
     if (!train.empty())
       chart.curves.push_back({name + "training", std::move(train), draw::curve_color(i), false});
@@ -99,6 +119,8 @@ void run(const Settings& s) {
     if (!s.title.empty()) break;
     chart.title += (chart.title.empty() ? "" : " · ") + run_name(one);
   }
+  output.write(w.end_list().end_object().take_line());
+  if (s.out.empty()) return;
   const std::string picture = draw::encoded(draw::draw_curves(chart), format, 150);
   outputs.write(s.out, std::as_bytes(std::span(picture)));
   outputs.commit();
@@ -108,18 +130,19 @@ void run(const Settings& s) {
 
 void add_plot(CLI::App& program) {
   CLI::App* command = add_command(
-      program,
-      {.name = "plot",
-       .what = "Draw the loss curves of training runs",
-       .usage = "headlight plot RUN [RUN ...] -o FILE.png|svg|pdf [--show WHAT] [--title TEXT] [--force]",
-       .examples = "  headlight plot runs/copy -o copy.png\n"
-                   "  headlight plot runs/gpt runs/gru -o both.svg --title \"Two models\"\n"
-                   "  headlight plot runs/copy -o rate.pdf --show learning-rate\n"});
+      program, {.name = "plot",
+                .what = "Draw the loss curves of training runs",
+                .usage = "headlight plot RUN [RUN ...] -o FILE.png|svg|pdf [--show WHAT] [--title TEXT]\n"
+                         "       headlight plot RUN [RUN ...] --json [FILE.json]",
+                .examples = "  headlight plot runs/copy -o copy.png\n"
+                            "  headlight plot runs/gpt runs/gru -o both.svg --title \"Two models\"\n"
+                            "  headlight plot runs/copy -o rate.pdf --show learning-rate\n"
+                            "  headlight plot runs/copy --json   # the points\n"});
   const auto settings = std::make_shared<Settings>();
   add_words(*command, "RUN", settings->runs, "Folders written by headlight train")
       ->required()
       ->type_name("FOLDER");
-  add_path(*command, "-o,--out", settings->out, "The figure: .png, .svg or .pdf")->required();
+  add_path(*command, "-o,--out", settings->out, "The figure: .png, .svg or .pdf");
   add_choice<Quantity>(*command, "--show", settings->quantity,
                        {{"loss", Quantity::loss},
                         {"accuracy", Quantity::accuracy},
@@ -127,7 +150,7 @@ void add_plot(CLI::App& program) {
                         {"gradient-norm", Quantity::gradient_norm}},
                        "Value to draw over the steps (default: loss)");
   add_text(*command, "--title", settings->title, "Heading (default: names of the runs)");
-  add_switch(*command, "--force", settings->force, "Replace an existing figure (otherwise exit code 4)");
+  add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });
 }

@@ -85,6 +85,7 @@ TrainDisplay::~TrainDisplay() {
 
 void TrainDisplay::write(std::string_view text) {
   if (silent_) return;
+  if (style_.to_error) return print_error(text);
   try {
     print(text);
   } catch (const BrokenPipe&) {

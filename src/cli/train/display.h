@@ -14,6 +14,7 @@ struct DisplayStyle {
   bool color = false;
   bool unicode = true;
   int width = 80;
+  bool to_error = false;  // standard output is for JSON
 };
 
 // What is derived from several steps.

@@ -9,6 +9,7 @@
 
 #include "cli/app.h"
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
@@ -19,6 +20,7 @@
 #include "headlight/version.h"
 #include "inspect/subject.h"
 #include "io/json.h"
+#include "io/json_writer.h"
 #include "measure/limits.h"
 #include "train/fine_tune.h"
 #include "train/recipe_paths.h"
@@ -35,22 +37,26 @@ struct Settings {
   Index threads = 0;
   bool resume = false, allow_data_change = false;
   Color color = Color::automatic;
+  JsonTarget json;
 };
 
-DisplayStyle style_of(Color color) {
+DisplayStyle style_of(Color color, bool to_error) {
   DisplayStyle style;
-  style.moving = output_is_terminal();
-  style.color = color_depth(color) != ColorDepth::none;
+  style.to_error = to_error;
+  style.moving = !to_error && output_is_terminal();
+  style.color = !to_error && color_depth(color) != ColorDepth::none;
   style.unicode = output_is_utf8();
   style.width = terminal_width();
   return style;
 }
 
-std::string peak_memory() {
+std::int64_t peak_kilobytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  return fmt::format("{:.0f} MB", static_cast<double>(usage.ru_maxrss) / 1024);
+  return usage.ru_maxrss;
 }
+
+std::string peak_memory() { return fmt::format("{:.0f} MB", static_cast<double>(peak_kilobytes()) / 1024); }
 
 void introduce(TrainDisplay& display, const train::Run& run, const Context& ctx, double peak) {
   const train::ModelRecipe& model = run.recipe().model;
@@ -83,6 +89,30 @@ void conclude(TrainDisplay& display, const train::Run& run, train::Ending ending
     line +=
         fmt::format("; best valid loss {:.4f} at step {} ({}/best)", p.best_loss, p.best_step, run.folder());
   display.say(line);
+}
+
+const char* ending_name(train::Ending ending) {
+  switch (ending) {
+    case train::Ending::finished: return "finished";
+    case train::Ending::early: return "early";
+    case train::Ending::signal: return "signal";
+  }
+  return "";
+}
+
+// The result of the run; its course is in metrics.jsonl and metrics.csv in the folder.
+std::string json(const train::Run& run, train::Ending ending, double seconds) {
+  const train::Progress& p = run.progress();
+  io::JsonWriter w;
+  w.begin_object(io::JsonLayout::lines).field("folder", run.folder()).field("ending", ending_name(ending));
+  w.field("step", p.step).field("tokens", p.tokens).field("seconds", io::significant(seconds, 6));
+  w.field("parameters", run.model_parameters()).field("trained_parameters", run.parameters());
+  w.field("vocabulary", run.task().vocabulary()).field("resumed", run.resumed());
+  const bool evaluated = p.best_step > 0;
+  w.field("best_loss", evaluated ? std::optional(p.best_loss) : std::nullopt);
+  w.field("best_step", evaluated ? std::optional(p.best_step) : std::nullopt);
+  w.field("best", evaluated ? std::optional(run.folder() + "/best") : std::nullopt);
+  return w.field("peak_memory_bytes", peak_kilobytes() * 1024).end_object().take_line();
 }
 
 // A name or a path. A resumed run of all parameters no longer needs it.
@@ -144,6 +174,7 @@ void check_same_run(const train::Run& run) {
 }
 
 void run(const Settings& s) {
+  JsonOutput output(s.json);
   train::Recipe recipe = recipe_of(s);
   train::RunOptions options;
   options.resume = s.resume;
@@ -154,7 +185,7 @@ void run(const Settings& s) {
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads), .products = recipe.products}));
   const double ranks = team() != nullptr ? team()->size() : 1;
   const double peak = ranks * measure::fma_peak(ctx.threads(), 3, 0.02).gflops * 1e9;
-  TrainDisplay display(style_of(s.color), peak, recipe.trainer.log_every);
+  TrainDisplay display(style_of(s.color, s.json.to_stdout()), peak, recipe.trainer.log_every);
   ProgressBar bar;
   options.progress.report = bar.reporter();
   // Rank 0 prepares the folder and the tokens, which the others read.
@@ -170,8 +201,9 @@ void run(const Settings& s) {
   display.never_fail(stop);
   const auto begin = std::chrono::steady_clock::now();
   const train::Ending ending = run.go(stop);
-  conclude(display, run, ending,
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  conclude(display, run, ending, seconds);
+  if (!options.follows) output.write(json(run, ending, seconds));
   if (ending == train::Ending::signal) throw Stopped{stop};
 }
 
@@ -222,6 +254,7 @@ void add_train(CLI::App& program) {
       ->take_all();
   add_switch(*command, "--allow-data-change", settings->allow_data_change,
              "Continue even if data changed since the checkpoint");
+  add_json(*command, settings->json, "Replace existing files, but never a run folder");
   add_threads(*command, settings->threads);
   add_color(*command, settings->color);
   keep_alive(*command, settings);

@@ -55,6 +55,14 @@ Index cut_sources(TestSet& set, const Model& model) {
   return cut;
 }
 
+std::string cut_note(Index cut, const TestSet& set, const Model& model) {
+  if (cut == 0) return "";
+  return fmt::format(
+      "{} of {} sources are longer than the {} tokens that the model reads; only their beginnings were "
+      "translated",
+      cut, set.sources.size(), model.info().context);
+}
+
 std::string evaluation_json(const TranslationScore& score, Index cut) {
   io::JsonWriter w;
   w.begin_object().field("bleu", io::decimals(score.bleu, 4)).field("chrf", io::decimals(score.chrf, 4));

@@ -14,6 +14,8 @@ namespace headlight::cli {
 
 // Shortens sources to the tokens that the model reads, and says how many were too long.
 Index cut_sources(TestSet& set, const Model& model);
+// One line that says so; empty if none was cut.
+[[nodiscard]] std::string cut_note(Index cut, const TestSet& set, const Model& model);
 
 // {"bleu": …, "chrf": …, "sentences": …, "cut_sources": …}
 [[nodiscard]] std::string evaluation_json(const TranslationScore& score, Index cut);

@@ -162,11 +162,7 @@ void run_evaluation(const Settings& s) {
   const TranslationScore score = score_translations(set, translations);
   output.write(evaluation_json(score, cut));
   if (!s.json.to_stdout()) print(evaluation_text(score));
-  if (cut > 0)
-    print_error(
-        fmt::format("note: {} of {} sources are longer than the {} tokens that the model reads; only "
-                    "their beginnings were translated\n",
-                    cut, score.sentences, translator.model().info().context));
+  if (cut > 0) print_error(concat("note: ", cut_note(cut, set, translator.model()), "\n"));
 }
 
 void run(const Settings& s) {
