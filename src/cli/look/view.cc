@@ -171,8 +171,9 @@ void add_pronoun(Page& page, const session::PronounView& it) {
     if (std::string change = difference(page, meaning.translation, meaning.without); !change.empty())
       changes.push_back(std::move(change));
   }
-  std::string without =
-      changes.empty() ? "the same translations" : fmt::format("{}", fmt::join(changes, ", "));
+  // Two sentences may have other clues; the experiment counts how many of 200 need the head.
+  const std::string without =
+      changes.empty() ? "the same; lab pronouns tries 200" : fmt::format("{}", fmt::join(changes, ", "));
   page.line(margin() + draw::wrapped(fmt::format("{}Without this head: {}",
                                                  it.taught ? "Training taught it to. " : "", without),
                                      page.style().width, kIndent));
