@@ -161,7 +161,7 @@ TEST(Bench, GrowthStatesSlopesAndDrawsThem) {
 // Some BLAS libraries wait for ever for memory that they do not get.
 TEST(Bench, EndsWhenMemoryIsShort) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer needs its address space";
-  for (const rlim_t megabytes : {40, 150, 300, 700}) {
+  for (const rlim_t megabytes : {60, 150, 300, 700}) {
     const Finished done =
         run_program({.arguments = {"bench", "--only", "tiny", "--threads", "1"}, .in_child = [=] {
                        const rlimit limit{megabytes << 20, megabytes << 20};

@@ -86,7 +86,7 @@ TEST_F(GenerateChat, AMessageIsWrittenByTheTemplate) {
   EXPECT_EQ(ids({"the animal", "--chat", "--max-tokens", "1"}), plain);
   EXPECT_EQ(run({"the animal", "--chat", "--max-tokens", "2"}).out.find("the animal"), std::string::npos);
   EXPECT_NE(run({"the animal", "--chat", "--system", "it was", "--max-tokens", "4"}).out, "");
-  refused({"the animal", "--system", "x"}, "give --chat");
+  refused({"the animal", "--system", "x"}, "--system needs --chat");
 }
 
 TEST_F(GenerateChat, GenerationConfigIsUsedWithANotice) {
@@ -94,7 +94,7 @@ TEST_F(GenerateChat, GenerationConfigIsUsedWithANotice) {
       << R"({"do_sample": true, "temperature": 1.7})";
   const Finished drawn = run({"the animal", "--max-tokens", "2"});
   EXPECT_EQ(drawn.code, 0);
-  EXPECT_THAT(drawn.err, HasSubstr("generation_config.json says: temperature 1.7"));
+  EXPECT_THAT(drawn.err, HasSubstr("generation_config.json: temperature 1.7"));
   EXPECT_EQ(drawn.out, run({"the animal", "--max-tokens", "2", "--temperature", "1.7"}).out);
   EXPECT_EQ(run({"the animal", "--max-tokens", "2", "--temperature", "0"}).err, "");
 }
@@ -132,7 +132,7 @@ TEST_F(EmbedCommand, VectorsAsTextJsonAndArrays) {
   EXPECT_NEAR(length, 1, 1e-5);
   EXPECT_EQ(run({"the animal", "--model", "bert", "--npy", folder_.path("out")}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(folder_.path("out") + "/embeddings.npy"));
-  refused({"the animal", "--model", "en"}, "no encoder");
+  refused({"the animal", "--model", "en"}, "is not an encoder");
   refused({"the animal"}, "--model is missing");
   refused({"the animal", "--model", "bert", "--pooling", "sum"}, "mean, first, max, last");
 }

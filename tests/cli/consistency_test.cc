@@ -103,8 +103,9 @@ TEST(Options, AreTheSameEverywhere) {
 
 TEST(Options, EveryCommandWithResultsWritesJson) {
   // These show, talk, serve, or write a file that has its own format.
-  const std::set<std::string> without = {
-      "look", "serve", "chat", "tokenizer train", "tokenizer decode", "help", "tokenize", "bench-model"};
+  const std::set<std::string> without = {"look",      "serve",           "chat",
+                                         "tokenizer", "tokenizer train", "tokenizer decode",
+                                         "help",      "tokenize",        "bench-model"};
   const auto program = cli::make_program();
   for (const cli::NamedCommand& command : cli::commands_of(*program))
     EXPECT_EQ(find_option(*command.app, "json") == nullptr, without.contains(command.name)) << command.name;

@@ -91,7 +91,7 @@ TEST(Outputs, RefusesBeforeTheWork) {
         Case{folder.root().string(), "is a folder"}, Case{folder.root().string() + "/", "is a folder"},
         Case{folder.path("no/such"), "No such file"}, Case{folder.path("old/x"), "Not a directory"},
         Case{"/dev/full", "pipe or device"}, Case{folder.path(std::string(300, 'x')), "too long"},
-        Case{folder.root().string() + "/./new", "twice"}}) {
+        Case{folder.root().string() + "/./new", "two results"}}) {
     EXPECT_THAT(refused([&] { outputs.reserve(c.path); }).what(), HasSubstr(c.says)) << c.path;
   }
   EXPECT_EQ(get(folder.path("old")), "old");

@@ -143,7 +143,7 @@ TEST(GgufSplit, NumbersThatAreMissingOrAbsurd) {
   refused(GgufWriter().number("split.count", 2U).number("split.tensors.count", 1U), "gguf.split",
           "lacks split.no");
   refused(GgufWriter().number("split.count", std::uint64_t{1} << 60).number("split.tensors.count", 1U),
-          "gguf.split", "at most 65535 are believed");
+          "gguf.split", "the limit is 65535");
   refused(GgufWriter().text("split.count", "2"), "gguf.kind", "need an integer");
   refused(GgufWriter()
               .number("split.count", 2U)

@@ -115,7 +115,8 @@ TEST(GgufTokenizer, RefusesValuesOfOtherTypes) {  // G20, G21
          "but 2 types");
   refuse(small_vocabulary().list<std::int64_t>("tokenizer.ggml.token_type", {1, 1, 1LL << 40}), "gguf.tokens",
          "a token is of type");
-  refuse(small_vocabulary().number("tokenizer.ggml.bos_token_id", ~0U), "gguf.token_id", "no token's number");
+  refuse(small_vocabulary().number("tokenizer.ggml.bos_token_id", ~0U), "gguf.token_id",
+         "which is not a token id");
   refuse(small_vocabulary().text("tokenizer.ggml.eos_token_id", "2"), "gguf.kind", "need an integer");
   refuse(small_vocabulary().number("tokenizer.ggml.add_bos_token", 1U), "gguf.kind", "need a boolean");
   EXPECT_FALSE(models::read_gguf_vocabulary(io::Gguf::parse(GgufWriter().bytes(), "t")).has_value());

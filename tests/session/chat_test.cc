@@ -65,7 +65,7 @@ TEST_F(SessionChat, OptionsThatTheFilesSuggest) {
   EXPECT_EQ(found.options.temperature, 0.7);
   EXPECT_EQ(found.options.top_k, 20);
   EXPECT_EQ(found.options.top_p, 0.8);
-  EXPECT_NE(found.notice.find("generation_config.json says: temperature 0.7, top-k 20, top-p 0.8"),
+  EXPECT_NE(found.notice.find("generation_config.json: temperature 0.7, top-k 20, top-p 0.8"),
             std::string::npos)
       << found.notice;
   write("generation_config.json", R"({"temperature": 0.7})");  // nothing is drawn
@@ -137,7 +137,7 @@ TEST_F(SessionChat, VectorsArePooledAsTheFilesSay) {
   expect_error([&] { (void)embed(ctx_, model, texts); }, ErrorKind::input, "embed.modules", "Dense");
   write("modules.json", R"([{"path": "../x", "type": "sentence_transformers.models.Pooling"}])");
   expect_error([&] { (void)embed(ctx_, model, texts); }, ErrorKind::input, "embed.modules",
-               "not a folder beside it");
+               "not a folder next to it");
   write("modules.json", R"([{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
   write("1_Pooling/config.json", R"({"pooling_mode_weightedmean_tokens": true})");
   expect_error([&] { (void)embed(ctx_, model, texts); }, ErrorKind::input, "embed.modules", "weightedmean");

@@ -172,7 +172,7 @@ TEST(Jinja, WhatIsNotUnderstoodIsNamed) {
   refused("{{ 1", "does not end");
   refused("{{ 1 // 0 }}", "divides by zero");
   refused("{{ 9223372036854775807 + 1 }}", "too large");
-  refused("{% set x.y = 1 %}", "no namespace");
+  refused("{% set x.y = 1 %}", "is not a namespace");
   refused("{{ namespace()|tojson }}", "cannot be written as JSON");
 }
 

@@ -92,7 +92,7 @@ TEST(TrainBpe, ElisionsPartWords) {
   options.elisions = true;
   options.kind = TokenizerKind::unigram;
   expect_error([&] { (void)train_tokenizer(source_of(texts), options); }, ErrorKind::usage,
-               "tokenizer.training", "by the kind \"bpe\" alone");
+               "tokenizer.training", "elisions need the kind \"bpe\"");
 }
 
 // What a translator is trained on: sources that end. Twice is the same as once, for elisions too.

@@ -212,11 +212,8 @@ void add_bench(CLI::App& program) {
                    "  headlight bench --only full_512_64,causal_512_64 --threads 1\n"
                    "  headlight bench --threads 1,2 --json bench.json\n"
                    "  headlight bench --only full_1024_64 --target avx2,avx512\n"
-                   "  headlight bench --only train\n"
-                   "  headlight bench --profile --threads 2\n"
                    "  headlight bench --only models --model stories15M\n"
                    "  headlight bench --growth --longest 16384 --svg growth.svg\n"
-                   "  headlight bench --only tiny --json -\n"
                    "  mpirun -n 2 headlight bench --dist --model llama-1b-bf16\n"});
   const auto settings = std::make_shared<Settings>();
   std::string names;
@@ -248,8 +245,7 @@ void add_bench(CLI::App& program) {
       ->type_name("NAME|PATH");
   add_path(*command, "--text", settings->text, "A text for the workload model_tokenize")->type_name("FILE");
   add_switch(*command, "--profile", settings->profile, "Time and memory of the parts of a training step");
-  add_switch(*command, "--growth", settings->growth,
-             "Time and memory against length, batch, width and file size");
+  add_switch(*command, "--growth", settings->growth, "Growth with length, batch, width and file size");
   command
       ->add_option_function<std::string>(
           "--longest",
@@ -259,12 +255,11 @@ void add_bench(CLI::App& program) {
               refuse_value("--longest", text, "a number of tokens from 64 to 1048576");
             settings->growing.longest = *tokens;
           },
-          "With --growth: largest length in tokens (default: 131072)")
+          "With --growth: tokens at most (default: 131072)")
       ->type_name("N");
   add_path(*command, "--svg", settings->growing.svg, "With --growth: a figure of the curves over tokens")
       ->type_name("FILE.svg");
-  add_switch(*command, "--dist", settings->dist,
-             "Under mpirun: attention, a training step and decoding on all processes, against one");
+  add_switch(*command, "--dist", settings->dist, "Under mpirun: all processes against one");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

@@ -148,9 +148,9 @@ void add_plan(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "plan",
-       .what = "Estimate memory and time of a decoder on several processes",
+       .what = "Estimate what a decoder needs on several processes",
        .usage = "headlight plan [--model NAME|PATH] [--ranks LIST] [--link BANDWIDTH/LATENCY] [--context N]",
-       .examples = "  headlight plan --model big.gguf --ranks 1,2,4,8 --link 10Gbit/50us --context 32768\n"
+       .examples = "  headlight plan --model big.gguf --ranks 1,2,4,8 --link 10Gbit/50us\n"
                    "  headlight plan --model llama-1b-bf16 --link 1Gbit/1ms --json\n"
                    "\n"
                    "  The rates of a process are measured here; docs/scaling.md has the formulas.\n"
