@@ -5,15 +5,18 @@
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 MPIEXEC, PROGRAM = "mpirun", "headlight"
 RECIPE = pathlib.Path(__file__).resolve().parents[2] / "recipes" / "copy.toml"
@@ -49,6 +52,13 @@ class Case(unittest.TestCase):
             self.assertEqual(got.returncode, 0, got.stderr)
             self.assertEqual(got.stdout, alone.stdout, f"{n} processes")
         return alone.stdout
+
+    def wait_for(self, there, seconds=60):
+        """Polls: a busy machine is slow, and a test must not depend on how slow."""
+        end = time.monotonic() + seconds
+        while not there():
+            self.assertLess(time.monotonic(), end, "waited in vain")
+            time.sleep(0.1)
 
     def fails(self, got, code, line):
         """Ended with the code, and said the line once."""
@@ -94,6 +104,28 @@ class Models(Case):
         self.same_on_all("show", TEXTS[0], "--model", "en", "--head", "4.0", "--json", "-", counts=(2,))
 
 
+    def test_serve(self):
+        """Rank 0 has the page; the others multiply for it. A run is that of one process, number for number."""
+        answers = [self.served(n) for n in (0, 2)]
+        self.assertEqual(answers[0], answers[1])
+
+    def served(self, n):
+        command = [PROGRAM, "serve", "--model", "en", "--no-open", "--port", "0"]
+        if n > 0:
+            command = [MPIEXEC, "-n", str(n), *command]
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.communicate)
+        self.addCleanup(job.terminate)
+        address, token = re.search(r"(http://127.0.0.1:[0-9]+)/#token=([0-9a-zA-Z_-]+)", job.stdout.readline()).groups()
+        headers = {"X-Headlight-Token": token, "Content-Type": "application/json"}
+        ask = urllib.request.Request(f"{address}/api/v1/run", json.dumps({"text": TEXTS[0]}).encode(), headers)
+        with urllib.request.urlopen(ask, timeout=60) as answer:
+            run = json.load(answer)
+        path = f"{address}/api/v1/run/{run['id']}/decoder/weights.f32"
+        with urllib.request.urlopen(urllib.request.Request(path, None, headers), timeout=60) as answer:
+            return len(run["source"]["tokens"]), hashlib.sha256(answer.read()).hexdigest()
+
+
 class Training(Case):
     def train(self, n, name, *more, **how):
         settings = ["train.accumulate=4", "train.steps=6", "data.batch=4", "model.layers=1", "model.width=32",
@@ -117,6 +149,39 @@ class Training(Case):
             self.assertEqual(self.fingerprint(f"on-{n}"), self.fingerprint("alone"), f"{n} processes")
         self.assertEqual(got.stdout.count("done: step 6"), 1, got.stdout)
 
+    def losses(self, name):
+        lines = (self.path / name / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        return [line["loss"] for line in map(json.loads, lines) if "loss" in line]
+
+    def test_tokens_can_be_divided(self):
+        """Other sums than one process makes, so other bits; but the same run, dropout included."""
+        common = ["train.accumulate=1", "train.divide=tokens", "model.dropout=0.2", "output.log_every=1"]
+        self.assertEqual(self.train(0, "alone", *common).returncode, 0)
+        alone = self.losses("alone")
+        self.assertGreater(len(alone), 5)
+        for n in (2, 3):
+            got = self.train(n, f"on-{n}", *common)
+            self.assertEqual(got.returncode, 0, got.stderr)
+            found = self.losses(f"on-{n}")
+            self.assertEqual(len(found), len(alone))
+            for a, b in zip(alone, found):
+                self.assertAlmostEqual(a, b, delta=2e-5 * abs(a), msg=f"{n} processes: {found}")
+        self.assertEqual(self.train(2, "again", *common).returncode, 0)
+        self.assertEqual(self.fingerprint("again"), self.fingerprint("on-2"))
+
+    def test_ctrl_c_saves_a_checkpoint(self):
+        command = [MPIEXEC, "-n", "2", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
+                   "train.accumulate=2", "--set", "train.steps=1000000"]
+        env = {**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "30"}
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        self.wait_for(lambda: (self.path / "run" / "metrics.jsonl").exists())
+        job.send_signal(signal.SIGINT)
+        out, err = job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0, out + err)
+        saved = [p.name for p in (self.path / "run").iterdir() if p.name.startswith("step-")]
+        self.assertEqual(len(saved), 1, out + err)
+        self.assertEqual(out.count("saved"), 1, out + err)
+
     def test_too_few_batches(self):
         got = self.train(3, "few", "train.accumulate=2")
         self.fails(got, 2, "3 processes cannot share 2 batches of a step")
@@ -136,6 +201,32 @@ class Training(Case):
 class Faults(Case):
     def test_a_command_for_one_process(self):
         self.fails(ranks(3, "info", "en"), 2, "info: runs as one process; several can run bench --dist, evaluate")
+
+    def test_alone_it_does_not_need_mpi(self):
+        """headlight-mpi does: see docs/decisions/0016."""
+        needs = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("libmpi", needs)
+        shutil.copy(PROGRAM, self.path / "headlight")
+        got = subprocess.run([MPIEXEC, "-n", "2", str(self.path / "headlight"), "info", "en"], capture_output=True,
+                             text=True, timeout=60, check=False)
+        self.fails(got, 2, "started as 2 processes, but this headlight was built without MPI")
+
+    def test_memory_of_one_rank(self):
+        """One rank may not have what the others have."""
+        small = ["prlimit", "--data=150000000", PROGRAM]
+        rest = ["translate", "--evaluate", str(self.path / "pairs.tsv")]
+        (self.path / "pairs.tsv").write_text("The cat sat on the mat.\tUn chat.\n" * 4, encoding="utf-8")
+        got = subprocess.run([MPIEXEC, "-n", "1", PROGRAM, *rest, ":", "-n", "1", *small, *rest], capture_output=True,
+                             text=True, timeout=60, check=False)
+        self.fails(got, 5, "error: rank 1 of 2: not enough memory")
+
+    def test_a_full_disk(self):
+        """What rank 0 cannot write is said once, with its name."""
+        run = self.path / "run"
+        command = [MPIEXEC, "-n", "2", "prlimit", "--fsize=2000", PROGRAM, "train", str(RECIPE), "--out", str(run),
+                   "--set", "train.accumulate=2", "--set", "train.steps=2"]
+        got = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.fails(got, 4, "error: .*run.*: ")
 
     def test_a_missing_file_is_said_once(self):
         self.fails(ranks(3, "evaluate", str(self.path / "no.txt")), 4, "no.txt")
@@ -161,15 +252,10 @@ class Faults(Case):
         command = [MPIEXEC, "-n", "3", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
                    "train.accumulate=3", "--set", "train.steps=100000"]
         job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        children = []
-        for _ in range(300):
-            time.sleep(0.1)
-            if (self.path / "run" / "metrics.jsonl").exists():
-                listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(job.pid)], capture_output=True,
-                                        text=True, check=False).stdout
-                children = [int(line.split()[0]) for line in listed.splitlines() if "headlight" in line]
-                if len(children) == 3:
-                    break
+        self.wait_for(lambda: (self.path / "run" / "metrics.jsonl").exists())
+        listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(job.pid)], capture_output=True, text=True,
+                                check=False).stdout
+        children = [int(line.split()[0]) for line in listed.splitlines() if "headlight" in line]
         self.assertEqual(len(children), 3)
         began = time.monotonic()
         os.kill(children[-1], signal.SIGKILL)

@@ -7,7 +7,6 @@
 
 #include <memory>
 
-#include "cli/bench/dist.h"
 #include "cli/bench/growth.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
@@ -30,7 +29,7 @@ struct Settings {
   std::vector<std::string> only;
   std::vector<int> threads;
   std::vector<SimdTarget> targets;
-  std::string model, text;
+  std::string model, text, link;
   bool profile = false, growth = false, dist = false;
   GrowthSettings growing;  // threads, target and JSON are filled in from the others
   JsonTarget json;
@@ -152,7 +151,11 @@ void start_growth(const Settings& s) {
 }
 
 void run(const Settings& s) {
-  if (s.dist) return run_dist_bench(s.model);
+  if (s.dist && processes() == nullptr)
+    throw Error(ErrorKind::usage, "bench.dist",
+                "bench --dist compares several processes with one; start it with mpirun -n 2");
+  if (s.dist) return processes()->bench(s.model, s.link);
+  if (!s.link.empty()) throw Error(ErrorKind::usage, "bench.link", "--link is for --dist; give both");
   if (team() != nullptr)
     throw Error(ErrorKind::usage, "bench.ranks",
                 "bench: runs as one process; bench --dist compares several with one");
@@ -265,6 +268,8 @@ void add_bench(CLI::App& program) {
       ->type_name("FILE.svg");
   add_switch(*command, "--dist", settings->dist,
              "Under mpirun: attention, a training step and decoding on all processes, against one");
+  add_text(*command, "--link", settings->link, "With --dist: a slower network to emulate, as 1Gbit/1ms")
+      ->type_name("RATE/TIME");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

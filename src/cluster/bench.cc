@@ -1,4 +1,4 @@
-#include "cli/bench/dist.h"
+#include "cluster/bench.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -10,17 +10,11 @@
 #include <vector>
 
 #include "cli/model_places.h"
-#include "cli/ranks.h"
 #include "cli/terminal.h"
-#include "headlight/error.h"
 #include "headlight/version.h"
+#include "inspect/subject.h"
 #include "measure/cluster_cost.h"
 #include "measure/machine.h"
-
-#ifdef HEADLIGHT_WITH_DIST
-
-#include "headlight/dist.h"
-#include "inspect/subject.h"
 #include "measure/model_runs.h"
 #include "measure/timing.h"
 #include "measure/train_steps.h"
@@ -28,9 +22,10 @@
 #include "models/transformer.h"
 #include "train/gradient_tree.h"
 
-namespace headlight::cli {
+namespace headlight::cluster {
 namespace {
 
+using cli::print;
 using measure::now_seconds;
 
 constexpr Index kTokens = 16384, kHeads = 8, kDim = 64;  // of the attention
@@ -74,10 +69,13 @@ class DistBench {
     model.initialize(1);
     train::AdamW adam(model.parameters(), {});
     const models::Batch batch = made_up_batch();
-    const auto step = [&](Context& ctx, Index batches, Range mine) {
+    const auto step = [&](Context& ctx, Index batches) {
       train::GradientTree gradient(ctx, adam, batches);
-      for (Index n = mine.begin; n < mine.end; ++n) {
-        (void)model.learn(ctx, batch, {.scale = 1.0 / static_cast<double>(batches * batch.input.size())});
+      for (Index n = gradient.mine().begin; n < gradient.mine().end; ++n) {
+        models::LearnOptions options{.scale = 1.0 / static_cast<double>(batches * batch.input.size())};
+        if (n + 1 == gradient.mine().end)
+          options.ready = [&](const Parameters& done) { gradient.ready(done); };
+        (void)model.learn(ctx, batch, options);
         gradient.add(n);
       }
       gradient.finish();
@@ -87,9 +85,9 @@ class DistBench {
     const Index batches = group_.size();
     Context alone({.threads = 1}), ctx({.executor = team_executor(group_, Together::items, 1)});
     const double one = time(5, [&] {
-      if (group_.rank() == 0) step(alone, batches, {0, batches});
+      if (group_.rank() == 0) step(alone, batches);
     });
-    const double together = time(5, [&] { step(ctx, batches, {group_.rank(), group_.rank() + Index{1}}); });
+    const double together = time(5, [&] { step(ctx, batches); });
     const auto parameters = static_cast<double>(adam.numbers({0, adam.pieces()}));
     line("GPT training step, 12 M parameters", one, together,
          measure::step_cost(one, parameters, link_, group_.size()).seconds());
@@ -98,7 +96,7 @@ class DistBench {
   // Against as many threads in one process: memory is what both share.
   void decoding(const std::string& path) {
     const std::unique_ptr<measure::ModelRun> run =
-        measure::load_model_run(inspect::find_model(path, model_places()));
+        measure::load_model_run(inspect::find_model(path, cli::model_places()));
     constexpr std::int64_t context = 16;
     double one = 0;
     {
@@ -195,31 +193,16 @@ class DistBench {
 
 }  // namespace
 
-void run_dist_bench(const std::string& model) {
-  auto* group = dynamic_cast<dist::Group*>(team());
-  if (group == nullptr)
-    throw Error(ErrorKind::usage, "bench.dist",
-                "bench --dist compares several processes with one; start it with mpirun -n 2");
-  DistBench bench(*group);
+void run_bench(dist::Group& group, const std::string& model, const std::string& link) {
+  if (!link.empty()) {
+    const measure::Link slow = measure::parse_link(link);
+    group.emulate_link(slow.latency, slow.bandwidth);
+  }
+  DistBench bench(group);
   bench.print_heading();
   bench.attention();
   bench.training();
   if (!model.empty()) bench.decoding(model);
 }
 
-}  // namespace headlight::cli
-
-#else
-
-namespace headlight::cli {
-
-void run_dist_bench(const std::string& /*model*/) {
-  throw Error(
-      ErrorKind::usage, "bench.dist",
-      "bench --dist needs MPI, and this headlight was built without it; install libopenmpi-dev and build "
-      "again");
-}
-
-}  // namespace headlight::cli
-
-#endif
+}  // namespace headlight::cluster
