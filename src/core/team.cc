@@ -64,7 +64,9 @@ AloneScope::~AloneScope() {
 TokenScope::TokenScope(Context& ctx, Index tokens) : executor_(ctx.executor()) {
   Team* const team = team_of(ctx, Together::items);
   if (team == nullptr) return;
-  dynamic_cast<TeamExecutor&>(*executor_).tokens() = {team, token_share(tokens, team->rank(), team->size())};
+  const Index size = team->size();
+  const auto edge = [&](Index rank) { return tokens / size * rank + tokens % size * rank / size; };
+  dynamic_cast<TeamExecutor&>(*executor_).tokens() = {team, edge(team->rank()), edge(team->rank() + 1)};
 }
 
 TokenScope::~TokenScope() {

@@ -20,12 +20,6 @@ using Bytes = std::vector<std::byte>;
 // process computes alone.
 [[nodiscard]] Team* team_of(const Context& ctx, Together together) noexcept;
 
-// The tokens that process `rank` of `size` has of so many.
-[[nodiscard]] inline Range token_share(Index tokens, int rank, int size) {
-  return {tokens / size * rank + tokens % size * rank / size,
-          tokens / size * (rank + 1) + tokens % size * (rank + 1) / size};
-}
-
 // While it lives, calls with this Context are on some tokens of a batch: those of this process of its team of items.
 class TokenScope {
  public:
@@ -39,7 +33,7 @@ class TokenScope {
 };
 struct TokenShare {
   Team* team = nullptr;
-  Range tokens;
+  Index begin = 0, end = 0;  // of all tokens, those of this process: as SequenceTeam divides them
 };
 // Null: calls are on all tokens.
 [[nodiscard]] const TokenShare* tokens_of(const Context& ctx) noexcept;

@@ -1,5 +1,6 @@
 #include "dist/shared_call.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

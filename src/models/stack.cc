@@ -80,7 +80,7 @@ struct Stack::Shared {
     }
     for (const nn::BlockConfig& block : c.layers(part)) ropes.push_back(rope_of(block.attention, c.dtype));
     if (const TokenShare* share = tokens_of(ctx))
-      positions = {positions.begin() + share->tokens.begin, positions.begin() + share->tokens.end};
+      positions = {positions.begin() + share->begin, positions.begin() + share->end};
   }
 
  private:

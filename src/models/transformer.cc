@@ -31,7 +31,7 @@ StackCall stack_call(const Tokens& tokens, const RunOptions& options) {
 // The tokens of this process, with the starts of all.
 Batch own_tokens(const TokenShare& share, const std::string& why, const Batch& whole) {
   if (!why.empty()) refuse(concat("processes cannot share the tokens of this model: ", why));
-  const Range run = share.tokens;
+  const Range run{share.begin, share.end};
   if (run.size() == 0)
     refuse(concat(share.team->size(), " processes cannot share ", whole.input.size(),
                   " tokens of a batch; use fewer, or larger batches"));

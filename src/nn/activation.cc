@@ -130,7 +130,7 @@ void drop(Context& ctx, const Dropout& dropout, ConstTensorView x, TensorView y,
   }
   const DropoutKey key = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer);
   const TokenShare* share = tokens_of(ctx);
-  const Index before = share != nullptr ? share->tokens.begin : 0;  // rows of other processes
+  const Index before = share != nullptr ? share->begin : 0;  // rows of other processes
   with_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();

@@ -88,11 +88,11 @@ void help_once(Context& ctx, Team& team, Reader& request, const Call& call, cons
   for (Part& part : parts) {
     part.columns = share_of(part.of.columns, team.rank(), team.size());
     part.y = Tensor::uninitialized({call.rows, part.columns.size()}, DType::f32);
-    const Range whole{0, part.of.columns};
-    Factor factor{rows_of(*matrices[part.of.matrix]), part.of.layout,
-                  TensorView(nullptr, DType::f32, {call.rows, whole.end}, {whole.end, 1}),
-                  part.bias.empty() ? ConstTensorView() : ConstTensorView(part.bias.data(), {whole.end})};
-    factor = part_of(factor, part.columns);
+    const Index columns = part.of.columns;
+    const Factor whole{
+        rows_of(*matrices[part.of.matrix]), part.of.layout, part.y,
+        part.bias.empty() ? ConstTensorView() : ConstTensorView(part.bias.data(), DType::f32, {columns}, {1})};
+    Factor factor = part_of(whole, part.columns);
     factor.y = part.y;
     factors.push_back(factor);
   }
@@ -109,8 +109,7 @@ LeadExecutor::LeadExecutor(Team& team, int threads)
 
 void LeadExecutor::open(const std::string& name, const Matrices& matrices) {
   const std::lock_guard guard(mutex_);
-  const std::uint64_t first = places_.size();
-  for (std::size_t i = 0; i < matrices.size(); ++i) places_[matrices[i]->data()] = first + i;
+  for (const StoredMatrix* matrix : matrices) places_[matrix->data()] = matrices_++;
   Bytes request = bytes_of(Ask::open);
   append(request, name.data(), static_cast<Index>(name.size()));
   (void)team_.all_gather(request);

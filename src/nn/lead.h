@@ -40,6 +40,7 @@ class LeadExecutor final : public Executor {
   std::shared_ptr<ThreadPool> pool_;
   std::mutex mutex_;  // a team makes one call at a time
   std::map<const std::byte*, std::uint64_t> places_;
+  std::uint64_t matrices_ = 0;  // of all models; two may be one piece of memory
 };
 
 // Of the other processes: multiplies what process 0 asks for, until it lets them go. open(name): the matrices of that model,

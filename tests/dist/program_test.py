@@ -211,23 +211,6 @@ class Faults(Case):
                              text=True, timeout=60, check=False)
         self.fails(got, 2, "started as 2 processes, but this headlight was built without MPI")
 
-    def test_memory_of_one_rank(self):
-        """One rank may not have what the others have."""
-        small = ["prlimit", "--data=150000000", PROGRAM]
-        rest = ["translate", "--evaluate", str(self.path / "pairs.tsv")]
-        (self.path / "pairs.tsv").write_text("The cat sat on the mat.\tUn chat.\n" * 4, encoding="utf-8")
-        got = subprocess.run([MPIEXEC, "-n", "1", PROGRAM, *rest, ":", "-n", "1", *small, *rest], capture_output=True,
-                             text=True, timeout=60, check=False)
-        self.fails(got, 5, "error: rank 1 of 2: not enough memory")
-
-    def test_a_full_disk(self):
-        """What rank 0 cannot write is said once, with its name."""
-        run = self.path / "run"
-        command = [MPIEXEC, "-n", "2", "prlimit", "--fsize=2000", PROGRAM, "train", str(RECIPE), "--out", str(run),
-                   "--set", "train.accumulate=2", "--set", "train.steps=2"]
-        got = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        self.fails(got, 4, "error: .*run.*: ")
-
     def test_a_missing_file_is_said_once(self):
         self.fails(ranks(3, "evaluate", str(self.path / "no.txt")), 4, "no.txt")
 

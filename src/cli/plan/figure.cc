@@ -36,7 +36,7 @@ class Chart {
     chart_.curves.push_back(std::move(curve));
     return *this;
   }
-  [[nodiscard]] draw::Drawing draw() const { return draw::draw_curves(chart_); }
+  [[nodiscard]] draw::Drawing picture() const { return draw::draw_curves(chart_); }
 
  private:
   const std::vector<PlanRow>& rows_;
@@ -51,7 +51,7 @@ draw::Drawing decoder_figure(const std::string& title, const std::vector<PlanRow
       .add("the prompt", [](const PlanRow& row) { return row.prompt.seconds(); })
       .add("of it sending", [](const PlanRow& row) { return row.prompt.transfer; });
   memory.add("matrices, table and cache", [](const PlanRow& row) { return 1e-9 * row.memory; });
-  return draw::below_each_other({time.draw(), memory.draw()});
+  return draw::below_each_other({time.picture(), memory.picture()});
 }
 
 draw::Drawing sequence_figure(const std::string& title, const std::vector<PlanRow>& rows) {
@@ -62,7 +62,7 @@ draw::Drawing sequence_figure(const std::string& title, const std::vector<PlanRo
     memory.add(names[n], [n](const PlanRow& row) { return 1e-9 * row.attention[n].memory; });
   }
   time.add_ideal([](const PlanRow& row) { return row.attention[1].cost.compute; });
-  return draw::below_each_other({time.draw(), memory.draw()});
+  return draw::below_each_other({time.picture(), memory.picture()});
 }
 
 }  // namespace
