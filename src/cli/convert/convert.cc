@@ -13,7 +13,7 @@
 #include "cli/terminal.h"
 #include "headlight/context.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 #include "models/convert_gguf.h"
 
 namespace headlight::cli {

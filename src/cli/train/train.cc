@@ -17,7 +17,7 @@
 #include "cli/train/display.h"
 #include "headlight/error.h"
 #include "headlight/version.h"
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 #include "io/json.h"
 #include "measure/limits.h"
 #include "train/fine_tune.h"
