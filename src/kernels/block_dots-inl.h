@@ -264,7 +264,7 @@ template <StoredType kType, bool kVnni, int kRows>
 HWY_NOINLINE HWY_ATTR void dot_bytes(const std::byte* w, const ByteRow* x, Index depth, float* to) {
   using B = Blocks<kType>;
   constexpr Index kStep = kMostParts * kPartColumns / B::kColumns * B::kBytes;
-  constexpr Index kAhead = 4096;  // bytes: further than the hardware looks
+  constexpr Index kAhead = 1024;  // bytes
   const BlockSums d;
   RowSums sums[kRows];
 #pragma GCC unroll 2
@@ -276,7 +276,7 @@ HWY_NOINLINE HWY_ATTR void dot_bytes(const std::byte* w, const ByteRow* x, Index
   Index part = 0;
   for (; part + kMostParts <= parts; part += kMostParts, w += kStep) {
 #pragma GCC unroll 8
-    for (Index line = 0; line < kStep; line += 64) __builtin_prefetch(w + kAhead + line, 0, 0);
+    for (Index line = 0; line < kStep; line += 64) __builtin_prefetch(w + kAhead + line, 0, 2);
     add_parts<kType, kVnni, kRows, true>(w, x, part, kMostParts, sums);
   }
 #pragma GCC unroll 2

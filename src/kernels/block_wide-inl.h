@@ -1,4 +1,4 @@
-// Q4_K, Q5_K and Q6_K beside a row of bytes on CPUs with AVX-512 and products of bytes (VNNI): two parts of a block in one
+// Q4_K and Q6_K beside a row of bytes on CPUs with AVX-512 and products of bytes (VNNI): two parts of a block in one
 // vector of 512 bits, and the scales of a block without a way through memory. Included by block_rows.cc for that target.
 //
 // Legend.  b: a block of 256   codes: numbers of w without sign   x: numbers in 8 bits, a factor for each 32
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 
 [[nodiscard]] constexpr bool is_wide(StoredType type) {
-  return type == StoredType::q4_k || type == StoredType::q5_k || type == StoredType::q6_k;
+  return type == StoredType::q4_k || type == StoredType::q6_k;  // Q5_K was slower so
 }
 
 HWY_INLINE __m512i load_wide(const std::byte* from) { return _mm512_loadu_si512(from); }
@@ -53,7 +53,7 @@ HWY_INLINE __m512 products(__m512i codes, const std::int8_t* x) {
 struct WideBlock {
   __m512i codes[4];
   __m512 scales;  // eight in the lower half, or sixteen
-  __m256 minima;  // Q4_K and Q5_K
+  __m256 minima;  // of Q4_K
 };
 
 template <StoredType kType>
@@ -91,25 +91,6 @@ struct WideBlocks<StoredType::q4_k> {
     WideBlock to;
     scales(b, to);
     codes(b, to);
-    return to;
-  }
-};
-
-template <>
-struct WideBlocks<StoredType::q5_k> {
-  static constexpr bool kMinima = true;
-  static constexpr Index kBytes = 176;
-
-  // Bit p of the 32 bytes before the codes is the fifth of part p. Vectors have parts 0|2, 1|3, 4|6 and 5|7.
-  static HWY_INLINE WideBlock read(const std::byte* b) {
-    WideBlock to;
-    WideBlocks<StoredType::q4_k>::scales(b, to);
-    WideBlocks<StoredType::q4_k>::codes(b + kBytes - WideBlocks<StoredType::q4_k>::kBytes, to);
-    const __m512i bits = load_twice(b + 16), fifth = _mm512_set1_epi8(16);
-    to.codes[0] = with_bits(to.codes[0], _mm512_sllv_epi16(bits, word_pair(4, 2)), fifth);
-    to.codes[1] = with_bits(to.codes[1], _mm512_sllv_epi16(bits, word_pair(3, 1)), fifth);
-    to.codes[2] = with_bits(to.codes[2], _mm512_srlv_epi16(bits, word_pair(0, 2)), fifth);
-    to.codes[3] = with_bits(to.codes[3], _mm512_srlv_epi16(bits, word_pair(1, 3)), fifth);
     return to;
   }
 };
@@ -155,13 +136,13 @@ template <StoredType kType, int kRows>
 HWY_INLINE void dot_wide(const std::byte* w, const ByteRow* x, Index depth, float* to) {
   using B = WideBlocks<kType>;
   constexpr int kOffset = Blocks<kType>::kOffset;
-  constexpr Index kAhead = 4096;       // bytes: further than the hardware looks
+  constexpr Index kAhead = 1024;       // bytes
   __m512 sums[kRows][2], rest[kRows];  // rest: what minima or the offset of codes take away
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = rest[r] = _mm512_setzero_ps();
   for (Index k = 0; k < depth; k += 256, w += B::kBytes) {
 #pragma GCC unroll 4
-    for (Index line = 0; line < B::kBytes; line += 64) __builtin_prefetch(w + kAhead + line, 0, 0);
+    for (Index line = 0; line < B::kBytes; line += 64) __builtin_prefetch(w + kAhead + line, 0, 2);
     const WideBlock block = B::read(w);
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r) {
