@@ -18,6 +18,7 @@ void multiply_rounded(const FewRows& job);
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/block_dots-inl.h"
+#include "kernels/block_wide-inl.h"
 #include "kernels/pack-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -49,6 +50,15 @@ HWY_ATTR void widen_row_of(const StoredRows& w, Index first, Index n, float* to)
   with_block_type(w.type, [&]<StoredType kType>() HWY_ATTR { widen_blocks<kType>(w.data, first, n, to); });
 }
 
+// The same bits for any number of rows.
+template <StoredType kType, bool kVnni, int kRows>
+HWY_INLINE void dot_rows(const std::byte* w, const ByteRow* x, Index depth, float* to) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (kVnni && is_wide(kType)) return dot_wide<kType, kRows>(w, x, depth, to);
+#endif
+  dot_bytes<kType, kVnni, kRows>(w, x, depth, to);
+}
+
 template <StoredType kType, bool kVnni>
 HWY_ATTR void multiply_bytes(const FewRows& job) {
   ByteRow x[kFewRows];
@@ -58,8 +68,8 @@ HWY_ATTR void multiply_bytes(const FewRows& job) {
     const float bias = job.bias == nullptr ? 0 : job.bias[column];
     for (int r = 0; r < job.rows; r += 2) {
       float y[2] = {};
-      if (r + 1 < job.rows) dot_bytes<kType, kVnni, 2>(w, x + r, job.depth, y);
-      else dot_bytes<kType, kVnni, 1>(w, x + r, job.depth, y);
+      if (r + 1 < job.rows) dot_rows<kType, kVnni, 2>(w, x + r, job.depth, y);
+      else dot_rows<kType, kVnni, 1>(w, x + r, job.depth, y);
       for (int i = 0; i < std::min(2, job.rows - r); ++i)
         job.y[(r + i) * job.y_stride + column] = y[i] + bias;
     }

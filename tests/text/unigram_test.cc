@@ -84,6 +84,28 @@ TEST(Unigram, UnknownRunsAndBytes) {
   EXPECT_EQ(parts.vocab.token(pieces[2].id), "<0xA9>");
 }
 
+// SentencePiece's rule: of two cuts with equal sums the one whose last piece begins earlier wins, because it is found first.
+// Sums are compared as doubles with a float: where that float was rounded down, the later cut is larger and wins.
+TEST(SentencePieceUnigram, OfEqualSumsTheEarlierPieceWinsUnlessItsSumWasRoundedDown) {
+  const auto cut = [](float one, float two) {
+    SentencePieceParts parts;
+    parts.add_dummy_prefix = false;
+    const std::pair<const char*, float> pieces[] = {{"<unk>", 0.0F}, {"a", one}, {"bc", two},
+                                                    {"ab", one},     {"c", two}, {"b", -9.0F}};
+    for (const auto& [piece, score] : pieces) {
+      parts.vocab.add(piece, parts.vocab.size());
+      parts.scores.push_back(score);
+      parts.types.push_back(parts.types.empty() ? SentencePieceParts::Type::unknown
+                                                : SentencePieceParts::Type::normal);
+    }
+    TokenizerParts whole;
+    whole.model = std::move(parts);
+    return make_tokenizer(std::move(whole)).encode("abc");
+  };
+  EXPECT_EQ(cut(-1, -2), (std::vector<TokenId>{1, 2}));        // a bc
+  EXPECT_EQ(cut(-0.1F, -0.2F), (std::vector<TokenId>{3, 4}));  // ab c: -0.3 became -0.30000001
+}
+
 // Pieces that no text has: with one that holds a space inside, the text cannot be cut into words, and
 // every score is added in SentencePiece's own order. The answers must be the same.
 TEST(SentencePieceUnigram, WordsFromTheCacheAreWhatTheWholeTextGives) {
