@@ -188,12 +188,6 @@ void check_model(const Subject& subject) {
   if (c.head.narrowed) refuse("has a projection to a smaller width before its logits");
 }
 
-models::Tokens one_sequence(const Reading& reading) {
-  models::Tokens tokens;
-  tokens.append(reading.ids());
-  return tokens;
-}
-
 }  // namespace
 
 Attribution attribute_logit(Context& ctx, const Subject& subject, const Question& question, Index row,

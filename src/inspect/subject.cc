@@ -66,15 +66,10 @@ std::string snapshot_of(const std::string& folder) {
                      escaped(snapshots.string())));
 }
 
-models::Tokens one_sequence(const std::vector<std::int32_t>& ids) {
-  models::Tokens tokens;
-  tokens.append(ids);
-  return tokens;
-}
-
 void check_length(const Subject& subject, const Reading& reading, std::string_view what) {
   const models::TransformerConfig& config = subject.model->config();
   const Index most = config.max_positions;
+  if (reading.features != nullptr) return;  // whose length the encoder checks
   if (most > 0 && reading.size() > most) {
     throw Error(ErrorKind::input, "inspect.length",
                 concat(what, " has ", reading.size(), " tokens; the model \"", escaped(subject.name),
@@ -115,6 +110,13 @@ std::string last_name(const std::string& folder) {
 }
 
 }  // namespace
+
+models::Tokens one_sequence(const Reading& reading) {
+  models::Tokens tokens;
+  tokens.append(reading.ids());
+  tokens.features = reading.features;
+  return tokens;
+}
 
 Index Subject::layers(Part part) const { return static_cast<Index>(model->config().layers(part).size()); }
 
@@ -247,7 +249,7 @@ Reading translate(Context& ctx, const Subject& subject, const Reading& source, O
   const models::RunOptions run{.observer = observer, .intervention = intervention};
   return written_reading(
       subject,
-      models::beam_search(ctx, *subject.model, one_sequence(source.ids()), options, run)[0].at(0).tokens);
+      models::beam_search(ctx, *subject.model, one_sequence(source), options, run)[0].at(0).tokens);
 }
 
 Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
@@ -255,7 +257,7 @@ Reading draw_translation(Context& ctx, const Subject& subject, const Reading& so
   check_length(subject, source, "the text");
   options.most = most_written(subject, source);
   return written_reading(subject,
-                         models::transform(ctx, *subject.model, one_sequence(source.ids()), options)[0]);
+                         models::transform(ctx, *subject.model, one_sequence(source), options)[0]);
 }
 
 bool has_logits(const Subject& subject, const Question& question) {
@@ -267,7 +269,7 @@ Tensor hidden_states(Context& ctx, const Subject& subject, const Question& quest
                      models::RunOptions options) {
   const models::Transformer& model = *subject.model;
   check_length(subject, question.source, "the text");
-  const models::Tokens source = one_sequence(question.source.ids());
+  const models::Tokens source = one_sequence(question.source);
   options.types = question.types;
   if (!question.types.empty() && question.types.size() != question.source.tokens.size()) {
     throw Error(ErrorKind::usage, "inspect.types",
@@ -278,7 +280,7 @@ Tensor hidden_states(Context& ctx, const Subject& subject, const Question& quest
   if (!question.runs_decoder()) return model.encode(ctx, source, options);
   const Reading input = decoder_input(subject, question);
   check_length(subject, input, "the target");
-  return model.hidden_states(ctx, source, one_sequence(input.ids()), options);
+  return model.hidden_states(ctx, source, one_sequence(input), options);
 }
 
 namespace {

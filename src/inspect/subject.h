@@ -27,6 +27,9 @@ struct Subject {
   [[nodiscard]] Part usual_part() const;  // the first that its text meets
 };
 
+// What a model reads of one text.
+[[nodiscard]] models::Tokens one_sequence(const Reading& reading);
+
 // A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file}
 // when it is not there. "NAME+ADAPTER" keeps its adapter.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
