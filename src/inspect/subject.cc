@@ -248,16 +248,14 @@ Reading translate(Context& ctx, const Subject& subject, const Reading& source, O
   options.most = most_written(subject, source);
   const models::RunOptions run{.observer = observer, .intervention = intervention};
   return written_reading(
-      subject,
-      models::beam_search(ctx, *subject.model, one_sequence(source), options, run)[0].at(0).tokens);
+      subject, models::beam_search(ctx, *subject.model, one_sequence(source), options, run)[0].at(0).tokens);
 }
 
 Reading draw_translation(Context& ctx, const Subject& subject, const Reading& source,
                          models::SamplingOptions options) {
   check_length(subject, source, "the text");
   options.most = most_written(subject, source);
-  return written_reading(subject,
-                         models::transform(ctx, *subject.model, one_sequence(source), options)[0]);
+  return written_reading(subject, models::transform(ctx, *subject.model, one_sequence(source), options)[0]);
 }
 
 bool has_logits(const Subject& subject, const Question& question) {

@@ -33,8 +33,8 @@ void check_features(const Subject& subject, const Prompt& prompt) {
   if (prompt.features == nullptr) {
     if (sound)
       throw Error(ErrorKind::usage, "prompt.features",
-                  concat("\"", escaped(subject.name), "\" reads sound features; give an array of ", sound->bands,
-                         " bands and ", 2 * sound->positions, " frames (features)"));
+                  concat("\"", escaped(subject.name), "\" reads sound features; give an array of ",
+                         sound->bands, " bands and ", 2 * sound->positions, " frames (features)"));
     return;
   }
   if (!sound) refuse(concat("sound features were given, but \"", escaped(subject.name), "\" reads text"));
@@ -50,8 +50,8 @@ void check_features(const Subject& subject, const Prompt& prompt) {
   for (Index i = 0; i < f.shape().elements(); ++i)
     if (!std::isfinite(f.as<float>()[i]))
       throw Error(ErrorKind::input, "prompt.features",
-                  concat("the features have ", f.as<float>()[i], " in band ", i / frames, ", frame ", i % frames,
-                         "; all of them must be finite"));
+                  concat("the features have ", f.as<float>()[i], " in band ", i / frames, ", frame ",
+                         i % frames, "; all of them must be finite"));
 }
 
 void check_fields(const Subject& subject, const Prompt& prompt) {
