@@ -24,7 +24,8 @@ extern "C" const char headlight_course_begin[], headlight_course_end[];  // NOLI
 namespace headlight::learn {
 namespace {
 
-constexpr std::string_view kExercise = "**Exercise ", kDetails = "<details>", kDetailsEnd = "</details>";
+constexpr std::string_view kExercise = "**Exercise ", kDetails = "<details>", kDetailsEnd = "</details>",
+                           kReveal = "<summary>Reveal</summary>";
 
 std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \n");
@@ -86,6 +87,8 @@ Chapter read_chapter(std::string_view markdown) {
   (void)std::from_chars(heading.data(), heading.data() + point, chapter.number);
   chapter.title = trimmed(heading.substr(std::min(heading.size(), point + 2)));
   chapter.question = trimmed(between(markdown, "\n**", "**\n"));
+  const std::size_t reveal = std::min(markdown.find(kReveal), markdown.size());
+  chapter.reveal = trimmed(between(markdown.substr(reveal), kReveal, kDetailsEnd));
   for (std::size_t at = markdown.find(kExercise); at != std::string_view::npos;) {
     const std::size_t next = markdown.find(kExercise, at + 1);
     chapter.exercises.push_back(read_exercise(markdown.substr(at, next - at)));

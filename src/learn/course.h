@@ -19,6 +19,7 @@ struct Chapter {
   std::string title;     // "The dot product"
   std::string question;  // "How well do two words match?"
   std::string text;      // Markdown, all of it
+  std::string reveal;    // what the prediction reveals, in Markdown
   std::vector<WrittenExercise> exercises;
 };
 

@@ -49,7 +49,8 @@ class Book {
       const std::vector<Exercise> all = lesson(c.number).exercises();
       for (std::size_t i = 0; i < all.size(); ++i)
         list += concat("   (", i + 1, ") ", answer_text(all[i].answer));
-      words(concat("Chapter ", c.number, ":", list), {.size = kFont}, 4);
+      words(concat("Chapter ", c.number, ":", list), {.size = kFont}, 2);
+      words(without_marks(c.reveal), {.size = kFont}, 6);
     }
   }
 
@@ -123,12 +124,12 @@ class Book {
         y_ += 4;
       } else if (in_code) {
         if (!in_answer) code(line);
-      } else if (line.starts_with("<details><summary>Answer")) {
+      } else if (line.starts_with("<details>")) {
         flush();
-        in_answer = true;  // printed at the end of the book
+        in_answer = true;  // answers and what predictions reveal are printed at the end of the book
+        if (line.find("Reveal") != std::string_view::npos)
+          words("(The end of the book reveals it.)", {.size = 8}, 5);
       } else if (line.starts_with("</details>")) {
-        if (!in_answer) flush();
-        paragraph.clear();
         in_answer = false;
       } else if (in_answer || line.starts_with("# ") || line.starts_with("![") || line.starts_with("<") ||
                  line.starts_with("Before: ")) {

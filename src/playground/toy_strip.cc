@@ -52,7 +52,7 @@ draw::Drawing strip_figure(const ToyRecord& record, const ToyTask& task, const S
   if (heads.empty()) throw Error(ErrorKind::usage, "playground.head", "there is no such head");
 
   const draw::PageColors colors = draw::page_colors(options.theme);
-  const draw::ColorScale scale{.theme = options.theme};
+  const draw::ColorScale scale{.theme = options.theme, .palette = options.palette};
   const ToyCase& probe = record.probes.back();
   const std::size_t n = probe.ids.size();
   draw::Drawing drawing{.background = colors.background,

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "draw/color.h"
 #include "draw/drawing.h"
 #include "headlight/head_place.h"
 #include "playground/toy_session.h"
@@ -13,6 +14,7 @@ struct StripOptions {
   std::optional<HeadPlace> head = std::nullopt;  // this one alone; none: all
   std::size_t moments = 6;
   draw::Theme theme = draw::Theme::light;
+  draw::Palette palette = draw::Palette::cividis;
 };
 // Of the frames that show the newest probe. Throws Error{usage} when there is none, or no such head.
 [[nodiscard]] draw::Drawing strip_figure(const ToyRecord& record, const ToyTask& task,

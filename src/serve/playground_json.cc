@@ -52,6 +52,7 @@ std::string playground_json(const std::vector<ToyRecord>& runs) {
   w.end_list().key("presets").begin_list();
   for (const playground::Preset& preset : playground::presets()) {
     w.begin_object().field("name", preset.name).field("title", preset.title).field("claim", preset.claim);
+    w.field("measured", playground::measured_text(preset));
     w.key("arms").begin_list();
     for (const playground::PresetArm& arm : preset.arms)
       write_settings(w.begin_object().field("label", arm.label).key("settings"), arm.settings),

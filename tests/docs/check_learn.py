@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-SECTIONS = ["The idea", "Predict first", "By hand", "In C++", "Since the last chapter", "Exercises", "See it"]
+SECTIONS = ["The idea", "Predict first", "By hand", "In C++", "In Python", "Since the last chapter", "Exercises", "See it"]
 EXERCISE = re.compile(r"^\*\*Exercise (\d)\.\*\*(.*?)<details><summary>Answer</summary>\n\n(.*?)\n\n</details>",
                       re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.,/])\d+\.\d{2,}(?![\d.])")
@@ -24,7 +24,7 @@ HEAD = re.compile(r"^[^:=,;]*")
 
 
 def sections_of(text):
-    parts = re.split(r"^## (.+)$", re.sub(r"```cpp.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)
+    parts = re.split(r"^## (.+)$", re.sub(r"```(cpp|python).*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))
 
 
@@ -46,8 +46,9 @@ def check_parts(text, name, folder):
         problems.append(f"{name}: no question in bold")
     if sections.get("Predict first", "").count("<details><summary>Reveal</summary>") != 1:
         problems.append(f"{name}: no prediction to reveal")
-    if "<!-- include: examples/" not in text:
-        problems.append(f"{name}: no code of an example")
+    for language in (".cc#", ".py#"):
+        if not re.search(r"<!-- include: examples/\w+" + re.escape(language), text):
+            problems.append(f"{name}: no code of an example ({language[:-1]})")
     if "headlight serve --model" not in sections.get("See it", ""):
         problems.append(f"{name}: no command that opens the viewer")
     return problems

@@ -57,6 +57,8 @@ TEST(Course, AChapterIsCutAtItsMarks) {
   EXPECT_EQ(c.exercises[0].question, "First\nquestion?");
   EXPECT_EQ(c.exercises[0].solution, "0.5: so.");
   EXPECT_EQ(c.exercises[1].solution, "A");
+  EXPECT_EQ(learn::read_chapter("# 1. T\n<details><summary>Reveal</summary>\n\nYes.\n\n</details>\n").reveal,
+            "Yes.");
   EXPECT_TRUE(learn::read_chapter("").exercises.empty());
   EXPECT_TRUE(learn::read_chapter("# 1. T\n**Exercise 1.** no end").exercises[0].solution.empty());
 }

@@ -48,6 +48,9 @@ TEST(ChapterHtml, ChaptersAreWholeAndBalanced) {
     EXPECT_THAT(html, Not(HasSubstr("**"))) << n;
     EXPECT_THAT(json.text("picture"), HasSubstr("</svg>")) << n;
   }
+  const io::Json slider = io::Json::parse(learn::chapter_json(3), "chapter").object("slider");
+  EXPECT_EQ(slider.list("words").items().size(), slider.list("scores").items().size());
+  EXPECT_EQ(io::Json::parse(learn::chapter_json(4), "chapter").find("slider"), nullptr);
   EXPECT_EQ(io::Json::parse(learn::course_list_json(), "list").list("chapters").items().size(), 16U);
   EXPECT_EQ(io::Json::parse(learn::course_json(), "course").list("chapters").items()[15].integer("number"),
             16);
@@ -67,6 +70,10 @@ TEST(CoursePages, PrintEveryChapterAndTheAnswers) {
   for (const learn::Chapter& c : learn::chapters()) EXPECT_THAT(all, HasSubstr(c.title));
   EXPECT_THAT(all, HasSubstr("Chapter 4:"));
   EXPECT_THAT(all, Not(HasSubstr("<details>")));
+  // Predictions are revealed behind the last chapter, not beside their question.
+  const std::size_t revealed = all.find("Much larger: 0.5931");
+  EXPECT_NE(revealed, std::string::npos);
+  EXPECT_GT(revealed, all.find("Answers\n"));
   EXPECT_THAT(draw::encoded_pages({pages[0], pages[1]}), HasSubstr("/Count 2"));
 }
 

@@ -41,6 +41,7 @@ export interface Preset {
   name: string;
   title: string;
   claim: string;
+  measured: string;
   arms: { label: string; settings: Settings }[];
 }
 export interface Offer {
