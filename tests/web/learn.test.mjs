@@ -44,7 +44,10 @@ async function isShown(page, { model, fields }) {
     [`${head ?? ''} headlight-${model} `, fields.get('t')],
   );
   if (query !== null) await page.waitForSelector(`.chip[data-token="${query}"][aria-pressed=true]`);
-  if (part) await page.waitForSelector(`[data-test=part-${part}][aria-pressed=true], [data-test=part-${part}][aria-selected=true]`);
+  if (part)
+    await page.waitForSelector(
+      `[data-test=part-${part}][aria-pressed=true], [data-test=part-${part}][aria-selected=true]`,
+    );
   if (mode) await page.waitForFunction((m) => new URLSearchParams(location.hash.slice(1)).get('d') === m, mode);
 }
 
@@ -59,7 +62,7 @@ export default {
         location.hash = `#learn=${n}`;
       }, i + 1);
       await page.waitForSelector(`#chapter-title:has-text("${i + 1}. ")`);
-      assert.equal(await page.locator('a.view-link').count(), 1);
+      await soon.equal(() => page.locator('a.view-link').count(), 1);
       await page.click('a.view-link');
       await isShown(page, view);
     }
@@ -78,15 +81,15 @@ export default {
     const page = await open({ at: 'learn=3' });
     const weights = () => page.locator('[data-test=slider-weight]').allTextContents();
     await page.waitForSelector('[data-test=slider-weight]');
-    assert.deepEqual(await weights(), ['0.1385', '0.2379', '0.2333', '0.1240', '0.1082', '0.1581']);
+    await soon.deepEqual(weights, ['0.1385', '0.2379', '0.2333', '0.1240', '0.1082', '0.1581']);
     await page.locator('[data-test=temperature-slider]').fill('-1');
     await page.waitForSelector('[data-test=temperature]:has-text("0.10")');
-    assert.deepEqual((await weights()).slice(1, 3), ['0.5420', '0.4455']);
+    await soon.deepEqual(async () => (await weights()).slice(1, 3), ['0.5420', '0.4455']);
     await axe(page);
     await page.emulateMedia({ media: 'print' });
     await page.waitForSelector('.learn nav', { state: 'hidden' });
-    assert.equal(await page.isVisible('.chapter-text pre.python'), true);
-    assert.equal(await page.isVisible('.answer'), false);
+    await soon.equal(() => page.isVisible('.chapter-text pre.python'), true);
+    await soon.equal(() => page.isVisible('.answer'), false);
   },
 
   async 'Train: a switch, chosen colours, reduced motion'() {
@@ -102,14 +105,18 @@ export default {
     await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
     await page.waitForSelector('.run header:has-text("without mask")');
     const color = () =>
-      page.evaluate(() => Array.from(document.querySelector('.head-map canvas').getContext('2d').getImageData(0, 0, 1, 1).data).join());
+      page.evaluate(() =>
+        Array.from(document.querySelector('.head-map canvas').getContext('2d').getImageData(0, 0, 1, 1).data).join(),
+      );
     const before = await color();
     await page.selectOption('[data-test=train-palette]', 'grey');
     await page.waitForFunction(
-      (old) => Array.from(document.querySelector('.head-map canvas').getContext('2d').getImageData(0, 0, 1, 1).data).join() !== old,
+      (old) =>
+        Array.from(document.querySelector('.head-map canvas').getContext('2d').getImageData(0, 0, 1, 1).data).join() !==
+        old,
       before,
     );
-    assert.match(await page.getAttribute('a:has-text("Strip SVG")', 'href'), /palette=grey/);
+    await soon.match(() => page.getAttribute('a:has-text("Strip SVG")', 'href'), /palette=grey/);
     const asked = page.requests.filter((r) => r.url().includes('/frames')).length,
       frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
     assert.ok(asked < frames, `${asked} pictures of ${frames} moments`);
