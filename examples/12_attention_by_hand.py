@@ -7,7 +7,7 @@ from math import cos, exp, inf, log, sin, sqrt
 
 # [distance]
 def distance(a, b):
-    return sqrt(sum((x - y) ** 2 for x, y in zip(a, b)))
+    return sqrt(sum((x - y) * (x - y) for x, y in zip(a, b)))
 # [/distance]
 
 
@@ -83,7 +83,7 @@ def plus(a, b):
 
 def norm(x):
     mean = sum(x) / len(x)
-    deviation = sqrt(sum((value - mean) ** 2 for value in x) / len(x))
+    deviation = sqrt(sum((value - mean) * (value - mean) for value in x) / len(x))
     return [(value - mean) / deviation for value in x]
 
 
