@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { folder, open, program, require, serve, soon, SOURCE } from './pages.mjs';
+import { field, folder, open, program, require, serve, soon, SOURCE } from './pages.mjs';
 
 const axe = async (page) => {
   await page.evaluate(readFileSync(require.resolve('axe-core'), 'utf8'));
@@ -39,16 +39,20 @@ async function isShown(page, { model, fields }) {
     part = fields.get('p'),
     mode = fields.get('d');
   await page.waitForSelector('html[data-state=ready] [data-test=map]');
-  await page.waitForFunction(
-    ([title, text]) => document.title.includes(title) && document.querySelector('#text').value === text,
-    [`${head ?? ''} headlight-${model} `, fields.get('t')],
+  await soon.ok(
+    () =>
+      page.evaluate(
+        ([title, text]) => document.title.includes(title) && document.querySelector('#text').value === text,
+        [`${head ?? ''} headlight-${model} `, fields.get('t')],
+      ),
+    `the viewer does not show ${fields}`,
   );
   if (query !== null) await page.waitForSelector(`.chip[data-token="${query}"][aria-pressed=true]`);
   if (part)
     await page.waitForSelector(
       `[data-test=part-${part}][aria-pressed=true], [data-test=part-${part}][aria-selected=true]`,
     );
-  if (mode) await page.waitForFunction((m) => new URLSearchParams(location.hash.slice(1)).get('d') === m, mode);
+  if (mode) await soon.equal(() => field(page, 'd'), mode);
 }
 
 export default {
@@ -110,12 +114,7 @@ export default {
       );
     const before = await color();
     await page.selectOption('[data-test=train-palette]', 'grey');
-    await page.waitForFunction(
-      (old) =>
-        Array.from(document.querySelector('.head-map canvas').getContext('2d').getImageData(0, 0, 1, 1).data).join() !==
-        old,
-      before,
-    );
+    await soon.ok(async () => (await color()) !== before, 'the colours stay');
     await soon.match(() => page.getAttribute('a:has-text("Strip SVG")', 'href'), /palette=grey/);
     const asked = page.requests.filter((r) => r.url().includes('/frames')).length,
       frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
