@@ -20,6 +20,7 @@ void write_settings(io::JsonWriter& w, const ToySettings& s) {
       .field("layers", s.layers)
       .field("heads", s.heads);
   w.field("width", s.width).field("positions", s.positions).field("mask", s.mask).field("scale", s.scale);
+  w.field("residual", s.residual);
   w.field("steps", s.steps).field("rate", s.rate).field("seed", s.seed);
   w.end_object();
 }

@@ -55,6 +55,7 @@ TEST_F(PlaygroundProtocol, OffersTasksPresetsAndRanges) {
   EXPECT_GE(offer.list("presets").items().size(), 4U);
   EXPECT_EQ(offer.object("ranges").list("layers").items()[1].real(), 4);
   EXPECT_THAT(offer.list("presets").items()[0].text("measured"), HasSubstr("Measured with five seeds: "));
+  EXPECT_EQ(offer.object("usual").boolean("residual"), true);
   EXPECT_TRUE(offer.list("runs").items().empty());
 }
 

@@ -96,18 +96,18 @@ export default {
     await soon.equal(() => page.isVisible('.answer'), false);
   },
 
-  async 'Train: a switch, chosen colours, reduced motion'() {
+  async 'Train: residual connections can be taken away, colours chosen, motion reduced'() {
     const server = await serve(['--model', 'en', '--threads', '2']);
     const page = await open({ server, at: 'train', reducedMotion: 'reduce', errors: true }); // it cannot be saved
     await page.waitForSelector('[data-test=start]');
-    await page.selectOption('[data-test=preset]', 'scale');
+    await page.selectOption('[data-test=preset]', 'residual');
     await page.waitForSelector('.train-controls .hint:has-text("Measured with five seeds")');
     await page.selectOption('[data-test=preset]', '');
     await small(page);
-    await page.uncheck('label:has-text("Mask") input');
+    await page.uncheck('label:has-text("Residual connections") input');
     await page.click('[data-test=start]');
     await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
-    await page.waitForSelector('.run header:has-text("without mask")');
+    await page.waitForSelector('.run header:has-text("without residual connections")');
     const color = () =>
       page.evaluate(() =>
         Array.from(document.querySelector('.head-map canvas').getContext('2d').getImageData(0, 0, 1, 1).data).join(),
@@ -120,7 +120,7 @@ export default {
       frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
     assert.ok(asked < frames, `${asked} pictures of ${frames} moments`);
     await page.click('[data-test=save]');
-    await page.waitForSelector('.player [role=status]:has-text("without the mask cannot be saved")');
+    await page.waitForSelector('.player [role=status]:has-text("without residual connections cannot be saved")');
     await page.close();
     assert.equal(await server.stop(), 143);
   },

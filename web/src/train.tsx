@@ -33,6 +33,7 @@ const switches: [keyof Settings, string][] = [
   ['positions', 'Positions'],
   ['mask', 'Mask'],
   ['scale', 'Divide by √d'],
+  ['residual', 'Residual connections'],
 ];
 const numbers: [keyof Settings, string, number][] = [
   ['layers', 'Layers', 1],

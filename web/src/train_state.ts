@@ -11,6 +11,7 @@ export interface Settings {
   positions: boolean;
   mask: boolean;
   scale: boolean;
+  residual: boolean;
   steps: number;
   rate: number;
   seed: number;
