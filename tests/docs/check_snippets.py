@@ -26,16 +26,20 @@ PRELUDE = """
 #include <vector>
 #include "headlight/headlight.h"
 #include "headlight/chat.h"
+#include "headlight/dist.h"
 #include "headlight/kv_cache.h"
 #include "headlight/model.h"
 #include "headlight/nn.h"
+#include "headlight/team.h"
+#include "headlight/write.h"
 using headlight::ConstTensorView;
 using headlight::TensorView;
 [[maybe_unused]] static void snippet(
     [[maybe_unused]] headlight::Context& ctx, [[maybe_unused]] ConstTensorView q, [[maybe_unused]] ConstTensorView k,
     [[maybe_unused]] ConstTensorView v, [[maybe_unused]] TensorView out, [[maybe_unused]] TensorView lse,
     [[maybe_unused]] ConstTensorView dout, [[maybe_unused]] TensorView dq, [[maybe_unused]] TensorView dk,
-    [[maybe_unused]] TensorView dv, [[maybe_unused]] const headlight::AttentionOptions& options) {{
+    [[maybe_unused]] TensorView dv, [[maybe_unused]] const headlight::AttentionOptions& options,
+    [[maybe_unused]] const headlight::Model& model, [[maybe_unused]] std::span<const std::string> documents) {{
 {{
 {code}
 }}
