@@ -199,6 +199,7 @@ function Curves({ run, step }: { run: Run; step: number }) {
     <svg
       class="curves"
       viewBox={`0 -3 ${w} ${h + 6}`}
+      preserveAspectRatio="none"
       role="img"
       aria-label={`At step ${f.step}: loss ${f.loss === null ? 'unknown' : digits(f.loss, 3)}, right answers ${percent(f.accuracy)}`}
     >
