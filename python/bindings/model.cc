@@ -201,14 +201,13 @@ void define_model(py::module_& module) {
              return tokenizer_of(model).encode(to_text(text, "text"),
                                                special ? SpecialTokens::add : SpecialTokens::leave_out);
            })
-      .def(
-          "tokenize",
-          [](const Model& model, const py::object& text) {
-            const Prompt prompt{.text = to_text(text, "text")};
-            return from_tokenized(session::tokenized(
-                session::question_of(default_context(), model.state(), prompt, session::Needs::source, {}, {})
-                    .source));
-          })
+      .def("tokenize",
+           [](const Model& model, const py::object& text) {
+             const Prompt prompt{.text = to_text(text, "text")};
+             return from_tokenized(session::tokenized(
+                 session::input_of(default_context(), model.state(), prompt, session::Needs::source, {}, {})
+                     .source));
+           })
       .def("decode",
            [](const Model& model, const py::object& ids, bool special) {
              return from_text(tokenizer_of(model).decode(

@@ -11,7 +11,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
+#include "inspect/model_run.h"
 #include "serve/run.h"
 #include "session/state.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 
 namespace headlight::cli {
 

@@ -56,7 +56,7 @@ std::vector<std::string> labels_of(const TokenizedText& text) {
 }
 
 Range picked(const TokenizedText& text, const std::string& words, std::vector<std::string>& notes) {
-  const inspect::Pick pick = inspect::pick(session::reading_of(text), words);
+  const inspect::Pick pick = inspect::pick(session::encoded_text(text), words);
   if (!pick.note.empty()) notes.push_back(pick.note);
   return pick.word.tokens;
 }

@@ -15,16 +15,16 @@ void add_rows(CLI::App& command, RowSettings& settings) {
 }
 
 inspect::RowChoice chosen_row(const Model& model, Part part, const RowSettings& settings) {
-  const inspect::Subject& subject = model.state().subject;
-  if (settings.heads.empty()) return inspect::choose_row(subject, part, std::nullopt);
+  const inspect::LoadedModel& loaded = model.state().loaded;
+  if (settings.heads.empty()) return inspect::choose_row(loaded, part, std::nullopt);
   if (settings.heads.size() > 1)
     throw Error(ErrorKind::usage, "input.head", "--show uses one head; give one, such as --head 2.5");
   check_head(model, part, settings.heads[0]);
-  return inspect::choose_row(subject, part, settings.heads[0]);
+  return inspect::choose_row(loaded, part, settings.heads[0]);
 }
 
 RowPrinter::RowPrinter(const Model& model, const inspect::RowChoice& choice, int bars)
-    : title_(inspect::title_of(choice, model.state().subject)),
+    : title_(inspect::title_of(choice, model.state().loaded)),
       exact_(choice.head.has_value()),
       bars_(bars),
       style_(terminal_style(MapLook{})) {}

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/trace.h"
-#include "inspect/reading.h"
+#include "inspect/encoded_text.h"
 
 namespace headlight::inspect {
 

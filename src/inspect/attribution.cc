@@ -5,17 +5,12 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/exact_layers.h"
 
 namespace headlight::inspect {
 namespace {
 
 using Vector = std::vector<double>;
-
-Vector row_of(const ConstTensorView& x, Index row) {
-  Vector v;
-  for (Index d = 0; d < x.dim(1); ++d) v.push_back(x.at(row, d));
-  return v;
-}
 
 void add(Vector& sum, const Vector& v) {
   if (sum.empty()) sum.resize(v.size());
@@ -176,35 +171,34 @@ class Walk {
   Parts parts_;
 };
 
-void check_model(const Subject& subject) {
-  const models::TransformerConfig& c = subject.model->config();
+void check_model(const LoadedModel& loaded) {
+  const models::TransformerConfig& c = loaded.model->config();
   const auto refuse = [&](std::string_view why) {
-    throw Error(
-        ErrorKind::usage, "attribution.model",
-        concat("\"", escaped(subject.name), "\" ", why, "; its logits are not a sum of head outputs"));
+    throw Error(ErrorKind::usage, "attribution.model",
+                concat("\"", escaped(loaded.name), "\" ", why, "; its logits are not a sum of head outputs"));
   };
   if (c.head.absent) refuse("has no logits");
   if (c.head.masked) refuse("has a layer with an activation before its logits");
   if (c.head.narrowed) refuse("has a projection to a smaller width before its logits");
 }
 
-models::Tokens one_sequence(const Reading& reading) {
+models::Tokens one_sequence(const EncodedText& encoded) {
   models::Tokens tokens;
-  tokens.append(reading.ids());
+  tokens.append(encoded.ids());
   return tokens;
 }
 
 }  // namespace
 
-Attribution attribute_logit(Context& ctx, const Subject& subject, const Question& question, Index row,
+Attribution attribute_logit(Context& ctx, const LoadedModel& loaded, const ModelInput& input, Index row,
                             std::int32_t token) {
-  check_model(subject);
-  const models::Transformer& model = *subject.model;
+  check_model(loaded);
+  const models::Transformer& model = *loaded.model;
   const models::TransformerConfig& c = model.config();
   const bool both = c.kind == models::ModelKind::encoder_decoder;
-  const models::Tokens source = one_sequence(question.source),
-                       input = both ? one_sequence(decoder_input(subject, question)) : source;
-  models::StackCall call{.tokens = input, .types = question.types};
+  const models::Tokens source = one_sequence(input.source),
+                       read = both ? one_sequence(decoder_input(loaded, input)) : source;
+  models::StackCall call{.tokens = read, .types = input.types};
   Tensor memory;
   if (both) {
     memory = model.encode(ctx, source);

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "headlight/effects.h"
+#include "inspect/model_run.h"
 #include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::inspect {
 
@@ -14,7 +14,7 @@ using headlight::HeadContribution;
 
 // Heads of the stack that the logits come from: the encoder of an encoder-decoder acts only through cross-attention.
 // Throws Error{usage} for models without logits, or with an activation between the stream and them.
-[[nodiscard]] Attribution attribute_logit(Context& ctx, const Subject& subject, const Question& question,
+[[nodiscard]] Attribution attribute_logit(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
                                           Index row, std::int32_t token);
 
 }  // namespace headlight::inspect

@@ -57,15 +57,15 @@ bool all_before(const text::CorefItem& item) {
 
 }  // namespace
 
-CorefReport score_coref(Context& ctx, const Subject& subject, const text::CorefSet& set,
+CorefReport score_coref(Context& ctx, const LoadedModel& loaded, const text::CorefSet& set,
                         const Progress& progress) {
-  if (!subject.tokenizer) {
+  if (!loaded.tokenizer) {
     throw Error(ErrorKind::usage, "heads.tokenizer",
-                concat("\"", escaped(subject.name), "\" has no tokenizer, so it cannot read text"));
+                concat("\"", escaped(loaded.name), "\" has no tokenizer, so it cannot read text"));
   }
-  const Part part = subject.usual_part();
+  const Part part = loaded.usual_part();
   CorefReport report;
-  report.heads = all_heads(subject, part);
+  report.heads = all_heads(loaded, part);
   Index groups = 0, scored = 0;
   double guesses = 0;
   struct Asked {
@@ -84,8 +84,8 @@ CorefReport score_coref(Context& ctx, const Subject& subject, const text::CorefS
     const text::CorefItem& item = set.items[i];
     if (i > 0 && item.group != set.items[i - 1].group) ++groups;
     if (progress) progress(static_cast<double>(i) / static_cast<double>(set.items.size()));
-    const Reading reading = read_text(*subject.tokenizer, item.text);
-    if (!fits(subject, reading)) {
+    const EncodedText encoded = read_text(*loaded.tokenizer, item.text);
+    if (!fits(loaded, encoded)) {
       ++report.too_long;
       continue;
     }
@@ -94,13 +94,13 @@ CorefReport score_coref(Context& ctx, const Subject& subject, const text::CorefS
       continue;
     }
     std::vector<Range> candidates;
-    for (const text::ByteSpan& c : item.candidates) candidates.push_back(tokens_at(reading, c.begin, c.end));
+    for (const text::ByteSpan& c : item.candidates) candidates.push_back(tokens_at(encoded, c.begin, c.end));
     ++report.items;
     const Half half = half_of(groups);
     asked.push_back({&item, half});
     items.add([&] {
-      CandidateMeter meter(part, tokens_at(reading, item.pronoun.begin, item.pronoun.end), candidates);
-      (void)watch(ctx, subject, {.source = reading}, meter);
+      CandidateMeter meter(part, tokens_at(encoded, item.pronoun.begin, item.pronoun.end), candidates);
+      (void)watch(ctx, loaded, {.source = encoded}, meter);
       return bytes_of(meter.chosen());
     });
     if (half == Half::choosing) continue;

@@ -21,7 +21,7 @@ struct CorefReport {
 
 // Items that are variants of each other are in the same half. A decoder is asked where all candidates come before the
 // pronoun: it cannot see others.
-[[nodiscard]] CorefReport score_coref(Context& ctx, const Subject& subject, const text::CorefSet& set,
+[[nodiscard]] CorefReport score_coref(Context& ctx, const LoadedModel& loaded, const text::CorefSet& set,
                                       const Progress& progress = {});
 
 }  // namespace headlight::inspect

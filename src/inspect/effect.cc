@@ -45,11 +45,11 @@ double kl_divergence(const Predictions& before, const Predictions& after, Index 
   return std::max(0.0, sum);  // rounding alone makes it negative
 }
 
-std::vector<std::int32_t> targets_of(const Subject& subject, const Question& question) {
-  const models::ModelKind kind = subject.model->config().kind;
-  if (!question.written.tokens.empty()) return question.written.ids();
+std::vector<std::int32_t> targets_of(const LoadedModel& loaded, const ModelInput& input) {
+  const models::ModelKind kind = loaded.model->config().kind;
+  if (!input.written.tokens.empty()) return input.written.ids();
   const bool translates = kind == models::ModelKind::encoder_decoder;
-  const std::vector<ReadToken>& tokens = (translates ? question.decoder_input : question.source).tokens;
+  const std::vector<EncodedToken>& tokens = (translates ? input.decoder_input : input.source).tokens;
   std::vector<std::int32_t> targets(tokens.size(), models::kIgnored);
   if (kind == models::ModelKind::encoder) return targets;
   for (std::size_t i = 0; i + 1 < targets.size(); ++i) targets[i] = tokens[i + 1].id;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/effects.h"
-#include "inspect/subject.h"
+#include "inspect/model_run.h"
 
 namespace headlight::inspect {
 
@@ -37,7 +37,7 @@ class Predictions {
 
 // The token that each row is to predict, or models::kIgnored: a decoder's next token, the written token of an
 // encoder-decoder, none of an encoder's.
-[[nodiscard]] std::vector<std::int32_t> targets_of(const Subject& subject, const Question& question);
+[[nodiscard]] std::vector<std::int32_t> targets_of(const LoadedModel& loaded, const ModelInput& input);
 
 // Mean of -log p over the rows that have a target; 0 when none has.
 [[nodiscard]] double loss_of(const Predictions& predictions, const std::vector<std::int32_t>& targets);

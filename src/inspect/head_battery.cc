@@ -33,14 +33,14 @@ constexpr std::uint32_t kRandomTokens = 101, kOrder = 102;
 
 // The special tokens that the tokenizer puts before and after a text.
 struct Frame {
-  std::vector<ReadToken> before, after;
+  std::vector<EncodedToken> before, after;
 };
-Frame frame_of(const Subject& subject) {
+Frame frame_of(const LoadedModel& loaded) {
   Frame frame;
-  if (!subject.tokenizer) return frame;
-  const Reading reading = read_text(*subject.tokenizer, "a");
+  if (!loaded.tokenizer) return frame;
+  const EncodedText encoded = read_text(*loaded.tokenizer, "a");
   bool inside = false;
-  for (const ReadToken& token : reading.tokens) {
+  for (const EncodedToken& token : encoded.tokens) {
     if (!token.added) inside = true;
     else (inside ? frame.after : frame.before).push_back(token);
   }
@@ -48,15 +48,14 @@ Frame frame_of(const Subject& subject) {
 }
 
 // Tokens that are not special.
-std::vector<TokenId> ordinary_tokens(const Subject& subject) {
-  const models::TransformerConfig& config = subject.model->config();
+std::vector<TokenId> ordinary_tokens(const LoadedModel& loaded) {
+  const models::TransformerConfig& config = loaded.model->config();
   std::vector<TokenId> ids;
   const Index size =
-      subject.tokenizer ? std::min<Index>(subject.tokenizer->size(), config.vocabulary) : config.vocabulary;
+      loaded.tokenizer ? std::min<Index>(loaded.tokenizer->size(), config.vocabulary) : config.vocabulary;
   for (TokenId id = 0; id < size; ++id) {
     const bool special = id == config.bos || config.is_end(id) || id == config.pad ||
-                         id == config.decoder_start ||
-                         (subject.tokenizer && subject.tokenizer->is_special(id));
+                         id == config.decoder_start || (loaded.tokenizer && loaded.tokenizer->is_special(id));
     if (!special) ids.push_back(id);
   }
   return ids;
@@ -67,46 +66,47 @@ struct RandomText {
   Index tokens = 0, times = 1;
   std::uint32_t item = 0;
 };
-Reading random_tokens(const Subject& subject, const std::vector<TokenId>& ordinary, const RandomText& text) {
+EncodedText random_tokens(const LoadedModel& loaded, const std::vector<TokenId>& ordinary,
+                          const RandomText& text) {
   Dice dice(kSeed, kRandomTokens, static_cast<std::uint64_t>(text.tokens), text.item);
   std::vector<TokenId> once, all;
   for (Index i = 0; i < text.tokens; ++i)
     once.push_back(ordinary[static_cast<std::size_t>(dice.below(static_cast<Index>(ordinary.size())))]);
   for (Index i = 0; i < text.times; ++i) all.insert(all.end(), once.begin(), once.end());
-  Reading reading =
-      read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, all, subject.model->config().vocabulary);
-  const Frame frame = frame_of(subject);
-  reading.tokens.insert(reading.tokens.begin(), frame.before.begin(), frame.before.end());
-  reading.tokens.insert(reading.tokens.end(), frame.after.begin(), frame.after.end());
-  return reading;
+  EncodedText encoded =
+      read_ids(loaded.tokenizer ? &*loaded.tokenizer : nullptr, all, loaded.model->config().vocabulary);
+  const Frame frame = frame_of(loaded);
+  encoded.tokens.insert(encoded.tokens.begin(), frame.before.begin(), frame.before.end());
+  encoded.tokens.insert(encoded.tokens.end(), frame.after.begin(), frame.after.end());
+  return encoded;
 }
 
-Reading in_another_order(const Reading& reading, std::uint64_t seed, std::uint32_t item) {
-  Reading out = reading;
+EncodedText in_another_order(const EncodedText& encoded, std::uint64_t seed, std::uint32_t item) {
+  EncodedText out = encoded;
   out.text.clear();
-  std::vector<ReadToken> inner;
-  for (const ReadToken& token : reading.tokens)
+  std::vector<EncodedToken> inner;
+  for (const EncodedToken& token : encoded.tokens)
     if (!token.added) inner.push_back(token);
   Dice(seed, kOrder, 0, item).shuffle(inner);
   auto next = inner.begin();
-  for (ReadToken& token : out.tokens)
+  for (EncodedToken& token : out.tokens)
     if (!token.added) token = *next++;
   return out;
 }
 
 }  // namespace
 
-Question shuffled(const Question& question, std::uint64_t seed) {
-  return {.source = in_another_order(question.source, seed, 0),
-          .written = in_another_order(question.written, seed, 1),
-          .decoder_input = in_another_order(question.decoder_input, seed, 1),
-          .types = question.types};
+ModelInput shuffled(const ModelInput& input, std::uint64_t seed) {
+  return {.source = in_another_order(input.source, seed, 0),
+          .written = in_another_order(input.written, seed, 1),
+          .decoder_input = in_another_order(input.decoder_input, seed, 1),
+          .types = input.types};
 }
 
-bool cut_to_fit(const Subject& subject, Reading& reading) {
-  const Index most = subject.model->config().max_positions;
-  if (most <= 0 || reading.size() <= most) return false;
-  std::vector<ReadToken>& tokens = reading.tokens;
+bool cut_to_fit(const LoadedModel& loaded, EncodedText& encoded) {
+  const Index most = loaded.model->config().max_positions;
+  if (most <= 0 || encoded.size() <= most) return false;
+  std::vector<EncodedToken>& tokens = encoded.tokens;
   std::size_t tail = 0;
   while (tail < tokens.size() && tokens[tokens.size() - 1 - tail].added) ++tail;
   const auto keep = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(most) -
@@ -116,38 +116,38 @@ bool cut_to_fit(const Subject& subject, Reading& reading) {
   return true;
 }
 
-Battery make_battery(Context& ctx, const Subject& subject, const Progress& progress) {
+Battery make_battery(Context& ctx, const LoadedModel& loaded, const Progress& progress) {
   Battery battery;
-  const bool translates = subject.has(Part::cross);
-  const auto add_prose = [&](Question question) {
-    battery.shuffled.push_back(shuffled(question, kSeed + battery.prose.size()));
-    battery.prose.push_back(std::move(question));
+  const bool translates = loaded.has(Part::cross);
+  const auto add_prose = [&](ModelInput input) {
+    battery.shuffled.push_back(shuffled(input, kSeed + battery.prose.size()));
+    battery.prose.push_back(std::move(input));
   };
   const std::size_t count = std::size(kProse), step = translates ? 1 : kInPassage;
-  for (std::size_t first = 0; subject.tokenizer && first < count; first += step) {
+  for (std::size_t first = 0; loaded.tokenizer && first < count; first += step) {
     std::string text;
     for (std::size_t i = first; i < std::min(count, first + step); ++i)
       text.append(text.empty() ? "" : " ").append(kProse[i]);
-    Question question{.source = read_text(*subject.tokenizer, text)};
-    cut_to_fit(subject, question.source);
+    ModelInput input{.source = read_text(*loaded.tokenizer, text)};
+    cut_to_fit(loaded, input.source);
     if (translates) {
-      question.written = translate(ctx, subject, question.source);
-      cut_to_fit(subject, question.written);
+      input.written = translate(ctx, loaded, input.source);
+      cut_to_fit(loaded, input.written);
     }
-    add_prose(std::move(question));
+    add_prose(std::move(input));
     if (progress) progress(static_cast<double>(first + step) / static_cast<double>(count));
   }
-  const std::vector<TokenId> ordinary = ordinary_tokens(subject);
-  const Index most = subject.model->config().max_positions;
+  const std::vector<TokenId> ordinary = ordinary_tokens(loaded);
+  const Index most = loaded.model->config().max_positions;
   const auto add_random = [&](Index tokens, Index times, const auto& add) {
     if (ordinary.empty() || (most > 0 && tokens * times + 4 > most)) return;
-    Question question{.source = random_tokens(subject, ordinary, {tokens, times, 0})};
-    if (translates) question.written = random_tokens(subject, ordinary, {tokens, times, 1});
-    add(std::move(question));
+    ModelInput input{.source = random_tokens(loaded, ordinary, {tokens, times, 0})};
+    if (translates) input.written = random_tokens(loaded, ordinary, {tokens, times, 1});
+    add(std::move(input));
   };
   for (const Index period : kPeriods) {
-    if (!subject.tokenizer) add_random(period, 1, add_prose);
-    add_random(period, 2, [&](Question question) { battery.repeated.push_back(std::move(question)); });
+    if (!loaded.tokenizer) add_random(period, 1, add_prose);
+    add_random(period, 2, [&](ModelInput input) { battery.repeated.push_back(std::move(input)); });
   }
   return battery;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "inspect/model_run.h"
 #include "inspect/sides.h"
 
 namespace headlight::inspect {
@@ -13,18 +14,18 @@ namespace headlight::inspect {
 using Progress = std::function<void(double done)>;
 
 struct Battery {
-  std::vector<Question> prose, shuffled;  // without a tokenizer: random tokens
-  std::vector<Question> repeated;
+  std::vector<ModelInput> prose, shuffled;  // without a tokenizer: random tokens
+  std::vector<ModelInput> repeated;
 };
 
 // Models that translate read the prose sentence by sentence, others four sentences at a time. What they write is their
 // own translation. Nothing is longer than the model can read.
-[[nodiscard]] Battery make_battery(Context& ctx, const Subject& subject, const Progress& progress = {});
+[[nodiscard]] Battery make_battery(Context& ctx, const LoadedModel& loaded, const Progress& progress = {});
 
 // The tokens in another order; those that were put around the text stay where they are. The text is then empty.
-[[nodiscard]] Question shuffled(const Question& question, std::uint64_t seed);
+[[nodiscard]] ModelInput shuffled(const ModelInput& input, std::uint64_t seed);
 
 // What the model can read of it: the end is cut off, special tokens at the end are kept. Returns whether it was cut.
-bool cut_to_fit(const Subject& subject, Reading& reading);
+bool cut_to_fit(const LoadedModel& loaded, EncodedText& encoded);
 
 }  // namespace headlight::inspect

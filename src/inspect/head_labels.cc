@@ -7,9 +7,9 @@
 namespace headlight::inspect {
 namespace {
 
-void measure(Context& ctx, const Subject& subject, const Question& question, ModelSums& sums) {
-  HeadMeter meter(subject, question, sums);
-  (void)watch(ctx, subject, question, meter);
+void measure(Context& ctx, const LoadedModel& loaded, const ModelInput& input, ModelSums& sums) {
+  HeadMeter meter(loaded, input, sums);
+  (void)watch(ctx, loaded, input, meter);
 }
 
 HeadFigures figures(Part part, const SelfSums& sums) {
@@ -18,20 +18,20 @@ HeadFigures figures(Part part, const SelfSums& sums) {
 
 }  // namespace
 
-Bytes measure_text(Context& ctx, const Subject& subject, const Question& question, std::size_t number) {
-  ModelSums text(subject);
-  measure(ctx, subject, question, text);
+Bytes measure_text(Context& ctx, const LoadedModel& loaded, const ModelInput& input, std::size_t number) {
+  ModelSums text(loaded);
+  measure(ctx, loaded, input, text);
   Bytes bytes = text.bytes();
   if (number >= kMostShuffled) return bytes;
-  ModelSums other(subject);
-  measure(ctx, subject, shuffled(question, number + 1), other);
+  ModelSums other(loaded);
+  measure(ctx, loaded, shuffled(input, number + 1), other);
   const Bytes more = other.bytes();
   bytes.insert(bytes.end(), more.begin(), more.end());
   return bytes;
 }
 
-void add_measured(const Subject& subject, std::span<const std::byte> measured, TextSums& sums) {
-  ModelSums one(subject);
+void add_measured(const LoadedModel& loaded, std::span<const std::byte> measured, TextSums& sums) {
+  ModelSums one(loaded);
   const bool both = sums.texts < kMostShuffled;
   const std::size_t size = both ? measured.size() / 2 : measured.size();
   one.set(measured.first(size));
@@ -43,25 +43,25 @@ void add_measured(const Subject& subject, std::span<const std::byte> measured, T
   ++sums.texts;
 }
 
-void add_text(Context& ctx, const Subject& subject, const Question& question, TextSums& sums) {
-  add_measured(subject, measure_text(ctx, subject, question, sums.texts), sums);
+void add_text(Context& ctx, const LoadedModel& loaded, const ModelInput& input, TextSums& sums) {
+  add_measured(loaded, measure_text(ctx, loaded, input, sums.texts), sums);
 }
 
-BatterySums measure_battery(Context& ctx, const Subject& subject, const Battery& battery,
+BatterySums measure_battery(Context& ctx, const LoadedModel& loaded, const Battery& battery,
                             const Progress& progress) {
-  BatterySums sums(subject);
+  BatterySums sums(loaded);
   std::size_t done = 0;
   const std::size_t all = battery.prose.size() + battery.shuffled.size() + battery.repeated.size();
-  const auto run = [&](const std::vector<Question>& questions, ModelSums& to) {
-    ModelSums one(subject);
+  const auto run = [&](const std::vector<ModelInput>& inputs, ModelSums& to) {
+    ModelSums one(loaded);
     SharedItems items(ctx, [&](std::span<const std::byte> measured) {
       one.set(measured);
       to.add(one);
     });
-    for (const Question& question : questions) {
+    for (const ModelInput& input : inputs) {
       items.add([&] {
-        ModelSums own(subject);
-        measure(ctx, subject, question, own);
+        ModelSums own(loaded);
+        measure(ctx, loaded, input, own);
         return own.bytes();
       });
       if (progress) progress(static_cast<double>(++done) / static_cast<double>(all));
@@ -74,11 +74,11 @@ BatterySums measure_battery(Context& ctx, const Subject& subject, const Battery&
   return sums;
 }
 
-std::vector<LabelledHead> labelled_heads(const Subject& subject, const TextSums& text,
+std::vector<LabelledHead> labelled_heads(const LoadedModel& loaded, const TextSums& text,
                                          const BatterySums& battery) {
   std::vector<LabelledHead> heads;
   for (const Part part : {Part::encoder, Part::decoder, Part::cross}) {
-    const Index in_layer = subject.has(part) ? subject.heads(part) : 1;
+    const Index in_layer = loaded.has(part) ? loaded.heads(part) : 1;
     for (std::size_t i = 0; i < text.text.of(part).size(); ++i) {
       const auto number = static_cast<Index>(i);
       heads.push_back(
@@ -92,20 +92,20 @@ std::vector<LabelledHead> labelled_heads(const Subject& subject, const TextSums&
   return heads;
 }
 
-std::vector<LabelledHead> label_heads(Context& ctx, const Subject& subject,
+std::vector<LabelledHead> label_heads(Context& ctx, const LoadedModel& loaded,
                                       std::span<const std::string> texts) {
-  if (!subject.tokenizer) {
+  if (!loaded.tokenizer) {
     throw Error(ErrorKind::usage, "heads.tokenizer",
-                concat("\"", escaped(subject.name), "\" has no tokenizer, so it cannot read text"));
+                concat("\"", escaped(loaded.name), "\" has no tokenizer, so it cannot read text"));
   }
-  TextSums sums(subject);
+  TextSums sums(loaded);
   for (const std::string& text : texts) {
-    Question question{.source = read_text(*subject.tokenizer, text)};
-    cut_to_fit(subject, question.source);
-    if (subject.has(Part::cross)) question.written = translate(ctx, subject, question.source);
-    add_text(ctx, subject, question, sums);
+    ModelInput input{.source = read_text(*loaded.tokenizer, text)};
+    cut_to_fit(loaded, input.source);
+    if (loaded.has(Part::cross)) input.written = translate(ctx, loaded, input.source);
+    add_text(ctx, loaded, input, sums);
   }
-  return labelled_heads(subject, sums, measure_battery(ctx, subject, make_battery(ctx, subject)));
+  return labelled_heads(loaded, sums, measure_battery(ctx, loaded, make_battery(ctx, loaded)));
 }
 
 }  // namespace headlight::inspect

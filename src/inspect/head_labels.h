@@ -8,6 +8,7 @@
 
 #include "inspect/head_battery.h"
 #include "inspect/head_meter.h"
+#include "inspect/model_run.h"
 
 namespace headlight::inspect {
 
@@ -17,29 +18,29 @@ using headlight::LabelledHead;
 // an offset from a habit of the text.
 inline constexpr std::size_t kMostShuffled = 32;
 struct TextSums {
-  explicit TextSums(const Subject& subject) : text(subject), shuffled(subject) {}
+  explicit TextSums(const LoadedModel& loaded) : text(loaded), shuffled(loaded) {}
   ModelSums text, shuffled;
   std::size_t texts = 0;
 };
-void add_text(Context& ctx, const Subject& subject, const Question& question, TextSums& sums);
+void add_text(Context& ctx, const LoadedModel& loaded, const ModelInput& input, TextSums& sums);
 // Text number 0, 1, … alone, as bytes, and adding them: texts that several processes measure are added in their order.
-[[nodiscard]] Bytes measure_text(Context& ctx, const Subject& subject, const Question& question,
+[[nodiscard]] Bytes measure_text(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
                                  std::size_t number);
-void add_measured(const Subject& subject, std::span<const std::byte> measured, TextSums& sums);
+void add_measured(const LoadedModel& loaded, std::span<const std::byte> measured, TextSums& sums);
 
 struct BatterySums {
-  explicit BatterySums(const Subject& subject) : prose(subject), shuffled(subject), repeated(subject) {}
+  explicit BatterySums(const LoadedModel& loaded) : prose(loaded), shuffled(loaded), repeated(loaded) {}
   ModelSums prose, shuffled, repeated;
 };
-[[nodiscard]] BatterySums measure_battery(Context& ctx, const Subject& subject, const Battery& battery,
+[[nodiscard]] BatterySums measure_battery(Context& ctx, const LoadedModel& loaded, const Battery& battery,
                                           const Progress& progress = {});
 
 // By part, layer and head. Parts that were not run have no rows and no labels.
-[[nodiscard]] std::vector<LabelledHead> labelled_heads(const Subject& subject, const TextSums& text,
+[[nodiscard]] std::vector<LabelledHead> labelled_heads(const LoadedModel& loaded, const TextSums& text,
                                                        const BatterySums& battery);
 
 // Everything in one call, for those who have texts. An encoder-decoder translates each of them.
-[[nodiscard]] std::vector<LabelledHead> label_heads(Context& ctx, const Subject& subject,
+[[nodiscard]] std::vector<LabelledHead> label_heads(Context& ctx, const LoadedModel& loaded,
                                                     std::span<const std::string> texts);
 
 }  // namespace headlight::inspect

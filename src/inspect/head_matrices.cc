@@ -48,8 +48,8 @@ Numbers MatrixRows::apply(const Numbers& x) const {
   return y;
 }
 
-const nn::MultiHeadAttention& attention_layer(const Subject& subject, Part part, Index layer) {
-  const nn::Block& block = subject.model->stack(part).block(static_cast<std::size_t>(layer));
+const nn::MultiHeadAttention& attention_layer(const LoadedModel& loaded, Part part, Index layer) {
+  const nn::Block& block = loaded.model->stack(part).block(static_cast<std::size_t>(layer));
   return part == Part::cross ? block.cross : block.attention;
 }
 

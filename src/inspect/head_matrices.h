@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/head_steps.h"
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 
 namespace headlight::inspect {
 
@@ -30,7 +30,8 @@ struct HeadMatrices {
 [[nodiscard]] MatrixRows all_rows(const nn::Linear& linear);
 
 // The attention layer of a part; both must exist.
-[[nodiscard]] const nn::MultiHeadAttention& attention_layer(const Subject& subject, Part part, Index layer);
+[[nodiscard]] const nn::MultiHeadAttention& attention_layer(const LoadedModel& loaded, Part part,
+                                                            Index layer);
 [[nodiscard]] HeadMatrices head_matrices(const nn::MultiHeadAttention& layer, Index head);
 
 }  // namespace headlight::inspect

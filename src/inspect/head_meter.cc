@@ -37,20 +37,19 @@ void for_each_row(const AttentionEvent& event, Index head, const VisitRow& visit
   for_each_row(event, head, {0, event.queries(0)}, visit);
 }
 
-PatternTokens pattern_tokens(const Reading& reading, const Subject& subject) {
+PatternTokens pattern_tokens(const EncodedText& encoded, const LoadedModel& loaded) {
   PatternTokens tokens;
-  for (const ReadToken& token : reading.tokens) {
-    const bool special = token.added || (subject.tokenizer && subject.tokenizer->is_special(token.id));
+  for (const EncodedToken& token : encoded.tokens) {
+    const bool special = token.added || (loaded.tokenizer && loaded.tokenizer->is_special(token.id));
     tokens.ids.push_back(token.id);
     tokens.is_delimiter.push_back(special || text::is_punctuation(token.label) ? 1 : 0);
   }
   return tokens;
 }
 
-ModelSums::ModelSums(const Subject& subject) {
+ModelSums::ModelSums(const LoadedModel& loaded) {
   for (const Part part : kParts)
-    if (subject.has(part))
-      of(part).resize(static_cast<std::size_t>(subject.layers(part) * subject.heads(part)));
+    if (loaded.has(part)) of(part).resize(static_cast<std::size_t>(loaded.layers(part) * loaded.heads(part)));
 }
 
 void ModelSums::add(const ModelSums& other) {
@@ -75,13 +74,13 @@ void ModelSums::set(std::span<const std::byte> bytes) {
   }
 }
 
-HeadMeter::HeadMeter(const Subject& subject, const Question& question, ModelSums& sums) : sums_(sums) {
+HeadMeter::HeadMeter(const LoadedModel& loaded, const ModelInput& input, ModelSums& sums) : sums_(sums) {
   for (const Part part : kParts) {
-    const bool runs = part == subject.usual_part() || question.runs_decoder();
-    if (!subject.has(part) || !runs) continue;
-    const Sides sides = readings_of(subject, question, part);
-    tokens_[static_cast<std::size_t>(part)] = {pattern_tokens(sides.queries, subject),
-                                               pattern_tokens(sides.keys, subject)};
+    const bool runs = part == loaded.usual_part() || input.runs_decoder();
+    if (!loaded.has(part) || !runs) continue;
+    const Sides sides = sides_of(loaded, input, part);
+    tokens_[static_cast<std::size_t>(part)] = {pattern_tokens(sides.queries, loaded),
+                                               pattern_tokens(sides.keys, loaded)};
   }
 }
 

@@ -7,17 +7,18 @@
 
 #include "core/team.h"
 #include "inspect/head_patterns.h"
+#include "inspect/model_run.h"
 #include "inspect/recorder.h"
 #include "inspect/sides.h"
 
 namespace headlight::inspect {
 
 // Special tokens are those that were added, and those that the tokenizer calls so.
-[[nodiscard]] PatternTokens pattern_tokens(const Reading& reading, const Subject& subject);
+[[nodiscard]] PatternTokens pattern_tokens(const EncodedText& encoded, const LoadedModel& loaded);
 
 // Sums of all heads of a model, part by part; parts that it does not have are empty.
 struct ModelSums {
-  explicit ModelSums(const Subject& subject);
+  explicit ModelSums(const LoadedModel& loaded);
   [[nodiscard]] std::vector<HeadSums>& of(Part part) { return parts_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] const std::vector<HeadSums>& of(Part part) const {
     return parts_[static_cast<std::size_t>(part)];
@@ -34,7 +35,7 @@ struct ModelSums {
 // Adds one run to sums that go on from run to run.
 class HeadMeter : public Observer {
  public:
-  HeadMeter(const Subject& subject, const Question& question, ModelSums& sums);
+  HeadMeter(const LoadedModel& loaded, const ModelInput& input, ModelSums& sums);
   void on_attention(const AttentionEvent& event) override;
 
  private:

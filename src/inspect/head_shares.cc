@@ -4,10 +4,10 @@
 
 namespace headlight::inspect {
 
-std::vector<HeadShare> all_heads(const Subject& subject, Part part) {
+std::vector<HeadShare> all_heads(const LoadedModel& loaded, Part part) {
   std::vector<HeadShare> heads;
-  for (Index layer = 0; layer < subject.layers(part); ++layer)
-    for (Index head = 0; head < subject.heads(part); ++head)
+  for (Index layer = 0; layer < loaded.layers(part); ++layer)
+    for (Index head = 0; head < loaded.heads(part); ++head)
       heads.push_back({{static_cast<int>(layer), static_cast<int>(head)}, {}, {}});
   return heads;
 }

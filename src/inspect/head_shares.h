@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "inspect/intervals.h"
+#include "inspect/loaded_model.h"
 #include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::inspect {
 
@@ -16,7 +16,7 @@ struct HeadShare {
 };
 
 // Nothing asked yet; layer after layer.
-[[nodiscard]] std::vector<HeadShare> all_heads(const Subject& subject, Part part);
+[[nodiscard]] std::vector<HeadShare> all_heads(const LoadedModel& loaded, Part part);
 // The head with the most right choices on the choosing half first; of equals the first in the model.
 void sort_best_first(std::vector<HeadShare>& heads);
 

@@ -5,139 +5,21 @@
 
 #include "core/concat.h"
 #include "headlight/error.h"
-#include "headlight/reference.h"
+#include "inspect/attention_probe.h"
+#include "inspect/exact_layers.h"
 #include "nn/attention.h"
 
 namespace headlight::inspect {
 namespace {
 
-Numbers row_of(ConstTensorView x, Index row) {
-  Numbers out(static_cast<std::size_t>(x.dim(1)));
-  for (std::size_t d = 0; d < out.size(); ++d) out[d] = x.at(row, static_cast<Index>(d));
-  return out;
-}
-
-// A norm's numbers as they are used.
-struct NormNumbers {
-  nn::NormConfig config;
-  Numbers weight, bias;
-
-  // A part of its numbers; all of them unless given.
-  NormNumbers(const nn::Norm& norm, const nn::NormConfig& of, std::optional<Range> part = std::nullopt)
-      : config(of) {
-    const Range range = part.value_or(Range{0, norm.weight.value.dim(0)});
-    for (Index i = range.begin; i < range.end; ++i) {
-      weight.push_back(norm.weight.value.at(i) + (of.weight_plus_one ? 1 : 0));
-      bias.push_back(norm.bias.value.empty() ? 0 : norm.bias.value.at(i));
-    }
-  }
-  // Of x; or of a part of a row, when `row` is all of it.
-  Numbers apply(const Numbers& x, double* mean_out, double* size_out, const Numbers* row = nullptr) const {
-    const Numbers& all = row != nullptr ? *row : x;
-    const auto n = static_cast<double>(all.size());
-    double mean = 0, squares = 0;
-    if (config.kind == nn::NormKind::layer) {
-      for (const double value : all) mean += value;
-      mean /= n;
-    }
-    for (const double value : all) squares += (value - mean) * (value - mean);
-    const double size = std::sqrt(squares / n + config.eps);
-    Numbers y(x.size());
-    for (std::size_t d = 0; d < x.size(); ++d) y[d] = (x[d] - mean) / size * weight[d] + bias[d];
-    if (mean_out != nullptr) *mean_out = mean;
-    if (size_out != nullptr) *size_out = size;
-    return y;
-  }
-};
-
-Numbers turned(const Rotation& rotation, const Numbers& x, Index position) {
-  Numbers y = x;
-  for (Index j = 0; j < rotation.half; ++j) {
-    const auto first = static_cast<std::size_t>(rotation.first + (rotation.interleaved ? 2 * j : j));
-    const auto second =
-        static_cast<std::size_t>(rotation.first + (rotation.interleaved ? 2 * j + 1 : j + rotation.half));
-    const double angle = static_cast<double>(position) * rotation.frequencies[static_cast<std::size_t>(j)];
-    const double c = std::cos(angle) * rotation.factor, s = std::sin(angle) * rotation.factor;
-    y[first] = x[first] * c - x[second] * s;
-    y[second] = x[second] * c + x[first] * s;
-  }
-  return y;
-}
-
-// Keeps what one attention call saw.
-class Probe : public Observer {
- public:
-  explicit Probe(const StepsRequest& request) : request_(request) {}
-
-  void on_attention(const AttentionEvent& event) override {
-    if (event.part != request_.part || event.layer != request_.place.layer) return;
-    found = true;
-    const Index head = request_.place.head, kv = head / (event.q.dim(1) / event.k.dim(1));
-    const Index queries = event.queries(0), tokens = event.keys(0), dim = event.q.dim(3);
-    const auto copy = [](ConstTensorView from, Index rows) {
-      Tensor out({rows, from.dim(1)}, DType::f64);
-      for (Index t = 0; t < rows; ++t)
-        for (Index d = 0; d < from.dim(1); ++d) out.view().set(t, d, from.at(t, d));
-      return out;
-    };
-    x = copy(event.x, queries);
-    if (!event.memory.empty()) memory = copy(event.memory, tokens);
-    if (!event.stream.empty()) stream = copy(event.stream, queries);
-    options = event.options;
-    keys = tokens;
-    position = options.visible.position(request_.query, queries, tokens);
-    seen = options.visible.keys_for(request_.query, queries, tokens);
-    if (!options.alibi_slopes.empty()) slope = options.alibi_slopes.at(head);
-    if (!options.sinks.empty()) sink = options.sinks.at(head);
-    if (!options.bias.empty()) {
-      const auto at = [&](int axis, Index place) { return options.bias.dim(axis) == 1 ? Index{0} : place; };
-      for (Index j = 0; j < tokens; ++j)
-        bias.push_back(options.bias.at(Index{0}, at(1, head), at(2, request_.query), at(3, j)));
-    }
-    const Tensor row = event.weights(0, head, {request_.query, request_.query + 1});
-    for (Index j = 0; j < tokens; ++j) kernel.push_back(row.at(Index{0}, j));
-    reference(event, head, kv, dim);
-  }
-
-  bool found = false;
-  Tensor x, memory, stream;
-  AttentionOptions options;  // only its plain numbers are read after the run
-  Index keys = 0, position = 0;
-  Range seen;
-  double slope = 0;
-  std::optional<double> sink;
-  Numbers bias, kernel, exact;
-
- private:
-  // The reference on the very queries and keys that the kernel was given.
-  void reference(const AttentionEvent& event, Index head, Index kv, Index dim) {
-    Tensor q({1, 1, 1, dim}, DType::f64), k({1, 1, keys, dim}, DType::f64), out({1, 1, 1, dim}, DType::f64);
-    Tensor weights({1, 1, 1, keys}, DType::f64), row, slopes, sinks;
-    for (Index d = 0; d < dim; ++d) q.view().set(0, 0, 0, d, event.q.at(0, head, request_.query, d));
-    for (Index j = 0; j < keys; ++j)
-      for (Index d = 0; d < dim; ++d) k.view().set(0, 0, j, d, event.k.at(0, kv, j, d));
-    AttentionOptions o;
-    o.scale = options.scale;
-    o.softcap = options.softcap;
-    o.visible = options.visible;
-    o.visible.offset = position;
-    if (!bias.empty()) row = Tensor::from(bias, {1, 1, 1, keys}, DType::f64), o.bias = row;
-    if (slope != 0) slopes = Tensor::from(Numbers{slope}, {1}, DType::f64), o.alibi_slopes = slopes;
-    if (sink) sinks = Tensor::from(Numbers{*sink}, {1}, DType::f64), o.sinks = sinks;
-    reference::attention(q, k, k, o, {.out = out, .weights = weights});
-    for (Index j = 0; j < keys; ++j) exact.push_back(weights.at(Index{0}, Index{0}, Index{0}, j));
-  }
-  StepsRequest request_;
-};
-
 // Follows tokens through the layer.
 class Follower {
  public:
-  Follower(const Subject& subject, const StepsRequest& request, const Probe& probe)
+  Follower(const LoadedModel& loaded, const StepsRequest& request, const AttentionProbe& probe)
       : probe_(probe),
-        block_(subject.model->stack(request.part).block(static_cast<std::size_t>(request.place.layer))),
-        module_(attention_layer(subject, request.part, request.place.layer)),
-        stack_(subject.model->stack(request.part)),
+        block_(loaded.model->stack(request.part).block(static_cast<std::size_t>(request.place.layer))),
+        module_(attention_layer(loaded, request.part, request.place.layer)),
+        stack_(loaded.model->stack(request.part)),
         matrices_(head_matrices(module_, request.place.head)) {
     steps_.request = request;
     describe();
@@ -348,7 +230,7 @@ class Follower {
     for (const Numbers& row : matrices_.out.weights) s.output.push_back(dot(row, s.context));
   }
 
-  const Probe& probe_;
+  const AttentionProbe& probe_;
   const nn::Block& block_;
   const nn::MultiHeadAttention& module_;
   const models::Stack& stack_;
@@ -360,21 +242,20 @@ class Follower {
 
 }  // namespace
 
-HeadSteps head_steps(Context& ctx, const Subject& subject, const Question& question,
+HeadSteps head_steps(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
                      const StepsRequest& request) {
-  return head_steps(subject, request,
-                    [&](Observer& observer) { (void)watch(ctx, subject, question, observer); });
+  return head_steps(loaded, request, [&](Observer& observer) { (void)watch(ctx, loaded, input, observer); });
 }
 
-HeadSteps head_steps(const Subject& subject, const StepsRequest& request, const Replay& replay) {
-  Probe probe(request);
+HeadSteps head_steps(const LoadedModel& loaded, const StepsRequest& request, const Replay& replay) {
+  AttentionProbe probe(request);
   replay(probe);
   if (!probe.found) {
     throw Error(
         ErrorKind::usage, "inspect.steps",
         concat("the run has no ", name_of(request.part), " attention in layer ", request.place.layer));
   }
-  return Follower(subject, request, probe).follow();
+  return Follower(loaded, request, probe).follow();
 }
 
 }  // namespace headlight::inspect

@@ -3,6 +3,7 @@
 
 #include "headlight/head_steps.h"
 #include "inspect/head_matrices.h"
+#include "inspect/model_run.h"
 #include "inspect/recorder.h"
 
 namespace headlight::inspect {
@@ -15,9 +16,10 @@ using headlight::TokenSteps;
 inline constexpr double kExplainedWithin = 1e-5;  // weights that differ by no more are the same
 
 // The request's places must exist.
-[[nodiscard]] HeadSteps head_steps(const Subject& subject, const StepsRequest& request, const Replay& replay);
+[[nodiscard]] HeadSteps head_steps(const LoadedModel& loaded, const StepsRequest& request,
+                                   const Replay& replay);
 // Runs the model once.
-[[nodiscard]] HeadSteps head_steps(Context& ctx, const Subject& subject, const Question& question,
+[[nodiscard]] HeadSteps head_steps(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
                                    const StepsRequest& request);
 
 }  // namespace headlight::inspect

@@ -4,15 +4,15 @@
 
 namespace headlight::inspect {
 
-RowChoice choose_row(const Subject& subject, Part part, const std::optional<HeadPlace>& head) {
-  if (!head) return {part, static_cast<int>(subject.layers(part)) - 1, std::nullopt};
+RowChoice choose_row(const LoadedModel& loaded, Part part, const std::optional<HeadPlace>& head) {
+  if (!head) return {part, static_cast<int>(loaded.layers(part)) - 1, std::nullopt};
   return {part, head->layer, head->head};
 }
 
-std::string title_of(const RowChoice& choice, const Subject& subject) {
+std::string title_of(const RowChoice& choice, const LoadedModel& loaded) {
   return concat(name_of(choice.part), " layer ", choice.layer,
                 choice.head ? concat(", head ", *choice.head)
-                            : concat(", mean of ", subject.heads(choice.part), " heads"));
+                            : concat(", mean of ", loaded.heads(choice.part), " heads"));
 }
 
 void LastRow::on_attention(const AttentionEvent& event) {

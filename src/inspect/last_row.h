@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "inspect/loaded_model.h"
 #include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::inspect {
 
@@ -18,9 +18,10 @@ struct RowChoice {
 };
 
 // The head that was named, or the mean of the last layer.
-[[nodiscard]] RowChoice choose_row(const Subject& subject, Part part, const std::optional<HeadPlace>& head);
+[[nodiscard]] RowChoice choose_row(const LoadedModel& loaded, Part part,
+                                   const std::optional<HeadPlace>& head);
 // "decoder layer 5, mean of 8 heads"
-[[nodiscard]] std::string title_of(const RowChoice& choice, const Subject& subject);
+[[nodiscard]] std::string title_of(const RowChoice& choice, const LoadedModel& loaded);
 
 // Keeps the weights of the last query of the first sequence, of the last run alone.
 class LastRow : public Observer {

@@ -58,7 +58,7 @@ class LinkMeter : public Observer {
   void add_largest(const PatternRow& row, LinkWeight& found) {
     double largest = 0;
     for (Index j = row.keys.begin; j < row.keys.end; ++j) {
-      const ReadToken& key = sides_.keys.tokens[static_cast<std::size_t>(j)];
+      const EncodedToken& key = sides_.keys.tokens[static_cast<std::size_t>(j)];
       const bool self = part_ != Part::cross && holds(link_.from.tokens, j);
       const double w = double{row.weights[static_cast<std::size_t>(j)]};
       if (self || key.added || w <= largest) continue;
@@ -76,9 +76,9 @@ class LinkMeter : public Observer {
   std::vector<LinkWeight> weights_;
 };
 
-Word picked(const Reading& reading, const std::string& what, std::vector<std::string>& notes) {
+Word picked(const EncodedText& encoded, const std::string& what, std::vector<std::string>& notes) {
   if (what.empty()) return {};
-  Pick pick = inspect::pick(reading, what);
+  Pick pick = inspect::pick(encoded, what);
   if (!pick.note.empty()) notes.push_back(pick.note);
   return pick.word;
 }
@@ -103,7 +103,7 @@ LinkText parse_link(std::string_view text) {
   refuse(concat("\"", escaped(text, 60), "\" is not a link: it->animal, it->? or ?->animal"));
 }
 
-Link find_link(const Subject& subject, const Sides& sides, Part part, const LinkText& text) {
+Link find_link(const LoadedModel& loaded, const Sides& sides, Part part, const LinkText& text) {
   Link link;
   link.from = picked(sides.queries, text.from, link.notes);
   link.to = picked(sides.keys, text.to, link.notes);
@@ -112,15 +112,15 @@ Link find_link(const Subject& subject, const Sides& sides, Part part, const Link
   if (both && part == Part::decoder && to.begin >= from.end) {
     refuse(concat("\"", escaped(link.from.label, 40), "\" (token ", from.begin, ") cannot see \"",
                   escaped(link.to.label, 40), "\" (token ", to.begin, "): the decoder of \"",
-                  escaped(subject.name, 40), "\" attends only to earlier words"));
+                  escaped(loaded.name, 40), "\" attends only to earlier words"));
   }
   return link;
 }
 
-std::vector<LinkWeight> rank_link(Context& ctx, const Subject& subject, const Question& question, Part part,
+std::vector<LinkWeight> rank_link(Context& ctx, const LoadedModel& loaded, const ModelInput& input, Part part,
                                   const Link& link) {
-  return rank_link(readings_of(subject, question, part), part, link,
-                   [&](Observer& observer) { (void)watch(ctx, subject, question, observer); });
+  return rank_link(sides_of(loaded, input, part), part, link,
+                   [&](Observer& observer) { (void)watch(ctx, loaded, input, observer); });
 }
 
 std::vector<LinkWeight> rank_link(const Sides& sides, Part part, const Link& link, const Replay& replay) {

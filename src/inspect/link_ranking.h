@@ -9,6 +9,7 @@
 
 #include "inspect/head_battery.h"
 #include "inspect/intervals.h"
+#include "inspect/model_run.h"
 #include "inspect/recorder.h"
 
 namespace headlight::inspect {
@@ -24,7 +25,7 @@ struct Link {
   std::vector<std::string> notes = {};
 };
 // Throws Error{usage} when a word is not there, or the model's query cannot see the key.
-[[nodiscard]] Link find_link(const Subject& subject, const Sides& sides, Part part, const LinkText& text);
+[[nodiscard]] Link find_link(const LoadedModel& loaded, const Sides& sides, Part part, const LinkText& text);
 
 struct LinkWeight {
   HeadPlace place;
@@ -37,8 +38,8 @@ struct LinkWeight {
 // special one and not the word itself. "?->animal": the mean over all other tokens that see it.
 [[nodiscard]] std::vector<LinkWeight> rank_link(const Sides& sides, Part part, const Link& link,
                                                 const Replay& replay);
-[[nodiscard]] std::vector<LinkWeight> rank_link(Context& ctx, const Subject& subject,
-                                                const Question& question, Part part, const Link& link);
+[[nodiscard]] std::vector<LinkWeight> rank_link(Context& ctx, const LoadedModel& loaded,
+                                                const ModelInput& input, Part part, const Link& link);
 
 // Many links, each on its own text.
 struct PairLine {
@@ -57,7 +58,8 @@ struct PairsRanking {
   std::optional<PairsScore> chosen;  // best on one half of the pairs, with its figures on the other half
   Index pairs = 0;
 };
-[[nodiscard]] PairsRanking rank_pairs(Context& ctx, const Subject& subject, std::span<const PairLine> pairs,
-                                      Part part, const std::string& name, const Progress& progress = {});
+[[nodiscard]] PairsRanking rank_pairs(Context& ctx, const LoadedModel& loaded,
+                                      std::span<const PairLine> pairs, Part part, const std::string& name,
+                                      const Progress& progress = {});
 
 }  // namespace headlight::inspect

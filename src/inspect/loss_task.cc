@@ -6,19 +6,20 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/model_run.h"
 
 namespace headlight::inspect {
 namespace {
 
 constexpr Index kWindow = 512, kPartTokens = 1024;
 
-const Tokenizer& tokenizer_of(const Subject& subject, models::ModelKind kind, std::string_view what,
+const Tokenizer& tokenizer_of(const LoadedModel& loaded, models::ModelKind kind, std::string_view what,
                               std::string_view instead) {
-  if (subject.model->config().kind != kind || !subject.tokenizer) {
+  if (loaded.model->config().kind != kind || !loaded.tokenizer) {
     throw Error(ErrorKind::usage, "loss.model",
-                concat("\"", escaped(subject.name), "\" is no ", what, " with a tokenizer; ", instead));
+                concat("\"", escaped(loaded.name), "\" is no ", what, " with a tokenizer; ", instead));
   }
-  return *subject.tokenizer;
+  return *loaded.tokenizer;
 }
 
 // A sequence goes into the part at hand until that is full.
@@ -29,15 +30,15 @@ models::Batch& part_with_room(LossTask& task) {
 
 }  // namespace
 
-LossTask text_task(const Subject& subject, std::string_view text, Index limit) {
+LossTask text_task(const LoadedModel& loaded, std::string_view text, Index limit) {
   const Tokenizer& tokenizer =
-      tokenizer_of(subject, models::ModelKind::decoder, "decoder",
+      tokenizer_of(loaded, models::ModelKind::decoder, "decoder",
                    "encoder-decoders are measured on sentence pairs; use --evaluate FILE.tsv");
   std::vector<TokenId> ids = tokenizer.encode(text);
   if (limit > 0 && static_cast<Index>(ids.size()) > limit) ids.resize(static_cast<std::size_t>(limit));
   if (ids.size() < 2)
     throw Error(ErrorKind::input, "loss.text", "the text has fewer than two tokens: nothing to predict");
-  const Index most = models::context_of(subject.model->config());
+  const Index most = models::context_of(loaded.model->config());
   const auto window = static_cast<std::size_t>(most > 0 ? std::min(most, kWindow) : kWindow);
   LossTask task;
   for (std::size_t begin = 0; begin + 1 < ids.size(); begin += window) {
@@ -51,19 +52,19 @@ LossTask text_task(const Subject& subject, std::string_view text, Index limit) {
   return task;
 }
 
-LossTask pair_task(const Subject& subject, std::span<const TextPair> pairs) {
-  const Tokenizer& tokenizer = tokenizer_of(subject, models::ModelKind::encoder_decoder, "encoder-decoder",
+LossTask pair_task(const LoadedModel& loaded, std::span<const TextPair> pairs) {
+  const Tokenizer& tokenizer = tokenizer_of(loaded, models::ModelKind::encoder_decoder, "encoder-decoder",
                                             "decoders are measured on a text; use --corpus FILE");
-  const Index most = models::context_of(subject.model->config());
+  const Index most = models::context_of(loaded.model->config());
   LossTask task;
   for (const auto& [source, translation] : pairs) {
     const std::vector<TokenId> from = tokenizer.encode(source);
-    const Reading written = read_text(tokenizer, translation);
+    const EncodedText written = read_text(tokenizer, translation);
     const Index longest = std::max(static_cast<Index>(from.size()), written.size());
     if (from.empty() || (most > 0 && longest > most)) continue;
     models::Batch& part = part_with_room(task);
     part.source.append(from);
-    part.input.append(decoder_input(subject, written).ids());
+    part.input.append(decoder_input(loaded, written).ids());
     const std::vector<std::int32_t> targets = written.ids();
     part.targets.insert(part.targets.end(), targets.begin(), targets.end());
     task.targets += written.size();
@@ -73,12 +74,12 @@ LossTask pair_task(const Subject& subject, std::span<const TextPair> pairs) {
   return task;
 }
 
-MeasuredLoss measure_loss(Context& ctx, const Subject& subject, const LossTask& task,
+MeasuredLoss measure_loss(Context& ctx, const LoadedModel& loaded, const LossTask& task,
                           Intervention* intervention, const std::function<void(double done)>& progress) {
   MeasuredLoss result;
   double sum = 0;
   for (const models::Batch& part : task.parts) {
-    const models::Loss loss = subject.model->evaluate(ctx, part, {.intervention = intervention});
+    const models::Loss loss = loaded.model->evaluate(ctx, part, {.intervention = intervention});
     sum += loss.plain;
     result.targets += loss.targets;
     result.parts.push_back(loss.mean());

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 
 namespace headlight::inspect {
 
@@ -23,16 +23,16 @@ struct LossTask {
 // A decoder on a text: windows of as many tokens as it reads (at most 512), each token predicted from those before it
 // in its window. `limit` > 0: of the first so many tokens. Throws Error{usage} for other models, Error{input} for a
 // text of fewer than two tokens.
-[[nodiscard]] LossTask text_task(const Subject& subject, std::string_view text, Index limit);
+[[nodiscard]] LossTask text_task(const LoadedModel& loaded, std::string_view text, Index limit);
 // An encoder-decoder on translations that are given; pairs that are too long for it are passed over.
-[[nodiscard]] LossTask pair_task(const Subject& subject, std::span<const TextPair> pairs);
+[[nodiscard]] LossTask pair_task(const LoadedModel& loaded, std::span<const TextPair> pairs);
 
 struct MeasuredLoss {
   double mean = 0;                 // nats per token
   std::vector<double> parts = {};  // the same of each part
   Index targets = 0;
 };
-[[nodiscard]] MeasuredLoss measure_loss(Context& ctx, const Subject& subject, const LossTask& task,
+[[nodiscard]] MeasuredLoss measure_loss(Context& ctx, const LoadedModel& loaded, const LossTask& task,
                                         Intervention* intervention = nullptr,
                                         const std::function<void(double done)>& progress = nullptr);
 

@@ -5,6 +5,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/model_run.h"
 
 namespace headlight::inspect {
 
@@ -34,26 +35,26 @@ std::span<const std::string> usual_sentences() {
   return sentences;
 }
 
-MeanOutputs mean_outputs(Context& ctx, const Subject& subject, std::span<const std::string> sentences,
+MeanOutputs mean_outputs(Context& ctx, const LoadedModel& loaded, std::span<const std::string> sentences,
                          const std::function<void(double done)>& progress) {
-  if (!subject.tokenizer) {
+  if (!loaded.tokenizer) {
     throw Error(ErrorKind::usage, "mean.tokenizer",
-                concat("\"", escaped(subject.name),
+                concat("\"", escaped(loaded.name),
                        "\" has no tokenizer, so means of its heads cannot be computed; use --with zero"));
   }
-  const Index most = models::context_of(subject.model->config());
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
+  const Index most = models::context_of(loaded.model->config());
+  const bool translates = loaded.model->config().kind == models::ModelKind::encoder_decoder;
   OutputMeans means;
   MeanOutputs result;
   for (std::size_t i = 0; i < sentences.size(); ++i) {
     if (progress) progress(static_cast<double>(i) / static_cast<double>(sentences.size()));
     if (sentences[i].find_first_not_of(" \t\r") == std::string::npos) continue;
-    Question question{.source = read_text(*subject.tokenizer, sentences[i])};
-    if (most > 0 && question.source.size() > most) continue;
-    if (translates) question.written = translate(ctx, subject, question.source);
-    (void)run(ctx, subject, question, &means);
+    ModelInput input{.source = read_text(*loaded.tokenizer, sentences[i])};
+    if (most > 0 && input.source.size() > most) continue;
+    if (translates) input.written = translate(ctx, loaded, input.source);
+    (void)run(ctx, loaded, input, &means);
     ++result.sentences;
-    result.tokens += question.source.size();
+    result.tokens += input.source.size();
   }
   if (result.sentences == 0)
     throw Error(ErrorKind::input, "mean.sentences", "no sentence to compute the means of heads on");

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "inspect/ablation.h"
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 
 namespace headlight::inspect {
 
@@ -20,7 +20,7 @@ struct MeanOutputs {
 // Over all tokens of the sentences, each read by itself; a translator reads along what it makes of them. Blank lines
 // and those that are too long for the model are passed over. Throws Error{usage} without a tokenizer, Error{input}
 // when no sentence is left.
-[[nodiscard]] MeanOutputs mean_outputs(Context& ctx, const Subject& subject,
+[[nodiscard]] MeanOutputs mean_outputs(Context& ctx, const LoadedModel& loaded,
                                        std::span<const std::string> sentences,
                                        const std::function<void(double done)>& progress = nullptr);
 

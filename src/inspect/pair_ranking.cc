@@ -41,12 +41,12 @@ HeadLinks half_of(const HeadLinks& head, Half half) {
   return out;
 }
 
-Question question_of(Context& ctx, const Subject& subject, const PairLine& pair, Part part) {
-  Question question{.source = read_text(*subject.tokenizer, pair.text)};
-  if (!subject.has(Part::cross)) return question;
-  if (!pair.target.empty()) question.written = read_text(*subject.tokenizer, pair.target);
-  else if (part != Part::encoder) question.written = translate(ctx, subject, question.source);
-  return question;
+ModelInput input_of(Context& ctx, const LoadedModel& loaded, const PairLine& pair, Part part) {
+  ModelInput input{.source = read_text(*loaded.tokenizer, pair.text)};
+  if (!loaded.has(Part::cross)) return input;
+  if (!pair.target.empty()) input.written = read_text(*loaded.tokenizer, pair.target);
+  else if (part != Part::encoder) input.written = translate(ctx, loaded, input.source);
+  return input;
 }
 
 // What one head gives to a pair's link.
@@ -56,11 +56,11 @@ struct Weight {
 };
 
 // By layer and head.
-std::vector<Weight> weights_of(Context& ctx, const Subject& subject, const PairLine& pair, Part part) {
-  const Question question = question_of(ctx, subject, pair, part);
-  const Link link = find_link(subject, readings_of(subject, question, part), part, {pair.from, pair.to});
+std::vector<Weight> weights_of(Context& ctx, const LoadedModel& loaded, const PairLine& pair, Part part) {
+  const ModelInput input = input_of(ctx, loaded, pair, part);
+  const Link link = find_link(loaded, sides_of(loaded, input, part), part, {pair.from, pair.to});
   std::vector<Weight> weights;
-  for (const LinkWeight& w : rank_link(ctx, subject, question, part, link))
+  for (const LinkWeight& w : rank_link(ctx, loaded, input, part, link))
     weights.push_back({w.place, w.weight, w.even});
   std::sort(weights.begin(), weights.end(), [](const Weight& a, const Weight& b) {
     return std::pair(a.place.layer, a.place.head) < std::pair(b.place.layer, b.place.head);
@@ -96,7 +96,7 @@ std::vector<PairLine> parse_pairs(std::string_view text, const std::string& name
   return pairs;
 }
 
-PairsRanking rank_pairs(Context& ctx, const Subject& subject, std::span<const PairLine> pairs, Part part,
+PairsRanking rank_pairs(Context& ctx, const LoadedModel& loaded, std::span<const PairLine> pairs, Part part,
                         const std::string& name, const Progress& progress) {
   std::vector<HeadLinks> heads;
   PairsRanking ranking;
@@ -112,7 +112,7 @@ PairsRanking rank_pairs(Context& ctx, const Subject& subject, std::span<const Pa
   for (const PairLine& pair : pairs) {
     items.add([&] {
       try {
-        return bytes_of(weights_of(ctx, subject, pair, part));
+        return bytes_of(weights_of(ctx, loaded, pair, part));
       } catch (const Error& error) {  // a word that its text does not have is the file's mistake
         throw Error(ErrorKind::input, kCode,
                     concat(escaped(name, 60), ": pair ", ranking.pairs + 1, ": ", error.what()));

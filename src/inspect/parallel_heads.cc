@@ -113,17 +113,17 @@ std::vector<std::pair<const text::Tree*, const text::Tree*>> pair_trees(std::spa
   return pairs;
 }
 
-ParallelReport score_parallel(Context& ctx, const Subject& subject, std::span<const text::Tree> source,
+ParallelReport score_parallel(Context& ctx, const LoadedModel& loaded, std::span<const text::Tree> source,
                               std::span<const text::Tree> written, const Progress& progress) {
-  if (!subject.has(Part::cross) || !subject.tokenizer) {
+  if (!loaded.has(Part::cross) || !loaded.tokenizer) {
     throw Error(ErrorKind::usage, "heads.parallel",
-                concat("\"", escaped(subject.name),
+                concat("\"", escaped(loaded.name),
                        "\" cannot align words: --parallel needs an encoder-decoder with a tokenizer"));
   }
   const auto pairs = pair_trees(source, written);
   ParallelReport report;
-  const Index in_layer = subject.heads(Part::cross);
-  report.heads = all_heads(subject, Part::cross);
+  const Index in_layer = loaded.heads(Part::cross);
+  report.heads = all_heads(loaded, Part::cross);
   std::array<Share, kOffsets> offsets[kHalves] = {};
   std::size_t done = 0;
   std::deque<Half> halves;  // of pairs whose answers are still to come
@@ -135,9 +135,9 @@ ParallelReport score_parallel(Context& ctx, const Subject& subject, std::span<co
   for (const auto& [from, to] : pairs) {
     if (progress) progress(static_cast<double>(done++) / static_cast<double>(pairs.size()));
     const std::vector<WordLink> links = derive_links(*from, *to);
-    const Question question{.source = read_text(*subject.tokenizer, from->text),
-                            .written = read_text(*subject.tokenizer, to->text)};
-    if (!fits(subject, question.source) || !fits(subject, question.written)) {
+    const ModelInput input{.source = read_text(*loaded.tokenizer, from->text),
+                           .written = read_text(*loaded.tokenizer, to->text)};
+    if (!fits(loaded, input.source) || !fits(loaded, input.written)) {
       ++report.too_long;
       continue;
     }
@@ -153,13 +153,13 @@ ParallelReport score_parallel(Context& ctx, const Subject& subject, std::span<co
     items.add([&] {
       std::vector<Answer> answers;
       WordChoices choices(
-          Part::cross, {word_tokens(question.written, *to), word_tokens(question.source, *from), false},
+          Part::cross, {word_tokens(input.written, *to), word_tokens(input.source, *from), false},
           [&](const HeadPlace& place, std::span<const Index> chosen) {
             for (const WordLink& link : links)
               answers.push_back({static_cast<std::size_t>(place.layer * in_layer + place.head),
                                  chosen[static_cast<std::size_t>(link.written)] == link.source});
           });
-      (void)watch(ctx, subject, question, choices);
+      (void)watch(ctx, loaded, input, choices);
       return bytes_of(answers);
     });
   }

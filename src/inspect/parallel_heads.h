@@ -33,7 +33,7 @@ struct ParallelReport {
   Index sentences = 0, too_long = 0, links = 0;
 };
 // The model reads both texts as they are given.
-[[nodiscard]] ParallelReport score_parallel(Context& ctx, const Subject& subject,
+[[nodiscard]] ParallelReport score_parallel(Context& ctx, const LoadedModel& loaded,
                                             std::span<const text::Tree> source,
                                             std::span<const text::Tree> written,
                                             const Progress& progress = {});

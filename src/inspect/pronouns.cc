@@ -43,8 +43,8 @@ PronounSentence parse_line(std::string_view line, const text::FilePlace& place) 
   return s;
 }
 
-Range tokens_of(const Reading& reading, Index word) {
-  const auto [begin, end] = text::tokens_in(reading.tokens, text::spaced_word(reading.text, word));
+Range tokens_of(const EncodedText& encoded, Index word) {
+  const auto [begin, end] = text::tokens_in(encoded.tokens, text::spaced_word(encoded.text, word));
   return {begin, end};
 }
 
@@ -74,11 +74,11 @@ class TwinCounter {
   std::map<Index, std::pair<int, int>> counts_;
 };
 
-void check_encoder(const Subject& subject) {
-  if (subject.has(Part::encoder) && subject.tokenizer) return;
+void check_encoder(const LoadedModel& loaded) {
+  if (loaded.has(Part::encoder) && loaded.tokenizer) return;
   throw Error(
       ErrorKind::usage, "pronouns.model",
-      concat("\"", escaped(subject.name), "\" cannot be used: pronouns need an encoder with a tokenizer"));
+      concat("\"", escaped(loaded.name), "\" cannot be used: pronouns need an encoder with a tokenizer"));
 }
 
 }  // namespace
@@ -98,20 +98,19 @@ std::vector<PronounSentence> read_pronouns(const std::string& path) {
   return parse_pronouns({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 
-std::vector<AntecedentScore> score_antecedents(Context& ctx, const Subject& subject,
+std::vector<AntecedentScore> score_antecedents(Context& ctx, const LoadedModel& loaded,
                                                std::span<const PronounSentence> sentences,
                                                const SentencesDone& done) {
-  check_encoder(subject);
+  check_encoder(loaded);
   std::vector<AntecedentScore> scores;
   std::vector<TwinCounter> twins;
   for (std::size_t n = 0; n < sentences.size(); ++n) {
     const PronounSentence& s = sentences[n];
-    const Question question{.source = read_text(*subject.tokenizer, s.source)};
-    const Index query = tokens_of(question.source, s.pronoun).begin;
-    const Range antecedent = tokens_of(question.source, s.antecedent),
-                other = tokens_of(question.source, s.other);
+    const ModelInput input{.source = read_text(*loaded.tokenizer, s.source)};
+    const Index query = tokens_of(input.source, s.pronoun).begin;
+    const Range antecedent = tokens_of(input.source, s.antecedent), other = tokens_of(input.source, s.other);
     MapRecorder recorder({.part = Part::encoder, .rows = {query, query + 1}});
-    (void)watch(ctx, subject, question, recorder);
+    (void)watch(ctx, loaded, input, recorder);
     scores.resize(recorder.maps().size());
     twins.resize(scores.size());
     for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -163,14 +162,14 @@ std::vector<std::string> french_pronouns(std::string_view text) {
 
 Index PronounTranslations::count_right() const { return std::count(right.begin(), right.end(), true); }
 
-PronounTranslations translate_pronouns(Context& ctx, const Subject& subject,
+PronounTranslations translate_pronouns(Context& ctx, const LoadedModel& loaded,
                                        std::span<const PronounSentence> sentences, Intervention* intervention,
                                        const SentencesDone& done) {
-  check_encoder(subject);
+  check_encoder(loaded);
   PronounTranslations out;
   for (std::size_t n = 0; n < sentences.size(); ++n) {
-    const Reading source = read_text(*subject.tokenizer, sentences[n].source);
-    out.texts.push_back(translate(ctx, subject, source, nullptr, intervention).text);
+    const EncodedText source = read_text(*loaded.tokenizer, sentences[n].source);
+    out.texts.push_back(translate(ctx, loaded, source, nullptr, intervention).text);
     out.right.push_back(french_pronouns(out.texts.back()) == french_pronouns(sentences[n].translation));
     if (done) done(n + 1);
   }

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "inspect/loaded_model.h"
 #include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::inspect {
 
@@ -36,7 +36,7 @@ struct AntecedentScore {
 };
 using SentencesDone = std::function<void(std::size_t sentences)>;
 // Of every head of the encoder, by layer, then by head. Throws Error{usage} for models without an encoder.
-[[nodiscard]] std::vector<AntecedentScore> score_antecedents(Context& ctx, const Subject& subject,
+[[nodiscard]] std::vector<AntecedentScore> score_antecedents(Context& ctx, const LoadedModel& loaded,
                                                              std::span<const PronounSentence> sentences,
                                                              const SentencesDone& done = nullptr);
 // The head with the most sentences right; of equals the one that gives the antecedents most.
@@ -51,7 +51,7 @@ struct PronounTranslations {
   [[nodiscard]] Index count_right() const;
 };
 // Translates all of them; the intervention changes the model, null: as it is.
-[[nodiscard]] PronounTranslations translate_pronouns(Context& ctx, const Subject& subject,
+[[nodiscard]] PronounTranslations translate_pronouns(Context& ctx, const LoadedModel& loaded,
                                                      std::span<const PronounSentence> sentences,
                                                      Intervention* intervention = nullptr,
                                                      const SentencesDone& done = nullptr);

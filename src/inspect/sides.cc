@@ -2,14 +2,13 @@
 
 namespace headlight::inspect {
 
-Sides readings_of(const Subject& subject, const Question& question, Part part) {
-  const bool translates = subject.model->config().kind == models::ModelKind::encoder_decoder;
-  if (part == Part::encoder || !translates) return {question.source, question.source};
-  const Reading input = decoder_input(subject, question);
+Sides sides_of(const LoadedModel& loaded, const ModelInput& input, Part part) {
+  const bool translates = loaded.model->config().kind == models::ModelKind::encoder_decoder;
+  if (part == Part::encoder || !translates) return {input.source, input.source};
+  const EncodedText read = decoder_input(loaded, input);
   // A row of cross-attention goes by the token that it writes, where that is known.
-  if (part == Part::cross)
-    return {question.written.tokens.empty() ? input : question.written, question.source};
-  return {input, input};
+  if (part == Part::cross) return {input.written.tokens.empty() ? read : input.written, input.source};
+  return {read, read};
 }
 
 }  // namespace headlight::inspect

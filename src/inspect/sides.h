@@ -4,16 +4,16 @@
 #include <string_view>
 
 #include "headlight/trace.h"
-#include "inspect/subject.h"
+#include "inspect/model_run.h"
 
 namespace headlight::inspect {
 
 struct Sides {
-  Reading queries, keys;
+  EncodedText queries, keys;
 };
-[[nodiscard]] Sides readings_of(const Subject& subject, const Question& question, Part part);
+[[nodiscard]] Sides sides_of(const LoadedModel& loaded, const ModelInput& input, Part part);
 
 // The tokens that have a part of the bytes [begin, end) of the text; an empty range when there are none.
-[[nodiscard]] Range tokens_at(const Reading& reading, std::size_t begin, std::size_t end);
+[[nodiscard]] Range tokens_at(const EncodedText& encoded, std::size_t begin, std::size_t end);
 
 }  // namespace headlight::inspect

@@ -39,15 +39,15 @@ double dot(std::span<const float> a, std::span<const float> b) {
 
 }  // namespace
 
-HeadSimilarity::HeadSimilarity(Context& ctx, const Subject& subject, const Battery& battery, Part part)
-    : heads_(subject.heads(part)) {
-  weights_.resize(static_cast<std::size_t>(subject.layers(part) * heads_));
-  std::vector<const Question*> questions;
+HeadSimilarity::HeadSimilarity(Context& ctx, const LoadedModel& loaded, const Battery& battery, Part part)
+    : heads_(loaded.heads(part)) {
+  weights_.resize(static_cast<std::size_t>(loaded.layers(part) * heads_));
+  std::vector<const ModelInput*> inputs;
   double floats = 0;
   for (const auto* list : {&battery.prose, &battery.repeated}) {
-    for (const Question& question : *list) {
-      questions.push_back(&question);
-      const Sides sides = readings_of(subject, question, part);
+    for (const ModelInput& input : *list) {
+      inputs.push_back(&input);
+      const Sides sides = sides_of(loaded, input, part);
       floats += static_cast<double>(sides.queries.size()) * static_cast<double>(sides.keys.size());
     }
   }
@@ -55,9 +55,9 @@ HeadSimilarity::HeadSimilarity(Context& ctx, const Subject& subject, const Batte
     throw Error(ErrorKind::resource, "heads.similar",
                 concat("the weights of ", weights_.size(),
                        " heads on the battery take more than the limit of 1 GiB"));
-  for (const Question* question : questions) {
+  for (const ModelInput* input : inputs) {
     Keeper keeper(part, weights_);
-    (void)watch(ctx, subject, *question, keeper);
+    (void)watch(ctx, loaded, *input, keeper);
   }
   for (const std::vector<float>& one : weights_) lengths_.push_back(std::sqrt(dot(one, one)));
 }

@@ -16,7 +16,7 @@ using headlight::SimilarHead;
 class HeadSimilarity {
  public:
   // Throws Error{resource} when the weights would take more than 1 GiB.
-  HeadSimilarity(Context& ctx, const Subject& subject, const Battery& battery, Part part);
+  HeadSimilarity(Context& ctx, const LoadedModel& loaded, const Battery& battery, Part part);
   // The others, most similar first; of equals the first in the model.
   [[nodiscard]] std::vector<SimilarHead> like(const HeadPlace& place) const;
 

@@ -8,6 +8,7 @@
 #include "inspect/ablation.h"
 #include "inspect/effect.h"
 #include "inspect/loss_task.h"
+#include "inspect/model_run.h"
 
 namespace headlight::inspect {
 
@@ -24,8 +25,8 @@ struct SweepRequest {
 using headlight::SweptHead;
 
 // By part, layer, head, or as they were asked for. One run of the model for each head, and one over the task.
-[[nodiscard]] std::vector<SweptHead> sweep_heads(Context& ctx, const Subject& subject,
-                                                 const Question& question, const SweepRequest& request,
+[[nodiscard]] std::vector<SweptHead> sweep_heads(Context& ctx, const LoadedModel& loaded,
+                                                 const ModelInput& input, const SweepRequest& request,
                                                  const std::function<void(double done)>& progress = nullptr);
 
 }  // namespace headlight::inspect

@@ -68,10 +68,10 @@ bool is_right(const Asked& link, Index word) {
 
 class Scorer {
  public:
-  Scorer(Context& ctx, const Subject& subject, Part part)
+  Scorer(Context& ctx, const LoadedModel& loaded, Part part)
       : part_(part),
-        heads_(subject.heads(part)),
-        all_heads_(subject.layers(part) * heads_),
+        heads_(loaded.heads(part)),
+        all_heads_(loaded.layers(part) * heads_),
         trees_(ctx, [this](std::span<const std::byte> answer) {
           for (const Right& right : values_of<Right>(answer))
             ++counts_of(asked_.front().links[right.link])
@@ -79,8 +79,9 @@ class Scorer {
           asked_.pop_front();
         }) {}
 
-  void add(Context& ctx, const Subject& subject, const text::Tree& tree, const Reading& reading, Half half) {
-    const std::vector<Range> tokens = word_tokens(reading, tree);
+  void add(Context& ctx, const LoadedModel& loaded, const text::Tree& tree, const EncodedText& encoded,
+           Half half) {
+    const std::vector<Range> tokens = word_tokens(encoded, tree);
     std::vector<Asked> links = links_of(tree, tokens, part_ == Part::decoder);
     if (links.empty()) return;
     for (const Asked& link : links) {
@@ -101,7 +102,7 @@ class Scorer {
               if (is_right(links[i], chosen[static_cast<std::size_t>(links[i].query)]))
                 right.push_back({i, static_cast<std::size_t>(place.layer * heads_ + place.head)});
           });
-      (void)watch(ctx, subject, {.source = reading}, choices);
+      (void)watch(ctx, loaded, {.source = encoded}, choices);
       return bytes_of(right);
     });
   }
@@ -169,31 +170,31 @@ std::string_view name_of(Direction direction) noexcept {
   return direction == Direction::to_head ? "dependent -> head" : "head -> dependent";
 }
 
-std::vector<Range> word_tokens(const Reading& reading, const text::Tree& tree) {
+std::vector<Range> word_tokens(const EncodedText& encoded, const text::Tree& tree) {
   std::vector<Range> tokens;
-  for (const text::TreeWord& word : tree.words) tokens.push_back(tokens_at(reading, word.begin, word.end));
+  for (const text::TreeWord& word : tree.words) tokens.push_back(tokens_at(encoded, word.begin, word.end));
   return tokens;
 }
 
-bool fits(const Subject& subject, const Reading& reading) {
-  const Index most = subject.model->config().max_positions;
-  return most <= 0 || reading.size() <= most;
+bool fits(const LoadedModel& loaded, const EncodedText& encoded) {
+  const Index most = loaded.model->config().max_positions;
+  return most <= 0 || encoded.size() <= most;
 }
 
-TreebankReport score_treebank(Context& ctx, const Subject& subject, std::span<const text::Tree> trees,
+TreebankReport score_treebank(Context& ctx, const LoadedModel& loaded, std::span<const text::Tree> trees,
                               const Progress& progress) {
-  if (!subject.tokenizer) {
+  if (!loaded.tokenizer) {
     throw Error(
         ErrorKind::usage, "heads.tokenizer",
-        concat("\"", escaped(subject.name), "\" has no tokenizer, so it cannot read the words of trees"));
+        concat("\"", escaped(loaded.name), "\" has no tokenizer, so it cannot read the words of trees"));
   }
-  const Part part = subject.usual_part();
-  Scorer scorer(ctx, subject, part);
+  const Part part = loaded.usual_part();
+  Scorer scorer(ctx, loaded, part);
   TreebankReport report;
-  report.heads = subject.layers(part) * subject.heads(part);
+  report.heads = loaded.layers(part) * loaded.heads(part);
   for (std::size_t i = 0; i < trees.size(); ++i) {
-    const Reading reading = read_text(*subject.tokenizer, trees[i].text);
-    if (fits(subject, reading)) scorer.add(ctx, subject, trees[i], reading, half_of(report.sentences++));
+    const EncodedText encoded = read_text(*loaded.tokenizer, trees[i].text);
+    if (fits(loaded, encoded)) scorer.add(ctx, loaded, trees[i], encoded, half_of(report.sentences++));
     else ++report.too_long;
     if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(trees.size()));
   }

@@ -36,12 +36,12 @@ inline constexpr Index kMostWordOffset = 10;
 
 // Of encoders every link counts; of decoders those that point back, which are all that can be seen. Sentences that the
 // model cannot read whole are left out and counted. Roots and punctuation are no relations.
-[[nodiscard]] TreebankReport score_treebank(Context& ctx, const Subject& subject,
+[[nodiscard]] TreebankReport score_treebank(Context& ctx, const LoadedModel& loaded,
                                             std::span<const text::Tree> trees, const Progress& progress = {});
 
 // The tokens of every word of a tree.
-[[nodiscard]] std::vector<Range> word_tokens(const Reading& reading, const text::Tree& tree);
+[[nodiscard]] std::vector<Range> word_tokens(const EncodedText& encoded, const text::Tree& tree);
 // Whether the model can read so much.
-[[nodiscard]] bool fits(const Subject& subject, const Reading& reading);
+[[nodiscard]] bool fits(const LoadedModel& loaded, const EncodedText& encoded);
 
 }  // namespace headlight::inspect

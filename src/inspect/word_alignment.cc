@@ -67,20 +67,20 @@ std::vector<AlignedSentence> read_alignments(const std::string& path) {
   return parse_alignments({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 
-std::vector<AlignmentScore> score_alignment(Context& ctx, const Subject& subject,
+std::vector<AlignmentScore> score_alignment(Context& ctx, const LoadedModel& loaded,
                                             std::span<const AlignedSentence> sentences) {
-  if (!subject.has(Part::cross) || !subject.tokenizer) {
+  if (!loaded.has(Part::cross) || !loaded.tokenizer) {
     throw Error(ErrorKind::usage, "alignment.model",
-                concat("\"", escaped(subject.name),
+                concat("\"", escaped(loaded.name),
                        "\" cannot align words: this needs an encoder-decoder with a tokenizer"));
   }
   std::vector<AlignmentScore> scores;
   for (const AlignedSentence& sentence : sentences) {
-    const Question question{.source = read_text(*subject.tokenizer, sentence.source),
-                            .written = read_text(*subject.tokenizer, sentence.written)};
+    const ModelInput input{.source = read_text(*loaded.tokenizer, sentence.source),
+                           .written = read_text(*loaded.tokenizer, sentence.written)};
     MapRecorder recorder({.part = Part::cross});
-    (void)watch(ctx, subject, question, recorder);
-    const std::vector<Word> from = words_of(question.written), to = words_of(question.source);
+    (void)watch(ctx, loaded, input, recorder);
+    const std::vector<Word> from = words_of(input.written), to = words_of(input.source);
     scores.resize(recorder.maps().size());
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const AttentionMap map = by_words(recorder.maps()[i], from, to);

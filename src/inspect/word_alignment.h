@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "inspect/loaded_model.h"
 #include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::inspect {
 
@@ -34,7 +34,7 @@ struct AlignmentScore {
 };
 // For every head, how many words give the largest weight to a word they translate. The model reads the translations
 // given. By layer, then by head.
-[[nodiscard]] std::vector<AlignmentScore> score_alignment(Context& ctx, const Subject& subject,
+[[nodiscard]] std::vector<AlignmentScore> score_alignment(Context& ctx, const LoadedModel& loaded,
                                                           std::span<const AlignedSentence> sentences);
 // The head with the most words right; of equals the first.
 [[nodiscard]] const AlignmentScore& best_of(std::span<const AlignmentScore> scores);

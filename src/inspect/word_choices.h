@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "inspect/loaded_model.h"
 #include "inspect/recorder.h"
-#include "inspect/subject.h"
 
 namespace headlight::inspect {
 

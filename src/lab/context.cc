@@ -8,7 +8,7 @@
 #include "core/concat.h"
 #include "draw/curves.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
+#include "inspect/model_run.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/seeds_checks.h"
@@ -159,13 +159,13 @@ class BankStudy {
 
  private:
   void read(const char* sentence, int group) {
-    const inspect::Subject& subject = *options_.model;
-    const inspect::Question question{.source = inspect::read_text(*subject.tokenizer, sentence)};
-    const Range word = inspect::pick(question.source, "bank").word.tokens;
+    const inspect::LoadedModel& loaded = *options_.model;
+    const inspect::ModelInput input{.source = inspect::read_text(*loaded.tokenizer, sentence)};
+    const Range word = inspect::pick(input.source, "bank").word.tokens;
     StreamOf stream(word.end - 1);
     models::Tokens tokens;
-    tokens.append(question.source.ids());
-    (void)subject.model->encode(ctx_, tokens, {.observer = &stream});
+    tokens.append(input.source.ids());
+    (void)loaded.model->encode(ctx_, tokens, {.observer = &stream});
     streams_.push_back(std::move(stream.layers));
     groups_.push_back(group);
   }

@@ -12,7 +12,7 @@
 #include "headlight/tensor.h"
 
 namespace headlight::inspect {
-struct Subject;
+struct LoadedModel;
 }
 
 namespace headlight::lab {
@@ -27,8 +27,8 @@ struct LabOptions {
   // Of experiments that train or measure: smaller, in seconds, with the same finding; the first seed of several.
   bool quick = false;
   std::uint64_t seed = 1;
-  Progress progress = nullptr;              // may be null: see tell()
-  const inspect::Subject* model = nullptr;  // the model to inspect; null if none was requested or found
+  Progress progress = nullptr;                  // may be null: see tell()
+  const inspect::LoadedModel* model = nullptr;  // the model to inspect; null if none was requested or found
 };
 
 struct Outcome {

@@ -33,7 +33,7 @@ double share_of(Index right, std::size_t all) {
   return all > 0 ? static_cast<double>(right) / static_cast<double>(all) : 0;
 }
 
-std::string file_of(const inspect::Subject& model) { return model.folder + "/pronouns.tsv"; }
+std::string file_of(const inspect::LoadedModel& model) { return model.folder + "/pronouns.tsv"; }
 
 std::vector<PronounSentence> sentences_of(const LabOptions& options) {
   if (options.model == nullptr)
@@ -86,7 +86,7 @@ Study study_of(Context& ctx, const LabOptions& options, std::span<const PronounS
       tell(options, before + static_cast<double>(done), total, what);
     };
   };
-  const inspect::Subject& model = *options.model;
+  const inspect::LoadedModel& model = *options.model;
   study.chosen = inspect::score_antecedents(ctx, model, first, progress("looking at heads"));
   before += static_cast<double>(first.size());
   study.tested = inspect::score_antecedents(ctx, model, second, progress("looking at heads"));

@@ -29,9 +29,9 @@ constexpr const char *kCat = "The cat sat on the mat.", *kChat = "Le chat s'est 
 
 std::string head_text(const HeadPlace& head) { return fmt::format("{}.{}", head.layer, head.head); }
 
-std::string alignments_of(const inspect::Subject& model) { return model.folder + "/alignments.tsv"; }
+std::string alignments_of(const inspect::LoadedModel& model) { return model.folder + "/alignments.tsv"; }
 
-std::vector<AlignedSentence> sentences_of(const inspect::Subject* model) {
+std::vector<AlignedSentence> sentences_of(const inspect::LoadedModel* model) {
   if (model == nullptr)
     throw Error(ErrorKind::usage, "lab.model",
                 "lab translation: needs a model that translates; give one with --model");
@@ -78,10 +78,10 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
 }
 
 // The words without added special tokens.
-std::vector<Word> plain_words(const inspect::Reading& reading) {
-  std::vector<Word> words = inspect::words_of(reading);
+std::vector<Word> plain_words(const inspect::EncodedText& encoded) {
+  std::vector<Word> words = inspect::words_of(encoded);
   std::erase_if(
-      words, [&](const Word& w) { return reading.tokens[static_cast<std::size_t>(w.tokens.begin)].added; });
+      words, [&](const Word& w) { return encoded.tokens[static_cast<std::size_t>(w.tokens.begin)].added; });
   return words;
 }
 
@@ -90,7 +90,7 @@ struct Baselines {
 };
 
 // What needs no model: the word at the same place of the sentence, and any word.
-Baselines baselines_of(const inspect::Subject& subject, std::span<const AlignedSentence> sentences) {
+Baselines baselines_of(const inspect::LoadedModel& loaded, std::span<const AlignedSentence> sentences) {
   Baselines b;
   double words = 0;
   const auto place = [](const std::vector<Word>& list, const std::string& label) {
@@ -99,8 +99,8 @@ Baselines baselines_of(const inspect::Subject& subject, std::span<const AlignedS
         list.begin());
   };
   for (const AlignedSentence& sentence : sentences) {
-    const std::vector<Word> from = plain_words(inspect::read_text(*subject.tokenizer, sentence.written)),
-                            to = plain_words(inspect::read_text(*subject.tokenizer, sentence.source));
+    const std::vector<Word> from = plain_words(inspect::read_text(*loaded.tokenizer, sentence.written)),
+                            to = plain_words(inspect::read_text(*loaded.tokenizer, sentence.source));
     for (const inspect::AlignedWord& word : sentence.words) {
       const double share = place(from, word.written) / std::max(1.0, static_cast<double>(from.size()) - 1);
       const double guess = std::round(share * (static_cast<double>(to.size()) - 1));
@@ -117,13 +117,13 @@ struct CatMap {
   AttentionMap map;
   std::vector<Word> from, to;
 
-  CatMap(Context& ctx, const inspect::Subject& subject, const HeadPlace& head) {
-    const inspect::Question question{.source = inspect::read_text(*subject.tokenizer, kCat),
-                                     .written = inspect::read_text(*subject.tokenizer, kChat)};
+  CatMap(Context& ctx, const inspect::LoadedModel& loaded, const HeadPlace& head) {
+    const inspect::ModelInput input{.source = inspect::read_text(*loaded.tokenizer, kCat),
+                                    .written = inspect::read_text(*loaded.tokenizer, kChat)};
     inspect::MapRecorder recorder({.part = Part::cross, .heads = {head}});
-    (void)inspect::watch(ctx, subject, question, recorder);
-    from = inspect::words_of(question.written);
-    to = inspect::words_of(question.source);
+    (void)inspect::watch(ctx, loaded, input, recorder);
+    from = inspect::words_of(input.written);
+    to = inspect::words_of(input.source);
     map = inspect::by_words(recorder.maps().front(), from, to);
   }
   struct Look {

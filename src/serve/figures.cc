@@ -30,7 +30,7 @@ FigureFormat picture_of(FileForm form) {
 // The encoder alone: what the command shows when its part needs no translation.
 Run without_target(const Run& run) {
   auto state = std::make_shared<RunState>(run.model());
-  state->question = {.source = run.state().question.source, .types = run.state().question.types};
+  state->input = {.source = run.state().input.source, .types = run.state().input.types};
   state->source = run.source();
   return Run(std::move(state));
 }

@@ -32,13 +32,13 @@ Tensor joined(const Tensor& z, std::optional<Index> only) {
 
 std::size_t head_matrices_size(const Run& run, Part part, Index layer) {
   const StoredAttention& a = *run.state().find(part, layer);
-  const Index width = inspect::attention_layer(run.state().subject(), part, layer).config().width;
+  const Index width = inspect::attention_layer(run.state().loaded(), part, layer).config().width;
   return static_cast<std::size_t>(4 * width * (2 * a.dim() + a.value_dim() + 3 * a.queries() + a.keys()));
 }
 
 std::string head_matrices(Context& ctx, const Run& run, Part part, Index layer, Index head) {
   const StoredAttention& a = *run.state().find(part, layer);
-  const nn::MultiHeadAttention& module = inspect::attention_layer(run.state().subject(), part, layer);
+  const nn::MultiHeadAttention& module = inspect::attention_layer(run.state().loaded(), part, layer);
   const nn::MultiHeadAttentionConfig& c = module.config();
   const inspect::HeadMatrices m = inspect::head_matrices(module, head);
   std::string out;

@@ -53,7 +53,7 @@ void append_vectors(std::string& out, ConstTensorView x, Index head) {
 void write_rope(io::JsonWriter& w, const Run& run, const StoredAttention& attention) {
   const bool cross = attention.part() == Part::cross;
   const nn::MultiHeadAttentionConfig& layer =
-      inspect::attention_layer(run.state().subject(), attention.part(), attention.layer()).config();
+      inspect::attention_layer(run.state().loaded(), attention.part(), attention.layer()).config();
   if (cross || !layer.rope) {
     w.value(nullptr);
     return;
@@ -72,7 +72,7 @@ std::string head_json(const Run& run, const StoredAttention& a, const AttentionE
   };
   const Index group = a.heads() / a.kv_heads();
   const nn::MultiHeadAttentionConfig& layer =
-      inspect::attention_layer(run.state().subject(), a.part(), a.layer()).config();
+      inspect::attention_layer(run.state().loaded(), a.part(), a.layer()).config();
   io::JsonWriter w;
   w.begin_object().field("part", name_of(a.part())).field("layer", a.layer()).field("head", head);
   w.field("kv_head", head / group).field("group", group).field("rows", a.queries());

@@ -48,7 +48,7 @@ std::string view_json(const session::View& view, const Run& run) {
       .field("model", run.model().info().name)
       .field("text", run.source().text);
   write(w.key("tokens"), run.source());
-  if (run.state().question.runs_decoder()) {
+  if (run.state().input.runs_decoder()) {
     w.field("target", run.target().text);
     write(w.key("target_tokens"), run.target().tokens.empty() ? run.state().decoder_input : run.target());
   }

@@ -12,18 +12,18 @@
 namespace headlight {
 namespace {
 
-using inspect::Question;
+using inspect::ModelInput;
 using session::Changing;
 
 // Outputs of the heads in another run. Both generate the same tokens, so that their positions correspond.
 inspect::HeadOutputs patch_of(Context& ctx, const ModelState& model, const AblationPlan& plan,
-                              const Question& question, const Progress& progress) {
+                              const ModelInput& input, const Progress& progress) {
   if (!plan.patch) throw Error(ErrorKind::usage, "ablate.patch", "patching needs the prompt of another run");
-  Question other = session::question_of(ctx, model, *plan.patch, session::Needs::source, {}, progress);
-  other.written = question.written;
-  other.decoder_input = question.decoder_input;
-  const Index here = inspect::readings_of(model.subject, question, plan.part).queries.size(),
-              there = inspect::readings_of(model.subject, other, plan.part).queries.size();
+  ModelInput other = session::input_of(ctx, model, *plan.patch, session::Needs::source, {}, progress);
+  other.written = input.written;
+  other.decoder_input = input.decoder_input;
+  const Index here = inspect::sides_of(model.loaded, input, plan.part).queries.size(),
+              there = inspect::sides_of(model.loaded, other, plan.part).queries.size();
   if (here != there && plan.queries.empty())
     throw Error(ErrorKind::usage, "ablate.patch",
                 concat("heads are patched token by token: the other run has ", there, " tokens, this one ",
@@ -34,11 +34,11 @@ inspect::HeadOutputs patch_of(Context& ctx, const ModelState& model, const Ablat
                   concat("the other run has ", there, " tokens, none at the position of tokens ", range.begin,
                          " to ", range.end - 1, " that are to be patched"));
   inspect::OutputRecorder recorder;
-  (void)inspect::hidden_states(ctx, model.subject, other, {.intervention = &recorder});
+  (void)inspect::hidden_states(ctx, model.loaded, other, {.intervention = &recorder});
   return std::move(recorder.outputs());
 }
 
-void prepare(Context& ctx, const ModelState& model, const AblationPlan& plan, const Question& question,
+void prepare(Context& ctx, const ModelState& model, const AblationPlan& plan, const ModelInput& input,
              const Progress& progress, Changing& out) {
   const PartInfo* part = model.info.find(plan.part);
   for (const HeadPlace& place : plan.heads)
@@ -52,43 +52,43 @@ void prepare(Context& ctx, const ModelState& model, const AblationPlan& plan, co
       .queries = plan.queries,
       .links = plan.links};
   if (plan.change == Change::mean) {
-    inspect::MeanOutputs means = session::means_of(ctx, model.subject, plan.mean_texts, progress);
+    inspect::MeanOutputs means = session::means_of(ctx, model.loaded, plan.mean_texts, progress);
     out.outputs = std::move(means.outputs);
     out.sentences = means.sentences;
     out.tokens = means.tokens;
   }
-  if (plan.change == Change::patch) out.outputs = patch_of(ctx, model, plan, question, progress);
+  if (plan.change == Change::patch) out.outputs = patch_of(ctx, model, plan, input, progress);
   if (plan.change == Change::mean || plan.change == Change::patch) out.plan.outputs = &out.outputs;
 }
 
 // A translation of the model's own, made again with the change.
-void translate_again(Context& ctx, const ModelState& model, const Question& question,
+void translate_again(Context& ctx, const ModelState& model, const ModelInput& input,
                      inspect::Ablation& ablation, const Progress& progress, AblationEffect& effect) {
-  if (model.info.kind != ModelKind::encoder_decoder || !model.subject.tokenizer ||
-      question.written.tokens.empty())
+  if (model.info.kind != ModelKind::encoder_decoder || !model.loaded.tokenizer ||
+      input.written.tokens.empty())
     return;
-  const auto text_of = [&](const inspect::Reading& reading) {
-    return model.subject.tokenizer->decode(reading.ids());
+  const auto text_of = [&](const inspect::EncodedText& encoded) {
+    return model.loaded.tokenizer->decode(encoded.ids());
   };
   session::CancelObserver observer(progress);
-  effect.translation_before = text_of(question.written);
-  effect.translation_after = text_of(inspect::translate(ctx, model.subject, question.source,
+  effect.translation_before = text_of(input.written);
+  effect.translation_after = text_of(inspect::translate(ctx, model.loaded, input.source,
                                                         progress.cancelled ? &observer : nullptr, &ablation));
 }
 
-inspect::Predictions changed_predictions(Context& ctx, const ModelState& model, const Question& question,
+inspect::Predictions changed_predictions(Context& ctx, const ModelState& model, const ModelInput& input,
                                          inspect::Ablation& ablation, const Progress& progress) {
   session::CancelObserver observer(progress);
   const Tensor hidden = inspect::hidden_states(
-      ctx, model.subject, question,
+      ctx, model.loaded, input,
       {.observer = progress.cancelled ? &observer : nullptr, .intervention = &ablation});
-  return inspect::Predictions(model.subject.model->logits_of(ctx, hidden));
+  return inspect::Predictions(model.loaded.model->logits_of(ctx, hidden));
 }
 
 AblationEffect compared(const inspect::Predictions& before, const inspect::Predictions& after, const Run& run,
                         const EffectRequest& request) {
   const std::optional<Index> position = request.position ? request.position : natural_position(run);
-  const std::vector<TokenId> targets = inspect::targets_of(run.model().state().subject, run.state().question);
+  const std::vector<TokenId> targets = inspect::targets_of(run.model().state().loaded, run.state().input);
   inspect::Effect found = inspect::effect_of(
       before, after, targets, {.row = position.value_or(-1), .top = request.top, .also = request.tokens});
   AblationEffect effect{.kl = std::move(found.kl),
@@ -108,14 +108,13 @@ ChangedRun attend_changed(Context& ctx, const Run& before, const AblationPlan& p
                           const Progress& progress) {
   const ModelState& state = before.model().state();
   const session::RunContext own(before.state(), ctx);
-  const Question& question = before.state().question;
+  const ModelInput& input = before.state().input;
   Changing changing;
-  prepare(own, state, plan, question, progress, changing);
+  prepare(own, state, plan, input, progress, changing);
   inspect::Ablation ablation(changing.plan);
   AttendOptions options{.intervention = &ablation, .progress = progress};
   options.parts.assign(before.parts().begin(), before.parts().end());
-  return {session::attend_tokens(own, before.model(), question, options), changing.sentences,
-          changing.tokens};
+  return {session::attend_tokens(own, before.model(), input, options), changing.sentences, changing.tokens};
 }
 
 AblationEffect effect_between(Context& ctx, const Run& before, const Run& after,
@@ -138,19 +137,19 @@ AblationEffect ablate(Context& ctx, const Run& run, const AblationPlan& plan, co
   session::check_predicts(state.info);
   session::check_position(request.position, run.positions());
   const session::RunContext own(run.state(), ctx);
-  const Question& question = run.state().question;
+  const ModelInput& input = run.state().input;
   const std::optional<inspect::LossTask> task = session::loss_task(state, request.task);
   Changing changing;
-  prepare(own, state, plan, question, progress, changing);
+  prepare(own, state, plan, input, progress, changing);
   inspect::Ablation ablation(changing.plan);
   progress.tell("with the change", 1, 2);
   const inspect::Predictions before(run.logits({}, own)),
-      after = changed_predictions(own, state, question, ablation, progress);
+      after = changed_predictions(own, state, input, ablation, progress);
   AblationEffect effect = compared(before, after, run, request);
   progress.tell("with the change", 2, 2);
   effect.mean_sentences = changing.sentences;
   effect.mean_tokens = changing.tokens;
-  if (request.translate) translate_again(own, state, question, ablation, progress, effect);
+  if (request.translate) translate_again(own, state, input, ablation, progress, effect);
   if (task) session::measure_task(own, state, *request.task, *task, ablation, progress, effect);
   return effect;
 }

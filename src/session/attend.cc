@@ -53,43 +53,43 @@ Run attend(Context& ctx, const Model& model, const Prompt& prompt, const AttendO
   const bool decodes = options.decode || wants(options, Part::decoder) || wants(options, Part::cross);
   const auto needs = decodes ? session::Needs::target : session::Needs::source;
   return session::attend_tokens(
-      ctx, model, session::question_of(ctx, model.state(), prompt, needs, options.draw, options.progress),
+      ctx, model, session::input_of(ctx, model.state(), prompt, needs, options.draw, options.progress),
       options);
 }
 
 Run attend_written(Context& ctx, const Model& model, const std::string& text, std::vector<TokenId> written,
                    const AttendOptions& options) {
   check_parts(model.info(), options);
-  const inspect::Subject& subject = model.state().subject;
-  const models::TransformerConfig& config = subject.model->config();
-  inspect::Question question =
-      session::question_of(ctx, model.state(), {.text = text}, session::Needs::source, {}, options.progress);
+  const inspect::LoadedModel& loaded = model.state().loaded;
+  const models::TransformerConfig& config = loaded.model->config();
+  inspect::ModelInput input =
+      session::input_of(ctx, model.state(), {.text = text}, session::Needs::source, {}, options.progress);
   const Index limit = model.info().context;
   const bool ended = limit == 0 || static_cast<Index>(written.size()) < limit;
   if (config.end() >= 0 && ended) written.push_back(config.end());
-  question.written = inspect::read_ids(model.tokenizer(), written, config.vocabulary);
-  return session::attend_tokens(ctx, model, std::move(question), options);
+  input.written = inspect::read_ids(model.tokenizer(), written, config.vocabulary);
+  return session::attend_tokens(ctx, model, std::move(input), options);
 }
 
-Run session::attend_tokens(Context& ctx, const Model& model, inspect::Question question,
+Run session::attend_tokens(Context& ctx, const Model& model, inspect::ModelInput input,
                            const AttendOptions& options) {
   auto run = std::make_shared<RunState>(model);
-  run->question = std::move(question);
+  run->input = std::move(input);
   for (const PartInfo& part : model.info().parts) {
-    const bool runs = part.part == model.state().usual_part() || run->question.runs_decoder();
+    const bool runs = part.part == model.state().usual_part() || run->input.runs_decoder();
     if (runs && options.keep_attention && wants(options, part.part)) run->parts.push_back(part.part);
   }
-  run->source = tokenized(run->question.source);
-  run->target = tokenized(run->question.written);
-  if (run->question.runs_decoder())
-    run->decoder_input = tokenized(inspect::decoder_input(run->subject(), run->question));
+  run->source = tokenized(run->input.source);
+  run->target = tokenized(run->input.written);
+  if (run->input.runs_decoder())
+    run->decoder_input = tokenized(inspect::decoder_input(run->loaded(), run->input));
   run->simd = ctx.target();
   run->activations = ctx.activations();
   options.progress.check();
   Keeper keeper(*run, options);
-  run->hidden = inspect::hidden_states(ctx, run->subject(), run->question,
+  run->hidden = inspect::hidden_states(ctx, run->loaded(), run->input,
                                        {.observer = &keeper, .intervention = options.intervention});
-  run->has_logits = inspect::has_logits(run->subject(), run->question);
+  run->has_logits = inspect::has_logits(run->loaded(), run->input);
   return Run(std::move(run));
 }
 

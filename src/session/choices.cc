@@ -34,8 +34,7 @@ void check(const Model& model, std::span<const std::string> choices) {
 // What the prompt becomes alone; an end that the tokenizer adds is left out, as in generate().
 std::vector<TokenId> prompt_ids(const Model& model, const std::string& text) {
   std::vector<TokenPiece> pieces = model.tokenizer()->encode_pieces(text);
-  if (!pieces.empty() && pieces.back().added &&
-      model.state().subject.model->config().is_end(pieces.back().id))
+  if (!pieces.empty() && pieces.back().added && model.state().loaded.model->config().is_end(pieces.back().id))
     pieces.pop_back();
   std::vector<TokenId> ids;
   for (const TokenPiece& piece : pieces) ids.push_back(piece.id);

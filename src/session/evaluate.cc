@@ -48,7 +48,7 @@ Evaluation evaluate(Context& ctx, const Model& model, std::span<const std::strin
     return !progress.cancelled || !progress.cancelled();
   };
   const std::optional<models::TextLoss> loss =
-      models::text_loss(ctx, *model.state().subject.model, *model.tokenizer(), documents, loss_options);
+      models::text_loss(ctx, *model.state().loaded.model, *model.tokenizer(), documents, loss_options);
   if (!loss) throw Cancelled();
   return {.nats = loss->nats, .tokens = loss->tokens, .bytes = loss->bytes, .documents = loss->documents};
 }

@@ -49,29 +49,29 @@ std::vector<std::string> about(const std::string& folder) {
 
 // The head that aligns best by sentences that come with the model; without them the one with the strongest link.
 void choose_cross_head(Context& ctx, const Run& run, Glance& view) {
-  const inspect::Subject& subject = run.state().subject();
-  const std::string path = subject.folder + "/alignments.tsv";
+  const inspect::LoadedModel& loaded = run.state().loaded();
+  const std::string path = loaded.folder + "/alignments.tsv";
   if (!std::filesystem::exists(path)) {
     view.written.head = first_look(run, {.part = Part::cross}, ctx).head.place();
     return;
   }
   const std::vector<inspect::AlignedSentence> sentences = inspect::read_alignments(path);
   const std::span all(sentences);
-  const auto chosen = inspect::score_alignment(ctx, subject, all.first(all.size() / 2));
+  const auto chosen = inspect::score_alignment(ctx, loaded, all.first(all.size() / 2));
   view.written.head = inspect::best_of(chosen).head;
-  for (const auto& score : inspect::score_alignment(ctx, subject, all.subspan(all.size() / 2)))
+  for (const auto& score : inspect::score_alignment(ctx, loaded, all.subspan(all.size() / 2)))
     if (score.head == view.written.head) view.alignment = score;
 }
 
 void add_translation(Context& ctx, const Run& run, const std::string& text, Glance& view) {
-  const inspect::Question& question = run.state().question;
+  const inspect::ModelInput& input = run.state().input;
   view.text = text;
-  view.translation = run.model().tokenizer()->decode(question.written.ids());
+  view.translation = run.model().tokenizer()->decode(input.written.ids());
   choose_cross_head(ctx, run, view);
-  std::vector<inspect::Word> from = inspect::words_of(question.written);
-  const std::vector<inspect::Word> to = inspect::words_of(question.source);
+  std::vector<inspect::Word> from = inspect::words_of(input.written);
+  const std::vector<inspect::Word> to = inspect::words_of(input.source);
   // The attention of the end token says nothing about the words.
-  if (from.size() > 1 && question.written.tokens.back().added) from.pop_back();
+  if (from.size() > 1 && input.written.tokens.back().added) from.pop_back();
   view.written.rows = labels_of(from);
   view.written.columns = labels_of(to);
   const HeadPlace place = view.written.head;
@@ -85,14 +85,14 @@ std::size_t place_of(const std::vector<inspect::Word>& words, const std::string&
 }
 
 // The query: a pronoun if there is one, else the last word.
-std::string word_to_ask(const std::vector<inspect::Word>& words, const inspect::Reading& reading) {
+std::string word_to_ask(const std::vector<inspect::Word>& words, const inspect::EncodedText& encoded) {
   static constexpr const char* kPronouns[] = {"it",  "they", "he",   "she", "them", "him",
                                               "her", "It",   "They", "He",  "She"};
   for (const char* pronoun : kPronouns)
     for (const inspect::Word& word : words)
       if (word.label == pronoun) return pronoun;
   for (auto word = words.rbegin(); word != words.rend(); ++word) {
-    const auto& token = reading.tokens[static_cast<std::size_t>(word->tokens.begin)];
+    const auto& token = encoded.tokens[static_cast<std::size_t>(word->tokens.begin)];
     if (!token.added && word->label.size() > 1) return word->label;
   }
   return words.front().label;
@@ -114,7 +114,7 @@ WordRow row_of(const AttentionMap& map, const std::vector<inspect::Word>& words,
 
 // The head with the largest weight from the word to another.
 WordRow strongest_row(Context& ctx, const Run& run) {
-  const inspect::Reading& source = run.state().question.source;
+  const inspect::EncodedText& source = run.state().input.source;
   const std::vector<inspect::Word> words = inspect::words_of(source);
   const std::string word = word_to_ask(words, source);
   const LookRequest request{.part = Part::encoder, .query = words[place_of(words, word)].tokens};
@@ -128,7 +128,7 @@ WordRow strongest_row(Context& ctx, const Run& run) {
 }
 
 void add_number(Context& ctx, const Run& run, const HeadPlace& head, Glance& view) {
-  const std::vector<inspect::Word> words = inspect::words_of(run.state().question.source);
+  const std::vector<inspect::Word> words = inspect::words_of(run.state().input.source);
   const Range query = words[place_of(words, view.query)].tokens,
               key = words[place_of(words, view.key)].tokens;
   view.steps = explain(
@@ -138,10 +138,10 @@ void add_number(Context& ctx, const Run& run, const HeadPlace& head, Glance& vie
 // The head that follows pronouns best by sentences that come with the model; without them the one in which "it"
 // attends most to the first noun.
 void choose_pronoun_head(Context& ctx, const Run& run, PronounView& view) {
-  const inspect::Subject& subject = run.state().subject();
-  const std::string path = subject.folder + "/pronouns.tsv";
+  const inspect::LoadedModel& loaded = run.state().loaded();
+  const std::string path = loaded.folder + "/pronouns.tsv";
   if (!std::filesystem::exists(path)) {
-    const std::vector<inspect::Word> words = inspect::words_of(run.state().question.source);
+    const std::vector<inspect::Word> words = inspect::words_of(run.state().input.source);
     view.head = first_look(run,
                            {.part = Part::encoder,
                             .query = words[place_of(words, "it")].tokens,
@@ -152,20 +152,20 @@ void choose_pronoun_head(Context& ctx, const Run& run, PronounView& view) {
   }
   const std::vector<inspect::PronounSentence> sentences = inspect::read_pronouns(path);
   const auto all = std::span(sentences).first(std::min(kAsked, sentences.size()));
-  view.head = inspect::best_of(inspect::score_antecedents(ctx, subject, all.first(all.size() / 2))).head;
-  for (const auto& score : inspect::score_antecedents(ctx, subject, all.subspan(all.size() / 2)))
+  view.head = inspect::best_of(inspect::score_antecedents(ctx, loaded, all.first(all.size() / 2))).head;
+  for (const auto& score : inspect::score_antecedents(ctx, loaded, all.subspan(all.size() / 2)))
     if (score.head == view.head) view.score = score;
 }
 
 Meaning meaning_of(Context& ctx, const Run& run, const std::string& text, const PronounView& view) {
-  const inspect::Question& question = run.state().question;
+  const inspect::ModelInput& input = run.state().input;
   Meaning meaning;
   meaning.text = text;
-  meaning.translation = run.model().tokenizer()->decode(question.written.ids());
+  meaning.translation = run.model().tokenizer()->decode(input.written.ids());
   inspect::Ablation off({.change = Change::zero, .part = Part::encoder, .heads = {view.head}});
-  meaning.without = inspect::translate(ctx, run.state().subject(), question.source, nullptr, &off).text;
+  meaning.without = inspect::translate(ctx, run.state().loaded(), input.source, nullptr, &off).text;
   const WordRow row = row_of(map_of(ctx, run, {Part::encoder, view.head.layer, view.head.head}),
-                             inspect::words_of(question.source), "it", view.first);
+                             inspect::words_of(input.source), "it", view.first);
   for (std::size_t i = 0; i < row.words.size(); ++i) {
     if (row.words[i] == view.first) meaning.first += row.weights[i];
     if (row.words[i] == view.second) meaning.second += row.weights[i];

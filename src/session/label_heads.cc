@@ -8,21 +8,21 @@
 namespace headlight {
 namespace {
 
-using inspect::Question;
-using inspect::Subject;
+using inspect::LoadedModel;
+using inspect::ModelInput;
 
 // Cuts what is too long where that is wanted; an encoder-decoder translates what has no target.
-Question question_for(Context& ctx, const ModelState& model, const Prompt& prompt,
-                      const LabelRequest& request, Index& cut) {
-  const Subject& subject = model.subject;
-  Question question = session::question_of(ctx, model, prompt, session::Needs::source, {}, request.progress);
-  bool was_cut = request.cut_long_texts && inspect::cut_to_fit(subject, question.source);
-  if (subject.has(Part::cross) && !question.runs_decoder())
-    question.written = inspect::translate(ctx, subject, question.source);
-  else if (request.cut_long_texts && !question.written.tokens.empty())
-    was_cut = inspect::cut_to_fit(subject, question.written) || was_cut;
+ModelInput input_for(Context& ctx, const ModelState& model, const Prompt& prompt, const LabelRequest& request,
+                     Index& cut) {
+  const LoadedModel& loaded = model.loaded;
+  ModelInput input = session::input_of(ctx, model, prompt, session::Needs::source, {}, request.progress);
+  bool was_cut = request.cut_long_texts && inspect::cut_to_fit(loaded, input.source);
+  if (loaded.has(Part::cross) && !input.runs_decoder())
+    input.written = inspect::translate(ctx, loaded, input.source);
+  else if (request.cut_long_texts && !input.written.tokens.empty())
+    was_cut = inspect::cut_to_fit(loaded, input.written) || was_cut;
   cut += was_cut ? 1 : 0;
-  return question;
+  return input;
 }
 
 }  // namespace
@@ -30,21 +30,20 @@ Question question_for(Context& ctx, const ModelState& model, const Prompt& promp
 HeadLabels label_heads(Context& ctx, const Model& model, std::span<const Prompt> prompts,
                        const LabelRequest& request) {
   const ModelState& state = model.state();
-  const Subject& subject = state.subject;
+  const LoadedModel& loaded = state.loaded;
   const Progress& progress = request.progress;
   for (const Head& head : request.similar_to) session::check_head(state.info, head);
   HeadLabels out;
-  inspect::TextSums sums(subject);
+  inspect::TextSums sums(loaded);
   // A text's sums, and a byte that says whether it was cut.
   SharedItems texts(ctx, [&](std::span<const std::byte> measured) {
     out.cut += value_of<bool>(measured.last(1)) ? 1 : 0;
-    inspect::add_measured(subject, measured.first(measured.size() - 1), sums);
+    inspect::add_measured(loaded, measured.first(measured.size() - 1), sums);
   });
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     texts.add([&] {
       Index cut = 0;
-      Bytes measured =
-          inspect::measure_text(ctx, subject, question_for(ctx, state, prompts[i], request, cut), i);
+      Bytes measured = inspect::measure_text(ctx, loaded, input_for(ctx, state, prompts[i], request, cut), i);
       measured.push_back(static_cast<std::byte>(cut > 0));
       return measured;
     });
@@ -56,13 +55,13 @@ HeadLabels label_heads(Context& ctx, const Model& model, std::span<const Prompt>
     progress.tell("battery", done, 1);
     progress.check();
   };
-  const inspect::Battery battery = inspect::make_battery(ctx, subject, tell);
-  out.heads = inspect::labelled_heads(subject, sums, inspect::measure_battery(ctx, subject, battery, tell));
+  const inspect::Battery battery = inspect::make_battery(ctx, loaded, tell);
+  out.heads = inspect::labelled_heads(loaded, sums, inspect::measure_battery(ctx, loaded, battery, tell));
   std::optional<inspect::HeadSimilarity> similarity;
   for (std::size_t i = 0; i < request.similar_to.size(); ++i) {
     const Head& head = request.similar_to[i];
     if (i == 0 || head.part != request.similar_to[i - 1].part)
-      similarity.emplace(ctx, subject, battery, head.part);
+      similarity.emplace(ctx, loaded, battery, head.part);
     out.similar.push_back(similarity->like(head.place()));
   }
   return out;

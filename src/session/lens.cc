@@ -22,9 +22,9 @@ std::vector<Prediction> logit_lens(const Run& run, Index position, Index count, 
     throw Error(ErrorKind::usage, "lens.position",
                 concat("logit_lens: position ", position, " does not exist; the run has ", run.positions(),
                        " positions with logits"));
-  const models::Transformer& model = *state.subject().model;
+  const models::Transformer& model = *state.loaded().model;
   const Part part =
-      state.question.runs_decoder() || !state.subject().has(Part::encoder) ? Part::decoder : Part::encoder;
+      state.input.runs_decoder() || !state.loaded().has(Part::encoder) ? Part::decoder : Part::encoder;
   const models::Stack& stack = model.stack(part);
   const session::RunContext own(state, ctx);
   std::vector<Prediction> out;

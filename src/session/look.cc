@@ -26,7 +26,7 @@ HeadSteps explain(const Run& run, const ExplainRequest& request, Context& ctx) {
     throw Error(ErrorKind::usage, "explain.inputs",
                 "the run did not keep the inputs of its layers; attend with keep_inputs");
   HeadSteps steps = inspect::head_steps(
-      run.state().subject(), {request.head.part, request.head.place(), request.query, request.key},
+      run.state().loaded(), {request.head.part, request.head.place(), request.query, request.key},
       [&](Observer& observer) {
         session::replay(run, request.head.part, request.head.layer, observer, ctx);
       });
@@ -42,10 +42,10 @@ HeadSteps explain(const Run& run, const ExplainRequest& request, Context& ctx) {
 
 std::vector<LinkScore> find_links(const Run& run, const LinkRequest& request, Context& ctx) {
   const Part part = session::part_of(run, request.part);
-  const inspect::Subject& subject = run.state().subject();
+  const inspect::LoadedModel& loaded = run.state().loaded();
   const inspect::LinkText words = inspect::parse_link(request.link);
-  const inspect::Sides sides = inspect::readings_of(subject, run.state().question, part);
-  const inspect::Link link = inspect::find_link(subject, sides, part, words);
+  const inspect::Sides sides = inspect::sides_of(loaded, run.state().input, part);
+  const inspect::Link link = inspect::find_link(loaded, sides, part, words);
   std::vector<LinkScore> scores;
   for (const inspect::LinkWeight& w :
        inspect::rank_link(sides, part, link, [&](Observer& observer) { run.replay(observer, ctx); })) {

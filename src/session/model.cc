@@ -15,14 +15,14 @@ ModelKind kind_of(models::ModelKind kind) {
   return ModelKind::decoder;
 }
 
-ModelInfo recurrent_info(const inspect::Subject& subject, ModelInfo info) {
-  const models::RecurrentModelConfig& c = subject.recurrent->config();
+ModelInfo recurrent_info(const inspect::LoadedModel& loaded, ModelInfo info) {
+  const models::RecurrentModelConfig& c = loaded.recurrent->config();
   info.family = models::kRecurrentType;
   info.kind = c.encoder_decoder ? ModelKind::encoder_decoder : ModelKind::decoder;
   info.width = c.width;
   info.vocabulary = c.vocabulary;
   info.recurrent = true;
-  for (const Parameter* parameter : subject.recurrent->parameters()) {
+  for (const Parameter* parameter : loaded.recurrent->parameters()) {
     info.parameters += static_cast<double>(parameter->shape().elements());
     info.bytes +=
         static_cast<std::uint64_t>(parameter->shape().elements()) * size_of(parameter->value.dtype());
@@ -30,23 +30,23 @@ ModelInfo recurrent_info(const inspect::Subject& subject, ModelInfo info) {
   return info;
 }
 
-ModelInfo info_of(const inspect::Subject& subject) {
+ModelInfo info_of(const inspect::LoadedModel& loaded) {
   ModelInfo info;
-  info.name = subject.name;
-  info.path = subject.folder;
-  info.notices = subject.notices;
-  if (subject.recurrent) return recurrent_info(subject, std::move(info));
-  const models::TransformerConfig& c = subject.model->config();
+  info.name = loaded.name;
+  info.path = loaded.folder;
+  info.notices = loaded.notices;
+  if (loaded.recurrent) return recurrent_info(loaded, std::move(info));
+  const models::TransformerConfig& c = loaded.model->config();
   info.family = c.family;
   info.kind = kind_of(c.kind);
   for (const Part part : {Part::encoder, Part::decoder, Part::cross})
-    if (subject.has(part))
+    if (loaded.has(part))
       info.parts.push_back(
-          {part, std::vector<Index>(static_cast<std::size_t>(subject.layers(part)), subject.heads(part))});
+          {part, std::vector<Index>(static_cast<std::size_t>(loaded.layers(part)), loaded.heads(part))});
   info.width = c.width;
   info.vocabulary = c.vocabulary;
   info.context = models::context_of(c);
-  for (const Parameter* parameter : subject.model->parameters()) {
+  for (const Parameter* parameter : loaded.model->parameters()) {
     const Index elements = parameter->shape().elements();
     if (parameter->trained) info.parameters += static_cast<double>(elements);
     info.bytes += parameter->stored.empty()
@@ -76,18 +76,18 @@ const PartInfo* ModelInfo::find(Part part) const noexcept {
 
 Model Model::open(const std::string& path_or_name, const OpenOptions& options) {
   auto state = std::make_shared<ModelState>();
-  state->subject = inspect::open_subject(
+  state->loaded = inspect::open_model(
       path_or_name, options.places,
       options.recurrent_too ? inspect::Accept::recurrent_too : inspect::Accept::transformers);
-  if (!options.name.empty()) state->subject.name = options.name;
-  state->info = info_of(state->subject);
+  if (!options.name.empty()) state->loaded.name = options.name;
+  state->info = info_of(state->loaded);
   return Model(std::move(state));
 }
 
 const ModelInfo& Model::info() const noexcept { return state_->info; }
 
 const Tokenizer* Model::tokenizer() const noexcept {
-  return state_->subject.tokenizer ? &*state_->subject.tokenizer : nullptr;
+  return state_->loaded.tokenizer ? &*state_->loaded.tokenizer : nullptr;
 }
 
 }  // namespace headlight

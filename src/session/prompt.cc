@@ -7,26 +7,26 @@
 namespace headlight::session {
 namespace {
 
-using inspect::Question;
-using inspect::Reading;
-using inspect::Subject;
+using inspect::EncodedText;
+using inspect::LoadedModel;
+using inspect::ModelInput;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "prompt", what); }
 
-Reading read(const Subject& subject, const std::string& text, const std::vector<std::int32_t>& ids,
-             std::string_view field) {
-  const Tokenizer* tokenizer = subject.tokenizer ? &*subject.tokenizer : nullptr;
-  if (!ids.empty()) return inspect::read_ids(tokenizer, ids, subject.model->config().vocabulary);
+EncodedText read(const LoadedModel& loaded, const std::string& text, const std::vector<std::int32_t>& ids,
+                 std::string_view field) {
+  const Tokenizer* tokenizer = loaded.tokenizer ? &*loaded.tokenizer : nullptr;
+  if (!ids.empty()) return inspect::read_ids(tokenizer, ids, loaded.model->config().vocabulary);
   if (tokenizer == nullptr) {
     throw Error(ErrorKind::usage, "prompt.tokenizer",
-                concat("\"", escaped(subject.name),
+                concat("\"", escaped(loaded.name),
                        "\" has no tokenizer, so it cannot read text; give token ids (", field, ")"));
   }
   return inspect::read_text(*tokenizer, text);
 }
 
-void check_fields(const Subject& subject, const Prompt& prompt) {
-  const models::ModelKind kind = subject.model->config().kind;
+void check_fields(const LoadedModel& loaded, const Prompt& prompt) {
+  const models::ModelKind kind = loaded.model->config().kind;
   const bool has_target = !prompt.target.empty() || !prompt.target_ids.empty();
   if (!prompt.text.empty() && !prompt.ids.empty())
     refuse("text and ids exclude each other; give one of them");
@@ -35,65 +35,65 @@ void check_fields(const Subject& subject, const Prompt& prompt) {
   if (!prompt.second.empty() && (!prompt.ids.empty() || !prompt.type_ids.empty() || has_target))
     refuse("a second text needs a first text only; leave out ids, type_ids and the target");
   if (has_target && kind != models::ModelKind::encoder_decoder)
-    refuse(concat("a target was given, but \"", escaped(subject.name), "\" does not translate"));
+    refuse(concat("a target was given, but \"", escaped(loaded.name), "\" does not translate"));
   if (!prompt.continuation.empty() && kind != models::ModelKind::decoder)
     refuse("only decoders have tokens after the text");
 }
 
 // Tokens that were written after the text stand behind its last byte.
-void add_continuation(const Subject& subject, const std::vector<std::int32_t>& ids, Reading& reading) {
+void add_continuation(const LoadedModel& loaded, const std::vector<std::int32_t>& ids, EncodedText& encoded) {
   if (ids.empty()) return;
-  const Reading more = inspect::read_ids(subject.tokenizer ? &*subject.tokenizer : nullptr, ids,
-                                         subject.model->config().vocabulary);
-  for (inspect::ReadToken token : more.tokens) {
-    token.begin = token.end = reading.text.size();
-    reading.tokens.push_back(std::move(token));
+  const EncodedText more = inspect::read_ids(loaded.tokenizer ? &*loaded.tokenizer : nullptr, ids,
+                                             loaded.model->config().vocabulary);
+  for (inspect::EncodedToken token : more.tokens) {
+    token.begin = token.end = encoded.text.size();
+    encoded.tokens.push_back(std::move(token));
   }
 }
 
-Reading translation(Context& ctx, const Subject& subject, const Reading& source, const DrawOptions& draw,
-                    const Progress& progress) {
+EncodedText translation(Context& ctx, const LoadedModel& loaded, const EncodedText& source,
+                        const DrawOptions& draw, const Progress& progress) {
   CancelObserver observer(progress);
   Observer* watching = progress.cancelled ? &observer : nullptr;
-  if (draw.temperature <= 0) return inspect::translate(ctx, subject, source, watching);
+  if (draw.temperature <= 0) return inspect::translate(ctx, loaded, source, watching);
   models::SamplingOptions options;
   options.temperature = draw.temperature;
   options.top_k = draw.top_k;
   options.seed = draw.seed;
   options.observer = watching;
-  return inspect::draw_translation(ctx, subject, source, options);
+  return inspect::draw_translation(ctx, loaded, source, options);
 }
 
 }  // namespace
 
-Question question_of(Context& ctx, const ModelState& model, const Prompt& prompt, Needs needs,
-                     const DrawOptions& draw, const Progress& progress) {
-  const Subject& subject = model.subject;
-  check_fields(subject, prompt);
-  if (!prompt.second.empty()) return inspect::pair_question(subject, prompt.text, prompt.second);
-  Question question;
-  question.source = read(subject, prompt.text, prompt.ids, "ids");
-  question.types = prompt.type_ids;
-  add_continuation(subject, prompt.continuation, question.source);
-  if (subject.model->config().kind != models::ModelKind::encoder_decoder) return question;
+ModelInput input_of(Context& ctx, const ModelState& model, const Prompt& prompt, Needs needs,
+                    const DrawOptions& draw, const Progress& progress) {
+  const LoadedModel& loaded = model.loaded;
+  check_fields(loaded, prompt);
+  if (!prompt.second.empty()) return inspect::pair_input(loaded, prompt.text, prompt.second);
+  ModelInput input;
+  input.source = read(loaded, prompt.text, prompt.ids, "ids");
+  input.types = prompt.type_ids;
+  add_continuation(loaded, prompt.continuation, input.source);
+  if (loaded.model->config().kind != models::ModelKind::encoder_decoder) return input;
   if (!prompt.target_ids.empty()) {
-    question.decoder_input = read(subject, "", prompt.target_ids, "target_ids");
-    question.decoder_input.tokens.front().added = true;
+    input.decoder_input = read(loaded, "", prompt.target_ids, "target_ids");
+    input.decoder_input.tokens.front().added = true;
   } else if (!prompt.target.empty()) {
-    question.written = read(subject, prompt.target, {}, "target_ids");
+    input.written = read(loaded, prompt.target, {}, "target_ids");
   } else if (needs == Needs::target) {
-    question.written = translation(ctx, subject, question.source, draw, progress);
+    input.written = translation(ctx, loaded, input.source, draw, progress);
   }
-  return question;
+  return input;
 }
 
-TokenizedText tokenized(const Reading& reading) {
+TokenizedText tokenized(const EncodedText& encoded) {
   TokenizedText out;
-  out.text = reading.text;
-  out.second = reading.second;
-  for (const inspect::ReadToken& token : reading.tokens)
+  out.text = encoded.text;
+  out.second = encoded.second;
+  for (const inspect::EncodedToken& token : encoded.tokens)
     out.tokens.push_back({token.id, token.label, token.begin, token.end, token.added, token.type, 0});
-  for (const inspect::Word& word : inspect::words_of(reading)) {
+  for (const inspect::Word& word : inspect::words_of(encoded)) {
     for (Index i = word.tokens.begin; i < word.tokens.end; ++i)
       out.tokens[static_cast<std::size_t>(i)].word = static_cast<Index>(out.words.size());
     out.words.push_back({word.label, word.tokens});
@@ -101,8 +101,8 @@ TokenizedText tokenized(const Reading& reading) {
   return out;
 }
 
-Reading reading_of(const TokenizedText& text) {
-  Reading out;
+EncodedText encoded_text(const TokenizedText& text) {
+  EncodedText out;
   out.text = text.text;
   out.second = text.second;
   for (const Token& token : text.tokens)

@@ -136,7 +136,7 @@ Tensor Run::logits(Range positions, Context& ctx) const {
   const Tensor& hidden = state_->hidden;
   const auto offset = static_cast<std::size_t>(rows.begin * hidden.dim(1)) * size_of(hidden.dtype());
   const RunContext own(*state_, ctx);
-  Tensor logits = state_->subject().model->logits_of(
+  Tensor logits = state_->loaded().model->logits_of(
       own, ConstTensorView(hidden.as<std::byte>() + offset, hidden.dtype(), {rows.size(), hidden.dim(1)}));
   if (rows == asked) return logits;
   const auto row_bytes = static_cast<std::size_t>(logits.dim(1)) * size_of(logits.dtype());

@@ -6,25 +6,25 @@
 #include <vector>
 
 #include "headlight/run.h"
+#include "inspect/model_run.h"
 #include "inspect/recorder.h"
 #include "inspect/sides.h"
-#include "inspect/subject.h"
 #include "session/stored_attention.h"
 
 namespace headlight {
 
 struct ModelState {
-  inspect::Subject subject;
+  inspect::LoadedModel loaded;
   ModelInfo info;
 
-  [[nodiscard]] Part usual_part() const { return subject.usual_part(); }
+  [[nodiscard]] Part usual_part() const { return loaded.usual_part(); }
 };
 
 struct RunState {
   explicit RunState(Model from) : model(std::move(from)) {}
 
   Model model;
-  inspect::Question question;
+  inspect::ModelInput input;
   TokenizedText source, target, decoder_input;
   std::vector<Part> parts;
   std::vector<std::unique_ptr<session::StoredAttention>> attentions;
@@ -33,7 +33,7 @@ struct RunState {
   SimdTarget simd = SimdTarget::automatic;
   Activations activations = Activations::exact;
 
-  [[nodiscard]] const inspect::Subject& subject() const { return model.state().subject; }
+  [[nodiscard]] const inspect::LoadedModel& loaded() const { return model.state().loaded; }
   // Null: it was not kept.
   [[nodiscard]] const session::StoredAttention* find(Part part, Index layer) const noexcept;
   // The token that a position is followed by, of a decoder; the one that it writes, of an encoder-decoder; the one that
@@ -78,15 +78,15 @@ class CancelObserver : public Observer {
 
 // The tokenized prompt; translates if a translation is needed and not given.
 enum class Needs : std::uint8_t { source, target };
-[[nodiscard]] inspect::Question question_of(Context& ctx, const ModelState& model, const Prompt& prompt,
-                                            Needs needs, const DrawOptions& draw, const Progress& progress);
+[[nodiscard]] inspect::ModelInput input_of(Context& ctx, const ModelState& model, const Prompt& prompt,
+                                           Needs needs, const DrawOptions& draw, const Progress& progress);
 
 // attend() for a tokenized prompt.
-[[nodiscard]] Run attend_tokens(Context& ctx, const Model& model, inspect::Question question,
+[[nodiscard]] Run attend_tokens(Context& ctx, const Model& model, inspect::ModelInput input,
                                 const AttendOptions& options);
 
-[[nodiscard]] TokenizedText tokenized(const inspect::Reading& reading);
-[[nodiscard]] inspect::Reading reading_of(const TokenizedText& text);
+[[nodiscard]] TokenizedText tokenized(const inspect::EncodedText& encoded);
+[[nodiscard]] inspect::EncodedText encoded_text(const TokenizedText& text);
 
 // Throw Error{usage} that says what the run or the model has.
 void check_part(const Run& run, Part part);

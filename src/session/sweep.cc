@@ -34,7 +34,7 @@ SweepResult sweep(Context& ctx, const Run& run, const SweepOptions& options, con
   request.task = task ? &*task : nullptr;
   inspect::MeanOutputs means;
   if (options.change == Change::mean) {
-    means = session::means_of(own, state.subject, options.mean_texts, progress);
+    means = session::means_of(own, state.loaded, options.mean_texts, progress);
     request.outputs = &means.outputs;
   }
   SweepResult result;
@@ -44,12 +44,12 @@ SweepResult sweep(Context& ctx, const Run& run, const SweepOptions& options, con
   result.probability = std::exp(before.log_probability(0, result.token));
   request.row = result.position;
   request.token = result.token;
-  result.heads = inspect::sweep_heads(own, state.subject, run.state().question, request, [&](double done) {
+  result.heads = inspect::sweep_heads(own, state.loaded, run.state().input, request, [&](double done) {
     progress.tell("every head in turn", done, 1);
     progress.check();
   });
   if (task) {
-    result.task_loss = inspect::measure_loss(own, state.subject, *task).mean;
+    result.task_loss = inspect::measure_loss(own, state.loaded, *task).mean;
     result.task_tokens = task->targets;
   }
   return result;
@@ -68,7 +68,7 @@ Attribution attribute(Context& ctx, const Run& run, std::optional<Index> positio
   session::check_position(position, run.positions());
   const session::RunContext own(run.state(), ctx);
   const Index row = position ? *position : usual_position(run);
-  return inspect::attribute_logit(own, run.state().subject(), run.state().question, row,
+  return inspect::attribute_logit(own, run.state().loaded(), run.state().input, row,
                                   token ? *token : likeliest(run, row, own));
 }
 

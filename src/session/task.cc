@@ -9,17 +9,17 @@ namespace headlight::session {
 std::optional<inspect::LossTask> loss_task(const ModelState& model, const TaskText* text) {
   if (text == nullptr) return std::nullopt;
   if (text->translations.sources.empty())
-    return inspect::text_task(model.subject, text->text, text->most_tokens);
+    return inspect::text_task(model.loaded, text->text, text->most_tokens);
   std::vector<inspect::TextPair> pairs;
   for (std::size_t i = 0; i < text->translations.sources.size(); ++i)
     pairs.emplace_back(text->translations.sources[i], text->translations.references[i].front());
-  return inspect::pair_task(model.subject, pairs);
+  return inspect::pair_task(model.loaded, pairs);
 }
 
 void measure_task(Context& ctx, const ModelState& model, const TaskText& text, const inspect::LossTask& task,
                   Intervention& change, const Progress& progress, AblationEffect& effect) {
   const auto loss = [&](Intervention* intervention, std::string_view doing) {
-    return inspect::measure_loss(ctx, model.subject, task, intervention, [&](double done) {
+    return inspect::measure_loss(ctx, model.loaded, task, intervention, [&](double done) {
       progress.tell(doing, done, 1);
       progress.check();
     });
@@ -43,10 +43,10 @@ void measure_task(Context& ctx, const ModelState& model, const TaskText& text, c
                  bleu(&change, "translating with the change"), 0, static_cast<Index>(set.sources.size())};
 }
 
-inspect::MeanOutputs means_of(Context& ctx, const inspect::Subject& subject,
+inspect::MeanOutputs means_of(Context& ctx, const inspect::LoadedModel& loaded,
                               const std::vector<std::string>& texts, const Progress& progress) {
   const std::span<const std::string> sentences = texts.empty() ? inspect::usual_sentences() : texts;
-  return inspect::mean_outputs(ctx, subject, sentences, [&](double done) {
+  return inspect::mean_outputs(ctx, loaded, sentences, [&](double done) {
     progress.tell("means of heads", done, 1);
     progress.check();
   });

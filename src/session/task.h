@@ -24,7 +24,7 @@ struct Changing {
   inspect::ChangePlan plan;
   Index sentences = 0, tokens = 0;  // of means
 };
-[[nodiscard]] inspect::MeanOutputs means_of(Context& ctx, const inspect::Subject& subject,
+[[nodiscard]] inspect::MeanOutputs means_of(Context& ctx, const inspect::LoadedModel& loaded,
                                             const std::vector<std::string>& texts, const Progress& progress);
 void check_predicts(const ModelInfo& info);
 void check_position(std::optional<Index> position, Index positions);

@@ -8,6 +8,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/recorder.h"
+#include "session/link_map.h"
 #include "session/state.h"
 
 namespace headlight::session {
@@ -30,8 +31,8 @@ class ViewMaker {
         run_(run),
         s_(request),
         part_(part_of(run, request.part)),
-        queries_(reading_of(run.queries(part_))),
-        keys_(reading_of(run.keys(part_))) {
+        queries_(encoded_text(run.queries(part_))),
+        keys_(encoded_text(run.keys(part_))) {
     const ModelInfo& info = run.model().info();
     for (const HeadPlace& place : s_.heads) session::check_head(info, {part_, place.layer, place.head});
     if (s_.layer) session::check_head(info, {part_, static_cast<int>(*s_.layer), 0});
@@ -53,8 +54,8 @@ class ViewMaker {
   }
 
  private:
-  Word picked(const inspect::Reading& reading, const std::string& what) {
-    inspect::Pick pick = inspect::pick(reading, what);
+  Word picked(const inspect::EncodedText& encoded, const std::string& what) {
+    inspect::Pick pick = inspect::pick(encoded, what);
     if (!pick.note.empty()) view_.notes.push_back(pick.note);
     return pick.word;
   }
@@ -146,7 +147,7 @@ class ViewMaker {
       for (Index i = 0; i < keys_.size(); ++i) columns.push_back({i, i + 1});
     for (std::size_t j = 0; j < columns.size(); ++j)
       if (std::all_of(tokens.begin() + columns[j].begin, tokens.begin() + columns[j].end,
-                      [](const inspect::ReadToken& token) { return token.added; }))
+                      [](const inspect::EncodedToken& token) { return token.added; }))
         out.push_back(static_cast<Index>(j));
     return out;
   }
@@ -252,53 +253,18 @@ class ViewMaker {
     view_.kind = ViewKind::tops;
   }
 
-  // One link in all heads: layers below each other, heads side by side.
   void make_pair() {
     if (s_.query.empty()) refuse("--key WORD needs --query WORD");
-    const std::vector<AttentionMap> maps = rows(wanted());
-    AttentionMap link;
-    link.part = part_;
-    draw::WeightMap out;
-    out.title = concat("from ", query_.label, " to ", key_.label);
-    out.row_axis = "layer";
-    out.column_axis = "head";
-    for (const AttentionMap& map : maps) {
-      const std::string layer = map.layer >= 0 ? concat(map.layer) : "all",
-                        head = map.head >= 0 ? concat(map.head) : "mean";
-      if (out.queries.empty() || out.queries.back() != layer) out.queries.push_back(layer);
-      if (std::find(out.keys.begin(), out.keys.end(), head) == out.keys.end()) out.keys.push_back(head);
-    }
-    link.rows = out.rows();
-    link.columns = out.columns();
-    link.weights.assign(static_cast<std::size_t>(link.rows * link.columns), 0);
-    link.visible.assign(link.weights.size(), 0);
-    for (const AttentionMap& map : maps) {
-      const std::string layer = map.layer >= 0 ? concat(map.layer) : "all",
-                        head = map.head >= 0 ? concat(map.head) : "mean";
-      const auto row = std::find(out.queries.begin(), out.queries.end(), layer) - out.queries.begin();
-      const auto column = std::find(out.keys.begin(), out.keys.end(), head) - out.keys.begin();
-      const auto cell = static_cast<std::size_t>(row * link.columns + column);
-      link.weights[cell] = static_cast<float>(inspect::sum_of_keys(map, 0, key_.tokens));
-      link.visible[cell] = 1;
-      if (link.derivation.empty()) link.derivation = map.derivation;
-    }
-    if (key_.tokens.size() > 1)
-      link.derivation += concat(link.derivation.empty() ? "" : ", ", "sum of ", key_.tokens.size(), " keys");
-    if (std::find(link.visible.begin(), link.visible.end(), 0) == link.visible.end()) link.visible.clear();
-    out.masked_words = "not asked for";
-    out.origin = link.derivation.empty() ? draw::Origin::exact : draw::Origin::derived;
-    out.derivation = link.derivation;
-    out.weights = link.weights;
-    out.visible = link.visible;
-    view_.maps.push_back(std::move(out));
-    view_.numbers.push_back(std::move(link));
+    auto [drawn, numbers] = link_map(rows(wanted()), part_, query_, key_);
+    view_.maps.push_back(std::move(drawn));
+    view_.numbers.push_back(std::move(numbers));
   }
 
   Context& ctx_;
   const Run& run_;
   const ViewRequest& s_;
   Part part_;
-  inspect::Reading queries_, keys_;
+  inspect::EncodedText queries_, keys_;
   Word query_, key_;
   View view_;
 };

@@ -26,7 +26,7 @@ TokenId numbered_token(std::string_view text, Index vocabulary) {
 }  // namespace
 
 WordChoice find_words(const TokenizedText& text, std::string_view words) {
-  const inspect::Pick pick = inspect::pick(session::reading_of(text), words);
+  const inspect::Pick pick = inspect::pick(session::encoded_text(text), words);
   return {pick.word.tokens, pick.others, pick.word.label};
 }
 

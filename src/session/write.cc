@@ -25,7 +25,7 @@ const Tokenizer& tokenizer_of(const Model& model) {
 // An end that the tokenizer puts behind every text is left out: the text is to go on. A prompt without any token
 // starts where the model's training texts started.
 std::vector<TokenId> prompt_ids(const Model& model, const Prompt& prompt, std::size_t number) {
-  const models::TransformerConfig& config = model.state().subject.model->config();
+  const models::TransformerConfig& config = model.state().loaded.model->config();
   std::vector<TokenId> ids = prompt.ids;
   if (ids.empty()) {
     std::vector<TokenPiece> pieces = tokenizer_of(model).encode_pieces(prompt.text);
@@ -144,7 +144,7 @@ std::vector<GeneratedText> generate(Context& ctx, const Model& model, std::span<
     return goes_on && !story.stops.found();
   };
   std::vector<models::Continuation> results =
-      models::continue_prompts(ctx, *model.state().subject.model, tokens, sampling);
+      models::continue_prompts(ctx, *model.state().loaded.model, tokens, sampling);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     stories[i].finish();
     texts[i].ids = std::move(results[i].tokens);
@@ -162,14 +162,14 @@ std::vector<Translation> translate(Context& ctx, const Model& model, std::span<c
     throw Error(ErrorKind::usage, "translate.kind",
                 concat("the model \"", escaped(model.info().name), "\" does not translate: it is ",
                        model.info().kind == ModelKind::encoder ? "an encoder" : "a decoder"));
-  const inspect::Subject& subject = model.state().subject;
+  const inspect::LoadedModel& loaded = model.state().loaded;
   session::CancelObserver observer(progress);
   std::unique_ptr<models::Writer> writer;
-  if (subject.recurrent) writer = std::make_unique<models::RecurrentWriter>(*subject.recurrent);
+  if (loaded.recurrent) writer = std::make_unique<models::RecurrentWriter>(*loaded.recurrent);
   else
     writer = std::make_unique<models::TransformerWriter>(
-        *subject.model, models::RunOptions{.observer = progress.cancelled ? &observer : nullptr,
-                                           .intervention = options.intervention});
+        *loaded.model, models::RunOptions{.observer = progress.cancelled ? &observer : nullptr,
+                                          .intervention = options.intervention});
   models::TranslateOptions beams;
   beams.first_number = options.first_number;
   beams.beams = options.beams;

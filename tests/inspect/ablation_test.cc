@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 #include "models/generate.h"
 #include "support/errors.h"
 

@@ -8,29 +8,29 @@
 namespace headlight::inspect {
 namespace {
 
-Subject subject_of(models::TransformerConfig config) {
+LoadedModel loaded_model(models::TransformerConfig config) {
   config.initial_range = 0.4;
   config.ends = {1};
   config.decoder_start = config.pad = 0;
-  Subject subject;
-  subject.name = "small";
-  subject.model = std::make_unique<models::Transformer>(config);
-  subject.model->initialize(3);
+  LoadedModel loaded;
+  loaded.name = "small";
+  loaded.model = std::make_unique<models::Transformer>(config);
+  loaded.model->initialize(3);
   // Norms that do something.
   std::uint32_t state = 1;
-  for (Parameter* p : subject.model->parameters())
+  for (Parameter* p : loaded.model->parameters())
     if (p->value.rank() == 1)
       for (Index i = 0; i < p->value.dim(0); ++i) {
         state = state * 1664525U + 1013904223U;
         p->value.view().set(i, p->value.at(i) + static_cast<double>(state >> 16) / 65536 - 0.5);
       }
-  return subject;
+  return loaded;
 }
 
-Question question_of(const Subject& subject) {
-  const Index vocabulary = subject.model->config().vocabulary;
-  Question q{.source = read_ids(nullptr, {5, 9, 2, 30, 11}, vocabulary)};
-  if (subject.model->config().kind == models::ModelKind::encoder_decoder)
+ModelInput input_of(const LoadedModel& loaded) {
+  const Index vocabulary = loaded.model->config().vocabulary;
+  ModelInput q{.source = read_ids(nullptr, {5, 9, 2, 30, 11}, vocabulary)};
+  if (loaded.model->config().kind == models::ModelKind::encoder_decoder)
     q.written = read_ids(nullptr, {7, 8, 3, 1}, vocabulary);
   return q;
 }
@@ -54,13 +54,13 @@ class AttributionOf : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AttributionOf, SharesAddUpToTheLogit) {
   Context ctx({.threads = 1});
-  const Subject subject = subject_of(config_of(GetParam()));
-  const Question question = question_of(subject);
-  const Tensor logits = run(ctx, subject, question);
+  const LoadedModel loaded = loaded_model(config_of(GetParam()));
+  const ModelInput input = input_of(loaded);
+  const Tensor logits = run(ctx, loaded, input);
   for (const Index row : {Index{0}, logits.dim(0) - 1}) {
     for (const std::int32_t token : {0, 12, 30}) {
-      const Attribution a = attribute_logit(ctx, subject, question, row, token);
-      const bool both = subject.model->config().kind == models::ModelKind::encoder_decoder;
+      const Attribution a = attribute_logit(ctx, loaded, input, row, token);
+      const bool both = loaded.model->config().kind == models::ModelKind::encoder_decoder;
       EXPECT_EQ(a.heads.size(), both ? 12U : 6U);
       EXPECT_NEAR(a.logit, logits.at(row, Index{token}), 1e-4);
       EXPECT_NEAR(a.sum(), a.logit, 1e-4);
@@ -70,13 +70,13 @@ TEST_P(AttributionOf, SharesAddUpToTheLogit) {
 
 TEST_P(AttributionOf, AHeadThatWritesNothingHasNoShare) {
   Context ctx({.threads = 1});
-  const Subject subject = subject_of(config_of(GetParam()));
-  const auto& out = subject.model->stack(Part::decoder).blocks[1].attention.out;
+  const LoadedModel loaded = loaded_model(config_of(GetParam()));
+  const auto& out = loaded.model->stack(Part::decoder).blocks[1].attention.out;
   const TensorView w = const_cast<Tensor&>(out.weight.value).view();
   const bool transposed = out.config().layout == nn::WeightLayout::in_out;
   for (Index i = 8; i < 16; ++i)
     for (Index o = 0; o < 16; ++o) transposed ? w.set(i, o, 0) : w.set(o, i, 0);
-  const Attribution a = attribute_logit(ctx, subject, question_of(subject), 2, 12);
+  const Attribution a = attribute_logit(ctx, loaded, input_of(loaded), 2, 12);
   for (const HeadContribution& head : a.heads) {
     const bool silent = head.part == Part::decoder && head.head == HeadPlace{1, 1};
     EXPECT_EQ(std::abs(head.logit) < 1e-12, silent)
@@ -89,10 +89,9 @@ INSTANTIATE_TEST_SUITE_P(Models, AttributionOf,
 
 TEST(Attribution, RefusesWhatIsNoSum) {
   Context ctx({.threads = 1});
-  const Subject subject = subject_of(models::bert_config(kSizes));
-  testing::expect_error([&] { (void)attribute_logit(ctx, subject, question_of(subject), 0, 0); },
-                        ErrorKind::usage, "attribution.model",
-                        "has a layer with an activation before its logits");
+  const LoadedModel loaded = loaded_model(models::bert_config(kSizes));
+  testing::expect_error([&] { (void)attribute_logit(ctx, loaded, input_of(loaded), 0, 0); }, ErrorKind::usage,
+                        "attribution.model", "has a layer with an activation before its logits");
 }
 
 }  // namespace

@@ -51,57 +51,57 @@ TEST(Effect, RefusesWhatIsNoNumber) {
 
 class EffectOnModels : public ::testing::Test {
  protected:
-  Subject open(testing::SmallKind kind) {
+  LoadedModel open(testing::SmallKind kind) {
     testing::write_small_model(folder_.root().string(), kind);
-    return open_subject(folder_.root().string(), {});
+    return open_model(folder_.root().string(), {});
   }
   testing::TempFolder folder_;
   Context ctx_{{.threads = 2}};
 };
 
 TEST_F(EffectOnModels, LossOfATextInWindows) {
-  const Subject subject = open(testing::SmallKind::decoder);
+  const LoadedModel loaded = open(testing::SmallKind::decoder);
   std::string text;
   for (int i = 0; i < 60; ++i) text += "the cat sat on the mat . ";
-  const LossTask task = text_task(subject, text, 0);
+  const LossTask task = text_task(loaded, text, 0);
   EXPECT_EQ(task.targets, 60 * 7 + 2 - 1);  // with what the tokenizer puts around it
   EXPECT_EQ(task.parts.size(), 1U);
   EXPECT_EQ(task.parts[0].input.sequences(), 11);  // of 40 tokens each
-  const MeasuredLoss whole = measure_loss(ctx_, subject, task);
+  const MeasuredLoss whole = measure_loss(ctx_, loaded, task);
   EXPECT_EQ(whole.targets, task.targets);
   Ablation ablation({.part = Part::decoder, .heads = {{0, 0}}});
-  EXPECT_NE(measure_loss(ctx_, subject, task, &ablation).mean, whole.mean);
-  EXPECT_EQ(text_task(subject, text, 12).targets, 11);
-  testing::expect_error([&] { (void)pair_task(subject, {}); }, ErrorKind::usage, "loss.model",
+  EXPECT_NE(measure_loss(ctx_, loaded, task, &ablation).mean, whole.mean);
+  EXPECT_EQ(text_task(loaded, text, 12).targets, 11);
+  testing::expect_error([&] { (void)pair_task(loaded, {}); }, ErrorKind::usage, "loss.model",
                         "is no encoder-decoder");
 }
 
 TEST_F(EffectOnModels, LossOfPairs) {
-  const Subject subject = open(testing::SmallKind::translator);
+  const LoadedModel loaded = open(testing::SmallKind::translator);
   const std::vector<TextPair> pairs = {{"the cat sat", "the mat"}, {"it was too tired", "the street ."}};
-  const LossTask task = pair_task(subject, pairs);
+  const LossTask task = pair_task(loaded, pairs);
   EXPECT_EQ(task.parts[0].source.sequences(), 2);
-  const Question one{.source = read_text(*subject.tokenizer, pairs[0].first),
-                     .written = read_text(*subject.tokenizer, pairs[0].second)};
-  const double by_hand = loss_of(Predictions(run(ctx_, subject, one)), targets_of(subject, one));
-  EXPECT_NEAR(measure_loss(ctx_, subject, pair_task(subject, std::span(pairs).first(1))).mean, by_hand, 1e-5);
-  testing::expect_error([&] { (void)text_task(subject, "the cat", 0); }, ErrorKind::usage, "loss.model",
+  const ModelInput one{.source = read_text(*loaded.tokenizer, pairs[0].first),
+                       .written = read_text(*loaded.tokenizer, pairs[0].second)};
+  const double by_hand = loss_of(Predictions(run(ctx_, loaded, one)), targets_of(loaded, one));
+  EXPECT_NEAR(measure_loss(ctx_, loaded, pair_task(loaded, std::span(pairs).first(1))).mean, by_hand, 1e-5);
+  testing::expect_error([&] { (void)text_task(loaded, "the cat", 0); }, ErrorKind::usage, "loss.model",
                         "is no decoder");
 }
 
 TEST_F(EffectOnModels, ASweepIsOneAblationAfterTheOther) {
-  const Subject subject = open(testing::SmallKind::translator);
-  const Question question{.source = read_text(*subject.tokenizer, "the cat sat"),
-                          .written = read_text(*subject.tokenizer, "the mat")};
+  const LoadedModel loaded = open(testing::SmallKind::translator);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, "the cat sat"),
+                         .written = read_text(*loaded.tokenizer, "the mat")};
   double told = 0;
   const std::vector<SweptHead> swept = sweep_heads(
-      ctx_, subject, question, {.parts = {Part::encoder, Part::decoder, Part::cross}, .row = 1, .token = 5},
+      ctx_, loaded, input, {.parts = {Part::encoder, Part::decoder, Part::cross}, .row = 1, .token = 5},
       [&](double done) { told = done; });
   EXPECT_EQ(told, 1);
   ASSERT_EQ(swept.size(), 12U);
-  const Predictions before(run(ctx_, subject, question));
+  const Predictions before(run(ctx_, loaded, input));
   Ablation ablation({.part = Part::cross, .heads = {{1, 0}}});
-  const Predictions after(run(ctx_, subject, question, &ablation));
+  const Predictions after(run(ctx_, loaded, input, &ablation));
   const SweptHead& one = swept[10];
   EXPECT_EQ(one.part, Part::cross);
   EXPECT_EQ(one.head, (HeadPlace{1, 0}));

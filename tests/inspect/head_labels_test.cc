@@ -29,10 +29,10 @@ std::string long_text(int shift) {
 
 class HeadLabels : public ::testing::Test {
  protected:
-  Subject open(SmallKind kind) {
+  LoadedModel open(SmallKind kind) {
     headlight::testing::write_small_model(folder_.root().string(), kind,
                                           {.context = 200, .layers = 2, .heads = 3});
-    return open_subject(folder_.root().string(), {});
+    return open_model(folder_.root().string(), {});
   }
   TempFolder folder_;
   Context ctx_{{.threads = 1}};
@@ -75,19 +75,19 @@ void add_whole(const AttentionMap& map, const PatternTokens& tokens, Whole& sums
 
 TEST_F(HeadLabels, StreamedSumsAreThoseOfWholeMatrices) {
   for (const SmallKind kind : {SmallKind::decoder, SmallKind::encoder}) {
-    const Subject subject = open(kind);
-    const Part part = subject.usual_part();
-    ModelSums streamed(subject);
+    const LoadedModel loaded = open(kind);
+    const Part part = loaded.usual_part();
+    ModelSums streamed(loaded);
     std::vector<Whole> whole(6);
     for (const int shift : {0, 5}) {
-      const Question question{.source = read_text(*subject.tokenizer, long_text(shift))};
-      ASSERT_GT(question.source.size(), 128);
-      HeadMeter meter(subject, question, streamed);
-      (void)watch(ctx_, subject, question, meter);
+      const ModelInput input{.source = read_text(*loaded.tokenizer, long_text(shift))};
+      ASSERT_GT(input.source.size(), 128);
+      HeadMeter meter(loaded, input, streamed);
+      (void)watch(ctx_, loaded, input, meter);
       MapRecorder recorder({.part = part});
-      (void)watch(ctx_, subject, question, recorder);
+      (void)watch(ctx_, loaded, input, recorder);
       for (std::size_t h = 0; h < whole.size(); ++h)
-        add_whole(recorder.maps()[h], pattern_tokens(question.source, subject), whole[h]);
+        add_whole(recorder.maps()[h], pattern_tokens(input.source, loaded), whole[h]);
     }
     for (std::size_t h = 0; h < whole.size(); ++h) {
       const HeadSums& s = streamed.of(part)[h];
@@ -113,10 +113,10 @@ TEST_F(HeadLabels, StreamedSumsAreThoseOfWholeMatrices) {
 }
 
 TEST_F(HeadLabels, TheSameForAnyNumberOfThreads) {
-  const Subject subject = open(SmallKind::decoder);
+  const LoadedModel loaded = open(SmallKind::decoder);
   const std::vector<std::string> texts = {long_text(0), "the cat sat on the mat"};
   Context three({.threads = 3});
-  const auto a = label_heads(ctx_, subject, texts), b = label_heads(three, subject, texts);
+  const auto a = label_heads(ctx_, loaded, texts), b = label_heads(three, loaded, texts);
   ASSERT_EQ(a.size(), 6U);
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].text.entropy, b[i].text.entropy);
@@ -126,8 +126,8 @@ TEST_F(HeadLabels, TheSameForAnyNumberOfThreads) {
 }
 
 TEST_F(HeadLabels, BatteryIsFixedAndFits) {
-  const Subject subject = open(SmallKind::translator);
-  const Battery a = make_battery(ctx_, subject), b = make_battery(ctx_, subject);
+  const LoadedModel loaded = open(SmallKind::translator);
+  const Battery a = make_battery(ctx_, loaded), b = make_battery(ctx_, loaded);
   ASSERT_EQ(a.prose.size(), 16U);
   ASSERT_EQ(a.repeated.size(), 4U);
   for (std::size_t i = 0; i < a.prose.size(); ++i) {
@@ -143,24 +143,24 @@ TEST_F(HeadLabels, BatteryIsFixedAndFits) {
   ASSERT_EQ(ids.size(), 26U);
   for (std::size_t i = 1; i <= 12; ++i) {
     EXPECT_EQ(ids[i], ids[i + 12]);
-    EXPECT_FALSE(subject.tokenizer->is_special(ids[i]));
+    EXPECT_FALSE(loaded.tokenizer->is_special(ids[i]));
   }
 }
 
 TEST_F(HeadLabels, LongTextsAreCutBeforeTheirLastToken) {
-  const Subject subject = open(SmallKind::encoder);
-  Reading reading = read_text(*subject.tokenizer, long_text(0) + long_text(1));
-  const std::int32_t end = reading.tokens.back().id;
-  EXPECT_TRUE(cut_to_fit(subject, reading));
-  EXPECT_EQ(reading.size(), 200);
-  EXPECT_EQ(reading.tokens.back().id, end);
-  EXPECT_FALSE(cut_to_fit(subject, reading));
+  const LoadedModel loaded = open(SmallKind::encoder);
+  EncodedText encoded = read_text(*loaded.tokenizer, long_text(0) + long_text(1));
+  const std::int32_t end = encoded.tokens.back().id;
+  EXPECT_TRUE(cut_to_fit(loaded, encoded));
+  EXPECT_EQ(encoded.size(), 200);
+  EXPECT_EQ(encoded.tokens.back().id, end);
+  EXPECT_FALSE(cut_to_fit(loaded, encoded));
 }
 
 TEST_F(HeadLabels, SimilarHeadsAreThoseWithTheSameWeights) {
-  const Subject subject = open(SmallKind::decoder);
-  const Battery battery = make_battery(ctx_, subject);
-  const HeadSimilarity similarity(ctx_, subject, battery, Part::decoder);
+  const LoadedModel loaded = open(SmallKind::decoder);
+  const Battery battery = make_battery(ctx_, loaded);
+  const HeadSimilarity similarity(ctx_, loaded, battery, Part::decoder);
   const std::vector<SimilarHead> like = similarity.like({1, 2});
   ASSERT_EQ(like.size(), 5U);
   for (std::size_t i = 1; i < like.size(); ++i) EXPECT_GE(like[i - 1].cosine, like[i].cosine);
@@ -178,9 +178,9 @@ TEST_F(HeadLabels, SimilarHeadsAreThoseWithTheSameWeights) {
 
 TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
   Context ctx({.threads = 1});
-  const Subject subject = open_subject("en-fr", {kModels});
+  const LoadedModel loaded = open_model("en-fr", {kModels});
   const std::vector<std::string> texts = {"The animal didn't cross the street because it was too tired."};
-  const auto heads = label_heads(ctx, subject, texts);
+  const auto heads = label_heads(ctx, loaded, texts);
   ASSERT_EQ(heads.size(), 96U);  // 4 layers of 8 heads in each of three parts
   Index named = 0, aligned = 0;
   for (const LabelledHead& head : heads) {
@@ -197,9 +197,9 @@ TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
 HEADLIGHT_SHARED_TEST(HeadLabelsOfModels, StoriesModelHasPreviousAndLocalHeads) {
   const auto shared = headlight::testing::shared_data();
   Context ctx({.threads = 1});
-  const Subject subject = open_subject((*shared / "data/models/stories15M").string(), {});
+  const LoadedModel loaded = open_model((*shared / "data/models/stories15M").string(), {});
   const auto heads =
-      label_heads(ctx, subject, std::vector<std::string>{"Once upon a time there was a little dog."});
+      label_heads(ctx, loaded, std::vector<std::string>{"Once upon a time there was a little dog."});
   ASSERT_EQ(heads.size(), 36U);
   Index previous = 0, local = 0;
   for (const LabelledHead& head : heads) {

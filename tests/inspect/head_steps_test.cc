@@ -21,32 +21,30 @@ std::vector<std::int32_t> first_row(const models::Tokens& tokens) {
 }
 
 struct Case {
-  Subject subject;
-  Question question;
+  LoadedModel loaded;
+  ModelInput input;
   Golden golden;
 
-  explicit Case(const std::string& folder) : subject(open_subject(folder, {})), golden(folder) {
-    const models::TransformerConfig& c = subject.model->config();
-    question.source =
-        read_ids(nullptr, first_row(golden.tokens("input_ids", "attention_mask")), c.vocabulary);
+  explicit Case(const std::string& folder) : loaded(open_model(folder, {})), golden(folder) {
+    const models::TransformerConfig& c = loaded.model->config();
+    input.source = read_ids(nullptr, first_row(golden.tokens("input_ids", "attention_mask")), c.vocabulary);
     if (golden.has("token_type_ids"))
-      question.types = first_row(golden.tokens("token_type_ids", "attention_mask"));
+      input.types = first_row(golden.tokens("token_type_ids", "attention_mask"));
     if (c.kind != ModelKind::encoder_decoder) return;
     // What the decoder read is the start and all but the last of what it wrote.
     std::vector<std::int32_t> written =
         first_row(golden.tokens("decoder_input_ids", "decoder_attention_mask"));
     written.erase(written.begin());
     written.push_back(0);
-    question.written = read_ids(nullptr, written, c.vocabulary);
+    input.written = read_ids(nullptr, written, c.vocabulary);
   }
   [[nodiscard]] std::string name_of_weights(Part part, Index layer) const {
     const std::string number = "attentions." + std::to_string(layer);
-    if (subject.model->config().kind != ModelKind::encoder_decoder) return number;
+    if (loaded.model->config().kind != ModelKind::encoder_decoder) return number;
     return std::string(headlight::name_of(part)) + "_" + number;
   }
   [[nodiscard]] Index rows(Part part) const {
-    return part == Part::encoder || question.written.tokens.empty() ? question.source.size()
-                                                                    : question.written.size();
+    return part == Part::encoder || input.written.tokens.empty() ? input.source.size() : input.written.size();
   }
 };
 
@@ -69,13 +67,13 @@ TEST_P(HeadStepsOf, AgreesWithTheModelAndTheOtherImplementation) {
   Context ctx({.threads = 1});
   int done = 0;
   for (const Part part : {Part::encoder, Part::decoder, Part::cross}) {
-    if (!c.subject.has(part)) continue;
+    if (!c.loaded.has(part)) continue;
     ArrayRecorder arrays({.z = true});
-    (void)watch(ctx, c.subject, c.question, arrays);
-    for (const Index layer : {Index{0}, c.subject.layers(part) - 1}) {
-      const Index head = c.subject.heads(part) - 1, query = c.rows(part) - 1 - layer % 2;
+    (void)watch(ctx, c.loaded, c.input, arrays);
+    for (const Index layer : {Index{0}, c.loaded.layers(part) - 1}) {
+      const Index head = c.loaded.heads(part) - 1, query = c.rows(part) - 1 - layer % 2;
       const HeadSteps s =
-          head_steps(ctx, c.subject, c.question,
+          head_steps(ctx, c.loaded, c.input,
                      {part, {static_cast<int>(layer), static_cast<int>(head)}, query, query / 2});
       expect_row(c, s);
       const std::string name = std::string(headlight::name_of(part)) + "_" + std::to_string(layer) + "_z";
@@ -101,7 +99,7 @@ TEST(HeadSteps, HasTheStepsOfItsModel) {
   Context ctx({.threads = 1});
   const auto steps = [&](const std::string& family, Part part) {
     const Case c(headlight::testing::golden_folder(family).string());
-    return head_steps(ctx, c.subject, c.question, {part, {0, 1}, 3, 1});
+    return head_steps(ctx, c.loaded, c.input, {part, {0, 1}, 3, 1});
   };
   const HeadSteps gpt2 = steps("gpt2", Part::decoder);
   EXPECT_TRUE(gpt2.norm && gpt2.norm->kind == nn::NormKind::layer && gpt2.qkv_bias && gpt2.usual_scale);
@@ -126,20 +124,20 @@ TEST(HeadSteps, HasTheStepsOfItsModel) {
 TEST(HeadSteps, PartsOfAllHeadsMakeTheStream) {
   testing::TempFolder folder;
   testing::write_small_model(folder.root().string(), testing::SmallKind::decoder);
-  const Subject subject = open_subject(folder.root().string(), {});
+  const LoadedModel loaded = open_model(folder.root().string(), {});
   Context ctx({.threads = 1});
-  const Question question{.source = read_text(*subject.tokenizer, "the cat sat")};
-  const nn::Block& block = subject.model->stack(Part::decoder).blocks[0];
+  const ModelInput input{.source = read_text(*loaded.tokenizer, "the cat sat")};
+  const nn::Block& block = loaded.model->stack(Part::decoder).blocks[0];
   Numbers sum;
   HeadSteps s;
   for (int head = 0; head < 2; ++head) {
-    s = head_steps(ctx, subject, question, {Part::decoder, {0, head}, 3, 1});
+    s = head_steps(ctx, loaded, input, {Part::decoder, {0, head}, 3, 1});
     sum.resize(s.output.size());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += s.output[i];
   }
   Tensor x({s.query.token + 1, s.width});
   for (Index t = 0; t <= s.query.token; ++t) {
-    const HeadSteps of = head_steps(ctx, subject, question, {Part::decoder, {0, 0}, t, 0});
+    const HeadSteps of = head_steps(ctx, loaded, input, {Part::decoder, {0, 0}, t, 0});
     for (Index d = 0; d < s.width; ++d) x.view().set(t, d, of.query.x[static_cast<std::size_t>(d)]);
   }
   const Tensor y = block.attention.forward(ctx, x, {});
@@ -151,10 +149,10 @@ TEST(HeadSteps, PartsOfAllHeadsMakeTheStream) {
 TEST(HeadSteps, RefusesARunWithoutThatAttention) {
   testing::TempFolder folder;
   testing::write_small_model(folder.root().string(), testing::SmallKind::translator);
-  const Subject subject = open_subject(folder.root().string(), {});
+  const LoadedModel loaded = open_model(folder.root().string(), {});
   Context ctx({.threads = 1});
-  const Question question{.source = read_text(*subject.tokenizer, "the cat sat")};  // nothing was written
-  EXPECT_THROW((void)head_steps(ctx, subject, question, {Part::cross, {0, 0}, 0, 0}), Error);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, "the cat sat")};  // nothing was written
+  EXPECT_THROW((void)head_steps(ctx, loaded, input, {Part::cross, {0, 0}, 0, 0}), Error);
 }
 
 }  // namespace

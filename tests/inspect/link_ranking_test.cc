@@ -16,31 +16,30 @@ const char* const kStreet = "the animal didn't cross the street because it was t
 
 class LinkRanking : public ::testing::Test {
  protected:
-  Subject open(SmallKind kind) {
+  LoadedModel open(SmallKind kind) {
     headlight::testing::write_small_model(folder_.root().string(), kind);
-    return open_subject(folder_.root().string(), {});
+    return open_model(folder_.root().string(), {});
   }
-  std::vector<LinkWeight> rank(const Subject& subject, const Question& question, Part part,
+  std::vector<LinkWeight> rank(const LoadedModel& loaded, const ModelInput& input, Part part,
                                const std::string& link) {
-    return rank_link(ctx_, subject, question, part,
-                     find_link(subject, readings_of(subject, question, part), part, parse_link(link)));
+    return rank_link(ctx_, loaded, input, part,
+                     find_link(loaded, sides_of(loaded, input, part), part, parse_link(link)));
   }
   TempFolder folder_;
   Context ctx_{{.threads = 1}};
 };
 
 TEST_F(LinkRanking, WeightsAreThoseOfTheMaps) {
-  const Subject subject = open(SmallKind::encoder);
-  const Question question{.source = read_text(*subject.tokenizer, kStreet)};
+  const LoadedModel loaded = open(SmallKind::encoder);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, kStreet)};
   MapRecorder recorder({.part = Part::encoder});
-  (void)watch(ctx_, subject, question, recorder);
-  const Range it = pick(question.source, "it").word.tokens,
-              tired = pick(question.source, "tired").word.tokens;
+  (void)watch(ctx_, loaded, input, recorder);
+  const Range it = pick(input.source, "it").word.tokens, tired = pick(input.source, "tired").word.tokens;
   ASSERT_EQ(tired.size(), 2);  // "ti" and "##red"
   for (const char* text : {"it->tired", "tired → it"}) {
     const bool forwards = text[0] == 'i';
     const Range from = forwards ? it : tired, to = forwards ? tired : it;
-    const std::vector<LinkWeight> ranked = rank(subject, question, Part::encoder, text);
+    const std::vector<LinkWeight> ranked = rank(loaded, input, Part::encoder, text);
     ASSERT_EQ(ranked.size(), 4U);
     for (std::size_t i = 0; i < ranked.size(); ++i) {
       const HeadPlace place = ranked[i].place;
@@ -56,17 +55,17 @@ TEST_F(LinkRanking, WeightsAreThoseOfTheMaps) {
 }
 
 TEST_F(LinkRanking, AnyWordOnOneSide) {
-  const Subject subject = open(SmallKind::decoder);
-  const Question question{.source = read_text(*subject.tokenizer, kStreet)};
-  for (const LinkWeight& w : rank(subject, question, Part::decoder, "it->?")) {
+  const LoadedModel loaded = open(SmallKind::decoder);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, kStreet)};
+  for (const LinkWeight& w : rank(loaded, input, Part::decoder, "it->?")) {
     EXPECT_NE(w.key, "it");
     EXPECT_NE(w.key, "[CLS]");
     EXPECT_GT(w.weight, 0);
   }
   MapRecorder recorder({.part = Part::decoder});
-  (void)watch(ctx_, subject, question, recorder);
-  const LinkWeight best = rank(subject, question, Part::decoder, "?->animal").front();
-  const Index animal = pick(question.source, "animal").word.tokens.begin;
+  (void)watch(ctx_, loaded, input, recorder);
+  const LinkWeight best = rank(loaded, input, Part::decoder, "?->animal").front();
+  const Index animal = pick(input.source, "animal").word.tokens.begin;
   const AttentionMap& map = recorder.maps()[static_cast<std::size_t>(best.place.layer * 2 + best.place.head)];
   double sum = 0;
   for (Index i = animal + 1; i < map.rows; ++i) sum += double{map.at(i, animal)};
@@ -76,16 +75,16 @@ TEST_F(LinkRanking, AnyWordOnOneSide) {
 TEST_F(LinkRanking, WhatCannotBeALink) {
   for (const char* text : {"it", "it->", "->animal", "?->?", ""})
     expect_error([&] { (void)parse_link(text); }, ErrorKind::usage, "heads.link", "is not a link");
-  const Subject subject = open(SmallKind::decoder);
-  const Question question{.source = read_text(*subject.tokenizer, kStreet)};
-  expect_error([&] { (void)rank(subject, question, Part::decoder, "animal->it"); }, ErrorKind::usage,
+  const LoadedModel loaded = open(SmallKind::decoder);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, kStreet)};
+  expect_error([&] { (void)rank(loaded, input, Part::decoder, "animal->it"); }, ErrorKind::usage,
                "heads.link", "attends only to earlier words");
-  expect_error([&] { (void)rank(subject, question, Part::decoder, "it->dog"); }, ErrorKind::usage,
-               "inspect.word", "is not in the text");
+  expect_error([&] { (void)rank(loaded, input, Part::decoder, "it->dog"); }, ErrorKind::usage, "inspect.word",
+               "is not in the text");
 }
 
 TEST_F(LinkRanking, ManyPairsHaveTheMeanOfTheirWeights) {
-  const Subject subject = open(SmallKind::encoder);
+  const LoadedModel loaded = open(SmallKind::encoder);
   const char* const texts[] = {"the cat sat on the mat because it was tired",
                                "it was the cat , the animal lives here"};
   std::string file = "# a remark\n";
@@ -93,13 +92,13 @@ TEST_F(LinkRanking, ManyPairsHaveTheMeanOfTheirWeights) {
     for (const char* text : texts) file += std::string(text) + "\tit\tcat\n";
   const std::vector<PairLine> pairs = parse_pairs(file, "pairs.tsv");
   ASSERT_EQ(pairs.size(), 8U);
-  const PairsRanking ranking = rank_pairs(ctx_, subject, pairs, Part::encoder, "pairs.tsv");
+  const PairsRanking ranking = rank_pairs(ctx_, loaded, pairs, Part::encoder, "pairs.tsv");
   ASSERT_EQ(ranking.heads.size(), 4U);
   for (const PairsScore& score : ranking.heads) {
     double mean = 0;
     for (const char* text : texts) {
-      const Question question{.source = read_text(*subject.tokenizer, text)};
-      for (const LinkWeight& w : rank(subject, question, Part::encoder, "it->cat"))
+      const ModelInput input{.source = read_text(*loaded.tokenizer, text)};
+      for (const LinkWeight& w : rank(loaded, input, Part::encoder, "it->cat"))
         if (w.place == score.place) mean += w.weight / 2;
     }
     EXPECT_NEAR(score.weight, mean, 1e-9);
@@ -118,10 +117,10 @@ TEST_F(LinkRanking, BadPairFilesAreRefusedByLine) {
                  "heads.pairs", words);
   expect_error([&] { (void)parse_pairs("# nothing\n", "p.tsv"); }, ErrorKind::input, "heads.pairs",
                "has no pairs");
-  const Subject subject = open(SmallKind::encoder);
+  const LoadedModel loaded = open(SmallKind::encoder);
   expect_error(
       [&] {
-        (void)rank_pairs(ctx_, subject, parse_pairs("the cat sat\tcat\tdog\n", "p.tsv"), Part::encoder,
+        (void)rank_pairs(ctx_, loaded, parse_pairs("the cat sat\tcat\tdog\n", "p.tsv"), Part::encoder,
                          "p.tsv");
       },
       ErrorKind::input, "heads.pairs", "p.tsv: pair 1: \"dog\": is not in the text");

@@ -29,22 +29,22 @@ const char* const kTree =
 
 class MarkedTexts : public ::testing::Test {
  protected:
-  Subject open(SmallKind kind) {
+  LoadedModel open(SmallKind kind) {
     headlight::testing::write_small_model(folder_.root().string(), kind);
-    return open_subject(folder_.root().string(), {});
+    return open_model(folder_.root().string(), {});
   }
   TempFolder folder_;
   Context ctx_{{.threads = 1}};
 };
 
 TEST_F(MarkedTexts, ChoicesAreTheLargestOfJoinedWords) {
-  const Subject subject = open(SmallKind::encoder);
-  const Question question{.source = read_text(*subject.tokenizer, "the cat was tired on the street")};
-  const std::vector<Word> words = words_of(question.source);
+  const LoadedModel loaded = open(SmallKind::encoder);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, "the cat was tired on the street")};
+  const std::vector<Word> words = words_of(input.source);
   std::vector<Range> tokens;
   for (const Word& word : words) tokens.push_back(word.tokens);
   MapRecorder recorder({.part = Part::encoder});
-  (void)watch(ctx_, subject, question, recorder);
+  (void)watch(ctx_, loaded, input, recorder);
   std::size_t heads = 0;
   WordChoices choices(Part::encoder, {.queries = tokens, .keys = tokens},
                       [&](const HeadPlace& place, std::span<const Index> chosen) {
@@ -57,7 +57,7 @@ TEST_F(MarkedTexts, ChoicesAreTheLargestOfJoinedWords) {
                           EXPECT_EQ(chosen[static_cast<std::size_t>(i)], best);
                         }
                       });
-  (void)watch(ctx_, subject, question, choices);
+  (void)watch(ctx_, loaded, input, choices);
   EXPECT_EQ(heads, 4U);
 }
 
@@ -66,8 +66,8 @@ TEST_F(MarkedTexts, TreebankCountsAndBaselines) {
   for (int i = 0; i < 60; ++i) file += kTree;
   const std::vector<text::Tree> trees = text::parse_conllu(file, "t.conllu");
   for (const SmallKind kind : {SmallKind::encoder, SmallKind::decoder}) {
-    const Subject subject = open(kind);
-    const TreebankReport report = score_treebank(ctx_, subject, trees);
+    const LoadedModel loaded = open(kind);
+    const TreebankReport report = score_treebank(ctx_, loaded, trees);
     EXPECT_EQ(report.sentences, 60);
     EXPECT_EQ(report.heads, 4);
     ASSERT_EQ(report.relations.size(), 4U);  // case, det, nsubj, obl
@@ -106,8 +106,8 @@ TEST_F(MarkedTexts, LinksOfParallelTrees) {
   nameless[0].id.clear();
   expect_error([&] { (void)pair_trees(two, nameless); }, ErrorKind::input, "heads.parallel",
                "these are 2 and 1");
-  const Subject subject = open(SmallKind::decoder);
-  expect_error([&] { (void)score_parallel(ctx_, subject, source, written); }, ErrorKind::usage,
+  const LoadedModel loaded = open(SmallKind::decoder);
+  expect_error([&] { (void)score_parallel(ctx_, loaded, source, written); }, ErrorKind::usage,
                "heads.parallel", "needs an encoder-decoder");
 }
 
@@ -124,8 +124,8 @@ TEST_F(MarkedTexts, PronounsAndTheirCandidates) {
       item.candidates.push_back(text::find_words(item.text, who, item.pronoun.begin));
     set.items.push_back(item);
   }
-  const Subject subject = open(SmallKind::decoder);
-  const CorefReport report = score_coref(ctx_, subject, set);
+  const LoadedModel loaded = open(SmallKind::decoder);
+  const CorefReport report = score_coref(ctx_, loaded, set);
   EXPECT_EQ(report.items, 12);
   EXPECT_EQ(report.nearest.all, 6);
   EXPECT_EQ(report.nearest.right, 2);  // the mat is nearer, and meant every third time
@@ -135,7 +135,7 @@ TEST_F(MarkedTexts, PronounsAndTheirCandidates) {
     EXPECT_TRUE(head.choosing.right == 2 || head.choosing.right == 4);  // the same text: one choice for all
   }
   set.items[0].candidates[0] = {36, 39};  // behind the pronoun
-  EXPECT_EQ(score_coref(ctx_, subject, set).unseen, 1);
+  EXPECT_EQ(score_coref(ctx_, loaded, set).unseen, 1);
 }
 
 class PublishedSets : public ::testing::Test {
@@ -177,8 +177,8 @@ HEADLIGHT_SHARED_TEST_F(PublishedSets, EveryPronounSetIsRead) {
 HEADLIGHT_SHARED_TEST_F(PublishedSets, BaselinesAreThoseOfEnglish) {
   std::vector<text::Tree> trees = text::parse_conllu(read("ud/en_ewt-ud-dev.conllu.gz"), "ewt");
   trees.resize(300);
-  const Subject subject = open_subject("en-fr", {kModels});
-  const TreebankReport report = score_treebank(ctx_, subject, trees);
+  const LoadedModel loaded = open_model("en-fr", {kModels});
+  const TreebankReport report = score_treebank(ctx_, loaded, trees);
   EXPECT_EQ(report.sentences + report.too_long, 300);
   bool found = false;
   for (const RelationScore& r : report.relations) {
@@ -195,8 +195,8 @@ HEADLIGHT_SHARED_TEST_F(PublishedSets, AHeadAlignsWordsAheadOfTheDiagonal) {
   std::vector<text::Tree> en = text::parse_conllu(read("ud/en_pud-ud-test.conllu.gz"), "en"),
                           fr = text::parse_conllu(read("ud/fr_pud-ud-test.conllu.gz"), "fr");
   en.resize(120);
-  const Subject subject = open_subject("en-fr", {kModels});
-  const ParallelReport report = score_parallel(ctx_, subject, en, fr);
+  const LoadedModel loaded = open_model("en-fr", {kModels});
+  const ParallelReport report = score_parallel(ctx_, loaded, en, fr);
   EXPECT_GT(report.links, 300);
   EXPECT_GT(report.heads.front().scoring.interval().low, report.baseline.value());
 }

@@ -47,19 +47,19 @@ TEST(Pronouns, FindsFrenchPronounsInsideOfElisions) {
 // Counted by hand from the weights of a run, for one head.
 TEST(Pronouns, ScoresAreThoseOfTheWeights) {
   Context ctx({.threads = 1});
-  const Subject subject = open_subject("en-fr", {kModels});
+  const LoadedModel loaded = open_model("en-fr", {kModels});
   const auto sentences = parse_pronouns(kTwins, "test");
-  const auto scores = score_antecedents(ctx, subject, sentences);
+  const auto scores = score_antecedents(ctx, loaded, sentences);
   ASSERT_EQ(scores.size(),
-            static_cast<std::size_t>(subject.layers(Part::encoder) * subject.heads(Part::encoder)));
+            static_cast<std::size_t>(loaded.layers(Part::encoder) * loaded.heads(Part::encoder)));
   const AntecedentScore& score = scores[10];
   Index right = 0;
   double antecedent = 0;
   for (const PronounSentence& s : sentences) {
-    const Question question{.source = read_text(*subject.tokenizer, s.source)};
+    const ModelInput input{.source = read_text(*loaded.tokenizer, s.source)};
     MapRecorder recorder({.part = Part::encoder, .heads = {score.head}});
-    (void)watch(ctx, subject, question, recorder);
-    const std::vector<Word> words = words_of(question.source);
+    (void)watch(ctx, loaded, input, recorder);
+    const std::vector<Word> words = words_of(input.source);
     const AttentionMap map = by_words(recorder.maps().front(), words, words);
     const double on = double{map.at(s.pronoun, s.antecedent)}, off = double{map.at(s.pronoun, s.other)};
     right += on > off ? 1 : 0;
@@ -73,14 +73,14 @@ TEST(Pronouns, ScoresAreThoseOfTheWeights) {
 
 TEST(Pronouns, AnInterventionReachesTheTranslation) {
   Context ctx({.threads = 1});
-  const Subject subject = open_subject("en-fr", {kModels});
+  const LoadedModel loaded = open_model("en-fr", {kModels});
   const auto sentences = parse_pronouns(kTwins, "test");
-  const PronounTranslations whole = translate_pronouns(ctx, subject, sentences);
+  const PronounTranslations whole = translate_pronouns(ctx, loaded, sentences);
   EXPECT_EQ(whole.texts.size(), 2U);
   Ablation all({.change = Change::zero,
                 .part = Part::encoder,
-                .heads = all_heads(subject.layers(Part::encoder), subject.heads(Part::encoder))});
-  EXPECT_NE(translate_pronouns(ctx, subject, sentences, &all).texts, whole.texts);
+                .heads = all_heads(loaded.layers(Part::encoder), loaded.heads(Part::encoder))});
+  EXPECT_NE(translate_pronouns(ctx, loaded, sentences, &all).texts, whole.texts);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "inspect/subject.h"
+#include "inspect/model_run.h"
 #include "support/errors.h"
 #include "support/safetensors_reader.h"
 #include "support/shared_data.h"
@@ -24,14 +24,14 @@ const char* const kStreet = "the animal didn't cross the street because it was t
 
 class Recorders : public ::testing::Test {
  protected:
-  Subject open(SmallKind kind) {
+  LoadedModel open(SmallKind kind) {
     write_small_model(folder_.root().string(), kind);
-    return open_subject(folder_.root().string(), {});
+    return open_model(folder_.root().string(), {});
   }
-  std::vector<AttentionMap> record(const Subject& subject, const Question& question,
+  std::vector<AttentionMap> record(const LoadedModel& loaded, const ModelInput& input,
                                    const MapRequest& request) {
     MapRecorder recorder(request);
-    (void)watch(ctx_, subject, question, recorder);
+    (void)watch(ctx_, loaded, input, recorder);
     return std::move(recorder.maps());
   }
   TempFolder folder_;
@@ -40,12 +40,12 @@ class Recorders : public ::testing::Test {
 
 TEST_F(Recorders, RowsSumToOneAndMasksAreKnown) {
   for (const SmallKind kind : {SmallKind::decoder, SmallKind::encoder, SmallKind::translator}) {
-    const Subject subject = open(kind);
-    Question question{.source = read_text(*subject.tokenizer, kStreet), .written = {}, .types = {}};
-    if (kind == SmallKind::translator) question.written = read_text(*subject.tokenizer, "the cat sat");
+    const LoadedModel loaded = open(kind);
+    ModelInput input{.source = read_text(*loaded.tokenizer, kStreet), .written = {}, .types = {}};
+    if (kind == SmallKind::translator) input.written = read_text(*loaded.tokenizer, "the cat sat");
     for (const Part part : {Part::encoder, Part::decoder, Part::cross}) {
-      if (!subject.has(part)) continue;
-      const std::vector<AttentionMap> maps = record(subject, question, {.part = part});
+      if (!loaded.has(part)) continue;
+      const std::vector<AttentionMap> maps = record(loaded, input, {.part = part});
       ASSERT_EQ(maps.size(), 4U);
       for (const AttentionMap& map : maps) {
         EXPECT_EQ(map.visible.empty(), part != Part::decoder);
@@ -65,13 +65,13 @@ TEST_F(Recorders, RowsSumToOneAndMasksAreKnown) {
 }
 
 TEST_F(Recorders, SomeHeadsSomeRowsAndPooled) {
-  const Subject subject = open(SmallKind::decoder);
-  const Question question{.source = read_text(*subject.tokenizer, kStreet), .written = {}, .types = {}};
-  const AttentionMap whole = record(subject, question, {.heads = {{1, 0}}}).at(0);
-  const AttentionMap rows = record(subject, question, {.heads = {{1, 0}}, .rows = {4, 6}}).at(0);
+  const LoadedModel loaded = open(SmallKind::decoder);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, kStreet), .written = {}, .types = {}};
+  const AttentionMap whole = record(loaded, input, {.heads = {{1, 0}}}).at(0);
+  const AttentionMap rows = record(loaded, input, {.heads = {{1, 0}}, .rows = {4, 6}}).at(0);
   ASSERT_EQ(rows.rows, 2);
   for (Index j = 0; j < whole.columns; ++j) EXPECT_EQ(rows.at(1, j), whole.at(5, j));
-  const AttentionMap small = record(subject, question, {.heads = {{1, 0}}, .most_cells = 6}).at(0);
+  const AttentionMap small = record(loaded, input, {.heads = {{1, 0}}, .most_cells = 6}).at(0);
   EXPECT_EQ(whole.rows, 17);
   EXPECT_EQ(small.rows, 6);
   EXPECT_EQ(small.rows_in_cell, 3);
@@ -87,11 +87,11 @@ TEST_F(Recorders, SomeHeadsSomeRowsAndPooled) {
 }
 
 TEST_F(Recorders, ArraysAgreeWithEachOther) {
-  const Subject subject = open(SmallKind::decoder);
-  const Question question{.source = read_text(*subject.tokenizer, kStreet), .written = {}, .types = {}};
+  const LoadedModel loaded = open(SmallKind::decoder);
+  const ModelInput input{.source = read_text(*loaded.tokenizer, kStreet), .written = {}, .types = {}};
   ArrayRecorder recorder(
       {.weights = true, .scores = true, .q = true, .k = true, .v = true, .z = true, .residual = true});
-  const Tensor logits = watch(ctx_, subject, question, recorder);
+  const Tensor logits = watch(ctx_, loaded, input, recorder);
   EXPECT_EQ(logits.shape(), (Shape{17, 29}));
   const auto array = [&](const std::string& name) -> const Tensor& {
     for (const NamedArray& one : recorder.arrays())
@@ -120,23 +120,23 @@ TEST_F(Recorders, ArraysAgreeWithEachOther) {
 TEST_F(Recorders, AnotherImplementationsWeights) {
   const std::filesystem::path folder = headlight::testing::golden_folder("marian");
   const auto golden = headlight::testing::read_safetensors(folder / "golden.safetensors");
-  const Subject subject = open_subject(folder.string(), {});
+  const LoadedModel loaded = open_model(folder.string(), {});
   const auto row = [&](const char* name, const char* mask) {
     std::vector<std::int32_t> ids;
     for (Index t = 0; t < golden.at(name).dim(1); ++t)
       if (golden.at(mask).at(0, t) != 0) ids.push_back(static_cast<std::int32_t>(golden.at(name).at(0, t)));
     return ids;
   };
-  const Index vocabulary = subject.model->config().vocabulary;
+  const Index vocabulary = loaded.model->config().vocabulary;
   std::vector<std::int32_t> input = row("decoder_input_ids", "decoder_attention_mask");
   input.erase(input.begin());
   input.push_back(0);  // what is written last is never read
-  const Question question{.source = read_ids(nullptr, row("input_ids", "attention_mask"), vocabulary),
-                          .written = read_ids(nullptr, input, vocabulary),
-                          .types = {}};
+  const ModelInput input{.source = read_ids(nullptr, row("input_ids", "attention_mask"), vocabulary),
+                         .written = read_ids(nullptr, input, vocabulary),
+                         .types = {}};
   for (const auto& [part, name] :
        {std::pair{Part::encoder, "encoder"}, {Part::decoder, "decoder"}, {Part::cross, "cross"}}) {
-    for (const AttentionMap& map : record(subject, question, {.part = part})) {
+    for (const AttentionMap& map : record(loaded, input, {.part = part})) {
       const Tensor& expected = golden.at(std::string(name) + "_attentions." + std::to_string(map.layer));
       for (Index i = 0; i < map.rows; ++i)
         for (Index j = 0; j < map.columns; ++j)
@@ -146,13 +146,13 @@ TEST_F(Recorders, AnotherImplementationsWeights) {
 }
 
 TEST_F(Recorders, LongTextsAreRefusedNotCut) {
-  const Subject subject = open(SmallKind::decoder);
+  const LoadedModel loaded = open(SmallKind::decoder);
   std::string text;
   for (int i = 0; i < 60; ++i) text += "cat ";
   MapRecorder recorder({});
   expect_error(
       [&] {
-        (void)watch(ctx_, subject, {read_text(*subject.tokenizer, text), {}, {}}, recorder);
+        (void)watch(ctx_, loaded, {read_text(*loaded.tokenizer, text), {}, {}}, recorder);
       },
       ErrorKind::input, "inspect.length", "the text has 62 tokens; the model");
 }

@@ -35,23 +35,22 @@ TEST(WordAlignment, BadLinesAreRefusedByNumber) {
 
 TEST(WordAlignment, WordsMustBeInTheSentence) {
   Context ctx({.threads = 1});
-  const Subject subject = open_subject("en-fr", {kModels});
+  const LoadedModel loaded = open_model("en-fr", {kModels});
   const auto sentences = parse_alignments("The cat.\tLe chat.\tchien=cat", "test");
-  EXPECT_THROW((void)score_alignment(ctx, subject, sentences), Error);
+  EXPECT_THROW((void)score_alignment(ctx, loaded, sentences), Error);
 }
 
 // The promise of models/headlight-en-fr: the head chosen on one half is right for most words of the other.
 TEST(WordAlignment, DefaultModelAlignsWordsItWasNotChosenOn) {
   Context ctx({.threads = 2});
-  const Subject subject = open_subject("en-fr", {kModels});
-  const auto sentences = read_alignments(subject.folder + "/alignments.tsv");
+  const LoadedModel loaded = open_model("en-fr", {kModels});
+  const auto sentences = read_alignments(loaded.folder + "/alignments.tsv");
   ASSERT_EQ(sentences.size(), 40U);
   const std::span all(sentences);
-  const std::vector<AlignmentScore> chosen = score_alignment(ctx, subject, all.first(20));
-  EXPECT_EQ(chosen.size(),
-            static_cast<std::size_t>(subject.layers(Part::cross) * subject.heads(Part::cross)));
+  const std::vector<AlignmentScore> chosen = score_alignment(ctx, loaded, all.first(20));
+  EXPECT_EQ(chosen.size(), static_cast<std::size_t>(loaded.layers(Part::cross) * loaded.heads(Part::cross)));
   const HeadPlace head = best_of(chosen).head;
-  for (const AlignmentScore& score : score_alignment(ctx, subject, all.subspan(20))) {
+  for (const AlignmentScore& score : score_alignment(ctx, loaded, all.subspan(20))) {
     if (score.head == head) { EXPECT_GE(score.share(), 0.7) << score.right << " of " << score.words; }
   }
 }

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 #include "lab/experiment.h"
 #include "lab/seeds.h"
 #include "support/errors.h"
@@ -16,13 +16,13 @@ using ::testing::HasSubstr;
 class OurModel : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    model_ = new inspect::Subject(inspect::open_subject("en-fr", {testing::source_folder() + "/models"}));
+    model_ = new inspect::LoadedModel(inspect::open_model("en-fr", {testing::source_folder() + "/models"}));
   }
   static void TearDownTestSuite() { delete model_; }
   [[nodiscard]] static LabOptions quick() { return {.quick = true, .model = model_}; }
-  static inspect::Subject* model_;
+  static inspect::LoadedModel* model_;
 };
-inspect::Subject* OurModel::model_ = nullptr;
+inspect::LoadedModel* OurModel::model_ = nullptr;
 
 class LabContext : public OurModel {};
 class LabTranslation : public OurModel {};

@@ -68,13 +68,13 @@ TEST_F(ServeApi, WeightsAreTheModelsOwn) {
   const io::Json info = run(R"({"model": "en-fr", "text": "the animal was too tired"})");
   const std::string id = info.text("id");
   Context ctx;
-  inspect::Subject subject = inspect::open_subject(folder_->path("en-fr"), {});
-  inspect::Question question;
-  question.source = inspect::read_text(*subject.tokenizer, "the animal was too tired");
-  question.written = inspect::translate(ctx, subject, question.source);
+  inspect::LoadedModel loaded = inspect::open_model(folder_->path("en-fr"), {});
+  inspect::ModelInput input;
+  input.source = inspect::read_text(*loaded.tokenizer, "the animal was too tired");
+  input.written = inspect::translate(ctx, loaded, input.source);
   for (const Part part : {Part::encoder, Part::decoder, Part::cross}) {
     inspect::MapRecorder recorder({.part = part});
-    (void)inspect::watch(ctx, subject, question, recorder);
+    (void)inspect::watch(ctx, loaded, input, recorder);
     const std::string base = "run/" + id + "/" + std::string(name_of(part));
     const std::vector<float> all = floats(get(base + "/weights.f32").body);
     std::size_t at = 0;
@@ -218,14 +218,14 @@ TEST_F(ServeApi, TwoTextsForAnEncoder) {
   EXPECT_EQ(info.object("source").list("tokens").items().size(), 10U);
   // Segments count: the same ids without them give other weights.
   Context ctx;
-  inspect::Subject subject = inspect::open_subject(folder_->path("bert"), {});
-  inspect::Question question = inspect::pair_question(subject, "the cat sat", "it was tired");
-  EXPECT_EQ(question.types, (std::vector<std::int32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
+  inspect::LoadedModel loaded = inspect::open_model(folder_->path("bert"), {});
+  inspect::ModelInput input = inspect::pair_input(loaded, "the cat sat", "it was tired");
+  EXPECT_EQ(input.types, (std::vector<std::int32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
   const std::vector<float> all = floats(get("run/" + info.text("id") + "/encoder/weights.f32").body);
   inspect::MapRecorder with({.part = Part::encoder}), without({.part = Part::encoder});
-  (void)inspect::watch(ctx, subject, question, with);
-  question.types.clear();
-  (void)inspect::watch(ctx, subject, question, without);
+  (void)inspect::watch(ctx, loaded, input, with);
+  input.types.clear();
+  (void)inspect::watch(ctx, loaded, input, without);
   const std::vector<float>&a = with.maps().front().weights, &b = without.maps().front().weights;
   EXPECT_EQ(std::memcmp(a.data(), all.data(), 4 * a.size()), 0);
   EXPECT_NE(std::memcmp(a.data(), b.data(), 4 * a.size()), 0);

@@ -111,13 +111,13 @@ TEST_P(SessionLook, FirstLookKeepsToWhatWasAskedFor) {
 }
 
 TEST_P(SessionLook, LinksStepsAndLabelsAreThoseOfInspect) {
-  const inspect::Subject& subject = model_.state().subject;
-  const inspect::Question& question = run_.state().question;
+  const inspect::LoadedModel& loaded = model_.state().loaded;
+  const inspect::ModelInput& input = run_.state().input;
   const Part part = run_.parts().front();
   for (const char* text : {"it->animal", "it→?", "?->animal"}) {
-    const inspect::Link link = inspect::find_link(subject, inspect::readings_of(subject, question, part),
-                                                  part, inspect::parse_link(text));
-    const auto old = inspect::rank_link(ctx_, subject, question, part, link);
+    const inspect::Link link =
+        inspect::find_link(loaded, inspect::sides_of(loaded, input, part), part, inspect::parse_link(text));
+    const auto old = inspect::rank_link(ctx_, loaded, input, part, link);
     const auto now = find_links(run_, {.link = text});
     ASSERT_EQ(now.size(), old.size());
     for (std::size_t i = 0; i < old.size(); ++i) {
@@ -130,14 +130,14 @@ TEST_P(SessionLook, LinksStepsAndLabelsAreThoseOfInspect) {
     }
   }
   const HeadSteps steps = explain(run_, {.head = {part, 1, 1}, .query = 5, .key = 2});
-  const HeadSteps old = inspect::head_steps(ctx_, subject, question, {part, {1, 1}, 5, 2});
+  const HeadSteps old = inspect::head_steps(ctx_, loaded, input, {part, {1, 1}, 5, 2});
   EXPECT_EQ(steps.weights, old.weights);
   EXPECT_EQ(steps.kernel_weights, old.kernel_weights);
   EXPECT_EQ(steps.output, old.output);
   EXPECT_LT(steps.kernel_gap(), inspect::kExplainedWithin);
 
   const std::vector<std::string> texts = {kText};
-  const auto labels = label_heads(ctx_, model_, texts), before = inspect::label_heads(ctx_, subject, texts);
+  const auto labels = label_heads(ctx_, model_, texts), before = inspect::label_heads(ctx_, loaded, texts);
   ASSERT_EQ(labels.size(), before.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     EXPECT_EQ(labels[i].text.labels, before[i].text.labels);
@@ -174,14 +174,14 @@ TEST_P(SessionLook, FiguresAreFiles) {
 }
 
 TEST_P(SessionLook, AblatesLikeInspect) {
-  const inspect::Subject& subject = model_.state().subject;
-  const inspect::Question& question = run_.state().question;
+  const inspect::LoadedModel& loaded = model_.state().loaded;
+  const inspect::ModelInput& input = run_.state().input;
   const Part part = run_.parts().front();
   const AblationEffect effect = ablate(ctx_, model_, {.text = kText}, {.part = part, .heads = {{1, 0}}});
   inspect::Ablation change({.part = part, .heads = {{1, 0}}});
-  const inspect::Predictions before(inspect::run(ctx_, subject, question)),
-      after(inspect::run(ctx_, subject, question, &change));
-  const inspect::Effect old = inspect::effect_of(before, after, inspect::targets_of(subject, question),
+  const inspect::Predictions before(inspect::run(ctx_, loaded, input)),
+      after(inspect::run(ctx_, loaded, input, &change));
+  const inspect::Effect old = inspect::effect_of(before, after, inspect::targets_of(loaded, input),
                                                  {.row = natural_position(run_).value_or(-1)});
   EXPECT_EQ(effect.kl, old.kl);
   EXPECT_GT(effect.mean_kl, 0);

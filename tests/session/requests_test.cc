@@ -73,7 +73,7 @@ TEST_F(SessionRequests, AblationOfARunIsThatOfItsPrompt) {
                        of_prompt = ablate(ctx_, model, {.text = kText}, plan);
   EXPECT_EQ(of_run.kl, of_prompt.kl);
   ASSERT_TRUE(of_run.translation_before && of_run.task_loss && of_run.bleu);
-  EXPECT_EQ(of_run.translation_before, model.tokenizer()->decode(run.state().question.written.ids()));
+  EXPECT_EQ(of_run.translation_before, model.tokenizer()->decode(run.state().input.written.ids()));
   EXPECT_GT(of_run.task_loss->count, 3);
   EXPECT_NE(of_run.task_loss->before, of_run.task_loss->after);
   EXPECT_EQ(of_run.bleu->count, 2);

@@ -62,7 +62,7 @@ TEST_P(SessionRun, LogitsAreThoseOfTheModelForTheRowsAskedFor) {
   const Model model = open();
   Context ctx({.threads = 2});
   const headlight::Run run = attend(ctx, model, {.text = kText});
-  const Tensor all = inspect::run(ctx, model.state().subject, run.state().question);
+  const Tensor all = inspect::run(ctx, model.state().loaded, run.state().input);
   ASSERT_EQ(run.positions(), all.dim(0));
   EXPECT_EQ(numbers(run.logits()), numbers(all));
   const Tensor some = run.logits({2, 4});
@@ -125,8 +125,7 @@ TEST_P(SessionRun, NumbersAreThoseOfTheTargetThatTheRunWasMadeOn) {
   for (const AttentionRecorder::Entry& entry : during.entries())
     EXPECT_EQ(numbers(run.weights({entry.part, entry.layer, static_cast<int>(entry.head)})),
               numbers(entry.weights));
-  EXPECT_EQ(numbers(run.logits()),
-            numbers(inspect::run(scalar, model.state().subject, run.state().question)));
+  EXPECT_EQ(numbers(run.logits()), numbers(inspect::run(scalar, model.state().loaded, run.state().input)));
 }
 
 // Under the thread sanitizer this is where races of a shared model would show.

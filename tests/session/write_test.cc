@@ -46,7 +46,7 @@ TEST_F(SessionWrite, GeneratesWhatTheModelWrites) {
   const std::vector<GeneratedText> texts = generate(ctx_, model, prompts, options);
   models::Tokens tokens;
   for (const GeneratedText& text : texts) tokens.append(text.prompt_ids);
-  const auto old = models::continue_prompts(ctx_, *model.state().subject.model, tokens,
+  const auto old = models::continue_prompts(ctx_, *model.state().loaded.model, tokens,
                                             {.most = 8, .temperature = 0.7, .seed = 3});
   ASSERT_EQ(texts.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -69,7 +69,7 @@ TEST_F(SessionWrite, TranslatesWhatTheModelTranslates) {
   const Model model = open(SmallKind::translator);
   const std::vector<std::string> texts = {kText, " ", "it was wide"};
   const std::vector<Translation> now = translate(ctx_, model, texts, {.beams = 3});
-  models::TransformerWriter writer(*model.state().subject.model);
+  models::TransformerWriter writer(*model.state().loaded.model);
   const auto old = models::translate(ctx_, writer, *model.tokenizer(), texts, {.beams = 3});
   ASSERT_EQ(now.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -84,7 +84,7 @@ TEST_F(SessionWrite, EvaluatesDocumentsAndStreams) {
   const Model model = open(SmallKind::decoder);
   const std::vector<std::string> documents = {"the animal was tired", "it was wide"};
   const Evaluation now = evaluate(ctx_, model, documents);
-  const auto old = models::text_loss(ctx_, *model.state().subject.model, *model.tokenizer(), documents);
+  const auto old = models::text_loss(ctx_, *model.state().loaded.model, *model.tokenizer(), documents);
   EXPECT_EQ(now.nats, old->nats);
   EXPECT_EQ(now.documents, 2);
   EXPECT_DOUBLE_EQ(now.perplexity(), std::exp(old->per_token()));

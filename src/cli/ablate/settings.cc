@@ -7,7 +7,7 @@
 #include "headlight/error.h"
 #include "headlight/look.h"
 #include "inspect/ablation.h"
-#include "inspect/reading.h"
+#include "inspect/encoded_text.h"
 #include "io/gzip.h"
 #include "text/lines.h"
 

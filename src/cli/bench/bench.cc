@@ -18,7 +18,7 @@
 #include "cli/terminal.h"
 #include "headlight/error.h"
 #include "headlight/version.h"
-#include "inspect/subject.h"
+#include "inspect/model_run.h"
 #include "io/gzip.h"
 #include "measure/machine.h"
 #include "measure/train_profile.h"

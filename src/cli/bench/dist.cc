@@ -20,7 +20,7 @@
 #ifdef HEADLIGHT_WITH_DIST
 
 #include "headlight/dist.h"
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 #include "measure/model_runs.h"
 #include "measure/timing.h"
 #include "measure/train_steps.h"

@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "headlight/context.h"
 #include "headlight/error.h"
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 #include "io/json_writer.h"
 #include "models/convert_gguf.h"
 

@@ -70,7 +70,7 @@ void StepsWriter::write_title() {
 }
 
 void StepsWriter::write_reads() {
-  const models::TransformerConfig& c = e_.run.state().subject().model->config();
+  const models::TransformerConfig& c = e_.run.state().loaded().model->config();
   std::string where;
   if (c.embedding.positions != models::AddedPositions::none)
     where = " The position of a token is part of its vector: positions were added to the embeddings.";

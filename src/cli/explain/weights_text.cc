@@ -90,15 +90,15 @@ void StepsWriter::write_context() {
 }
 
 void StepsWriter::write_output() {
-  page_.step("Output projection", concat("Wo turns the ", s_.head_dim, " numbers of this head into ",
-                                         s_.width, "; the parts of all ", s_.heads, " heads are added",
-                                         inspect::attention_layer(e_.run.state().subject(), s_.request.part,
-                                                                  s_.request.place.layer)
-                                                 .config()
-                                                 .out_bias
-                                             ? ", and a bias"
-                                             : "",
-                                         ". The first number of this head's contribution:"));
+  page_.step("Output projection",
+             concat("Wo turns the ", s_.head_dim, " numbers of this head into ", s_.width,
+                    "; the parts of all ", s_.heads, " heads are added",
+                    inspect::attention_layer(e_.run.state().loaded(), s_.request.part, s_.request.place.layer)
+                            .config()
+                            .out_bias
+                        ? ", and a bias"
+                        : "",
+                    ". The first number of this head's contribution:"));
   equation(concat(products(s_.output_row, s_.context), " = ", number_text(s_.output[0])));
   page_.line();
   labelled("this head adds", few(s_.output));

@@ -132,7 +132,7 @@ void run_head_pairs(const HeadsSettings& s) {
   const Part part = chosen_part(model, s.part);
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
-  const inspect::PairsRanking ranking = inspect::rank_pairs(ctx, model.state().subject, pairs, part, s.pairs,
+  const inspect::PairsRanking ranking = inspect::rank_pairs(ctx, model.state().loaded, pairs, part, s.pairs,
                                                             [&](double done) { bar.show("pairs", done); });
   bar.clear();
   json.write(pairs_json(model, part, ranking));

@@ -85,14 +85,14 @@ void run_treebank(const HeadsSettings& s) {
   JsonOutput json(s.json);
   const std::vector<text::Tree> trees = read_trees(s.treebank, s.limit);
   const Model model = open_model(s.input.model);
-  const inspect::Subject& subject = model.state().subject;
+  const inspect::LoadedModel& loaded = model.state().loaded;
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   const inspect::TreebankReport report =
-      inspect::score_treebank(ctx, subject, trees, [&](double done) { bar.show("treebank", done); });
+      inspect::score_treebank(ctx, loaded, trees, [&](double done) { bar.show("treebank", done); });
   bar.clear();
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("sentences", report.sentences);
+  w.begin_object(io::JsonLayout::lines).field("model", loaded.name).field("sentences", report.sentences);
   w.field("too_long", report.too_long).field("heads_searched", report.heads);
   w.key("relations").begin_list(io::JsonLayout::lines);
   for (const inspect::RelationScore& r : report.relations) {
@@ -142,14 +142,14 @@ void run_parallel(const HeadsSettings& s) {
   const std::vector<text::Tree> source = read_trees(s.treebank, s.limit),
                                 written = read_trees(s.parallel, s.limit);
   const Model model = open_model(s.input.model);
-  const inspect::Subject& subject = model.state().subject;
+  const inspect::LoadedModel& loaded = model.state().loaded;
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   const inspect::ParallelReport report = inspect::score_parallel(
-      ctx, subject, source, written, [&](double done) { bar.show("parallel trees", done); });
+      ctx, loaded, source, written, [&](double done) { bar.show("parallel trees", done); });
   bar.clear();
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("sentences", report.sentences);
+  w.begin_object(io::JsonLayout::lines).field("model", loaded.name).field("sentences", report.sentences);
   w.field("too_long", report.too_long).field("links", report.links);
   w.field("gold", "derived from the trees").field("offset", report.offset);
   write(w.key("baseline"), report.baseline);
@@ -179,14 +179,14 @@ void run_coref(const HeadsSettings& s) {
   if (s.limit > 0 && static_cast<std::size_t>(s.limit) < set.items.size())
     set.items.resize(static_cast<std::size_t>(s.limit));
   const Model model = open_model(s.input.model);
-  const inspect::Subject& subject = model.state().subject;
+  const inspect::LoadedModel& loaded = model.state().loaded;
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   ProgressBar bar;
   const inspect::CorefReport report =
-      inspect::score_coref(ctx, subject, set, [&](double done) { bar.show("pronouns", done); });
+      inspect::score_coref(ctx, loaded, set, [&](double done) { bar.show("pronouns", done); });
   bar.clear();
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("model", subject.name).field("set", set.kind);
+  w.begin_object(io::JsonLayout::lines).field("model", loaded.name).field("set", set.kind);
   w.field("items", report.items).field("left_out", set.left_out).field("too_long", report.too_long);
   write(w.field("unseen", report.unseen).key("nearest"), report.nearest);
   write(w.field("chance", io::significant(report.chance, 6)).key("heads"), report.heads);

@@ -111,7 +111,7 @@ void run(const LabSettings& s) {
   options.width = std::clamp(terminal_width(), 60, 110);
   options.threads = static_cast<int>(s.threads);
   if (s.seed) options.seed = static_cast<std::uint64_t>(*s.seed);
-  options.model = model ? &model->state().subject : nullptr;
+  options.model = model ? &model->state().loaded : nullptr;
   options.progress = [&](double done, double total, std::string_view what) {
     bar.show(what, total > 0 ? done / total : -1);
   };

@@ -43,7 +43,7 @@ measure::DecoderCost cost_of(const Model& model) {
     throw Error(
         ErrorKind::usage, "plan.kind",
         concat("the model \"", escaped(model.info().name), "\" is not a decoder; plan knows decoders only"));
-  models::Transformer& transformer = *model.state().subject.model;
+  models::Transformer& transformer = *model.state().loaded.model;
   const models::TransformerConfig& config = transformer.config();
   measure::DecoderCost cost;
   cost.layers = static_cast<Index>(config.decoder.size());

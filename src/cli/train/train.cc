@@ -18,7 +18,7 @@
 #include "cli/train/display.h"
 #include "headlight/error.h"
 #include "headlight/version.h"
-#include "inspect/subject.h"
+#include "inspect/loaded_model.h"
 #include "io/json.h"
 #include "io/json_writer.h"
 #include "measure/limits.h"

@@ -1,4 +1,4 @@
-#include "inspect/reading.h"
+#include "inspect/encoded_text.h"
 
 #include <algorithm>
 #include <span>
@@ -24,22 +24,22 @@ std::string label_of(std::string_view text, const std::vector<TokenPiece>& piece
   return std::string(inner.empty() ? whole : inner);
 }
 
-Reading as_read(std::string_view text, const std::vector<TokenPiece>& pieces) {
-  Reading reading;
-  reading.text = text;
+EncodedText as_read(std::string_view text, const std::vector<TokenPiece>& pieces) {
+  EncodedText encoded;
+  encoded.text = text;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const TokenPiece& piece = pieces[i];
-    reading.tokens.push_back(
+    encoded.tokens.push_back(
         {piece.id, label_of(text, pieces, i), piece.begin, piece.end, piece.added, piece.type_id});
   }
-  return reading;
+  return encoded;
 }
 
 // The spans of the text's words that each token has a part of: [first, last). A token without bytes, such as the first
 // bytes of a character that others complete, belongs to the span that begins where it is.
-std::vector<Range> spans_of(const Reading& reading, const std::vector<text::ByteSpan>& spans) {
+std::vector<Range> spans_of(const EncodedText& encoded, const std::vector<text::ByteSpan>& spans) {
   std::vector<Range> out;
-  for (const ReadToken& token : reading.tokens) {
+  for (const EncodedToken& token : encoded.tokens) {
     const std::size_t end = std::max(token.end, token.begin + 1);
     const auto first = std::partition_point(spans.begin(), spans.end(),
                                             [&](const text::ByteSpan& s) { return s.end <= token.begin; });
@@ -51,9 +51,9 @@ std::vector<Range> spans_of(const Reading& reading, const std::vector<text::Byte
 }
 
 // What the tokens stand for. The last span goes on to its end, over accents that the tokenizer has taken off.
-std::string label_of(const Reading& reading, Range tokens, std::size_t end) {
-  const ReadToken& first = reading.tokens[static_cast<std::size_t>(tokens.begin)];
-  const std::string_view text = reading.text;
+std::string label_of(const EncodedText& encoded, Range tokens, std::size_t end) {
+  const EncodedToken& first = encoded.tokens[static_cast<std::size_t>(tokens.begin)];
+  const std::string_view text = encoded.text;
   const std::size_t begin = std::min(first.begin, text.size());
   const std::string_view whole = text::without_outer_spaces(text.substr(begin, std::max(begin, end) - begin));
   const bool longer = whole.size() > first.label.size() && whole.starts_with(first.label);
@@ -62,26 +62,26 @@ std::string label_of(const Reading& reading, Range tokens, std::size_t end) {
 
 }  // namespace
 
-std::vector<std::int32_t> Reading::ids() const {
+std::vector<std::int32_t> EncodedText::ids() const {
   std::vector<std::int32_t> out;
-  for (const ReadToken& token : tokens) out.push_back(token.id);
+  for (const EncodedToken& token : tokens) out.push_back(token.id);
   return out;
 }
 
-std::vector<std::string> Reading::labels() const {
+std::vector<std::string> EncodedText::labels() const {
   std::vector<std::string> out;
-  for (const ReadToken& token : tokens) out.push_back(token.label);
+  for (const EncodedToken& token : tokens) out.push_back(token.label);
   return out;
 }
 
-Reading read_text(const Tokenizer& tokenizer, std::string_view text) {
-  Reading reading = as_read(text, tokenizer.encode_pieces(text));
-  if (reading.tokens.empty())
+EncodedText read_text(const Tokenizer& tokenizer, std::string_view text) {
+  EncodedText encoded = as_read(text, tokenizer.encode_pieces(text));
+  if (encoded.tokens.empty())
     throw Error(ErrorKind::input, "inspect.empty", "the text is empty; give a few words");
-  return reading;
+  return encoded;
 }
 
-Reading read_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second) {
+EncodedText read_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second) {
   std::vector<TokenPiece> pieces = tokenizer.encode_pair(first, second);
   const std::size_t own = tokenizer.encode(first, SpecialTokens::leave_out).size();
   const std::size_t shift = first.size() + kBetweenTexts.size();
@@ -94,13 +94,13 @@ Reading read_pair(const Tokenizer& tokenizer, std::string_view first, std::strin
   }
   if (own == 0 || border == 0)
     throw Error(ErrorKind::input, "inspect.empty", "one of the two texts is empty; give both, or only one");
-  Reading reading = as_read(concat(first, kBetweenTexts, second), pieces);
-  reading.second = static_cast<Index>(border);
-  return reading;
+  EncodedText encoded = as_read(concat(first, kBetweenTexts, second), pieces);
+  encoded.second = static_cast<Index>(border);
+  return encoded;
 }
 
-Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids, Index vocabulary) {
-  Reading reading;
+EncodedText read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids, Index vocabulary) {
+  EncodedText encoded;
   for (const std::int32_t id : ids) {
     if (id < 0 || id >= vocabulary) {
       throw Error(ErrorKind::input, "inspect.id",
@@ -112,33 +112,33 @@ Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& id
       const std::string_view inner = text::without_outer_spaces(text);
       label = inner.empty() ? std::string(tokenizer->token(id)) : std::string(inner);
     }
-    reading.tokens.push_back({id, std::move(label), 0, 0, false});
+    encoded.tokens.push_back({id, std::move(label), 0, 0, false});
   }
-  if (reading.tokens.empty())
+  if (encoded.tokens.empty())
     throw Error(ErrorKind::input, "inspect.empty", "no token ids; give at least one");
-  return reading;
+  return encoded;
 }
 
 // A token's part is what the text gains by it. Pieces of a character gain nothing until the last one; special tokens
 // nothing at all.
-Reading read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
-  Reading reading = read_ids(&tokenizer, ids, tokenizer.size());
-  reading.text = tokenizer.decode(ids);
+EncodedText read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
+  EncodedText encoded = read_ids(&tokenizer, ids, tokenizer.size());
+  encoded.text = tokenizer.decode(ids);
   std::size_t begin = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const std::string so_far = tokenizer.decode(std::span(ids).first(i + 1));
-    const bool fits = so_far.size() >= begin && reading.text.starts_with(so_far);
-    ReadToken& token = reading.tokens[i];
+    const bool fits = so_far.size() >= begin && encoded.text.starts_with(so_far);
+    EncodedToken& token = encoded.tokens[i];
     token.begin = begin;
     token.end = begin = fits ? so_far.size() : begin;
     token.added = token.begin == token.end && tokenizer.is_special(ids[i]);
   }
-  return reading;
+  return encoded;
 }
 
-std::vector<Word> words_of(const Reading& reading) {
-  const std::vector<text::ByteSpan> spans = text::word_spans(reading.text);
-  const std::vector<Range> parts = spans_of(reading, spans);
+std::vector<Word> words_of(const EncodedText& encoded) {
+  const std::vector<text::ByteSpan> spans = text::word_spans(encoded.text);
+  const std::vector<Range> parts = spans_of(encoded, spans);
   std::vector<Word> words;
   for (std::size_t first = 0; first < parts.size();) {
     std::size_t last = first + 1;
@@ -148,10 +148,10 @@ std::vector<Word> words_of(const Reading& reading) {
       ++last;
     const Range tokens{static_cast<Index>(first), static_cast<Index>(last)};
     const Range covered = parts[last - 1];
-    const ReadToken& end = reading.tokens[last - 1];
+    const EncodedToken& end = encoded.tokens[last - 1];
     words.push_back({covered.size() == 0
-                         ? reading.tokens[first].label
-                         : label_of(reading, tokens,
+                         ? encoded.tokens[first].label
+                         : label_of(encoded, tokens,
                                     std::max(end.end, spans[static_cast<std::size_t>(covered.end - 1)].end)),
                      tokens});
     first = last;

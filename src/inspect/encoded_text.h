@@ -11,7 +11,7 @@
 
 namespace headlight::inspect {
 
-struct ReadToken {
+struct EncodedToken {
   TokenId id = 0;
   std::string label;               // shown text: that of the token, or its name
   std::size_t begin = 0, end = 0;  // bytes of the text
@@ -22,9 +22,9 @@ struct ReadToken {
 // Between two texts that are read together.
 inline constexpr std::string_view kBetweenTexts = " / ";
 
-struct Reading {
+struct EncodedText {
   std::string text;  // empty when ids were given; of two texts both
-  std::vector<ReadToken> tokens;
+  std::vector<EncodedToken> tokens;
   Index second = 0;  // the first token of the second text; 0: there is one text
 
   [[nodiscard]] Index size() const noexcept { return static_cast<Index>(tokens.size()); }
@@ -33,15 +33,16 @@ struct Reading {
 };
 
 // Throws Error{input} when the text has no token.
-[[nodiscard]] Reading read_text(const Tokenizer& tokenizer, std::string_view text);
+[[nodiscard]] EncodedText read_text(const Tokenizer& tokenizer, std::string_view text);
 // Two texts for models that read pairs; spans are those in both together. Throws Error{input} when one has no token.
-[[nodiscard]] Reading read_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second);
+[[nodiscard]] EncodedText read_pair(const Tokenizer& tokenizer, std::string_view first,
+                                    std::string_view second);
 // Ids in place of text. Throws Error{input} for one outside 0 … vocabulary-1.
-[[nodiscard]] Reading read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids,
-                               Index vocabulary);
+[[nodiscard]] EncodedText read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids,
+                                   Index vocabulary);
 
 // Tokens that a model wrote: the text they make together, and each one's part of it.
-[[nodiscard]] Reading read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids);
+[[nodiscard]] EncodedText read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids);
 
 // Some neighbouring tokens with a name.
 struct Word {
@@ -52,7 +53,7 @@ struct Word {
 // The text's words, as text/words.h cuts it: tokens that have a part of the same word belong together. A token is never
 // cut, so that in scripts without spaces a token of several characters is one word. Tokens that were added are words of
 // their own.
-[[nodiscard]] std::vector<Word> words_of(const Reading& reading);
+[[nodiscard]] std::vector<Word> words_of(const EncodedText& encoded);
 
 // What somebody asked for by name, and what there is to say about it.
 struct Pick {
@@ -62,6 +63,6 @@ struct Pick {
 };
 // "it", "Harry Potter" (neighbours), "the#2" (the second one) or "@5" (token number 5). Of several the first is
 // used, with a note. Throws Error{usage} with the list of words.
-[[nodiscard]] Pick pick(const Reading& reading, std::string_view what);
+[[nodiscard]] Pick pick(const EncodedText& encoded, std::string_view what);
 
 }  // namespace headlight::inspect

@@ -1,0 +1,43 @@
+// A model with its tokenizer, found by name or path and opened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/tokenizer.h"
+#include "models/recurrent.h"
+#include "models/transformer.h"
+
+namespace headlight::inspect {
+
+struct LoadedModel {
+  std::string name, folder;  // folder: or a .gguf file
+  std::unique_ptr<models::Transformer> model;
+  std::unique_ptr<models::RecurrentModel> recurrent = nullptr;  // in its place, where one is accepted
+  std::vector<std::string> notices;                             // notes about the files
+  std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
+
+  [[nodiscard]] Index layers(Part part) const;
+  [[nodiscard]] Index heads(Part part) const;
+  [[nodiscard]] bool has(Part part) const;
+  [[nodiscard]] Part usual_part() const;  // the first that its text meets
+};
+
+// A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file}
+// when it is not there. "NAME+ADAPTER" keeps its adapter.
+[[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
+// "MODEL+ADAPTER" is a model with an adapter (models/adapter.h), the folder of an adapter is the model that it was made
+// for with it.
+struct ModelPath {
+  std::string model, adapter;
+};
+[[nodiscard]] ModelPath find_adapted_model(const std::string& name, const std::vector<std::string>& places);
+// Recurrent models have no heads, so only who asks for them gets one.
+enum class Accept : std::uint8_t { transformers, recurrent_too };
+[[nodiscard]] LoadedModel open_model(const std::string& name, const std::vector<std::string>& places,
+                                     Accept accept = Accept::transformers);
+
+}  // namespace headlight::inspect
