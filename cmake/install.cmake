@@ -1,5 +1,5 @@
-# Install rules, in three components: `library` (headers, libraries, what find_package and pkg-config read, examples),
-# `program` (with manual pages and completion) and `models` (the default models).
+# Install rules, in four components: `library` (headers, libraries, what find_package and pkg-config read, examples),
+# `program` (with manual pages and completion), `mpi` (what the program becomes under mpirun) and `models` (the default models).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headlight)
 file(RELATIVE_PATH prefix_from_here /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
@@ -69,6 +69,9 @@ if(NOT HEADLIGHT_PACKAGES)  # whose copyright file names the licence
 endif()
 if(HEADLIGHT_PROGRAM)
   install(TARGETS headlight_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  if(TARGET headlight_mpi_program)
+    install(TARGETS headlight_mpi_program RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR} COMPONENT mpi)
+  endif()
   install(DIRECTORY models/ DESTINATION ${models_dir} COMPONENT models)
   if(TARGET headlight_pages)
     install(DIRECTORY ${pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)

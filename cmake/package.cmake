@@ -1,6 +1,7 @@
 # Debian packages: tools/make-packages builds all of them, or `cpack` in a build folder that has everything built.
 #
 #   headlight            the program, manual pages, completion
+#   headlight-mpi        the program on several processes, where MPI was found
 #   headlight-models     the default models
 #   libheadlight0        the C interface, libheadlight_c.so.0
 #   libheadlight-dev     the headers, the C++ libraries, the examples
@@ -19,6 +20,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL program models library c python)
+if(TARGET headlight_mpi_program)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
@@ -46,6 +50,12 @@ headlight_package(program headlight science "headlight-models (>= ${PROJECT_VERS
  Shows, explains and changes what the attention heads of transformer models
  do, in the terminal, as figures and in a browser viewer. Opens Hugging Face
  folders and GGUF files.")
+if(TARGET headlight_mpi_program)
+  headlight_package(mpi headlight-mpi science "headlight (= ${PROJECT_VERSION}), openmpi-bin"
+    "transformer attention on CPUs: several processes
+ What the program needs to run under mpirun: models, training runs and
+ corpora shared by the processes of one or several machines.")
+endif()
 headlight_package(models headlight-models science "" "transformer attention on CPUs: default models
  A translator from English to French and a writer of short English stories,
  10 and 11.5 million parameters, for the program and the Python package.")

@@ -23,14 +23,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${course_files})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/learn/course.cc ${PROJECT_SOURCE_DIR}/src/learn/pictures.cc PROPERTIES
   OBJECT_DEPENDS "${course_files}" COMPILE_DEFINITIONS "HEADLIGHT_LEARN=\"${course}\";HEADLIGHT_LEARN_HASH=\"${course_hash}\"")
 headlight_layer(learn headlight_lab headlight_draw fmt::fmt)
-# Commands that several processes run. Built without MPI, they say how to get it.
-set(cli_dist "")
-if("dist" IN_LIST components)
-  set(cli_dist headlight_dist)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/ranks.cc ${PROJECT_SOURCE_DIR}/src/cli/bench/dist.cc
-    PROPERTIES COMPILE_DEFINITIONS HEADLIGHT_WITH_DIST)
-endif()
-headlight_layer(cli headlight_lab headlight_learn headlight_measure headlight_serve ${cli_dist} CLI11::CLI11)
+headlight_layer(cli headlight_lab headlight_learn headlight_measure headlight_serve CLI11::CLI11)
 add_executable(headlight_program ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
 target_include_directories(headlight_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(headlight_program PRIVATE headlight_cli headlight_flags)
@@ -38,6 +31,16 @@ set_target_properties(headlight_program PROPERTIES OUTPUT_NAME headlight POSITIO
 foreach(layer IN ITEMS io text draw models train inspect session measure playground lab learn serve cli program)
   target_link_libraries(headlight_${layer} PRIVATE $<BUILD_INTERFACE:headlight_hardening>)
 endforeach()
+
+# What headlight becomes under mpirun: a program of its own, so that headlight itself neither needs MPI nor waits for it to load.
+if("dist" IN_LIST components)
+  file(GLOB cluster CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cluster/*.cc)
+  add_executable(headlight_mpi_program ${cluster})
+  target_include_directories(headlight_mpi_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(headlight_mpi_program PRIVATE headlight_cli headlight_dist headlight_flags
+    $<BUILD_INTERFACE:headlight_hardening>)
+  set_target_properties(headlight_mpi_program PROPERTIES OUTPUT_NAME headlight-mpi POSITION_INDEPENDENT_CODE ON)
+endif()
 
 # Manual pages and completion, which the program writes of its own options.
 set(pages ${PROJECT_BINARY_DIR}/pages)

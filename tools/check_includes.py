@@ -32,7 +32,8 @@ STANDS_ON = {
     "session": ["inspect", "draw"],
     "serve": ["session", "playground"],
     "c": ["session"],
-    "cli": ["lab", "learn", "measure", "serve", "dist"],
+    "cli": ["lab", "learn", "measure", "serve"],
+    "cluster": ["cli", "dist"],
 }
 
 # Which layer a public header belongs to. headlight.h is for users, not for us.
@@ -91,7 +92,7 @@ LIBRARIES = [
     (r"toml\+\+/|toml\.hpp", ["train"]),
     (r"(cairo|pango)", ["draw"]),
     (r"CLI/", ["cli"]),
-    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "session", "playground", "lab", "learn", "cli", "serve"]),
+    (r"fmt/", ["io", "text", "draw", "measure", "models", "train", "inspect", "session", "playground", "lab", "learn", "cli", "cluster", "serve"]),
     (r"cblas", ["measure"]),
     (r"omp\.h$", []),
 ]

@@ -29,18 +29,6 @@ namespace {
 
 constexpr std::size_t kFirstLine = 300;  // bytes, with "error: " and the newline
 
-// Exit codes; scripts rely on these numbers.
-constexpr int exit_code(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::usage: return 2;
-    case ErrorKind::input: return 3;
-    case ErrorKind::file: return 4;
-    case ErrorKind::resource: return 5;
-    case ErrorKind::numeric: return 6;
-    case ErrorKind::peer: return 7;
-  }
-  return 1;
-}
 constexpr int kUsage = exit_code(ErrorKind::usage), kInput = exit_code(ErrorKind::input),
               kFile = exit_code(ErrorKind::file), kResource = exit_code(ErrorKind::resource);
 
@@ -241,11 +229,11 @@ CommandResult run(CLI::App& program, int argc, const char* const* argv) {
   return guarded([&] { return parse_and_run(program, argc, argv); });
 }
 
-int run(int argc, const char* const* argv) noexcept {
+int run(int argc, const char* const* argv, Processes* processes) noexcept {
   try {
     occupy_standard_streams();
     set_signals();
-    return with_ranks(argc, argv, [&] {
+    return with_ranks(processes, argc, argv, [&] {
       const CommandResult result = guarded([&] {
         CommandResult inner = run(*make_program(), argc, argv);
         print(inner.out);

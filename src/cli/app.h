@@ -5,10 +5,27 @@
 #include <string>
 #include <string_view>
 
+#include "headlight/error.h"
+
 namespace headlight::cli {
 
-// Never throws. argv[0] is the program.
-[[nodiscard]] int run(int argc, const char* const* argv) noexcept;
+class Processes;  // cli/ranks.h
+
+// Never throws. argv[0] is the program. `processes`: what headlight-mpi has.
+[[nodiscard]] int run(int argc, const char* const* argv, Processes* processes = nullptr) noexcept;
+
+// What the program ends with; scripts rely on these numbers.
+[[nodiscard]] constexpr int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return 2;
+    case ErrorKind::input: return 3;
+    case ErrorKind::file: return 4;
+    case ErrorKind::resource: return 5;
+    case ErrorKind::numeric: return 6;
+    case ErrorKind::peer: return 7;
+  }
+  return 1;
+}
 
 // Thrown by a command that a signal ended in good order: exit code 128 + signal, nothing more to say.
 struct Stopped {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +13,30 @@
 
 namespace headlight::cli {
 
+using Facts = std::vector<std::pair<std::string, std::string>>;  // name and value
+
+// What the program needs of MPI. Only headlight-mpi has it (src/cluster): linked to MPI, every start of the program would
+// take longer, and its package would need MPI. Started by mpirun, headlight becomes headlight-mpi.
+class Processes {
+ public:
+  virtual ~Processes() = default;
+  virtual Team& start() = 0;  // joins the other processes; the rest may be called from then on
+  virtual void agree(const Facts& facts) = 0;
+  virtual void barrier() = 0;
+  virtual void divide_cores() = 0;
+  virtual void bench(const std::string& model) = 0;  // bench --dist; without a model its rows are left out
+  virtual void finish() = 0;                         // in good order: all ranks call it
+};
+
 // Runs the program: alone, or as one of several processes when mpirun, mpiexec or srun has started it so. `body` returns
 // what the program ends with. Throws Error{usage} when the processes cannot work together.
-[[nodiscard]] int with_ranks(int argc, const char* const* argv, const std::function<int()>& body);
+[[nodiscard]] int with_ranks(Processes* processes, int argc, const char* const* argv,
+                             const std::function<int()>& body);
 
 // Null: this process is alone.
 [[nodiscard]] Team* team() noexcept;
+// Null when team() is.
+[[nodiscard]] Processes* processes() noexcept;
 // Options of a Context whose work the processes share. Alone: as given.
 [[nodiscard]] ContextOptions shared(Together together, ContextOptions options);
 // What rank 0 has, on every rank.
@@ -29,7 +48,7 @@ void silence_errors(bool silent) noexcept;
 // Every rank waits for all others.
 void meet_ranks();
 // What all ranks must have alike. Throws Error{input}, on all of them, naming the rank and both values. Collective.
-void check_same(const std::vector<std::pair<std::string, std::string>>& facts);
+void check_same(const Facts& facts);
 // Files that all ranks must have alike, by name, size and a sample of their bytes: a model, or data. Collective.
 void check_same_files(const std::vector<std::string>& paths);
 // Throws Error{usage} unless the command is one that several processes can run.

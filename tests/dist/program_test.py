@@ -8,6 +8,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,13 @@ class Case(unittest.TestCase):
             self.assertEqual(got.returncode, 0, got.stderr)
             self.assertEqual(got.stdout, alone.stdout, f"{n} processes")
         return alone.stdout
+
+    def wait_for(self, there, seconds=60):
+        """Polls: a busy machine is slow, and a test must not depend on how slow."""
+        end = time.monotonic() + seconds
+        while not there():
+            self.assertLess(time.monotonic(), end, "waited in vain")
+            time.sleep(0.1)
 
     def fails(self, got, code, line):
         """Ended with the code, and said the line once."""
@@ -117,6 +125,19 @@ class Training(Case):
             self.assertEqual(self.fingerprint(f"on-{n}"), self.fingerprint("alone"), f"{n} processes")
         self.assertEqual(got.stdout.count("done: step 6"), 1, got.stdout)
 
+    def test_ctrl_c_saves_a_checkpoint(self):
+        command = [MPIEXEC, "-n", "2", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
+                   "train.accumulate=2", "--set", "train.steps=1000000"]
+        env = {**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "30"}
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        self.wait_for(lambda: (self.path / "run" / "metrics.jsonl").exists())
+        job.send_signal(signal.SIGINT)
+        out, err = job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0, out + err)
+        saved = [p.name for p in (self.path / "run").iterdir() if p.name.startswith("step-")]
+        self.assertEqual(len(saved), 1, out + err)
+        self.assertEqual(out.count("saved"), 1, out + err)
+
     def test_too_few_batches(self):
         got = self.train(3, "few", "train.accumulate=2")
         self.fails(got, 2, "3 processes cannot share 2 batches of a step")
@@ -136,6 +157,15 @@ class Training(Case):
 class Faults(Case):
     def test_a_command_for_one_process(self):
         self.fails(ranks(3, "info", "en"), 2, "info: runs as one process; several can run bench --dist, evaluate")
+
+    def test_alone_it_does_not_need_mpi(self):
+        """headlight-mpi does: see docs/decisions/0016."""
+        needs = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("libmpi", needs)
+        shutil.copy(PROGRAM, self.path / "headlight")
+        got = subprocess.run([MPIEXEC, "-n", "2", str(self.path / "headlight"), "info", "en"], capture_output=True,
+                             text=True, timeout=60, check=False)
+        self.fails(got, 2, "started as 2 processes, but this headlight was built without MPI")
 
     def test_a_missing_file_is_said_once(self):
         self.fails(ranks(3, "evaluate", str(self.path / "no.txt")), 4, "no.txt")
@@ -168,15 +198,10 @@ class Faults(Case):
         command = [MPIEXEC, "-n", "3", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
                    "train.accumulate=3", "--set", "train.steps=100000"]
         job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        children = []
-        for _ in range(300):
-            time.sleep(0.1)
-            if (self.path / "run" / "metrics.jsonl").exists():
-                listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(job.pid)], capture_output=True,
-                                        text=True, check=False).stdout
-                children = [int(line.split()[0]) for line in listed.splitlines() if "headlight" in line]
-                if len(children) == 3:
-                    break
+        self.wait_for(lambda: (self.path / "run" / "metrics.jsonl").exists())
+        listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(job.pid)], capture_output=True, text=True,
+                                check=False).stdout
+        children = [int(line.split()[0]) for line in listed.splitlines() if "headlight" in line]
         self.assertEqual(len(children), 3)
         began = time.monotonic()
         os.kill(children[-1], signal.SIGKILL)

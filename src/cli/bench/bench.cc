@@ -7,7 +7,6 @@
 
 #include <memory>
 
-#include "cli/bench/dist.h"
 #include "cli/bench/growth.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
@@ -152,7 +151,10 @@ void start_growth(const Settings& s) {
 }
 
 void run(const Settings& s) {
-  if (s.dist) return run_dist_bench(s.model);
+  if (s.dist && processes() == nullptr)
+    throw Error(ErrorKind::usage, "bench.dist",
+                "bench --dist compares several processes with one; start it with mpirun -n 2");
+  if (s.dist) return processes()->bench(s.model);
   if (team() != nullptr)
     throw Error(ErrorKind::usage, "bench.ranks",
                 "bench: runs as one process; bench --dist compares several with one");

@@ -1,4 +1,4 @@
-#include "cli/bench/dist.h"
+#include "cluster/bench.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -10,17 +10,11 @@
 #include <vector>
 
 #include "cli/model_places.h"
-#include "cli/ranks.h"
 #include "cli/terminal.h"
-#include "headlight/error.h"
 #include "headlight/version.h"
+#include "inspect/loaded_model.h"
 #include "measure/cluster_cost.h"
 #include "measure/machine.h"
-
-#ifdef HEADLIGHT_WITH_DIST
-
-#include "headlight/dist.h"
-#include "inspect/loaded_model.h"
 #include "measure/model_runs.h"
 #include "measure/timing.h"
 #include "measure/train_steps.h"
@@ -28,9 +22,10 @@
 #include "models/transformer.h"
 #include "train/gradient_tree.h"
 
-namespace headlight::cli {
+namespace headlight::cluster {
 namespace {
 
+using cli::print;
 using measure::now_seconds;
 
 constexpr Index kTokens = 16384, kHeads = 8, kDim = 64;  // of the attention
@@ -98,7 +93,7 @@ class DistBench {
   // Against as many threads in one process: memory is what both share.
   void decoding(const std::string& path) {
     const std::unique_ptr<measure::ModelRun> run =
-        measure::load_model_run(inspect::find_model(path, model_places()));
+        measure::load_model_run(inspect::find_model(path, cli::model_places()));
     constexpr std::int64_t context = 16;
     double one = 0;
     {
@@ -195,31 +190,12 @@ class DistBench {
 
 }  // namespace
 
-void run_dist_bench(const std::string& model) {
-  auto* group = dynamic_cast<dist::Group*>(team());
-  if (group == nullptr)
-    throw Error(ErrorKind::usage, "bench.dist",
-                "bench --dist compares several processes with one; start it with mpirun -n 2");
-  DistBench bench(*group);
+void run_bench(dist::Group& group, const std::string& model) {
+  DistBench bench(group);
   bench.print_heading();
   bench.attention();
   bench.training();
   if (!model.empty()) bench.decoding(model);
 }
 
-}  // namespace headlight::cli
-
-#else
-
-namespace headlight::cli {
-
-void run_dist_bench(const std::string& /*model*/) {
-  throw Error(
-      ErrorKind::usage, "bench.dist",
-      "bench --dist needs MPI, and this headlight was built without it; install libopenmpi-dev and build "
-      "again");
-}
-
-}  // namespace headlight::cli
-
-#endif
+}  // namespace headlight::cluster

@@ -1,0 +1,17 @@
+// How this process was started.
+#pragma once
+
+#include <string>
+
+namespace headlight::cli {
+
+// What mpirun, mpiexec or srun says of the processes it has started.
+struct Launch {
+  int rank = 0, size = 1;
+};
+[[nodiscard]] Launch find_launch();
+
+// Replaces this program by headlight-mpi, with the same arguments. Throws Error{usage} when there is none.
+[[noreturn]] void become_mpi_program(const Launch& launch, const char* const* argv);
+
+}  // namespace headlight::cli

@@ -1,0 +1,13 @@
+// headlight bench --dist: several processes against one, and against what the cost model says.
+#pragma once
+
+#include <string>
+
+#include "headlight/dist.h"
+
+namespace headlight::cluster {
+
+// `model`: a decoder for the rows of tokens; empty: the workload is left out.
+void run_bench(dist::Group& group, const std::string& model);
+
+}  // namespace headlight::cluster
