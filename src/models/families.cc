@@ -47,6 +47,13 @@ std::string known_names(std::string_view Family::*field) {
   return known;
 }
 
+std::string written_names() {
+  std::string names;
+  for (const Family* family : kFamilies)
+    if (family->write != nullptr) names += fmt::format("{}{}", names.empty() ? "" : ", ", family->name);
+  return names;
+}
+
 [[noreturn]] void refuse_family(const std::string& what) {
   throw Error(ErrorKind::input, "model.family",
               fmt::format("{}; supported are {}", what, known_names(&Family::name)));
@@ -146,11 +153,9 @@ DescribedTransformer describe_gguf(const io::Gguf& file) {
 std::string write_config(const TransformerConfig& config) {
   const Family& family = find_family(config.family);
   if (family.write == nullptr)
-    throw Error(
-        ErrorKind::usage, "model.family",
-        fmt::format(
-            "{}: new models of this family cannot be created; supported are gpt2, llama, bert and marian",
-            family.name));
+    throw Error(ErrorKind::usage, "model.family",
+                fmt::format("{}: config.json of this family is read and not written; written are {}",
+                            family.name, written_names()));
   std::string json = family.write(config);
   TransformerConfig wanted = config;
   wanted.dtype = DType::f32;

@@ -69,11 +69,18 @@ TransformerConfig read_qwen3(const Hyperparameters& h) {
   return read_qwen(h, usual);
 }
 
-std::string write(const TransformerConfig& c) {
+}  // namespace
+
+std::string write_llama_kin(const TransformerConfig& c) {
   const nn::BlockConfig& b = c.decoder.front();
-  return ConfigWriter()
-      .architecture("LlamaForCausalLM")
-      .text("model_type", "llama")
+  ConfigWriter w;
+  for (const auto& [family, architecture] : {std::pair{"llama", "LlamaForCausalLM"},
+                                             {"qwen2", "Qwen2ForCausalLM"},
+                                             {"qwen3", "Qwen3ForCausalLM"},
+                                             {"olmo2", "Olmo2ForCausalLM"},
+                                             {"granite", "GraniteForCausalLM"}})
+    if (c.family == family) w.architecture(architecture);
+  w.text("model_type", c.family)
       .integer("vocab_size", c.vocabulary)
       .integer("max_position_embeddings", c.max_positions)
       .integer("hidden_size", c.width)
@@ -83,10 +90,16 @@ std::string write(const TransformerConfig& c) {
       .integer("head_dim", b.attention.head_dim)
       .integer("intermediate_size", b.feed_forward.inner)
       .text("hidden_act", hub_name(b.feed_forward.activation))
-      .real("rms_norm_eps", b.norm.eps)
-      .boolean("attention_bias", b.attention.qkv_bias)
-      .boolean("mlp_bias", b.feed_forward.bias)
-      .real("rope_theta", b.attention.rope.value_or(nn::RopeConfig{}).theta)
+      .real("rms_norm_eps", b.norm.eps);
+  // Qwen 2 always has biases of queries, keys and values, and no other.
+  if (c.family != "qwen2") w.boolean("attention_bias", b.attention.qkv_bias);
+  if (c.family == "llama" || c.family == "granite") w.boolean("mlp_bias", b.feed_forward.bias);
+  if (c.family == "granite")
+    w.real("attention_multiplier", b.attention.scale.value_or(1))
+        .real("residual_multiplier", b.residual_scale)
+        .real("embedding_multiplier", c.embedding.scale)
+        .real("logits_scaling", 1 / c.head.scale);
+  return w.real("rope_theta", b.attention.rope.value_or(nn::RopeConfig{}).theta)
       .null("rope_scaling")
       .real("attention_dropout", b.attention.dropout)
       .real("initializer_range", c.initial_range)
@@ -98,12 +111,10 @@ std::string write(const TransformerConfig& c) {
       .finish();
 }
 
-}  // namespace
-
 extern const Family kLlama, kMistral, kQwen2, kQwen3;
-const Family kLlama{"llama", "llama", read_llama, like_llama(), gguf_names(), write};
+const Family kLlama{"llama", "llama", read_llama, like_llama(), gguf_names(), write_llama_kin};
 const Family kMistral{"mistral", "", read_mistral, like_llama()};
-const Family kQwen2{"qwen2", "qwen2", read_qwen2, like_llama(), gguf_names()};
-const Family kQwen3{"qwen3", "qwen3", read_qwen3, like_llama(), gguf_names()};
+const Family kQwen2{"qwen2", "qwen2", read_qwen2, like_llama(), gguf_names(), write_llama_kin};
+const Family kQwen3{"qwen3", "qwen3", read_qwen3, like_llama(), gguf_names(), write_llama_kin};
 
 }  // namespace headlight::models

@@ -31,4 +31,7 @@ inline constexpr NameRow kLlamaRows[] = {
 [[nodiscard]] Usual llama_usual(const nn::NormConfig& norm);  // with norms of another kind
 [[nodiscard]] Draft llama_draft(const Hyperparameters& h, const Usual& usual, const WindowRule& windows = {});
 
+// config.json of llama, qwen2, qwen3, olmo2 and granite.
+[[nodiscard]] std::string write_llama_kin(const TransformerConfig& config);
+
 }  // namespace headlight::models

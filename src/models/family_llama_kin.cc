@@ -61,9 +61,9 @@ TransformerConfig read_granite(const Hyperparameters& h) {
 }  // namespace
 
 extern const Family kOlmo2, kExaone4, kSmollm3, kGranite;
-const Family kOlmo2{"olmo2", "olmo2", read_olmo2, like_llama(kOutputNormRows), gguf_names()};
+const Family kOlmo2{"olmo2", "olmo2", read_olmo2, like_llama(kOutputNormRows), gguf_names(), write_llama_kin};
 const Family kExaone4{"exaone4", "exaone4", read_exaone4, like_llama(kOutputNormRows), gguf_names()};
 const Family kSmollm3{"smollm3", "smollm3", read_smollm3, like_llama(), gguf_names()};
-const Family kGranite{"granite", "granite", read_granite, like_llama(), gguf_names()};
+const Family kGranite{"granite", "granite", read_granite, like_llama(), gguf_names(), write_llama_kin};
 
 }  // namespace headlight::models

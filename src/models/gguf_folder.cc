@@ -17,9 +17,13 @@
 namespace headlight::models {
 namespace {
 
-// The config of the same model as a folder, where rows of queries and keys are in halves.
-TransformerConfig in_halves(TransformerConfig config) {
+// The config of the same model as a folder: rows of queries and keys are in halves, and GPT-2's matrices are [in, out].
+TransformerConfig as_in_folder(TransformerConfig config) {
   config.source.clear();
+  if (config.family == "gpt2")
+    each_layer(config, [](nn::BlockConfig& block) {
+      block.attention.layout = block.feed_forward.layout = nn::WeightLayout::in_out;
+    });
   each_attention(config, [](nn::MultiHeadAttentionConfig& attention) {
     if (attention.rope) attention.rope->interleaved = false;
   });
@@ -44,10 +48,19 @@ bool turns(std::string_view parameter) {
          parameter.find(".attention.key.") != std::string_view::npos;
 }
 
+// A matrix of a layer that the folder has the other way round.
+bool is_transposed(const TransformerConfig& file, const TransformerConfig& folder,
+                   const Parameter& parameter) {
+  const bool of_layer = parameter.name.find(".attention.") != std::string::npos ||
+                        parameter.name.find(".feed_forward.") != std::string::npos;
+  return of_layer && parameter.shape().rank == 2 &&
+         file.main().front().attention.layout != folder.main().front().attention.layout;
+}
+
 }  // namespace
 
 GgufFolder::GgufFolder(const ModelFiles& files) : files_(files) {
-  const TransformerConfig config = files.describe().config, folder = in_halves(config);
+  const TransformerConfig config = files.describe().config, folder = as_in_folder(config);
   texts_.emplace_back("config.json", config_text(folder, files.path()));
   add_parameters(config, folder);
   add_tokenizer();
@@ -67,6 +80,8 @@ void GgufFolder::add_parameters(const TransformerConfig& config, const Transform
                   fmt::format("{}: folders of the family {} have no tensor for {}", escaped(files_.path()),
                               config.family, parameter->name));
     Place place{std::string(stored.name), stored.shape};
+    place.transposed = is_transposed(config, folder, *parameter);
+    if (place.transposed) std::swap(place.shape[0], place.shape[1]);
     const nn::MultiHeadAttentionConfig& attention = config.main().front().attention;
     if (attention.rope && attention.rope->interleaved && turns(parameter->name)) {
       place.head_dim = attention.head_dim;
@@ -128,10 +143,19 @@ const GgufFolder::Place& GgufFolder::place(std::string_view name) const {
 // Row 2j + s of a head's pairs is row j + s · pairs of its halves.
 void GgufFolder::load(std::string_view name, TensorView to) const {
   const Place& from = place(name);
+  auto* values = to.as<float>();
+  if (from.transposed) {
+    const Index rows = from.shape[0], columns = from.shape[1];
+    std::vector<float> stored(static_cast<std::size_t>(rows * columns));
+    files_.weights().load(from.stored, TensorView(stored.data(), {rows * columns}));
+    for (Index r = 0; r < rows; ++r)
+      for (Index c = 0; c < columns; ++c)
+        values[r * columns + c] = stored[static_cast<std::size_t>(c * rows + r)];
+    return;
+  }
   files_.weights().load(from.stored, to);
   if (from.pairs == 0) return;
   const Index rows = from.shape[0], step = to.shape().elements() / rows;
-  auto* values = to.as<float>();
   std::vector<float> head(static_cast<std::size_t>(2 * from.pairs * step));
   for (Index first = 0; first < rows; first += from.head_dim) {
     std::copy_n(values + first * step, head.size(), head.data());

@@ -40,6 +40,7 @@ class GgufFolder : public WeightSource {
     std::string stored;  // its name in the file
     std::vector<Index> shape;
     Index head_dim = 0, pairs = 0;  // of rows in the order of their pairs; 0: as they are
+    bool transposed = false;
   };
   using Copy = std::shared_ptr<const std::vector<float>>;
   void add_parameters(const TransformerConfig& config, const TransformerConfig& folder);

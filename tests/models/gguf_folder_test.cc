@@ -40,7 +40,13 @@ std::string small_gguf(const std::string& architecture) {
   w.text("general.architecture", architecture);
   count("context_length", 32), count("embedding_length", kWidth), count("block_count", 2);
   count("feed_forward_length", 48), count("attention.head_count", 4), count("attention.head_count_kv", 2);
-  w.number(architecture + ".attention.layer_norm_rms_epsilon", 1e-5F);
+  const bool gpt2 = architecture == "gpt2";
+  w.number(architecture + (gpt2 ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon"),
+           1e-5F);
+  if (architecture == "granite") {
+    w.number("granite.attention.scale", 0.25F).number("granite.residual_scale", 0.5F);
+    w.number("granite.embedding_scale", 2.0F).number("granite.logit_scale", 4.0F);
+  }
   std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
   std::vector<float> scores(kVocabulary, -100);
   std::vector<std::int32_t> types(kVocabulary, 1);
@@ -66,8 +72,31 @@ std::string small_gguf(const std::string& architecture) {
   const auto tensor = [&](const std::string& name, const Shape& shape) { w.tensor(name, random(shape)); };
   tensor("token_embd.weight", {kVocabulary, kWidth}), tensor("output_norm.weight", {kWidth});
   tensor("output.weight", {kVocabulary, kWidth});
+  if (gpt2) {
+    const auto both = [&](const std::string& name, const Shape& shape) {
+      tensor(name + ".weight", shape), tensor(name + ".bias", {shape[0]});
+    };
+    tensor("position_embd.weight", {32, kWidth}), tensor("output_norm.bias", {kWidth});
+    for (const std::string layer : {"blk.0.", "blk.1."}) {
+      both(layer + "attn_norm", {kWidth}), both(layer + "ffn_norm", {kWidth});
+      both(layer + "attn_qkv", {3 * kWidth, kWidth}), both(layer + "attn_output", {kWidth, kWidth});
+      both(layer + "ffn_up", {48, kWidth}), both(layer + "ffn_down", {kWidth, 48});
+    }
+    return w.text();
+  }
   for (const std::string layer : {"blk.0.", "blk.1."}) {
-    tensor(layer + "attn_norm.weight", {kWidth}), tensor(layer + "ffn_norm.weight", {kWidth});
+    if (architecture == "qwen2")
+      tensor(layer + "attn_q.bias", {kWidth}), tensor(layer + "attn_k.bias", {16}),
+          tensor(layer + "attn_v.bias", {16});
+    if (architecture == "qwen3")
+      tensor(layer + "attn_q_norm.weight", {8}), tensor(layer + "attn_k_norm.weight", {8});
+    if (architecture == "olmo2") {
+      tensor(layer + "attn_q_norm.weight", {kWidth}), tensor(layer + "attn_k_norm.weight", {16});
+      tensor(layer + "post_attention_norm.weight", {kWidth}),
+          tensor(layer + "post_ffw_norm.weight", {kWidth});
+    }
+    if (architecture != "olmo2")
+      tensor(layer + "attn_norm.weight", {kWidth}), tensor(layer + "ffn_norm.weight", {kWidth});
     tensor(layer + "attn_q.weight", {kWidth, kWidth}), tensor(layer + "attn_k.weight", {16, kWidth});
     tensor(layer + "attn_v.weight", {16, kWidth}), tensor(layer + "attn_output.weight", {kWidth, kWidth});
     tensor(layer + "ffn_gate.weight", {48, kWidth}), tensor(layer + "ffn_up.weight", {48, kWidth});
@@ -85,7 +114,7 @@ double difference(const Tensor& a, const Tensor& b) {
 }
 
 TEST(GgufFolder, ComputesTheSameModel) {
-  for (const std::string architecture : {"llama"}) {
+  for (const std::string architecture : {"llama", "qwen2", "qwen3", "olmo2", "granite", "gpt2"}) {
     const TempFolder temp;
     const std::string from = temp.path("m.gguf"), to = temp.path("folder");
     std::ofstream(from, std::ios::binary) << small_gguf(architecture);
@@ -95,7 +124,9 @@ TEST(GgufFolder, ComputesTheSameModel) {
                                                      "tokenizer_config.json", "chat_template.jinja"}));
     const OpenedModel before = open_model(from), after = open_model(to);
     EXPECT_EQ(after.transformer->config().family, architecture);
-    EXPECT_FALSE(after.transformer->config().decoder[0].attention.rope->interleaved);
+    const auto& rope = after.transformer->config().decoder[0].attention.rope;
+    EXPECT_EQ(rope.has_value(), architecture != "gpt2");
+    EXPECT_FALSE(rope && rope->interleaved);
     Context ctx({.threads = 1});
     Tokens tokens;
     tokens.append(std::vector<std::int32_t>{5, 290, 7, 270, 299, 0, 3});
@@ -112,8 +143,8 @@ TEST(GgufFolder, ComputesTheSameModel) {
 
 TEST(GgufFolder, Refuses) {
   const TempFolder temp;
-  std::ofstream(temp.path("qwen.gguf"), std::ios::binary) << small_gguf("qwen2");
-  expect_error([&] { (void)convert_to_folder(temp.path("qwen.gguf"), temp.path("new"), {}); },
+  std::ofstream(temp.path("gemma.gguf"), std::ios::binary) << small_gguf("gemma");
+  expect_error([&] { (void)convert_to_folder(temp.path("gemma.gguf"), temp.path("new"), {}); },
                ErrorKind::usage, "convert.folder", "cannot be written as a folder");
   std::ofstream(temp.path("m.gguf"), std::ios::binary) << small_gguf("llama");
   std::filesystem::create_directory(temp.path("folder"));
