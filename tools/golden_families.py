@@ -462,12 +462,28 @@ def modernbert(c, W, ids):
     return decoder_result(hidden, attentions, y @ table.T + W("decoder.bias", c["vocab_size"]))
 
 
+def hear(c, W, features):
+    """Whisper's encoder: features [band, frame], two convolutions of three taps, the second of every other frame."""
+    x, width = features, c["d_model"]
+    for name, stride in (("conv1", 1), ("conv2", 2)):
+        kernels, sides = W(f"model.encoder.{name}.weight", width, len(x), 3), np.pad(x, ((0, 0), (1, 1)))
+        windows = np.stack([sides[:, t:t + 3] for t in range(0, x.shape[1], stride)])  # [position, channel, tap]
+        y = np.einsum("tck,ock->ot", windows, kernels) + W(f"model.encoder.{name}.bias", width)[:, None]
+        x = ACTIVATIONS["gelu"](y)
+    return x.T + W("model.encoder.embed_positions.weight", c["max_source_positions"], width)
+
+
 def bart_before(c, W, source, target):
-    """mBART, M2M-100, Pegasus: BART with norms before each step and one at the end of both stacks."""
+    """mBART, M2M-100, Pegasus, Whisper: BART with norms before each step and one at the end of both stacks."""
     family, width, eps = c["model_type"], c["d_model"], 1e-5
-    table, act = W("model.shared.weight", c["vocab_size"], width), ACTIVATIONS[c["activation_function"]]
+    table = W("model.decoder.embed_tokens.weight" if family == "whisper" else "model.shared.weight", c["vocab_size"], width)
+    act = ACTIVATIONS[c["activation_function"]]
 
     def embed(part, ids):
+        if family == "whisper" and part == "encoder":
+            return hear(c, W, ids)
+        if family == "whisper":
+            return table[ids] + W("model.decoder.embed_positions.weight", c["max_target_positions"], width)[:len(ids)]
         x, places = table[ids] * (math.sqrt(width) if c["scale_embedding"] else 1), np.arange(len(ids))[:, None]
         if family == "mbart":
             x = x + W(f"model.{part}.embed_positions.weight", c["max_position_embeddings"] + 2, width)[2:2 + len(ids)]
@@ -481,7 +497,7 @@ def bart_before(c, W, source, target):
 
     def attention(name, x, kv, h, visible):
         q = heads(W.linear(name + ".q_proj", x, width), h)
-        k, v = (heads(W.linear(f"{name}.{p}_proj", kv, width), h) for p in "kv")
+        k, v = (heads(W.linear(f"{name}.{p}_proj", kv, width, p == "v" or family != "whisper"), h) for p in "kv")
         mixed, weights = attend(q, k, v, q.shape[2] ** -0.5, visible)
         return W.linear(name + ".out_proj", mixed, width), weights
 
@@ -510,7 +526,7 @@ def bart_before(c, W, source, target):
         x = feed_forward(at, x + y, c["decoder_ffn_dim"])
         result["cross_attentions"].append(weights), result["decoder_hidden"].append(x)
     x = result["decoder_hidden"][-1] = W.layer_norm("model.decoder.layer_norm", x, eps)
-    result["logits"] = x @ table.T + (0 if family == "m2m_100" else W("final_logits_bias", 1, c["vocab_size"]))
+    result["logits"] = x @ table.T + (0 if family in ("m2m_100", "whisper") else W("final_logits_bias", 1, c["vocab_size"]))
     return result
 
 
@@ -518,4 +534,4 @@ FAMILIES = {name: llama_kin for name in ("smollm3", "granite", "olmo2", "exaone4
                                          "nemotron", "mixtral", "qwen3_moe", "gpt_oss", "llama4_text")}
 FAMILIES.update({name: bert_kin for name in ("electra", "albert", "mpnet", "nomic_bert", "deberta-v2")})
 FAMILIES.update({"deepseek_v2": deepseek, "deepseek_v3": deepseek, "gptj": gptj, "mpt": mpt, "opt": opt_350m, "modernbert": modernbert,
-                 "mbart": bart_before, "m2m_100": bart_before, "pegasus": bart_before})
+                 "mbart": bart_before, "m2m_100": bart_before, "pegasus": bart_before, "whisper": bart_before})

@@ -11,7 +11,7 @@ from golden_reference import Weights
 
 VOCABULARY = 20
 FAMILIES = dict(golden_reference.FAMILIES, **golden_families.FAMILIES)
-SEQ2SEQ = ("t5", "mt5", "bart", "marian", "mbart", "m2m_100", "pegasus")
+SEQ2SEQ = ("t5", "mt5", "bart", "marian", "mbart", "m2m_100", "pegasus", "whisper")
 ENCODERS = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "albert", "mpnet", "nomic_bert", "modernbert",
             "deberta-v2")
 SEGMENTS = ("bert", "electra", "albert", "nomic_bert")
@@ -123,6 +123,8 @@ def beams(c, W, ids, most=10, count=4):
 def draw_batch(c, random):
     ids = lambda n: random.integers(3, VOCABULARY, n)
     batch = {"ids": [ids(6), ids(4)]}
+    if c["model_type"] == "whisper":  # sound in place of ids
+        batch["ids"] = [random.normal(size=(c["num_mel_bins"], 2 * c["max_source_positions"])).astype("<f4") for _ in range(2)]
     if c["model_type"] in SEQ2SEQ:
         batch["labels"] = [ids(4), ids(5)]
         batch["target"] = [np.r_[c["decoder_start_token_id"], labels[:-1]] for labels in batch["labels"]]
@@ -139,8 +141,11 @@ def golden_tensors(c, W, batch):
     """What tests compare with, in the layout of the larger sets: sequences padded at their end."""
     results, out = run(c, W, batch), {}
     integers = lambda rows, fill=0: padded(rows, fill).astype("<i8")
-    out["input_ids"] = integers(batch["ids"])
-    out["attention_mask"] = integers([np.ones_like(row) for row in batch["ids"]])
+    if c["model_type"] == "whisper":
+        out["input_features"] = np.stack(batch["ids"])
+    else:
+        out["input_ids"] = integers(batch["ids"])
+        out["attention_mask"] = integers([np.ones_like(row) for row in batch["ids"]])
     if "target" in batch:
         out["decoder_input_ids"] = integers(batch["target"])
         out["decoder_attention_mask"] = integers([np.ones_like(row) for row in batch["target"]])
@@ -237,6 +242,8 @@ MODELS = {
                    activation_function="relu", word_embed_proj_dim=8, do_layer_norm_before=True),
     "falcon": hugging("falcon", multi_query=True, new_decoder_architecture=False, **FALCON),
     "falcon_groups": hugging("falcon", new_decoder_architecture=True, num_kv_heads=2, **FALCON),
+    "falcon_alibi": hugging("falcon", multi_query=False, new_decoder_architecture=False, **dict(
+        FALCON, alibi=True, parallel_attn=False, bias=True, hidden_size=32, num_attention_heads=16, rope_parameters=None)),
     "bert": hugging("bert", type_vocab_size=2, **BERT),
     "roberta": hugging("roberta", type_vocab_size=1, **dict(BERT, pad_token_id=1)),
     "distilbert": hugging("distilbert", dim=8, n_layers=2, n_heads=2, hidden_dim=12, activation="gelu",
@@ -314,6 +321,8 @@ MODELS.update({
     "mbart": hugging("mbart", **dict(BEFORE, activation_function="gelu", scale_embedding=False)),
     "m2m_100": hugging("m2m_100", **dict(BEFORE, pad_token_id=1)),
     "pegasus": hugging("pegasus", **BEFORE),
+    "whisper": hugging("whisper", num_mel_bins=5, max_source_positions=7, max_target_positions=10,
+                       **dict(BEFORE, activation_function="gelu", scale_embedding=False, max_position_embeddings=None)),
 })
 
 
@@ -422,7 +431,7 @@ def check_model(folder, config):
     if c["model_type"] not in FAMILIES:
         return None
     golden = read_tensors(folder / "golden.safetensors")
-    batch = {"ids": unpadded(golden, "input_ids", "attention_mask")}
+    batch = {"ids": list(golden["input_features"]) if "input_features" in golden else unpadded(golden, "input_ids", "attention_mask")}
     if "decoder_input_ids" in golden:
         batch["target"] = unpadded(golden, "decoder_input_ids", "decoder_attention_mask")
     if "token_type_ids" in golden:

@@ -352,12 +352,22 @@ def bloom(c, W, ids):
     return decoder_result(hidden, attentions, hidden[-1] @ table.T)
 
 
+def to_bfloat16(x):
+    bits = np.asarray(x, "<f4").view("<u4")
+    return ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).astype("<u4").view("<f4").astype(np.float64)
+
+
 def falcon(c, W, ids):
-    """One key/value head (multi_query), or groups of [queries…, key, value] with a norm each for attention and feed-forward."""
+    """One key/value head (multi_query), or groups of [queries…, key, value] with a norm each for attention and feed-forward. With
+    alibi there is no rotation, and slope·position of the key, rounded to bfloat16 as positions and slopes are, is scaled like scores."""
     width, n, eps, h = c["hidden_size"], len(ids), c["layer_norm_epsilon"], c["num_attention_heads"]
     grouped, bias = c.get("new_decoder_architecture", False), c.get("bias", False)
-    groups = c["num_kv_heads"] if grouped else 1
+    groups = c["num_kv_heads"] if grouped else 1 if c.get("multi_query", True) else h
     dim, inner, settings = width // h, c.get("ffn_hidden_size") or 4 * width, rope_settings(c)
+    bias_of_keys = 0
+    if c.get("alibi"):
+        slopes = to_bfloat16(2.0 ** (-8 / h * np.arange(1, h + 1)))  # h is a power of two
+        bias_of_keys = dim**-0.5 * to_bfloat16(slopes[:, None, None] * to_bfloat16(np.arange(n)))
     table = W("transformer.word_embeddings.weight", c["vocab_size"], width)
     x = table[ids]
     hidden, attentions = [x], []
@@ -368,8 +378,12 @@ def falcon(c, W, ids):
         qkv = W.linear(at + "self_attention.query_key_value", y, (h + 2 * groups) * dim, bias)
         qkv = qkv.reshape(n, groups, h // groups + 2, dim).transpose(1, 2, 0, 3)
         q, k, v = qkv[:, :-2].reshape(h, n, dim), qkv[:, -2], qkv[:, -1]
-        q, k = rotate(q, settings, dim, c), rotate(k, settings, dim, c)
-        mixed, weights = attend(q, k, v, dim**-0.5, causal(n))
+        if not c.get("alibi"):
+            q, k = rotate(q, settings, dim, c), rotate(k, settings, dim, c)
+        mixed, weights = attend(q, k, v, dim**-0.5, causal(n), bias=bias_of_keys)
+        if not c.get("parallel_attn", True):
+            z = x + W.linear(at + "self_attention.dense", mixed, width, bias)
+            z = W.layer_norm(at + "post_attention_layernorm", z, eps)
         up = ACTIVATIONS[c.get("activation", "gelu")](W.linear(at + "mlp.dense_h_to_4h", z, inner, bias))
         x = x + W.linear(at + "self_attention.dense", mixed, width, bias) + W.linear(at + "mlp.dense_4h_to_h", up, width, bias)
         hidden.append(x), attentions.append(weights)

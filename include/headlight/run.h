@@ -45,6 +45,7 @@ struct ModelInfo {
   Index context = 0;                      // maximum number of tokens; 0: no known limit
   double parameters = 0;                  // without fixed numbers such as sinusoidal positions
   std::uint64_t bytes = 0;                // memory of all parameters, including mapped files
+  Index sound_bands = 0, sound_frames = 0;  // shape of the features that a model which hears reads; 0: it reads text
   bool has_logits = true;                 // false: the files have no prediction head
   bool recurrent = false;                 // has no heads; only translate() accepts it
   std::vector<std::string> notices = {};  // about the files: assumptions and omissions
@@ -86,6 +87,8 @@ struct Prompt {
   std::vector<std::int32_t> target_ids = {};    // the exact input of the decoder, including its start token
   std::vector<std::int32_t> type_ids = {};      // segments, one for each token
   std::vector<std::int32_t> continuation = {};  // tokens that a decoder has generated after the text
+  // Instead of text, for models that hear [sound_bands, sound_frames] of f32.
+  std::shared_ptr<const Tensor> features = nullptr;
 };
 
 struct Token {

@@ -12,6 +12,7 @@
 #include "core/escape.h"
 #include "headlight/error.h"
 #include "inspect/model_run.h"
+#include "io/npy.h"
 #include "serve/run.h"
 #include "session/state.h"
 
@@ -62,6 +63,21 @@ std::string range_of(const Model& model, Part part) {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "input.options", what); }
 
+// As f32, whatever real type the file has.
+std::shared_ptr<const Tensor> read_features(const std::string& path) {
+  if (path.empty()) return nullptr;
+  const io::NpyArray array = io::read_npy(path);
+  const Shape& shape = array.shape;
+  if (shape.rank < 2 || shape.rank > 3 || (shape.rank == 3 && shape[0] != 1))
+    throw Error(ErrorKind::input, "input.features",
+                concat(escaped(path), ": has the shape ", shape.text(), "; need [band, frame]"));
+  Tensor out({shape[shape.rank - 2], shape[shape.rank - 1]});
+  for (Index r = 0; r < out.dim(0); ++r)
+    for (Index c = 0; c < out.dim(1); ++c)
+      out.view().set(r, c, shape.rank == 2 ? array.tensor.at(r, c) : array.tensor.at(Index{0}, r, c));
+  return std::make_shared<const Tensor>(std::move(out));
+}
+
 void check_input(const Model& model, const ModelInput& input) {
   const bool has_target = !input.target.empty() || !input.target_ids.empty();
   if (!input.text.empty() && !input.ids.empty())
@@ -73,8 +89,16 @@ void check_input(const Model& model, const ModelInput& input) {
   if (has_target && model.info().kind != ModelKind::encoder_decoder)
     refuse(concat("--target: \"", escaped(model.info().name),
                   "\" is not an encoder-decoder and has no translation"));
+  if (!input.features.empty() && (!input.text.empty() || !input.ids.empty()))
+    refuse("TEXT, --ids and --features exclude each other; give one of them");
+  if (!input.features.empty() && model.info().sound_bands == 0)
+    refuse(concat("--features: \"", escaped(model.info().name), "\" reads text, not sound"));
+  if (input.features.empty() && model.info().sound_bands > 0)
+    refuse(concat("\"", escaped(model.info().name), "\" reads sound features; give them with --features FILE.npy, ",
+                  model.info().sound_bands, " bands of ", model.info().sound_frames, " frames"));
   if (model.tokenizer() != nullptr) return;
-  const char* option = input.ids.empty() ? "--ids" : !input.target.empty() ? "--target-ids" : nullptr;
+  const bool read = !input.ids.empty() || !input.features.empty();
+  const char* option = !read ? "--ids" : !input.target.empty() ? "--target-ids" : nullptr;
   if (option != nullptr)
     throw Error(ErrorKind::usage, "input.tokenizer",
                 concat("\"", escaped(model.info().name),
@@ -128,6 +152,9 @@ void add_model_input(CLI::App& command, ModelInput& input, const std::string& te
   add_numbers(command, "--target-ids", input.target_ids,
               "The decoder's exact input as ids, start token included");
   add_numbers(command, "--type-ids", input.type_ids, "Segment ids, for models that have them");
+  add_path(command, "--features", input.features,
+           "Sound features [band, frame] instead of TEXT, for Whisper")
+      ->type_name("FILE.npy");
 }
 
 void add_part(CLI::App& command, std::optional<Part>& part) {
@@ -152,12 +179,14 @@ Model open_model(const std::string& name, bool recurrent_too) {
 
 Prompt prompt_of(const Model& model, const ModelInput& input) {
   check_input(model, input);
-  return {.text = input.ids.empty() ? text_to_read(input) : "",
+  const bool reads_text = input.ids.empty() && input.features.empty();
+  return {.text = reads_text ? text_to_read(input) : "",
           .target = input.target,
           .second = input.second,
           .ids = input.ids,
           .target_ids = input.target_ids,
-          .type_ids = input.type_ids};
+          .type_ids = input.type_ids,
+          .features = read_features(input.features)};
 }
 
 AttendOptions attend_to(Part part) { return {.parts = {part}, .keep_inputs = false}; }

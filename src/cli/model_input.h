@@ -15,11 +15,12 @@ struct ModelInput {
   std::string text, target;
   std::string second;  // for encoders that read two texts
   std::vector<std::int32_t> ids, target_ids, type_ids;
+  std::string features;  // a .npy file, for models that read sound
   std::string model = "en-fr";
-  [[nodiscard]] bool given() const { return !text.empty() || !ids.empty(); }
+  [[nodiscard]] bool given() const { return !text.empty() || !ids.empty() || !features.empty(); }
 };
 
-// Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids.
+// Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids, --features.
 void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
 // For commands about files, whose argument names the model: --model is the same in the form that all commands have.

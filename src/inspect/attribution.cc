@@ -182,12 +182,6 @@ void check_model(const LoadedModel& loaded) {
   if (c.head.narrowed) refuse("has a projection to a smaller width before its logits");
 }
 
-models::Tokens one_sequence(const EncodedText& encoded) {
-  models::Tokens tokens;
-  tokens.append(encoded.ids());
-  return tokens;
-}
-
 }  // namespace
 
 Attribution attribute_logit(Context& ctx, const LoadedModel& loaded, const ModelInput& input, Index row,

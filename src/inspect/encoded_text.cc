@@ -99,6 +99,18 @@ EncodedText read_pair(const Tokenizer& tokenizer, std::string_view first, std::s
   return encoded;
 }
 
+EncodedText read_features(const Tensor& features, Index positions) {
+  EncodedText encoded;
+  Tensor copy({1, features.dim(0), features.dim(1)}, features.dtype());
+  std::copy_n(features.as<float>(), features.shape().elements(), copy.as<float>());
+  encoded.features = std::make_shared<const Tensor>(std::move(copy));
+  for (Index i = 0; i < positions; ++i) {
+    const Index hundredths = 2 * i;  // seconds
+    encoded.tokens.push_back({0, concat(hundredths / 100, ".", hundredths % 100 / 10, hundredths % 10, "s")});
+  }
+  return encoded;
+}
+
 EncodedText read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids, Index vocabulary) {
   EncodedText encoded;
   for (const std::int32_t id : ids) {

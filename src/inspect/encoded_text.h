@@ -1,6 +1,7 @@
 // A text as a model reads it: tokens with the words that people see, and how words are picked out of it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ struct EncodedText {
   std::string text;  // empty when ids were given; of two texts both
   std::vector<EncodedToken> tokens;
   Index second = 0;  // the first token of the second text; 0: there is one text
+  // Sound features of a model that hears, [1, band, frame]; a token then stands for a position of its encoder.
+  std::shared_ptr<const Tensor> features = nullptr;
 
   [[nodiscard]] Index size() const noexcept { return static_cast<Index>(tokens.size()); }
   [[nodiscard]] std::vector<std::int32_t> ids() const;
@@ -39,7 +42,10 @@ struct EncodedText {
                                     std::string_view second);
 // Ids in place of text. Throws Error{input} for one outside 0 … vocabulary-1.
 [[nodiscard]] EncodedText read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids,
-                                   Index vocabulary);
+                               Index vocabulary);
+// Sound features, [band, frame] of f32, two frames a token. Tokens are called by their time where a frame takes 10 ms,
+// as it does for all published models.
+[[nodiscard]] EncodedText read_features(const Tensor& features, Index positions);
 
 // Tokens that a model wrote: the text they make together, and each one's part of it.
 [[nodiscard]] EncodedText read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids);

@@ -11,15 +11,10 @@ namespace {
 
 using models::ModelKind;
 
-models::Tokens one_sequence(const std::vector<std::int32_t>& ids) {
-  models::Tokens tokens;
-  tokens.append(ids);
-  return tokens;
-}
-
 void check_length(const LoadedModel& loaded, const EncodedText& encoded, std::string_view what) {
   const models::TransformerConfig& config = loaded.model->config();
   const Index most = config.max_positions;
+  if (encoded.features != nullptr) return;  // whose length the encoder checks
   if (most > 0 && encoded.size() > most) {
     throw Error(ErrorKind::input, "inspect.length",
                 concat(what, " has ", encoded.size(), " tokens; the model \"", escaped(loaded.name),
@@ -46,6 +41,13 @@ EncodedText written_text(const LoadedModel& loaded, std::vector<std::int32_t> id
 }
 
 }  // namespace
+
+models::Tokens one_sequence(const EncodedText& encoded) {
+  models::Tokens tokens;
+  tokens.append(encoded.ids());
+  tokens.features = encoded.features;
+  return tokens;
+}
 
 ModelInput pair_input(const LoadedModel& loaded, const std::string& first, const std::string& second) {
   if (loaded.model->config().kind != ModelKind::encoder) {
@@ -91,14 +93,14 @@ EncodedText translate(Context& ctx, const LoadedModel& loaded, const EncodedText
   const models::RunOptions run{.observer = observer, .intervention = intervention};
   return written_text(
       loaded,
-      models::beam_search(ctx, *loaded.model, one_sequence(source.ids()), options, run)[0].at(0).tokens);
+      models::beam_search(ctx, *loaded.model, one_sequence(source), options, run)[0].at(0).tokens);
 }
 
 EncodedText draw_translation(Context& ctx, const LoadedModel& loaded, const EncodedText& source,
                              models::SamplingOptions options) {
   check_length(loaded, source, "the text");
   options.most = most_written(loaded, source);
-  return written_text(loaded, models::transform(ctx, *loaded.model, one_sequence(source.ids()), options)[0]);
+  return written_text(loaded, models::transform(ctx, *loaded.model, one_sequence(source), options)[0]);
 }
 
 bool has_logits(const LoadedModel& loaded, const ModelInput& input) {
@@ -110,7 +112,7 @@ Tensor hidden_states(Context& ctx, const LoadedModel& loaded, const ModelInput& 
                      models::RunOptions options) {
   const models::Transformer& model = *loaded.model;
   check_length(loaded, input.source, "the text");
-  const models::Tokens source = one_sequence(input.source.ids());
+  const models::Tokens source = one_sequence(input.source);
   options.types = input.types;
   if (!input.types.empty() && input.types.size() != input.source.tokens.size()) {
     throw Error(ErrorKind::usage, "inspect.types",
@@ -121,7 +123,7 @@ Tensor hidden_states(Context& ctx, const LoadedModel& loaded, const ModelInput& 
   if (!input.runs_decoder()) return model.encode(ctx, source, options);
   const EncodedText read = decoder_input(loaded, input);
   check_length(loaded, read, "the target");
-  return model.hidden_states(ctx, source, one_sequence(read.ids()), options);
+  return model.hidden_states(ctx, source, one_sequence(read), options);
 }
 
 namespace {

@@ -20,6 +20,8 @@ struct ModelInput {
 
   [[nodiscard]] bool runs_decoder() const { return !written.tokens.empty() || !decoder_input.tokens.empty(); }
 };
+// One text as a batch of one sequence.
+[[nodiscard]] models::Tokens one_sequence(const EncodedText& encoded);
 // Two texts for an encoder that reads pairs. Throws Error{usage} when the model reads one text only.
 [[nodiscard]] ModelInput pair_input(const LoadedModel& loaded, const std::string& first,
                                     const std::string& second);

@@ -23,10 +23,12 @@ double least_parameters(const TransformerConfig& c) {
     return 2 * of(c.width) * of(a.head_dim) * (of(a.heads) + of(a.kv_heads));
   };
   double sum = of(c.vocabulary) * of(c.table_width()) * (c.head.tied ? 1 : 2);
-  for (const auto* stack : {&c.encoder, &c.decoder}) {
+  if (c.sound) sum += 3 * of(c.width) * (of(c.sound->bands) + of(c.width));
+  for (const Part part : {Part::encoder, Part::decoder}) {
+    const std::vector<nn::BlockConfig>* stack = &c.layers(part);
     if (stack->empty()) continue;
     if (c.embedding.positions == AddedPositions::learned)
-      sum += of(c.max_positions + c.embedding.position_offset) * of(c.table_width());
+      sum += of(c.positions_of(part) + c.embedding.position_offset) * of(c.table_width());
     if (c.relative) sum += of(c.relative->buckets) * of(stack->front().attention.heads);
     for (const nn::BlockConfig& b : *stack) {
       sum += attention(b.attention) + (b.cross ? attention(*b.cross) : 0);

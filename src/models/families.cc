@@ -17,7 +17,8 @@ extern const Family kGpt2, kGptNeo, kGptNeox, kGptj, kLlama, kMistral, kQwen2, k
     kGemma3, kGemma3Multimodal, kPhi, kPhi3, kBloom, kFalcon, kOpt, kMpt, kOlmo2, kExaone4, kSmollm3,
     kGranite, kCohere, kCohere2, kStablelm, kStarcoder2, kNemotron, kMixtral, kQwen3Moe, kGptOss, kLlama4,
     kDeepseekV2, kDeepseekV3, kBert, kRoberta, kXlmRoberta, kCamembert, kDistilbert, kElectra, kAlbert,
-    kMpnet, kNomicBert, kModernBert, kDebertaV2, kMarian, kBart, kMbart, kM2m100, kPegasus, kT5, kMt5;
+    kMpnet, kNomicBert, kModernBert, kDebertaV2, kMarian, kBart, kMbart, kM2m100, kPegasus, kWhisper, kT5,
+    kMt5;
 
 namespace {
 
@@ -30,7 +31,7 @@ const Family* const kFamilies[] = {
     &kLlama4,     &kDeepseekV2, &kDeepseekV3, &kBert,    &kRoberta,  &kXlmRoberta,
     &kCamembert,  &kDistilbert, &kElectra,    &kAlbert,  &kMpnet,    &kNomicBert,
     &kModernBert, &kDebertaV2,  &kMarian,     &kBart,    &kMbart,    &kM2m100,
-    &kPegasus,    &kT5,         &kMt5};
+    &kPegasus,    &kWhisper,    &kT5,       &kMt5};
 
 constexpr Index kMostPositions = Index{1} << 24;  // a longer context is implausible
 

@@ -81,7 +81,10 @@ TransformerConfig read_falcon(const Hyperparameters& h) {
     if (h.flag(Key::parallel_norms)) d.block.shape = nn::BlockShape::parallel;
     return decoder_of(d);
   }
-  h.expect(Key::alibi, false, "ALiBi slopes that are scaled like scores are not supported");
+  if (h.flag_or(Key::alibi, false)) {
+    a.rope.reset();
+    d.c.key_slopes = true;
+  }
   a.kv_heads = h.flag_or(Key::multi_query, true) ? 1 : a.heads;
   if (h.flag_or(Key::groups, false)) read_groups(h, d);
   // By head, a group is one head; with one group, all queries come first; else GroupedRows puts them there.

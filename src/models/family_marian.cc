@@ -1,5 +1,5 @@
 // Marian (the opus-mt models): the 2017 transformer, norms after, all sines and then all cosines. BART: the same with
-// learned positions and a norm of the embeddings.
+// learned positions and a norm of the embeddings. Whisper: BART with norms before, whose encoder reads sound.
 #include <cmath>
 
 #include "models/draft.h"
@@ -30,8 +30,21 @@ constexpr NameRow kRows[] = {
     // mBART, M2M-100 and Pegasus
     {"final_norm", "layer_norm"},
 };
+constexpr NameRow kWhisperRows[] = {
+    {"embedding", "decoder.embed_tokens"},
+    {"convolution1", "conv1"},
+    {"convolution2", "conv2"},
+    {"head.projection", "proj_out"},
+};
 constexpr Names kNames{
     .rows = kRows, .layer = "layers.{n}.", .encoder = "encoder.", .decoder = "decoder.", .prefix = "model."};
+
+constexpr Names kWhisperNames{.rows = kWhisperRows,
+                              .more = kRows,
+                              .layer = "layers.{n}.",
+                              .encoder = "encoder.",
+                              .decoder = "decoder.",
+                              .prefix = "model."};
 
 // What Marian and BART have in common.
 TransformerConfig read_shared(const Hyperparameters& h) {
@@ -107,6 +120,18 @@ TransformerConfig read_m2m100(const Hyperparameters& h) {
   return c;
 }
 
+// The encoder reads sound, and its positions are in the file; keys have no bias.
+TransformerConfig read_whisper(const Hyperparameters& h) {
+  TransformerConfig c = read_bart(h);
+  put_norms_before(c);
+  c.embedding.position_offset = 0;
+  c.embedding.norm.reset();
+  c.head.fixed_bias = false;
+  c.sound = SoundConfig{h.count(Key::sound_bands), h.count(Key::sound_positions)};
+  c.fixed_key_bias = true;
+  return c;
+}
+
 std::string write_marian(const TransformerConfig& c) {
   const nn::BlockConfig &e = c.encoder.front(), &d = c.decoder.front();
   return ConfigWriter()
@@ -143,11 +168,12 @@ std::string write_marian(const TransformerConfig& c) {
 
 }  // namespace
 
-extern const Family kMarian, kBart, kMbart, kM2m100, kPegasus;
+extern const Family kMarian, kBart, kMbart, kM2m100, kPegasus, kWhisper;
 const Family kMarian{"marian", "", read_marian, kNames, {}, write_marian};
 const Family kBart{"bart", "", read_bart, kNames};
 const Family kMbart{"mbart", "", read_mbart, kNames};
 const Family kM2m100{"m2m_100", "", read_m2m100, kNames};
 const Family kPegasus{"pegasus", "", read_pegasus, kNames};
+const Family kWhisper{"whisper", "", read_whisper, kWhisperNames};
 
 }  // namespace headlight::models

@@ -32,6 +32,8 @@ enum class Key : std::uint8_t {
   context,
   token_types,
   embedding_width,
+  sound_bands,
+  sound_positions,
   // Experts
   experts,
   experts_used,

@@ -27,6 +27,7 @@ constexpr Leftover kLeftovers[] = {
     // Copies of the table of tokens, under the names of all who use it.
     {"lm_head.weight", When::tied},
     {"embed_out.weight", When::tied},
+    {"proj_out.weight", When::tied},
     {"cls.predictions.decoder.weight", When::tied},
     {"lm_head.decoder.weight", When::tied},
     {"generator_lm_head.weight", When::tied},

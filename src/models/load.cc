@@ -71,7 +71,9 @@ ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& par
     const auto stored =
         names != nullptr ? find_parameter(weights, *names, parameter->name) : weights.find(name);
     if (!stored) {
-      if (parameter->trained) refuse_missing(weights, name.empty() ? parameter->name : name);
+      // Fixed numbers that files may leave out are zero; fixed positions are not.
+      if (parameter->trained || parameter->name.ends_with(".positions.weight"))
+        refuse_missing(weights, name.empty() ? parameter->name : name);
       plan.absent.push_back(parameter);
       continue;
     }

@@ -1,6 +1,8 @@
 #include "models/stack.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <deque>
 
 #include "core/call_scope.h"
@@ -11,6 +13,10 @@ namespace headlight::models {
 namespace {
 
 constexpr std::uint64_t kEmbeddingPlace = 1U << 20;  // beyond any layer's
+
+[[noreturn]] void refuse_sound(const std::string& what) {
+  throw Error(ErrorKind::usage, "model.sound", concat("transformer: ", what));
+}
 
 [[noreturn]] void refuse_length(Index tokens, Index positions) {
   throw Error(ErrorKind::input, "model.context",
@@ -24,10 +30,14 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
   const TransformerConfig& c = config_;
   const EmbeddingConfig& e = c.embedding;
   const std::string name(name_of(part));
-  const Index places = c.max_positions + e.position_offset;
+  const Index places = c.positions_of(part) + e.position_offset;
   const Index width = e.widened == EmbeddingConfig::Widened::sum ? c.table_width() : c.width;
   if (e.positions == AddedPositions::learned)
     positions = nn::Embedding(name + ".positions", places, width, c.dtype, c.weights);
+  if (c.sound && part == Part::encoder) {
+    sound = SoundReader(name, *c.sound, c.width, c.dtype);
+    positions.weight.trained = false;  // sinusoids, though files have them
+  }
   if (e.positions == AddedPositions::sinusoidal) {
     sinusoids_ = nn::Embedding(name + ".sinusoids", places, width, c.dtype);
     sinusoids_.weight.value = nn::sinusoidal_positions(places, width, e.sinusoids, c.dtype);
@@ -55,6 +65,7 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
     block.attention.weights = block.feed_forward.weights = c.weights;
     if (block.cross) block.cross->weights = c.weights;
     blocks.emplace_back(concat(name, ".", blocks.size()), block, c.dtype);
+    if (c.fixed_key_bias) blocks.back().attention.key.bias.trained = blocks.back().cross.key.bias.trained = false;
   }
   if (c.final_norm) final_norm = nn::Norm(name + ".final_norm", *c.final_norm, c.dtype);
 }
@@ -146,12 +157,28 @@ Tensor Stack::relative_bias(const Shared& shared, const StackCall& call) const {
   return bias;
 }
 
+Tensor Stack::embed_tokens(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
+                           Saved& s) const {
+  const Tokens& tokens = call.tokens;
+  if (sound.empty()) {
+    if (tokens.features != nullptr) refuse_sound("sound features were given to a model that reads tokens");
+    Tensor x = Tensor::uninitialized({tokens.size(), config_.table_width()}, config_.dtype);
+    embedding.forward(ctx, tokens.ids, x, config_.embedding.scale);
+    return x;
+  }
+  if (tokens.features == nullptr) refuse_sound("this model reads sound features, not text or token ids");
+  Tensor x = sound.forward(ctx, *tokens.features, s.sound);
+  if (x.dim(0) != tokens.size() || tokens.features->dim(0) != tokens.sequences())
+    refuse_sound(concat(tokens.size(), " places in ", tokens.sequences(), " sequences for sound features of ",
+                        x.dim(0), " in ", tokens.features->dim(0)));
+  return x;
+}
+
 Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCall& call, const Shared& shared,
                     Saved& s) const {
   const TransformerConfig& c = config_;
-  const Index tokens = call.tokens.size();
-  Tensor x = Tensor::uninitialized({tokens, c.table_width()}, c.dtype);
-  embedding.forward(ctx, call.tokens.ids, x, c.embedding.scale);
+  const Index most = c.positions_of(part_);
+  Tensor x = embed_tokens(ctx, embedding, call, s);
   const auto widen = [&] {
     s.narrow = std::move(x);
     x = widening.forward(ctx, s.narrow);
@@ -160,7 +187,7 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
   if (!positions.empty() || !sinusoids_.empty()) {
     s.position_ids.clear();
     for (const Index p : shared.positions) {
-      if (p >= c.max_positions) refuse_length(p + 1, c.max_positions);
+      if (p >= most) refuse_length(p + 1, most);
       s.position_ids.push_back(static_cast<std::int32_t>(p + c.embedding.position_offset));
     }
   }
@@ -180,9 +207,27 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
   return x;
 }
 
+// [1, head, 1, key]: the same for all queries, as the model was trained.
+Tensor Stack::key_bias(const Shared& shared) const {
+  const auto rounded = [](double x) {  // to bf16, ties to even
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+    return static_cast<double>(std::bit_cast<float>((bits + 0x7FFFU + (bits >> 16 & 1U)) & 0xFFFF0000U));
+  };
+  const nn::MultiHeadAttentionConfig& a = config_.layers(part_).front().attention;
+  const Index keys = 1 + *std::max_element(shared.positions.begin(), shared.positions.end());
+  const double scale = a.scale.value_or(1 / std::sqrt(static_cast<double>(a.head_dim)));
+  const Tensor slopes = nn::alibi_slopes(a.heads, DType::f32);
+  Tensor bias = Tensor::uninitialized({1, a.heads, 1, keys}, config_.dtype);
+  for (Index h = 0; h < a.heads; ++h)
+    for (Index k = 0; k < keys; ++k)
+      bias.view().set(0, h, 0, k, scale * rounded(rounded(slopes.at(h)) * rounded(static_cast<double>(k))));
+  return bias;
+}
+
 Stack::Shared Stack::share(Context& ctx, const StackCall& call) const {
   Shared shared(config_, part_, call);
   if (config_.relative) shared.bias = relative_bias(shared, call);
+  if (config_.key_slopes && !shared.positions.empty()) shared.bias = key_bias(shared);
   if (distances.empty()) return shared;
   const Index rows = distances.weight.shape()[0];
   std::vector<std::int32_t> all(static_cast<std::size_t>(rows));
@@ -226,7 +271,7 @@ void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& ca
   const Shared shared = share(ctx, call);
   if (!final_norm.empty()) final_norm.backward(ctx, saved.inputs.back(), saved.final_norm, dx, dx);
   Tensor dbias;
-  if (!shared.bias.empty()) dbias = Tensor::uninitialized(shared.bias.shape(), config_.dtype);
+  if (config_.relative && !shared.bias.empty()) dbias = Tensor::uninitialized(shared.bias.shape(), config_.dtype);
   for (std::size_t n = layers(); n-- > 0;) {
     const nn::BlockCall call_of_block = block_call(shared, call, n);
     nn::Block& one = blocks[config_.one_layer ? 0 : n];
@@ -254,10 +299,12 @@ void Stack::embed_backward(Context& ctx, nn::Embedding& embedding, const StackCa
   }
   if (!positions.empty()) positions.backward(ctx, saved.position_ids, dx);
   if (widens(EmbeddingConfig::Widened::tokens)) dx = widening.backward(ctx, saved.narrow, dx);
+  if (!sound.empty()) return sound.backward(ctx, saved.sound, std::move(dx));
   embedding.backward(ctx, call.tokens.ids, dx, config_.embedding.scale, config_.pad_fixed ? config_.pad : -1);
 }
 
 void Stack::collect(Parameters& list) {
+  sound.collect(list);
   positions.collect(list);
   types.collect(list);
   embedding_norm.collect(list);

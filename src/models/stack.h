@@ -6,6 +6,7 @@
 
 #include "headlight/nn.h"
 #include "models/guide.h"
+#include "models/sound_reader.h"
 #include "models/trainable.h"
 #include "models/transformer_config.h"
 
@@ -43,6 +44,7 @@ class Stack {
     std::vector<Tensor> inputs;  // of each block, and what the last one returned
     std::vector<nn::Block::Saved> blocks;
     std::vector<std::int32_t> position_ids;
+    SoundReader::SavedBoth sound;
   };
 
   Stack() = default;
@@ -62,6 +64,7 @@ class Stack {
   }
   [[nodiscard]] const TransformerConfig& config() const noexcept { return config_; }
   [[nodiscard]] std::size_t layers() const { return config_.layers(part_).size(); }
+  SoundReader sound;  // in place of tokens, if there is one
   nn::Embedding positions, types;
   nn::Linear widening;      // of embeddings narrower than the model
   nn::Embedding distances;  // DeBERTa
@@ -75,7 +78,10 @@ class Stack {
                                          std::size_t layer) const;
   [[nodiscard]] Tensor embed(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
                              const Shared& shared, Saved& s) const;
+  [[nodiscard]] Tensor embed_tokens(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
+                                    Saved& s) const;
   [[nodiscard]] Tensor relative_bias(const Shared& shared, const StackCall& call) const;
+  [[nodiscard]] Tensor key_bias(const Shared& shared) const;
   [[nodiscard]] Shared share(Context& ctx, const StackCall& call) const;
   void embed_backward(Context& ctx, nn::Embedding& embedding, const StackCall& call, const Saved& saved,
                       Tensor dx);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ namespace headlight::models {
 struct Tokens {
   std::vector<std::int32_t> ids;
   std::vector<Index> starts = {0};
+  // What models that hear read in place of ids, [sequence, band, frame]; the ids are then 0, one for each position.
+  std::shared_ptr<const Tensor> features = nullptr;
 
   [[nodiscard]] Index sequences() const { return static_cast<Index>(starts.size()) - 1; }
   [[nodiscard]] Index size() const { return static_cast<Index>(ids.size()); }

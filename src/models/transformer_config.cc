@@ -129,6 +129,10 @@ void check_sizes(const TransformerConfig& c) {
   // Sinusoids are computed, so no file bounds them.
   if (positions == AddedPositions::sinusoidal && c.max_positions > (Index{1} << 28) / c.width)
     refuse(concat("sinusoids for ", c.max_positions, " positions; that is implausibly many"));
+  if (c.sound) {
+    need_positive("sound_bands", c.sound->bands);
+    need_positive("sound_positions", c.sound->positions, "model.size");
+  }
   if (!c.relative) return;
   need_positive("relative_buckets", c.relative->buckets);
   need_positive("relative_distance", c.relative->distance);

@@ -39,6 +39,13 @@ struct RelativePositions {
   bool operator==(const RelativePositions&) const = default;
 };
 
+// Whisper: the encoder reads frames of sound features, not tokens: sound_reader.h.
+struct SoundConfig {
+  Index bands = 0;      // numbers of a frame
+  Index positions = 0;  // that the encoder has: one for two frames
+  bool operator==(const SoundConfig&) const = default;
+};
+
 // A layer, an activation and a norm before the logits, as BERT has them.
 struct MaskedHead {
   nn::Activation activation = nn::Activation::gelu;
@@ -69,7 +76,11 @@ struct TransformerConfig {
   std::vector<nn::BlockConfig> encoder = {}, decoder = {};  // one entry for each layer
   std::optional<nn::NormConfig> final_norm = nn::NormConfig{};
   std::optional<RelativePositions> relative = std::nullopt;
+  // Falcon's ALiBi: scores get slope · position of the key before they are scaled; all of it is rounded to bf16.
+  bool key_slopes = false;
   std::optional<nn::NormConfig> distance_norm = std::nullopt;  // DeBERTa: of the table of distances
+  std::optional<SoundConfig> sound = std::nullopt;             // what the encoder reads in place of tokens
+  bool fixed_key_bias = false;  // files have no bias for keys: it is zero and not trained
   bool one_layer = false;  // all layers of a stack have the parameters of its first one
   HeadConfig head = {};
 
@@ -94,6 +105,10 @@ struct TransformerConfig {
     return part == Part::encoder ? encoder : decoder;
   }
   [[nodiscard]] bool is_end(std::int32_t token) const;
+  // Tokens that a part reads, or positions of sound; 0: no limit is known.
+  [[nodiscard]] Index positions_of(Part part) const {
+    return sound && part == Part::encoder ? sound->positions : max_positions;
+  }
   // Of the table of tokens.
   [[nodiscard]] Index table_width() const { return embedding.width > 0 ? embedding.width : width; }
   [[nodiscard]] std::int32_t end() const { return ends.empty() ? -1 : ends.front(); }

@@ -54,6 +54,10 @@ ModelInfo info_of(const inspect::LoadedModel& loaded) {
                       : parameter->stored.bytes();
   }
   info.has_logits = !c.head.absent;
+  if (c.sound) {
+    info.sound_bands = c.sound->bands;
+    info.sound_frames = 2 * c.sound->positions;
+  }
   return info;
 }
 

@@ -1,4 +1,6 @@
 // From a Prompt to the tokens that a model reads.
+#include <cmath>
+
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
@@ -25,7 +27,35 @@ EncodedText read(const LoadedModel& loaded, const std::string& text, const std::
   return inspect::read_text(*tokenizer, text);
 }
 
+// What a model that hears is given, and only it.
+void check_features(const LoadedModel& loaded, const Prompt& prompt) {
+  const auto& sound = loaded.model->config().sound;
+  if (prompt.features == nullptr) {
+    if (sound)
+      throw Error(ErrorKind::usage, "prompt.features",
+                  concat("\"", escaped(loaded.name), "\" reads sound features; give an array of ", sound->bands,
+                         " bands and ", 2 * sound->positions, " frames (features)"));
+    return;
+  }
+  if (!sound) refuse(concat("sound features were given, but \"", escaped(loaded.name), "\" reads text"));
+  if (!prompt.text.empty() || !prompt.ids.empty())
+    refuse("text, ids and features exclude each other; give one of them");
+  const Tensor& f = *prompt.features;
+  const Index frames = 2 * sound->positions;
+  if (f.rank() != 2 || f.dim(0) != sound->bands || f.dim(1) != frames || f.dtype() != DType::f32)
+    throw Error(ErrorKind::input, "prompt.features",
+                concat("the features are ", name_of(f.dtype()), " ", f.shape().text(), "; \"",
+                       escaped(loaded.name), "\" reads f32 [", sound->bands, ", ", frames,
+                       "]: one row for each band, one column for each frame"));
+  for (Index i = 0; i < f.shape().elements(); ++i)
+    if (!std::isfinite(f.as<float>()[i]))
+      throw Error(ErrorKind::input, "prompt.features",
+                  concat("the features have ", f.as<float>()[i], " in band ", i / frames, ", frame ", i % frames,
+                         "; all of them must be finite"));
+}
+
 void check_fields(const LoadedModel& loaded, const Prompt& prompt) {
+  check_features(loaded, prompt);
   const models::ModelKind kind = loaded.model->config().kind;
   const bool has_target = !prompt.target.empty() || !prompt.target_ids.empty();
   if (!prompt.text.empty() && !prompt.ids.empty())
@@ -67,12 +97,14 @@ EncodedText translation(Context& ctx, const LoadedModel& loaded, const EncodedTe
 }  // namespace
 
 ModelInput input_of(Context& ctx, const ModelState& model, const Prompt& prompt, Needs needs,
-                    const DrawOptions& draw, const Progress& progress) {
+                     const DrawOptions& draw, const Progress& progress) {
   const LoadedModel& loaded = model.loaded;
   check_fields(loaded, prompt);
   if (!prompt.second.empty()) return inspect::pair_input(loaded, prompt.text, prompt.second);
   ModelInput input;
-  input.source = read(loaded, prompt.text, prompt.ids, "ids");
+  input.source = prompt.features != nullptr
+                        ? inspect::read_features(*prompt.features, prompt.features->dim(1) / 2)
+                        : read(loaded, prompt.text, prompt.ids, "ids");
   input.types = prompt.type_ids;
   add_continuation(loaded, prompt.continuation, input.source);
   if (loaded.model->config().kind != models::ModelKind::encoder_decoder) return input;

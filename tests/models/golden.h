@@ -38,6 +38,14 @@ struct Golden {
     }
     return result;
   }
+  // Features in place of ids.
+  [[nodiscard]] Tokens sound(Index positions) const {
+    Tokens result;
+    result.features = std::make_shared<const Tensor>(at("input_features").clone());
+    for (Index b = 0; b < result.features->dim(0); ++b)
+      result.append(std::vector<std::int32_t>(static_cast<std::size_t>(positions)));
+    return result;
+  }
   // Numbers beside the tokens, such as labels.
   [[nodiscard]] std::vector<std::int32_t> beside(const std::string& values, const std::string& mask) const {
     const Tokens rows = tokens(values, mask);
@@ -64,7 +72,8 @@ inline void expect_same_bits(const Tensor& a, const Tensor& b) {
 inline Batch golden_batch(const Golden& golden, const TransformerConfig& config) {
   Batch batch;
   if (config.kind == ModelKind::encoder_decoder) {
-    batch.source = golden.tokens("input_ids", "attention_mask");
+    batch.source = config.sound ? golden.sound(config.sound->positions)
+                                : golden.tokens("input_ids", "attention_mask");
     batch.input = golden.tokens("decoder_input_ids", "decoder_attention_mask");
     if (golden.has("labels")) batch.targets = golden.beside("labels", "decoder_attention_mask");
     return batch;
@@ -113,7 +122,8 @@ inline constexpr const char* kGoldenFamilies[] = {"gpt2",          "gpt2_hub_lay
                                                   "albert",        "mpnet",
                                                   "nomic_bert",    "modernbert",
                                                   "deberta",       "mbart",
-                                                  "m2m_100",       "pegasus"};
+                                                  "m2m_100",       "pegasus",
+                                                  "falcon_alibi",  "whisper"};
 inline constexpr const char* kGoldenSpellings[] = {
     "gpt_neox",         "llama",           "llama3_rope",  "llama_bf16",
     "qwen2_sharded",    "qwen3",           "gemma",        "gemma2",
@@ -179,6 +189,8 @@ inline constexpr const char* kGoldenGradients[] = {"gpt2",
                                                    "modernbert",
                                                    "mbart",
                                                    "m2m_100",
-                                                   "pegasus"};
+                                                   "pegasus",
+                                                   "falcon_alibi",
+                                                   "whisper"};
 
 }  // namespace headlight::models

@@ -41,7 +41,8 @@ std::string text_of(const session::View& view, const ShowSettings& s) {
 
 void check_input(const ShowSettings& s) {
   const ModelInput& in = s.input;
-  const bool numbers = !in.ids.empty() || !in.target_ids.empty() || !in.type_ids.empty();
+  const bool numbers =
+      !in.ids.empty() || !in.target_ids.empty() || !in.type_ids.empty() || !in.features.empty();
   if (!s.html.empty() && numbers) refuse("--html needs text; give TEXT and --target instead of token ids");
   if (s.limit > 0 && s.corpus.empty()) refuse("--limit needs --corpus");
   if (s.corpus.empty()) return;
@@ -145,7 +146,8 @@ class Showing {
       print(text_of(view, s_));
     if (view.choice) print_notes({choice_note(run, *view.choice)});
     print_notes(view.notes);
-    const bool numbers = !s_.input.ids.empty() || !s_.input.type_ids.empty();
+    const bool numbers =
+        !s_.input.ids.empty() || !s_.input.type_ids.empty() || !s_.input.features.empty();
     if (output_is_terminal() && !numbers && s_.corpus.empty())
       print_error(concat("In the browser: ", serve_command(view, {run, s_}), "\n"));
   }
