@@ -42,12 +42,13 @@ struct ModelInfo {
   ModelKind kind = ModelKind::decoder;
   std::vector<PartInfo> parts = {};
   Index width = 0, vocabulary = 0;
-  Index context = 0;                      // maximum number of tokens; 0: no known limit
-  double parameters = 0;                  // without fixed numbers such as sinusoidal positions
-  std::uint64_t bytes = 0;                // memory of all parameters, including mapped files
-  Index sound_bands = 0, sound_frames = 0;  // shape of the features that a model which hears reads; 0: it reads text
-  bool has_logits = true;                 // false: the files have no prediction head
-  bool recurrent = false;                 // has no heads; only translate() accepts it
+  Index context = 0;        // maximum number of tokens; 0: no known limit
+  double parameters = 0;    // without fixed numbers such as sinusoidal positions
+  std::uint64_t bytes = 0;  // memory of all parameters, including mapped files
+  Index sound_bands = 0,
+        sound_frames = 0;  // shape of the features that a model which hears reads; 0: it reads text
+  bool has_logits = true;  // false: the files have no prediction head
+  bool recurrent = false;  // has no heads; only translate() accepts it
   std::vector<std::string> notices = {};  // about the files: assumptions and omissions
 
   [[nodiscard]] const PartInfo* find(Part part) const noexcept;  // null: the model does not have this part

@@ -94,8 +94,9 @@ void check_input(const Model& model, const ModelInput& input) {
   if (!input.features.empty() && model.info().sound_bands == 0)
     refuse(concat("--features: \"", escaped(model.info().name), "\" reads text, not sound"));
   if (input.features.empty() && model.info().sound_bands > 0)
-    refuse(concat("\"", escaped(model.info().name), "\" reads sound features; give them with --features FILE.npy, ",
-                  model.info().sound_bands, " bands of ", model.info().sound_frames, " frames"));
+    refuse(concat("\"", escaped(model.info().name),
+                  "\" reads sound features; give them with --features FILE.npy, ", model.info().sound_bands,
+                  " bands of ", model.info().sound_frames, " frames"));
   if (model.tokenizer() != nullptr) return;
   const bool read = !input.ids.empty() || !input.features.empty();
   const char* option = !read ? "--ids" : !input.target.empty() ? "--target-ids" : nullptr;
@@ -152,8 +153,7 @@ void add_model_input(CLI::App& command, ModelInput& input, const std::string& te
   add_numbers(command, "--target-ids", input.target_ids,
               "The decoder's exact input as ids, start token included");
   add_numbers(command, "--type-ids", input.type_ids, "Segment ids, for models that have them");
-  add_path(command, "--features", input.features,
-           "Sound features [band, frame] instead of TEXT, for Whisper")
+  add_path(command, "--features", input.features, "Sound features [band, frame] instead of TEXT, for Whisper")
       ->type_name("FILE.npy");
 }
 

@@ -31,7 +31,7 @@ const Family* const kFamilies[] = {
     &kLlama4,     &kDeepseekV2, &kDeepseekV3, &kBert,    &kRoberta,  &kXlmRoberta,
     &kCamembert,  &kDistilbert, &kElectra,    &kAlbert,  &kMpnet,    &kNomicBert,
     &kModernBert, &kDebertaV2,  &kMarian,     &kBart,    &kMbart,    &kM2m100,
-    &kPegasus,    &kWhisper,    &kT5,       &kMt5};
+    &kPegasus,    &kWhisper,    &kT5,         &kMt5};
 
 constexpr Index kMostPositions = Index{1} << 24;  // a longer context is implausible
 

@@ -10,7 +10,8 @@ namespace headlight::models {
 class SoundReader {
  public:
   struct Saved {
-    Tensor columns, summed;  // of one convolution: the numbers that meet its kernel, and its result before the GELU
+    Tensor columns,
+        summed;  // of one convolution: the numbers that meet its kernel, and its result before the GELU
   };
   using SavedBoth = std::array<Saved, 2>;
 

@@ -65,7 +65,8 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
     block.attention.weights = block.feed_forward.weights = c.weights;
     if (block.cross) block.cross->weights = c.weights;
     blocks.emplace_back(concat(name, ".", blocks.size()), block, c.dtype);
-    if (c.fixed_key_bias) blocks.back().attention.key.bias.trained = blocks.back().cross.key.bias.trained = false;
+    if (c.fixed_key_bias)
+      blocks.back().attention.key.bias.trained = blocks.back().cross.key.bias.trained = false;
   }
   if (c.final_norm) final_norm = nn::Norm(name + ".final_norm", *c.final_norm, c.dtype);
 }
@@ -271,7 +272,8 @@ void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& ca
   const Shared shared = share(ctx, call);
   if (!final_norm.empty()) final_norm.backward(ctx, saved.inputs.back(), saved.final_norm, dx, dx);
   Tensor dbias;
-  if (config_.relative && !shared.bias.empty()) dbias = Tensor::uninitialized(shared.bias.shape(), config_.dtype);
+  if (config_.relative && !shared.bias.empty())
+    dbias = Tensor::uninitialized(shared.bias.shape(), config_.dtype);
   for (std::size_t n = layers(); n-- > 0;) {
     const nn::BlockCall call_of_block = block_call(shared, call, n);
     nn::Block& one = blocks[config_.one_layer ? 0 : n];

@@ -81,7 +81,7 @@ struct TransformerConfig {
   std::optional<nn::NormConfig> distance_norm = std::nullopt;  // DeBERTa: of the table of distances
   std::optional<SoundConfig> sound = std::nullopt;             // what the encoder reads in place of tokens
   bool fixed_key_bias = false;  // files have no bias for keys: it is zero and not trained
-  bool one_layer = false;  // all layers of a stack have the parameters of its first one
+  bool one_layer = false;       // all layers of a stack have the parameters of its first one
   HeadConfig head = {};
 
   double dropout = 0;  // of embeddings

@@ -50,8 +50,8 @@ void check_features(const LoadedModel& loaded, const Prompt& prompt) {
   for (Index i = 0; i < f.shape().elements(); ++i)
     if (!std::isfinite(f.as<float>()[i]))
       throw Error(ErrorKind::input, "prompt.features",
-                  concat("the features have ", f.as<float>()[i], " in band ", i / frames, ", frame ", i % frames,
-                         "; all of them must be finite"));
+                  concat("the features have ", f.as<float>()[i], " in band ", i / frames, ", frame ",
+                         i % frames, "; all of them must be finite"));
 }
 
 void check_fields(const LoadedModel& loaded, const Prompt& prompt) {

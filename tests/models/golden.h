@@ -72,8 +72,8 @@ inline void expect_same_bits(const Tensor& a, const Tensor& b) {
 inline Batch golden_batch(const Golden& golden, const TransformerConfig& config) {
   Batch batch;
   if (config.kind == ModelKind::encoder_decoder) {
-    batch.source = config.sound ? golden.sound(config.sound->positions)
-                                : golden.tokens("input_ids", "attention_mask");
+    batch.source =
+        config.sound ? golden.sound(config.sound->positions) : golden.tokens("input_ids", "attention_mask");
     batch.input = golden.tokens("decoder_input_ids", "decoder_attention_mask");
     if (golden.has("labels")) batch.targets = golden.beside("labels", "decoder_attention_mask");
     return batch;

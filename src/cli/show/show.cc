@@ -146,8 +146,7 @@ class Showing {
       print(text_of(view, s_));
     if (view.choice) print_notes({choice_note(run, *view.choice)});
     print_notes(view.notes);
-    const bool numbers =
-        !s_.input.ids.empty() || !s_.input.type_ids.empty() || !s_.input.features.empty();
+    const bool numbers = !s_.input.ids.empty() || !s_.input.type_ids.empty() || !s_.input.features.empty();
     if (output_is_terminal() && !numbers && s_.corpus.empty())
       print_error(concat("In the browser: ", serve_command(view, {run, s_}), "\n"));
   }
