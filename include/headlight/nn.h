@@ -44,6 +44,9 @@ struct BlockConfig {
   BlockShape shape = BlockShape::serial;
   double residual_scale = 1;  // of what attention and feed-forward add to the residual stream
   double dropout = 0;         // of the outputs of attention and feed-forward
+  // false: a step's output replaces the stream, as in a stack without residual connections. Serial blocks with norms
+  // before, and no cross-attention.
+  bool residual = true;
 };
 
 struct BlockCall {

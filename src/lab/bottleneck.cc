@@ -8,6 +8,7 @@
 #include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/spread.h"
+#include "lab/tuning.h"
 #include "models/recurrent.h"
 #include "models/transformer.h"
 #include "train/learner.h"
@@ -18,19 +19,27 @@ namespace {
 
 struct Plan {
   Index symbols = 16, longest = 24, rows = 32, width = 64;
-  std::vector<Index> lengths = {2, 4, 8, 12, 16, 20, 24};  // where accuracy is measured
+  std::vector<Index> lengths = {2, 8, 16, 24};  // where accuracy is measured
   std::int64_t steps = 1200;
   int seeds = 3;
+  std::vector<double> rates = {1e-3, 2e-3, 4e-3, 8e-3};  // the best is found for each kind of model
 };
 
 Plan plan_of(const LabOptions& options) {
   if (!options.quick) return {};
-  return {.symbols = 8, .longest = 10, .rows = 16, .width = 32, .lengths = {2, 10}, .steps = 400, .seeds = 1};
+  return {.symbols = 8,
+          .longest = 10,
+          .rows = 16,
+          .width = 32,
+          .lengths = {2, 10},
+          .steps = 400,
+          .seeds = 1,
+          .rates = {4e-3}};
 }
 
 enum class Kind { vector, additive, transformer };
 constexpr std::array<Kind, 3> kKinds = {Kind::vector, Kind::additive, Kind::transformer};
-constexpr std::array<const char*, 3> kNames = {"GRU, one vector", "GRU, additive attention", "transformer"};
+constexpr std::array<const char*, 3> kNames = {"GRU, one vector", "GRU, attention", "transformer"};
 
 train::SyntheticConfig task_config(const Plan& plan, Index shortest, Index longest, std::uint64_t seed) {
   train::SyntheticConfig c;
@@ -74,6 +83,7 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index
 struct Trial {
   std::vector<double> accuracy;  // at each length
   Index parameters = 0;
+  double rate = 0;
 };
 using Trials = std::vector<Trial>;
 
@@ -83,13 +93,14 @@ Spread over(const Trials& trials, std::size_t at) {
   return spread_of(numbers);
 }
 
-Trial run_one(Context& ctx, Kind kind, const Plan& plan, std::uint64_t seed,
+Trial run_one(Context& ctx, Kind kind, const Plan& plan, double rate, std::uint64_t seed,
               const std::function<void()>& on_step) {
   const train::SyntheticTask task(task_config(plan, 1, plan.longest, seed));
   Trial trial;
   std::unique_ptr<models::Trainable> model = make_model(kind, plan, task.vocabulary(), seed);
   trial.parameters = train::parameters_of(*model);
-  train::Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = 4e-3});
+  trial.rate = rate;
+  train::Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = rate});
   while (!learner.finished()) {
     (void)learner.step();
     on_step();
@@ -104,7 +115,7 @@ Trial run_one(Context& ctx, Kind kind, const Plan& plan, std::uint64_t seed,
 std::string table(const Plan& plan, const std::vector<Trials>& all) {
   TableRow heading = {"right symbols, %"};
   for (const Index length : plan.lengths) heading.push_back(fmt::format("{}", length));
-  heading.push_back("parameters");
+  heading.insert(heading.end(), {"parameters", "rate"});
   std::vector<TableRow> rows;
   for (std::size_t k = 0; k < all.size(); ++k) {
     TableRow row = {kNames[k]};
@@ -113,6 +124,7 @@ std::string table(const Plan& plan, const std::vector<Trials>& all) {
       row.push_back(fmt::format("{:.0f} ± {:.0f}", 100 * s.mean, 100 * s.deviation));
     }
     row.push_back(fmt::format("{}", all[k].front().parameters));
+    row.push_back(fmt::format("{:g}", all[k].front().rate));
     rows.push_back(row);
   }
   return "symbols in the list:\n" + table_text(heading, rows);
@@ -124,6 +136,7 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
   w.key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
+    w.field("rate", all[k].front().rate);
     w.key("accuracy").begin_list();
     for (std::size_t i = 0; i < plan.lengths.size(); ++i) write(w, over(all[k], i));
     w.end_list().end_object();
@@ -159,12 +172,17 @@ Outcome run_bottleneck(const LabOptions& options) {
   const TensorRecycler recycler;
   std::vector<Trials> all(kKinds.size());
   double done = 0;
-  const double total = static_cast<double>(kKinds.size()) * plan.seeds * static_cast<double>(plan.steps);
+  const double tries = plan.rates.size() > 1 ? static_cast<double>(plan.rates.size()) : 0;
+  const double total =
+      static_cast<double>(kKinds.size()) * (plan.seeds + tries) * static_cast<double>(plan.steps);
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
-    for (int i = 0; i < plan.seeds; ++i) {
-      all[k].push_back(run_one(ctx, kKinds[k], plan, options.seed + static_cast<std::uint64_t>(i),
-                               [&] { tell(options, ++done, total, fmt::format("{} learns", kNames[k])); }));
-    }
+    const auto learn = [&](double rate, std::uint64_t seed) {
+      return run_one(ctx, kKinds[k], plan, rate, options.seed + seed,
+                     [&] { tell(options, ++done, total, fmt::format("{} learns", kNames[k])); });
+    };
+    const double rate = best_rate(
+        plan.rates, [&](double tried) { return spread_of(learn(tried, kTuningSeed).accuracy).mean; });
+    for (int i = 0; i < plan.seeds; ++i) all[k].push_back(learn(rate, static_cast<std::uint64_t>(i)));
   }
   const std::size_t last = plan.lengths.size() - 1;
   Outcome out;
@@ -175,9 +193,11 @@ Outcome run_bottleneck(const LabOptions& options) {
       plan.lengths[last], 100 * over(all[0], last).mean, 100 * over(all[1], last).mean,
       100 * over(all[2], last).mean, plan.lengths[0], 100 * over(all[0], 0).mean, 100 * over(all[1], 0).mean,
       100 * over(all[2], 0).mean);
-  out.text = table(plan, all) + fmt::format("\n{} steps of {} lists of 1 to {} of {} symbols, {} seed{}.\n",
-                                            plan.steps, plan.rows, plan.longest, plan.symbols, plan.seeds,
-                                            plan.seeds == 1 ? "" : "s");
+  out.text = with_note(table(plan, all),
+                       fmt::format("{} steps of {} lists of 1 to {} of {} symbols, {} seed{}. {}", plan.steps,
+                                   plan.rows, plan.longest, plan.symbols, plan.seeds,
+                                   plan.seeds == 1 ? "" : "s", tuning_text(plan.rates)),
+                       options.width);
   out.json = json_of(plan, all);
   out.figure = figure_of(plan, all);
   out.holds =

@@ -9,6 +9,7 @@
 #include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/spread.h"
+#include "lab/tuning.h"
 #include "models/recurrent.h"
 #include "models/transformer.h"
 #include "train/learner.h"
@@ -18,11 +19,12 @@ namespace headlight::lab {
 namespace {
 
 struct Plan {
-  Index symbols = 4, pairs = 4, rows = 32, longest = 2048;
-  std::vector<Index> distances = {8, 32, 128, 512, 2048};  // where accuracy is measured
-  std::int64_t steps = 200, every = 25;
+  Index symbols = 4, pairs = 4, rows = 32, longest = 128;
+  std::vector<Index> distances = {8, 32, 128};  // where accuracy is measured
+  std::int64_t steps = 1000, every = 50;
   Index width = 64;
   int seeds = 3;
+  std::vector<double> rates = {1e-3, 3e-3, 1e-2};  // the best is found for each kind of model
 };
 
 Plan plan_of(const LabOptions& options) {
@@ -35,7 +37,8 @@ Plan plan_of(const LabOptions& options) {
           .steps = 150,
           .every = 25,
           .width = 32,
-          .seeds = 1};
+          .seeds = 1,
+          .rates = {3e-3}};
 }
 
 enum class Kind { attention, gru, lstm };
@@ -83,6 +86,7 @@ struct Trial {
   std::vector<double> gradient;  // that reaches the fact, at each distance, before training
   double steps_to_learn = NAN;   // until 90 % at the longest distance of the training; NaN: never
   Index parameters = 0;
+  double rate = 0;
 };
 
 // The gradient of one answer's loss with respect to what the model reads at the fact's place: one fact, then noise,
@@ -120,14 +124,15 @@ class Race {
   Race(Context& ctx, const LabOptions& options, const Plan& plan)
       : ctx_(ctx), options_(options), plan_(plan) {}
 
-  Trial run(Kind kind, std::uint64_t seed) {
+  Trial run(Kind kind, double rate, std::uint64_t seed) {
     const train::SyntheticTask task(task_config(plan_, plan_.longest, seed));
     std::unique_ptr<models::Trainable> model = make_model(kind, plan_, task.vocabulary(), seed);
     Trial trial;
     trial.parameters = train::parameters_of(*model);
+    trial.rate = rate;
     for (const Index distance : plan_.distances)
       trial.gradient.push_back(gradient_at_fact(ctx_, *model, plan_, distance, seed));
-    train::Learner learner(ctx_, std::move(model), task, {.steps = plan_.steps});
+    train::Learner learner(ctx_, std::move(model), task, {.steps = plan_.steps, .rate = rate});
     while (!learner.finished()) {
       (void)learner.step();
       tell(options_, ++done_, total(),
@@ -145,7 +150,8 @@ class Race {
 
  private:
   [[nodiscard]] double total() const {
-    return static_cast<double>(kKinds.size()) * plan_.seeds * static_cast<double>(plan_.steps);
+    const double tries = plan_.rates.size() > 1 ? static_cast<double>(plan_.rates.size()) : 0;
+    return static_cast<double>(kKinds.size()) * (plan_.seeds + tries) * static_cast<double>(plan_.steps);
   }
   Context& ctx_;
   const LabOptions& options_;
@@ -174,8 +180,8 @@ std::string steps_text(const Trials& trials) {
 std::string tables(const Plan& plan, const std::vector<Trials>& all) {
   TableRow heading = {"right answers, %"};
   for (const Index distance : plan.distances) heading.push_back(fmt::format("{}", distance));
-  heading.push_back("steps to 90 %");
-  heading.push_back("parameters");
+  heading.push_back("learnt at");
+  heading.insert(heading.end(), {"parameters", "rate"});
   std::vector<TableRow> accuracy, gradient;
   for (std::size_t k = 0; k < all.size(); ++k) {
     TableRow row = {kNames[k]}, slopes = {kNames[k]};
@@ -186,6 +192,7 @@ std::string tables(const Plan& plan, const std::vector<Trials>& all) {
     }
     row.push_back(steps_text(all[k]));
     row.push_back(fmt::format("{}", all[k].front().parameters));
+    row.push_back(fmt::format("{:g}", all[k].front().rate));
     accuracy.push_back(row);
     gradient.push_back(slopes);
   }
@@ -202,6 +209,7 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
   w.field("steps", plan.steps).key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
+    w.field("rate", all[k].front().rate);
     w.key("accuracy").begin_list();
     for (std::size_t d = 0; d < plan.distances.size(); ++d) write(w, over(all[k], &Trial::accuracy, d));
     w.end_list().key("gradient").begin_list();
@@ -247,9 +255,13 @@ Outcome run_distance(const LabOptions& options) {
   const TensorRecycler recycler;
   Race race(ctx, options, plan);
   std::vector<Trials> all(kKinds.size());
-  for (std::size_t k = 0; k < kKinds.size(); ++k)
+  for (std::size_t k = 0; k < kKinds.size(); ++k) {
+    const double rate = best_rate(plan.rates, [&](double tried) {
+      return spread_of(race.run(kKinds[k], tried, options.seed + kTuningSeed).accuracy).mean;
+    });
     for (int i = 0; i < plan.seeds; ++i)
-      all[k].push_back(race.run(kKinds[k], options.seed + static_cast<std::uint64_t>(i)));
+      all[k].push_back(race.run(kKinds[k], rate, options.seed + static_cast<std::uint64_t>(i)));
+  }
 
   const auto at = static_cast<std::size_t>(
       std::find(plan.distances.begin(), plan.distances.end(), plan.longest) - plan.distances.begin());
@@ -269,9 +281,13 @@ Outcome run_distance(const LabOptions& options) {
       100 * over(all[1], &Trial::accuracy, at).mean, 100 * over(all[2], &Trial::accuracy, at).mean,
       100.0 / static_cast<double>(plan.symbols), plan.distances.front(), plan.longest, share(0), share(1),
       share(2));
-  out.text = tables(plan, all) +
-             fmt::format("\n{} steps of {} sequences, noise of up to {} tokens, {} seed{}.\n", plan.steps,
-                         plan.rows, plan.longest, plan.seeds, plan.seeds == 1 ? "" : "s");
+  out.text = with_note(
+      tables(plan, all),
+      fmt::format("{} steps of {} sequences, noise of up to {} tokens, {} seed{}. Learnt at: the first "
+                  "step with 90 % right. {}",
+                  plan.steps, plan.rows, plan.longest, plan.seeds, plan.seeds == 1 ? "" : "s",
+                  tuning_text(plan.rates)),
+      options.width);
   out.json = json_of(plan, all);
   out.figure = figure_of(plan, all);
   const double attention = over(all[0], &Trial::accuracy, at).mean;

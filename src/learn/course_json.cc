@@ -34,7 +34,12 @@ std::string chapter_json(int number) {
       .key("exercises")
       .begin_list();
   for (const Exercise& exercise : lesson(number).exercises()) write_exercise(w, exercise);
-  return w.end_list().end_object().take_line();
+  w.end_list();
+  if (lesson(number).slider) {
+    const Slider slider = lesson(number).slider();
+    w.key("slider").begin_object().field("words", slider.words).field("scores", slider.scores).end_object();
+  }
+  return w.end_object().take_line();
 }
 
 std::string course_list_json() {

@@ -29,11 +29,18 @@ struct Exercise {
   std::vector<Mistake> mistakes = {};
 };
 
+// Words and their scores, whose weights the page shows at a temperature that the reader chooses.
+struct Slider {
+  std::vector<std::string> words;
+  std::vector<double> scores;
+};
+
 struct Lesson {
   std::function<std::string()> worked;  // the arithmetic of the section "By hand"
   std::function<std::vector<Exercise>()> exercises;
   std::function<draw::Drawing()> picture = nullptr;  // null: the picture shows a model
   std::string_view picture_command = {};             // which draws it then, up to the file's name
+  std::function<Slider()> slider = nullptr;          // null: the chapter has none
 };
 // Throws Error{usage} for a number that is no chapter's.
 [[nodiscard]] const Lesson& lesson(int chapter);

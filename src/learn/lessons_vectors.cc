@@ -231,7 +231,13 @@ draw::Drawing picture_sum() {
 std::vector<Lesson> lessons_on_vectors() {
   return {{worked_words, exercises_words, picture_words},
           {worked_dot, exercises_dot, picture_dot},
-          {worked_softmax, exercises_softmax, picture_softmax},
+          {.worked = worked_softmax,
+           .exercises = exercises_softmax,
+           .picture = picture_softmax,
+           .slider =
+               [] {
+                 return Slider{words(), scores_of(journey)};
+               }},
           {worked_sum, exercises_sum, picture_sum}};
 }
 

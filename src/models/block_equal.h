@@ -34,7 +34,7 @@ namespace nn {
 [[nodiscard]] inline bool operator==(const BlockConfig& a, const BlockConfig& b) {
   const auto members = [](const BlockConfig& c) {
     return std::tie(c.attention, c.cross, c.feed_forward, c.experts, c.norm, c.norm_place, c.attention_normed,
-                    c.shape, c.residual_scale, c.dropout);
+                    c.shape, c.residual_scale, c.dropout, c.residual);
   };
   return members(a) == members(b);
 }

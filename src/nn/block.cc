@@ -3,17 +3,17 @@
 namespace headlight::nn {
 namespace {
 
-// branch = stream + dropped branch
+// branch = stream + dropped branch; without a stream, the dropped branch alone
 void join(Context& ctx, const Dropout& dropout, const ConstTensorView& stream, Tensor& branch) {
   if (dropout.rate > 0) drop(ctx, dropout, branch, branch, stream);
-  else add_to(ctx, stream, branch);
+  else if (!stream.empty()) add_to(ctx, stream, branch);
 }
 
 // The same, and its norm: one pass over the memory.
 [[nodiscard]] Tensor join(Context& ctx, const Dropout& dropout, const ConstTensorView& stream, Tensor& branch,
                           const Norm& norm, Norm::Saved* saved) {
-  if (dropout.rate > 0) {
-    drop(ctx, dropout, branch, branch, stream);
+  if (dropout.rate > 0 || stream.empty()) {
+    join(ctx, dropout, stream, branch);
     return norm.forward(ctx, branch, saved);
   }
   return norm.forward_sum(ctx, stream, branch, branch, saved);
@@ -43,6 +43,11 @@ void check_config(const std::string& name, const BlockConfig& c) {
         ErrorKind::usage, "nn.config",
         concat(name,
                ": attention without a norm before it needs a serial block with norms before the sublayers"));
+  }
+  if (!c.residual && (parallel || c.cross || c.norm_place != NormPlace::before)) {
+    throw Error(
+        ErrorKind::usage, "nn.config",
+        concat(name, ": residual = false needs a serial block with norms before and no cross-attention"));
   }
 }
 
@@ -107,11 +112,12 @@ Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& c
     }
     if (config_.residual_scale != 1) scale(ctx, config_.residual_scale, branch);
   };
+  const auto kept = [&] { return config_.residual ? stream : ConstTensorView(); };
   // Adds it, and reads the sum for the next step.
   const auto advance = [&](StepPlace place, StepSaved& step, const Norm& norm, StepSaved& next) {
     const Dropout dropout = step_dropout(config_, call, place);
-    if (norm.empty()) join(ctx, dropout, stream, branch);
-    else next.normed = join(ctx, dropout, stream, branch, norm, &next.norm);
+    if (norm.empty()) join(ctx, dropout, kept(), branch);
+    else next.normed = join(ctx, dropout, kept(), branch, norm, &next.norm);
     step.sum = std::move(branch);
     stream = step.sum;
     input = norm.empty() ? stream : ConstTensorView(next.normed);
@@ -126,7 +132,7 @@ Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& c
   }
   branch = feed(ctx, input, call, s);
   post(feed_forward_post_norm, s.feed_forward_step);
-  join(ctx, step_dropout(config_, call, StepPlace::feed_forward), stream, branch);
+  join(ctx, step_dropout(config_, call, StepPlace::feed_forward), kept(), branch);
   return branch;
 }
 

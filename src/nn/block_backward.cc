@@ -44,9 +44,12 @@ struct Block::Backward {
       dbranch = post.backward(ctx, step.branch, step.post_norm, dy);
       dy = dbranch;
     }
-    const Tensor dinput = through(place, norm.empty() ? stream : ConstTensorView(step.normed), dy);
-    if (norm.empty()) add_to(ctx, dinput, d);
-    else norm.backward(ctx, stream, step.norm, dinput, d, d);
+    Tensor dinput = through(place, norm.empty() ? stream : ConstTensorView(step.normed), dy);
+    const bool residual = block.config_.residual;
+    if (!norm.empty())
+      norm.backward(ctx, stream, step.norm, dinput, d, residual ? ConstTensorView(d) : ConstTensorView());
+    else if (residual) add_to(ctx, dinput, d);
+    else d = std::move(dinput);
   }
   // norm(stream + f(stream))
   void after(StepPlace place, Norm& norm, const StepSaved& step, const ConstTensorView& stream) {

@@ -107,10 +107,11 @@ ToyKnockout ToyRun::without(const ToyCase& probe, std::span<const HeadPlace> hea
 }
 
 void ToyRun::save(const std::string& parent, const std::string& name) {
-  if (!settings_.mask)
+  const char* off = !settings_.mask ? "the mask" : !settings_.residual ? "residual connections" : nullptr;
+  if (off != nullptr)
     throw Error(ErrorKind::usage, "playground.save",
-                "a model without the mask cannot be saved: no known model format describes it\n"
-                "Train it with the mask to save it.");
+                concat("a model without ", off, " cannot be saved: no known model format describes it\n",
+                       "Train it with ", off, " to save it."));
   train::CheckpointParts parts;
   parts.model = &model_;
   parts.tokenizer_json = models::tokenizer_to_json(task_.tokenizer());

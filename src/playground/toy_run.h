@@ -53,7 +53,7 @@ class ToyRun {
   // Throws Error{usage} for a head that does not exist.
   [[nodiscard]] ToyKnockout without(const ToyCase& probe, std::span<const HeadPlace> heads) const;
   // The folder PARENT/NAME: config.json, model.safetensors, tokenizer.json. Throws Error{usage} for a model that no
-  // known format can describe (no mask), Error{file}.
+  // known format can describe (no mask, no residual connections), Error{file}.
   void save(const std::string& parent, const std::string& name);
 
  private:

@@ -44,9 +44,9 @@ ToyKind kind_of(std::string_view value) {
 }  // namespace
 
 const std::vector<ToyRange>& ranges() {
-  static const std::vector<ToyRange> all = {{"layers", 1, 4},    {"heads", 1, 8},     {"width", 8, 128},
-                                            {"positions", 0, 1}, {"mask", 0, 1},      {"scale", 0, 1},
-                                            {"steps", 1, 5000},  {"rate", 1e-5, 0.1}, {"seed", 0, 1e9}};
+  static const std::vector<ToyRange> all = {
+      {"layers", 1, 4}, {"heads", 1, 8},    {"width", 8, 128},  {"positions", 0, 1}, {"mask", 0, 1},
+      {"scale", 0, 1},  {"residual", 0, 1}, {"steps", 1, 5000}, {"rate", 1e-5, 0.1}, {"seed", 0, 1e9}};
   return all;
 }
 
@@ -68,7 +68,8 @@ void set(ToySettings& settings, std::string_view name, std::string_view value) {
     else if (name == "rate") settings.rate = number_of(range, value, false);
     else if (name == "positions") settings.positions = switch_of(name, value);
     else if (name == "mask") settings.mask = switch_of(name, value);
-    else settings.scale = switch_of(name, value);
+    else if (name == "scale") settings.scale = switch_of(name, value);
+    else settings.residual = switch_of(name, value);
     return;
   }
   refuse(concat("no setting \"", escaped(name, 40), "\"; there are: ", names));
@@ -83,6 +84,7 @@ std::vector<std::pair<std::string, std::string>> written(const ToySettings& s) {
           {"positions", is_on(s.positions)},
           {"mask", is_on(s.mask)},
           {"scale", is_on(s.scale)},
+          {"residual", is_on(s.residual)},
           {"steps", concat(s.steps)},
           {"rate", fmt::format("{:g}", s.rate)},
           {"seed", concat(s.seed)}};
@@ -111,6 +113,7 @@ std::unique_ptr<models::Transformer> model_of(const ToySettings& s, const ToyTas
   models::each_layer(c, [&](nn::BlockConfig& block) {
     if (!s.mask) block.attention.visible = Visibility::all();
     if (!s.scale) block.attention.scale = 1;
+    block.residual = s.residual;
   });
   auto model = std::make_unique<models::Transformer>(c);
   model->initialize(s.seed);

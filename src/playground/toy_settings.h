@@ -19,6 +19,7 @@ struct ToySettings {
   bool positions = true;  // learned positions; false: all zero
   bool mask = true;       // a token sees only itself and earlier ones
   bool scale = true;      // scores are divided by √d
+  bool residual = true;   // steps add to the stream; false: they replace it
   std::int64_t steps = 600;
   double rate = 3e-3;
   std::uint64_t seed = 1;

@@ -17,7 +17,8 @@ constexpr double kMargin = 12, kFont = 8, kMap = 84, kGap = 10, kLabel = 26, kHe
 std::string short_text(const ToySettings& s) {
   std::string text = fmt::format("{} layer{} of {} head{}, width {}", s.layers, s.layers == 1 ? "" : "s",
                                  s.heads, s.heads == 1 ? "" : "s", s.width);
-  const std::pair<bool, const char*> off[] = {{s.positions, "positions"}, {s.mask, "mask"}, {s.scale, "√d"}};
+  const std::pair<bool, const char*> off[] = {
+      {s.positions, "positions"}, {s.mask, "mask"}, {s.scale, "√d"}, {s.residual, "residual connections"}};
   for (const auto& [on, name] : off)
     if (!on) text += concat(", without ", name);
   return text;

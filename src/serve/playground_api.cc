@@ -150,6 +150,11 @@ Answer PlaygroundApi::strip(const HttpRequest& http, int id) {
   if (theme != "light" && theme != "dark") throw BadRequest{"the theme is not known"};
   if (format != "png" && format != "svg" && format != "pdf") throw BadRequest{"the format is not known"};
   options.theme = theme == "dark" ? draw::Theme::dark : draw::Theme::light;
+  const std::string palette = fields.text("palette", "cividis");
+  const auto known = std::find_if(draw::kPalettes.begin(), draw::kPalettes.end(),
+                                  [&](draw::Palette p) { return draw::name_of(p) == palette; });
+  if (known == draw::kPalettes.end()) throw BadRequest{"the palette is not known"};
+  options.palette = *known;
   if (!head.empty()) {
     const std::size_t point = head.find('.');
     const auto layer = parse_count(head.substr(0, point));

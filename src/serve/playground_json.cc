@@ -21,6 +21,7 @@ void write_settings(io::JsonWriter& w, const ToySettings& s) {
       .field("layers", s.layers)
       .field("heads", s.heads);
   w.field("width", s.width).field("positions", s.positions).field("mask", s.mask).field("scale", s.scale);
+  w.field("residual", s.residual);
   w.field("steps", s.steps).field("rate", s.rate).field("seed", s.seed);
   w.end_object();
 }
@@ -52,10 +53,8 @@ std::string playground_json(const std::vector<ToyRecord>& runs) {
   }
   w.end_list().key("presets").begin_list();
   for (const playground::Preset& preset : playground::presets()) {
-    w.begin_object()
-        .field("name", preset.name)
-        .field("title", preset.title)
-        .field("claim", concat(preset.claim, " ", playground::measured_text(preset)));
+    w.begin_object().field("name", preset.name).field("title", preset.title).field("claim", preset.claim);
+    w.field("measured", playground::measured_text(preset));
     w.key("arms").begin_list();
     for (const playground::PresetArm& arm : preset.arms)
       write_settings(w.begin_object().field("label", arm.label).key("settings"), arm.settings),

@@ -48,6 +48,9 @@ TEST(ChapterHtml, ChaptersAreWholeAndBalanced) {
     EXPECT_THAT(html, Not(HasSubstr("**"))) << n;
     EXPECT_THAT(json.text("picture"), HasSubstr("</svg>")) << n;
   }
+  const io::Json slider = io::Json::parse(learn::chapter_json(3), "chapter").object("slider");
+  EXPECT_EQ(slider.list("words").items().size(), slider.list("scores").items().size());
+  EXPECT_EQ(io::Json::parse(learn::chapter_json(4), "chapter").find("slider"), nullptr);
   EXPECT_EQ(io::Json::parse(learn::course_list_json(), "list").list("chapters").items().size(), 16U);
   EXPECT_EQ(io::Json::parse(learn::course_json(), "course").list("chapters").items()[15].integer("number"),
             16);

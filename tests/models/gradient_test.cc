@@ -218,6 +218,9 @@ std::vector<Row> rows() {
   neox.head.tied = false;
   add("gpt_neox", neox);
   add("olmo", olmo_of(sizes));
+  TransformerConfig plain = gpt_of(sizes, nn::Projections::separate, nn::BlockShape::serial);
+  each_layer(plain, [](nn::BlockConfig& b) { b.residual = false; });
+  add("no_residual", plain);
   add("llama4", llama4_of(sizes));
   add("gpt_oss", gpt_oss_of(sizes));
   add("deepseek", deepseek_of(sizes));

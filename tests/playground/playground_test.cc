@@ -155,7 +155,7 @@ TEST(ToyRun, SwitchesSwitch) {
   };
   const ToySettings usual{.task = ToyKind::copy, .layers = 2, .heads = 2, .width = 16};
   std::set<std::vector<std::uint8_t>> all = {maps_of(usual)};
-  for (const char* name : {"positions", "mask", "scale"}) {
+  for (const char* name : {"positions", "mask", "scale", "residual"}) {
     ToySettings s = usual;
     set(s, name, "off");
     EXPECT_TRUE(all.insert(maps_of(s)).second) << name;
@@ -198,6 +198,9 @@ TEST(ToyRun, IsSavedAsAModelThatOthersOpen) {
   ToyRun open(ctx, {.mask = false, .steps = 1});
   EXPECT_THAT(message_of([&] { open.save(folder.path(""), "open"); }),
               HasSubstr("without the mask cannot be saved"));
+  ToyRun plain(ctx, {.residual = false, .steps = 1});
+  EXPECT_THAT(message_of([&] { plain.save(folder.path(""), "plain"); }),
+              HasSubstr("without residual connections cannot be saved"));
 }
 
 ToyRecord wait_until(ToySession& session, int id, const std::function<bool(const ToyRecord&)>& ready) {

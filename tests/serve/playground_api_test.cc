@@ -54,6 +54,8 @@ TEST_F(PlaygroundProtocol, OffersTasksPresetsAndRanges) {
   EXPECT_EQ(offer.list("tasks").items().size(), std::size(playground::kToyKinds));
   EXPECT_GE(offer.list("presets").items().size(), 4U);
   EXPECT_EQ(offer.object("ranges").list("layers").items()[1].real(), 4);
+  EXPECT_THAT(offer.list("presets").items()[0].text("measured"), HasSubstr("Measured with five seeds: "));
+  EXPECT_EQ(offer.object("usual").boolean("residual"), true);
   EXPECT_TRUE(offer.list("runs").items().empty());
 }
 
@@ -74,7 +76,9 @@ TEST_F(PlaygroundProtocol, ARunIsFoundAgainWithItsFrames) {
   (void)json(ask("POST", {"1", "probe"}, R"({"text": "2 1 |"})"));
   EXPECT_EQ(ended().list("probes").items().size(), 2U);
   EXPECT_THAT(ask("GET", {"1", "strip"}, "", "format=svg").body, HasSubstr("<svg"));
-  EXPECT_THAT(ask("GET", {"1", "strip"}, "", "format=png&theme=dark&head=0.1").body, HasSubstr("PNG"));
+  EXPECT_THAT(ask("GET", {"1", "strip"}, "", "format=png&theme=dark&head=0.1&palette=grey").body,
+              HasSubstr("PNG"));
+  EXPECT_THROW((void)ask("GET", {"1", "strip"}, "", "palette=rainbow"), BadRequest);
 
   EXPECT_EQ(json(ask("POST", {"1", "save"}, R"({"name": "mine"})")).text("name"), "mine");
   EXPECT_EQ(saved_, "mine " + folder_.path("models") + "/mine");

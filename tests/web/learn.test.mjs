@@ -1,8 +1,8 @@
 // Learn and Train in a browser.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { folder, open, program, require, serve, soon } from './pages.mjs';
+import { field, folder, open, program, require, serve, soon, SOURCE } from './pages.mjs';
 
 const axe = async (page) => {
   await page.evaluate(readFileSync(require.resolve('axe-core'), 'utf8'));
@@ -23,7 +23,108 @@ const small = async (page) => {
     await page.fill(`label:has-text("${name}") input`, String(value));
 };
 
+// The view that a chapter names: headlight serve --model en --at "t=…&h=4.6&q=5".
+const views = readdirSync(join(SOURCE, 'docs/learn'))
+  .filter((name) => /^\d\d-.*\.md$/.test(name))
+  .sort()
+  .map((name) => {
+    const text = readFileSync(join(SOURCE, 'docs/learn', name), 'utf8'),
+      [, model, at] = /^headlight serve --model (\S+) --at "([^"]+)"$/m.exec(text);
+    return { model, at, fields: new URLSearchParams(at) };
+  });
+// Waits until the viewer shows it: model and head in the title, the text, the query pinned, the part, the numbers.
+async function isShown(page, { model, fields }) {
+  const head = fields.get('h'),
+    query = fields.get('q'),
+    part = fields.get('p'),
+    mode = fields.get('d');
+  await page.waitForSelector('html[data-state=ready] [data-test=map]');
+  await soon.ok(
+    () =>
+      page.evaluate(
+        ([title, text]) => document.title.includes(title) && document.querySelector('#text').value === text,
+        [`${head ?? ''} headlight-${model} `, fields.get('t')],
+      ),
+    `the viewer does not show ${fields}`,
+  );
+  if (query !== null) await page.waitForSelector(`.chip[data-token="${query}"][aria-pressed=true]`);
+  if (part)
+    await page.waitForSelector(
+      `[data-test=part-${part}][aria-pressed=true], [data-test=part-${part}][aria-selected=true]`,
+    );
+  if (mode) await soon.equal(() => field(page, 'd'), mode);
+}
+
 export default {
+  async 'Learn: the link of every chapter opens the viewer at its place'() {
+    const models = { HEADLIGHT_MODELS: join(SOURCE, 'models') };
+    const server = await serve(['--model', 'en', '--model', 'en-fr', '--threads', '2'], models);
+    const page = await open({ server, at: 'learn=1' });
+    assert.equal(views.length, 16);
+    for (const [i, view] of views.entries()) {
+      await page.evaluate((n) => {
+        location.hash = `#learn=${n}`;
+      }, i + 1);
+      await page.waitForSelector(`#chapter-title:has-text("${i + 1}. ")`);
+      await soon.equal(() => page.locator('a.view-link').count(), 1);
+      await page.click('a.view-link');
+      await isShown(page, view);
+    }
+    await page.close();
+    assert.equal(await server.stop(), 143);
+    // The command itself leads there, too.
+    const { model, at } = views[10],
+      direct = await serve(['--model', model, '--at', at, '--threads', '2'], models);
+    const shown = await open({ server: direct });
+    await isShown(shown, views[10]);
+    await shown.close();
+    assert.equal(await direct.stop(), 143);
+  },
+
+  async 'Learn: the temperature is changed by hand, on paper everything is open'() {
+    const page = await open({ at: 'learn=3' });
+    const weights = () => page.locator('[data-test=slider-weight]').allTextContents();
+    await page.waitForSelector('[data-test=slider-weight]');
+    await soon.deepEqual(weights, ['0.1385', '0.2379', '0.2333', '0.1240', '0.1082', '0.1581']);
+    await page.locator('[data-test=temperature-slider]').fill('-1');
+    await page.waitForSelector('[data-test=temperature]:has-text("0.10")');
+    await soon.deepEqual(async () => (await weights()).slice(1, 3), ['0.5420', '0.4455']);
+    await axe(page);
+    await page.emulateMedia({ media: 'print' });
+    await page.waitForSelector('.learn nav', { state: 'hidden' });
+    await soon.equal(() => page.isVisible('.chapter-text pre.python'), true);
+    await soon.equal(() => page.isVisible('.answer'), false);
+  },
+
+  async 'Train: residual connections can be taken away, colours chosen, motion reduced'() {
+    const server = await serve(['--model', 'en', '--threads', '2']);
+    const page = await open({ server, at: 'train', reducedMotion: 'reduce', errors: true }); // it cannot be saved
+    await page.waitForSelector('[data-test=start]');
+    await page.selectOption('[data-test=preset]', 'residual');
+    await page.waitForSelector('.train-controls .hint:has-text("Measured with five seeds")');
+    await page.selectOption('[data-test=preset]', '');
+    await small(page);
+    await page.uncheck('label:has-text("Residual connections") input');
+    await page.click('[data-test=start]');
+    await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
+    await page.waitForSelector('.run header:has-text("without residual connections")');
+    const color = () =>
+      page.evaluate(() =>
+        Array.from(document.querySelector('.head-map canvas').getContext('2d').getImageData(0, 0, 1, 1).data).join(),
+      );
+    const before = await color();
+    await page.selectOption('[data-test=train-palette]', 'grey');
+    await soon.ok(async () => (await color()) !== before, 'the colours stay');
+    await soon.match(() => page.getAttribute('a:has-text("Strip SVG")', 'href'), /palette=grey/);
+    const asked = page.requests.filter((r) => r.url().includes('/frames')).length,
+      frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
+    assert.ok(asked < frames, `${asked} pictures of ${frames} moments`);
+    await page.click('[data-test=save]');
+    await page.waitForSelector('.player [role=status]:has-text("without residual connections cannot be saved")');
+    await page.close();
+    assert.equal(await server.stop(), 143);
+  },
+
   async 'Learn: a chapter, its picture, a checked answer, and the viewer at that step'() {
     const page = await open({ at: 'learn=4' });
     await page.waitForSelector('.chapter-text figure img');

@@ -13,8 +13,11 @@ let browser, served;
 const contexts = [],
   complaints = [];
 
-export async function serve(args) {
-  const child = spawn(PROGRAM, ['serve', '--no-open', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function serve(args, environment = {}) {
+  const child = spawn(PROGRAM, ['serve', '--no-open', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
   let out = '',
     err = '';
   child.stderr.on('data', (data) => {

@@ -25,6 +25,7 @@ interface Chapter extends Head {
   html: string;
   picture: string;
   exercises: Exercise[];
+  slider?: { words: string[]; scores: number[] };
 }
 const list = signal<Head[]>([]),
   shown = signal<Chapter | null>(null),
@@ -96,6 +97,48 @@ function Check({ exercise, number }: { exercise: Exercise; number: string }) {
   );
 }
 
+// Weights of the chapter's scores at a temperature that the reader chooses, from 0.05 to 20.
+function Temperature({ words, scores }: { words: string[]; scores: number[] }) {
+  const power = signal(0);
+  const Bars = () => {
+    const t = 10 ** power.value,
+      top = Math.max(...scores),
+      e = scores.map((s) => Math.exp((s - top) / t)),
+      sum = e.reduce((a, b) => a + b);
+    return (
+      <>
+        <output data-test="temperature">temperature {t.toFixed(2)}</output>
+        {words.map((word, i) => (
+          <p key={word}>
+            <span>{word}</span>
+            <meter value={e[i] / sum} aria-label={`Weight of ${word}`} />
+            <span data-test="slider-weight">{(e[i] / sum).toFixed(4)}</span>
+          </p>
+        ))}
+      </>
+    );
+  };
+  return (
+    <div class="temperature">
+      <label>
+        Change the temperature
+        <input
+          type="range"
+          min={-1.3}
+          max={1.3}
+          step={0.05}
+          value={0}
+          data-test="temperature-slider"
+          onInput={(event) => {
+            power.value = event.currentTarget.valueAsNumber;
+          }}
+        />
+      </label>
+      <Bars />
+    </div>
+  );
+}
+
 // What the program wrote, with the picture and the fields for answers put in.
 function Text({ text }: { text: Chapter }) {
   const box = useRef<HTMLDivElement>(null);
@@ -111,6 +154,11 @@ function Text({ text }: { text: Chapter }) {
       image.alt = figure.getAttribute('aria-label') ?? '';
       figure.removeAttribute('aria-label');
       figure.append(image);
+      if (text.slider) {
+        const place = document.createElement('div');
+        figure.after(place);
+        render(<Temperature {...text.slider} />, place);
+      }
     }
     for (const section of element.querySelectorAll<HTMLElement>('[data-exercise]')) {
       const number = section.dataset.exercise!,

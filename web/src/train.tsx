@@ -34,6 +34,7 @@ const switches: [keyof Settings, string][] = [
   ['positions', 'Positions'],
   ['mask', 'Mask'],
   ['scale', 'Divide by √d'],
+  ['residual', 'Residual connections'],
 ];
 const numbers: [keyof Settings, string, number][] = [
   ['layers', 'Layers', 1],
@@ -42,6 +43,7 @@ const numbers: [keyof Settings, string, number][] = [
   ['steps', 'Steps', 100],
   ['seed', 'Seed', 1],
 ];
+const palettes = ['cividis', 'viridis', 'magma', 'grey']; // the first two are made for colour-blind readers
 const percent = (x: number) => `${(100 * x).toFixed(0)} %`;
 
 function Controls() {
@@ -120,7 +122,9 @@ function Controls() {
         Train
       </button>
       <p class="hint">
-        {preset.value ? preset.value.claim : `${o.tasks.find((t) => t.name === s.task)?.what} For example: `}
+        {preset.value
+          ? `${preset.value.claim} ${preset.value.measured}`
+          : `${o.tasks.find((t) => t.name === s.task)?.what} For example: `}
         {!preset.value && <code>{o.tasks.find((t) => t.name === s.task)?.example}</code>}
       </p>
     </form>
@@ -333,6 +337,20 @@ function Player({ run }: { run: Run }) {
           Next to the previous run
         </label>
       )}
+      <label>
+        Colours
+        <select
+          data-test="train-palette"
+          value={palette.value}
+          onChange={(event) => {
+            palette.value = event.currentTarget.value as typeof palette.value;
+          }}
+        >
+          {palettes.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -347,7 +365,7 @@ function Player({ run }: { run: Run }) {
           key={form}
           class="button"
           download
-          href={`/api/v1/train/${run.id}/strip?format=${form}&theme=${theme.value}`}
+          href={`/api/v1/train/${run.id}/strip?format=${form}&theme=${theme.value}&palette=${palette.value}`}
         >
           Strip {form.toUpperCase()}
         </a>

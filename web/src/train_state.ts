@@ -11,6 +11,7 @@ export interface Settings {
   positions: boolean;
   mask: boolean;
   scale: boolean;
+  residual: boolean;
   steps: number;
   rate: number;
   seed: number;
@@ -41,6 +42,7 @@ export interface Preset {
   name: string;
   title: string;
   claim: string;
+  measured: string;
   arms: { label: string; settings: Settings }[];
 }
 export interface Offer {

@@ -57,8 +57,9 @@ void check_settings(const LabSettings& s, const lab::Experiment& e) {
   if (s.options.row && !e.can.lists) refuse("--row", "has no rows");
   if (s.markdown && !e.can.lists) refuse("--markdown", "has no Markdown output");
   const WatchOrder& t = s.training;
-  if (!t.preset.empty() || !t.set.empty() || !t.probe.empty() || !t.save.empty())
-    throw Error(ErrorKind::usage, "lab.option", "--preset, --set, --probe and --save need --watch");
+  if (!t.preset.empty() || !t.set.empty() || !t.against.empty() || !t.probe.empty() || !t.save.empty())
+    throw Error(ErrorKind::usage, "lab.option",
+                "--preset, --set, --against, --probe and --save need --watch");
 }
 
 std::optional<Model> open_model(const LabSettings& s, const lab::Experiment& e) {
@@ -86,8 +87,9 @@ void watch(const LabSettings& s) {
     throw Error(ErrorKind::usage, "lab.option",
                 "--watch needs the experiment playground: headlight lab playground --watch");
   if (s.markdown || s.options.row || s.options.quick || !s.model.empty() || !s.json.path.empty())
-    throw Error(ErrorKind::usage, "lab.option",
-                "--watch takes --preset, --set, --probe, --save, --seed, --png, --svg and --pdf alone");
+    throw Error(
+        ErrorKind::usage, "lab.option",
+        "--watch takes --preset, --set, --against, --probe, --save, --seed, --png, --svg and --pdf alone");
   WatchOrder order = s.training;
   order.seed = s.seed;
   order.threads = static_cast<int>(s.threads);
@@ -155,13 +157,16 @@ void add_lab(CLI::App& program) {
   add_switch(*command, "--watch", s->watch, "Train a small model, draw its heads live");
   add_text(*command, "--preset", s->training.preset, "Begin with the settings of a preset")
       ->type_name("NAME");
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "--set", [s](const std::vector<std::string>& list) { s->training.set = list; },
-          "A setting: task=copy, layers=1, mask=off")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  const auto add_settings = [&](const char* name, std::vector<std::string>& list, const char* what) {
+    command
+        ->add_option_function<std::vector<std::string>>(
+            name, [&list](const std::vector<std::string>& given) { list = given; }, what)
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add_settings("--set", s->training.set, "A setting: task=copy, layers=1, mask=off");
+  add_settings("--against", s->training.against, "A setting of a second model beside it");
   add_text(*command, "--probe", s->training.probe, "Draw the heads for these words")->type_name("WORDS");
   add_text(*command, "--save", s->training.save, "Save the model as a folder")->type_name("FOLDER");
   add_color(*command, s->training.color);

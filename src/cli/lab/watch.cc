@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <list>
 
 #include "cli/app.h"
-#include "cli/map_look.h"
+#include "cli/lab/watch_keys.h"
+#include "cli/lab/watch_text.h"
 #include "cli/stop_signal.h"
 #include "core/concat.h"
-#include "draw/atlas_text.h"
+#include "draw/arrange.h"
 #include "headlight/error.h"
 #include "playground/presets.h"
 #include "playground/toy_strip.h"
@@ -29,18 +31,24 @@ using playground::ToySettings;
 constexpr double kStripDpi = 150;
 constexpr std::int64_t kMoments = 20;
 constexpr std::chrono::milliseconds kRedraw{200},
-    kLine{2000};  // in place on a terminal; line by line elsewhere
+    kLine{2000};                                 // in place on a terminal; line by line elsewhere
+constexpr std::chrono::milliseconds kIdle{200};  // for a key, while nothing is trained
+constexpr const char* kHelp = "space pauses, s steps, arrows show moments, k removes a head, q ends\n";
+
+void set_all(ToySettings& settings, std::string_view option, const std::vector<std::string>& list) {
+  for (const std::string& one : list) {
+    const std::size_t equal = one.find('=');
+    if (equal == std::string::npos)
+      throw Error(ErrorKind::usage, "playground.set",
+                  concat(option, " \"", one, "\": need NAME=VALUE, such as layers=1"));
+    playground::set(settings, one.substr(0, equal), one.substr(equal + 1));
+  }
+}
 
 ToySettings settings_of(const WatchOrder& order) {
   ToySettings settings;
   if (!order.preset.empty()) settings = playground::find_preset(order.preset).arms.front().settings;
-  for (const std::string& one : order.set) {
-    const std::size_t equal = one.find('=');
-    if (equal == std::string::npos)
-      throw Error(ErrorKind::usage, "playground.set",
-                  concat("--set \"", one, "\": need NAME=VALUE, such as layers=1"));
-    playground::set(settings, one.substr(0, equal), one.substr(equal + 1));
-  }
+  set_all(settings, "--set", order.set);
   if (order.seed) settings.seed = static_cast<std::uint64_t>(*order.seed);
   return settings;
 }
@@ -51,55 +59,61 @@ bool redraws() {
   return output_is_terminal() && term != nullptr && std::string_view(term) != "dumb" && *term != '\0';
 }
 
-std::string status_line(const ToySettings& s, const ToyFrame& frame) {
-  const std::string loss = std::isnan(frame.loss) ? "    -" : fmt::format("{:.3f}", frame.loss);
-  return fmt::format("step {:>4} of {}   loss {}   right on unseen cases {:>3.0f} %   {:.1f} s\n", frame.step,
-                     s.steps, loss, 100 * frame.accuracy, frame.seconds);
-}
-
-std::string maps_text(const ToyRun& run, const playground::ToyCase& probe, const ToyFrame& frame,
-                      Color color) {
-  MapLook map_look;
-  if (color == Color::always) map_look.color = MapColor::always;
-  if (color == Color::never) map_look.color = MapColor::shades;
-  draw::TerminalStyle style = terminal_style(map_look);
-  style.legend = false;
-  const ToySettings& s = run.settings();
-  const std::size_t n = probe.ids.size();
-  std::vector<std::string> words;
-  for (const std::int32_t id : probe.ids) words.push_back(run.task().words()[static_cast<std::size_t>(id)]);
-  std::vector<draw::WeightMap> maps;
-  for (Index layer = 0; layer < s.layers; ++layer)
-    for (Index head = 0; head < s.heads; ++head) {
-      draw::WeightMap map;
-      map.short_name = fmt::format("{}.{}", layer, head);
-      map.title = fmt::format("layer {}, head {}", layer, head);
-      map.queries = map.keys = words;
-      const std::uint8_t* first =
-          frame.look.maps.data() + static_cast<std::size_t>(layer * s.heads + head) * n * n;
-      for (std::size_t i = 0; i < n * n; ++i) map.weights.push_back(static_cast<float>(first[i]) / 255.0F);
-      if (s.mask)
-        for (std::size_t i = 0; i < n * n; ++i) map.visible.push_back(i % n <= i / n ? 1 : 0);
-      maps.push_back(std::move(map));
-    }
-  return draw::atlas_text(maps, s.heads, style);
-}
-
-// "|: c a b" and whether the model would write it.
-std::string answers_text(const ToyRun& run, const playground::ToyCase& probe, const ToyFrame& frame) {
-  std::string asked, said;
-  for (std::size_t i = 0; i < probe.ids.size(); ++i) {
-    if (probe.targets[i] == models::kIgnored) continue;
-    asked += concat(" ", run.task().words()[static_cast<std::size_t>(probe.targets[i])]);
-    said += concat(" ", run.task().words()[static_cast<std::size_t>(frame.look.says[i])]);
+// A run and its moments so far.
+class Watched {
+ public:
+  Watched(Context& ctx, const ToySettings& settings, const std::string& words, std::string name)
+      : run_(ctx, settings), name_(std::move(name)) {
+    record_.settings = settings;
+    record_.probes.push_back(words.empty() ? run_.task().unseen_case(0) : run_.task().parse(words));
+    look();
   }
-  if (asked.empty()) {
-    for (const std::int32_t id : frame.look.says)
-      said += concat(" ", run.task().words()[static_cast<std::size_t>(id)]);
-    return concat("expects next:", said, "\n");
+
+  void step() {
+    if (run_.finished()) return;
+    const Clock::time_point begin = Clock::now();
+    run_.step();
+    seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    // Enough moments for the strip, however fast the run is; drawn less often.
+    if (run_.steps() % std::max<std::int64_t>(1, run_.settings().steps / kMoments) == 0) look();
   }
-  return concat("right answers:", asked, "\nmodel's answers:", said, "\n");
-}
+  // The model as it is now becomes a moment, unless it is one.
+  void look() {
+    if (!record_.frames.empty() && record_.frames.back().step == run_.steps()) return;
+    const double fresh = run_.take_loss();
+    if (!std::isnan(fresh)) loss_ = fresh;
+    record_.frames.push_back({run_.steps(), seconds_, loss_, run_.accuracy(), 0, run_.look(probe())});
+  }
+  // `at` counts moments back from the newest.
+  [[nodiscard]] std::string text(std::size_t at, bool whole, Color color,
+                                 const std::optional<HeadPlace>& without) const {
+    const std::size_t last = record_.frames.size() - 1;
+    const ToyFrame& frame = record_.frames[last - std::min(at, last)];
+    std::string text = concat(name_,
+                              name_.empty() ? ""
+                              : whole       ? "\n"
+                                            : "  ",
+                              status_line(run_.settings(), frame));
+    if (!whole) return text;
+    if (!without) return concat(text, "\n", look_text(run_, probe(), frame.look, color), "\n");
+    const playground::ToyKnockout out = run_.without(probe(), std::span(&*without, 1));
+    return concat(text,
+                  fmt::format("without head {}.{}: right on unseen cases {:.0f} % ({:.0f} % with it)\n\n",
+                              without->layer, without->head, 100 * out.accuracy, 100 * out.before),
+                  look_text(run_, probe(), out.look, color), "\n");
+  }
+
+  [[nodiscard]] ToyRun& run() noexcept { return run_; }
+  [[nodiscard]] const playground::ToyCase& probe() const { return record_.probes.back(); }
+  [[nodiscard]] std::size_t moments() const noexcept { return record_.frames.size(); }
+  [[nodiscard]] draw::Drawing strip() const { return playground::strip_figure(record_, run_.task(), {}); }
+
+ private:
+  ToyRun run_;
+  std::string name_;  // of one of two
+  ToyRecord record_;
+  double seconds_ = 0, loss_ = NAN;
+};
 
 class Screen {
  public:
@@ -125,57 +139,144 @@ void save_model(ToyRun& run, const std::string& folder) {
   print(fmt::format("Saved. See it: {} serve --model {}\n", program_name(), folder));
 }
 
+// What keys have set.
+struct Steering {
+  bool paused = false, stopped = false;
+  std::int64_t allowed = 0;  // steps while paused
+  std::size_t back = 0;      // moments before the newest
+  std::optional<HeadPlace> without = std::nullopt;
+
+  void press(WatchKey key, const ToySettings& s, std::size_t moments) {
+    switch (key) {
+      case WatchKey::pause:
+        paused = !paused;
+        back = 0;
+        break;
+      case WatchKey::step:
+        paused = true;
+        back = 0;
+        ++allowed;
+        break;
+      case WatchKey::back:
+        paused = true;
+        back = std::min(back + 1, moments - 1);
+        without = std::nullopt;  // older moments are pictures; their models are gone
+        break;
+      case WatchKey::forward: back -= back > 0 ? 1 : 0; break;
+      case WatchKey::knock: knock_next(s); break;
+      case WatchKey::stop: stopped = true; break;
+    }
+  }
+  // No head, the first, …, the last, no head.
+  void knock_next(const ToySettings& s) {
+    back = 0;
+    if (!without) {
+      without = HeadPlace{0, 0};
+    } else if (++without->head == s.heads) {
+      without->head = 0;
+      if (++without->layer == s.layers) without = std::nullopt;
+    }
+  }
+};
+
+class Watching {
+ public:
+  Watching(const WatchOrder& order, std::list<Watched>& runs)
+      : order_(order), runs_(runs), in_place_(redraws()), keys_(in_place_), screen_(in_place_) {}
+
+  // Trains until the end, or until somebody stops it. On a terminal the end is a moment to look around.
+  void go(const std::atomic<int>& stop) {
+    show(in_place_);
+    while (stop == 0 && !steering_.stopped) {
+      const bool over = finished(), idle = over || (steering_.paused && steering_.allowed == 0);
+      if (over && !keys_.listens()) break;
+      if (over && !was_over_) show(true);
+      was_over_ = over;
+      const std::vector<WatchKey> pressed = keys_.read(idle ? kIdle : std::chrono::milliseconds(0));
+      for (const WatchKey key : pressed) steering_.press(key, first().run().settings(), first().moments());
+      const bool single = steering_.allowed > 0;
+      if (!over && (!steering_.paused || single)) train(single);
+      if (!pressed.empty() || single) show(true);
+    }
+    for (Watched& one : runs_) one.look();
+    steering_.back = 0;
+    show(true);
+  }
+
+ private:
+  Watched& first() { return runs_.front(); }
+  [[nodiscard]] bool finished() {
+    return std::all_of(runs_.begin(), runs_.end(), [](Watched& one) { return one.run().finished(); });
+  }
+  void train(bool single) {
+    for (Watched& one : runs_) one.step();
+    if (single) --steering_.allowed;
+    const Clock::time_point now = Clock::now();
+    if (!single && now - shown_ < (in_place_ ? kRedraw : kLine)) return;
+    for (Watched& one : runs_) one.look();
+    show(in_place_);
+  }
+  void show(bool whole) {
+    shown_ = Clock::now();
+    std::string text;
+    for (Watched& one : runs_)
+      text +=
+          one.text(steering_.back, whole, order_.color, &one == &first() ? steering_.without : std::nullopt);
+    if (keys_.listens()) text += concat(steering_.paused ? "paused. " : "", kHelp);
+    screen_.show(text);
+  }
+
+  const WatchOrder& order_;
+  std::list<Watched>& runs_;
+  bool in_place_, was_over_ = false;
+  KeyReader keys_;
+  Screen screen_;
+  Steering steering_;
+  Clock::time_point shown_ = {};
+};
+
+std::list<Watched> runs_of(Context& ctx, const WatchOrder& order) {
+  const ToySettings settings = settings_of(order);
+  std::list<Watched> runs;
+  if (order.against.empty()) {
+    runs.emplace_back(ctx, settings, order.probe, "");
+    return runs;
+  }
+  ToySettings other = settings;
+  set_all(other, "--against", order.against);
+  if (other == settings)
+    throw Error(ErrorKind::usage, "playground.against",
+                "--against changes no setting: both runs would be the same");
+  if (other.task != settings.task && !order.probe.empty())
+    throw Error(ErrorKind::usage, "playground.against",
+                "--probe: the two runs have different tasks; leave it out");
+  std::string name;
+  for (const std::string& one : order.against) name += concat(name.empty() ? "" : ", ", one);
+  runs.emplace_back(ctx, settings, order.probe, "as set");
+  runs.emplace_back(ctx, other, order.probe, name);
+  return runs;
+}
+
 }  // namespace
 
 void watch_training(const WatchOrder& order) {
-  const ToySettings settings = settings_of(order);
   io::Outputs outputs(order.existing);
   reserve_figures(outputs, order.figures);
   Context ctx({.threads = order.threads});
   const TensorRecycler recycler;
-  ToyRun run(ctx, settings);
-  const playground::ToyCase probe =
-      order.probe.empty() ? run.task().unseen_case(0) : run.task().parse(order.probe);
-  ToyRecord record{.settings = settings};
-  record.probes.push_back(probe);
+  std::list<Watched> runs = runs_of(ctx, order);
+  ToyRun& run = runs.front().run();
   print(fmt::format("{}: {}\n{}; {} parameters. Ctrl-C stops.\nprobe: {}\n\n",
-                    playground::name_of(settings.task), playground::what_of(settings.task),
-                    playground::short_text(settings), run.parameters(), run.task().text_of(probe.ids)));
+                    playground::name_of(run.settings().task), playground::what_of(run.settings().task),
+                    playground::short_text(run.settings()), run.parameters(),
+                    run.task().text_of(runs.front().probe().ids)));
   std::atomic<int>& stop = catch_stop_signals();
-  const bool in_place = redraws();
-  Screen screen(in_place);
-  double seconds = 0, loss = NAN;
-  const auto look = [&] {
-    const double fresh = run.take_loss();
-    if (!std::isnan(fresh)) loss = fresh;
-    record.frames.push_back({run.steps(), seconds, loss, run.accuracy(), 0, run.look(probe)});
-  };
-  const auto show = [&](bool whole) {
-    const ToyFrame& frame = record.frames.back();
-    std::string text = status_line(settings, frame);
-    if (whole)
-      text += "\n" + maps_text(run, probe, frame, order.color) + "\n" + answers_text(run, probe, frame);
-    screen.show(text);
-  };
-  look();
-  show(in_place);
-  Clock::time_point shown = Clock::now();
-  while (!run.finished() && stop == 0) {
-    const Clock::time_point begin = Clock::now();
-    run.step();
-    const Clock::time_point now = Clock::now();
-    seconds += std::chrono::duration<double>(now - begin).count();
-    // Enough moments for the strip, however fast the run is; drawn less often.
-    if (run.steps() % std::max<std::int64_t>(1, settings.steps / kMoments) == 0) look();
-    if (now - shown < (in_place ? kRedraw : kLine)) continue;
-    shown = now;
-    if (record.frames.back().step != run.steps()) look();
-    show(in_place);
+  Watching(order, runs).go(stop);
+  if (order.figures.any()) {
+    std::vector<draw::Drawing> strips;
+    for (const Watched& one : runs) strips.push_back(one.strip());
+    write_figures(outputs, order.figures, draw::below_each_other(std::move(strips)), kStripDpi);
   }
-  if (record.frames.back().step != run.steps()) look();
-  show(true);
-  if (order.figures.any())
-    write_figures(outputs, order.figures, playground::strip_figure(record, run.task(), {}), kStripDpi);
   outputs.commit();
   if (!order.save.empty()) save_model(run, order.save);
   if (stop != 0) throw Stopped{stop};

@@ -15,7 +15,9 @@ namespace headlight::cli {
 struct WatchOrder {
   std::string preset;            // its first arm; empty: the usual settings
   std::vector<std::string> set;  // "layers=1"
-  std::string probe, save;       // words of one's own; a folder for the model
+  // What a second run beside it does differently; empty: there is none.
+  std::vector<std::string> against;
+  std::string probe, save;  // words of one's own; a folder for the model
   std::optional<Index> seed;
   int threads = 0;
   Color color = Color::automatic;
