@@ -42,7 +42,7 @@ struct EncodedText {
                                     std::string_view second);
 // Ids in place of text. Throws Error{input} for one outside 0 … vocabulary-1.
 [[nodiscard]] EncodedText read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>& ids,
-                               Index vocabulary);
+                                   Index vocabulary);
 // Sound features, [band, frame] of f32, two frames a token. Tokens are called by their time where a frame takes 10 ms,
 // as it does for all published models.
 [[nodiscard]] EncodedText read_features(const Tensor& features, Index positions);

@@ -92,8 +92,7 @@ EncodedText translate(Context& ctx, const LoadedModel& loaded, const EncodedText
   options.most = most_written(loaded, source);
   const models::RunOptions run{.observer = observer, .intervention = intervention};
   return written_text(
-      loaded,
-      models::beam_search(ctx, *loaded.model, one_sequence(source), options, run)[0].at(0).tokens);
+      loaded, models::beam_search(ctx, *loaded.model, one_sequence(source), options, run)[0].at(0).tokens);
 }
 
 EncodedText draw_translation(Context& ctx, const LoadedModel& loaded, const EncodedText& source,

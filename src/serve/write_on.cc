@@ -42,8 +42,8 @@ class LastRow : public Observer {
 std::string line_of(Context& ctx, const KeptRun& kept, const RunRequest& longer, double p,
                     const LastRow& row) {
   const Model& model = kept.run.model();
-  const inspect::ModelInput input = session::input_of(ctx, model.state(), prompt_of(model, longer),
-                                                      session::Needs::source, {}, Progress{});
+  const inspect::ModelInput input =
+      session::input_of(ctx, model.state(), prompt_of(model, longer), session::Needs::source, {}, Progress{});
   io::JsonWriter w;
   w.begin_object().field("id", longer.id()).field("more", longer.more);
   w.field("source", io::JsonText{text_json(session::tokenized(input.source))}).field("p", p);

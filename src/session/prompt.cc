@@ -33,8 +33,8 @@ void check_features(const LoadedModel& loaded, const Prompt& prompt) {
   if (prompt.features == nullptr) {
     if (sound)
       throw Error(ErrorKind::usage, "prompt.features",
-                  concat("\"", escaped(loaded.name), "\" reads sound features; give an array of ", sound->bands,
-                         " bands and ", 2 * sound->positions, " frames (features)"));
+                  concat("\"", escaped(loaded.name), "\" reads sound features; give an array of ",
+                         sound->bands, " bands and ", 2 * sound->positions, " frames (features)"));
     return;
   }
   if (!sound) refuse(concat("sound features were given, but \"", escaped(loaded.name), "\" reads text"));
@@ -97,14 +97,14 @@ EncodedText translation(Context& ctx, const LoadedModel& loaded, const EncodedTe
 }  // namespace
 
 ModelInput input_of(Context& ctx, const ModelState& model, const Prompt& prompt, Needs needs,
-                     const DrawOptions& draw, const Progress& progress) {
+                    const DrawOptions& draw, const Progress& progress) {
   const LoadedModel& loaded = model.loaded;
   check_fields(loaded, prompt);
   if (!prompt.second.empty()) return inspect::pair_input(loaded, prompt.text, prompt.second);
   ModelInput input;
   input.source = prompt.features != nullptr
-                        ? inspect::read_features(*prompt.features, prompt.features->dim(1) / 2)
-                        : read(loaded, prompt.text, prompt.ids, "ids");
+                     ? inspect::read_features(*prompt.features, prompt.features->dim(1) / 2)
+                     : read(loaded, prompt.text, prompt.ids, "ids");
   input.types = prompt.type_ids;
   add_continuation(loaded, prompt.continuation, input.source);
   if (loaded.model->config().kind != models::ModelKind::encoder_decoder) return input;

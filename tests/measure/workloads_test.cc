@@ -23,10 +23,8 @@ TEST(Workloads, OfEveryTypeRunAndGiveGradientsWhereTheyTrain) {
     SCOPED_TRACE(named.name);
     WorkloadData data(small(named));
     attention_forward(context, data.q(), data.k(), data.v(), data.options(), data.outputs());
-    if (named.train)
-      attention_backward(context, data.saved(), data.dout(), data.options(), data.grads());
-    else
-      EXPECT_TRUE(data.dout().empty());
+    if (named.train) attention_backward(context, data.saved(), data.dout(), data.options(), data.grads());
+    else EXPECT_TRUE(data.dout().empty());
     rounded += named.dtype == DType::bf16 ? 1 : 0;
   }
   EXPECT_EQ(rounded, 4) << "workloads in bf16";
