@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "inspect/model_run.h"
 #include "models/generate.h"
 #include "support/small_models.h"
 
