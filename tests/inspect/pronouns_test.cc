@@ -4,6 +4,7 @@
 
 #include "headlight/error.h"
 #include "inspect/ablation.h"
+#include "inspect/model_run.h"
 #include "support/places.h"
 
 namespace headlight::inspect {

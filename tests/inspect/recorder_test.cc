@@ -128,11 +128,11 @@ TEST_F(Recorders, AnotherImplementationsWeights) {
     return ids;
   };
   const Index vocabulary = loaded.model->config().vocabulary;
-  std::vector<std::int32_t> input = row("decoder_input_ids", "decoder_attention_mask");
-  input.erase(input.begin());
-  input.push_back(0);  // what is written last is never read
+  std::vector<std::int32_t> written = row("decoder_input_ids", "decoder_attention_mask");
+  written.erase(written.begin());
+  written.push_back(0);  // what is written last is never read
   const ModelInput input{.source = read_ids(nullptr, row("input_ids", "attention_mask"), vocabulary),
-                         .written = read_ids(nullptr, input, vocabulary),
+                         .written = read_ids(nullptr, written, vocabulary),
                          .types = {}};
   for (const auto& [part, name] :
        {std::pair{Part::encoder, "encoder"}, {Part::decoder, "decoder"}, {Part::cross, "cross"}}) {
