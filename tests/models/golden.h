@@ -51,8 +51,9 @@ struct Golden {
     const Tokens rows = tokens(values, mask);
     return rows.ids;
   }
-  // Column of the n-th token of row b that is not padding.
+  // Column of the n-th token of row b that is not padding. Sound features have no padding and no mask.
   [[nodiscard]] Index column(const std::string& mask, Index b, Index n) const {
+    if (!has(mask) && has("input_features")) return n;
     const Tensor& use = at(mask);
     for (Index t = 0; t < use.dim(1); ++t)
       if (use.at(b, t) != 0 && n-- == 0) return t;
