@@ -17,7 +17,7 @@ import threading
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, cast
 
-import torch
+import torch  # type: ignore[import]  # not a requirement
 
 from . import ops
 from ._headlight import Error

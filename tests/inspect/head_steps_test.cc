@@ -27,7 +27,14 @@ struct Case {
 
   explicit Case(const std::string& folder) : loaded(open_model(folder, {})), golden(folder) {
     const models::TransformerConfig& c = loaded.model->config();
-    input.source = read_ids(nullptr, first_row(golden.tokens("input_ids", "attention_mask")), c.vocabulary);
+    if (c.sound) {
+      const Tensor& all = golden.at("input_features");
+      Tensor first({all.dim(1), all.dim(2)});
+      std::copy_n(all.as<float>(), first.shape().elements(), first.as<float>());
+      input.source = read_features(first, c.sound->positions);
+    } else {
+      input.source = read_ids(nullptr, first_row(golden.tokens("input_ids", "attention_mask")), c.vocabulary);
+    }
     if (golden.has("token_type_ids"))
       input.types = first_row(golden.tokens("token_type_ids", "attention_mask"));
     if (c.kind != ModelKind::encoder_decoder) return;

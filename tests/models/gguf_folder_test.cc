@@ -39,8 +39,9 @@ std::string small_gguf(const std::string& architecture) {
   };
   w.text("general.architecture", architecture);
   count("context_length", 32), count("embedding_length", kWidth), count("block_count", 2);
-  count("feed_forward_length", 48), count("attention.head_count", 4), count("attention.head_count_kv", 2);
   const bool gpt2 = architecture == "gpt2";
+  count("feed_forward_length", 48), count("attention.head_count", 4);
+  count("attention.head_count_kv", gpt2 ? 4 : 2);
   w.number(architecture + (gpt2 ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon"),
            1e-5F);
   if (architecture == "granite") {

@@ -137,7 +137,8 @@ Tensor first_rows(const Tensor& x, Index first, Index rows) {
   return part;
 }
 
-// Integers round a row of x as decoding does: many rows and few agree to the rounding of sums, not of x.
+// Integers round a row of x as decoding does: many rows and few agree to the rounding of sums, not of x. Where there is a
+// matrix unit, many rows go to it and x is not rounded to bytes.
 TEST(StoredProduct, ManyRowsInBytesAreThoseOfDecoding) {
   int compared = 0;
   for (const SimdTarget target : supported_targets()) {
@@ -145,6 +146,7 @@ TEST(StoredProduct, ManyRowsInBytesAreThoseOfDecoding) {
     for (const StoredType type : kTypes) {
       const Problem problem{13, 37, block_columns(type) == 256 ? 512 : 352, type};
       if (!in_bytes(type) || !problem.many_in_integers(ctx)) continue;
+      if (kernels::matrix_kernels_for(target) != nullptr) continue;
       const Tensor many = problem.run(ctx, problem.x);
       for (Index r = 0; r < 13; ++r) {
         const Tensor one = problem.run(ctx, first_rows(problem.x, r, 1));
