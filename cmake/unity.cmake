@@ -1,6 +1,6 @@
 # A first build of the program spends most of its time on small files: each instantiates and optimises the same strings,
-# vectors and formatting anew. The presets that are built from scratch most often (release, core, sanitized) therefore
-# compile a layer in batches of a few files. The others, clang-tidy's among them, compile every file on its own.
+# vectors and formatting anew. The presets that are built from scratch most often (release, core, sanitizers) therefore
+# compile a layer in batches of a few files. The others, and tools/check_tidy, compile every file on its own.
 #
 # Files stay independent: no two files share a batch if a name that one keeps in an anonymous namespace also occurs in the
 # other, so neither a clash nor an unintended overload is possible. The names are read when CMake runs, which ninja repeats
