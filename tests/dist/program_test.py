@@ -128,11 +128,11 @@ class Training(Case):
     def test_ctrl_c_saves_a_checkpoint(self):
         command = [MPIEXEC, "-n", "2", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
                    "train.accumulate=2", "--set", "train.steps=1000000"]
-        env = {**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "30"}
+        env = {**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "10"}
         job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         self.wait_for(lambda: (self.path / "run" / "metrics.jsonl").exists())
         job.send_signal(signal.SIGINT)
-        out, err = job.communicate(timeout=60)
+        out, err = job.communicate(timeout=180)
         self.assertNotEqual(job.returncode, 0, out + err)
         saved = [p.name for p in (self.path / "run").iterdir() if p.name.startswith("step-")]
         self.assertEqual(len(saved), 1, out + err)
