@@ -122,7 +122,7 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
     if (steps.empty()) add(inspect::find_model(name, places), true);
   }
   if (list.empty()) add(inspect::find_model(ModelInput{}.model, places), true);
-  if (s.lan && !s.models.empty()) return list;  // others see what was chosen for them
+  if (s.lan && !s.models.empty()) return list;  // other users see the view chosen for them
   for (const std::string& place : places) {
     std::error_code problem;
     std::vector<std::string> found;
@@ -271,8 +271,8 @@ void add_serve(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "serve",
                 .what = "Open the viewer: every head of a model in the browser",
-                .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]\n"
-                         "                [--corpus FILE] [--lan]",
+                .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW] "
+                         "[--corpus FILE] [--lan]",
                 .examples = "  headlight serve                       the default model and all others found\n"
                             "  headlight serve --model en --model gpt2  two models to switch between\n"
                             "  headlight serve --no-open --port 8000    print the address only\n"
