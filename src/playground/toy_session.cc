@@ -102,7 +102,7 @@ void ToySession::train(const std::stop_token& token, ToyRun& run) {
       if (token.stop_requested() || record.is_over()) break;
       if (Clock::now() - watched_ > limits_.grace) {
         lock.unlock();
-        return end(ToyState::stopped, "nobody was watching");
+        return end(ToyState::stopped, "no page was connected");
       }
       if (record.state == ToyState::paused && allowed_ == 0) {
         changed_.wait_for(lock, kLook);
@@ -167,7 +167,7 @@ void ToySession::end(ToyState state, std::string reason) {
       records_.back().state = state;
       records_.back().reason = std::move(reason);
     }
-    if (state == ToyState::failed)  // its thread ends: nobody will do these
+    if (state == ToyState::failed)  // the thread ends, so these will not be done
       for (std::function<void(ToyRun*)>& command : commands_) command(nullptr);
     if (state == ToyState::failed) commands_.clear();
   }

@@ -19,11 +19,11 @@ constexpr Index kMostPredictions = Index{1} << 26;  // positions times words of 
 
 Part part_of(const io::Json& json, const Run& run) {
   const auto part = parse_part(text_field(json, "part"));
-  if (!part || !run.has(*part)) throw BadRequest{"the part is not known"};
+  if (!part || !run.has(*part)) throw BadRequest{"unknown part"};
   return *part;
 }
 
-// Whole numbers from 0, as many in each list as are asked for.
+// Integers from 0, with the given number in each list.
 template <std::size_t N>
 std::vector<std::array<Index, N>> lists_of(const io::Json& json, std::string_view key, std::size_t most) {
   std::vector<std::array<Index, N>> out;
@@ -60,7 +60,7 @@ Change change_of(const io::Json& json, std::initializer_list<Change> known) {
   const std::string name = text_field(json, "change");
   for (const Change change : known)
     if (name == name_of(change)) return change;
-  throw BadRequest{"the change is not known"};
+  throw BadRequest{"unknown change"};
 }
 
 std::optional<Index> position_of(const io::Json& json, const Run& run) {

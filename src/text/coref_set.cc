@@ -45,7 +45,7 @@ class GapLine {
     const auto at = characters <= text.size() ? byte_of(text, characters) : std::nullopt;
     if (words.empty() || !at || !text.substr(*at).starts_with(words))
       refuse(place_, kCode,
-             concat("\"", escaped(words, 40), "\" does not stand at character ", characters, " of its text"));
+             concat("\"", escaped(words, 40), "\" is not at character ", characters, " of its text"));
     return {*at, *at + words.size()};
   }
   [[nodiscard]] bool truth(std::size_t column) const {
@@ -94,7 +94,7 @@ CorefSet parse_winogender(std::string_view bytes, const std::string& name) {
     if (columns.size() != 2)
       refuse(place, kCode, concat("a line of Winogender has 2 columns; this one has ", columns.size()));
     check_utf8(place, kCode, lines[i]);
-    // "technician.customer.1.male.txt": whose job, who else, and which of them is meant.
+    // "technician.customer.1.male.txt": occupation, other participant, and which of them is meant.
     const std::vector<std::string_view> parts = split(columns[0], '.');
     if (parts.size() != 5 || (parts[2] != "0" && parts[2] != "1"))
       refuse(place, kCode,
@@ -146,8 +146,8 @@ CorefSet parse_coref(std::string_view bytes, const std::string& name) {
   if (start == kWinogenderHeader) return parse_winogender(bytes, name);
   if (trimmed(bytes).starts_with('<')) return parse_winograd(bytes, name);
   refuse({name, 1}, kCode,
-         "is neither Winograd's collection (XML) nor Winogender's sentences nor GAP: its first line is not "
-         "theirs");
+         "is neither Winograd's collection (XML) nor Winogender's sentences nor GAP: its first line matches "
+         "none of them");
 }
 
 }  // namespace headlight::text
