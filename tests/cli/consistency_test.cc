@@ -52,6 +52,27 @@ TEST(Help, FitsTwoScreens) {
   }
 }
 
+TEST(Help, DescriptionsStartInOneColumn) {
+  const auto program = cli::make_program();
+  for (const cli::NamedCommand& command : cli::commands_of(*program)) {
+    std::istringstream lines(cli::help_text(*command.app, cli::Detail::full));
+    for (std::string line; std::getline(lines, line) && line != "EXAMPLES";) {
+      if (line.size() < 3 || !line.starts_with("  ") || line[2] == ' ') continue;
+      const std::size_t gap = line.find("  ", 2);
+      if (gap == std::string::npos) continue;  // names that fill a line
+      const std::size_t start = line.find_first_not_of(' ', gap);
+      EXPECT_EQ(draw::display_width(line.substr(0, start)), static_cast<int>(cli::kHelpColumn))
+          << command.name << ": " << line;
+      EXPECT_THAT(line, Not(HasSubstr("REQUIRED"))) << command.name;
+    }
+  }
+}
+
+TEST(Help, UsageBreaksBetweenOptions) {
+  EXPECT_THAT(run_program({"serve", "--bogus"}).err,
+              HasSubstr("[--at VIEW]\n                       [--corpus FILE] [--lan]\n"));
+}
+
 TEST(Help, OfACommandIsThatOfItsOption) {
   EXPECT_EQ(run_program({"help", "show"}).out, run_program({"show", "--help"}).out);
   EXPECT_EQ(run_program({"help", "show", "--all"}).out, run_program({"show", "--help-all"}).out);
