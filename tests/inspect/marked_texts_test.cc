@@ -105,7 +105,7 @@ TEST_F(MarkedTexts, LinksOfParallelTrees) {
   std::vector<text::Tree> nameless = written;
   nameless[0].id.clear();
   expect_error([&] { (void)pair_trees(two, nameless); }, ErrorKind::input, "heads.parallel",
-               "these are 2 and 1");
+               "there are 2 and 1");
   const LoadedModel loaded = open(SmallKind::decoder);
   expect_error([&] { (void)score_parallel(ctx_, loaded, source, written); }, ErrorKind::usage,
                "heads.parallel", "needs an encoder-decoder");

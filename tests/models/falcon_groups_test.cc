@@ -227,7 +227,7 @@ TEST_P(FalconGroups, AsByHand) {
     expect_by_hand(loaded);
     // Its rows are not in the file's order any more: nothing may be written with the file's own config.
     headlight::testing::expect_error([&] { (void)loaded.model->config_json(); }, ErrorKind::usage,
-                                     "model.family", "is read and not written");
+                                     "model.family", "cannot be written");
   }
   EXPECT_FALSE(verify(temp_.root().string()).refusal.has_value());
 }
