@@ -81,6 +81,35 @@ export default {
     assert.equal(await direct.stop(), 143);
   },
 
+  async 'Learn: View has its address again after a chapter, and Back leads to the chapter'() {
+    const page = await open();
+    const address = page.url();
+    await page.click('nav >> text=Learn');
+    await page.waitForSelector('[data-test=learn]');
+    await page.click('nav >> text=View');
+    await page.waitForSelector('[data-test=map]');
+    await soon.equal(() => page.url(), address);
+    await page.goBack();
+    await page.waitForSelector('[data-test=learn]');
+    await page.goForward();
+    await page.waitForSelector('[data-test=map]');
+    await soon.equal(() => page.url(), address);
+  },
+
+  async 'Learn: a link that is pressed before the first run is there is followed'() {
+    const page = await open({ at: 'learn=1' });
+    await page.waitForSelector('a.view-link');
+    await page.route('**/api/v1/run', async (route) => {
+      await new Promise((done) => setTimeout(done, 2000)); // a slow server
+      await route.continue().catch(() => {}); // the page may have given it up
+    });
+    await page.reload();
+    await page.click('a.view-link');
+    await page.waitForSelector('[data-test=map]');
+    await soon.equal(() => page.inputValue('#text'), views[0].fields.get('t'));
+    await soon.equal(() => field(page, 'h'), views[0].fields.get('h'));
+  },
+
   async 'Learn: the temperature is changed by hand, on paper everything is open'() {
     const page = await open({ at: 'learn=3' });
     const weights = () => page.locator('[data-test=slider-weight]').allTextContents();

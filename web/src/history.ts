@@ -31,7 +31,7 @@ import {
   views,
   words,
 } from './state';
-import { page, readPage } from './pages';
+import { isPageAddress, page, readPage } from './pages';
 import type { RunInfo, RunRequest } from './types';
 
 function address(): Address {
@@ -130,7 +130,8 @@ export function typedText(): void {
 
 let writtenHash = '',
   writtenEntry = '',
-  applying = false;
+  applying = false,
+  reading = false; // an address that has not been read yet must not be written over
 // What is worth going back to.
 const entryOf = () =>
   JSON.stringify([
@@ -145,30 +146,37 @@ const entryOf = () =>
   ]);
 
 function write(): void {
-  if (page.value !== 'view') return;
+  if (page.value !== 'view' || reading) return;
   const hash = '#' + addressText.peek(),
-    entry = entryOf();
-  const adds = writtenEntry !== '' && entry !== writtenEntry && !applying && !replaceNext;
+    entry = entryOf(),
+    back = isPageAddress(host.hash()); // from the course or the playground
+  const adds = back || (writtenEntry !== '' && entry !== writtenEntry && !applying && !replaceNext);
   replaceNext = false;
   writtenEntry = entry;
-  if (hash === writtenHash) return;
+  if (hash === writtenHash && !back) return;
   writtenHash = hash;
   host.write(hash, adds);
 }
 
-export function followAddress(apply: (a: Address) => Promise<void>): void {
+export function keepAddress(): void {
   effect(() => {
     void addressText.value;
     if (run.value) write();
   });
+}
+export function followAddress(apply: (a: Address) => Promise<void>): void {
   let moves = 0; // only the last one has a say
   const moved = async () => {
-    if (readPage(host.hash()) || host.hash() === writtenHash) return;
+    const hash = host.hash();
+    reading = true;
+    const elsewhere = readPage(hash);
+    reading = false;
+    if (elsewhere || hash === writtenHash) return;
     const mine = ++moves;
-    writtenHash = host.hash();
+    writtenHash = hash;
     applying = true;
     try {
-      await apply(parseAddress(host.hash().slice(1)));
+      await apply(parseAddress(hash.slice(1)));
     } finally {
       if (mine === moves) {
         applying = false;

@@ -6,17 +6,19 @@ export type PageName = 'view' | 'learn' | 'train';
 export const page = signal<PageName>('view');
 export const chapter = signal(0); // of the course; 0: the list
 
+const others = /^#?(?:token=[^&]*&)?(learn|train)(?:=(\d{1,2}))?$/;
+export const isPageAddress = (hash: string): boolean => others.test(hash);
 // False: the address is a view.
 export function readPage(hash: string): boolean {
-  const found = /^#?(?:token=[^&]*&)?(learn|train)(?:=(\d{1,2}))?$/.exec(hash);
+  const found = others.exec(hash);
   page.value = found ? (found[1] as PageName) : 'view';
   if (found) chapter.value = Number(found[2] ?? 0);
   return found !== null;
 }
-const address = () => (page.value === 'view' ? '' : page.value === 'train' ? '#train' : `#learn=${chapter.value}`);
+// The viewer writes its own address once it is seen.
 export function showPage(name: PageName, number = chapter.value): void {
   page.value = name;
   chapter.value = number;
-  host.write(address(), true);
+  if (name !== 'view') host.write(name === 'train' ? '#train' : `#learn=${number}`, true);
   scrollTo(0, 0);
 }

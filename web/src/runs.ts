@@ -4,7 +4,7 @@ import { host } from './host';
 import { parseAddress, type Address } from './address';
 import { counterpart } from './counterpart';
 import { firstLook, sameWord } from './finding';
-import { addressText, applyLooks, followAddress, isOfRun, requestOf, typedText } from './history';
+import { addressText, applyLooks, followAddress, isOfRun, keepAddress, requestOf, typedText } from './history';
 import { followLabels } from './head_names';
 import { followChanges } from './knockout';
 import { followCompare } from './compare';
@@ -405,6 +405,7 @@ export async function open(): Promise<void> {
       followLong();
       followLens();
       lookForServer();
+      followAddress(applyAddress); // a link of the course may be pressed before the first run is there
     }
     const complaint = trouble.value;
     applyLooks(a);
@@ -420,7 +421,7 @@ export async function open(): Promise<void> {
     if (complaint && !trouble.value) trouble.value = complaint;
     if (!following) {
       followCompare();
-      followAddress(applyAddress);
+      keepAddress();
     }
     following = true;
   } catch (error) {

@@ -3,7 +3,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import { host } from './host';
 import { entry, table } from './color';
 import { digits, weight } from './format';
-import { showPage } from './pages';
 import { models, palette, theme, theSource } from './state';
 import {
   at,
@@ -382,7 +381,6 @@ function Player({ run }: { run: Run }) {
               .at(-1)!
               .ids.slice(1)
               .map((id) => words[id]);
-          showPage('view');
           host.go(`#m=${name}&t=${encodeURIComponent(text.join(' '))}`);
         }}
       >
