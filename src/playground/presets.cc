@@ -88,6 +88,22 @@ const std::vector<Preset>& presets() {
                  {.task = ToyKind::pairs, .layers = 1, .heads = 2, .steps = 400},
                  {0.95, 1},
                  {100, 100, 100}}}},
+      {.name = "residual",
+       .title = "Four layers need residual connections, two do not",
+       .claim = "Without them a part of a block replaces a word's vector instead of adding to it. Two layers "
+                "learn "
+                "to reverse all the same. In four layers too little of the input, and of the gradient, comes "
+                "through: they learn much later.",
+       .arms =
+           {{"four layers", {.task = ToyKind::reverse, .layers = 4, .steps = 500}, {0.75, 1}, {94, 89, 99}},
+            {"four layers, without",
+             {.task = ToyKind::reverse, .layers = 4, .residual = false, .steps = 500},
+             {0, 0.65},
+             {40, 24, 55}},
+            {"two layers, without",
+             {.task = ToyKind::reverse, .layers = 2, .residual = false, .steps = 500},
+             {0.85, 1},
+             {99, 97, 100}}}},
   };
   return all;
 }

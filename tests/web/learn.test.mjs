@@ -38,7 +38,7 @@ async function isShown(page, { model, fields }) {
     query = fields.get('q'),
     part = fields.get('p'),
     mode = fields.get('d');
-  await page.waitForSelector('html[data-state=ready] [data-test=map]');
+  await page.waitForSelector('html[data-state=ready] [data-test=map]', { state: 'attached' }); // seen or not
   await soon.ok(
     () =>
       page.evaluate(
@@ -53,6 +53,29 @@ async function isShown(page, { model, fields }) {
       `[data-test=part-${part}][aria-pressed=true], [data-test=part-${part}][aria-selected=true]`,
     );
   if (mode) await soon.equal(() => field(page, 'd'), mode);
+  // The step of Why, or the panel, that the chapter is about.
+  const eye = fields.get('e'),
+    heading = {
+      q: 'The query asks',
+      turn: 'Positions rotate both',
+      qk: 'How well they match',
+      scale: 'Scale',
+      mask: 'Mask',
+      softmax: 'Softmax',
+      sum: 'Weighted sum',
+      out: 'Into the residual stream',
+    }[eye];
+  if (!heading) return;
+  await soon.ok(
+    () =>
+      page.evaluate((title) => {
+        const step = document.activeElement;
+        if (!step?.matches('.step') || !step.querySelector('h3').textContent.includes(title)) return false;
+        const { top, bottom } = step.querySelector('h3').getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      }, heading),
+    `Why is not at ${heading}`,
+  );
 }
 
 export default {
@@ -71,6 +94,9 @@ export default {
       await isShown(page, view);
     }
     await page.close();
+    const phone = await open({ server, at: `m=headlight-en&${views[2].at}`, viewport: { width: 390, height: 800 } });
+    await isShown(phone, views[2]);
+    await phone.close();
     assert.equal(await server.stop(), 143);
     // The command itself leads there, too.
     const { model, at } = views[10],

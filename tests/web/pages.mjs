@@ -68,6 +68,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   contexts.push(context);
   const page = await context.newPage();
+  if (process.env.PATIENCE) page.setDefaultTimeout(2 * Number(process.env.PATIENCE));
   page.requests = [];
   const own = url ? new URL(url).origin : server.origin;
   page.on('console', (message) => {

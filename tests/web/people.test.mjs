@@ -113,6 +113,7 @@ export default {
     await inPage(page, (h) => !location.hash.includes(`h=${h}`), first);
     await page.goBack();
     await inPage(page, (h) => location.hash.includes(`h=${h}`), first);
+    await soon.equal(() => field(page, 'p'), 'cross'); // one step back is the head, not the part
     await page.goBack();
     await inPage(page, () => !location.hash.includes('p=cross'));
     await page.waitForSelector('[data-test=part-cross][aria-pressed=false]');

@@ -34,6 +34,7 @@ export interface Address {
   derived?: Derived;
   compared?: string;
   views?: string[];
+  eye?: string; // a panel or a step of Why to go to; read, never written
 }
 
 // The characters that view_address() of the program leaves as they are.
@@ -177,5 +178,6 @@ export function parseAddress(hash: string): Address {
     derived: oneOf(flags.has('mean') ? 'mean' : flags.has('rollout') ? 'rollout' : 'none', ['none', 'mean', 'rollout']),
     compared: get('y'),
     views: listed(get('l'), hash),
+    eye: get('e'),
   };
 }

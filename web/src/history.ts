@@ -32,6 +32,7 @@ import {
   words,
 } from './state';
 import { isPageAddress, page, readPage } from './pages';
+import { lookAt } from './tabs';
 import type { RunInfo, RunRequest } from './types';
 
 function address(): Address {
@@ -95,6 +96,7 @@ export function applyLooks(a: Address): void {
   derived.value = a.derived ?? 'none';
   compared.value = a.compared ?? null;
   if (a.views) views.value = a.views;
+  lookAt(a.eye);
   sampling.value = { temperature: a.temperature ?? 0, top_k: a.top_k ?? 0, seed: a.seed ?? 0 };
 }
 

@@ -111,7 +111,9 @@ function Temperature({ words, scores }: { words: string[]; scores: number[] }) {
         {words.map((word, i) => (
           <p key={word}>
             <span>{word}</span>
-            <meter value={e[i] / sum} aria-label={`Weight of ${word}`} />
+            <span class="bar" aria-hidden="true">
+              <span style={{ width: `${(100 * e[i]) / sum}%` }} />
+            </span>
             <span data-test="slider-weight">{(e[i] / sum).toFixed(4)}</span>
           </p>
         ))}

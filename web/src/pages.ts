@@ -11,7 +11,9 @@ export const isPageAddress = (hash: string): boolean => others.test(hash);
 // False: the address is a view.
 export function readPage(hash: string): boolean {
   const found = others.exec(hash);
-  page.value = found ? (found[1] as PageName) : 'view';
+  const name = found ? (found[1] as PageName) : 'view';
+  if (name !== page.value) scrollTo(0, 0); // another page begins at its top
+  page.value = name;
   if (found) chapter.value = Number(found[2] ?? 0);
   return found !== null;
 }

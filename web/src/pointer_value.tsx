@@ -26,7 +26,7 @@ export function PointerValue() {
   const text = isLong.value
     ? Number.isNaN(own)
       ? 'not visible'
-      : (size > 1 ? `largest of ${size} × ${size}: ` : '') + (mode.value === 'weights' ? weight(own) : digits(own))
+      : (size > 1 ? `largest of ${size} × ${size}: ` : '') + digits(own, 3)
     : l!.chance === 0
       ? 'not visible'
       : Number.isNaN(other)

@@ -150,7 +150,7 @@ export function Search() {
         id="search"
         type="search"
         aria-label="Search heads"
-        placeholder="it→animal, it→?, 4.0, label:induction, a word"
+        placeholder="it→animal, 4.0, label:previous"
         title="Key /. A link ranks heads; entropy<1, first>0.5, effect>0.1, layer:3 and label:NAME filter them; Enter goes there"
         autocomplete="off"
         spellcheck={false}

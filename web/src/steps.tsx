@@ -1,5 +1,6 @@
 // Why this weight: every number from the two vectors to what the head returns.
 import { computed } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { stepsOf, unturned, type Steps } from './arithmetic';
 import { explainCommand } from './commands';
 import { copy } from './dialogs';
@@ -7,8 +8,9 @@ import { chosenPair, pairOf, pairsOf, restingLink } from './finding';
 import { clipped, digits, shown, weight } from './format';
 import { showStep } from './keyboard';
 import { headOf, isDerived, matricesOf } from './numbers';
-import { guessing, hoverPlace, keyReading, place, queryReading, restingCell, run, shownPlace } from './state';
+import { busy, guessing, hoverPlace, keyReading, place, queryReading, restingCell, run, shownPlace } from './state';
 import { rove } from './rove';
+import { wantedStep } from './tabs';
 import { cppText, csvText, numpyText } from './snippets';
 import { SoftmaxTable, Step, SumTable, Tick, Vector } from './step_parts';
 import { FromX, Output } from './step_matrices';
@@ -120,6 +122,18 @@ function StepNames({ names }: { names: string[] }) {
   );
 }
 
+// As addresses have them, and as they are shown.
+const stepNames = [
+  ['q', 'q'],
+  ['k', 'k'],
+  ['turn', 'turn'],
+  ['qk', 'q·k'],
+  ['scale', 'scale'],
+  ['mask', 'mask'],
+  ['softmax', 'softmax'],
+  ['sum', 'Σ a·v'],
+  ['out', 'W_O'],
+];
 function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; query: number; key: number }) {
   const { info } = head,
     name = (reading: typeof queryReading, i: number) => clipped(shown(reading.value.tokens[i]?.text ?? ''), 14);
@@ -132,7 +146,15 @@ function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; qu
   const width = matrices && matrices !== 'none' ? matrices.info.width : 0;
   const before = (x: number[], position: number) =>
     info.head_norm ? null : info.rope ? unturned(x, position, info.rope) : x;
-  const names = ['q', 'k', ...(info.rope ? ['turn'] : []), 'q·k', 'scale', 'mask', 'softmax', 'Σ a·v', 'W_O'];
+  const list = stepNames.filter(([step]) => step !== 'turn' || info.rope),
+    names = list.map(([, shownAs]) => shownAs);
+  const settled = !busy.value; // else these may be steps of the run before
+  useEffect(() => {
+    if (!settled) return;
+    const at = list.findIndex(([step]) => step === wantedStep.value);
+    wantedStep.value = '';
+    if (at >= 0) showStep(at + 1);
+  });
   return (
     <>
       <StepNames names={names} />

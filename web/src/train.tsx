@@ -147,12 +147,12 @@ function HeadMap({
   const canvas = useRef<HTMLCanvasElement>(null),
     words = wordsOf(run),
     last = run === newest.value,
-    ids = run.probes.at(-1)!.ids;
+    ids = run.probes.at(-1)!.ids,
+    colors = table(theme.value, palette.value);
   useEffect(() => {
     const context = canvas.current?.getContext('2d');
     if (!context) return;
-    const image = context.createImageData(size, size),
-      colors = table(theme.value, palette.value);
+    const image = context.createImageData(size, size);
     for (let i = 0; i < size * size; ++i) {
       const e = 3 * entry(maps[offset + i] / 255, 'sqrt');
       image.data.set([colors[e], colors[e + 1], colors[e + 2], 255], 4 * i);
