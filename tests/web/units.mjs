@@ -92,8 +92,10 @@ test('addresses: what is written is read again', () => {
     derived: 'mean',
     compared: 't:other, text',
     views: undefined,
+    eye: undefined,
   };
   assert.deepEqual(parseAddress(writeAddress(full)), full);
+  assert.equal(parseAddress('q=1&e=softmax').eye, 'softmax'); // read, never written
 });
 test('addresses: a list of views leaves out what they share with it', () => {
   const here = { model: 'm', text: 'a, b & c', place: { layer: 0, head: 1 }, queries: [] },
