@@ -1,6 +1,7 @@
 #include "learn/course_pages.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/concat.h"
 #include "draw/pages.h"
@@ -15,12 +16,21 @@ namespace {
 constexpr double kWidth = 595, kHeight = 842, kMargin = 62, kFont = 10, kCode = 8, kPitch = 5.1;  // points
 constexpr double kLine = 1.45, kMostPicture = 300;
 
-// Markdown's marks taken away: a printed page needs none of them.
+// Markdown's marks taken away: a printed page needs none of them. Words that are spoken of, in *stars*, get quotation
+// marks; underscores inside names stay.
 std::string without_marks(std::string_view text) {
+  const auto in_word = [&](std::size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (c == '`' || c == '*') continue;
+    if (c == '`' || (c == '_' && !(at > 0 && in_word(at - 1) && in_word(at + 1)))) continue;
+    if (c == '*') {
+      if (text.substr(at, 2) == "**") ++at;
+      else out += '"';
+      continue;
+    }
     if (c == '[' || c == ']') {
       if (c == ']' && at + 1 < text.size() && text[at + 1] == '(')
         at = std::min(text.find(')', at), text.size() - 1);

@@ -132,9 +132,9 @@ std::vector<Exercise> exercises_scale() {
 
 draw::Drawing picture_scale() {
   draw::CurveChart chart;
-  chart.title = "How spread the weights are, by vector length d";
+  chart.title = "Spread of the weights";
   chart.x_label = "d";
-  chart.y_label = "entropy, as a share of the largest possible";
+  chart.y_label = "entropy / largest possible";
   chart.x_axis = draw::AxisKind::logarithmic;
   chart.x_ticks = {4, 16, 64, 256};
   chart.name_best = false;

@@ -70,6 +70,10 @@ TEST(CoursePages, PrintEveryChapterAndTheAnswers) {
   for (const learn::Chapter& c : learn::chapters()) EXPECT_THAT(all, HasSubstr(c.title));
   EXPECT_THAT(all, HasSubstr("Chapter 4:"));
   EXPECT_THAT(all, Not(HasSubstr("<details>")));
+  EXPECT_THAT(all, HasSubstr("scaled dot-product"));
+  EXPECT_THAT(all, HasSubstr("\"journey\""));
+  EXPECT_THAT(all, Not(HasSubstr("_scaled_")));
+  EXPECT_THAT(all, Not(HasSubstr("**")));
   // Predictions are revealed behind the last chapter, not beside their question.
   const std::size_t revealed = all.find("Much larger: 0.5931");
   EXPECT_NE(revealed, std::string::npos);
