@@ -155,6 +155,7 @@ function Text({ text }: { text: Chapter }) {
       image.src = address;
       image.alt = figure.getAttribute('aria-label') ?? '';
       figure.removeAttribute('aria-label');
+      figure.tabIndex = 0; // on a phone it is scrolled
       figure.append(image);
       if (text.slider) {
         const place = document.createElement('div');
