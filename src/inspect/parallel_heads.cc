@@ -132,7 +132,9 @@ ParallelReport score_parallel(Context& ctx, const LoadedModel& loaded, std::span
       report.heads[one.head].of(halves.front()).add(one.right);
     halves.pop_front();
   });
-  for (const auto& [from, to] : pairs) {
+  for (const auto& pair : pairs) {
+    const auto* const from = pair.first;  // clang 14 cannot capture structured bindings
+    const auto* const to = pair.second;
     if (progress) progress(static_cast<double>(done++) / static_cast<double>(pairs.size()));
     const std::vector<WordLink> links = derive_links(*from, *to);
     const ModelInput input{.source = read_text(*loaded.tokenizer, from->text),

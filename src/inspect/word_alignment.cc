@@ -5,6 +5,7 @@
 #include "core/concat.h"
 #include "core/escape.h"
 #include "headlight/error.h"
+#include "inspect/model_run.h"
 #include "io/file.h"
 #include "text/lines.h"
 

@@ -9,6 +9,7 @@
 #include "core/escape.h"
 #include "draw/figures.h"
 #include "headlight/error.h"
+#include "inspect/model_run.h"
 #include "inspect/word_alignment.h"
 #include "io/json_writer.h"
 #include "lab/experiment.h"
