@@ -16,7 +16,7 @@
 namespace headlight::python {
 
 [[nodiscard]] std::string to_text(py::handle value, const char* name);  // UTF-8; lone surrogates become "?"
-[[nodiscard]] py::str from_text(std::string_view text);                 // what is no UTF-8 becomes U+FFFD
+[[nodiscard]] py::str from_text(std::string_view text);                 // invalid UTF-8 becomes U+FFFD
 [[nodiscard]] std::vector<std::string> to_texts(py::handle values, const char* name);
 [[nodiscard]] std::vector<std::int32_t> to_ids(py::handle values, const char* name);
 

@@ -1,4 +1,4 @@
-// One line on a terminal that is overwritten: what is done, how much of it, how long it will take.
+// A progress line on a terminal: activity, fraction done, remaining time.
 // Prints nothing if standard error is not a terminal.
 #pragma once
 
@@ -19,7 +19,7 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   // `done` from 0 to 1, below 0 if unknown. A new `doing` starts a new estimate. Drawn at most
-  // ten times a second, so that it can be called as often as one likes.
+  // ten times a second, so it may be called at any rate.
   void show(std::string_view doing, double done);
   void clear() noexcept;
   // For calls that report their progress; valid as long as the bar.

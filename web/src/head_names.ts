@@ -1,4 +1,4 @@
-// Names of heads: what each does on this text and on the battery, asked for when somebody wants to see them.
+// Names of heads: labels on this text and on the battery, requested when they are displayed.
 import { computed, effect, signal } from '@preact/signals';
 import { headStatistics } from './atlas_data';
 import { parseQuery, passes } from './query';

@@ -33,7 +33,7 @@ import { Tools } from './tools';
 import { type PartName } from './types';
 import { cellSize, drawn, isRenormalised, mutedColumns } from './view';
 
-// Of rows that were made whole: the cell's number, and what all that is not muted sums to.
+// For renormalized rows: the cell's number, and the sum of the row without muted columns.
 function wholeRow(cell: Cell): { value: number; sum: number } | null {
   const d = drawn.value,
     i = d?.rowOf[cell.query] ?? -1,

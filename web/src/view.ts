@@ -18,7 +18,7 @@ import {
 } from './state';
 import { columnsOf, cropped, joined, renormalised, type Joined } from './words';
 
-// Rows made whole again: of weights only, and only where something is muted.
+// Renormalized rows: only of weights, and only if columns are muted.
 export const isRenormalised = computed(
   () => renormalise.value && mutedKeys.value.size > 0 && (lines.value || mode.value === 'weights'),
 );
