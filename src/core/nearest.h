@@ -10,4 +10,8 @@ namespace headlight {
 // names only some are compared.
 [[nodiscard]] std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
+// The same, if it also starts with the same letter, which is seldom mistyped; for words from the command line.
+[[nodiscard]] std::string_view nearest_typed_name(std::string_view name,
+                                                  std::span<const std::string_view> known);
+
 }  // namespace headlight

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMostCompared = 12;  // texts whose similarities fit a terminal
 
-struct Settings {
+struct EmbedSettings {
   std::string model, arrays;
   std::vector<std::string> texts;
   EmbedOptions options;
@@ -76,7 +76,7 @@ std::string table(const std::vector<std::string>& texts, const Embeddings& found
   return out;
 }
 
-std::vector<std::string> texts_to_embed(const Settings& s) {
+std::vector<std::string> texts_to_embed(const EmbedSettings& s) {
   if (!s.texts.empty()) return s.texts;
   std::vector<std::string> texts, lines;
   StandardLines input;
@@ -86,7 +86,7 @@ std::vector<std::string> texts_to_embed(const Settings& s) {
   return texts;
 }
 
-void run(const Settings& s) {
+void run(const EmbedSettings& s) {
   if (s.model.empty())
     throw Error(ErrorKind::usage, "embed.model",
                 "--model is missing: the folder or .gguf file of an encoder; none comes with the program");
@@ -125,7 +125,7 @@ void add_embed(CLI::App& program) {
                    "  headlight embed --model models/bert --pooling first \"A cat.\" --npy vectors\n\n"
                    "  Defaults come from the model's files (modules.json, 1_Pooling).\n"
                    "  Without TEXT, each line of standard input is a text.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<EmbedSettings>();
   add_words(*command, "TEXT", s->texts, "Texts (default: the lines of standard input)")->type_name("");
   add_model(*command, s->model);
   add_reader(
