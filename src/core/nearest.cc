@@ -52,6 +52,12 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 std::string_view nearest_typed_name(std::string_view name, std::span<const std::string_view> known) {
   const std::size_t letter = name.find_first_not_of('-');
+  std::string_view longer;
+  for (const std::string_view candidate : known)
+    if (letter < name.size() && candidate.starts_with(name) &&
+        (longer.empty() || candidate.size() < longer.size()))
+      longer = candidate;
+  if (!longer.empty()) return longer;
   const std::string_view close = nearest_name(name, known);
   const bool starts_alike =
       letter < close.size() && close.substr(0, letter + 1) == name.substr(0, letter + 1);
