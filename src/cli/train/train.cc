@@ -78,7 +78,7 @@ void introduce(TrainDisplay& display, const train::Run& run, const Context& ctx,
 }
 
 void conclude(TrainDisplay& display, const train::Run& run, train::Ending ending, double seconds) {
-  const train::Progress& p = run.progress();
+  const train::TrainingState& p = run.progress();
   const char* how = ending == train::Ending::finished ? "done"
                     : ending == train::Ending::early
                         ? "stopped early: no improvement in evaluations"
@@ -102,7 +102,7 @@ const char* ending_name(train::Ending ending) {
 
 // The result of the run; its course is in metrics.jsonl and metrics.csv in the folder.
 std::string json(const train::Run& run, train::Ending ending, double seconds) {
-  const train::Progress& p = run.progress();
+  const train::TrainingState& p = run.progress();
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("folder", run.folder()).field("ending", ending_name(ending));
   w.field("step", p.step).field("tokens", p.tokens).field("seconds", io::significant(seconds, 6));
