@@ -133,7 +133,7 @@ std::string quoted_list(const std::vector<std::string>& texts) {
 
 // A recipe, or the default recipe of fine-tuning; options of the command line override it.
 train::Recipe recipe_of(const TrainSettings& s) {
-  train::TrainSettings settings;
+  train::Settings settings;
   if (s.recipe.empty()) {
     if (s.start.empty() || s.data.empty())
       throw Error(ErrorKind::usage, "train.recipe",
@@ -145,7 +145,7 @@ train::Recipe recipe_of(const TrainSettings& s) {
     if (s.all_parameters)
       throw Error(ErrorKind::usage, "train.recipe",
                   "--all-parameters is for training without a recipe; in a recipe set lora.rank = 0");
-    settings = train::TrainSettings::read(s.recipe);
+    settings = train::Settings::read(s.recipe);
     if (!s.start.empty()) settings.set("model.start=" + io::json_quoted(s.start));
     if (!s.data.empty()) settings.set("data.train=" + quoted_list(s.data));
     if (!s.valid.empty()) settings.set("data.valid=" + quoted_list(s.valid));
