@@ -103,7 +103,8 @@ struct SweepResult {
 // activation before them. Defaults: usual_position() and its most likely token.
 [[nodiscard]] Attribution attribute(Context& ctx, const Run& run,
                                     std::optional<Index> position = std::nullopt,
-                                    std::optional<TokenId> token = std::nullopt);
+                                    std::optional<TokenId> token = std::nullopt,
+                                    const Progress& progress = {});
 
 }  // namespace headlight
 

@@ -38,6 +38,9 @@ struct Embeddings {
 [[nodiscard]] Embeddings embed(Context& ctx, const Model& model, std::span<const std::string> texts,
                                const EmbedOptions& options = {}, const Progress& progress = {});
 
+// Cosine similarity of every two rows: [row, row], f64. 0 where a row is all zeros.
+[[nodiscard]] Tensor cosine_similarities(ConstTensorView vectors);
+
 }  // namespace headlight
 
 #pragma GCC visibility pop

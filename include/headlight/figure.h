@@ -40,6 +40,7 @@ struct FigureRequest {
   FigureLook look = {};
   Index bars = 0;                                     // for one query: only the largest weights; 0: all
   std::optional<std::string> caption = std::nullopt;  // none: the text and the model's name
+  Progress progress = {};
 };
 // Throws Error{usage} for a view without a figure.
 [[nodiscard]] std::string figure(const Run& run, const FigureRequest& request,

@@ -14,7 +14,8 @@ namespace headlight {
 // matrix, which were trained for the end of the model. Throws Error{usage} for a run that has no logits or did not keep
 // the inputs of its layers.
 [[nodiscard]] std::vector<Prediction> logit_lens(const Run& run, Index position, Index count,
-                                                 Context& ctx = default_context());
+                                                 Context& ctx = default_context(),
+                                                 const Progress& progress = {});
 
 }  // namespace headlight
 

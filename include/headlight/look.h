@@ -101,6 +101,7 @@ struct LinkWords {
 struct LinkRequest {
   std::string link;
   std::optional<Part> part = std::nullopt;  // none: the part that reads the text
+  Progress progress = {};
 };
 struct LinkScore {
   Head head;

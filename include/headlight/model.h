@@ -6,6 +6,7 @@
 #include "headlight/choices.h"
 #include "headlight/embed.h"
 #include "headlight/figure.h"
+#include "headlight/lens.h"
 #include "headlight/look.h"
 #include "headlight/run.h"
 #include "headlight/write.h"

@@ -88,10 +88,16 @@ std::vector<const char*> with_json_target(int argc, const char* const* argv) {
   return arguments;
 }
 
-// "; did you mean --threads?" for an option, or a command, that almost is one. The first letter is seldom wrong.
-std::string almost(const CLI::App& app, bool name_it) {
+// The innermost command that was found.
+const CLI::App& asked_of(const CLI::App& app) {
   const CLI::App* asked = &app;
   while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
+  return *asked;
+}
+
+// "; did you mean --threads?" for an option, or a command, that almost is one.
+std::string almost(const CLI::App& app, bool name_it) {
+  const CLI::App* asked = &asked_of(app);
   std::vector<std::string> names;
   for (const CLI::Option* option : asked->get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -102,9 +108,8 @@ std::string almost(const CLI::App& app, bool name_it) {
       return "\n"
              "To look at a sentence: headlight look SENTENCE";
     const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
-    const std::size_t first = name.find_first_not_of('-');
-    const std::string_view close = nearest_name(name, known);
-    if (first < close.size() && close.substr(0, first + 1) == name.substr(0, first + 1))
+    const std::string_view close = nearest_typed_name(name, known);
+    if (!close.empty())
       return concat(name_it ? concat(", and ", escaped(name), " is unknown") : "", "; did you mean ", close,
                     "?");
   }
@@ -114,6 +119,8 @@ std::string almost(const CLI::App& app, bool name_it) {
 // In the given order: CLI11's own message reverses them.
 std::string extras_text(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining(true);
+  if (&asked_of(app) == &app && !extras.front().starts_with('-'))
+    return escaped(concat("\"", extras.front(), "\" is not a command"), kFirstLine);
   std::string text = extras.size() == 1 ? "unexpected argument:" : "unexpected arguments:";
   for (const std::string& argument : extras) text += concat(" ", argument);
   return escaped(text, kFirstLine);

@@ -10,6 +10,7 @@
 #include "headlight/error.h"
 #include "io/json_writer.h"
 #include "io/npy.h"
+#include "serve/view_json.h"
 
 namespace headlight::cli {
 
@@ -65,12 +66,7 @@ std::string tokens_json(const std::string& model, const std::vector<TokenList>& 
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("model", model);
   for (const TokenList& list : lists) {
-    w.key(list.name).begin_list(io::JsonLayout::lines);
-    for (const Token& token : list.text.tokens) {
-      w.begin_object().field("id", token.id).field("text", token.text).field("begin", token.begin);
-      w.field("end", token.end).field("special", token.special).field("word", token.word).end_object();
-    }
-    w.end_list();
+    serve::write_tokens(w.key(list.name), list.text, io::JsonLayout::lines);
   }
   return w.end_object().take_line();
 }

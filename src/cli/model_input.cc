@@ -48,7 +48,7 @@ void read_heads(const std::string& name, const std::string& text, std::vector<He
   }
 }
 
-std::string text_to_read(const ModelInput& input) {
+std::string text_to_read(const InputOptions& input) {
   if (!input.text.empty()) return input.text;
   std::string text = input_is_piped() ? read_standard_input(kLongestText) : "";
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
@@ -78,7 +78,7 @@ std::shared_ptr<const Tensor> read_features(const std::string& path) {
   return std::make_shared<const Tensor>(std::move(out));
 }
 
-void check_input(const Model& model, const ModelInput& input) {
+void check_input(const Model& model, const InputOptions& input) {
   const bool has_target = !input.target.empty() || !input.target_ids.empty();
   if (!input.text.empty() && !input.ids.empty())
     refuse("TEXT and --ids exclude each other; give one of them");
@@ -142,7 +142,7 @@ void add_model_or(CLI::App& command, const std::string& argument, std::string& m
   add_reader(command, "--model", read, concat("The same as ", argument))->type_name("NAME|PATH");
 }
 
-void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description) {
+void add_model_input(CLI::App& command, InputOptions& input, const std::string& text_description) {
   begin_group(command, "Model and text");
   add_text(command, "TEXT", input.text, text_description)->type_name("");
   add_model(command, input.model);
@@ -177,7 +177,7 @@ Model open_model(const std::string& name, bool recurrent_too) {
   return Model::open(name, {.places = model_places(), .recurrent_too = recurrent_too});
 }
 
-Prompt prompt_of(const Model& model, const ModelInput& input) {
+Prompt prompt_of(const Model& model, const InputOptions& input) {
   check_input(model, input);
   const bool reads_text = input.ids.empty() && input.features.empty();
   return {.text = reads_text ? text_to_read(input) : "",

@@ -11,7 +11,7 @@
 
 namespace headlight::cli {
 
-struct ModelInput {
+struct InputOptions {
   std::string text, target;
   std::string second;  // for encoders that read two texts
   std::vector<std::int32_t> ids, target_ids, type_ids;
@@ -21,7 +21,7 @@ struct ModelInput {
 };
 
 // Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids, --features.
-void add_model_input(CLI::App& command, ModelInput& input, const std::string& text_description);
+void add_model_input(CLI::App& command, InputOptions& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
 // For commands about files, whose argument names the model: --model is the same in the form that all commands have.
 void add_model_or(CLI::App& command, const std::string& argument, std::string& model,
@@ -36,7 +36,7 @@ void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::stri
 // By path, or by name where models are looked for.
 [[nodiscard]] Model open_model(const std::string& name, bool recurrent_too = false);
 // What the model reads: TEXT, what was piped, or a sentence of our own. Refuses what the model cannot be given.
-[[nodiscard]] Prompt prompt_of(const Model& model, const ModelInput& input);
+[[nodiscard]] Prompt prompt_of(const Model& model, const InputOptions& input);
 // An encoder alone needs no translation.
 [[nodiscard]] AttendOptions attend_to(Part part);
 

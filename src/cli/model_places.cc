@@ -1,5 +1,6 @@
 #include "cli/model_places.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -19,7 +20,10 @@ std::vector<std::string> model_places() {
   // build/release/headlight, then PREFIX/bin/headlight.
   for (const fs::path& place :
        {program.parent_path() / "../../models", program.parent_path() / "../share/headlight/models"}) {
-    if (fs::is_directory(place, problem)) places.push_back(place.lexically_normal().string());
+    const bool known = std::any_of(places.begin(), places.end(), [&](const std::string& other) {
+      return fs::equivalent(place, other, problem);
+    });
+    if (!known && fs::is_directory(place, problem)) places.push_back(place.lexically_normal().string());
   }
   return places;
 }

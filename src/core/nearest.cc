@@ -50,4 +50,18 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   return best;
 }
 
+std::string_view nearest_typed_name(std::string_view name, std::span<const std::string_view> known) {
+  const std::size_t letter = name.find_first_not_of('-');
+  std::string_view longer;
+  for (const std::string_view candidate : known)
+    if (letter < name.size() && candidate.starts_with(name) &&
+        (longer.empty() || candidate.size() < longer.size()))
+      longer = candidate;
+  if (!longer.empty()) return longer;
+  const std::string_view close = nearest_name(name, known);
+  const bool starts_alike =
+      letter < close.size() && close.substr(0, letter + 1) == name.substr(0, letter + 1);
+  return starts_alike ? close : std::string_view();
+}
+
 }  // namespace headlight

@@ -10,4 +10,9 @@ namespace headlight {
 // names only some are compared.
 [[nodiscard]] std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
+// For words from the command line: the shortest known name that begins with `name`, or else the nearest one if it starts with
+// the same letter, which is seldom mistyped.
+[[nodiscard]] std::string_view nearest_typed_name(std::string_view name,
+                                                  std::span<const std::string_view> known);
+
 }  // namespace headlight

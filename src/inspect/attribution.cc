@@ -185,14 +185,14 @@ void check_model(const LoadedModel& loaded) {
 }  // namespace
 
 Attribution attribute_logit(Context& ctx, const LoadedModel& loaded, const ModelInput& input, Index row,
-                            std::int32_t token) {
+                            std::int32_t token, Observer* observer) {
   check_model(loaded);
   const models::Transformer& model = *loaded.model;
   const models::TransformerConfig& c = model.config();
   const bool both = c.kind == models::ModelKind::encoder_decoder;
   const models::Tokens source = one_sequence(input.source),
                        read = both ? one_sequence(decoder_input(loaded, input)) : source;
-  models::StackCall call{.tokens = read, .types = input.types};
+  models::StackCall call{.tokens = read, .types = input.types, .observer = observer};
   Tensor memory;
   if (both) {
     memory = model.encode(ctx, source);

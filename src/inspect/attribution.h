@@ -15,6 +15,6 @@ using headlight::HeadContribution;
 // Heads of the stack that the logits come from: the encoder of an encoder-decoder acts only through cross-attention.
 // Throws Error{usage} for models without logits, or with an activation between the stream and them.
 [[nodiscard]] Attribution attribute_logit(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
-                                          Index row, std::int32_t token);
+                                          Index row, std::int32_t token, Observer* observer = nullptr);
 
 }  // namespace headlight::inspect

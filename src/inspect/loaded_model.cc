@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/nearest.h"
 #include "headlight/error.h"
 #include "models/adapter_file.h"
 #include "models/file_format.h"
@@ -96,6 +98,20 @@ Part LoadedModel::usual_part() const {
   return model->config().kind == ModelKind::decoder ? Part::decoder : Part::encoder;
 }
 
+std::vector<std::string> model_names(const std::vector<std::string>& places) {
+  constexpr std::string_view own = "headlight-";
+  std::set<std::string> names;
+  std::error_code ignored;
+  for (const std::string& place : places) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, ignored)) {
+      if (!is_there(entry.path() / "config.json") && !models::is_gguf(entry.path().string())) continue;
+      const std::string name = entry.path().filename().string();
+      names.insert(name.starts_with(own) ? name.substr(own.size()) : name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 std::string find_model(const std::string& name, const std::vector<std::string>& places) {
   if (is_folder(name)) return snapshot_of(name);
   if (is_there(name)) {
@@ -115,9 +131,13 @@ std::string find_model(const std::string& name, const std::vector<std::string>& 
       looked += concat(", \"", escaped(path.string(), 80), "\" and \"", escaped(own.string(), 80), "\"");
     }
   }
+  const std::vector<std::string> names = model_names(places);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view close = nearest_typed_name(name, known);
   throw Error(ErrorKind::file, "model.name",
-              concat("model \"", escaped(name),
-                     "\" was not found\n"
+              concat("model \"", escaped(name), "\" was not found",
+                     close.empty() ? "" : concat("; did you mean \"", escaped(std::string(close), 60), "\"?"),
+                     "\n"
                      "Searched ",
                      looked,
                      ".\nHeadlight does not download; give a folder with config.json and model.safetensors, "

@@ -29,6 +29,8 @@ struct LoadedModel {
 // A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file}
 // when it is not there. "NAME+ADAPTER" keeps its adapter.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
+// Names of the models in these folders, sorted, without "headlight-".
+[[nodiscard]] std::vector<std::string> model_names(const std::vector<std::string>& places);
 // "MODEL+ADAPTER" is a model with an adapter (models/adapter.h), the folder of an adapter is the model that it was made
 // for with it.
 struct ModelPath {

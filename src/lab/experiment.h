@@ -17,9 +17,6 @@ struct LoadedModel;
 
 namespace headlight::lab {
 
-// How far an experiment is: `done` of `total`, and what it is doing. Called as often as one likes.
-using Progress = std::function<void(double done, double total, std::string_view what)>;
-
 struct LabOptions {
   std::optional<Index> row = std::nullopt;  // of experiments that are lists: this one alone, in full
   int width = 80;                           // columns of the text
@@ -27,7 +24,8 @@ struct LabOptions {
   // Of experiments that train or measure: smaller, in seconds, with the same finding; the first seed of several.
   bool quick = false;
   std::uint64_t seed = 1;
-  Progress progress = nullptr;                  // may be null: see tell()
+  // Told how far the experiment is, `done` of `total`, and what it is doing. May be null: see tell().
+  std::function<void(double done, double total, std::string_view what)> progress = nullptr;
   const inspect::LoadedModel* model = nullptr;  // the model to inspect; null if none was requested or found
 };
 

@@ -47,7 +47,9 @@ class AdapterFile {
 
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
   [[nodiscard]] const std::string& base() const noexcept { return base_; }  // empty: not named
-  [[nodiscard]] bool transposed() const noexcept { return transposed_; }    // the matrices are [in, out]
+  [[nodiscard]] Index rank() const noexcept { return rank_; }
+  [[nodiscard]] double alpha() const noexcept { return alpha_; }
+  [[nodiscard]] bool transposed() const noexcept { return transposed_; }  // the matrices are [in, out]
   [[nodiscard]] double scale(const Module& module) const;
   [[nodiscard]] const std::vector<Module>& modules() const noexcept { return modules_; }
   [[nodiscard]] Tensor load(const io::SafetensorsEntry& entry, DType dtype) const {

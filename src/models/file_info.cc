@@ -9,6 +9,7 @@
 #include "core/nearest.h"
 #include "headlight/error.h"
 #include "io/npy.h"
+#include "models/adapter_file.h"
 #include "models/file_format.h"
 #include "models/model_files.h"
 #include "models/stored_weights.h"
@@ -53,6 +54,8 @@ std::uint64_t nan_in(const WeightSource& weights, const StoredTensor& tensor) {
   return count;
 }
 
+std::string adapter_weights(const std::string& folder) { return folder + "/" + kAdapterWeights; }
+
 class Describer {
  public:
   Describer(FileInfo& info, Count count) : info_(info), count_(count) {}
@@ -60,6 +63,7 @@ class Describer {
   void folder() {
     info_.format = "model folder";
     const io::Folder folder(info_.path);
+    if (is_adapter(info_.path)) return adapter();
     if (folder.has("config.json")) return model(ModelFiles(info_.path));
     if (folder.has("model.safetensors")) return tensors(SafetensorsWeights(folder));
     info_.format = "tokenizer folder";
@@ -97,6 +101,15 @@ class Describer {
   }
 
  private:
+  void adapter() {
+    info_.format = "adapter folder";
+    const AdapterFile file(info_.path);
+    info_.adapter = {file.rank(), static_cast<Index>(file.modules().size()), file.alpha(), file.base()};
+    tensors(SafetensorsWeights(io::Safetensors::open(adapter_weights(info_.path))));
+    const FoundTokenizer found = find_tokenizer(io::Folder(info_.path));
+    if (found.tokenizer) set(*found.tokenizer);
+  }
+
   void model(const ModelFiles& files) {
     tensors(files.stored_weights());
     info_.notices = files.notices();
@@ -232,6 +245,8 @@ FileInfo describe_file(const std::string& path, Count count) {
 
 LoadedTensor load_tensor(const std::string& path, const std::string& name) {
   std::error_code ignored;
+  if (is_adapter(path))
+    return load_from(SafetensorsWeights(io::Safetensors::open(adapter_weights(path))), name);
   if (std::filesystem::is_directory(path, ignored))
     return load_from(SafetensorsWeights(io::Folder(path)), name);
   switch (format_of(path)) {
@@ -241,6 +256,18 @@ LoadedTensor load_tensor(const std::string& path, const std::string& name) {
     case FileFormat::tokenizer: break;
   }
   throw Error(ErrorKind::usage, "info.tensor", fmt::format("{}: has no named tensors", escaped(path)));
+}
+
+TensorSummary summary_of(const Tensor& tensor) {
+  TensorSummary s;
+  const ConstTensorView flat(tensor.view().data(), tensor.dtype(), {tensor.shape().elements()});
+  for (Index i = 0; i < flat.dim(0); ++i) {
+    const double x = flat.at(i);
+    if (std::isnan(x)) ++s.nan;
+    else if (std::isinf(x)) ++s.infinite;
+    else ++s.finite, s.sum += x, s.least = std::min(s.least, x), s.most = std::max(s.most, x);
+  }
+  return s;
 }
 
 }  // namespace headlight::models

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,14 +25,23 @@ struct TokenizerInfo {
   Index tokens = 0;
 };
 
+// Of the folder of a LoRA adapter.
+struct AdapterInfo {
+  Index rank = 0, matrices = 0;
+  double alpha = 0;
+  std::string base;  // the model it belongs to; empty: not named
+};
+
 struct FileInfo {
-  std::string path, format;  // "model folder", "safetensors file", "GGUF file, version 3", "npy array"
+  std::string path,
+      format;  // "model folder", "adapter folder", "safetensors file", "GGUF file, version 3", "npy array"
   std::uint64_t bytes = 0;   // of tensors
   std::string architecture;  // empty: not named
   std::optional<TransformerConfig> config = std::nullopt;
   std::optional<RecurrentModelConfig> recurrent = std::nullopt;  // instead of a config
   std::string unsupported;                                       // why there is an architecture but no config
   std::vector<TensorInfo> tensors;
+  std::optional<AdapterInfo> adapter = std::nullopt;
   std::optional<TokenizerInfo> tokenizer = std::nullopt;
   std::string tokenizer_refused;                    // why there is none
   std::optional<std::uint64_t> nan = std::nullopt;  // number of NaN values, if counted
@@ -60,5 +70,13 @@ struct LoadedTensor {
   Shape shape;
 };
 [[nodiscard]] LoadedTensor load_tensor(const std::string& path, const std::string& name);
+
+// Numbers of a tensor at a glance. Infinities and NaN when it has no finite number.
+struct TensorSummary {
+  double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0;  // of the finite ones
+  Index finite = 0, nan = 0, infinite = 0;
+  [[nodiscard]] double mean() const { return sum / static_cast<double>(finite); }
+};
+[[nodiscard]] TensorSummary summary_of(const Tensor& tensor);
 
 }  // namespace headlight::models

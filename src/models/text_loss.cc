@@ -31,9 +31,9 @@ std::vector<std::int32_t> with_start(const TransformerConfig& config, const Toke
 struct StopRun {};
 
 // Documents as bytes that the model has read, layer by layer.
-class Progress : public Observer {
+class LossProgress : public Observer {
  public:
-  Progress(const std::function<bool(double)>& report, double all, Index layers)
+  LossProgress(const std::function<bool(double)>& report, double all, Index layers)
       : report_(report), all_(all), layers_(static_cast<double>(layers)) {}
 
   void on_attention(const AttentionEvent& event) override {
@@ -57,7 +57,7 @@ class Progress : public Observer {
 // Windows of one document after another, run when there are enough of them.
 class Windows {
  public:
-  Windows(Context& ctx, const Transformer& model, Index context, Progress& progress)
+  Windows(Context& ctx, const Transformer& model, Index context, LossProgress& progress)
       : ctx_(ctx), model_(model), context_(context), progress_(progress), batches_(ctx, [this](auto result) {
           const auto sum = value_of<Sum>(result);
           nats_ += sum.nats;
@@ -102,7 +102,7 @@ class Windows {
   Context& ctx_;
   const Transformer& model_;
   Index context_;
-  Progress& progress_;
+  LossProgress& progress_;
   SharedItems batches_;
   Batch batch_;
   double nats_ = 0;
@@ -130,8 +130,8 @@ std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model, const 
   TextLoss loss;
   for (const std::string& document : documents) loss.bytes += static_cast<Index>(document.size());
   loss.documents = static_cast<Index>(documents.size());
-  Progress progress(options.on_progress, static_cast<double>(std::max<Index>(loss.bytes, 1)),
-                    static_cast<Index>(config.decoder.size()));
+  LossProgress progress(options.on_progress, static_cast<double>(std::max<Index>(loss.bytes, 1)),
+                        static_cast<Index>(config.decoder.size()));
   Windows windows(ctx, model, options.context > 0 ? options.context : limit, progress);
   try {
     for (const std::string& document : documents)

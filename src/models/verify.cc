@@ -6,6 +6,7 @@
 
 #include "core/escape.h"
 #include "io/npy.h"
+#include "models/adapter_file.h"
 #include "models/chat_files.h"
 #include "models/file_format.h"
 #include "models/load.h"
@@ -105,6 +106,7 @@ class Verifier {
 
   void folder() {
     level("folder", Stage::folder);
+    if (is_adapter(verdict_.path)) return adapter();
     if (const io::Folder folder(verdict_.path); !folder.has("config.json")) {
       level("tokenizer folder", Stage::tokenizer);
       return tokenizer(find_tokenizer(folder), 0);
@@ -115,6 +117,15 @@ class Verifier {
     const Index rows = model(files);
     stage_ = Stage::tokenizer;
     tokenizer(files.find_tokenizer(), rows);
+  }
+
+  void adapter() {
+    level("adapter folder", Stage::container);
+    const AdapterFile file(verdict_.path);
+    found(fmt::format("a LoRA adapter of rank {} for {} matrices", file.rank(), file.modules().size()));
+    stage_ = Stage::tokenizer;
+    if (const FoundTokenizer files = find_tokenizer(io::Folder(verdict_.path)); files.tokenizer)
+      tokenizer(files, 0);
   }
 
   void gguf() {

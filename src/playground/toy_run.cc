@@ -116,7 +116,7 @@ void ToyRun::save(const std::string& parent, const std::string& name) {
   parts.model = &model_;
   parts.tokenizer_json = models::tokenizer_to_json(task_.tokenizer());
   for (const auto& [key, value] : written(settings_)) parts.recipe.emplace_back("playground." + key, value);
-  train::Progress progress;
+  train::TrainingState progress;
   progress.step = learner_.steps();
   train::save_checkpoint(parent, name, parts, progress);
 }

@@ -192,7 +192,8 @@ Answer Api::lens(const HttpRequest& http, const KeptRun& kept) {
   const Index position = Fields(http.query).integer("position");
   if (position >= kept.run.positions()) throw BadRequest{"there is no such position"};
   return json(queue_.run_in_turn(http.left, [&](Context& ctx) {
-    return lens_json(kept, position, logit_lens(kept.run, position, kLensGuesses, ctx));
+    return lens_json(kept, position,
+                     logit_lens(kept.run, position, kLensGuesses, ctx, {.cancelled = http.left}));
   }));
 }
 
@@ -200,7 +201,9 @@ Answer Api::links(const HttpRequest& http, const Run& run) {
   const Part part = part_field(http.query, run);
   const std::string link = Fields(http.query).text("link", "");
   return json(queue_.run_in_turn(http.left, [&](Context& ctx) {
-    return links_json(run, part, link, find_links(run, {.link = link, .part = part}, ctx));
+    return links_json(
+        run, part, link,
+        find_links(run, {.link = link, .part = part, .progress = {.cancelled = http.left}}, ctx));
   }));
 }
 
@@ -234,8 +237,9 @@ Answer Api::figure(const HttpRequest& http, const KeptRun& kept) {
   if (request.view.from.end > run.queries(request.part()).size() ||
       request.view.to.end > run.keys(request.part()).size())
     throw BadRequest{"there are fewer tokens"};
-  Answer answer = bytes(queue_.run_in_turn(
-      http.left, [&](Context& ctx) { return file_of(ctx, run, request, !kept.request.target.empty()); }));
+  Answer answer = bytes(queue_.run_in_turn(http.left, [&](Context& ctx) {
+    return file_of(ctx, run, request, !kept.request.target.empty(), {.cancelled = http.left});
+  }));
   answer.type = media_type(request.form);
   answer.headers.emplace_back("Content-Disposition",
                               concat("attachment; filename=\"headlight-", request.head().layer, ".",

@@ -37,21 +37,23 @@ Run without_target(const Run& run) {
 
 }  // namespace
 
-std::string file_of(Context& ctx, const Run& run, const FileRequest& request, bool written) {
+std::string file_of(Context& ctx, const Run& run, const FileRequest& request, bool written,
+                    const Progress& progress) {
   const Run shown = request.part() == Part::encoder && !written ? without_target(run) : run;
   ViewRequest what = request.view;
   if (what.rollout) what.heads.clear();  // it is made of all
   if (request.form == FileForm::json || request.form == FileForm::npy) {
     ViewRequest exact = what;
     exact.every_weight = true;
-    const session::View view = session::make_view(ctx, run, exact);
+    const session::View view = session::make_view(ctx, run, exact, progress);
     return request.form == FileForm::json ? view_json(view, shown) : npy_of(view, exact);
   }
   return figure(run,
                 {.view = what,
                  .format = picture_of(request.form),
                  .look = request.look,
-                 .caption = session::caption_of(shown)},
+                 .caption = session::caption_of(shown),
+                 .progress = progress},
                 ctx);
 }
 

@@ -19,7 +19,8 @@ struct FileRequest {
 };
 
 // `written`: the translation was asked for, and belongs into captions of the encoder's heads too.
-[[nodiscard]] std::string file_of(Context& ctx, const Run& run, const FileRequest& request, bool written);
+[[nodiscard]] std::string file_of(Context& ctx, const Run& run, const FileRequest& request, bool written,
+                                  const Progress& progress = {});
 [[nodiscard]] std::string_view name_of(FileForm form) noexcept;  // "png"
 [[nodiscard]] std::string_view media_type(FileForm form) noexcept;
 

@@ -5,15 +5,6 @@
 namespace headlight::serve {
 namespace {
 
-void write(io::JsonWriter& w, const TokenizedText& text) {
-  w.begin_list();
-  for (const Token& token : text.tokens) {
-    w.begin_object().field("id", token.id).field("text", token.text).field("begin", token.begin);
-    w.field("end", token.end).field("added", token.special).end_object();
-  }
-  w.end_list();
-}
-
 void write(io::JsonWriter& w, const draw::WeightMap& map, const inspect::AttentionMap& numbers) {
   w.begin_object().field("title", map.title).field("part", name_of(numbers.part));
   if (numbers.layer >= 0) w.field("layer", numbers.layer);
@@ -28,6 +19,15 @@ void write(io::JsonWriter& w, const draw::WeightMap& map, const inspect::Attenti
 }
 
 }  // namespace
+
+void write_tokens(io::JsonWriter& w, const TokenizedText& text, io::JsonLayout layout) {
+  w.begin_list(layout);
+  for (const Token& token : text.tokens) {
+    w.begin_object().field("id", token.id).field("text", token.text).field("begin", token.begin);
+    w.field("end", token.end).field("special", token.special).field("word", token.word).end_object();
+  }
+  w.end_list();
+}
 
 void write_weights(io::JsonWriter& w, const draw::WeightMap& map) {
   w.begin_list(io::JsonLayout::lines);
@@ -47,10 +47,11 @@ std::string view_json(const session::View& view, const Run& run) {
   w.begin_object(io::JsonLayout::lines)
       .field("model", run.model().info().name)
       .field("text", run.source().text);
-  write(w.key("tokens"), run.source());
+  write_tokens(w.key("tokens"), run.source());
   if (run.state().input.runs_decoder()) {
     w.field("target", run.target().text);
-    write(w.key("target_tokens"), run.target().tokens.empty() ? run.state().decoder_input : run.target());
+    write_tokens(w.key("target_tokens"),
+                 run.target().tokens.empty() ? run.state().decoder_input : run.target());
   }
   w.key("maps").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < view.maps.size(); ++i) write(w, view.maps[i], view.numbers[i]);

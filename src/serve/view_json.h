@@ -8,6 +8,8 @@
 
 namespace headlight::serve {
 
+// Tokens as every JSON file lists them.
+void write_tokens(io::JsonWriter& w, const TokenizedText& text, io::JsonLayout layout = io::JsonLayout::line);
 // Rows of numbers, null where a query cannot see a key.
 void write_weights(io::JsonWriter& w, const draw::WeightMap& map);
 [[nodiscard]] std::string view_json(const session::View& view, const Run& run);

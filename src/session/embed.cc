@@ -88,4 +88,22 @@ Embeddings embed(Context& ctx, const Model& model, std::span<const std::string> 
   return out;
 }
 
+Tensor cosine_similarities(ConstTensorView vectors) {
+  const Index rows = vectors.dim(0);
+  const auto dot = [&](Index a, Index b) {
+    double sum = 0;
+    for (Index d = 0; d < vectors.dim(1); ++d) sum += vectors.at(a, d) * vectors.at(b, d);
+    return sum;
+  };
+  Tensor out({rows, rows}, DType::f64);
+  for (Index a = 0; a < rows; ++a) {
+    for (Index b = 0; b <= a; ++b) {
+      const double squares = dot(a, a) * dot(b, b), cosine = squares > 0 ? dot(a, b) / std::sqrt(squares) : 0;
+      out.view().set(a, b, cosine);
+      out.view().set(b, a, cosine);
+    }
+  }
+  return out;
+}
+
 }  // namespace headlight

@@ -56,7 +56,7 @@ draw::FigureStyle style_of(const FigureLook& look, double top) {
 }  // namespace session
 
 std::string figure(const Run& run, const FigureRequest& request, Context& ctx) {
-  const session::View view = session::make_view(ctx, run, request.view);
+  const session::View view = session::make_view(ctx, run, request.view, request.progress);
   draw::FigureStyle style =
       session::style_of(request.look, session::scale_top(view, request.view.of, request.look.auto_range));
   style.caption = request.caption ? *request.caption : session::caption_of(run);

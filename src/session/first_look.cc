@@ -62,7 +62,6 @@ class LookMeter : public Observer {
         keys_(ends_of(run.keys(part), request.key, rule, Side::key)) {}
 
   void on_attention(const AttentionEvent& event) override {
-    request_.progress.check();
     for (Index head = 0; head < event.q.dim(1); ++head) {
       const HeadPlace place{event.layer, static_cast<int>(head)};
       if (!request_.heads.empty() &&
@@ -137,16 +136,11 @@ FirstLook first_look(const Run& run, const LookRequest& request, Context& ctx) {
   check(request.key, run.keys(part).size(), "key");
   for (const HeadPlace& place : request.heads)
     session::check_head(run.model().info(), {part, place.layer, place.head});
-  const Index layers = run.model().info().find(part)->layers();
   for (const Rule rule : {Rule::pronoun, Rule::farther, Rule::any}) {
     if (rule == Rule::pronoun && (request.query.size() > 0 || request.key.size() > 0)) continue;
     LookMeter meter(run, part, request, rule);
     if (rule == Rule::pronoun && !meter.has_queries()) continue;
-    for (Index layer = 0; layer < layers; ++layer) {
-      session::replay(run, part, layer, meter, ctx);
-      request.progress.tell("searching for a link", static_cast<double>(layer + 1),
-                            static_cast<double>(layers));
-    }
+    session::replay(run, part, meter, "searching for a link", request.progress, ctx);
     if (meter.score == -INFINITY || (rule == Rule::pronoun && meter.best.lift() < kPronounLift)) continue;
     const bool query = request.query.size() > 0, key = request.key.size() > 0;
     meter.best.reason = query && key            ? LookReason::strongest_head

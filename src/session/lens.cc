@@ -16,7 +16,8 @@ ConstTensorView row_of(ConstTensorView x, Index row) {
 
 }  // namespace
 
-std::vector<Prediction> logit_lens(const Run& run, Index position, Index count, Context& ctx) {
+std::vector<Prediction> logit_lens(const Run& run, Index position, Index count, Context& ctx,
+                                   const Progress& progress) {
   const RunState& state = run.state();
   if (position < 0 || position >= run.positions())
     throw Error(ErrorKind::usage, "lens.position",
@@ -29,6 +30,7 @@ std::vector<Prediction> logit_lens(const Run& run, Index position, Index count, 
   const session::RunContext own(state, ctx);
   std::vector<Prediction> out;
   for (Index layer = 0; layer < run.model().info().find(part)->layers(); ++layer) {
+    progress.check();
     const session::StoredAttention* attention = state.find(part, layer);
     if (attention == nullptr || attention->x().empty())
       throw Error(ErrorKind::usage, "lens.inputs",

@@ -47,8 +47,9 @@ std::vector<LinkScore> find_links(const Run& run, const LinkRequest& request, Co
   const inspect::Sides sides = inspect::sides_of(loaded, run.state().input, part);
   const inspect::Link link = inspect::find_link(loaded, sides, part, words);
   std::vector<LinkScore> scores;
-  for (const inspect::LinkWeight& w :
-       inspect::rank_link(sides, part, link, [&](Observer& observer) { run.replay(observer, ctx); })) {
+  for (const inspect::LinkWeight& w : inspect::rank_link(sides, part, link, [&](Observer& observer) {
+         session::replay(run, part, observer, "heads", request.progress, ctx);
+       })) {
     LinkScore score{.head = {part, w.place.layer, w.place.head}, .weight = w.weight, .chance = w.even};
     if (w.key_token >= 0) score.key = w.key_token;
     scores.push_back(score);

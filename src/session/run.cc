@@ -92,6 +92,17 @@ void replay(const Run& run, Part part, Index layer, Observer& observer, Context&
   observer.on_attention(run.state().find(part, layer)->event(own));
 }
 
+void replay(const Run& run, Part part, Observer& observer, std::string_view what, const Progress& progress,
+            Context& ctx) {
+  const RunContext own(run.state(), ctx);
+  const Index layers = run.model().info().find(part)->layers();
+  for (Index layer = 0; layer < layers; ++layer) {
+    progress.check();
+    observer.on_attention(run.state().find(part, layer)->event(own));
+    progress.tell(what, static_cast<double>(layer + 1), static_cast<double>(layers));
+  }
+}
+
 }  // namespace session
 
 const Model& Run::model() const noexcept { return state_->model; }

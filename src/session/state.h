@@ -94,8 +94,10 @@ void check_part(const Run& run, Part part);
 void check_head(const ModelInfo& info, const Head& head);
 [[nodiscard]] Part part_of(const Run& run, const std::optional<Part>& asked);
 
-// Calls an observer with one layer of a kept run.
+// Calls an observer with one layer of a kept run, or with all layers of a part.
 void replay(const Run& run, Part part, Index layer, Observer& observer, Context& ctx);
+void replay(const Run& run, Part part, Observer& observer, std::string_view what, const Progress& progress,
+            Context& ctx);
 
 }  // namespace session
 }  // namespace headlight

@@ -63,13 +63,14 @@ SweepResult sweep(Context& ctx, const Model& model, const Prompt& prompt, const 
 }
 
 Attribution attribute(Context& ctx, const Run& run, std::optional<Index> position,
-                      std::optional<TokenId> token) {
+                      std::optional<TokenId> token, const Progress& progress) {
   session::check_predicts(run.model().info());
   session::check_position(position, run.positions());
   const session::RunContext own(run.state(), ctx);
   const Index row = position ? *position : usual_position(run);
+  session::CancelObserver between_layers(progress);
   return inspect::attribute_logit(own, run.state().loaded(), run.state().input, row,
-                                  token ? *token : likeliest(run, row, own));
+                                  token ? *token : likeliest(run, row, own), &between_layers);
 }
 
 }  // namespace headlight

@@ -26,10 +26,11 @@ constexpr double kMostWeights = double(std::size_t{1} << 28);  // 1 GiB of float
 
 class ViewMaker {
  public:
-  ViewMaker(Context& ctx, const Run& run, const ViewRequest& request)
+  ViewMaker(Context& ctx, const Run& run, const ViewRequest& request, const Progress& progress)
       : ctx_(ctx),
         run_(run),
         s_(request),
+        progress_(progress),
         part_(part_of(run, request.part)),
         queries_(encoded_text(run.queries(part_))),
         keys_(encoded_text(run.keys(part_))) {
@@ -88,7 +89,7 @@ class ViewMaker {
                                    .columns = s_.to,
                                    .most_cells = most_cells,
                                    .of = s_.of});
-    run_.replay(recorder, ctx_);
+    session::replay(run_, part_, recorder, "heads", progress_, ctx_);
     return std::move(recorder.maps());
   }
 
@@ -183,7 +184,8 @@ class ViewMaker {
 
   // The head that is shown when none was named.
   FirstLook choose() {
-    const FirstLook look = first_look(run_, {.part = part_, .query = query_.tokens}, ctx_);
+    const FirstLook look =
+        first_look(run_, {.part = part_, .query = query_.tokens, .progress = progress_}, ctx_);
     view_.choice = look;
     return look;
   }
@@ -263,6 +265,7 @@ class ViewMaker {
   Context& ctx_;
   const Run& run_;
   const ViewRequest& s_;
+  const Progress& progress_;
   Part part_;
   inspect::EncodedText queries_, keys_;
   Word query_, key_;
@@ -287,8 +290,8 @@ double scale_top(const View& view, MapOf of, bool auto_range) {
   return top > 0 ? top : 1;
 }
 
-View make_view(Context& ctx, const Run& run, const ViewRequest& request) {
-  return ViewMaker(ctx, run, request).make();
+View make_view(Context& ctx, const Run& run, const ViewRequest& request, const Progress& progress) {
+  return ViewMaker(ctx, run, request, progress).make();
 }
 
 }  // namespace headlight::session

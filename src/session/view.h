@@ -41,6 +41,7 @@ void check_map_memory(Index maps, Index rows, Index columns);
 // Where the colours end: 1 for weights, or the largest number shown.
 [[nodiscard]] double scale_top(const View& view, MapOf of, bool auto_range);
 
-[[nodiscard]] View make_view(Context& ctx, const Run& run, const ViewRequest& request);
+[[nodiscard]] View make_view(Context& ctx, const Run& run, const ViewRequest& request,
+                             const Progress& progress = {});
 
 }  // namespace headlight::session

@@ -225,7 +225,7 @@ void load_tensors(const io::Safetensors& file, std::span<const io::NamedTensor> 
 }  // namespace
 
 void save_checkpoint(const std::string& parent, const std::string& name, const CheckpointParts& parts,
-                     const Progress& progress) {
+                     const TrainingState& progress) {
   Saver saver(parent, name);
   const models::SavedFiles files = parts.model->saved_files();
   saver.text(files.config, parts.model->config_json());
@@ -241,7 +241,8 @@ void save_checkpoint(const std::string& parent, const std::string& name, const C
   saver.commit(std::move(manifest));
 }
 
-Progress load_checkpoint(const std::string& folder, const CheckpointParts& parts, const LoadRules& rules) {
+TrainingState load_checkpoint(const std::string& folder, const CheckpointParts& parts,
+                              const LoadRules& rules) {
   const Manifest manifest = read_manifest(folder);
   for (const FileFacts& file : manifest.files) check_file(folder, file);
   check_recipe(folder, manifest.recipe, parts.recipe, rules);

@@ -25,7 +25,7 @@ struct DataFile {
 };
 
 // State of a run besides its parameters and recipe. Contains no times.
-struct Progress {
+struct TrainingState {
   std::int64_t step = 0;    // updates done
   std::int64_t tokens = 0;  // targets learnt from
   double smoothed = 0;      // running mean of the loss, before its correction for the start
@@ -52,7 +52,7 @@ struct CheckpointParts {
 
 // Appears under `parent`/`name` whole or not at all. Throws Error{file}.
 void save_checkpoint(const std::string& parent, const std::string& name, const CheckpointParts& parts,
-                     const Progress& progress);
+                     const TrainingState& progress);
 
 struct LoadRules {
   std::vector<std::string> may_differ = {};  // settings that do not change what is computed
@@ -63,8 +63,8 @@ struct LoadRules {
 
 // Checks everything, then overwrites parameters and optimizer. Throws Error{input}: checkpoint.damaged (another
 // one may be good), checkpoint.version, checkpoint.differs, checkpoint.data (this run must not be continued so).
-[[nodiscard]] Progress load_checkpoint(const std::string& folder, const CheckpointParts& parts,
-                                       const LoadRules& rules = {});
+[[nodiscard]] TrainingState load_checkpoint(const std::string& folder, const CheckpointParts& parts,
+                                            const LoadRules& rules = {});
 
 // The tokenizer.json that a checkpoint was saved with, empty when it has none; checked.
 [[nodiscard]] std::string checkpoint_tokenizer(const std::string& folder);

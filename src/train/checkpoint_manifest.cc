@@ -24,7 +24,7 @@ void write(io::JsonWriter& w, const Facts& facts) {
   w.end_object();
 }
 
-void write(io::JsonWriter& w, const Progress& p) {
+void write(io::JsonWriter& w, const TrainingState& p) {
   w.begin_object().field("step", p.step).field("tokens", p.tokens);
   w.field("smoothed", io::significant(p.smoothed, 17)).field("best_step", p.best_step);
   w.field("stale", p.stale).field("evaluated_step", p.evaluated_step);
@@ -59,8 +59,8 @@ double finite(const io::Json& json, std::string_view key) {
   return value;
 }
 
-Progress read_progress(const io::Json& json) {
-  Progress p;
+TrainingState read_progress(const io::Json& json) {
+  TrainingState p;
   p.step = count(json, "step");
   p.tokens = count(json, "tokens");
   p.smoothed = finite(json, "smoothed");

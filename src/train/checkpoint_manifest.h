@@ -19,7 +19,7 @@ struct FileFacts {
 struct Manifest {
   std::int64_t version = kCheckpointVersion;
   std::string program;  // the version that wrote it
-  Progress progress;
+  TrainingState progress;
   bool has_optimizer = false;
   Facts recipe;
   std::vector<DataFile> data;

@@ -33,7 +33,7 @@ std::string list(const std::vector<std::string>& texts) {
 // Tells the caller how far it is, and stops the run between two steps.
 class Teller : public Listener {
  public:
-  explicit Teller(const headlight::Progress& progress) : progress_(progress) {}
+  explicit Teller(const Progress& progress) : progress_(progress) {}
   void on_step(const StepReport& report) override {
     progress_.tell("steps", static_cast<double>(report.step), static_cast<double>(report.steps));
     if (progress_.cancelled && progress_.cancelled()) stop = 1;
@@ -45,7 +45,7 @@ class Teller : public Listener {
   double before = std::numeric_limits<double>::quiet_NaN();
 
  private:
-  const headlight::Progress& progress_;
+  const Progress& progress_;
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct PrepareOptions {
   std::string tokenizer_json;                        // of a run that is continued; empty: from the recipe
   const models::TransformerConfig* start = nullptr;  // the model to begin with
   std::string folder;                                // the run's, for files of tokens
-  ::headlight::Progress progress = {};               // "tokenizing my.txt", …; a total of 0 is not known
+  Progress progress = {};                            // "tokenizing my.txt", …; a total of 0 is not known
 };
 
 // Throws Error{input} for data that cannot be used.

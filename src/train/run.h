@@ -19,8 +19,8 @@ struct RunOptions {
   std::string folder;
   bool resume = false;
   bool allow_data_change = false;
-  bool follows = false;  // another process of the team has the folder and writes; it was made first
-  ::headlight::Progress progress = {};  // of the preparation; steps are reported to the Listener
+  bool follows = false;    // another process of the team has the folder and writes; it was made first
+  Progress progress = {};  // of the preparation; steps are reported to the Listener
 };
 
 class Run {
@@ -36,7 +36,7 @@ class Run {
   [[nodiscard]] Index parameters() const;        // numbers that are trained
   [[nodiscard]] Index model_parameters() const;  // numbers of the model, adapters included
   [[nodiscard]] bool resumed() const noexcept { return resumed_; }
-  [[nodiscard]] const Progress& progress() const noexcept { return trainer_->progress(); }
+  [[nodiscard]] const TrainingState& progress() const noexcept { return trainer_->progress(); }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_.path(); }
 
  private:

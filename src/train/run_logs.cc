@@ -28,7 +28,7 @@ std::uint64_t kept(const std::string& path, std::uint64_t bytes) {
 
 }  // namespace
 
-RunLogs::RunLogs(const RunFolder& folder, const Progress& progress, bool tensorboard, Listener& listener)
+RunLogs::RunLogs(const RunFolder& folder, const TrainingState& progress, bool tensorboard, Listener& listener)
     : listener_(listener),
       metrics_(folder.file("metrics.jsonl"), progress.metrics_bytes),
       timing_(folder.file("timing.jsonl"), kept(folder.file("timing.jsonl"), ~std::uint64_t{0})),
@@ -110,7 +110,7 @@ void RunLogs::timing(std::int64_t step, double seconds, double tokens, double fl
   (void)timing_.append(w.take());
 }
 
-void RunLogs::flush(Progress& progress) {
+void RunLogs::flush(TrainingState& progress) {
   metrics_.flush();
   progress.metrics_bytes = metrics_.bytes();
   progress.metrics_hash = metrics_.hash();

@@ -16,7 +16,7 @@ namespace headlight::train {
 class RunLogs {
  public:
   // Cuts off what came after the checkpoint that `progress` is from.
-  RunLogs(const RunFolder& folder, const Progress& progress, bool tensorboard, Listener& listener);
+  RunLogs(const RunFolder& folder, const TrainingState& progress, bool tensorboard, Listener& listener);
 
   void step(const StepReport& report, std::int64_t tokens);
   void evaluation(const Evaluation& evaluation);
@@ -24,7 +24,7 @@ class RunLogs {
   void timing(std::int64_t step, double seconds, double tokens, double flops);
 
   // Everything to the disk, and how long the files are into `progress`. Throws Error{file}.
-  void flush(Progress& progress);
+  void flush(TrainingState& progress);
 
  private:
   struct Number {

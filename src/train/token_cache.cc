@@ -52,7 +52,7 @@ struct DocumentBatch {
 
 }  // namespace
 
-TokenCache::TokenCache(Context& ctx, std::string folder, ::headlight::Progress progress)
+TokenCache::TokenCache(Context& ctx, std::string folder, Progress progress)
     : ctx_(ctx), folder_(std::move(folder)), progress_(std::move(progress)) {}
 
 void TokenCache::write(const std::string& to, const std::string& path, const TokenRules& rules) const {

@@ -25,7 +25,7 @@ struct TokenRules {
 
 class TokenCache {
  public:
-  TokenCache(Context& ctx, std::string folder, ::headlight::Progress progress = {});
+  TokenCache(Context& ctx, std::string folder, Progress progress = {});
 
   // The tokens of a text file. They are read from the folder if tokenizer, rules, and the file's size and modification time
   // are those of an earlier call; else they are made and kept there, the same for any number of threads. `made`, when given,
@@ -38,7 +38,7 @@ class TokenCache {
 
   Context& ctx_;
   std::string folder_;
-  ::headlight::Progress progress_;
+  Progress progress_;
 };
 
 }  // namespace headlight::train

@@ -105,7 +105,7 @@ class Trainer {
   // Throws Error{numeric} when the loss or its gradient is not finite, leaving the last checkpoint.
   Ending run(const std::atomic<int>& stop);
 
-  [[nodiscard]] const Progress& progress() const noexcept { return progress_; }
+  [[nodiscard]] const TrainingState& progress() const noexcept { return progress_; }
 
  private:
   void learn_step();
@@ -122,7 +122,7 @@ class Trainer {
 
   TrainerParts parts_;
   TrainerConfig config_;
-  Progress progress_;
+  TrainingState progress_;
   std::shared_ptr<class RunLogs> logs_;
   double seconds_ = 0, tokens_ = 0, flops_ = 0;  // since the last line of timing.jsonl
   std::vector<models::Batch> batches_;           // of one step; their memory is used again

@@ -63,8 +63,10 @@ TEST_F(Contract, AnUnknownWordIsComparedWithTheKnownOnes) {
   };
   EXPECT_THAT(said({"bench", "--thread", "2"}), HasSubstr("did you mean --threads?"));
   EXPECT_THAT(said({"translate", "--beam=3", "x"}), HasSubstr("--beam=3; did you mean --beams?"));
-  EXPECT_THAT(said({"trainn"}), HasSubstr("trainn; did you mean train?"));
+  EXPECT_THAT(said({"trainn"}), HasSubstr("\"trainn\" is not a command; did you mean train?"));
   EXPECT_THAT(run_program({"The cat sat on the mat."}).err, HasSubstr("headlight look SENTENCE"));
+  EXPECT_THAT(said({"help", "shwo"}), HasSubstr("\"shwo\" is not a command; did you mean show?"));
+  EXPECT_THAT(said({"compare", "a", "b", "--with-m", "en"}), HasSubstr("did you mean --with-model?"));
   EXPECT_THAT(said({"tokenizer", "trian"}), HasSubstr("trian is unknown; did you mean train?"));
   EXPECT_THAT(said({"tokenizer", "train", "--lowercas"}), HasSubstr("did you mean --lowercase?"));
   for (const List& arguments :

@@ -78,6 +78,26 @@ TEST_F(FineTune, AnAdapterLearnsAndIsUsed) {
   EXPECT_LT(nats(alone), nats(evaluated(folder_.path("model"))) - 0.1);
 }
 
+TEST_F(FineTune, AnAdapterIsDescribedAndVerified) {
+  ASSERT_EQ(train("plays", "street.txt").code, 0);
+  const std::string best = folder_.path("plays/best");
+  const Finished info = run_program({"info", best});
+  EXPECT_THAT(info.out, HasSubstr(best + ": adapter folder, "));
+  EXPECT_THAT(info.out, HasSubstr("  adapter       LoRA of rank 4, alpha 8, on "));
+  EXPECT_THAT(info.out, HasSubstr("  for           " + folder_.path("model") + "\n"));
+  const io::Json json = io::Json::parse(run_program({"info", best, "--json"}).out, "info");
+  const io::Json& adapter = json.object("adapter");
+  EXPECT_EQ(adapter.integer("rank"), 4);
+  EXPECT_EQ(static_cast<std::size_t>(2 * adapter.integer("matrices")), json.list("tensors").items().size());
+  const Finished valid = run_program({"verify", best});
+  EXPECT_EQ(valid.code, 0) << valid.err;
+  EXPECT_THAT(valid.out, HasSubstr("valid adapter folder\n  a LoRA adapter of rank 4 for "));
+  std::ofstream(best + "/adapter_config.json") << R"({"peft_type": "LORA", "r": 5})";
+  const Finished damaged = run_program({"verify", best});
+  EXPECT_EQ(damaged.code, 3);
+  EXPECT_THAT(damaged.err, HasSubstr("does not have rank 5"));
+}
+
 TEST_F(FineTune, AllParametersLearnFromLinesOfJson) {
   const Finished done = train("all", "street.jsonl", {"--all-parameters"});
   ASSERT_EQ(done.code, 0) << done.err;

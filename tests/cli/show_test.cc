@@ -130,6 +130,7 @@ TEST_F(Show, WhatANewcomerDoesWrong) {
           "--part cross: \"en\" is a decoder alone; its only part is decoder");
   refused({"the cat", "--model", "gpt5"}, 4, "model \"gpt5\" was not found");
   refused({"the cat", "--model", "gpt5"}, 4, "Headlight does not download");
+  refused({"the cat", "--model", "enn"}, 4, "model \"enn\" was not found; did you mean \"en\"?");
   refused({"the cat", "--target", "x"}, 2, "\"en\" is not an encoder-decoder");
   refused({"the cat", "--key", "cat"}, 2, "needs --query WORD");
   refused({"the cat", "--by-head"}, 2, "--by-head needs --query WORD");

@@ -15,6 +15,10 @@ TEST(NearestName, IsTheLeastTypingAway) {
   EXPECT_EQ(nearest_name("layers", known), "layers");
   EXPECT_EQ(nearest_name("zzz", known), "");
   EXPECT_EQ(nearest_name("x", {}), "");
+  EXPECT_EQ(nearest_typed_name("lay", known), "layers");
+  EXPECT_EQ(nearest_typed_name("haeds", known), "heads");
+  EXPECT_EQ(nearest_typed_name("eads", known), "");
+  EXPECT_EQ(nearest_typed_name("-", known), "");
   EXPECT_EQ(nearest_name(std::string(1 << 20, 'w'), known), "");
 }
 

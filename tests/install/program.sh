@@ -19,7 +19,9 @@ has "$(headlight completion models)" "en-fr"
 page=$prefix/share/man/man1/headlight-show.1
 [[ -s $page ]] || fail "no $page"
 has "$(<"$page")" '\fB\-\-query\fR'
-for command in $(headlight help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }'); do
+commands=$(headlight help | awk '/^  [a-z]/ { print $1 }')
+has "$commands" "tokenizer"
+for command in $commands; do
   [[ -s $prefix/share/man/man1/headlight-$command.1 ]] || fail "no manual page of $command"
 done
 if command -v man >/dev/null && man --help 2>&1 | grep -q -- --warnings; then

@@ -86,6 +86,19 @@ TEST_P(EmbedGolden, EveryPooling) {
   }
 }
 
+TEST(Embeddings, AreComparedByTheirAngle) {
+  Tensor vectors({4, 2});
+  const double rows[4][2] = {{3, 0}, {0, 0.5}, {2, 2}, {0, 0}};
+  for (Index i = 0; i < 4; ++i)
+    for (Index d = 0; d < 2; ++d) vectors.view().set(i, d, rows[i][d]);
+  const Tensor found = cosine_similarities(vectors);
+  EXPECT_EQ(found.at(0, 0), 1);
+  EXPECT_EQ(found.at(0, 1), 0);
+  EXPECT_NEAR(found.at(2, 0), std::sqrt(0.5), 1e-15);
+  EXPECT_EQ(found.at(1, 2), found.at(2, 1));
+  EXPECT_EQ(found.at(3, 3), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Encoders, EmbedGolden, ::testing::Values("roberta", "distilbert", "mpnet"));
 
 }  // namespace

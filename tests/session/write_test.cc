@@ -117,6 +117,10 @@ TEST_F(SessionWrite, EverythingThatTakesLongIsStopped) {
   };
   stops([&](const Progress& p) { (void)attend(ctx_, writer, prompt, {.progress = p}); }, 2);
   stops([&](const Progress& p) { (void)first_look(run, {.progress = p}); }, 1);
+  stops([&](const Progress& p) { (void)find_links(run, {.link = "it->?", .progress = p}); }, 1);
+  stops([&](const Progress& p) { (void)figure(run, {.view = {.all = true}, .progress = p}); }, 1);
+  stops([&](const Progress& p) { (void)attribute(ctx_, run, {}, {}, p); }, 1);
+  stops([&](const Progress& p) { (void)logit_lens(run, 0, 3, ctx_, p); }, 1);
   stops([&](const Progress& p) { (void)label_heads(ctx_, writer, texts, p); }, 2);
   stops([&](const Progress& p) { (void)compare(run, run, {}, p); }, 2);
   stops([&](const Progress& p) { (void)ablate(ctx_, writer, prompt, {}, {.progress = p}); }, 3);

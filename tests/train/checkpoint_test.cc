@@ -265,7 +265,7 @@ class Limit {
 
 TEST_F(Checkpoint, AFailureAtAnyByteLeavesTheOldOneAndNothingElse) {
   Workbench bench(folder_.path("run"));
-  const Progress progress = load_checkpoint(folder_.path("run/step-00000020"), bench.parts());
+  const TrainingState progress = load_checkpoint(folder_.path("run/step-00000020"), bench.parts());
   const std::string before = fingerprint(folder_.path("run"), "step-00000020");
   const int entries =
       static_cast<int>(std::distance(std::filesystem::directory_iterator(folder_.path("run")), {}));
@@ -287,7 +287,7 @@ TEST_F(Checkpoint, AFailureAtAnyByteLeavesTheOldOneAndNothingElse) {
 
 TEST_F(Checkpoint, DeathAtAnyByteLeavesTheOldOne) {
   Workbench bench(folder_.path("run"));
-  const Progress progress = load_checkpoint(folder_.path("run/step-00000020"), bench.parts());
+  const TrainingState progress = load_checkpoint(folder_.path("run/step-00000020"), bench.parts());
   int deaths = 0;
   for (rlim_t bytes = 0; bytes < 3000; bytes += 97) {
     const pid_t child = ::fork();

@@ -123,7 +123,7 @@ TEST_F(TokenFiles, TellTheirProgressAndCanBeCancelled) {
   const std::string path = text("a.txt", words), folder = folder_.path("tokens");
   Context ctx({.threads = 1});
   std::vector<double> told;
-  headlight::Progress progress;
+  Progress progress;
   progress.report = [&](const ProgressStep& step) {
     EXPECT_EQ(step.what, "tokenizing a.txt");
     told.push_back(step.done / step.total);

@@ -16,7 +16,7 @@ namespace headlight::cli {
 enum class SweepBy : std::uint8_t { kl, token, loss, direct };
 
 struct AblateSettings {
-  ModelInput input;
+  InputOptions input;
   FigureOptions figures;
   std::optional<Part> part;
   std::optional<Index> layer;

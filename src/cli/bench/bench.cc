@@ -2,7 +2,6 @@
 #include "measure/bench.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <CLI/App.hpp>
 
 #include <memory>
@@ -25,7 +24,7 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct BenchSettings {
   std::vector<std::string> only;
   std::vector<int> threads;
   std::vector<SimdTarget> targets;
@@ -77,29 +76,10 @@ std::string names_of(const std::vector<SimdTarget>& targets) {
   return text;
 }
 
-// One line on a terminal that is overwritten; silence elsewhere.
-class Progress {
- public:
-  Progress() : visible_(::isatty(STDERR_FILENO) == 1) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(const measure::BenchStep& step) {
-    if (!visible_) return;
-    clear();
-    print_error(fmt::format("[{}/{}] {}, {}", step.number, step.count, step.name,
-                            step.threads == 1 ? "1 thread" : fmt::format("{} threads", step.threads)));
-    shown_ = true;
-  }
-
- private:
-  void clear() noexcept {
-    if (shown_) print_error("\r\x1b[K");
-    shown_ = false;
-  }
-  bool visible_, shown_ = false;
-};
+std::string doing_text(const measure::BenchStep& step) {
+  return fmt::format("[{}/{}] {}, {}", step.number, step.count, step.name,
+                     step.threads == 1 ? "1 thread" : fmt::format("{} threads", step.threads));
+}
 
 std::string limits_line(const measure::BenchReport& report) {
   std::string text = "limits:";
@@ -119,7 +99,7 @@ std::string limits_line(const measure::BenchReport& report) {
 }
 
 // Profile of a training step, on the largest requested number of threads.
-void run_profile(const Settings& s) {
+void run_profile(const BenchSettings& s) {
   if (!s.only.empty() || !s.model.empty() || !s.text.empty())
     throw Error(ErrorKind::usage, "bench.profile",
                 "--profile measures gpt_step only; leave out the other options");
@@ -139,7 +119,7 @@ void run_profile(const Settings& s) {
   print(measure::to_table(profile));
 }
 
-void start_growth(const Settings& s) {
+void start_growth(const BenchSettings& s) {
   if (!s.only.empty() || !s.model.empty() || !s.text.empty() || s.profile)
     throw Error(ErrorKind::usage, "bench.growth",
                 "--growth has workloads of its own; leave out --only, --model, --text and --profile");
@@ -150,7 +130,7 @@ void start_growth(const Settings& s) {
   run_growth(growing);
 }
 
-void run(const Settings& s) {
+void run(const BenchSettings& s) {
   if (s.dist && processes() == nullptr)
     throw Error(ErrorKind::usage, "bench.dist",
                 "bench --dist compares several processes with one; start it with mpirun -n 2");
@@ -182,8 +162,9 @@ void run(const Settings& s) {
   if (s.threads.empty() && machine.cores > 1) options.threads.push_back(machine.cores);
   measure::BenchReport report;
   {
-    Progress progress;
-    report = measure::run_bench(options, [&](const measure::BenchStep& step) { progress.show(step); });
+    ProgressBar bar;
+    report =
+        measure::run_bench(options, [&](const measure::BenchStep& step) { bar.show(doing_text(step), -1); });
   }
   if (!s.json.to_stdout()) {
     print(
@@ -217,7 +198,7 @@ void add_bench(CLI::App& program) {
                    "  headlight bench --only models --model stories15M\n"
                    "  headlight bench --growth --longest 16384 --svg growth.svg\n"
                    "  mpirun -n 2 headlight bench --dist --model llama-1b-bf16\n"});
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<BenchSettings>();
   std::string names;
   for (const measure::Workload& workload : measure::workloads())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", workload.name);

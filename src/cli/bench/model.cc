@@ -14,13 +14,13 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct BenchModelSettings {
   std::string out, shape = "llama-1b";
   StoredType type = StoredType::bf16;
   bool force = false;
 };
 
-void run(const Settings& s) {
+void run(const BenchModelSettings& s) {
   std::error_code ignored;
   if (!s.force && std::filesystem::exists(std::filesystem::symlink_status(s.out, ignored)))
     throw Error(ErrorKind::file, "model.folder", fmt::format("{}: exists already", escaped(s.out)));
@@ -40,7 +40,7 @@ void add_bench_model(CLI::App& program) {
        .examples = "  headlight bench-model -o llama-1b-bf16\n"
                    "  headlight bench-model -o gpt2-f16 --shape gpt2-small --dtype f16\n"
                    "  headlight bench --only models --model llama-1b-bf16\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<BenchModelSettings>();
   add_path(*command, "-o,--out", s->out, "The new folder")->required()->type_name("FOLDER");
   add_text(*command, "--shape", s->shape, "llama-1b (1.04 B parameters; default), gpt2-small, tiny")
       ->type_name("NAME");

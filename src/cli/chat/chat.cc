@@ -32,7 +32,7 @@ constexpr std::string_view kHelp =
     "/reset         start a new conversation.\n"
     "/exit          quit, as does the end of input.\n";
 
-struct Settings {
+struct ChatSettings {
   std::string model = "en", system;
   SamplingSettings sampling = {.options = {.max_tokens = 1000}};
   Index threads = 0;
@@ -51,7 +51,7 @@ std::optional<HeadPlace> parse_head(const std::string& text) {
 
 class Conversation {
  public:
-  Conversation(const Settings& settings, const Model& model)
+  Conversation(const ChatSettings& settings, const Model& model)
       : model_(model),
         options_(options_for(model, settings.sampling)),
         ctx_({.threads = static_cast<int>(settings.threads), .activations = Activations::rounded}),
@@ -185,7 +185,7 @@ void check_template(const Model& model) {
   }
 }
 
-void run(const Settings& s) {
+void run(const ChatSettings& s) {
   check_sampling(s.sampling);
   const Model model = open_model(s.model);
   if (model.info().kind != ModelKind::decoder)
@@ -225,7 +225,7 @@ void add_chat(CLI::App& program) {
            "  Each line is a message, formatted by the chat template of the model.\n"
            "  Ctrl-C stops an answer, or ends the program at the prompt.\n"
            "  Commands: /show [L.H] (attention of the last answer), /system TEXT, /reset, /help, /exit.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<ChatSettings>();
   add_model(*command, s->model);
   add_text(*command, "--system", s->system, "The system message");
   add_sampling(*command, s->sampling);

@@ -26,7 +26,7 @@ namespace headlight::cli {
 namespace {
 
 struct CompareSettings {
-  ModelInput a, b;  // b without a model: a's
+  InputOptions a, b;  // b without a model: a's
   std::optional<Part> part;
   std::vector<HeadPlace> heads_a, heads_b;  // one at most; b's none: as a's
   std::string query;
@@ -159,7 +159,7 @@ void run(const CompareSettings& s) {
   Context ctx({.threads = static_cast<int>(s.threads)});
   const Part part = chosen_part(first, s.part);
   const CompareRequest request = request_of(s, first, second, part);
-  ModelInput other = s.b;
+  InputOptions other = s.b;
   if (other.text.empty()) other.text = s.a.text;
   const Run a = attend(ctx, first, prompt_of(first, s.a), attend_to(part)),
             b = attend(ctx, second, prompt_of(second, other), attend_to(part));

@@ -23,7 +23,7 @@ namespace {
 
 using models::StoredAs;
 
-struct Settings {
+struct ConvertSettings {
   std::string model, out, adapter;
   StoredType type = StoredType::f16;
   JsonTarget json;
@@ -55,14 +55,14 @@ std::string listed(const std::vector<std::string>& names) {
 
 // The fields that folders and .gguf files share; `matrices` counts those that were converted.
 template <class Done>
-void write_sizes(io::JsonWriter& w, const std::string& from, const Settings& s, const Done& done,
+void write_sizes(io::JsonWriter& w, const std::string& from, const ConvertSettings& s, const Done& done,
                  std::size_t matrices) {
   w.begin_object(io::JsonLayout::lines).field("input", from).field("output", s.out);
   w.field("dtype", name_of(s.type)).field("tensors", done.tensors).field("matrices", matrices);
   w.field("bytes_before", done.bytes_before).field("bytes_after", done.bytes_after);
 }
 
-std::string json(const std::string& from, const Settings& s, const models::Converted& done) {
+std::string json(const std::string& from, const ConvertSettings& s, const models::Converted& done) {
   io::JsonWriter w;
   write_sizes(w, from, s, done, static_cast<std::size_t>(done.matrices));
   w.field("relative_error", done.relative_error).field("merged", done.merged);
@@ -70,7 +70,7 @@ std::string json(const std::string& from, const Settings& s, const models::Conve
   return w.end_object().take_line();
 }
 
-std::string json(const std::string& from, const Settings& s, const models::ConvertedGguf& done) {
+std::string json(const std::string& from, const ConvertSettings& s, const models::ConvertedGguf& done) {
   io::JsonWriter w;
   write_sizes(w, from, s, done, done.matrices.size());
   w.key("errors").begin_list(io::JsonLayout::lines);
@@ -84,7 +84,7 @@ std::string json(const std::string& from, const Settings& s, const models::Conve
   return w.end_list().end_object().take_line();
 }
 
-void convert_folder(const std::string& from, const Settings& s) {
+void convert_folder(const std::string& from, const ConvertSettings& s) {
   JsonOutput output(s.json);
   const models::ConvertOptions options{
       .type = type_in_folder(s.type), .replace = s.json.force, .adapter = s.adapter};
@@ -105,7 +105,7 @@ void convert_folder(const std::string& from, const Settings& s) {
 }
 
 // One line per matrix with its error, to judge the file before using it.
-void convert_file(const std::string& from, const Settings& s) {
+void convert_file(const std::string& from, const ConvertSettings& s) {
   JsonOutput output(s.json);
   Context ctx;
   const models::ConvertedGguf done = models::convert_gguf(ctx, from, {s.out, s.type, s.json.force});
@@ -121,7 +121,7 @@ void convert_file(const std::string& from, const Settings& s) {
                     megabytes(done.bytes_before)));
 }
 
-void run(const Settings& s) {
+void run(const ConvertSettings& s) {
   if (s.model.empty()) need_option("MODEL");
   const std::string from = inspect::find_model(s.model, model_places());
   if (!is_gguf(from) && is_gguf(s.out))
@@ -154,7 +154,7 @@ void add_convert(CLI::App& program) {
            "  (docs/guide/weights.md describes the format). q8_0, q6_k and q4_k are for .gguf files; the "
            "error\n"
            "  of each matrix is printed.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<ConvertSettings>();
   add_model_or(*command, "MODEL", s->model, "Model name, folder with safetensors, or .gguf file");
   add_path(*command, "-o,--out", s->out, "The folder or .gguf file to write")->required()->type_name("PATH");
   add_choice<StoredType>(*command, "--dtype", s->type,

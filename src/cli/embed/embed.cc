@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 
 #include "cli/app.h"
@@ -25,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMostCompared = 12;  // texts whose similarities fit a terminal
 
-struct Settings {
+struct EmbedSettings {
   std::string model, arrays;
   std::vector<std::string> texts;
   EmbedOptions options;
@@ -47,17 +46,6 @@ std::string json_of(const Model& model, const std::vector<std::string>& texts, c
   return w.end_list().end_object().take_line();
 }
 
-double cosine(const Tensor& vectors, Index a, Index b) {
-  double both = 0, left = 0, right = 0;
-  for (Index d = 0; d < vectors.dim(1); ++d) {
-    const double x = vectors.at(a, d), y = vectors.at(b, d);
-    both += x * y;
-    left += x * x;
-    right += y * y;
-  }
-  return left > 0 && right > 0 ? both / std::sqrt(left * right) : 0;
-}
-
 // The text output: similarities of the texts.
 std::string table(const std::vector<std::string>& texts, const Embeddings& found) {
   std::string out = fmt::format("{} vector{} of {} numbers, {} of the tokens' vectors{}{}\n", texts.size(),
@@ -67,16 +55,16 @@ std::string table(const std::vector<std::string>& texts, const Embeddings& found
   if (texts.size() < 2 || texts.size() > kMostCompared)
     return out + "--json or --npy FOLDER has the numbers.\n";
   out += "\ncosine similarity\n";
-  for (std::size_t i = 0; i < texts.size(); ++i) {
+  const Tensor similarities = cosine_similarities(found.vectors);
+  for (Index i = 0; i < similarities.dim(0); ++i) {
     out += fmt::format("{:3} ", i + 1);
-    for (std::size_t j = 0; j <= i; ++j)
-      out += fmt::format(" {:6.3f}", cosine(found.vectors, static_cast<Index>(i), static_cast<Index>(j)));
-    out += fmt::format("  {}\n", texts[i]);
+    for (Index j = 0; j <= i; ++j) out += fmt::format(" {:6.3f}", similarities.at(i, j));
+    out += fmt::format("  {}\n", texts[static_cast<std::size_t>(i)]);
   }
   return out;
 }
 
-std::vector<std::string> texts_to_embed(const Settings& s) {
+std::vector<std::string> texts_to_embed(const EmbedSettings& s) {
   if (!s.texts.empty()) return s.texts;
   std::vector<std::string> texts, lines;
   StandardLines input;
@@ -86,7 +74,7 @@ std::vector<std::string> texts_to_embed(const Settings& s) {
   return texts;
 }
 
-void run(const Settings& s) {
+void run(const EmbedSettings& s) {
   if (s.model.empty())
     throw Error(ErrorKind::usage, "embed.model",
                 "--model is missing: the folder or .gguf file of an encoder; none comes with the program");
@@ -125,7 +113,7 @@ void add_embed(CLI::App& program) {
                    "  headlight embed --model models/bert --pooling first \"A cat.\" --npy vectors\n\n"
                    "  Defaults come from the model's files (modules.json, 1_Pooling).\n"
                    "  Without TEXT, each line of standard input is a text.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<EmbedSettings>();
   add_words(*command, "TEXT", s->texts, "Texts (default: the lines of standard input)")->type_name("");
   add_model(*command, s->model);
   add_reader(

@@ -23,7 +23,7 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct EvaluateSettings {
   std::string file, separator = "<|endoftext|>";
   std::vector<std::string> models;
   Index context = 0, limit = 0, threads = 0;
@@ -35,7 +35,7 @@ struct Row {
   Evaluation result;
 };
 
-std::vector<std::string> read_documents(const Settings& s) {
+std::vector<std::string> read_documents(const EvaluateSettings& s) {
   std::vector<std::string> documents = split_documents(read_text_file(s.file), s.separator);
   if (s.limit > 0 && static_cast<std::size_t>(s.limit) < documents.size())
     documents.resize(static_cast<std::size_t>(s.limit));
@@ -46,7 +46,7 @@ std::vector<std::string> read_documents(const Settings& s) {
 }
 
 Evaluation evaluate(Context& ctx, const Model& model, const std::vector<std::string>& documents,
-                    const Settings& s) {
+                    const EvaluateSettings& s) {
   const ModelInfo& info = model.info();
   if (model.tokenizer() == nullptr)
     throw Error(ErrorKind::input, "evaluate.tokenizer",
@@ -90,7 +90,7 @@ std::string json(const std::string& file, const std::vector<Row>& rows) {
   return w.end_list().end_object().take_line();
 }
 
-void run(const Settings& s) {
+void run(const EvaluateSettings& s) {
   JsonOutput output(s.json);
   const std::vector<std::string> documents = read_documents(s);
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
@@ -118,7 +118,7 @@ void add_evaluate(CLI::App& program) {
                    "\n"
                    "  Documents are separated by <|endoftext|> or --separator and evaluated one by one.\n"
                    "  To measure translations: headlight translate --evaluate FILE.tsv\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<EvaluateSettings>();
   add_path(*command, "FILE", s->file, "The text, plain or .gz; -: standard input")->required();
   command->add_option("--model", s->models, "Model name, folder or .gguf file; repeatable")
       ->type_name("NAME|PATH")

@@ -18,7 +18,7 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct ExplainSettings {
   StepsSettings steps;  // of a model; --query, --json and --threads are also those of the worked example
   bool simple = false, trainable = false, causal = false, project = false, predict = false;
   std::optional<Index> heads_to_make, seed;
@@ -26,7 +26,7 @@ struct Settings {
   Color color = Color::automatic;
 };
 
-Recipe recipe_of(const Settings& s) {
+Recipe recipe_of(const ExplainSettings& s) {
   if (s.simple && (s.trainable || s.heads_to_make || s.project)) {
     refuse_option("--simple", "has no parameters; leave out --trainable, --heads and --project");
   }
@@ -43,13 +43,13 @@ Recipe recipe_of(const Settings& s) {
   return recipe;
 }
 
-Sentence sentence_of(const Settings& s) {
+Sentence sentence_of(const ExplainSettings& s) {
   if (s.input.empty()) return lab::journey();
   io::WordVectors own = io::read_word_vectors(s.input);
   return {.words = std::move(own.words), .x = std::move(own.x), .built_in = false};
 }
 
-Index query_of(const Settings& s, const Sentence& sentence) {
+Index query_of(const ExplainSettings& s, const Sentence& sentence) {
   const auto& words = sentence.words;
   if (s.steps.query.empty()) return words.size() > 1 ? 1 : 0;
   const auto found = std::find(words.begin(), words.end(), s.steps.query);
@@ -74,7 +74,7 @@ void save(const Sentence& sentence, const std::string& path, io::Existing existi
   outputs.commit();
 }
 
-void run(const Settings& s) {
+void run(const ExplainSettings& s) {
   const PageStyle style = page_style(s.color, 60, 100);
   if (s.steps.asks_for_model()) {
     if (s.simple || s.trainable || s.causal || s.heads_to_make || s.project || s.seed || s.predict ||
@@ -124,7 +124,7 @@ void add_explain(CLI::App& program) {
            "      mine.json: {\"tokens\": [\"the\", \"cat\"], \"vectors\": [[0.1, 0.2], [0.7, 0.4]]}\n"
            "  headlight explain \"The cat sat\" --head 1.2 --query sat --key cat\n"
            "  headlight explain \"The cat sat\" --query sat --key cat --as numpy\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<ExplainSettings>();
   add_model_input(*command, s->steps.input, "The text for a model (default: the worked example)");
   begin_group(*command, "One weight of a model");
   add_part(*command, s->steps.part);

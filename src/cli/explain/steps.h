@@ -16,7 +16,7 @@ namespace headlight::cli {
 enum class Snippet : std::uint8_t { none, numpy, cpp };
 
 struct StepsSettings {
-  ModelInput input;
+  InputOptions input;
   std::optional<Part> part;
   std::vector<HeadPlace> heads;  // one; none: the head with the largest weight for query and key
   std::string query, key;

@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kLongestPrompt = std::size_t{1} << 26;
 constexpr int kBars = 64;  // of --show, where the terminal has room
 
-struct Settings {
+struct GenerateSettings {
   std::string model = "en";
   std::vector<std::string> prompts, choices;
   std::string system;
@@ -103,7 +103,7 @@ void write(io::JsonWriter& w, const std::string& prompt, const GeneratedText& te
   w.end_list().field("ended", ending).end_object();
 }
 
-std::string json_of(const Settings& s, const Model& model, const std::vector<std::string>& prompts,
+std::string json_of(const GenerateSettings& s, const Model& model, const std::vector<std::string>& prompts,
                     const std::vector<GeneratedText>& texts, int signal) {
   io::JsonWriter w;
   w.begin_object().field("model", model.info().name).field("seed", s.sampling.options.seed);
@@ -115,7 +115,7 @@ std::string json_of(const Settings& s, const Model& model, const std::vector<std
   return w.end_list().end_object().take_line();
 }
 
-Prompt prompt_of(const Settings& s, const Model& model, const std::string& text) {
+Prompt prompt_of(const GenerateSettings& s, const Model& model, const std::string& text) {
   if (!s.chat) return {.text = text};
   std::vector<ChatMessage> messages;
   if (!s.system.empty()) messages.push_back({"system", s.system});
@@ -124,7 +124,7 @@ Prompt prompt_of(const Settings& s, const Model& model, const std::string& text)
 }
 
 // --choices: each with its probability, sorted in the text output, in the given order in JSON.
-void choose(const Settings& s, const Model& model, const std::vector<std::string>& texts,
+void choose(const GenerateSettings& s, const Model& model, const std::vector<std::string>& texts,
             JsonOutput& output) {
   Context ctx(shared(Together::products, {.threads = static_cast<int>(s.threads)}));
   io::JsonWriter w;
@@ -156,7 +156,7 @@ void choose(const Settings& s, const Model& model, const std::vector<std::string
 }
 
 // One text is printed while it is generated, several one after another.
-std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
+std::vector<GeneratedText> write_texts(const GenerateSettings& s, const Model& model,
                                        const std::vector<std::string>& texts) {
   const bool streams = texts.size() == 1 && !s.json.to_stdout();
   const bool only_new = s.only_new || s.chat;
@@ -195,7 +195,7 @@ std::vector<GeneratedText> write_texts(const Settings& s, const Model& model,
   return written;
 }
 
-void run(const Settings& s) {
+void run(const GenerateSettings& s) {
   check_sampling(s.sampling);
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "generate.options", std::string(what));
@@ -238,7 +238,7 @@ void add_generate(CLI::App& program) {
                    "  Order of the rules: repetition penalty, temperature, top-k, top-p, min-p.\n"
                    "  Several prompts are continued together. Without PROMPT, piped text is the prompt.\n"
                    "  Ctrl-C stops and keeps the text so far.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<GenerateSettings>();
   add_words(*command, "PROMPT", s->prompts, "Texts to continue (default: piped text, else nothing)")
       ->type_name("");
   add_model(*command, s->model);

@@ -14,7 +14,7 @@
 namespace headlight::cli {
 
 struct HeadsSettings {
-  ModelInput input;
+  InputOptions input;
   std::string corpus;
   std::optional<Part> part;
   std::vector<HeadPlace> heads;

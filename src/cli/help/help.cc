@@ -11,7 +11,9 @@
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
+#include "core/nearest.h"
 #include "headlight/error.h"
+#include "inspect/loaded_model.h"
 #include "io/outputs.h"
 
 namespace headlight::cli {
@@ -37,8 +39,13 @@ std::string joined(const std::vector<std::string>& words) {
 NamedCommand find_command(const CLI::App& program, const std::string& name) {
   for (const NamedCommand& command : commands_of(program))
     if (command.name == name) return command;
+  std::vector<std::string> names;
+  for (const NamedCommand& command : commands_of(program)) names.push_back(command.name);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view close = nearest_typed_name(name, known);
   throw Error(ErrorKind::usage, "help.command",
-              concat("\"", escaped(name, 60), "\" is not a command; headlight help lists them"));
+              concat("\"", escaped(name, 60), "\" is not a command; ",
+                     close.empty() ? "headlight help lists them" : concat("did you mean ", close, "?")));
 }
 
 void run_help(const CLI::App& program, const HelpSettings& s) {
@@ -50,22 +57,8 @@ void run_help(const CLI::App& program, const HelpSettings& s) {
 
 // Names that --model takes, one a line.
 std::string model_names() {
-  std::vector<std::string> names;
-  for (const std::string& place : model_places()) {
-    std::error_code problem;
-    for (const auto& entry : std::filesystem::directory_iterator(place, problem)) {
-      if (!std::filesystem::exists(entry.path() / "config.json", problem) &&
-          entry.path().extension() != ".gguf")
-        continue;
-      std::string name = entry.path().filename().string();
-      if (name.starts_with("headlight-")) name.erase(0, std::string_view("headlight-").size());
-      names.push_back(std::move(name));
-    }
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string text;
-  for (const std::string& name : names) text += escaped(name) + "\n";
+  for (const std::string& name : inspect::model_names(model_places())) text += escaped(name) + "\n";
   return text;
 }
 
@@ -101,10 +94,10 @@ void add_completion(CLI::App& program) {
                             .examples = "  source <(headlight completion bash)\n"
                                         "  headlight completion models       names that --model takes\n"});
   command->group("");
-  struct Settings {
+  struct CompletionSettings {
     std::string shell, folder;
   };
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<CompletionSettings>();
   add_choice<std::string>(*command, "SHELL", s->shell,
                           {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}, {"models", "models"}},
                           "The shell, or models");
@@ -127,11 +120,11 @@ void add_manual(CLI::App& program) {
                                             .usage = "headlight man [COMMAND …] [--all FOLDER]",
                                             .examples = "  headlight man show | man -l -\n"});
   command->group("");
-  struct Settings {
+  struct ManualSettings {
     std::vector<std::string> command;
     std::string folder;
   };
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<ManualSettings>();
   add_words(*command, "COMMAND", s->command, "The command (default: the program)");
   add_path(*command, "--all", s->folder, "Write all pages into a folder");
   keep_alive(*command, s);

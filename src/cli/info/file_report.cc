@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "core/escape.h"
@@ -93,6 +91,12 @@ void add_model(std::string& out, const FileInfo& info) {
   if (info.config) row(out, "model", sizes_text(*info.config));
   if (info.recurrent) row(out, "model", recurrent_text(*info.recurrent));
   if (!info.unsupported.empty()) row(out, "not supported", escaped(info.unsupported, 240));
+  if (!info.adapter) return;
+  row(out, "adapter",
+      fmt::format("LoRA of rank {}, alpha {}, on {} matrices", info.adapter->rank, info.adapter->alpha,
+                  info.adapter->matrices));
+  row(out, "for",
+      info.adapter->base.empty() ? "a model that is not named" : escaped(info.adapter->base, 240));
 }
 
 void add_tensors(std::string& out, const FileInfo& info) {
@@ -155,23 +159,6 @@ std::optional<std::string_view> or_null(const std::string& text) {
 // Counts that were summed as doubles.
 io::Rounded whole(double count) { return io::decimals(count, 0); }
 
-// Numbers of a tensor at a glance.
-struct Summary {
-  double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0;
-  Index finite = 0, nan = 0, infinite = 0;
-
-  explicit Summary(const Tensor& tensor) {
-    const ConstTensorView flat(tensor.view().data(), tensor.dtype(), {tensor.shape().elements()});
-    for (Index i = 0; i < flat.dim(0); ++i) {
-      const double x = flat.at(i);
-      if (std::isnan(x)) ++nan;
-      else if (std::isinf(x)) ++infinite;
-      else ++finite, sum += x, least = std::min(least, x), most = std::max(most, x);
-    }
-  }
-  [[nodiscard]] double mean() const { return sum / static_cast<double>(finite); }
-};
-
 }  // namespace
 
 std::string info_text(const FileInfo& info, ListTensors list) {
@@ -193,6 +180,12 @@ std::string info_json(const FileInfo& info) {
   if (info.config) write(w, *info.config);
   else if (info.recurrent) write(w, *info.recurrent);
   else w.value(nullptr);
+  if (info.adapter) {
+    w.key("adapter").begin_object().field("rank", info.adapter->rank).field("alpha", info.adapter->alpha);
+    w.field("matrices", info.adapter->matrices).field("base", or_null(info.adapter->base)).end_object();
+  } else {
+    w.field("adapter", nullptr);
+  }
   w.field("unsupported", or_null(info.unsupported)).field("parameters", whole(info.elements()));
   w.key("types").begin_list();
   for (const auto& [type, sum] : by_type(info)) {
@@ -216,7 +209,7 @@ std::string info_json(const FileInfo& info) {
 
 std::string tensor_text(const models::LoadedTensor& loaded) {
   const TensorInfo& info = loaded.info;
-  const Summary s(loaded.tensor);
+  const models::TensorSummary s = models::summary_of(loaded.tensor);
   std::string out = fmt::format("{}: {} {}, {}\n", escaped(info.name), info.type, shape_text(info.shape),
                                 size_text(static_cast<double>(info.bytes)));
   if (s.finite > 0)
@@ -227,7 +220,7 @@ std::string tensor_text(const models::LoadedTensor& loaded) {
 }
 
 std::string tensor_json(const models::LoadedTensor& loaded) {
-  const Summary s(loaded.tensor);
+  const models::TensorSummary s = models::summary_of(loaded.tensor);
   io::JsonWriter w;
   write(w.begin_object().key("tensor"), loaded.info);
   // Of a tensor without finite numbers these are infinite, and null.

@@ -18,19 +18,19 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct InfoSettings {
   std::string path, tensor, npy;
   bool list = false, scan = false, rules = false;
   JsonTarget json;
 };
 
 // A file as it is; a model by its folder or its name.
-std::string files_of(const Settings& s) {
+std::string files_of(const InfoSettings& s) {
   if (s.path.empty()) need_option("PATH");
   return find_files(s.path);
 }
 
-void run_tensor(const Settings& s, JsonOutput& json) {
+void run_tensor(const InfoSettings& s, JsonOutput& json) {
   io::Outputs outputs(s.json.existing());
   std::string file = s.npy;
   if (!file.empty() && !file.ends_with(".npy")) {
@@ -47,7 +47,7 @@ void run_tensor(const Settings& s, JsonOutput& json) {
   if (!s.json.to_stdout()) print(tensor_text(loaded));
 }
 
-void run_info(const Settings& s) {
+void run_info(const InfoSettings& s) {
   const std::string path = files_of(s);
   if (!s.npy.empty() && s.tensor.empty())
     throw Error(ErrorKind::usage, "info.options", "--npy needs --tensor NAME");
@@ -60,7 +60,7 @@ void run_info(const Settings& s) {
   for (const std::string& note : info.notices) print_error(concat("note: ", note, "\n"));
 }
 
-void run_verify(const Settings& s) {
+void run_verify(const InfoSettings& s) {
   if (s.rules) {
     for (const models::Rule& rule : models::rules()) print(fmt::format("{:<4} {}\n", rule.id, rule.says));
     return;
@@ -91,7 +91,7 @@ void add_info(CLI::App& program) {
                             "  headlight info llama.gguf --tensor blk.0.attn_q.weight --npy q.npy\n"
                             "\n"
                             "  Reads headers only; files of up to 256 MiB are also searched for NaN.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<InfoSettings>();
   add_model_or(*command, "PATH", s->path, "Model name or folder; .safetensors, .gguf, .npy file");
   add_switch(*command, "--tensors", s->list, "List all tensors");
   add_text(*command, "--tensor", s->tensor, "Summarise the numbers of one tensor")->type_name("NAME");
@@ -117,7 +117,7 @@ void add_verify(CLI::App& program) {
                    "  Exit code 0: valid. 3: invalid, with the broken rule.\n"
                    "  A GGUF file with token_embd.weight is checked as a model, one with a vocabulary\n"
                    "  as a vocabulary, any other as a plain container.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<InfoSettings>();
   add_model_or(*command, "PATH", s->path, "Model name or folder; .safetensors, .gguf, .npy file");
   add_switch(*command, "--rules", s->rules, "List all rules");
   add_json(*command, s->json);

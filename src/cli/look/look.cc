@@ -10,13 +10,13 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct LookSettings {
   std::string text, model = "en-fr";
   Color color = Color::automatic;
   Index threads = 0;
 };
 
-void run(const Settings& s) {
+void run(const LookSettings& s) {
   Context ctx({.threads = static_cast<int>(s.threads)});
   PageStyle style;
   style.color = color_depth(s.color);
@@ -33,7 +33,7 @@ void add_look(CLI::App& program) {
                             .usage = "headlight look [TEXT] [--model NAME|PATH]",
                             .examples = "  headlight look\n"
                                         "  headlight look \"She gave the book to her brother.\"\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<LookSettings>();
   add_text(*command, "TEXT", s->text, "A sentence (default: the sentences of the tutorials)");
   add_model(*command, s->model);
   add_threads(*command, s->threads);

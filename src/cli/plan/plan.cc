@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kReached = 0.8;  // of the FMA peak, by products of many rows (docs/performance.md)
 
-struct Settings {
+struct PlanSettings {
   std::string model = "en", link = "10Gbit/50us";
   std::vector<Index> ranks = {1, 2, 4, 8, 16};
   Index context = 4096, threads = 0;
@@ -74,7 +74,7 @@ std::string seconds_text(double seconds) {
   return seconds < 120 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
-std::string json(const Settings& s, const Model& model, const measure::Rates& rates,
+std::string json(const PlanSettings& s, const Model& model, const measure::Rates& rates,
                  const std::vector<Row>& rows) {
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("model", model.info().name).field("context", s.context);
@@ -90,7 +90,7 @@ std::string json(const Settings& s, const Model& model, const measure::Rates& ra
   return w.end_list().end_object().take_line();
 }
 
-void run(const Settings& s) {
+void run(const PlanSettings& s) {
   JsonOutput output(s.json);
   const measure::Link link = measure::parse_link(s.link);
   const Model model = open_model(s.model);
@@ -155,7 +155,7 @@ void add_plan(CLI::App& program) {
                    "\n"
                    "  The rates of a process are measured here; docs/scaling.md has the formulas.\n"
                    "  mpirun -n 2 headlight bench --dist compares them with measurements.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<PlanSettings>();
   add_model(*command, s->model);
   add_reader(
       *command, "--ranks", [s](const std::string& text) { s->ranks = read_ranks(text); },

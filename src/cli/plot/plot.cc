@@ -22,7 +22,7 @@ namespace {
 
 enum class Quantity { loss, accuracy, learning_rate, gradient_norm };
 
-struct Settings {
+struct PlotSettings {
   std::vector<std::string> runs;
   std::string out, title;
   Quantity quantity = Quantity::loss;
@@ -90,7 +90,7 @@ void write_curve(io::JsonWriter& w, const std::string& run, const char* set,
   w.end_list().end_object();
 }
 
-void run(const Settings& s) {
+void run(const PlotSettings& s) {
   if (s.out.empty() && s.json.path.empty()) need_option("--out, or --json for the points");
   const draw::PictureFormat format = s.out.empty() ? draw::PictureFormat::svg : format_of(s.out);
   JsonOutput output(s.json);
@@ -138,7 +138,7 @@ void add_plot(CLI::App& program) {
                             "  headlight plot runs/gpt runs/gru -o both.svg --title \"Two models\"\n"
                             "  headlight plot runs/copy -o rate.pdf --show learning-rate\n"
                             "  headlight plot runs/copy --json   # the points\n"});
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<PlotSettings>();
   add_words(*command, "RUN", settings->runs, "Folders written by headlight train")
       ->required()
       ->type_name("FOLDER");

@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
 constexpr Index kUsualPort = 7437;
 constexpr Index kMostCorpus = 10'000;  // texts
 
-struct Settings {
+struct ServeSettings {
   std::vector<std::string> models;
   std::optional<Index> port;
   Index threads = 0;
@@ -103,7 +103,7 @@ std::vector<serve::ModelPlace> checkpoints_of(const std::string& folder) {
 }
 
 // The requested models, or the default one; then all others in the model folders, which the page can switch to.
-std::vector<serve::ModelPlace> model_list(const Settings& s) {
+std::vector<serve::ModelPlace> model_list(const ServeSettings& s) {
   const std::vector<std::string> places = model_places();
   std::vector<serve::ModelPlace> list;
   const auto add = [&](const std::string& folder, bool must_be_new) {
@@ -121,7 +121,7 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
     list.insert(list.end(), steps.begin(), steps.end());
     if (steps.empty()) add(inspect::find_model(name, places), true);
   }
-  if (list.empty()) add(inspect::find_model(ModelInput{}.model, places), true);
+  if (list.empty()) add(inspect::find_model(InputOptions{}.model, places), true);
   if (s.lan && !s.models.empty()) return list;  // other users see the view chosen for them
   for (const std::string& place : places) {
     std::error_code problem;
@@ -191,7 +191,7 @@ void introduce_to_network(const std::string& link) {
         "  that you trust. Ctrl-C stops the server.\n");
 }
 
-void introduce(const Settings& s, int port, const std::string& link) {
+void introduce(const ServeSettings& s, int port, const std::string& link) {
   std::string text = concat("Headlight is at ", link, "\n");
   const bool opens = !s.no_open && has_display() && open_browser(link);
   if (!opens) {
@@ -209,7 +209,7 @@ void check_view(const std::string& at) {
   }
 }
 
-void run(const Settings& s) {
+void run(const ServeSettings& s) {
   check_view(s.at);
   serve::HttpOptions http;
   http.token = serve::random_token();
@@ -280,7 +280,7 @@ void add_serve(CLI::App& program) {
                             "\n"
                             "  Listens on 127.0.0.1 only, unless --lan is given.\n"
                             "  The printed link contains the access token.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<ServeSettings>();
   command
       ->add_option_function<std::vector<std::string>>(
           "--model", [s](const std::vector<std::string>& names) { s->models = names; },

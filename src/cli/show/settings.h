@@ -13,7 +13,7 @@
 namespace headlight::cli {
 
 struct ShowSettings {
-  ModelInput input;
+  InputOptions input;
   std::string corpus;  // texts in place of one
   Index limit = 0;
   ViewRequest view;

@@ -40,7 +40,7 @@ std::string text_of(const session::View& view, const ShowSettings& s) {
 }
 
 void check_input(const ShowSettings& s) {
-  const ModelInput& in = s.input;
+  const InputOptions& in = s.input;
   const bool numbers =
       !in.ids.empty() || !in.target_ids.empty() || !in.type_ids.empty() || !in.features.empty();
   if (!s.html.empty() && numbers) refuse("--html needs text; give TEXT and --target instead of token ids");

@@ -18,7 +18,7 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct EncodeSettings {
   std::string tokenizer;
   std::optional<std::string> text;
   std::vector<std::string> ids;
@@ -27,7 +27,7 @@ struct Settings {
   Color color = Color::automatic;
 };
 
-void run_encode(const Settings& s) {
+void run_encode(const EncodeSettings& s) {
   if (s.only_ids && s.json.to_stdout())
     refuse_option("--ids", "and --json exclude each other; give one of them");
   JsonOutput json(s.json);
@@ -57,7 +57,7 @@ std::vector<std::string> split_words(const std::string& text) {
   return words;
 }
 
-void run_decode(const Settings& s) {
+void run_decode(const EncodeSettings& s) {
   const Tokenizer tokenizer = models::load_tokenizer(find_files(s.tokenizer));
   std::vector<std::string> words;
   for (const std::string& argument : s.ids) {
@@ -92,7 +92,7 @@ void add_tokenizer_encode(CLI::App& tokenizer) {
        .examples = "  headlight tokenizer encode --model en \"Once upon a time\"\n"
                    "  headlight tokenizer encode --tokenizer gpt2/tokenizer.json --ids < story.txt\n"
                    "  headlight tokenizer encode --tokenizer bert \"[MASK] is it\" --json\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<EncodeSettings>();
   add_tokenizer_path(*command, s->tokenizer);
   add_words(*command, "TEXT", s->text, "The text (default: standard input)");
   add_switch(*command, "--ids", s->only_ids, "Print only the ids, on one line");
@@ -110,7 +110,7 @@ void add_tokenizer_decode(CLI::App& tokenizer) {
                   .usage = "headlight tokenizer decode --model NAME|PATH [ID …] [options]",
                   .examples = "  headlight tokenizer decode --tokenizer my-tokenizer 409 712 257\n"
                               "  headlight tokenizer decode --tokenizer T 15339 11 1917\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<EncodeSettings>();
   add_tokenizer_path(*command, s->tokenizer);
   add_words(*command, "ID", s->ids, "Token ids, with spaces or commas (default: standard input)");
   add_switch(*command, "--no-special", s->no_special, "Leave out special tokens");

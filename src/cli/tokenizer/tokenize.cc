@@ -19,7 +19,7 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct TokenizeSettings {
   std::string model, file;
   bool jsonl = false, no_special = false;
   Color color = Color::automatic;
@@ -45,7 +45,7 @@ void run_lines(const Tokenizer& tokenizer, std::string_view input, const std::st
   print(out);
 }
 
-void run(const Settings& s) {
+void run(const TokenizeSettings& s) {
   const Tokenizer tokenizer = models::load_tokenizer(find_files(s.model));
   const std::string input = s.file.empty() ? read_standard_input() : io::read_text(s.file);
   const SpecialTokens special = s.no_special ? SpecialTokens::leave_out : SpecialTokens::add;
@@ -67,7 +67,7 @@ void add_tokenize(CLI::App& program) {
                    "  With --jsonl, each input line {\"text\": …} gives a line\n"
                    "  {\"ids\": […], \"tokens\": […], \"offsets\": [[start, end], …], \"decoded\": …};\n"
                    "  offsets count characters. Without --jsonl the whole input is one text.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<TokenizeSettings>();
   add_path(*command, "--model", s->model,
            "A model name or folder, a tokenizer.json, a SentencePiece .model, a vocab.txt or a .gguf")
       ->required()

@@ -22,7 +22,7 @@ namespace {
 
 using text::TokenizerKind;
 
-struct Settings {
+struct TokenizerTrainSettings {
   TokenizerKind kind = TokenizerKind::bpe;
   std::optional<Index> vocab, min_frequency;
   std::optional<std::vector<std::string>> special;
@@ -91,7 +91,7 @@ class Texts {
   bool table_ = false;
 };
 
-text::TokenizerTraining training_of(const Settings& s, ProgressBar& progress) {
+text::TokenizerTraining training_of(const TokenizerTrainSettings& s, ProgressBar& progress) {
   text::TokenizerTraining training;
   training.kind = s.kind;
   training.special = s.special.value_or(text::usual_special_tokens(s.kind));
@@ -116,7 +116,7 @@ std::string sample_of(const Tokenizer& tokenizer, std::size_t specials) {
   return line;
 }
 
-void run(const Settings& s) {
+void run(const TokenizerTrainSettings& s) {
   const auto start = std::chrono::steady_clock::now();
   const std::string path = (std::filesystem::path(s.out) / "tokenizer.json").string();
   io::Outputs outputs(s.force ? io::Existing::replace : io::Existing::refuse);
@@ -167,7 +167,7 @@ void add_tokenizer_train(CLI::App& tokenizer) {
            "\n"
            "  DIR/tokenizer.json is in Hugging Face format. The same files and options give the same bytes.\n"
            "  Files may be plain or .gz; every cell of a .tsv is a separate text.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<TokenizerTrainSettings>();
   add_choice<TokenizerKind>(*command, "--kind", s->kind,
                             {{"bpe", TokenizerKind::bpe},
                              {"unigram", TokenizerKind::unigram},

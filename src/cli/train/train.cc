@@ -29,7 +29,7 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct TrainSettings {
   std::string recipe, out, start;
   std::vector<std::string> data, valid;
   bool all_parameters = false;
@@ -78,7 +78,7 @@ void introduce(TrainDisplay& display, const train::Run& run, const Context& ctx,
 }
 
 void conclude(TrainDisplay& display, const train::Run& run, train::Ending ending, double seconds) {
-  const train::Progress& p = run.progress();
+  const train::TrainingState& p = run.progress();
   const char* how = ending == train::Ending::finished ? "done"
                     : ending == train::Ending::early
                         ? "stopped early: no improvement in evaluations"
@@ -102,7 +102,7 @@ const char* ending_name(train::Ending ending) {
 
 // The result of the run; its course is in metrics.jsonl and metrics.csv in the folder.
 std::string json(const train::Run& run, train::Ending ending, double seconds) {
-  const train::Progress& p = run.progress();
+  const train::TrainingState& p = run.progress();
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("folder", run.folder()).field("ending", ending_name(ending));
   w.field("step", p.step).field("tokens", p.tokens).field("seconds", io::significant(seconds, 6));
@@ -132,7 +132,7 @@ std::string quoted_list(const std::vector<std::string>& texts) {
 }
 
 // A recipe, or the default recipe of fine-tuning; options of the command line override it.
-train::Recipe recipe_of(const Settings& s) {
+train::Recipe recipe_of(const TrainSettings& s) {
   train::Settings settings;
   if (s.recipe.empty()) {
     if (s.start.empty() || s.data.empty())
@@ -157,7 +157,7 @@ train::Recipe recipe_of(const Settings& s) {
   return recipe;
 }
 
-std::string run_name(const Settings& s) {
+std::string run_name(const TrainSettings& s) {
   namespace fs = std::filesystem;
   if (!s.recipe.empty()) return fs::path(s.recipe).stem().string();
   return fs::path(s.start).lexically_normal().filename().string() + "-tuned";
@@ -173,7 +173,7 @@ void check_same_run(const train::Run& run) {
   check_same(facts);
 }
 
-void run(const Settings& s) {
+void run(const TrainSettings& s) {
   JsonOutput output(s.json);
   train::Recipe recipe = recipe_of(s);
   train::RunOptions options;
@@ -236,7 +236,7 @@ void add_train(CLI::App& program) {
            "\n"
            "  Without a recipe a LoRA adapter of rank 4 is trained; the model itself is not changed.\n"
            "  Files in a recipe are searched relative to the recipe, then to the working folder.\n"});
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<TrainSettings>();
   add_path(*command, "RECIPE", settings->recipe, "The recipe: a TOML file (docs/guide/train.md)");
   add_text(*command, "--start,--model", settings->start, "The model to fine-tune")->type_name("NAME|PATH");
   add_files(*command, "--data", settings->data, "Training file: .txt, .tsv, .jsonl or .gz; repeatable");

@@ -25,7 +25,7 @@
 namespace headlight::cli {
 namespace {
 
-struct Settings {
+struct TranslateSettings {
   std::string model = "en-fr", evaluate;
   std::vector<std::string> texts;
   Index beams = 4, most = 0, limit = 0, threads = 0;
@@ -34,7 +34,7 @@ struct Settings {
   JsonTarget json;
 };
 
-void check_translates(const Model& model, const Settings& s) {
+void check_translates(const Model& model, const TranslateSettings& s) {
   const ModelInfo& info = model.info();
   if (info.kind != ModelKind::encoder_decoder) {
     const bool writes = info.kind == ModelKind::decoder;
@@ -63,7 +63,7 @@ void check_translates(const Model& model, const Settings& s) {
 // A model with its settings, ready for any number of texts.
 class Translator {
  public:
-  explicit Translator(const Settings& s)
+  explicit Translator(const TranslateSettings& s)
       : model_(open_model(s.model, true)),
         ctx_(shared(Together::items, {.threads = static_cast<int>(s.threads)})) {
     check_translates(model_, s);
@@ -124,7 +124,7 @@ std::string as_line(std::string text) {
   return text + "\n";
 }
 
-void run_texts(const Settings& s) {
+void run_texts(const TranslateSettings& s) {
   JsonOutput output(s.json);
   Translator translator(s);
   io::JsonWriter json;
@@ -151,7 +151,7 @@ void run_texts(const Settings& s) {
   output.write(json.end_list().end_object().take_line());
 }
 
-void run_evaluation(const Settings& s) {
+void run_evaluation(const TranslateSettings& s) {
   JsonOutput output(s.json);
   TestSet set = read_test_set(s.evaluate, static_cast<std::size_t>(s.limit));
   Translator translator(s);
@@ -165,7 +165,7 @@ void run_evaluation(const Settings& s) {
   if (cut > 0) print_error(concat("note: ", cut_note(cut, set, translator.model()), "\n"));
 }
 
-void run(const Settings& s) {
+void run(const TranslateSettings& s) {
   const auto refuse = [](std::string_view what) {
     throw Error(ErrorKind::usage, "translate.options", std::string(what));
   };
@@ -198,7 +198,7 @@ void add_translate(CLI::App& program) {
            "  --evaluate reads lines of source, tab, translation; lines with the same source are\n"
            "  references for one sentence. BLEU uses 13a tokenization. Sources beyond the context of\n"
            "  the model are cut and counted.\n"});
-  const auto s = std::make_shared<Settings>();
+  const auto s = std::make_shared<TranslateSettings>();
   add_words(*command, "TEXT", s->texts, "Texts to translate (default: lines of standard input)")
       ->type_name("");
   add_model(*command, s->model);
