@@ -79,8 +79,13 @@ void put_columns(const std::byte* rows, int n, Index width, const kernels::Panel
                  std::byte* panel) {
   const auto* from = reinterpret_cast<const E*>(rows);
   auto* to = reinterpret_cast<E*>(panel);
-  for (int r = 0; r < n; ++r) {
-    for (Index d = 0; d < width; ++d) to[order.at(d, lane + r)] = from[r * width + d];
+  for (int r = 0; r < n; ++r, from += width) {
+    if (order.steps == 1) {  // no division for each element
+      E* column = to + order.at(0, lane + r);
+      for (Index d = 0; d < width; ++d) column[d * order.panel] = from[d];
+    } else {
+      for (Index d = 0; d < width; ++d) to[order.at(d, lane + r)] = from[d];
+    }
   }
 }
 
@@ -233,7 +238,12 @@ void CacheStore::write_head(std::byte* tile, int slot, int n, const std::byte* k
   auto* key_scales = reinterpret_cast<float*>(tile + layout.key_scales);
   auto* value_scales = reinterpret_cast<float*>(tile + layout.value_scales);
   float unused = 0;
+  const bool as_it_is = layout.type == kernels::Stored::f32 && dtype == DType::f32;
   const auto narrow = [&](const std::byte* source, int width, std::byte* to, float* scale) {
+    if (as_it_is) {
+      std::memcpy(to, source, static_cast<std::size_t>(width * layout.element));
+      return;
+    }
     kernels.load_row(source, dtype, width, 1.0F, row_.data());
     cache_kernels.narrow(row_.data(), width, layout.type, to, scale);
   };

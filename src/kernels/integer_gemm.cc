@@ -37,6 +37,19 @@ void pack_left(const float* arranged, Index stride, int rows, Index depth, std::
   }
 }
 
+struct Block {
+  const std::byte* numbers;
+  float factor;
+};
+// Block `b` of the first row. A row of int8 has one factor for all.
+HEADLIGHT_VNNI inline Block block_of(const StoredRows& w, Index b) {
+  if (w.type == StoredType::int8) return {w.data + b * kQ8Columns, *w.scales};
+  const std::byte* block = w.data + b * kQ8Bytes;
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, block, sizeof bits);
+  return {block + 2, _cvtsh_ss(bits)};
+}
+
 HEADLIGHT_VNNI void pack_right(const StoredRows& w, Index first, int columns, int blocks, std::int32_t* right,
                                float* factors) {
   for (int column = 0; column < columns; column += kPanel) {
@@ -47,13 +60,10 @@ HEADLIGHT_VNNI void pack_right(const StoredRows& w, Index first, int columns, in
           rows[j] = _mm512_setzero_si512();
           factors[half + j] = 0;
           if (column + half + j >= columns) continue;
-          const std::byte* block = w.data + (column + half + j) * w.step + (first + b) * kQ8Bytes;
-          // Prefetches the next blocks of the row.
-          __builtin_prefetch(block + 4 * kQ8Bytes);
-          std::uint16_t bits = 0;
-          std::memcpy(&bits, block, sizeof bits);
-          factors[half + j] = _cvtsh_ss(bits);
-          rows[j] = _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 2)));
+          const Block block = block_of(w.from(column + half + j), first + b);
+          __builtin_prefetch(block.numbers + 4 * kQ8Bytes);  // the next blocks of the row
+          factors[half + j] = block.factor;
+          rows[j] = _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block.numbers)));
         }
         transpose_words(rows, right + half, kPanel);
       }

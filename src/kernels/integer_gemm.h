@@ -1,6 +1,6 @@
-// Products of many rows with blocks of q8_0 in integers, where the CPU multiplies 16-bit pairs and adds in one instruction
-// (AVX-512 with VNNI): 19 instructions do the work of 32 fused multiply-adds. Rows of x are rounded to 16 bits as
-// for few rows (stored_integer-inl.h).
+// Products of many rows with blocks of q8_0, or rows of int8 as blocks with one scale, in integers, where the CPU
+// multiplies 16-bit pairs and adds in one instruction (AVX-512 with VNNI): 19 instructions do the work of 32 fused
+// multiply-adds. Rows of x are rounded to 16 bits as for few rows of q8_0 (stored_integer-inl.h).
 //
 // Legend.  A block is 32 steps of depth, 16 pairs.   left [strip][block][pair][kStrip rows], factors [strip][block][kStrip]
 //          right [panel][block][pair][kPanel columns], factors [panel][block][kPanel]   c [rows, columns]

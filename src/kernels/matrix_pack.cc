@@ -125,6 +125,23 @@ HEADLIGHT_BF16 void pack_half(const StoredRows& w, Index k, int n, int depth, st
   }
 }
 
+// The same of int8, whose numbers are exact in bf16; their scales are left to the caller.
+HEADLIGHT_BF16 void pack_int8_half(const StoredRows& w, Index k, int n, int depth, std::byte* right) {
+  for (int x = 0; x < depth; x += kStep, right += 2 * kTileBytes) {
+    const auto mask = static_cast<__mmask32>((std::uint64_t{1} << std::min(kStep, depth - x)) - 1);
+    __m512i rows[16];
+    for (int j = 0; j < 16; ++j) {
+      const __m256i bytes =
+          j < n ? _mm256_maskz_loadu_epi8(mask, w.from(j).data + k + x) : _mm256_setzero_si256();
+      const auto wide = [](__m128i numbers)
+                            HEADLIGHT_BF16 { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(numbers)); };
+      rows[j] = reinterpret_cast<__m512i>(
+          _mm512_cvtne2ps_pbh(wide(_mm256_extracti128_si256(bytes, 1)), wide(_mm256_castsi256_si128(bytes))));
+    }
+    transpose_words(rows, reinterpret_cast<std::int32_t*>(right), 16);
+  }
+}
+
 // Sixteen columns of any other type.
 template <int kParts>
 HEADLIGHT_BF16 void pack_wide_half(const StoredRows& w, Index k, int n, int depth, std::byte* right) {
@@ -151,9 +168,10 @@ HEADLIGHT_BF16 void pack_wide_half(const StoredRows& w, Index k, int n, int dept
 
 void pack_right(const StoredRows& w, Index k, int columns, int depth, int parts, std::byte* right) {
   const int steps = static_cast<int>(MatrixKernels::steps_of(depth));
-  const auto pack = w.type == StoredType::bf16 ? pack_half
-                    : parts == 1               ? pack_wide_half<1>
-                                               : pack_wide_half<2>;
+  const auto pack = w.type == StoredType::bf16                 ? pack_half
+                    : w.type == StoredType::int8 && parts == 1 ? pack_int8_half
+                    : parts == 1                               ? pack_wide_half<1>
+                                                               : pack_wide_half<2>;
   for (int column = 0; column < columns; column += kPanel) {
     std::byte* panel = tiles_at(right, column, steps, 0, parts);
     for (int half = 0; half < 2; ++half) {

@@ -36,7 +36,8 @@ struct MatrixKernels {
   void (*pack_left)(const float* x, Index stride, int rows, Index depth, int parts, std::byte* left);
   void (*pack_left_transposed)(const float* x, Index stride, int rows, Index depth, int parts,
                                std::byte* left);
-  // `columns` of w, `depth` steps (at most kStoredDepth) from step `k` on (a multiple of 32). Weights of bf16 are one part.
+  // `columns` of w, `depth` steps (at most kStoredDepth) from step `k` on (a multiple of 32). Weights of bf16 are one part,
+  // and numbers of int8 too: without their scales.
   void (*pack_right)(const StoredRows& w, Index k, int columns, int depth, int parts, std::byte* right);
   void (*pack_right_in_out)(const StoredRows& w, Index first, int columns, int depth, int parts,
                             std::byte* right);

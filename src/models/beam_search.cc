@@ -37,11 +37,20 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
 }
 
+// Is any of 64 numbers larger? Without branches, so that the compiler makes vectors of it.
+bool any_above(const float* numbers, float limit) {
+  int above = 0;
+  for (int i = 0; i < 64; ++i) above |= static_cast<int>(numbers[i] > limit);
+  return above != 0;
+}
+
 // The `count` most likely tokens of a row, best first, of equal ones the lower id first. Returns how many
 // there are: NaN is never chosen.
 Index top_tokens(const float* row, Index vocabulary, Index count, std::int32_t* tokens) {
   Index kept = 0;
   for (Index v = 0; v < vocabulary; ++v) {
+    while (kept == count && v + 64 <= vocabulary && !any_above(row + v, row[tokens[kept - 1]])) v += 64;
+    if (v == vocabulary) break;
     if (kept == count ? !(row[v] > row[tokens[kept - 1]]) : std::isnan(row[v])) continue;
     Index at = kept < count ? kept++ : count - 1;
     for (; at > 0 && row[v] > row[tokens[at - 1]]; --at) tokens[at] = tokens[at - 1];

@@ -25,7 +25,7 @@ struct Left {
 };
 // Rows of x and columns of a matrix over `deep` steps from step k on, and where their product goes.
 struct Meeting {
-  Index row, k;
+  Index row, k, column;
   int rows, columns, deep;
   float* c;
   Index c_stride;
@@ -70,8 +70,8 @@ class Columns {
       const int rows = static_cast<int>(std::min(kBlockRows, left_.rows.size() - row));
       float* c = f.y.as<float>() + (left_.rows.begin + row) * f.y.stride(0) + columns.begin;
       kernels_.multiply(left_,
-                        {row, k, rows, static_cast<int>(columns.size()), deep, c, f.y.stride(0), bias,
-                         k > 0 || f.accumulate},
+                        {row, k, columns.begin, rows, static_cast<int>(columns.size()), deep, c,
+                         f.y.stride(0), bias, k > 0 || f.accumulate},
                         f, shared, own);
     }
   }
@@ -269,7 +269,13 @@ struct Parts {
   [[nodiscard]] Index strip_bytes(const Left& left) const {
     return Kernels::steps_of(left.depth) * parts * Kernels::kTileBytes;
   }
-  [[nodiscard]] int parts_of(const Factor& f) const { return f.w.type == StoredType::bf16 ? 1 : parts; }
+  // Numbers of int8 are exact in one part; their sums are scaled at the end.
+  [[nodiscard]] static bool scaled_last(const Factor& f) {
+    return f.w.type == StoredType::int8 && f.layout == WeightLayout::out_in;
+  }
+  [[nodiscard]] int parts_of(const Factor& f) const {
+    return f.w.type == StoredType::bf16 || scaled_last(f) ? 1 : parts;
+  }
 
   void pack_left(const Left& left, Index row, int rows, std::byte* shared, std::byte*) const {
     const auto pack = left.side == Side::plain ? unit.pack_left : unit.pack_left_transposed;
@@ -295,8 +301,19 @@ struct Parts {
                    .right = own,
                    .c = m.c,
                    .c_stride = m.c_stride,
-                   .bias = m.bias,
+                   .bias = scaled_last(f) ? nullptr : m.bias,
                    .accumulate = m.accumulate});
+    if (scaled_last(f) && m.k + m.deep == left.depth) scale(m, f);
+  }
+  static void scale(const Meeting& m, const Factor& f) {
+    const float* scales = f.w.scales + m.column;
+    for (int r = 0; r < m.rows; ++r) {
+      float* c = m.c + r * m.c_stride;
+      if (f.bias.empty())
+        for (int j = 0; j < m.columns; ++j) c[j] *= scales[j];
+      else
+        for (int j = 0; j < m.columns; ++j) c[j] = c[j] * scales[j] + (f.bias.as<float>() + m.column)[j];
+    }
   }
 };
 

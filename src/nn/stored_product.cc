@@ -169,17 +169,23 @@ void multiply_few_in_out(Context& ctx, const ConstTensorView& x, const Factor& f
 
 // ---- Many rows ----------------------------------------------------------------------------------------
 
+// 8-bit numbers in rows whose depth is whole blocks of 32: q8_0, and int8, whose row is blocks of one scale.
+bool takes_integers(const Factor& f, Index depth) {
+  if (f.w.type == StoredType::q8_0) return true;
+  return f.w.type == StoredType::int8 && f.layout == WeightLayout::out_in && depth % kQ8Columns == 0;
+}
+
 // The arithmetic of products with many rows. It does not depend on the other matrices of the call.
 enum class Arithmetic { f32, integers, bytes, matrix_unit };
-Arithmetic arithmetic_of(const Context& ctx, const Factor& f) {
+Arithmetic arithmetic_of(const Context& ctx, const Factor& f, Index depth) {
   if (ctx.activations() == Activations::exact || f.w.type == StoredType::f32) return Arithmetic::f32;
   if (kernels::matrix_kernels_for(ctx.target()) != nullptr) return Arithmetic::matrix_unit;
   if (kernels::is_block_type(f.w.type)) {
     const kernels::ByteKernels* bytes = kernels::byte_kernels_for(ctx.target());
     return bytes != nullptr && bytes->takes(f.w.type) ? Arithmetic::bytes : Arithmetic::f32;
   }
-  const bool q8 = f.w.type == StoredType::q8_0 && kernels::integer_kernels_for(ctx.target()) != nullptr;
-  return q8 ? Arithmetic::integers : Arithmetic::f32;
+  const kernels::IntegerKernels* integers = kernels::integer_kernels_for(ctx.target());
+  return integers != nullptr && takes_integers(f, depth) ? Arithmetic::integers : Arithmetic::f32;
 }
 
 void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors) {
@@ -187,7 +193,7 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Facto
        {Arithmetic::f32, Arithmetic::integers, Arithmetic::bytes, Arithmetic::matrix_unit}) {
     std::vector<Factor> some;
     std::copy_if(factors.begin(), factors.end(), std::back_inserter(some),
-                 [&](const Factor& f) { return arithmetic_of(ctx, f) == arithmetic; });
+                 [&](const Factor& f) { return arithmetic_of(ctx, f, x.dim(1)) == arithmetic; });
     if (some.empty()) continue;
     const ColumnProduct product{x, Side::plain, some};
     if (arithmetic == Arithmetic::f32) multiply_as_f32(ctx, product);

@@ -2,9 +2,9 @@
 //
 // Up to eight rows (decoding) read the matrix once, in place. More rows use the packed product of matmul.h and have its
 // bits for the same numbers in f32. If the Context allows rounding (Activations::rounded), x is rounded to 16 bits for
-// q8_0 and to 8 bits for the other block types; for many rows only where integers are faster. A row of y has the same
-// bits for any neighbouring rows and any number of threads. The paths for few and for many rows add in different orders,
-// unless the matrix is stored [in, out]. Decision 0011 explains the design.
+// q8_0 (many rows: for int8 too) and to 8 bits for the other block types; for many rows only where integers are faster. A
+// row of y has the same bits for any neighbouring rows and any number of threads. The paths for few and for many rows add
+// in different orders, unless the matrix is stored [in, out]. Decision 0011 explains the design.
 #pragma once
 
 #include <span>

@@ -63,14 +63,18 @@ struct Problem {
     const kernels::ByteKernels* bytes = kernels::byte_kernels_for(ctx.target());
     return bytes != nullptr && bytes->takes(type);
   }
-  // Where it may be, x is rounded. On the matrix unit numbers are two bf16 each, 16 bits of 24 (a weight of bf16 is one),
-  // and there are up to three products for one. Else beside q8_0 to 16 bits, block by block; many rows where the CPU has
-  // products for it.
+  // Where it may be, x is rounded. On the matrix unit numbers are two bf16 each, 16 bits of 24 (a weight of bf16 or int8 is one),
+  // and there are up to three products for one. Else beside q8_0 (and many rows of int8) to 16 bits, block by block; many
+  // rows where the CPU has products for it.
   [[nodiscard]] double rounding(const Context& ctx, Index row, Index column, double size) const {
     if (type == StoredType::f32 || ctx.activations() == Activations::exact) return 0;
+    const bool one_part =
+        type == StoredType::bf16 || (type == StoredType::int8 && layout == WeightLayout::out_in);
     if (rows > 8 && kernels::matrix_kernels_for(ctx.target()) != nullptr)
-      return ((type == StoredType::bf16 ? 1 : 3) * 0x1p-18 + 2 * static_cast<double>(depth) * 0x1p-24) * size;
-    if (!in_blocks(type)) return 0;
+      return ((one_part ? 1 : 3) * 0x1p-18 + 2 * static_cast<double>(depth) * 0x1p-24) * size;
+    const bool as_blocks =
+        type == StoredType::int8 && rows > 8 && layout == WeightLayout::out_in && depth % 32 == 0;
+    if (!in_blocks(type) && !as_blocks) return 0;
     if (rows > 8 && !many_in_integers(ctx)) return 0;
     double sum = 0;
     for (Index k = 0; k < depth; k += 32) {

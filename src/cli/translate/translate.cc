@@ -65,7 +65,8 @@ class Translator {
  public:
   explicit Translator(const TranslateSettings& s)
       : model_(open_model(s.model, true)),
-        ctx_(shared(Together::items, {.threads = static_cast<int>(s.threads)})) {
+        ctx_(shared(Together::items,
+                    {.threads = static_cast<int>(s.threads), .activations = Activations::rounded})) {
     check_translates(model_, s);
     options_ = {.beams = s.beams, .length_penalty = s.length_penalty.value_or(1), .max_tokens = s.most};
   }
@@ -88,11 +89,12 @@ class Translator {
   std::string rows(const std::string& text, const Translation& translation, const RowSettings& settings) {
     if (translation.ids.empty()) return {};
     const inspect::RowChoice choice = chosen_row(model_, Part::cross, settings);
-    const Run run = attend_written(ctx_, model_, text, translation.ids, attend_to(Part::cross));
+    Context exact({.executor = ctx_.executor()});  // what is looked at is not rounded
+    const Run run = attend_written(exact, model_, text, translation.ids, attend_to(Part::cross));
     ViewRequest request{.part = Part::cross, .every_weight = true};
     if (choice.head) request.heads = {{choice.layer, *choice.head}};
     else request.layer = choice.layer, request.mean = MeanOver::heads;
-    const inspect::AttentionMap map = std::move(session::make_view(ctx_, run, request).numbers.front());
+    const inspect::AttentionMap map = std::move(session::make_view(exact, run, request).numbers.front());
     const RowPrinter printer(model_, choice);
     const std::vector<std::string> keys = labels_of(run.source()), queries = labels_of(run.target());
     std::string out = printer.heading();
