@@ -45,6 +45,7 @@ PUBLIC = {
     "version.h": "core",
     "stored_matrix.h": "core",
     "attention.h": "attention",
+    "sequence_team.h": "attention",
     "kv_cache.h": "attention",
     "dist.h": "dist",
     "reference.h": "attention",

@@ -21,7 +21,7 @@
 #include "headlight/attention.h"
 #include "headlight/context.h"
 #include "headlight/error.h"
-#include "headlight/team.h"
+#include "headlight/sequence_team.h"
 #include "headlight/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -50,7 +50,7 @@ struct GroupOptions {
 };
 
 // The processes that compute together. Move only. The group that started MPI ends it.
-class Group : public Team {
+class Group : public SequenceTeam {
  public:
   // All processes of mpirun; without mpirun a group of one. Starts MPI unless the program has.
   [[nodiscard]] static Group world(const GroupOptions& options = {});
@@ -66,14 +66,23 @@ class Group : public Team {
   [[nodiscard]] int rank() const noexcept override;
   [[nodiscard]] int size() const noexcept override;
   // Whether transfers go on in the background while this process computes (MPI_THREAD_SERIALIZED or more).
-  [[nodiscard]] bool overlaps() const noexcept;
+  [[nodiscard]] bool overlaps() const noexcept override;
 
   void barrier();
   void all_to_all(std::span<const std::span<const std::byte>> parts,
                   std::span<const std::span<std::byte>> from) override;
   [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) override;
+  // dist::attention_forward() and dist::attention_backward() of contiguous shards, by the automatic method.
+  void attend(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+              const AttentionOptions& options, TensorView out, TensorView lse) override;
+  void attend_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
+                       const AttentionOptions& options, const AttentionGrads& grads) override;
   // Element by element ((rank 0 + rank 1) + rank 2) + …, on every rank. Contiguous f32 or f64, the same shape everywhere.
   void sum(TensorView values);
+
+  // From now on a message counts as arrived no sooner than over a link of this latency (seconds) and bandwidth (bytes per
+  // second): shows on one machine what a slower network would do. On every rank alike.
+  void emulate_link(double latency, double bandwidth);
 
   // Prints the text once and ends all processes of the job with exit code `code`.
   [[noreturn]] void abort(const std::string& text, int code);
@@ -140,19 +149,23 @@ struct Shards {
 
 // heads: ranks exchange tokens for heads (all-to-all) and compute whole heads; the bits are those of one process for any
 // number of ranks. ring: keys and values travel; partial results are merged in hop order, which depends on nothing but
-// ranks, lengths and layout. automatic: heads when there are as many key heads as ranks, else ring.
-enum class Method { automatic, heads, ring };
+// ranks, lengths and layout. hybrid: neighbouring ranks exchange heads, and the keys of these heads travel among ranks of
+// different neighbourhoods: fewer hops, and more ranks than heads. automatic: heads when there are as many key heads as
+// ranks, else hybrid, which is the ring when no number of ranks above 1 fits.
+enum class Method { automatic, heads, ring, hybrid };
 
 struct SequenceParallel {
   Method method = Method::automatic;
   Layout layout = Layout::contiguous;  // of queries and keys
+  // hybrid: how many neighbours exchange heads. It divides the number of ranks and is at most the number of key heads.
+  int head_ranks = 0;   // 0: the most that fit
   bool overlap = true;  // ring: receive the next shard while this one is computed; no bit depends on it
 };
 
 // headlight::attention_forward() on the whole sequence. q, k, v, out and lse are this rank's shards along axis 2, their
 // lengths those of Shards; options are those of the whole call, equal on all ranks: lengths, starts, mask and bias count
-// all tokens. Dropout is refused on more than one rank. Every rank checks its arguments and compares them with the others'
-// before a tensor is sent; a refusal is thrown by all ranks alike.
+// all tokens. Dropout drops what one process drops. Every rank checks its arguments and compares them with the others' before
+// a tensor is sent; a refusal is thrown by all ranks alike.
 void attention_forward(Context& ctx, Group& group, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                        const AttentionOptions& options, const SequenceParallel& how, TensorView out,
                        TensorView lse = {});

@@ -28,6 +28,8 @@ class Team {
 
   [[nodiscard]] virtual int rank() const noexcept = 0;  // 0 … size() - 1
   [[nodiscard]] virtual int size() const noexcept = 0;
+  // Whether another thread of this process may make these calls while this one computes; never two at once.
+  [[nodiscard]] virtual bool overlaps() const noexcept { return false; }
   // Collective: every process makes these calls, in the same order.
   // What every rank gave, by rank. Sizes may differ.
   [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) = 0;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "attention/part.h"
 #include "core/call_scope.h"
 #include "core/thread_pool.h"
 #include "headlight/attention.h"
@@ -237,10 +238,11 @@ class Backward {
 
 }  // namespace
 
-void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
-                        const AttentionOptions& options, const AttentionGrads& grads) {
+void backward_part(Context& ctx, const AttentionSaved& saved, const ConstTensorView& dout,
+                   const AttentionOptions& options, const DropoutOrigin& from, const AttentionGrads& grads) {
   const char* who = "attention_backward";
-  const Problem problem = check_call(who, saved.q, saved.k, saved.v, options);
+  Problem problem = check_call(who, saved.q, saved.k, saved.v, options);
+  problem.dropout.from = from;
   check_backward(who, problem, saved, dout, grads);
   const CallScope scope(ctx);
   if (!grads.dq.empty() || !grads.dk.empty() || !grads.dv.empty()) {
@@ -248,6 +250,11 @@ void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorVi
   }
   if (!grads.dbias.empty()) bias_gradient(ctx, problem, saved, dout, grads.dbias);
   if (!grads.dsinks.empty()) sink_gradient(ctx, problem, saved, dout, grads.dsinks);
+}
+
+void attention_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
+                        const AttentionOptions& options, const AttentionGrads& grads) {
+  backward_part(ctx, saved, dout, options, {}, grads);
 }
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "attention/forward_block.h"
+#include "attention/part.h"
 #include "core/call_scope.h"
 #include "core/thread_pool.h"
 #include "headlight/attention.h"
@@ -261,12 +262,19 @@ void run_forward(Context& ctx, const Problem& problem, const AttentionOutputs& o
   });
 }
 
-void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                       const AttentionOptions& options, const AttentionOutputs& outputs) {
-  const Problem problem = check_call("attention", q, k, v, options);
+void forward_part(Context& ctx, const ConstTensorView& q, const ConstTensorView& k, const ConstTensorView& v,
+                  const AttentionOptions& options, const DropoutOrigin& from,
+                  const AttentionOutputs& outputs) {
+  Problem problem = check_call("attention", q, k, v, options);
+  problem.dropout.from = from;
   check_values("attention", problem);
   check_outputs("attention", problem, outputs);
   run_forward(ctx, problem, outputs);
+}
+
+void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, const AttentionOutputs& outputs) {
+  forward_part(ctx, q, k, v, options, {}, outputs);
 }
 
 void attention_forward(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,

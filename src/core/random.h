@@ -27,11 +27,17 @@ inline constexpr int kPhiloxRounds = 10;
   return c;
 }
 
+// Where a part of a call begins in the whole of it: dropout counts from there.
+struct DropoutOrigin {
+  std::int64_t item = 0, head = 0, query = 0, key = 0;
+};
+
 // What dropout asks of each weight. The word of key j is word j%4 of the counter
 // (j/4, query, head, item); a weight is kept when its word is at least `threshold`.
 struct DropoutKey {
   std::uint32_t key0 = 0, key1 = 0;
   std::uint32_t threshold = 0;  // rate · 2^32
+  DropoutOrigin from = {};
 
   [[nodiscard]] static constexpr DropoutKey of(double rate, std::uint64_t seed, std::uint64_t layer) {
     // The layer goes through the generator itself: layers 0 and 1 of one seed have nothing in common.

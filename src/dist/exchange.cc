@@ -1,15 +1,42 @@
 #include "dist/exchange.h"
 
+#include "dist/group.h"
+
 namespace headlight::dist {
+
+HeadRanks::HeadRanks(const SharedCall& the_call)
+    : call(the_call),
+      group(call.how.method == Method::heads ? call.group : grid_of(call.group, call.how.head_ranks).row),
+      ring(call.how.method == Method::heads ? nullptr : &grid_of(call.group, call.how.head_ranks).column),
+      q_shards{call.q_shards.length, ring == nullptr ? 1 : ring->size(), call.q_shards.layout},
+      k_shards{call.k_shards.length, q_shards.ranks, call.k_shards.layout} {}
+
+// Cuts of a place are cuts of its ranks too: a run of a rank lies within a run of its place.
+std::vector<Range> HeadRanks::runs_of(Side side, int rank) const {
+  const bool queries = side == Side::queries;
+  const std::vector<Range> all = (queries ? q_shards : k_shards).runs(place());
+  std::vector<Range> runs = (queries ? call.q_shards : call.k_shards).runs(place() * group.size() + rank);
+  for (Range& run : runs) {
+    Index base = 0;
+    for (const Range& whole : all) {
+      if (run.begin >= whole.begin && run.end <= whole.end) {
+        run = {run.begin - whole.begin + base, run.end - whole.begin + base};
+        break;
+      }
+      base += whole.size();
+    }
+  }
+  return runs;
+}
 
 // On the side of the tokens a message is a choice of heads: those of the rank that computes them. On the side of the heads
 // it is a choice of tokens: the runs of the rank that holds them.
 template <class View>
 std::vector<View> Exchange::parts(const View& view, const Move& move, bool sends, int peer) const {
   const bool choose_heads = sends != move.back;
-  if (choose_heads) return {part_of(view, 1, heads_of(move.side, peer))};
+  if (choose_heads) return {part_of(view, 1, ranks_.heads_of(move.side, peer))};
   std::vector<View> list;
-  for (const Range& run : runs_of(move.side, peer)) list.push_back(part_of(view, 2, run));
+  for (const Range& run : ranks_.runs_of(move.side, peer)) list.push_back(part_of(view, 2, run));
   return list;
 }
 
@@ -46,7 +73,7 @@ void Exchange::unpack_from(int peer, const std::byte* bytes) const {
 }
 
 void Exchange::run() {
-  const auto ranks = static_cast<std::size_t>(call_.ranks());
+  const auto ranks = static_cast<std::size_t>(ranks_.group.size());
   std::vector<std::vector<std::byte>> out(ranks), in(ranks);
   std::vector<std::span<const std::byte>> parts_out;
   std::vector<std::span<std::byte>> parts_in;
@@ -60,7 +87,7 @@ void Exchange::run() {
     parts_out.emplace_back(out[r]);
     parts_in.emplace_back(in[r]);
   }
-  call_.group.all_to_all(parts_out, parts_in);
+  ranks_.group.all_to_all(parts_out, parts_in);
   for (std::size_t r = 0; r < ranks; ++r) unpack_from(static_cast<int>(r), in[r].data());
 }
 

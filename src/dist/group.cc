@@ -110,7 +110,19 @@ Group Group::split(int colour) {
   }
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(*state_, MPI_Comm_split(state_->comm, colour, state_->rank, &part), "MPI_Comm_split");
-  return Group(adopt(part, {.timeout = state_->timeout}));
+  auto state = adopt(part, {.timeout = state_->timeout});
+  state->latency = state_->latency;
+  state->bandwidth = state_->bandwidth;
+  return Group(std::move(state));
+}
+
+Grid& grid_of(Group& group, int columns) {
+  std::unique_ptr<Grid>& grid = group.state().grid;
+  if (grid == nullptr || grid->columns != columns) {
+    Group row = group.split(group.rank() / columns);
+    grid = std::make_unique<Grid>(Grid{columns, std::move(row), group.split(group.rank() % columns)});
+  }
+  return *grid;
 }
 
 Group::Group(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -121,6 +133,7 @@ Group& Group::operator=(Group&&) noexcept = default;
 // process that ended without finishing and ends the job.
 Group::~Group() {
   if (state_ == nullptr || std::uncaught_exceptions() > 0) return;
+  state_->grid.reset();
   MPI_Comm_free(&state_->comm);
   if (state_->owns_mpi) MPI_Finalize();
 }
@@ -128,6 +141,15 @@ Group::~Group() {
 int Group::rank() const noexcept { return state_->rank; }
 int Group::size() const noexcept { return state_->size; }
 bool Group::overlaps() const noexcept { return state_->background; }
+
+void Group::emulate_link(double latency, double bandwidth) {
+  if (!(latency >= 0) || !(bandwidth > 0) || !std::isfinite(latency))
+    throw Error(ErrorKind::usage, "dist.link",
+                concat("dist::Group::emulate_link: latency ", latency, " s and ", bandwidth,
+                       " bytes/s; need 0 or more, and more than 0"));
+  state_->latency = latency;
+  state_->bandwidth = bandwidth;
+}
 
 void Group::barrier() { (void)all_gather({}); }
 

@@ -1,13 +1,15 @@
 // Sequence parallelism by heads: ranks exchange tokens for heads, compute whole heads as one process does, and exchange
 // back. A row's arithmetic does not depend on which other heads are computed beside it, so the bits are those of one process.
+// In a hybrid only neighbours exchange, and a ring computes their heads.
+#include "attention/part.h"
 #include "dist/exchange.h"
 
 namespace headlight::dist {
 namespace {
 
-// The options of this rank's heads.
-AttentionOptions options_of(const SharedCall& call, Range heads) {
-  AttentionOptions o = call.options;
+// The options of some heads.
+AttentionOptions options_of(const AttentionOptions& whole, Range heads) {
+  AttentionOptions o = whole;
   o.mask = broadcast_part<ConstTensorView>(o.mask, 1, heads);
   o.bias = broadcast_part<ConstTensorView>(o.bias, 1, heads);
   if (!o.alibi_slopes.empty())
@@ -16,20 +18,39 @@ AttentionOptions options_of(const SharedCall& call, Range heads) {
   return o;
 }
 
-// All tokens of this rank's heads, on their way.
+// This rank's heads, of all tokens or those of its place in the ring, on their way.
 struct WholeHeads {
+  const HeadRanks& ranks;
   Range q_heads, kv_heads;
+  AttentionOptions options;
   Tensor q, k, v, out, lse;
 
-  explicit WholeHeads(const SharedCall& call)
-      : q_heads(q_heads_of(call, call.rank())), kv_heads(kv_heads_of(call, call.rank())) {
-    const Problem& p = call.whole;
+  explicit WholeHeads(const HeadRanks& the_ranks)
+      : ranks(the_ranks),
+        q_heads(ranks.q_heads_of(ranks.group.rank())),
+        kv_heads(ranks.kv_heads_of(ranks.group.rank())),
+        options(options_of(ranks.call.options, q_heads)) {
+    const Problem& p = ranks.call.whole;
     const Index heads = q_heads.size(), keys = kv_heads.size();
-    q = Tensor::uninitialized({p.batch, heads, p.q_total, p.dim}, p.dtype);
-    k = Tensor::uninitialized({p.batch, keys, p.k_total, p.dim}, p.dtype);
-    v = Tensor::uninitialized({p.batch, keys, p.k_total, p.value_dim}, p.dtype);
-    out = Tensor::uninitialized({p.batch, heads, p.q_total, p.value_dim}, p.dtype);
-    lse = Tensor::uninitialized({p.batch, heads, p.q_total}, call.sums);
+    const Index q_len = ranks.q_shards.size(ranks.place()), k_len = ranks.k_shards.size(ranks.place());
+    q = Tensor::uninitialized({p.batch, heads, q_len, p.dim}, p.dtype);
+    k = Tensor::uninitialized({p.batch, keys, k_len, p.dim}, p.dtype);
+    v = Tensor::uninitialized({p.batch, keys, k_len, p.value_dim}, p.dtype);
+    out = Tensor::uninitialized({p.batch, heads, q_len, p.value_dim}, p.dtype);
+    lse = Tensor::uninitialized({p.batch, heads, q_len}, ranks.call.sums);
+  }
+  [[nodiscard]] DropoutOrigin origin() const { return {.head = q_heads.begin}; }
+
+  // The call that the ring computes: these heads, all tokens.
+  [[nodiscard]] SharedCall ring_call() const {
+    const SharedCall& all = ranks.call;
+    SharedCall call{all.ctx,        *ranks.ring,    q,         k,       v, options, all.how,
+                    ranks.q_shards, ranks.k_shards, all.whole, all.sums};
+    call.whole.q_heads = q_heads.size();
+    call.whole.kv_heads = kv_heads.size();
+    call.whole.options = &options;
+    call.first_head = q_heads.begin;
+    return call;
   }
 };
 
@@ -62,27 +83,28 @@ bool has_heads(const ConstTensorView& bias, Index heads) {
 }
 
 // Every rank has the gradient of its heads; all need all of it.
-void gather_heads(const SharedCall& call, const Tensor& mine, const TensorView& whole, int axis) {
+void gather_heads(const HeadRanks& ranks, const Tensor& mine, const TensorView& whole, int axis) {
   const auto bytes = std::span(mine.as<std::byte>(), bytes_of(mine));
-  const std::vector<std::vector<std::byte>> all = call.group.all_gather(bytes);
-  for (int r = 0; r < call.ranks(); ++r)
-    copy_elements(all[static_cast<std::size_t>(r)].data(), part_of(whole, axis, q_heads_of(call, r)));
+  const std::vector<std::vector<std::byte>> all = ranks.group.all_gather(bytes);
+  for (int r = 0; r < ranks.group.size(); ++r)
+    copy_elements(all[static_cast<std::size_t>(r)].data(), part_of(whole, axis, ranks.q_heads_of(r)));
 }
 
 }  // namespace
 
 void forward_by_heads(const SharedCall& call, const AttentionOutputs& outputs) {
-  WholeHeads mine(call);
-  Exchange there(call);
+  const HeadRanks ranks(call);
+  WholeHeads mine(ranks);
+  Exchange there(ranks);
   there.to_heads(call.q, mine.q, Side::queries);
   there.to_heads(call.k, mine.k, Side::keys);
   there.to_heads(call.v, mine.v, Side::keys);
   there.run();
-  if (mine.q_heads.size() > 0) {
-    headlight::attention_forward(call.ctx, mine.q, mine.k, mine.v, options_of(call, mine.q_heads),
-                                 {.out = mine.out, .lse = mine.lse});
-  }
-  Exchange back(call);
+  const AttentionOutputs whole{.out = mine.out, .lse = mine.lse};
+  if (ranks.ring != nullptr) forward_by_ring(mine.ring_call(), whole);
+  else if (mine.q_heads.size() > 0)
+    forward_part(call.ctx, mine.q, mine.k, mine.v, mine.options, mine.origin(), whole);
+  Exchange back(ranks);
   back.to_tokens(mine.out, outputs.out, Side::queries);
   back.to_tokens(mine.lse, outputs.lse, Side::queries);
   back.run();
@@ -92,32 +114,35 @@ namespace {
 
 // dbias and dsinks: of this rank's heads first, then of all.
 struct HeadGrads {
+  const HeadRanks& ranks;
   Tensor dbias, dsinks;
   int bias_axis = -1;  // the bias's axis of heads; -1: it is shared by all heads
 
-  HeadGrads(const SharedCall& call, const AttentionGrads& grads, const AttentionOptions& mine) {
+  HeadGrads(const HeadRanks& the_ranks, const AttentionGrads& grads, const AttentionOptions& mine)
+      : ranks(the_ranks) {
+    const SharedCall& call = ranks.call;
     if (!grads.dbias.empty()) {
       if (has_heads(call.options.bias, call.whole.q_heads)) bias_axis = call.options.bias.rank() - 3;
       dbias = Tensor(mine.bias.shape(), call.sums);
     }
     if (!grads.dsinks.empty()) dsinks = Tensor(mine.sinks.shape(), call.sums);
   }
-  void finish(const SharedCall& call, const AttentionGrads& grads) {
-    if (!grads.dsinks.empty()) gather_heads(call, dsinks, grads.dsinks, 0);
+  void finish(const AttentionGrads& grads) {
+    if (!grads.dsinks.empty()) gather_heads(ranks, dsinks, grads.dsinks, 0);
     if (grads.dbias.empty()) return;
-    if (bias_axis >= 0) return gather_heads(call, dbias, grads.dbias, bias_axis);
-    if (call.whole.kv_heads == 1) return from_owner(call, grads.dbias);
-    call.group.sum(dbias);
+    if (bias_axis >= 0) return gather_heads(ranks, dbias, grads.dbias, bias_axis);
+    if (ranks.call.whole.kv_heads == 1) return from_owner(grads.dbias);
+    ranks.group.sum(dbias);
     copy_elements(dbias.as<std::byte>(), grads.dbias);
   }
 
  private:
   // One rank computed all heads: nothing is added, not even zeros, which would turn -0 into 0.
-  void from_owner(const SharedCall& call, const TensorView& whole) const {
+  void from_owner(const TensorView& whole) const {
     const auto bytes = std::span(dbias.as<std::byte>(), bytes_of(dbias));
-    const std::vector<std::vector<std::byte>> all = call.group.all_gather(bytes);
+    const std::vector<std::vector<std::byte>> all = ranks.group.all_gather(bytes);
     int owner = 0;
-    while (kv_heads_of(call, owner).size() == 0) ++owner;
+    while (ranks.kv_heads_of(owner).size() == 0) ++owner;
     copy_elements(all[static_cast<std::size_t>(owner)].data(), whole);
   }
 };
@@ -126,9 +151,10 @@ struct HeadGrads {
 
 void backward_by_heads(const SharedCall& call, const AttentionSaved& saved, const ConstTensorView& dout,
                        const AttentionGrads& grads) {
-  WholeHeads mine(call);
+  const HeadRanks ranks(call);
+  WholeHeads mine(ranks);
   Tensor whole_dout = Tensor::uninitialized(mine.out.shape(), call.whole.dtype);
-  Exchange there(call);
+  Exchange there(ranks);
   there.to_heads(call.q, mine.q, Side::queries);
   there.to_heads(call.k, mine.k, Side::keys);
   there.to_heads(call.v, mine.v, Side::keys);
@@ -140,21 +166,20 @@ void backward_by_heads(const SharedCall& call, const AttentionSaved& saved, cons
   Tensor dq = Tensor::uninitialized(mine.q.shape(), call.whole.dtype),
          dk = Tensor::uninitialized(mine.k.shape(), call.whole.dtype),
          dv = Tensor::uninitialized(mine.v.shape(), call.whole.dtype);
-  const AttentionOptions options = options_of(call, mine.q_heads);
-  HeadGrads of_heads(call, grads, options);
-  if (mine.q_heads.size() > 0) {
-    AttentionGrads wanted{dq, dk, dv};
-    if (!grads.dbias.empty()) wanted.dbias = of_heads.dbias;
-    if (!grads.dsinks.empty()) wanted.dsinks = of_heads.dsinks;
-    headlight::attention_backward(call.ctx, {mine.q, mine.k, mine.v, mine.out, mine.lse}, whole_dout, options,
-                                  wanted);
-  }
-  Exchange back(call);
+  HeadGrads of_heads(ranks, grads, mine.options);
+  AttentionGrads wanted{dq, dk, dv};
+  if (!grads.dbias.empty()) wanted.dbias = of_heads.dbias;
+  if (!grads.dsinks.empty()) wanted.dsinks = of_heads.dsinks;
+  const AttentionSaved whole{mine.q, mine.k, mine.v, mine.out, mine.lse};
+  if (ranks.ring != nullptr) backward_by_ring(mine.ring_call(), whole, whole_dout, wanted);
+  else if (mine.q_heads.size() > 0)
+    backward_part(call.ctx, whole, whole_dout, mine.options, mine.origin(), wanted);
+  Exchange back(ranks);
   back.to_tokens(dq, grads.dq, Side::queries);
   back.to_tokens(dk, grads.dk, Side::keys);
   back.to_tokens(dv, grads.dv, Side::keys);
   back.run();
-  of_heads.finish(call, grads);
+  of_heads.finish(grads);
 }
 
 }  // namespace headlight::dist

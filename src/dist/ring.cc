@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/part.h"
+
 namespace headlight::dist {
 
 KeyRing::KeyRing(const SharedCall& call, const RingPlan& plan)
@@ -110,8 +112,8 @@ class ForwardSums {
     };
     AttentionOutputs part{.out = rows(part_out_.view()), .lse = rows(part_lse_.view())};
     if (has_bias_) part.max = rows(part_max_.view()), part.topk_weight = rows(part_heaviest_.view());
-    headlight::attention_forward(call_.ctx, rows(q_.view()), keys(k), keys(v),
-                                 options_of(call_.options, block), part);
+    forward_part(call_.ctx, rows(q_.view()), keys(k), keys(v), options_of(call_.options, block),
+                 origin_of(call_, block), part);
     each_query(block.batch, block.rows, [&](Index b, Index h, Index t) {
       if (!has_bias_) set_part(b, h, t, part_lse_.at(b, h, t), 0);
       // The key with the largest weight has exp(max - max) / sum.

@@ -2,6 +2,7 @@
 // of them and sends the sum on; the last rank that needs the keys sends it home. Sums are in hop order, owner first.
 #include <cmath>
 
+#include "attention/part.h"
 #include "dist/ring.h"
 
 namespace headlight::dist {
@@ -138,10 +139,10 @@ class BackwardSums {
       dbias = Tensor(options.bias.shape(), call_.sums);
       wanted.dbias = dbias;
     }
-    headlight::attention_backward(call_.ctx,
-                                  {rows(q_.view()), keys(k), keys(v), rows(out_.view()),
-                                   rows(static_cast<const ConstTensorView&>(lse_))},
-                                  rows(dout_.view()), options, wanted);
+    backward_part(call_.ctx,
+                  {rows(q_.view()), keys(k), keys(v), rows(out_.view()),
+                   rows(static_cast<const ConstTensorView&>(lse_))},
+                  rows(dout_.view()), options, origin_of(call_, block), wanted);
     add_rows(rows(dq_.view()), wanted.dq);
     add_rows(keys(part_.dk(owner)), wanted.dk);
     add_rows(keys(part_.dv(owner)), wanted.dv);

@@ -34,6 +34,10 @@ class RingPlan {
   std::vector<int> last_hop_;
 };
 
+// Where dropout counts a block from.
+[[nodiscard]] inline DropoutOrigin origin_of(const SharedCall& call, const RingBlock& block) {
+  return {block.items.begin, call.first_head, block.seq_rows.begin, block.seq_keys.begin};
+}
 // The options of a block.
 [[nodiscard]] AttentionOptions options_of(const AttentionOptions& whole, const RingBlock& block);
 

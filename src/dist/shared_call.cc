@@ -1,5 +1,6 @@
 #include "dist/shared_call.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -68,6 +69,7 @@ void add_call(Agreement& agreement, Context& ctx, const LocalCall& local) {
   agreement.add("v", sizes(local.v));
   agreement.add("method", static_cast<int>(local.how.method));
   agreement.add("layout", static_cast<int>(local.how.layout));
+  agreement.add("head_ranks", local.how.head_ranks);
   agreement.add("SIMD target", name_of(ctx.target()));  // different targets give different bits
   add_options(agreement, local.options);
   const AttentionGrads* grads = local.grads;
@@ -115,17 +117,10 @@ void check_length(const LocalCall& local, const char* name, Index found, const S
                 "; cut sequences with dist::Shards"));
 }
 
-void check_dropout(const LocalCall& local, int ranks) {
-  if (local.options.dropout.rate == 0 || ranks == 1) return;
-  refuse(ErrorKind::usage, "dist.dropout",
-         concat(local.who, ": dropout.rate is ", local.options.dropout.rate, " on ", ranks,
-                " ranks; need 0: dropout of a shard would not drop what one process drops"));
-}
-
 // The backward pass computes weights as exp(score - lse). With a large bias, lse has too few digits for this. One process
 // then recomputes weights from whole rows, but no rank of a ring has a whole row.
 void check_ring_lse(const LocalCall& local, Method method, DType sums) {
-  if (method != Method::ring || local.saved == nullptr || local.options.bias.empty()) return;
+  if (method == Method::heads || local.saved == nullptr || local.options.bias.empty()) return;
   const ConstTensorView& lse = local.saved->lse;
   const double limit = sums == DType::f64 ? 0x1p39 : 0x1p10;
   for (Index b = 0; b < lse.dim(0); ++b)
@@ -140,9 +135,25 @@ void check_ring_lse(const LocalCall& local, Method method, DType sums) {
       }
 }
 
-Method chosen(Method method, Index kv_heads, int ranks) {
-  if (method != Method::automatic) return method;
-  return kv_heads >= ranks ? Method::heads : Method::ring;
+// Which method, and how many ranks exchange heads; a hybrid that is one of the others becomes it.
+SequenceParallel chosen(const LocalCall& local, Index kv_heads, int ranks) {
+  SequenceParallel how = local.how;
+  if (how.method == Method::automatic) how.method = kv_heads >= ranks ? Method::heads : Method::hybrid;
+  if (how.method != Method::hybrid) {
+    how.head_ranks = how.method == Method::heads ? ranks : 1;
+    return how;
+  }
+  if (how.head_ranks == 0) {
+    how.head_ranks = static_cast<int>(std::min<Index>(ranks, std::max<Index>(1, kv_heads)));
+    while (ranks % how.head_ranks != 0) --how.head_ranks;
+  }
+  if (how.head_ranks < 1 || ranks % how.head_ranks != 0 || (how.head_ranks > kv_heads && how.head_ranks > 1))
+    refuse(ErrorKind::usage, "dist.head_ranks",
+           concat(local.who, ": head_ranks is ", how.head_ranks, " of ", ranks, " ranks with ", kv_heads,
+                  " key heads; need a divisor of the ranks, at most the key heads, or 0 to choose one"));
+  if (how.head_ranks == ranks) how.method = Method::heads;
+  else if (how.head_ranks == 1) how.method = Method::ring;
+  return how;
 }
 
 // After the agreement, only an allocation or a peer can fail. Such an error concerns this rank alone, and its text says so.
@@ -169,21 +180,20 @@ SharedCall share_call(Context& ctx, Group& group, const LocalCall& local) {
   for (const std::vector<Index>& other : all) q_shards.length += other[0], k_shards.length += other[1];
 
   std::optional<Problem> whole;
+  SequenceParallel how;
   const DType sums = accumulation_dtype(local.q.dtype());
   agreement.check([&] {
     check_length(local, "q", lengths[0], q_shards, group.rank());
     check_length(local, "k", lengths[1], k_shards, group.rank());
-    check_dropout(local, group.size());
     whole = check_call(local.who, as_whole(local.q, q_shards.length), as_whole(local.k, k_shards.length),
                        as_whole(local.v, k_shards.length), local.options);
-    check_ring_lse(local, chosen(local.how.method, whole->kv_heads, group.size()), sums);
+    how = chosen(local, whole->kv_heads, group.size());
+    check_ring_lse(local, how.method, sums);
     if (local.grads == nullptr) return;
     check_whole_grad({local.who, "dbias"}, local.grads->dbias, local.options.bias, sums);
     check_whole_grad({local.who, "dsinks"}, local.grads->dsinks, local.options.sinks, sums);
   });
   agreement.settle();
-  SequenceParallel how = local.how;
-  how.method = chosen(how.method, whole->kv_heads, group.size());
   return {ctx, group, local.q, local.k, local.v, local.options, how, q_shards, k_shards, *whole, sums};
 }
 
@@ -193,9 +203,19 @@ void attention_forward(Context& ctx, Group& group, ConstTensorView q, ConstTenso
   const AttentionOutputs outputs{.out = out, .lse = lse};
   const SharedCall call = share_call(ctx, group, {"dist::attention_forward", q, k, v, options, how, outputs});
   on_this_rank(group, [&] {
-    if (call.how.method == Method::heads) forward_by_heads(call, outputs);
+    if (call.how.method != Method::ring) forward_by_heads(call, outputs);
     else forward_by_ring(call, outputs);
   });
+}
+
+void Group::attend(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                   const AttentionOptions& options, TensorView out, TensorView lse) {
+  dist::attention_forward(ctx, *this, q, k, v, options, {}, out, lse);
+}
+
+void Group::attend_backward(Context& ctx, const AttentionSaved& saved, ConstTensorView dout,
+                            const AttentionOptions& options, const AttentionGrads& grads) {
+  dist::attention_backward(ctx, *this, saved, dout, options, {}, grads);
 }
 
 void attention_backward(Context& ctx, Group& group, const AttentionSaved& saved, ConstTensorView dout,
@@ -205,7 +225,7 @@ void attention_backward(Context& ctx, Group& group, const AttentionSaved& saved,
       ctx, group,
       {"dist::attention_backward", saved.q, saved.k, saved.v, options, how, {}, &saved, dout, &grads});
   on_this_rank(group, [&] {
-    if (call.how.method == Method::heads) backward_by_heads(call, saved, dout, grads);
+    if (call.how.method != Method::ring) backward_by_heads(call, saved, dout, grads);
     else backward_by_ring(call, saved, dout, grads);
   });
 }

@@ -11,10 +11,11 @@ struct SharedCall {
   Group& group;
   ConstTensorView q, k, v;  // this rank's shards
   const AttentionOptions& options;
-  SequenceParallel how;  // method is heads or ring
+  SequenceParallel how;  // method is heads, ring or hybrid; head_ranks is set
   Shards q_shards, k_shards;
   Problem whole;  // sizes, sequences and options of the whole call; its views have no memory behind them
   DType sums;     // f64 for f64, f32 for all others
+  Index first_head = 0;  // of a call on some heads: the first one's number in the whole
 
   [[nodiscard]] int rank() const { return group.rank(); }
   [[nodiscard]] int ranks() const { return group.size(); }
@@ -36,6 +37,7 @@ struct LocalCall {
 // Collective: throws RankError on all ranks or on none.
 [[nodiscard]] SharedCall share_call(Context& ctx, Group& group, const LocalCall& local);
 
+// heads and hybrid.
 void forward_by_heads(const SharedCall& call, const AttentionOutputs& outputs);
 void backward_by_heads(const SharedCall& call, const AttentionSaved& saved, const ConstTensorView& dout,
                        const AttentionGrads& grads);

@@ -23,6 +23,7 @@ struct Transfers::State {
     MPI_Request request;
     int peer;
     bool receives;
+    Clock::time_point due = {};  // an emulated link is not done before
   };
 
   Group::State& group;
@@ -35,13 +36,26 @@ struct Transfers::State {
   bool test() {
     bool moved = false;
     for (One& one : open) {
+      if (one.request == MPI_REQUEST_NULL) continue;
       int done = 0;
       const int status = MPI_Test(&one.request, &done, MPI_STATUS_IGNORE);
       if (status != MPI_SUCCESS) error = status;
       moved = moved || done != 0;
     }
-    std::erase_if(open, [](const One& one) { return one.request == MPI_REQUEST_NULL; });
+    const auto now = group.bandwidth > 0 ? Clock::now() : Clock::time_point::max();
+    std::erase_if(open, [&](const One& one) { return one.request == MPI_REQUEST_NULL && one.due <= now; });
     return moved;
+  }
+
+  // When a message that is asked for now would be here over the emulated link, which carries one after the other.
+  [[nodiscard]] Clock::time_point due(std::size_t bytes) const {
+    if (group.bandwidth <= 0) return {};
+    const auto seconds = [](double s) {
+      return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+    };
+    group.link_free =
+        std::max(group.link_free, Clock::now()) + seconds(static_cast<double>(bytes) / group.bandwidth);
+    return group.link_free + seconds(group.latency);
   }
 
   void join() {
@@ -68,6 +82,7 @@ Transfers::Transfers(Group& group) : state_(new State{.group = group.state()}) {
 Transfers::~Transfers() {
   state_->join();
   for (State::One& one : state_->open) {
+    if (one.request == MPI_REQUEST_NULL) continue;
     if (one.receives) MPI_Cancel(&one.request);
     MPI_Request_free(&one.request);
   }
@@ -88,7 +103,7 @@ void Transfers::send(int to, std::span<const std::byte> bytes, int tag) {
 void Transfers::receive(int from, std::span<std::byte> bytes, int tag) {
   state_->join();
   for (std::size_t at = 0; at < bytes.size(); at += kMostBytes) {
-    State::One one{MPI_REQUEST_NULL, from, true};
+    State::One one{MPI_REQUEST_NULL, from, true, state_->due(std::min(kMostBytes, bytes.size() - at))};
     const auto count = static_cast<int>(std::min(kMostBytes, bytes.size() - at));
     check_mpi(state_->group,
               MPI_Irecv(bytes.data() + at, count, MPI_BYTE, from, tag, state_->group.comm, &one.request),
@@ -118,9 +133,9 @@ void Transfers::wait() {
     }
     if (std::chrono::duration<double>(Clock::now() - moved).count() > state_->group.timeout)
       state_->refuse_wait();
-    // The peer may need this very core.
+    // The peer may need this very core. After a second in vain it is not about to answer.
     if (idle < 100) std::this_thread::yield();
-    else std::this_thread::sleep_for(std::chrono::microseconds(50));
+    else std::this_thread::sleep_for(std::chrono::microseconds(idle < 10'000 ? 50 : 1000));
   }
   check_mpi(state_->group, state_->error, "a transfer");
 }

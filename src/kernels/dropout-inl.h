@@ -71,11 +71,13 @@ template <class T>
 HWY_ATTR void drop(const Tile<T>& tile, int r, int begin, int end, T* row) {
   HWY_ALIGN std::uint32_t words[kDropoutRoom];
   const DropoutRows& rows = tile.dropout;
-  const int first = begin / 4 * 4;
-  dropout_words(*rows.key, rows.item, rows.head[r], rows.query[r], tile.first_key + first, end - first,
-                words);
+  const DropoutOrigin& from = rows.key->from;
+  const Index at = from.key + tile.first_key + begin;
+  const int skip = static_cast<int>(at % 4), count = end - begin;  // a counter makes four words
+  dropout_words(*rows.key, from.item + rows.item, from.head + rows.head[r], from.query + rows.query[r],
+                at - skip, skip + count, words);
   const std::uint32_t threshold = rows.key->threshold;
-  for (int j = begin; j < end; ++j) row[j] = words[j - first] >= threshold ? row[j] : T{0};
+  for (int j = 0; j < count; ++j) row[begin + j] = words[skip + j] >= threshold ? row[begin + j] : T{0};
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE

@@ -23,12 +23,14 @@ int cases() {
   return given != nullptr ? std::max(5, std::atoi(given) / 10) : 16;
 }
 
-// Small cases, with chunks now and then.
+// Small cases, with chunks and dropout now and then.
 Case small_case(std::uint64_t seed) {
   Random random(seed * 0x100000001B3U + 23);
   Case c = draw_case([&](Index n) { return random.below(n); }, Index{1} << 15);
   if (random.below(6) == 0) c.visible = Visibility::chunks(1 + random.below(c.k_len + 2));
   c.statistics = false;
+  if (random.below(3) == 0)
+    c.dropout = {.rate = random.below(2) == 0 ? 0.5 : 0.1, .seed = random.next(), .layer = random.next() % 3};
   return c;
 }
 
@@ -92,6 +94,7 @@ class ByLayout : public ::testing::TestWithParam<Layout> {
 
 class HeadExchange : public ByLayout {};
 class Ring : public ByLayout {};
+class Hybrid : public ByLayout {};
 
 TEST_P(HeadExchange, ForwardHasTheBitsOfOneProcess) {
   for (int n = 0; n < cases(); ++n) {
@@ -126,15 +129,17 @@ TEST_P(HeadExchange, BackwardHasTheBitsOfOneProcess) {
   }
 }
 
-TEST_P(Ring, ForwardIsWithinTheLimits) {
+void expect_forward_within_limits(Context& ctx, const SequenceParallel& how, std::uint64_t first) {
   for (int n = 0; n < cases(); ++n) {
-    const Instance x(small_case(3000 + static_cast<std::uint64_t>(n)));
-    const Results found = Shared(x, by(Method::ring)).forward(ctx);
+    const Instance x(small_case(first + static_cast<std::uint64_t>(n)));
+    const Results found = Shared(x, how).forward(ctx);
     std::string problem;
     if (ranks().rank() == 0) problem = Truth(x).check(found).problem;
-    ASSERT_EQ(all_problems(problem), "") << name_of(GetParam()) << " case " << n << " " << describe(x.c);
+    ASSERT_EQ(all_problems(problem), "") << name_of(how.layout) << " case " << n << " " << describe(x.c);
   }
 }
+TEST_P(Ring, ForwardIsWithinTheLimits) { expect_forward_within_limits(ctx, by(Method::ring), 3000); }
+TEST_P(Hybrid, ForwardIsWithinTheLimits) { expect_forward_within_limits(ctx, by(Method::hybrid), 6000); }
 
 // Without a large lse under a bias, which is refused: see RefusesABiasThatLseCannotHold.
 Case ring_backward_case(std::uint64_t seed) {
@@ -144,18 +149,40 @@ Case ring_backward_case(std::uint64_t seed) {
   return c;
 }
 
-TEST_P(Ring, BackwardIsWithinTheLimits) {
+void expect_backward_within_limits(Context& ctx, const SequenceParallel& how, std::uint64_t first) {
   for (int n = 0; n < cases(); ++n) {
-    const Case c = ring_backward_case(4000 + static_cast<std::uint64_t>(n));
+    const Case c = ring_backward_case(first + static_cast<std::uint64_t>(n));
     const Instance x(c);
     const BackwardInputs in(x);
     attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, in.out.view(), in.lse.view());
-    const Gradients found = Shared(x, by(Method::ring)).backward(ctx, in);
+    const Gradients found = Shared(x, how).backward(ctx, in);
     std::string problem;
     if (ranks().rank() == 0)
       problem = GradientTruth(x, in.dout.view(), in.out.view(), in.lse.view()).check(found, c.dtype).problem;
-    ASSERT_EQ(all_problems(problem), "") << name_of(GetParam()) << " case " << n << " " << describe(c);
+    ASSERT_EQ(all_problems(problem), "") << name_of(how.layout) << " case " << n << " " << describe(c);
   }
+}
+TEST_P(Ring, BackwardIsWithinTheLimits) { expect_backward_within_limits(ctx, by(Method::ring), 4000); }
+TEST_P(Hybrid, BackwardIsWithinTheLimits) { expect_backward_within_limits(ctx, by(Method::hybrid), 7000); }
+
+// Every way to arrange the ranks in rows gives the result of whole heads on one place of the ring, which is the ring of as
+// many ranks: here two places, where there are four ranks.
+TEST_P(Hybrid, RowsOfRanksChangeNothingButTheHops) {
+  if (ranks().size() != 4) GTEST_SKIP() << "four ranks are two rows of two";
+  Case c{
+      .seed = 5, .batch = 2, .q_heads = 8, .kv_heads = 4, .q_len = 45, .k_len = 45, .dim = 8, .value_dim = 8};
+  c.visible = Visibility::causal();
+  c.dropout = {.rate = 0.3, .seed = 11};
+  const Instance x(c);
+  SequenceParallel how = by(Method::hybrid);
+  const Results whole = Shared(x, how).forward(ctx);  // four key heads: no ring at all
+  Results alone(x, c.dtype, false);
+  attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, alone.views());
+  EXPECT_EQ(all_problems(whole.same_bits(alone) ? "" : "other bits"), "");
+  how.head_ranks = 2;
+  const Results rows = Shared(x, how).forward(ctx);
+  EXPECT_EQ(all_problems(rows.same_bits(alone) ? "the bits of whole heads: there was no ring" : ""), "");
+  EXPECT_EQ(all_problems(Truth(x).check(rows).problem), "");
 }
 
 TEST_P(Ring, RefusesABiasThatLseCannotHold) {
@@ -249,6 +276,7 @@ TEST_P(Ring, LongSequences) {
   EXPECT_EQ(all_problems(heads.same_bits(alone) ? "" : "other bits"), "");
 }
 
+INSTANTIATE_TEST_SUITE_P(Layouts, Hybrid, ::testing::Values(Layout::contiguous, Layout::zigzag));
 INSTANTIATE_TEST_SUITE_P(Layouts, Ring, ::testing::Values(Layout::contiguous, Layout::zigzag));
 INSTANTIATE_TEST_SUITE_P(Layouts, HeadExchange, ::testing::Values(Layout::contiguous, Layout::zigzag));
 

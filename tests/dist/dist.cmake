@@ -8,7 +8,7 @@ add_executable(test_dist ${sources} dist/main.cc)
 target_link_libraries(test_dist PRIVATE headlight_test_support headlight_dist headlight_flags)
 target_compile_options(test_dist PRIVATE $<$<CONFIG:Release>:-O1>)
 foreach(ranks RANGE 1 4)
-  foreach(suite IN ITEMS Group:Shards Refusals HeadExchange Ring)
+  foreach(suite IN ITEMS Group:Shards Refusals HeadExchange Ring Hybrid)
     string(REGEX REPLACE ":.*" "" name ${suite})
     string(REGEX REPLACE "([A-Za-z]+)" "*\\1.*" filter ${suite})
     add_test(NAME dist.${name}_on_${ranks}

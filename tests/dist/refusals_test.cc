@@ -86,11 +86,11 @@ TEST(Refusals, ShardsThatDoNotFollowTheLayout) {
              " tokens on rank 0 but the contiguous shard of 10 tokens over ", ranks().size(), " ranks has"));
 }
 
-TEST(Refusals, DropoutByName) {
-  if (ranks().size() == 1) GTEST_SKIP() << "one rank drops as one process does";
+TEST(Refusals, NeighboursThatDoNotDivideTheRanks) {
   Call call;
-  call.options.dropout.rate = 0.1;
-  expect_refused(call, 0, "dist.dropout", "dropout.rate is 0.1");
+  call.how = {.method = dist::Method::hybrid, .head_ranks = ranks().size() + 1};
+  expect_refused(call, 0, "dist.head_ranks",
+                 concat("head_ranks is ", ranks().size() + 1, " of ", ranks().size(), " ranks with"));
 }
 
 }  // namespace
