@@ -13,7 +13,10 @@
 namespace headlight::text::jinja {
 
 class Value;
+struct Object;
+struct Arguments;
 using List = std::vector<Value>;
+using Function = std::function<Value(const Arguments&)>;
 
 // How large a value is when everything in it is written out. Values share their parts, so that a small template can
 // create one that would fill any memory when printed or compared: the interpreter checks this size first.
@@ -22,30 +25,10 @@ struct Extent {
   std::uint32_t depth = 0;
 };
 
-// Keys in the order in which they came, as Python keeps them.
-struct Object {
-  std::vector<std::pair<std::string, Value>> entries = {};
-  bool changes = false;  // a namespace: the only thing that a template may assign into
-  Extent extent = {};    // of a namespace always 1: it is neither printed nor compared by its parts
-
-  [[nodiscard]] const Value* find(std::string_view key) const;
-  void set(std::string_view key, Value value);
-};
-
 struct Undefined {
   std::string name = {};  // for messages
 };
 struct None {};
-
-// What was given to a call: by place and by name.
-struct Arguments {
-  List places = {};
-  std::vector<std::pair<std::string, Value>> names = {};
-
-  // The argument number `place` or of this name; null: not given.
-  [[nodiscard]] const Value* find(std::size_t place, std::string_view name) const;
-};
-using Function = std::function<Value(const Arguments&)>;
 
 class Value {
  public:
@@ -113,6 +96,24 @@ class Value {
       is_;
 };
 
+// Keys in the order in which they came, as Python keeps them.
+struct Object {
+  std::vector<std::pair<std::string, Value>> entries = {};
+  bool changes = false;  // a namespace: the only thing that a template may assign into
+  Extent extent = {};    // of a namespace always 1: it is neither printed nor compared by its parts
+
+  [[nodiscard]] const Value* find(std::string_view key) const;
+  void set(std::string_view key, Value value);
+};
+
+// What was given to a call: by place and by name.
+struct Arguments {
+  List places = {};
+  std::vector<std::pair<std::string, Value>> names = {};
+
+  // The argument number `place` or of this name; null: not given.
+  [[nodiscard]] const Value* find(std::size_t place, std::string_view name) const;
+};
 struct Value::ListBody {
   List items;
   Extent extent;
