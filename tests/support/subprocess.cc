@@ -33,7 +33,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   ::dup2(out, 1);
   ::dup2(err, 2);
   for (int fd = 3; fd < 64; ++fd) ::close(fd);
-  (void)std::signal(SIGPIPE, SIG_DFL);
+  // What a shell in the background ignores, its children ignore too: tests must not depend on how they were started.
+  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_DFL);
   if (launch.in_child) launch.in_child();
   ::execve(program.c_str(), pointers(arguments).data(), pointers(environment).data());
   ::_exit(127);
