@@ -109,7 +109,7 @@ TEST_F(GenerateChat, Choices) {
   const Finished lines = run({"the animal", "--choices", " it was, the street"});
   EXPECT_THAT(lines.out, HasSubstr("share"));
   EXPECT_THAT(lines.out, HasSubstr(std::string(std::string_view(result["choice"]))));
-  refused({"the animal", "--choices", "yes"}, "two texts");
+  refused({"the animal", "--choices", "yes"}, "two choices");
   refused({"the animal", "--choices", "yes,yes"}, "given twice");
   refused({"the animal", "--choices", "yes,no", "--show"}, "--choices");
 }

@@ -100,7 +100,7 @@ TEST_F(SessionChat, ChoicesHaveTheProbabilitiesOfTheirTokens) {
   }
   const std::vector<std::string> one = {"a"}, twice = {"a", "a"};
   expect_error([&] { (void)score_choices(ctx_, model, prompt, one); }, ErrorKind::usage, "choices.count",
-               "two texts");
+               "two choices");
   expect_error([&] { (void)score_choices(ctx_, model, prompt, twice); }, ErrorKind::usage, "choices.twice",
                "given twice");
 }
