@@ -127,7 +127,7 @@ class Training(Case):
 
     def test_ctrl_c_saves_a_checkpoint(self):
         command = [MPIEXEC, "-n", "2", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
-                   "train.accumulate=2", "--set", "train.steps=1000000"]
+                   "train.accumulate=2", "--set", "train.steps=1000000", "--set", "output.save_every=1000000"]
         env = {**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "10"}
         job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         self.wait_for(lambda: (self.path / "run" / "metrics.jsonl").exists())
