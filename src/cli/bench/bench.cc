@@ -29,7 +29,7 @@ struct Settings {
   std::vector<std::string> only;
   std::vector<int> threads;
   std::vector<SimdTarget> targets;
-  std::string model, text;
+  std::string model, text, link;
   bool profile = false, growth = false, dist = false;
   GrowthSettings growing;  // threads, target and JSON are filled in from the others
   JsonTarget json;
@@ -154,7 +154,8 @@ void run(const Settings& s) {
   if (s.dist && processes() == nullptr)
     throw Error(ErrorKind::usage, "bench.dist",
                 "bench --dist compares several processes with one; start it with mpirun -n 2");
-  if (s.dist) return processes()->bench(s.model);
+  if (s.dist) return processes()->bench(s.model, s.link);
+  if (!s.link.empty()) throw Error(ErrorKind::usage, "bench.link", "--link is for --dist; give both");
   if (team() != nullptr)
     throw Error(ErrorKind::usage, "bench.ranks",
                 "bench: runs as one process; bench --dist compares several with one");
@@ -262,6 +263,8 @@ void add_bench(CLI::App& program) {
   add_path(*command, "--svg", settings->growing.svg, "With --growth: a figure of the curves over tokens")
       ->type_name("FILE.svg");
   add_switch(*command, "--dist", settings->dist, "Under mpirun: all processes against one");
+  add_text(*command, "--link", settings->link, "With --dist: a slower network to emulate, as 1Gbit/1ms")
+      ->type_name("RATE/TIME");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });
