@@ -78,10 +78,13 @@ class DistBench {
     model.initialize(1);
     train::AdamW adam(model.parameters(), {});
     const models::Batch batch = made_up_batch();
-    const auto step = [&](Context& ctx, Index batches, Range mine) {
+    const auto step = [&](Context& ctx, Index batches) {
       train::GradientTree gradient(ctx, adam, batches);
-      for (Index n = mine.begin; n < mine.end; ++n) {
-        (void)model.learn(ctx, batch, {.scale = 1.0 / static_cast<double>(batches * batch.input.size())});
+      for (Index n = gradient.mine().begin; n < gradient.mine().end; ++n) {
+        models::LearnOptions options{.scale = 1.0 / static_cast<double>(batches * batch.input.size())};
+        if (n + 1 == gradient.mine().end)
+          options.ready = [&](const Parameters& done) { gradient.ready(done); };
+        (void)model.learn(ctx, batch, options);
         gradient.add(n);
       }
       gradient.finish();
@@ -91,9 +94,9 @@ class DistBench {
     const Index batches = group_.size();
     Context alone({.threads = 1}), ctx({.executor = team_executor(group_, Together::items, 1)});
     const double one = time(5, [&] {
-      if (group_.rank() == 0) step(alone, batches, {0, batches});
+      if (group_.rank() == 0) step(alone, batches);
     });
-    const double together = time(5, [&] { step(ctx, batches, {group_.rank(), group_.rank() + Index{1}}); });
+    const double together = time(5, [&] { step(ctx, batches); });
     const auto parameters = static_cast<double>(adam.numbers({0, adam.pieces()}));
     line("GPT training step, 12 M parameters", one, together,
          measure::step_cost(one, parameters, link_, group_.size()).seconds());

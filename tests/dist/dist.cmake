@@ -4,11 +4,18 @@ set(mpi_settings OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_
   OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none)
 
 file(GLOB sources CONFIGURE_DEPENDS dist/*_test.cc)
+set(suites Group:Shards Refusals HeadExchange Ring Hybrid)
+if(TARGET headlight_models)
+  list(APPEND suites Tokens)
+else()
+  list(FILTER sources EXCLUDE REGEX tokens_test)
+endif()
 add_executable(test_dist ${sources} dist/main.cc)
-target_link_libraries(test_dist PRIVATE headlight_test_support headlight_dist headlight_flags)
+target_link_libraries(test_dist PRIVATE headlight_test_support headlight_dist headlight_flags
+  $<TARGET_NAME_IF_EXISTS:headlight_models>)
 target_compile_options(test_dist PRIVATE $<$<CONFIG:Release>:-O1>)
 foreach(ranks RANGE 1 4)
-  foreach(suite IN ITEMS Group:Shards Refusals HeadExchange Ring Hybrid)
+  foreach(suite IN LISTS suites)
     string(REGEX REPLACE ":.*" "" name ${suite})
     string(REGEX REPLACE "([A-Za-z]+)" "*\\1.*" filter ${suite})
     add_test(NAME dist.${name}_on_${ranks}

@@ -149,6 +149,26 @@ class Training(Case):
             self.assertEqual(self.fingerprint(f"on-{n}"), self.fingerprint("alone"), f"{n} processes")
         self.assertEqual(got.stdout.count("done: step 6"), 1, got.stdout)
 
+    def losses(self, name):
+        lines = (self.path / name / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        return [line["loss"] for line in map(json.loads, lines) if "loss" in line]
+
+    def test_tokens_can_be_divided(self):
+        """Other sums than one process makes, so other bits; but the same run, dropout included."""
+        common = ["train.accumulate=1", "train.divide=tokens", "model.dropout=0.2", "output.log_every=1"]
+        self.assertEqual(self.train(0, "alone", *common).returncode, 0)
+        alone = self.losses("alone")
+        self.assertGreater(len(alone), 5)
+        for n in (2, 3):
+            got = self.train(n, f"on-{n}", *common)
+            self.assertEqual(got.returncode, 0, got.stderr)
+            found = self.losses(f"on-{n}")
+            self.assertEqual(len(found), len(alone))
+            for a, b in zip(alone, found):
+                self.assertAlmostEqual(a, b, delta=2e-5 * abs(a), msg=f"{n} processes: {found}")
+        self.assertEqual(self.train(2, "again", *common).returncode, 0)
+        self.assertEqual(self.fingerprint("again"), self.fingerprint("on-2"))
+
     def test_ctrl_c_saves_a_checkpoint(self):
         command = [MPIEXEC, "-n", "2", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
                    "train.accumulate=2", "--set", "train.steps=1000000"]
