@@ -5,7 +5,7 @@
 namespace headlight::dist {
 namespace {
 
-// What two ranks compare: 64 bits tell any two texts apart that a user will give.
+// Ranks compare this 64-bit hash of the text; a collision between two texts of users is unlikely enough to ignore.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -47,7 +47,7 @@ void Agreement::settle() {
   if (!same) throw_difference();
 }
 
-// The first rank that refused speaks for all.
+// All ranks throw the error of the lowest rank that refused.
 void Agreement::throw_refusal() {
   std::string mine;
   if (refusal_)

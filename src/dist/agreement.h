@@ -1,5 +1,5 @@
-// Before a tensor is sent, all ranks compare what they were asked. A refusal of one rank, or a difference between two, is
-// thrown by all of them with the same text: no rank waits for one that has given up.
+// Before a tensor is sent, all ranks compare their arguments. If one rank refuses, or two ranks differ, all of them throw
+// the same error, so that no rank waits for one that has given up.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ class Agreement {
  public:
   Agreement(Group& group, std::string who) : group_(group), who_(std::move(who)) { add("the call", who_); }
 
-  // What must be the same everywhere.
+  // Adds a value that must be the same on all ranks.
   template <class Value>
   void add(const char* name, const Value& value) {
     if constexpr (std::is_floating_point_v<Value>)
@@ -26,7 +26,7 @@ class Agreement {
     else lines_.push_back({name, concat(value)});
   }
 
-  // A local check. What it throws is kept for settle(); later checks are then left out.
+  // Runs a local check. Its exception is kept for settle(), and later checks are skipped.
   template <class Check>
   void check(const Check& check) {
     if (refusal_) return;
@@ -35,10 +35,10 @@ class Agreement {
     } catch (const Error& error) { refusal_ = error; }
   }
 
-  // Numbers of all ranks, as many on each: result[rank][n].
+  // Gathers the numbers of all ranks, equally many on each: result[rank][n].
   [[nodiscard]] std::vector<std::vector<Index>> share(std::span<const Index> mine);
 
-  // Collective: returns when every rank has passed its checks and all added the same; else all throw.
+  // Collective: returns if every rank passed its checks and all ranks added the same values; otherwise all ranks throw.
   void settle();
 
  private:

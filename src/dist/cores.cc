@@ -1,4 +1,4 @@
-// Which cores each rank of a machine runs on.
+// Assigns the cores of a machine to its ranks.
 #include <sched.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ void divide_cores(Group& group) {
   cpu_set_t share;
   CPU_ZERO(&share);
   for (std::size_t i = begin; i < end; ++i) CPU_SET(cores[i].second, &share);
-  (void)::sched_setaffinity(0, sizeof(share), &share);  // refused: the rank runs where it was put
+  (void)::sched_setaffinity(0, sizeof(share), &share);  // if refused, the rank keeps the cores it has
 }
 
 }  // namespace headlight::dist

@@ -2,8 +2,8 @@
 
 namespace headlight::dist {
 
-// On the side of the tokens a message is a choice of heads: those of the rank that computes them. On the side of the heads
-// it is a choice of tokens: the runs of the rank that holds them.
+// A message between two ranks holds some heads of some tokens: the heads that one of them computes, and the token runs
+// that the other one holds.
 template <class View>
 std::vector<View> Exchange::parts(const View& view, const Move& move, bool sends, int peer) const {
   const bool choose_heads = sends != move.back;

@@ -1,4 +1,4 @@
-// Moves rows between two arrangements: all heads of a rank's tokens, and all tokens of a rank's heads.
+// Moves rows between two arrangements: all heads of this rank's tokens, and all tokens of this rank's heads.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace headlight::dist {
 
-// The heads that a rank computes: key heads in runs whose sizes differ by at most one, with the query heads that use them.
+// The heads that a rank computes: a run of key heads, with the query heads that use them. Runs differ by at most one head.
 [[nodiscard]] inline Range kv_heads_of(const SharedCall& call, int rank) {
   return {call.whole.kv_heads * rank / call.ranks(), call.whole.kv_heads * (rank + 1) / call.ranks()};
 }
@@ -19,13 +19,13 @@ namespace headlight::dist {
 
 enum class Side { queries, keys };
 
-// Tensors are named first and then travel together, one message per pair of ranks.
+// Tensors are added first and then sent together, one message per pair of ranks.
 class Exchange {
  public:
   explicit Exchange(const SharedCall& call) : call_(call) {}
 
   // `tokens` has all heads of this rank's tokens, `heads` all tokens of this rank's heads; [batch, head, token] or with a
-  // dim. An empty view is left out.
+  // dim. An empty view is skipped.
   void to_heads(const ConstTensorView& tokens, const TensorView& heads, Side side) {
     add(tokens, heads, side);
   }
@@ -50,7 +50,7 @@ class Exchange {
   [[nodiscard]] std::vector<Range> runs_of(Side side, int rank) const {
     return (side == Side::queries ? call_.q_shards : call_.k_shards).runs(rank);
   }
-  // What this rank sends to `peer` or receives from it, as views in the order of the message.
+  // The views that this rank sends to `peer` or receives from it, in the order of the message.
   template <class View>
   [[nodiscard]] std::vector<View> parts(const View& view, const Move& move, bool sends, int peer) const;
   [[nodiscard]] std::vector<std::byte> packed_for(int peer) const;

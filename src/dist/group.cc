@@ -40,7 +40,7 @@ void check_timeout(double seconds) {
               concat("dist::Group: timeout is ", seconds, "; need seconds above 0"));
 }
 
-// A communicator of our own: messages of the program cannot be taken for ours, and errors come back as codes.
+// A separate communicator: its messages cannot be confused with the program's own, and its errors are returned as codes.
 std::unique_ptr<Group::State> adopt(MPI_Comm comm, const GroupOptions& options) {
   auto state = std::make_unique<Group::State>();
   state->comm = comm;
@@ -117,8 +117,8 @@ Group::Group(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Group::Group(Group&&) noexcept = default;
 Group& Group::operator=(Group&&) noexcept = default;
 
-// While an exception passes through, the other ranks may be waiting for this one: MPI is left open, so that mpirun sees a
-// process that ended without finishing and ends the job.
+// During an exception the other ranks may be waiting for this one. MPI is then not finalized, so that mpirun sees a process
+// that ended early and stops the job.
 Group::~Group() {
   if (state_ == nullptr || std::uncaught_exceptions() > 0) return;
   MPI_Comm_free(&state_->comm);
@@ -172,8 +172,8 @@ std::vector<std::vector<std::byte>> Group::all_gather(std::span<const std::byte>
 
 namespace {
 
-// Each rank sums one slice of all ranks' numbers and hands it to everyone: a number crosses the network twice, whatever the
-// number of ranks, and every rank ends with the same bits.
+// Each rank sums one slice of all ranks' numbers and sends it to all others. So every number crosses the network twice,
+// whatever the number of ranks, and every rank ends with the same bits.
 template <class T>
 void sum_in_rank_order(Group& group, std::span<T> values) {
   const auto ranks = static_cast<std::size_t>(group.size()), mine = static_cast<std::size_t>(group.rank());
@@ -226,8 +226,8 @@ void Group::sum(TensorView values) {
 void Group::abort(const std::string& text, int code) {
   std::fprintf(stderr, "%s\n", text.c_str());
   std::fflush(stderr);
-  // Open MPI's launcher may hang in MPI_Abort while another rank is in MPI_Finalize. A process that leaves with a code and
-  // without MPI_Finalize makes it end the others as well.
+  // Open MPI's launcher may hang in MPI_Abort while another rank is in MPI_Finalize. It also stops the other ranks when a
+  // process exits with a code and without MPI_Finalize.
   std::_Exit(code);
 }
 
@@ -255,7 +255,7 @@ int run(Group& group, const std::function<void(Group&)>& body) {
     return 0;
   } catch (const RankError& error) {
     if (!error.everywhere()) {
-      // All ranks lose a peer at the same moment. The lowest of them speaks, and ends the others before they do.
+      // All ranks notice a lost peer at the same moment. Waiting by rank lets the lowest print its error and stop the others.
       if (error.kind() == ErrorKind::peer)
         std::this_thread::sleep_for(std::chrono::seconds(3 * std::min(group.rank(), 2)));
       group.abort(concat("error: ", error.what()), exit_code(error.kind()));

@@ -1,11 +1,11 @@
 // Sequence parallelism by heads: ranks exchange tokens for heads, compute whole heads as one process does, and exchange
-// back. A row's arithmetic does not depend on which other heads are computed beside it, so the bits are those of one process.
+// back. The arithmetic of a row does not depend on the other heads computed with it, so the bits are those of one process.
 #include "dist/exchange.h"
 
 namespace headlight::dist {
 namespace {
 
-// The options of this rank's heads.
+// The options, restricted to this rank's heads.
 AttentionOptions options_of(const SharedCall& call, Range heads) {
   AttentionOptions o = call.options;
   o.mask = broadcast_part<ConstTensorView>(o.mask, 1, heads);
@@ -16,7 +16,7 @@ AttentionOptions options_of(const SharedCall& call, Range heads) {
   return o;
 }
 
-// All tokens of this rank's heads, on their way.
+// All tokens of this rank's heads: q, k, v and the results.
 struct WholeHeads {
   Range q_heads, kv_heads;
   Tensor q, k, v, out, lse;
@@ -33,7 +33,7 @@ struct WholeHeads {
   }
 };
 
-// use(i) for every index of a tensor of any rank, as four indices of which the leading ones may be 0.
+// Calls use(i) for every index of a tensor with up to four axes; missing leading axes have index 0.
 template <class Use>
 void each_place(const ConstTensorView& view, const Use& use) {
   Index size[kMaxRank] = {1, 1, 1, 1}, stride[kMaxRank] = {0, 0, 0, 0};
@@ -48,7 +48,7 @@ void each_place(const ConstTensorView& view, const Use& use) {
           use(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]);
 }
 
-// Contiguous elements into a view of the same shape.
+// Copies contiguous elements into a view of the same shape.
 void copy_elements(const std::byte* from, const TensorView& to) {
   const std::size_t item = size_of(to.dtype());
   each_place(to, [&](Index at) {
@@ -61,7 +61,7 @@ bool has_heads(const ConstTensorView& bias, Index heads) {
   return bias.rank() >= 3 && bias.dim(bias.rank() - 3) == heads && heads > 1;
 }
 
-// Every rank has the gradient of its heads; all need all of it.
+// Gathers a gradient: each rank has that of its own heads, and all ranks need it for all heads.
 void gather_heads(const SharedCall& call, const Tensor& mine, const TensorView& whole, int axis) {
   const auto bytes = std::span(mine.as<std::byte>(), bytes_of(mine));
   const std::vector<std::vector<std::byte>> all = call.group.all_gather(bytes);
@@ -90,10 +90,10 @@ void forward_by_heads(const SharedCall& call, const AttentionOutputs& outputs) {
 
 namespace {
 
-// dbias and dsinks: of this rank's heads first, then of all.
+// dbias and dsinks, first of this rank's heads, then of all heads.
 struct HeadGrads {
   Tensor dbias, dsinks;
-  int bias_axis = -1;  // the bias's axis of heads; -1: it is shared by all heads
+  int bias_axis = -1;  // the axis of heads in the bias; -1: all heads share the bias
 
   HeadGrads(const SharedCall& call, const AttentionGrads& grads, const AttentionOptions& mine) {
     if (!grads.dbias.empty()) {
@@ -112,7 +112,7 @@ struct HeadGrads {
   }
 
  private:
-  // One rank computed all heads: nothing is added, not even zeros, which would turn -0 into 0.
+  // If one rank computed all heads, nothing is added: adding zeros would turn -0 into 0.
   void from_owner(const SharedCall& call, const TensorView& whole) const {
     const auto bytes = std::span(dbias.as<std::byte>(), bytes_of(dbias));
     const std::vector<std::vector<std::byte>> all = call.group.all_gather(bytes);

@@ -1,4 +1,4 @@
-// Parts of tensors: the same memory seen through fewer items, heads or tokens, and loops over its rows.
+// Views of parts of tensors (some items, heads or tokens), and loops over their rows.
 #pragma once
 
 #include <cstring>
@@ -28,7 +28,7 @@ namespace headlight::dist {
                  axis, range);
 }
 
-// The part of a mask, a bias or its gradient along one of the four axes that it broadcasts to.
+// A part of a mask, of a bias or of its gradient, along one of the four axes that it broadcasts to.
 template <class View>
 [[nodiscard]] View broadcast_part(const View& view, int axis, Range range) {
   const int own = axis - (kMaxRank - view.rank());
@@ -46,7 +46,7 @@ template <class View>
           {view.stride(0), view.stride(1), view.stride(2), 1}};
 }
 
-// use(address of row) for every row of a rank-4 view whose rows are contiguous, in order of batch, head and token.
+// Calls use(address of row) for every row of a 4-axis view with contiguous rows, in order of batch, head and token.
 template <class Use>
 void each_row(const ConstTensorView& view, const Use& use) {
   const auto item = static_cast<Index>(size_of(view.dtype()));
@@ -61,7 +61,7 @@ void each_row(const ConstTensorView& view, const Use& use) {
   return static_cast<std::size_t>(view.shape().elements()) * size_of(view.dtype());
 }
 
-// The rows of a view one after the other, from and to memory; each returns what follows.
+// Copy the rows of a view to and from contiguous memory. Both return the address after the last row.
 inline std::byte* pack_rows(const ConstTensorView& view, std::byte* to) {
   const std::size_t row = static_cast<std::size_t>(view.dim(3)) * size_of(view.dtype());
   each_row(view, [&](const std::byte* from) { std::memcpy(to, from, row), to += row; });

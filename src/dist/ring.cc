@@ -31,7 +31,7 @@ ConstTensorView KeyRing::values(int owner) const {
           {p.batch, p.kv_heads, call_.k_shards.size(owner), p.value_dim}};
 }
 
-// Ranks that are not beyond a shard's last hop send it on and receive it; all ranks know all last hops.
+// A shard travels up to its last hop. All ranks know all last hops, so sender and receiver agree.
 void KeyRing::start(int hop, Transfers& moving) {
   const int here = owner_at(hop), coming = owner_at(hop + 1);
   if (hop + 1 >= call_.ranks()) return;
@@ -43,9 +43,9 @@ void KeyRing::start(int hop, Transfers& moving) {
 
 namespace {
 
-// This rank's queries against the keys of one shard after the other: (out, lse) of the keys so far. lse is kept as
-// top + rest. Without a bias top is 0. A bias may be so large that lse has no digits for the number of keys behind it; then
-// top is the largest score, and rest the logarithm of a sum that starts from 1.
+// Attention of this rank's queries over one shard of keys after the other: (out, lse) of the keys so far. lse is kept as
+// top + rest. Without a bias top is 0. With a large bias, lse alone has too few digits to hold the sum of exponentials;
+// then top is the largest score, and rest the logarithm of the sum of exp(score - top).
 class ForwardSums {
  public:
   ForwardSums(const SharedCall& call, const RingPlan& plan)
@@ -74,7 +74,7 @@ class ForwardSums {
     for (const RingBlock& block : blocks) add(block, wide_k.view(), wide_v.view());
   }
 
-  // The sink is one more key, whose value is zero. Padding is no query: not even a sink applies.
+  // The sink is one more key, with value zero. Padding rows are not queries and have no sink.
   void add_sinks() {
     if (call_.options.sinks.empty()) return;
     fill(part_rest_);

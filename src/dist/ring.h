@@ -1,4 +1,4 @@
-// Keys and values on their way round the ring: each rank computes on those it holds, while the next ones arrive.
+// Passes keys and values round the ring: each rank computes with the shard it holds while it receives the next one.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class KeyRing {
 
   [[nodiscard]] int next() const { return (call_.rank() + 1) % call_.ranks(); }
   [[nodiscard]] int previous() const { return (call_.rank() + call_.ranks() - 1) % call_.ranks(); }
-  // Whose keys this rank holds at a hop.
+  // The rank that owns the keys held here at a hop.
   [[nodiscard]] int owner_at(int hop) const {
     return (call_.rank() - hop + 2 * call_.ranks()) % call_.ranks();
   }

@@ -1,5 +1,5 @@
-// The backward pass of the ring. dk and dv of a shard travel one hop behind its keys: each rank adds what its queries say
-// of them and sends the sum on; the last rank that needs the keys sends it home. Sums are in hop order, owner first.
+// The backward pass of the ring. dk and dv of a shard travel one hop behind its keys: each rank adds the gradients from its
+// queries and sends the sum on; the last rank that needs the keys sends it to the owner. Sums are in hop order, owner first.
 #include <cmath>
 
 #include "dist/ring.h"
@@ -7,7 +7,7 @@
 namespace headlight::dist {
 namespace {
 
-// dk and dv of one shard, in the type that is summed in, in one piece of memory.
+// dk and dv of one shard in the accumulation type, in one allocation.
 class KeyGrads {
  public:
   explicit KeyGrads(const SharedCall& call) : call_(&call) {
@@ -44,7 +44,7 @@ class KeyGrads {
   Tensor memory_;
 };
 
-// A mask or bias of any rank through all four axes.
+// A mask or bias as a view with all four axes.
 TensorView four_axes(const TensorView& view) {
   Shape shape{1, 1, 1, 1}, strides{0, 0, 0, 1};
   for (int axis = 0; axis < view.rank(); ++axis) {
@@ -90,7 +90,7 @@ class BackwardSums {
     store();
   }
 
-  // Sums of the hop before go on; those that this rank is about to add to arrive meanwhile.
+  // Sends the sums of the previous hop on and receives those that this rank adds to next.
   void prepare(int hop, Transfers& moving) {
     if (hop == 0) return;
     send_on(hop, moving);
@@ -120,7 +120,7 @@ class BackwardSums {
   }
 
  private:
-  // What was finished at the hop before: to the next rank, or home after the last hop.
+  // Sends the sums of the previous hop to the next rank, or to the owner after the last hop.
   void send_on(int hop, Transfers& moving) {
     const int done = hop - 1, owner = ring_->owner_at(done);
     if (!ring_->holds(done)) return;
@@ -167,7 +167,7 @@ class BackwardSums {
             delta += dout_.view().at(b, h, t, d) * out;
             silent = silent && out == 0;
           }
-          // A row that sees no key has no gradient, whatever dout says of it.
+          // A row that sees no key has no gradient, whatever its dout.
           if (silent) continue;
           sums.as<double>()[h] -= std::exp(call_.options.sinks.at(h) - lse) * delta;
         }
@@ -196,7 +196,7 @@ class BackwardSums {
   const ConstTensorView lse_;
   Tensor dq_, part_dq_, dbias_;
   KeyGrads block_, part_, coming_, going_,
-      home_;  // of a block, this rank's, from the rank before, to the next, complete
+      home_;  // in order: of a block, this rank's sums, from the previous rank, to the next, complete
   Transfers returning_;
   KeyRing* ring_ = nullptr;
 };

@@ -12,7 +12,7 @@ Range common(Range a, Range b) {
 
 Range moved(Range range, Index by) { return {range.begin + by, range.end + by}; }
 
-// Rows that share their chunk of positions see keys from the same first one on; without chunks all rows do.
+// Rows in the same chunk of positions share their first visible key; without chunks all rows do.
 struct ChunkRows {
   Range rows;
   Index first_key;
@@ -21,7 +21,7 @@ std::vector<ChunkRows> cut_by_chunk(Range rows, Index offset, Index chunk) {
   if (chunk == 0) return {{rows, 0}};
   std::vector<ChunkRows> list;
   for (Index i = rows.begin; i < rows.end;) {
-    const Index start = std::max<Index>(0, i + offset) / chunk * chunk;  // position where the chunk begins
+    const Index start = std::max<Index>(0, i + offset) / chunk * chunk;  // first position of the chunk
     const Index next =
         std::min(rows.end, start > Visibility::kUnbounded - chunk ? rows.end : start + chunk - offset);
     list.push_back({{i, next}, start});
@@ -30,7 +30,7 @@ std::vector<ChunkRows> cut_by_chunk(Range rows, Index offset, Index chunk) {
   return list;
 }
 
-// The query's place among the keys of the part. Far outside, where every key is on one side, the distance has no meaning.
+// The query's position relative to the keys of the part. It is limited: far outside, all keys are on one side anyway.
 Visibility visibility_of(const Visibility& whole, Index offset, Range rows, Range keys) {
   constexpr Index kFar = Index{1} << 59;
   Visibility part = whole;
@@ -83,7 +83,7 @@ void RingPlan::add_blocks(const Sequence& s, Range batch, Range items, int rank,
         const Index shard_key = key_base + s.k_start - k_run.begin;
         key_base += k_run.size();
         if (chunk.rows.size() == 0 || keys.size() == 0) continue;
-        // Runs of keys never move backwards from row to row: what the first and the last row see bounds all.
+        // Visible ranges of keys never move backwards from row to row, so the first and the last row bound them all.
         const Range seen{visible.keys_for(chunk.rows.begin, s.q_len, s.k_len).begin,
                          visible.keys_for(chunk.rows.end - 1, s.q_len, s.k_len).end};
         if (common(keys, seen).size() == 0) continue;

@@ -1,4 +1,4 @@
-// Who needs whose keys, and the blocks of work of one hop. Keys and values of rank `owner` reach rank owner + h at hop h.
+// Plans which ranks need which keys, and the blocks of work of one hop. Keys of rank `owner` reach rank owner + h at hop h.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ class RingPlan {
  public:
   explicit RingPlan(const SharedCall& call);
 
-  // The blocks of `rank` on the keys of `owner`, in a fixed order; empty: the keys are not needed there.
+  // The blocks of `rank` on the keys of `owner`, in a fixed order; empty if it does not need these keys.
   [[nodiscard]] std::vector<RingBlock> blocks(int rank, int owner) const;
   // The last hop at which the keys of `owner` are needed; they travel no further.
   [[nodiscard]] int last_hop(int owner) const { return last_hop_[static_cast<std::size_t>(owner)]; }

@@ -4,7 +4,7 @@
 namespace headlight::dist {
 namespace {
 
-// Block n of `length` tokens cut in `count`, sizes within one of each other; written so that no product overflows.
+// Block n of `length` tokens cut into `count` blocks, whose sizes differ by at most one; no product overflows.
 Range block_of(Index length, Index count, Index n) {
   const auto start = [&](Index m) { return length / count * m + length % count * m / count; };
   return {start(n), start(n + 1)};

@@ -13,8 +13,8 @@ namespace {
 
 alignas(64) constexpr std::byte kNowhere[64] = {};
 
-// A shard seen as if all tokens were there, each at the same address: enough for the checks of sizes and options, which
-// read no element.
+// A shard as a view of the whole sequence, all tokens at the same address. It serves only the checks of sizes and options,
+// which read no element.
 ConstTensorView as_whole(const ConstTensorView& shard, Index length) {
   return {kNowhere, shard.dtype(), {shard.dim(0), shard.dim(1), length, shard.dim(3)}, {0, 0, 0, 1}};
 }
@@ -25,7 +25,7 @@ std::string text_of(std::span<const Index> list) {
   return text;
 }
 
-// The numbers themselves where there are few, the shape where there may be many.
+// Short arrays are compared by their numbers, long ones by their shape.
 std::string text_of(const ConstTensorView& view) {
   if (view.empty()) return "not given";
   std::string text = concat(name_of(view.dtype()), " ", view.shape().text());
@@ -68,7 +68,7 @@ void add_call(Agreement& agreement, Context& ctx, const LocalCall& local) {
   agreement.add("v", sizes(local.v));
   agreement.add("method", static_cast<int>(local.how.method));
   agreement.add("layout", static_cast<int>(local.how.layout));
-  agreement.add("SIMD target", name_of(ctx.target()));  // another one would give other bits
+  agreement.add("SIMD target", name_of(ctx.target()));  // different targets give different bits
   add_options(agreement, local.options);
   const AttentionGrads* grads = local.grads;
   if (grads == nullptr) return agreement.add("whether lse is wanted", !local.outputs.lse.empty());
@@ -78,7 +78,7 @@ void add_call(Agreement& agreement, Context& ctx, const LocalCall& local) {
   agreement.add("whether dsinks is wanted", !local.grads->dsinks.empty());
 }
 
-// The memory of this rank: dtypes, strides, overlap, sizes that do not depend on the other ranks.
+// Checks this rank's memory: dtypes, strides, overlap, and the sizes that do not depend on other ranks.
 void check_local(const LocalCall& local) {
   const AttentionOptions none;
   const Problem shard = check_call(local.who, local.q, local.k, local.v, none);
@@ -88,7 +88,7 @@ void check_local(const LocalCall& local) {
     return;
   }
   AttentionGrads own = *local.grads;
-  own.dbias = {}, own.dsinks = {};  // of the whole call: checked with it
+  own.dbias = {}, own.dsinks = {};  // they belong to the whole call and are checked with it
   check_backward(local.who, shard, *local.saved, local.dout, own);
 }
 
@@ -112,7 +112,7 @@ void check_length(const LocalCall& local, const char* name, Index found, const S
          concat(local.who, ": ", name, " has ", found, " tokens on rank ", rank, " but the ",
                 shards.layout == Layout::zigzag ? "zig-zag" : "contiguous", " shard of ", shards.length,
                 " tokens over ", shards.ranks, " ranks has ", shards.size(rank),
-                "; cut sequences as dist::Shards says"));
+                "; cut sequences with dist::Shards"));
 }
 
 void check_dropout(const LocalCall& local, int ranks) {
@@ -122,8 +122,8 @@ void check_dropout(const LocalCall& local, int ranks) {
                 " ranks; need 0: dropout of a shard would not drop what one process drops"));
 }
 
-// Weights of the backward pass are exp(score - lse). Under a bias lse may be too large to have digits for them; one process
-// then takes them from whole rows, which no rank of a ring has.
+// The backward pass computes weights as exp(score - lse). With a large bias, lse has too few digits for this. One process
+// then recomputes weights from whole rows, but no rank of a ring has a whole row.
 void check_ring_lse(const LocalCall& local, Method method, DType sums) {
   if (method != Method::ring || local.saved == nullptr || local.options.bias.empty()) return;
   const ConstTensorView& lse = local.saved->lse;
@@ -145,7 +145,7 @@ Method chosen(Method method, Index kv_heads, int ranks) {
   return kv_heads >= ranks ? Method::heads : Method::ring;
 }
 
-// After the agreement only memory or a peer can fail. Such an error is of this rank alone, and says so.
+// After the agreement, only an allocation or a peer can fail. Such an error concerns this rank alone, and its text says so.
 template <class Work>
 void on_this_rank(const Group& group, const Work& work) {
   try {

@@ -1,4 +1,4 @@
-// A sequence-parallel call, checked on all ranks: this rank's shards, and the shape of the whole.
+// A sequence-parallel call, checked on all ranks: this rank's shards, and the sizes of the whole call.
 #pragma once
 
 #include "attention/problem.h"

@@ -1,5 +1,5 @@
-// Sends and receives that progress while this process computes. MPI moves a large message only inside calls of MPI, so a
-// thread makes such calls now and then; it sleeps in between and takes next to no time from the computation.
+// Sends and receives in the background of a computation. MPI moves a large message only inside MPI calls, so a thread makes
+// such calls at intervals; it sleeps in between and takes almost no processor time.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// MPI counts elements of a message in an int.
+// MPI counts the elements of a message in an int.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 }  // namespace
@@ -31,7 +31,7 @@ struct Transfers::State {
   std::atomic<bool> stop = false;
   int error = MPI_SUCCESS;
 
-  // Finishes what can be finished; true when something did.
+  // Completes the transfers that have finished; true if there was one.
   bool test() {
     bool moved = false;
     for (One& one : open) {
@@ -118,7 +118,7 @@ void Transfers::wait() {
     }
     if (std::chrono::duration<double>(Clock::now() - moved).count() > state_->group.timeout)
       state_->refuse_wait();
-    // The peer may need this very core.
+    // The peer may need this core.
     if (idle < 100) std::this_thread::yield();
     else std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

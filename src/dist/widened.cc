@@ -3,7 +3,7 @@
 namespace headlight::dist {
 namespace {
 
-// use(row of a, row of b) for two rank-4 views of one shape.
+// Calls use(row of a, row of b) for two 4-axis views of one shape.
 template <class Use>
 void each_pair(const ConstTensorView& a, const ConstTensorView& b, const Use& use) {
   const auto at = [](const ConstTensorView& x, Index n, Index h, Index t) {

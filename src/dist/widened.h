@@ -1,18 +1,18 @@
-// Shards in the type that is summed in: f16 and bf16 as f32, so that a result made of parts is rounded once.
+// Shards in the accumulation type (f16 and bf16 as f32), so that a result made of parts is rounded once.
 #pragma once
 
 #include "dist/parts.h"
 
 namespace headlight::dist {
 
-// from as Sum, row by row; both [batch, head, token, dim].
+// Converts `from` to Sum, row by row; both are [batch, head, token, dim].
 void widen(const ConstTensorView& from, const TensorView& to);
-// Rounds to the dtype of `to`, which may be that of `from`.
+// Rounds to the dtype of `to`, which may equal that of `from`.
 void narrow(const ConstTensorView& from, const TensorView& to);
 // to += from, both f32 or both f64.
 void add_rows(const TensorView& to, const ConstTensorView& from);
 
-// The view itself, or a wider copy of it.
+// The view itself, or a copy in the accumulation type.
 class Widened {
  public:
   Widened(const ConstTensorView& view, DType sums) : view_(view) {

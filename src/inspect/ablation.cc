@@ -32,7 +32,7 @@ bool is_cut(Change change) { return change == Change::cut_mask || change == Chan
 
 bool holds(const Range& range, Index place) { return range.begin <= place && place < range.end; }
 
-// f(token, sequence) for every query of the event.
+// Calls f(token, sequence) for every query of the event.
 template <class F>
 void for_queries(std::span<const Index> starts, const F& f) {
   for (std::size_t s = 0; s + 1 < starts.size(); ++s)
@@ -87,13 +87,14 @@ Index OutputMeans::tokens(Part part) const {
 Ablation::Ablation(ChangePlan plan) : plan_(std::move(plan)) {
   if (plan_.heads.empty()) refuse("no head was selected");
   if ((plan_.change == Change::mean || plan_.change == Change::patch) && plan_.outputs == nullptr)
-    refuse(concat(name_of(plan_.change), " needs what heads said elsewhere"));
+    refuse(concat(name_of(plan_.change), " needs recorded head outputs; set HeadPlan::outputs"));
   if (is_cut(plan_.change) && plan_.links.empty()) refuse("a cut needs a link from a query to a key");
   if (plan_.outputs == nullptr) return;
   for (const HeadPlace& place : plan_.heads) {
     const auto found = plan_.outputs->find({plan_.part, place.layer});
     if (found == plan_.outputs->end() || place.head >= found->second.dim(1))
-      refuse(concat("nothing is known of ", name_of(plan_.part), " head ", place.layer, ".", place.head));
+      refuse(
+          concat("no output was recorded for ", name_of(plan_.part), " head ", place.layer, ".", place.head));
   }
 }
 
@@ -147,7 +148,7 @@ void Ablation::change_row(const AttentionEvent& event, Index head, Index token, 
   }
 }
 
-// The weighted sum without the terms of the link.
+// The weighted sum of the values without the cut link.
 void Ablation::cut_weights(const AttentionEvent& event, Index head, TensorView z) const {
   const Index kv = head / (event.q.dim(1) / event.v.dim(1));
   for_queries(event.options.q_starts, [&](Index token, Index sequence) {

@@ -16,10 +16,10 @@ using headlight::Change;
 using headlight::name_of;
 using headlight::TokenLink;
 
-// z of one run: [token, head, dim] for each layer of each part.
+// Head outputs z of one run: [token, head, dim] for each layer of each part.
 using HeadOutputs = std::map<std::pair<Part, int>, Tensor>;
 
-// Keeps the first sequence's z of every layer. Changes nothing.
+// Records the first sequence's z of every layer, without changing the run.
 class OutputRecorder : public Intervention {
  public:
   void on_heads(const AttentionEvent& event, TensorView z) override;
@@ -29,7 +29,7 @@ class OutputRecorder : public Intervention {
   HeadOutputs outputs_;
 };
 
-// Means of z over all tokens of all runs it is in: [1, head, dim] for each layer. Changes nothing.
+// Averages z over all tokens of all observed runs: [1, head, dim] for each layer. Does not change the runs.
 class OutputMeans : public Intervention {
  public:
   void on_heads(const AttentionEvent& event, TensorView z) override;
@@ -49,15 +49,15 @@ struct ChangePlan {
   Part part = Part::decoder;
   std::vector<HeadPlace> heads = {};
   double factor = 1;                     // of scale
-  const HeadOutputs* outputs = nullptr;  // of mean and patch; lives longer than the plan
-  std::vector<Range> queries = {};       // at these tokens alone; none: at all
-  std::vector<TokenLink> links = {};     // of cuts
+  const HeadOutputs* outputs = nullptr;  // for mean and patch; must outlive the plan
+  std::vector<Range> queries = {};       // only at these tokens; empty: at all
+  std::vector<TokenLink> links = {};     // to cut
 };
 
-// Does to every sequence of a run what the plan says. Tokens beyond those that a patch has stay as they are.
+// Applies the plan to every sequence of a run. Tokens for which a patch has no output are left unchanged.
 class Ablation : public Intervention {
  public:
-  // Throws Error{usage} when the plan lacks something.
+  // Throws Error{usage} if the plan is incomplete.
   explicit Ablation(ChangePlan plan);
   [[nodiscard]] ConstTensorView mask(const AttentionPlace& place) override;
   void on_heads(const AttentionEvent& event, TensorView z) override;

@@ -15,7 +15,7 @@ std::vector<WordPair> align(const std::vector<std::string>& a, const std::vector
     throw Error(ErrorKind::resource, "inspect.align",
                 concat("texts of ", n, " and ", m, " words are too long to align"));
   }
-  // cost[i][j]: of what follows word i of a and word j of b.
+  // cost[i][j]: cost of aligning the words of a from i with the words of b from j.
   std::vector<std::uint32_t> cost((n + 1) * stride);
   for (std::size_t i = n + 1; i-- > 0;) {
     for (std::size_t j = m + 1; j-- > 0;) {

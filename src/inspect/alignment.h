@@ -9,25 +9,25 @@
 namespace headlight::inspect {
 
 struct WordPair {
-  Index a = -1, b = -1;  // its place in each list; -1: it is not there
+  Index a = -1, b = -1;  // its index in each list; -1: not in that list
 };
 
-// The fewest words left alone or standing opposite another one; equal words are opposite each other. Throws
-// Error{resource} for lists whose product is above 2^24.
+// Aligns equal words so that as few words as possible are unpaired or paired with a different word. Throws
+// Error{resource} for lists whose product of sizes is above 2^24.
 [[nodiscard]] std::vector<WordPair> align(const std::vector<std::string>& a,
                                           const std::vector<std::string>& b);
 
-// "cat", "cat → dog", "+ very", "- old": what both, each, the second alone, the first alone have there.
+// Labels: "cat" in both texts, "cat → dog" replaced, "+ very" only in the second, "- old" only in the first.
 [[nodiscard]] std::vector<std::string> aligned_labels(const std::vector<WordPair>& words,
                                                       const std::vector<std::string>& a,
                                                       const std::vector<std::string>& b);
 
-// A map of one of the texts with the rows and columns of both; what it does not have is not visible.
+// Expands a map of one text to the rows and columns of both; cells that the text lacks are marked not visible.
 enum class Side { a, b };
 [[nodiscard]] AttentionMap aligned(const AttentionMap& map, const std::vector<WordPair>& rows,
                                    const std::vector<WordPair>& columns, Side side);
 
-// How far two maps of one shape are apart: the sum of |b - a| over what both can see.
+// Distance of two maps of one shape: the sum of |b - a| over the cells visible in both.
 [[nodiscard]] double distance(const AttentionMap& a, const AttentionMap& b);
 
 }  // namespace headlight::inspect

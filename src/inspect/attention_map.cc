@@ -30,15 +30,15 @@ std::string joined(const std::string& first, std::string_view second) {
 }  // namespace
 
 AttentionMap mean_of(std::span<const AttentionMap> maps, const std::string& derivation) {
-  if (maps.empty()) refuse("the mean of no map");
+  if (maps.empty()) refuse("no map to average; give at least one");
   AttentionMap out = maps[0];
   for (const AttentionMap& map : maps) {
-    if (map.rows != out.rows || map.columns != out.columns) refuse("the mean of maps that differ in size");
+    if (map.rows != out.rows || map.columns != out.columns) refuse("maps to average must have the same size");
     if (map.layer != out.layer) out.layer = -1;
   }
   out.head = -1;
   out.derivation = derivation;
-  // A key is seen when one of the maps sees it.
+  // A key is visible if it is visible in one of the maps.
   for (const AttentionMap& map : maps) {
     if (map.visible.empty()) out.visible.clear();
     for (std::size_t i = 0; i < out.visible.size(); ++i)
@@ -53,14 +53,14 @@ AttentionMap mean_of(std::span<const AttentionMap> maps, const std::string& deri
 }
 
 AttentionMap rollout_of(std::span<const AttentionMap> layers) {
-  if (layers.empty()) refuse("the rollout of no layer");
+  if (layers.empty()) refuse("no layer for the rollout; give at least one");
   const Index n = layers[0].rows;
   const auto size = static_cast<std::size_t>(n);
   std::vector<double> product(size * size, 0), next(size * size);
   for (std::size_t i = 0; i < size; ++i) product[i * size + i] = 1;
   for (const AttentionMap& map : layers) {
     if (map.rows != n || map.columns != n)
-      refuse("a rollout needs square maps of one size: attention of tokens on themselves");
+      refuse("a rollout needs square maps of one size, so only self-attention has one");
     std::fill(next.begin(), next.end(), 0.0);
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t k = 0; k < size; ++k) {

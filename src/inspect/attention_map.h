@@ -1,4 +1,4 @@
-// One head's weights as numbers, and what can be made of several: means, rollout, words in place of tokens.
+// A map of attention weights, and operations on maps: means, rollout, merging tokens into words.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace headlight::inspect {
 
 struct AttentionMap {
   Part part = Part::decoder;
-  int layer = -1, head = -1;  // -1: of several
+  int layer = -1, head = -1;  // -1: combines several
   std::string derivation =
-      {};  // how it was computed from the model's numbers; empty: they are the model's own
+      {};  // how it was computed from the model's weights; empty: the model's own weights
   Index rows = 0, columns = 0;
-  Index rows_in_cell = 1, columns_in_cell = 1;  // each cell is the largest weight of so many
+  Index rows_in_cell = 1, columns_in_cell = 1;  // a cell is the largest of so many weights
   std::vector<float> weights = {};              // [rows, columns]
-  std::vector<std::uint8_t> visible = {};       // 0 where the query cannot see the key; empty: everywhere 1
+  std::vector<std::uint8_t> visible = {};       // 0 where the query cannot see the key; empty: all visible
 
   [[nodiscard]] float at(Index row, Index column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
@@ -29,11 +29,11 @@ struct AttentionMap {
   }
 };
 
-// All of one shape. Throws Error{usage} when there is none.
+// The mean of maps of one shape. Throws Error{usage} if there is none.
 [[nodiscard]] AttentionMap mean_of(std::span<const AttentionMap> maps, const std::string& derivation);
 
-// Where the last layer's tokens come from when attention is followed down through the layers: the product of
-// (mean over heads + identity) / 2 (Abnar and Zuidema, 2020). `layers` are means, first layer first, and square.
+// Attention rollout (Abnar and Zuidema, 2020): the product over layers of (mean over heads + identity) / 2. `layers` are
+// square means over heads, first layer first.
 [[nodiscard]] AttentionMap rollout_of(std::span<const AttentionMap> layers);
 
 // One row: the mean of some queries. One column of each row: the sum over some keys.
@@ -44,18 +44,18 @@ struct AttentionMap {
 [[nodiscard]] AttentionMap by_words(const AttentionMap& map, std::span<const Word> queries,
                                     std::span<const Word> keys);
 
-// Some cells left out: what is left keeps its value. `self`: a token's weight on itself; `first`: on the first token;
-// `columns`: keys, by their place.
+// Leaves cells out and keeps the values of the others. `self`: each token's weight on itself; `first`: weights on the first
+// token; `columns`: indices of keys.
 struct LeaveOut {
   bool self = false, first = false;
   std::vector<Index> columns = {};
 };
 void leave_out(AttentionMap& map, const LeaveOut& what, Index first_row = 0);
-// What is left of each row, divided by its sum: rows sum to 1 again. Rows of zeros stay.
+// Divides each row by its sum, so that rows sum to 1 again. Rows of zeros stay zero.
 void renormalize(AttentionMap& map);
 
-// How much a head makes choices: the mean over rows of their largest weight, on itself and on the first key not
-// counted. Rows that see fewer than three keys have no choice.
+// How selective a head is: the mean over rows of the largest weight, not counting the token itself and the first key. Rows
+// that see fewer than three keys are skipped.
 [[nodiscard]] double focus_of(const AttentionMap& map);
 
 }  // namespace headlight::inspect

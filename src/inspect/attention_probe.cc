@@ -34,7 +34,7 @@ void AttentionProbe::on_attention(const AttentionEvent& event) {
   reference(event, head, kv, dim);
 }
 
-// The reference on the very queries and keys that the kernel was given.
+// The reference, computed from the queries and keys that the kernel was given.
 void AttentionProbe::reference(const AttentionEvent& event, Index head, Index kv, Index dim) {
   Tensor q({1, 1, 1, dim}, DType::f64), k({1, 1, keys, dim}, DType::f64), out({1, 1, 1, dim}, DType::f64);
   Tensor weights({1, 1, 1, keys}, DType::f64), row, slopes, sinks;

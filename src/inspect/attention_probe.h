@@ -1,4 +1,4 @@
-// What one attention call saw and what the kernel made of it, kept for one query of one head.
+// Inputs and results of one attention call, recorded for one query of one head.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ class AttentionProbe : public Observer {
 
   bool found = false;
   Tensor x, memory, stream;
-  AttentionOptions options;  // only its plain numbers are read after the run
+  AttentionOptions options;  // after the run, only its numbers are valid: its views dangle
   Index keys = 0, position = 0;
   Range seen;
   double slope = 0;

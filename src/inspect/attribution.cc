@@ -23,7 +23,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// A norm as it was in this run: linear, because it divides by the same number whatever comes.
+// A norm of this run as a linear function: it keeps dividing by the number it divided by in this run.
 class FrozenNorm {
  public:
   FrozenNorm(const nn::Norm& norm, const nn::NormConfig& config, const nn::Norm::Saved& saved, Index row)
@@ -51,7 +51,7 @@ class FrozenNorm {
   double factor_;
 };
 
-// What the stream is made of, at one token.
+// The contributions that make up the residual stream at one token.
 struct Parts {
   Vector embedding, feed_forward, biases;
   std::vector<std::pair<HeadContribution, Vector>> heads;
@@ -63,7 +63,7 @@ struct Parts {
   }
 };
 
-// Walks along the stream and collects who wrote what.
+// Follows the residual stream through the layers and collects each component's contribution.
 class Walk {
  public:
   Walk(Context& ctx, const models::Stack& stack, const models::Stack::Saved& saved, Index row)
@@ -101,7 +101,7 @@ class Walk {
     return FrozenNorm(norm, b.config().norm, step.post_norm, row_);
   }
 
-  // The output projection of one head after the other, and of none: that is its bias.
+  // The output projection of each head's output, and of zeros, which gives its bias.
   void attention(const nn::MultiHeadAttention& a, const nn::MultiHeadAttention::Saved& s,
                  const std::optional<FrozenNorm>& post) {
     const nn::MultiHeadAttentionConfig& c = a.config();
@@ -126,12 +126,12 @@ class Walk {
     add(parts_.biases, bias);
   }
 
-  // What a step adds to the stream is scaled in some models.
+  // Some models scale what a layer adds to the residual stream.
   void grow(Vector& v) const {
     for (double& x : v) x *= times_;
   }
 
-  // What the block's feed-forward, or its experts, made of this token.
+  // The output of the block's feed-forward layer, or of its experts, for this token.
   [[nodiscard]] Vector answer(const nn::Block& b, const nn::Block::Saved& s) const {
     if (b.experts.empty()) {
       const Tensor& active = s.feed_forward.active;

@@ -12,8 +12,8 @@ namespace headlight::inspect {
 using headlight::Attribution;
 using headlight::HeadContribution;
 
-// Heads of the stack that the logits come from: the encoder of an encoder-decoder acts only through cross-attention.
-// Throws Error{usage} for models without logits, or with an activation between the stream and them.
+// For the stack that computes the logits: the encoder of an encoder-decoder acts only through cross-attention. Throws
+// Error{usage} for models without logits, or with an activation between the residual stream and the logits.
 [[nodiscard]] Attribution attribute_logit(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
                                           Index row, std::int32_t token);
 

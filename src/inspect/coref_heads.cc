@@ -12,7 +12,7 @@
 namespace headlight::inspect {
 namespace {
 
-// Which candidate each head gives most weight, summed over its tokens; of equals the first.
+// The candidate to which each head gives most weight, summed over the candidate's tokens; the first of equals.
 class CandidateMeter : public Observer {
  public:
   CandidateMeter(Part part, Range pronoun, std::vector<Range> candidates)

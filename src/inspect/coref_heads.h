@@ -1,5 +1,5 @@
-// Which head links a pronoun to its antecedent: the candidate with the largest weight, compared with the
-// rule "the nearest one".
+// Finds heads that link a pronoun to its antecedent. A head's choice is the candidate with the largest weight; the
+// baseline always chooses the nearest candidate.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ namespace headlight::inspect {
 struct CorefReport {
   std::vector<HeadShare> heads;  // best on one half of the items first
   Share nearest;                 // the baseline, on the other half
-  double chance = 0;             // of guessing there: the mean of 1 / candidates
+  double chance = 0;             // of a random guess on that half: the mean of 1 / candidates
   Index items = 0, too_long = 0,
         unseen = 0;  // asked; longer than the model reads; a candidate after the pronoun
 };
 
-// Items that are variants of each other are in the same half. A decoder is asked where all candidates come before the
-// pronoun: it cannot see others.
+// Variants of one item are in the same half. Decoders get only items in which all candidates come before the pronoun,
+// because they cannot see later ones.
 [[nodiscard]] CorefReport score_coref(Context& ctx, const LoadedModel& loaded, const text::CorefSet& set,
                                       const Progress& progress = {});
 

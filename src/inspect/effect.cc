@@ -16,7 +16,8 @@ Predictions::Predictions(const Tensor& logits) : rows_(logits.dim(0)), vocabular
     norm_.push_back(log_sum_exp(row(r)));
     if (!std::isfinite(norm_.back()))
       throw Error(ErrorKind::numeric, "effect.logits",
-                  concat("the model's logits of row ", r, " are not numbers"));
+                  concat("the model's logits of row ", r,
+                         " contain NaN or infinity; are the model's files damaged?"));
   }
 }
 
@@ -42,7 +43,7 @@ double kl_divergence(const Predictions& before, const Predictions& after, Index 
     const double p = before.log_probability(row, token);
     sum += std::exp(p) * (p - after.log_probability(row, token));
   }
-  return std::max(0.0, sum);  // rounding alone makes it negative
+  return std::max(0.0, sum);  // rounding can make it slightly negative
 }
 
 std::vector<std::int32_t> targets_of(const LoadedModel& loaded, const ModelInput& input) {

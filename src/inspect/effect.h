@@ -1,4 +1,4 @@
-// What a change to a model's heads does to its predictions: probabilities, ranks, KL divergence, loss.
+// The effect of a change to a model's heads on its predictions: probabilities, ranks, KL divergence, loss.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headlight::inspect {
 
-// Predictions of one run, as logarithms of probabilities.
+// Predictions of one run, as log probabilities.
 class Predictions {
  public:
   explicit Predictions(const Tensor& logits);  // [row, vocabulary]
@@ -29,33 +29,33 @@ class Predictions {
   [[nodiscard]] std::span<const float> row(Index row) const;
   Index rows_, vocabulary_;
   std::vector<float> logits_;
-  std::vector<double> norm_;  // log of the sum of exponentials, a row each
+  std::vector<double> norm_;  // log of the sum of exponentials of each row
 };
 
 // Σ p·log(p/q) over the vocabulary, nats: how far the changed predictions q are from p.
 [[nodiscard]] double kl_divergence(const Predictions& before, const Predictions& after, Index row);
 
-// The token that each row is to predict, or models::kIgnored: a decoder's next token, the written token of an
-// encoder-decoder, none of an encoder's.
+// The token that each row should predict, or models::kIgnored: the next token for decoders, the token written for
+// encoder-decoders, none for encoders.
 [[nodiscard]] std::vector<std::int32_t> targets_of(const LoadedModel& loaded, const ModelInput& input);
 
-// Mean of -log p over the rows that have a target; 0 when none has.
+// Mean of -log p over the rows with a target; 0 if there is none.
 [[nodiscard]] double loss_of(const Predictions& predictions, const std::vector<std::int32_t>& targets);
 
 using headlight::TokenEffect;
 
 struct Effect {
-  std::vector<double> kl;  // of every row, nats
+  std::vector<double> kl;  // of every row, in nats
   double mean_kl = 0;
-  Index row = 0;                    // the one that is looked at
-  std::vector<TokenEffect> tokens;  // of that row: the most likely before and after, by probability before
+  Index row = 0;                    // the row of `tokens`
+  std::vector<TokenEffect> tokens;  // the most likely tokens before and after, by probability before
   double loss_before = 0, loss_after = 0;
 };
 
 struct EffectOptions {
   Index row = -1;                       // -1: where it changes most
-  Index top = 5;                        // most likely tokens before, and after
-  std::vector<std::int32_t> also = {};  // tokens that are wanted in any case
+  Index top = 5;                        // number of most likely tokens, before and after
+  std::vector<std::int32_t> also = {};  // tokens to include in any case
 };
 [[nodiscard]] Effect effect_of(const Predictions& before, const Predictions& after,
                                const std::vector<std::int32_t>& targets, const EffectOptions& options);

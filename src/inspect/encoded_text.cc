@@ -11,7 +11,7 @@
 namespace headlight::inspect {
 namespace {
 
-// A piece's text as people see it. One that is a space or a part of a character goes by its name in the vocabulary.
+// A token's text for display. Spaces and parts of a character are shown by their name in the vocabulary.
 std::string label_of(std::string_view text, const std::vector<TokenPiece>& pieces, std::size_t i) {
   const TokenPiece& piece = pieces[i];
   const auto shares = [&](std::size_t other) {
@@ -35,8 +35,8 @@ EncodedText as_read(std::string_view text, const std::vector<TokenPiece>& pieces
   return encoded;
 }
 
-// The spans of the text's words that each token has a part of: [first, last). A token without bytes, such as the first
-// bytes of a character that others complete, belongs to the span that begins where it is.
+// For each token the range of words [first, last) that it overlaps. A token without bytes of its own, such as the first
+// bytes of a character that later tokens complete, belongs to the word that begins at its position.
 std::vector<Range> spans_of(const EncodedText& encoded, const std::vector<text::ByteSpan>& spans) {
   std::vector<Range> out;
   for (const EncodedToken& token : encoded.tokens) {
@@ -50,7 +50,7 @@ std::vector<Range> spans_of(const EncodedText& encoded, const std::vector<text::
   return out;
 }
 
-// What the tokens stand for. The last span goes on to its end, over accents that the tokenizer has taken off.
+// The text that the tokens cover. The last span extends to its end, over accents that the tokenizer removed.
 std::string label_of(const EncodedText& encoded, Range tokens, std::size_t end) {
   const EncodedToken& first = encoded.tokens[static_cast<std::size_t>(tokens.begin)];
   const std::string_view text = encoded.text;
@@ -105,7 +105,7 @@ EncodedText read_features(const Tensor& features, Index positions) {
   std::copy_n(features.as<float>(), features.shape().elements(), copy.as<float>());
   encoded.features = std::make_shared<const Tensor>(std::move(copy));
   for (Index i = 0; i < positions; ++i) {
-    const Index hundredths = 2 * i;  // seconds
+    const Index hundredths = 2 * i;  // of a second
     encoded.tokens.push_back({0, concat(hundredths / 100, ".", hundredths % 100 / 10, hundredths % 10, "s")});
   }
   return encoded;
@@ -131,8 +131,8 @@ EncodedText read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>
   return encoded;
 }
 
-// A token's part is what the text gains by it. Pieces of a character gain nothing until the last one; special tokens
-// nothing at all.
+// A token's span is the text that it adds. Of the tokens that make up one character only the last adds text; special tokens
+// add none.
 EncodedText read_written(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   EncodedText encoded = read_ids(&tokenizer, ids, tokenizer.size());
   encoded.text = tokenizer.decode(ids);
@@ -154,7 +154,7 @@ std::vector<Word> words_of(const EncodedText& encoded) {
   std::vector<Word> words;
   for (std::size_t first = 0; first < parts.size();) {
     std::size_t last = first + 1;
-    // Neighbours that share a span are one word.
+    // Neighbouring tokens that overlap the same word are one word.
     while (last < parts.size() && parts[last - 1].size() > 0 && parts[last].size() > 0 &&
            parts[last].begin < parts[last - 1].end)
       ++last;

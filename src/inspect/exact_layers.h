@@ -1,4 +1,4 @@
-// Norms and rotations of one token in float64, as a reader computes them by hand.
+// Norms and rotations of one token in float64, written as they would be computed by hand.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@ namespace headlight::inspect {
 
 [[nodiscard]] Numbers row_of(ConstTensorView x, Index row);
 
-// A norm's parameters as they are used.
+// The parameters of a norm in float64.
 struct NormNumbers {
   nn::NormConfig config;
   Numbers weight, bias;
 
-  // The parameters of these channels; of all unless given.
+  // The parameters of the given channels [all].
   NormNumbers(const nn::Norm& norm, const nn::NormConfig& of, std::optional<Range> part = std::nullopt);
-  // The norm of x, or of a part of a row when `row` is all of it. Mean and size are written where not null.
+  // The norm of x. If x is a part of a row, `row` is the whole row. Mean and size are returned if not null.
   [[nodiscard]] Numbers apply(const Numbers& x, double* mean_out, double* size_out,
                               const Numbers* row = nullptr) const;
 };

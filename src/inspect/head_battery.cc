@@ -7,7 +7,7 @@
 namespace headlight::inspect {
 namespace {
 
-// Everyday words that come again, names, pronouns, commas and quotations: what patterns need in order to show.
+// Repeated everyday words, names, pronouns, commas and quotations: the patterns of heads need them to appear.
 constexpr const char* kProse[] = {
     "The old boat lay on the beach, and nobody knew who had left the boat there.",
     "Every morning a small boy came to the beach to look at the boat.",
@@ -27,7 +27,7 @@ constexpr const char* kProse[] = {
     "They built a boat out of an old door, and with the boat they went to school."};
 constexpr std::size_t kInPassage = 4;  // sentences
 
-constexpr Index kPeriods[] = {12, 17, 23, 31};  // tokens that come twice
+constexpr Index kPeriods[] = {12, 17, 23, 31};  // lengths of repeated runs of random tokens
 constexpr std::uint64_t kSeed = 20170612;
 constexpr std::uint32_t kRandomTokens = 101, kOrder = 102;
 
@@ -61,7 +61,7 @@ std::vector<TokenId> ordinary_tokens(const LoadedModel& loaded) {
   return ids;
 }
 
-// Random tokens, so many times one after the other.
+// A run of random tokens, repeated so many times.
 struct RandomText {
   Index tokens = 0, times = 1;
   std::uint32_t item = 0;

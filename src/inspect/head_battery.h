@@ -1,5 +1,5 @@
-// What every model is given to read, so that its heads can be compared: prose, the same prose with its tokens shuffled,
-// and random tokens that come twice. Always the same for the same vocabulary.
+// The fixed inputs on which heads of all models are compared: prose, the same prose with its tokens shuffled, and runs of
+// random tokens that occur twice. They depend only on the vocabulary.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace headlight::inspect {
 
-// Told how much is done, 0 to 1; may throw to stop.
+// Called with the fraction done, 0 to 1; may throw to stop the measurement.
 using Progress = std::function<void(double done)>;
 
 struct Battery {
@@ -18,14 +18,14 @@ struct Battery {
   std::vector<ModelInput> repeated;
 };
 
-// Models that translate read the prose sentence by sentence, others four sentences at a time. What they write is their
-// own translation. Nothing is longer than the model can read.
+// Translation models read the prose sentence by sentence and write their own translation; other models read four sentences
+// at a time. Inputs are cut to the context length of the model.
 [[nodiscard]] Battery make_battery(Context& ctx, const LoadedModel& loaded, const Progress& progress = {});
 
-// The tokens in another order; those that were put around the text stay where they are. The text is then empty.
+// Shuffles the tokens, except those added around the text. The result has no text.
 [[nodiscard]] ModelInput shuffled(const ModelInput& input, std::uint64_t seed);
 
-// What the model can read of it: the end is cut off, special tokens at the end are kept. Returns whether it was cut.
+// Cuts the text to the context length of the model, keeping special tokens at the end. Returns whether it was cut.
 bool cut_to_fit(const LoadedModel& loaded, EncodedText& encoded);
 
 }  // namespace headlight::inspect

@@ -1,4 +1,4 @@
-// Labels of all heads of a model: (model, texts) -> what each head does there, and on the fixed battery.
+// Labels all heads of a model by their attention patterns on texts and on the fixed inputs of head_battery.h.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace headlight::inspect {
 
 using headlight::LabelledHead;
 
-// Sums of some texts, as they are and shuffled. Of many texts the first ones alone are shuffled: that is enough to tell
-// an offset from a habit of the text.
+// Sums over some texts, unchanged and shuffled. Of many texts only the first ones are shuffled: that is enough to
+// distinguish an attention offset from a regularity of the text.
 inline constexpr std::size_t kMostShuffled = 32;
 struct TextSums {
   explicit TextSums(const LoadedModel& loaded) : text(loaded), shuffled(loaded) {}
@@ -23,7 +23,7 @@ struct TextSums {
   std::size_t texts = 0;
 };
 void add_text(Context& ctx, const LoadedModel& loaded, const ModelInput& input, TextSums& sums);
-// Text number 0, 1, … alone, as bytes, and adding them: texts that several processes measure are added in their order.
+// Measures text number 0, 1, … by itself, as bytes, and adds it. Texts measured by several processes are added in order.
 [[nodiscard]] Bytes measure_text(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
                                  std::size_t number);
 void add_measured(const LoadedModel& loaded, std::span<const std::byte> measured, TextSums& sums);
@@ -39,7 +39,7 @@ struct BatterySums {
 [[nodiscard]] std::vector<LabelledHead> labelled_heads(const LoadedModel& loaded, const TextSums& text,
                                                        const BatterySums& battery);
 
-// Everything in one call, for those who have texts. An encoder-decoder translates each of them.
+// Measures and labels in one call. An encoder-decoder translates each text.
 [[nodiscard]] std::vector<LabelledHead> label_heads(Context& ctx, const LoadedModel& loaded,
                                                     std::span<const std::string> texts);
 

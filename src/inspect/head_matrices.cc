@@ -3,7 +3,7 @@
 namespace headlight::inspect {
 namespace {
 
-// Some rows and columns of a layer's matrix, and the biases of the rows.
+// A part of a layer's weight matrix: some rows and columns, and the biases of the rows.
 MatrixRows rows_of(const nn::Linear& linear, Range rows, Range columns) {
   const bool transposed = linear.config().layout == nn::WeightLayout::in_out;
   MatrixRows out;
@@ -17,7 +17,7 @@ MatrixRows rows_of(const nn::Linear& linear, Range rows, Range columns) {
   return out;
 }
 
-// Where a head's queries, keys or values are made: in a matrix of their own, or in one for all.
+// The matrix rows that compute a head's queries, keys or values: in a separate matrix, or in one for all three.
 enum class Kind : std::uint8_t { query, key, value };
 MatrixRows projection(const nn::MultiHeadAttention& a, const nn::Linear& own, Kind kind, Index head) {
   const nn::MultiHeadAttentionConfig& c = a.config();

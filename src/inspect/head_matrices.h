@@ -1,5 +1,5 @@
-// The parameters of one head: the rows that make its queries, keys and values, and the columns that take what it
-// returns into the stream. In float64, whichever way round they are stored.
+// The parameters of one head in float64: the rows that compute its queries, keys and values, and the columns that project
+// its output into the residual stream. Independent of whether matrices are stored transposed.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ struct MatrixRows {
 };
 
 struct HeadMatrices {
-  MatrixRows q, k, v;  // [head_dim, width]; of latent attention […, rank], and k without its end
+  MatrixRows q, k, v;  // [head_dim, width]; with latent attention […, rank], and k without its shared end
   MatrixRows out;      // [width, head_dim]: this head's part of W_O, and the bias that all heads share
   Index kv_head = 0;
 };
@@ -29,7 +29,7 @@ struct HeadMatrices {
 // All rows of a layer.
 [[nodiscard]] MatrixRows all_rows(const nn::Linear& linear);
 
-// The attention layer of a part; both must exist.
+// The attention layer of a part; part and layer must exist.
 [[nodiscard]] const nn::MultiHeadAttention& attention_layer(const LoadedModel& loaded, Part part,
                                                             Index layer);
 [[nodiscard]] HeadMatrices head_matrices(const nn::MultiHeadAttention& layer, Index head);

@@ -6,7 +6,7 @@
 namespace headlight::inspect {
 namespace {
 
-constexpr Index kRows = 64;  // weights are recomputed so many rows at a time
+constexpr Index kRows = 64;  // rows of weights recomputed at a time
 constexpr Part kParts[] = {Part::encoder, Part::decoder, Part::cross};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An observer that measures what every head of a run does, a few rows of exact weights at a time.
+// An observer that measures the patterns of every head of a run, a few rows of exact weights at a time.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@
 
 namespace headlight::inspect {
 
-// Special tokens are those that were added, and those that the tokenizer calls so.
+// Special tokens are the added ones and those that the tokenizer marks as special.
 [[nodiscard]] PatternTokens pattern_tokens(const EncodedText& encoded, const LoadedModel& loaded);
 
-// Sums of all heads of a model, part by part; parts that it does not have are empty.
+// Sums of all heads of a model, by part; parts that the model lacks are empty.
 struct ModelSums {
   explicit ModelSums(const LoadedModel& loaded);
   [[nodiscard]] std::vector<HeadSums>& of(Part part) { return parts_[static_cast<std::size_t>(part)]; }
@@ -24,7 +24,7 @@ struct ModelSums {
     return parts_[static_cast<std::size_t>(part)];
   }
   void add(const ModelSums& other);
-  // As bytes and back, so that one process can add what another has measured.
+  // Serialization, so that one process can add the sums of another.
   [[nodiscard]] Bytes bytes() const;
   void set(std::span<const std::byte> bytes);
 
@@ -32,7 +32,7 @@ struct ModelSums {
   std::array<std::vector<HeadSums>, 3> parts_;  // layer after layer
 };
 
-// Adds one run to sums that go on from run to run.
+// Adds one run to sums over several runs.
 class HeadMeter : public Observer {
  public:
   HeadMeter(const LoadedModel& loaded, const ModelInput& input, ModelSums& sums);
@@ -46,8 +46,8 @@ class HeadMeter : public Observer {
   ModelSums& sums_;
 };
 
-// Calls `visit` with some rows of one head of the first sequence, first to last; what it is given is valid in the call
-// only. Memory is a few rows, however long the text.
+// Calls `visit` for rows of one head of the first sequence, in order. Its arguments are valid only during the call. Memory is
+// a few rows, however long the text is.
 using VisitRow = std::function<void(const PatternRow&)>;
 void for_each_row(const AttentionEvent& event, Index head, Range rows, const VisitRow& visit);
 void for_each_row(const AttentionEvent& event, Index head, const VisitRow& visit);  // all rows

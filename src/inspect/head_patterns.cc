@@ -75,7 +75,7 @@ PatternScore score_of(Label label, const Tally& tally) {
   return score;
 }
 
-// The weight of a run of offsets, over all rows: rows that lack a key there have none on it.
+// The mean weight of a range of offsets over all rows; a row without a key at an offset counts as 0.
 Tally window(const HeadSums& sums, Index from, Index to) {
   Tally all;
   for (Index k = from; k <= to; ++k) {
@@ -86,7 +86,7 @@ Tally window(const HeadSums& sums, Index from, Index to) {
   return all;
 }
 
-// The nearest `keys` keys: up to the query, or around it when it looks ahead.
+// The nearest `keys` keys: those up to the query, or those around it if it can see later keys.
 Tally nearest(const HeadSums& sums, Index keys) {
   const Index reach = sums.looks_ahead ? (keys - 1) / 2 : keys - 1;
   return window(sums, sums.looks_ahead ? -reach : 0, reach);
@@ -139,7 +139,7 @@ void withdraw(HeadFigures& figures, Label label) {
     if (score.label == label) score.given = false;
 }
 
-// Best first: how far the score is above what the label takes.
+// Best first: by how far the score exceeds the label's threshold.
 void collect_labels(HeadFigures& figures) {
   std::vector<const PatternScore*> given;
   for (const PatternScore& score : figures.patterns)

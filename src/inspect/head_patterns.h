@@ -1,5 +1,5 @@
-// What a head does, as names with numbers: which pattern its weights follow, how far, and how much more than attention
-// that is spread evenly. Sums over rows, so that any amount of text is measured in the memory of a few rows.
+// Labels of heads: which pattern the weights follow, with a score and its lift over uniform attention. Sums over rows, so
+// that any amount of text is measured in the memory of a few rows.
 #pragma once
 
 #include <array>
@@ -22,38 +22,38 @@ using headlight::Label;
 using headlight::name_of;
 using headlight::PatternScore;
 
-// Throws Error{usage} that lists the names and says which is nearest.
+// Throws Error{usage} that lists the labels and suggests the nearest.
 [[nodiscard]] Label parse_label(std::string_view name);
 
-// The whole rule book: a head gets a label when its score is at least this.
+// The rules: a head gets a label if its score is at least this.
 struct LabelRule {
   Label label;
   double least;            // score
-  bool needs_lift;         // and a lift of 2
-  std::string_view score;  // what it is, for documents and tables
+  bool needs_lift;         // and its lift at least 2
+  std::string_view score;  // definition of the score, for documents and tables
 };
 inline constexpr double kLeastLift = 2;
-inline constexpr Index kLeastKeys = 4;        // rows that see fewer are not counted: they have no choice
-inline constexpr Index kLeastRows = 4;        // a label needs so many rows that can show its pattern
-inline constexpr Index kLeastOffsetRows = 8;  // and an offset so many, and half of all
+inline constexpr Index kLeastKeys = 4;        // rows that see fewer keys are skipped
+inline constexpr Index kLeastRows = 4;        // rows that can show the pattern of a label, at least
+inline constexpr Index kLeastOffsetRows = 8;  // the same for an offset, and half of all rows
 inline constexpr Index kMostOffset = 64;
 inline constexpr Index kWidestLocal = 8;       // keys
-inline constexpr double kLocalMass = 0.8;      // in so many of the nearest keys
+inline constexpr double kLocalMass = 0.8;      // weight on the nearest keys
 inline constexpr double kSameProfile = 0.95;   // cosine between offsets on the text and on it shuffled
 inline constexpr double kLeastMonotone = 0.7;  // correlation of places, for aligned
 [[nodiscard]] std::span<const LabelRule> label_rules() noexcept;
 
-// Tokens as patterns see them.
+// Tokens as the patterns need them.
 struct PatternTokens {
   std::vector<TokenId> ids;
   std::vector<std::uint8_t> is_delimiter;  // special or punctuation
 };
 
-// One row of weights: what query `query`, standing at `position` among the keys, gives to keys.begin … keys.end-1.
+// One row of weights: those of `query`, which is at `position` among the keys, for keys.begin … keys.end-1.
 struct PatternRow {
   Index query = 0, position = 0;
   Range keys;
-  std::span<const float> weights;  // of all keys; those outside are not read
+  std::span<const float> weights;  // of all keys; those outside the range are not read
 };
 
 struct Tally {
@@ -89,7 +89,7 @@ class PlaceCorrelation {
   double x_ = 0, y_ = 0, xx_ = 0, yy_ = 0, xy_ = 0;
 };
 
-// Everything about one head that labels are made of.
+// The sums from which the labels of one head are computed.
 struct HeadSums {
   static constexpr std::size_t kOffsets = 2 * kMostOffset + 1;  // key = position - (index - kMostOffset)
 
@@ -103,11 +103,11 @@ struct HeadSums {
   Index monotone_rows = 0;
 
   void add_self(const PatternRow& row, const PatternTokens& tokens);
-  // A row of cross-attention. `places` is of one text, and added when all its rows have been.
+  // A row of cross-attention. `places` belongs to one text and is added after all of its rows.
   void add_cross(const PatternRow& row, const PatternTokens& queries, const PatternTokens& keys,
                  PlaceCorrelation& places);
   void add_places(const PlaceCorrelation& places);
-  void add(const HeadSums& other);  // of another text
+  void add(const HeadSums& other);  // the sums of another text
 
  private:
   void add_spread(const PatternRow& row);

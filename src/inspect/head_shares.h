@@ -1,4 +1,4 @@
-// How often each head of a part was right, on the half of the items that chooses and on the half that scores.
+// How often each head of a part was right, on the half of the items that selects heads and on the half that scores them.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ struct HeadShare {
   [[nodiscard]] Share& of(Half half) { return half == Half::choosing ? choosing : scoring; }
 };
 
-// Nothing asked yet; layer after layer.
+// Empty counts for all heads, by layer.
 [[nodiscard]] std::vector<HeadShare> all_heads(const LoadedModel& loaded, Part part);
-// The head with the most right choices on the choosing half first; of equals the first in the model.
+// Heads by right choices on the selecting half, most first; equals in the order of the model.
 void sort_best_first(std::vector<HeadShare>& heads);
 
 }  // namespace headlight::inspect

@@ -12,7 +12,7 @@
 namespace headlight::inspect {
 namespace {
 
-// Follows tokens through the layer.
+// Computes a token's path through the layer.
 class Follower {
  public:
   Follower(const LoadedModel& loaded, const StepsRequest& request, const AttentionProbe& probe)
@@ -31,7 +31,7 @@ class Follower {
     const Tensor& read_by_keys = probe_.memory.empty() ? probe_.x : probe_.memory;
     const NormNumbers* norm = norm_ ? &*norm_ : nullptr;
     steps_.query = token(r.query, probe_.x, {Side::query, matrices_.q, module_.query_norm, norm});
-    // What cross-attention looks at had its norm at the end of the encoder.
+    // The keys of cross-attention were normalized at the end of the encoder.
     const Way to_key{Side::key, matrices_.k, module_.key_norm, steps_.cross ? nullptr : norm};
     for (Index j = 0; j < probe_.keys; ++j) {
       TokenSteps key = token(j, read_by_keys, to_key);
@@ -84,7 +84,7 @@ class Follower {
     s.reference_weights = probe_.exact;
   }
 
-  // Whole layers, where one head's numbers need those of all heads or of none.
+  // Numbers of the whole layer, for models in which one head's numbers need those of all heads.
   void gather_rows() {
     if (!module_.query_down.empty()) query_down_ = all_rows(module_.query_down);
     if (!module_.down.empty()) down_ = all_rows(module_.down);
@@ -99,7 +99,7 @@ class Follower {
     all.bias.insert(all.bias.end(), some.bias.begin(), some.bias.end());
   }
 
-  // From what a layer reads to its queries, or to its keys.
+  // From the layer's input to its queries or keys.
   enum class Side : std::uint8_t { query, key };
   struct Way {
     Side side;
@@ -110,7 +110,7 @@ class Follower {
 
   void project(TokenSteps& t, const Way& way) const {
     const auto& latent = module_.config().latent;
-    Numbers shared;  // the end of the key that all heads have
+    Numbers shared;  // the end of the key, which all heads share
     if (latent && way.side == Side::key) {
       Numbers down = down_.apply(t.x);
       shared.assign(down.begin() + latent->rank, down.end());
@@ -161,7 +161,7 @@ class Follower {
     return t;
   }
 
-  // DeBERTa: the query meets a key of the distance, the key a query of it.
+  // DeBERTa: the query is multiplied with a key for the distance, the key with a query for it.
   void add_terms() {
     HeadSteps& s = steps_;
     const nn::Disentangled& d = *module_.config().disentangled;

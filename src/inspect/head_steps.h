@@ -1,4 +1,4 @@
-// Follows one head's attention from one token through a run: see headlight/head_steps.h.
+// Computes one head's attention from one token step by step: see headlight/head_steps.h.
 #pragma once
 
 #include "headlight/head_steps.h"
@@ -13,9 +13,9 @@ using headlight::Rotation;
 using headlight::StepsRequest;
 using headlight::TokenSteps;
 
-inline constexpr double kExplainedWithin = 1e-5;  // weights that differ by no more are the same
+inline constexpr double kExplainedWithin = 1e-5;  // largest difference of weights that count as equal
 
-// The request's places must exist.
+// Layer, head and tokens of the request must exist.
 [[nodiscard]] HeadSteps head_steps(const LoadedModel& loaded, const StepsRequest& request,
                                    const Replay& replay);
 // Runs the model once.

@@ -49,7 +49,7 @@ void HeadSums::add_self(const PatternRow& row, const PatternTokens& tokens) {
     offsets[static_cast<std::size_t>(row.position - j + kMostOffset)].add(weight_of(row, j), share);
 
   const TokenId here = tokens.ids[static_cast<std::size_t>(row.query)];
-  Tally marks, same, after;  // of this row
+  Tally marks, same, after;  // delimiters, earlier copies and the tokens after them, of this row
   for (Index j = row.keys.begin; j < row.keys.end; ++j) {
     const auto key = static_cast<std::size_t>(j);
     if (tokens.is_delimiter[key] != 0) marks.add(weight_of(row, j), share);

@@ -1,4 +1,4 @@
-// How sure a share or a mean is: intervals that hold the true one in 95 of 100 cases.
+// 95 % confidence intervals of shares and means.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-// Of `right` in `all` (Wilson, 1927). All of nothing: 0 to 1.
+// Of the share `right` of `all` (Wilson, 1927); 0 to 1 if `all` is 0.
 [[nodiscard]] Interval wilson(Index right, Index all);
 
-// Of a mean: the middle 95 % of the means of 1,000 draws with replacement (Efron, 1979). The same for the same numbers.
+// Of a mean, by bootstrap with 1,000 resamples (Efron, 1979). Deterministic.
 [[nodiscard]] Interval bootstrap_mean(std::span<const double> values);
 
-// So many right of so many asked.
+// A share: `right` of `all`.
 struct Share {
   Index right = 0, all = 0;
   [[nodiscard]] double value() const {
@@ -31,8 +31,8 @@ struct Share {
   }
 };
 
-// Items are dealt out in turn: one half chooses the head, the other says how good it is. Choosing and scoring on the
-// same items would flatter the best of many heads.
+// Items alternate between two halves: one selects the head, the other scores it. Scoring the best of many heads on the items
+// that selected it would overestimate it.
 enum class Half : std::uint8_t { choosing, scoring };
 inline constexpr std::size_t kHalves = 2;
 [[nodiscard]] constexpr Half half_of(Index item) { return item % 2 == 0 ? Half::choosing : Half::scoring; }

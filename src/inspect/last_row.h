@@ -1,4 +1,4 @@
-// What the newest token looks at, while a text is being written.
+// The attention of the newest token during generation.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ struct RowChoice {
   std::optional<int> head = std::nullopt;
 };
 
-// The head that was named, or the mean of the last layer.
+// The given head, or the mean of the last layer.
 [[nodiscard]] RowChoice choose_row(const LoadedModel& loaded, Part part,
                                    const std::optional<HeadPlace>& head);
 // "decoder layer 5, mean of 8 heads"
 [[nodiscard]] std::string title_of(const RowChoice& choice, const LoadedModel& loaded);
 
-// Keeps the weights of the last query of the first sequence, of the last run alone.
+// Keeps the weights of the last query of the first sequence, for the last run only.
 class LastRow : public Observer {
  public:
   explicit LastRow(const RowChoice& choice) : choice_(choice) {}

@@ -43,7 +43,7 @@ class LinkMeter : public Observer {
   std::vector<LinkWeight> take() { return std::move(weights_); }
 
  private:
-  // Of all queries those that see the key and are not part of it.
+  // Uses the queries that see the key and do not overlap it.
   [[nodiscard]] bool asks(const PatternRow& row) const {
     const bool self = part_ != Part::cross && holds(link_.to.tokens, row.query);
     return !self && overlap(row.keys, link_.to.tokens);

@@ -1,4 +1,4 @@
-// Which head makes a link: "it->animal" in all heads of a part, on one text or over many.
+// Ranks heads by their weight on a link such as "it->animal", on one text or over many.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct Link {
   Word from, to;  // no tokens: any
   std::vector<std::string> notes = {};
 };
-// Throws Error{usage} when a word is not there, or the model's query cannot see the key.
+// Throws Error{usage} if a word is not in the text, or if the query cannot see the key.
 [[nodiscard]] Link find_link(const LoadedModel& loaded, const Sides& sides, Part part, const LinkText& text);
 
 struct LinkWeight {
@@ -34,16 +34,16 @@ struct LinkWeight {
   std::string key;    // for "it->?": the word with the largest weight
   Index key_token = -1;
 };
-// In every head, largest first; of equals the first in the model. "it->?": the largest weight on one token that is no
-// special one and not the word itself. "?->animal": the mean over all other tokens that see it.
+// The weight in every head, largest first, equals in the order of the model. "it->?": the largest weight on one token,
+// without special tokens and the word itself. "?->animal": the mean over all other tokens that see it.
 [[nodiscard]] std::vector<LinkWeight> rank_link(const Sides& sides, Part part, const Link& link,
                                                 const Replay& replay);
 [[nodiscard]] std::vector<LinkWeight> rank_link(Context& ctx, const LoadedModel& loaded,
                                                 const ModelInput& input, Part part, const Link& link);
 
-// Many links, each on its own text.
+// Many links, each in its own text.
 struct PairLine {
-  std::string text, from, to, target;  // target: the translation, where one was given
+  std::string text, from, to, target;  // target: the translation, if given
 };
 // "TEXT TAB FROM TAB TO" or "… TAB TARGET"; "#" begins a remark. Throws Error{input} that names the line.
 [[nodiscard]] std::vector<PairLine> parse_pairs(std::string_view text, const std::string& name);

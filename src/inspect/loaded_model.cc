@@ -27,7 +27,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// Says early and clearly what a newcomer's folder lacks.
+// Checks early that the folder has the files of a model, so that the error names the missing one.
 void check_folder(const std::string& folder) {
   const fs::path base(folder);
   if (!is_there(base / "config.json")) {
@@ -44,8 +44,8 @@ void check_folder(const std::string& folder) {
   }
 }
 
-// The folder that a Hugging Face cache (models--owner--name) has of a model: the snapshot that refs/main names, or the
-// only one. A folder that is none is returned as it is.
+// The snapshot folder in a Hugging Face cache folder (models--owner--name): the one named by refs/main, or the only one.
+// Other folders are returned unchanged.
 std::string snapshot_of(const std::string& folder) {
   const fs::path snapshots = fs::path(folder) / "snapshots";
   if (is_there(fs::path(folder) / "config.json") || !is_folder(snapshots)) return folder;
@@ -66,7 +66,7 @@ std::string snapshot_of(const std::string& folder) {
                      escaped(snapshots.string())));
 }
 
-// "gpt2" for …/models--openai--gpt2/snapshots/607a30d…: the hash says nothing to people.
+// "gpt2" for …/models--openai--gpt2/snapshots/607a30d…: the hash would not be a useful name.
 std::string name_of_folder(const fs::path& path) {
   const std::string cache = path.parent_path().parent_path().filename().string();
   if (path.parent_path().filename() == "snapshots" && cache.starts_with("models--"))

@@ -14,28 +14,29 @@
 namespace headlight::inspect {
 
 struct LoadedModel {
-  std::string name, folder;  // folder: or a .gguf file
+  std::string name, folder;  // folder: the path of a folder or of a .gguf file
   std::unique_ptr<models::Transformer> model;
-  std::unique_ptr<models::RecurrentModel> recurrent = nullptr;  // in its place, where one is accepted
-  std::vector<std::string> notices;                             // notes about the files
+  std::unique_ptr<models::RecurrentModel> recurrent =
+      nullptr;                         // set in place of `model`, if the caller accepts one
+  std::vector<std::string> notices;    // notes about the files
   std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
 
   [[nodiscard]] Index layers(Part part) const;
   [[nodiscard]] Index heads(Part part) const;
   [[nodiscard]] bool has(Part part) const;
-  [[nodiscard]] Part usual_part() const;  // the first that its text meets
+  [[nodiscard]] Part usual_part() const;  // the part that the input text enters first
 };
 
-// A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file}
-// when it is not there. "NAME+ADAPTER" keeps its adapter.
+// The path of a model: a folder, a .gguf file, or a name, searched in `places` unchanged and as "headlight-NAME". Throws
+// Error{file} if there is none. "NAME+ADAPTER" keeps its adapter.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
-// "MODEL+ADAPTER" is a model with an adapter (models/adapter.h), the folder of an adapter is the model that it was made
-// for with it.
+// "MODEL+ADAPTER" is a model with an adapter (models/adapter.h). The folder of an adapter stands for its base model with
+// that adapter.
 struct ModelPath {
   std::string model, adapter;
 };
 [[nodiscard]] ModelPath find_adapted_model(const std::string& name, const std::vector<std::string>& places);
-// Recurrent models have no heads, so only who asks for them gets one.
+// Recurrent models have no heads, so they are opened only if the caller accepts them.
 enum class Accept : std::uint8_t { transformers, recurrent_too };
 [[nodiscard]] LoadedModel open_model(const std::string& name, const std::vector<std::string>& places,
                                      Accept accept = Accept::transformers);

@@ -17,12 +17,12 @@ const Tokenizer& tokenizer_of(const LoadedModel& loaded, models::ModelKind kind,
                               std::string_view instead) {
   if (loaded.model->config().kind != kind || !loaded.tokenizer) {
     throw Error(ErrorKind::usage, "loss.model",
-                concat("\"", escaped(loaded.name), "\" is no ", what, " with a tokenizer; ", instead));
+                concat("\"", escaped(loaded.name), "\" is not ", what, " with a tokenizer; ", instead));
   }
   return *loaded.tokenizer;
 }
 
-// A sequence goes into the part at hand until that is full.
+// Adds a sequence to the current part until that is full.
 models::Batch& part_with_room(LossTask& task) {
   if (task.parts.empty() || task.parts.back().input.size() >= kPartTokens) task.parts.emplace_back();
   return task.parts.back();
@@ -32,8 +32,8 @@ models::Batch& part_with_room(LossTask& task) {
 
 LossTask text_task(const LoadedModel& loaded, std::string_view text, Index limit) {
   const Tokenizer& tokenizer =
-      tokenizer_of(loaded, models::ModelKind::decoder, "decoder",
-                   "encoder-decoders are measured on sentence pairs; use --evaluate FILE.tsv");
+      tokenizer_of(loaded, models::ModelKind::decoder, "a decoder",
+                   "evaluate encoder-decoders on sentence pairs: --evaluate FILE.tsv");
   std::vector<TokenId> ids = tokenizer.encode(text);
   if (limit > 0 && static_cast<Index>(ids.size()) > limit) ids.resize(static_cast<std::size_t>(limit));
   if (ids.size() < 2)
@@ -53,8 +53,8 @@ LossTask text_task(const LoadedModel& loaded, std::string_view text, Index limit
 }
 
 LossTask pair_task(const LoadedModel& loaded, std::span<const TextPair> pairs) {
-  const Tokenizer& tokenizer = tokenizer_of(loaded, models::ModelKind::encoder_decoder, "encoder-decoder",
-                                            "decoders are measured on a text; use --corpus FILE");
+  const Tokenizer& tokenizer = tokenizer_of(loaded, models::ModelKind::encoder_decoder, "an encoder-decoder",
+                                            "evaluate decoders on a text: --corpus FILE");
   const Index most = models::context_of(loaded.model->config());
   LossTask task;
   for (const auto& [source, translation] : pairs) {

@@ -1,4 +1,4 @@
-// The loss of a model over a text or over translated sentences, as it is or with heads changed.
+// The loss of a model on a text or on translated sentences, with or without changed heads.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,22 @@ namespace headlight::inspect {
 
 using TextPair = std::pair<std::string, std::string>;  // source, translation
 
-// What a model is to predict, cut into parts of some thousand tokens.
+// The tokens that a model must predict, in parts of a few thousand.
 struct LossTask {
   std::vector<models::Batch> parts;
   Index targets = 0;
 };
 
-// A decoder on a text: windows of as many tokens as it reads (at most 512), each token predicted from those before it
-// in its window. `limit` > 0: of the first so many tokens. Throws Error{usage} for other models, Error{input} for a
-// text of fewer than two tokens.
+// For a decoder: the text in windows of its context length (at most 512), each token predicted from the earlier ones in
+// its window; with `limit` > 0, only the first `limit` tokens. Throws Error{usage} for other models, Error{input} for
+// texts of fewer than two tokens.
 [[nodiscard]] LossTask text_task(const LoadedModel& loaded, std::string_view text, Index limit);
-// An encoder-decoder on translations that are given; pairs that are too long for it are passed over.
+// For an encoder-decoder: given translations; pairs longer than its context are skipped.
 [[nodiscard]] LossTask pair_task(const LoadedModel& loaded, std::span<const TextPair> pairs);
 
 struct MeasuredLoss {
   double mean = 0;                 // nats per token
-  std::vector<double> parts = {};  // the same of each part
+  std::vector<double> parts = {};  // the same for each part
   Index targets = 0;
 };
 [[nodiscard]] MeasuredLoss measure_loss(Context& ctx, const LoadedModel& loaded, const LossTask& task,

@@ -57,7 +57,8 @@ MeanOutputs mean_outputs(Context& ctx, const LoadedModel& loaded, std::span<cons
     result.tokens += input.source.size();
   }
   if (result.sentences == 0)
-    throw Error(ErrorKind::input, "mean.sentences", "no sentence to compute the means of heads on");
+    throw Error(ErrorKind::input, "mean.sentences",
+                "no sentence for the mean outputs of heads; give at least one that the model can read");
   result.outputs = means.means();
   return result;
 }

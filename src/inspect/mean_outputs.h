@@ -10,16 +10,16 @@
 
 namespace headlight::inspect {
 
-// Twenty plain sentences, for want of a text.
+// Twenty plain sentences, used if no text is given.
 [[nodiscard]] std::span<const std::string> usual_sentences();
 
 struct MeanOutputs {
   HeadOutputs outputs;  // one row for each layer
   Index sentences = 0, tokens = 0;
 };
-// Over all tokens of the sentences, each read by itself; a translator reads along what it makes of them. Blank lines
-// and those that are too long for the model are passed over. Throws Error{usage} without a tokenizer, Error{input}
-// when no sentence is left.
+// Means over all tokens of the sentences, each run separately; a translation model also runs on its own translations.
+// Blank lines and those longer than the context are skipped. Throws Error{usage} without a tokenizer, Error{input} if no
+// sentence is left.
 [[nodiscard]] MeanOutputs mean_outputs(Context& ctx, const LoadedModel& loaded,
                                        std::span<const std::string> sentences,
                                        const std::function<void(double done)>& progress = nullptr);

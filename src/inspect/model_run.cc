@@ -14,7 +14,7 @@ using models::ModelKind;
 void check_length(const LoadedModel& loaded, const EncodedText& encoded, std::string_view what) {
   const models::TransformerConfig& config = loaded.model->config();
   const Index most = config.max_positions;
-  if (encoded.features != nullptr) return;  // whose length the encoder checks
+  if (encoded.features != nullptr) return;  // the encoder checks their length
   if (most > 0 && encoded.size() > most) {
     throw Error(ErrorKind::input, "inspect.length",
                 concat(what, " has ", encoded.size(), " tokens; the model \"", escaped(loaded.name),
@@ -24,13 +24,13 @@ void check_length(const LoadedModel& loaded, const EncodedText& encoded, std::st
   }
 }
 
-// A translation is rarely more than twice as long as its source.
+// Limits the translation: one is rarely more than twice as long as its source.
 Index most_written(const LoadedModel& loaded, const EncodedText& source) {
   const Index positions = loaded.model->config().max_positions;
   return std::min<Index>(positions > 0 ? positions - 1 : 512, 2 * source.size() + 16);
 }
 
-// Written tokens as they are shown, with the end.
+// Written tokens for display, with the end token.
 EncodedText written_text(const LoadedModel& loaded, std::vector<std::int32_t> ids) {
   const models::TransformerConfig& config = loaded.model->config();
   if (config.end() >= 0) ids.push_back(config.end());

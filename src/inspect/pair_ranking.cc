@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kCode = "heads.pairs";
 constexpr std::size_t kMostPairs = 20000;
-constexpr Index kLeastSplit = 8;  // pairs; with fewer no half can say anything
+constexpr Index kLeastSplit = 8;  // pairs; fewer are too few to split into halves
 
 // The weights of one head, pair after pair.
 struct HeadLinks {
@@ -49,7 +49,7 @@ ModelInput input_of(Context& ctx, const LoadedModel& loaded, const PairLine& pai
   return input;
 }
 
-// What one head gives to a pair's link.
+// The weight of one head on the link of a pair.
 struct Weight {
   HeadPlace place;
   double weight, even;
@@ -113,7 +113,7 @@ PairsRanking rank_pairs(Context& ctx, const LoadedModel& loaded, std::span<const
     items.add([&] {
       try {
         return bytes_of(weights_of(ctx, loaded, pair, part));
-      } catch (const Error& error) {  // a word that its text does not have is the file's mistake
+      } catch (const Error& error) {  // a word missing from its text is an error in the file
         throw Error(ErrorKind::input, kCode,
                     concat(escaped(name, 60), ": pair ", ranking.pairs + 1, ": ", error.what()));
       }

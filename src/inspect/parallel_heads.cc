@@ -26,7 +26,7 @@ bool is_content(const std::string& part_of_speech) {
   return std::find(std::begin(kContent), std::end(kContent), part_of_speech) != std::end(kContent);
 }
 
-// Something that names a word, and the word when no other has it.
+// Maps a feature of words (its form, its path in the tree) to the word, if only one word has it.
 using Names = std::map<std::string, Index>;
 constexpr Index kSeveral = -2;
 
@@ -43,7 +43,7 @@ Names forms_of(const text::Tree& tree) {
   return names;
 }
 
-// "NOUN obj root": the part of speech and the relations up to the root.
+// The path of a word, such as "NOUN obj root": its part of speech and the relations up to the root.
 Names paths_of(const text::Tree& tree) {
   Names names;
   for (std::size_t w = 0; w < tree.words.size(); ++w) {
@@ -60,14 +60,14 @@ Names paths_of(const text::Tree& tree) {
   return names;
 }
 
-// Where a straight line from corner to corner would put a word.
+// The position of a word on the diagonal of the map.
 Index on_diagonal(Index written, Index written_words, Index source_words) {
   const double at = (static_cast<double>(written) + 0.5) * static_cast<double>(source_words) /
                     static_cast<double>(written_words);
   return static_cast<Index>(std::floor(at));
 }
 
-// Of one head to one link.
+// The choice of one head for one link.
 struct Answer {
   std::size_t head;
   bool right;
@@ -80,7 +80,7 @@ const std::string& id_of(const text::Tree& tree) {
 }  // namespace
 
 std::vector<WordLink> derive_links(const text::Tree& source, const text::Tree& written) {
-  std::map<Index, Index> links;  // by the written word: a form says more than a path
+  std::map<Index, Index> links;  // by the written word; forms take precedence over paths
   for (const auto& [there, here] :
        {std::pair{paths_of(source), paths_of(written)}, {forms_of(source), forms_of(written)}}) {
     for (const auto& [name, word] : here) {
@@ -107,7 +107,7 @@ std::vector<std::pair<const text::Tree*, const text::Tree*>> pair_trees(std::spa
     if (!pairs.empty()) return pairs;
   }
   if (source.size() != written.size())
-    refuse(concat("trees that belong together need the same ids or the same number of sentences; these are ",
+    refuse(concat("parallel trees need the same ids or the same number of sentences; there are ",
                   source.size(), " and ", written.size()));
   for (std::size_t i = 0; i < source.size(); ++i) pairs.emplace_back(&source[i], &written[i]);
   return pairs;
@@ -126,7 +126,7 @@ ParallelReport score_parallel(Context& ctx, const LoadedModel& loaded, std::span
   report.heads = all_heads(loaded, Part::cross);
   std::array<Share, kOffsets> offsets[kHalves] = {};
   std::size_t done = 0;
-  std::deque<Half> halves;  // of pairs whose answers are still to come
+  std::deque<Half> halves;  // of pairs in progress
   SharedItems items(ctx, [&](std::span<const std::byte> answer) {
     for (const Answer& one : values_of<Answer>(answer))
       report.heads[one.head].of(halves.front()).add(one.right);

@@ -1,4 +1,4 @@
-// Which head of cross-attention aligns words, measured on trees of the same sentences in two languages.
+// Measures how well heads of cross-attention align words, on trees of the same sentences in two languages.
 #pragma once
 
 #include <span>
@@ -16,23 +16,23 @@ struct WordLink {
   bool operator==(const WordLink&) const = default;
 };
 
-// What two trees say of each other, without a dictionary: words of one form (names, numbers), and content words of one
-// part of speech that hang from the root by the same relations; each the only one of its kind in its sentence. These are
-// derived links, not ones made by hand: some are wrong, and only words with a clear partner are asked.
+// Word links derived from two trees without a dictionary: words of the same form (names, numbers), and content words with
+// the same part of speech and the same relations up to the root, each unique in its sentence. Unlike links made by hand,
+// some are wrong, and only words with a clear partner have one.
 [[nodiscard]] std::vector<WordLink> derive_links(const text::Tree& source, const text::Tree& written);
 
-// Trees of the same sentence, by "parallel_id" or "sent_id" where all have one, else in the order of the files. Throws
-// Error{input} when the files do not belong together.
+// Pairs trees of the same sentence by "parallel_id" or "sent_id" if all have one, else in the order of the files. Throws
+// Error{input} if the files are not parallel.
 [[nodiscard]] std::vector<std::pair<const text::Tree*, const text::Tree*>> pair_trees(
     std::span<const text::Tree> source, std::span<const text::Tree> written);
 
 struct ParallelReport {
   std::vector<HeadShare> heads;  // best on one half of the sentences first
-  Index offset = 0;              // words off the diagonal; best on the first half
-  Share baseline;                // of that on the other half
+  Index offset = 0;              // the best offset from the diagonal on the first half, in words
+  Share baseline;                // of that offset on the other half
   Index sentences = 0, too_long = 0, links = 0;
 };
-// The model reads both texts as they are given.
+// The model reads both texts as given; it does not translate.
 [[nodiscard]] ParallelReport score_parallel(Context& ctx, const LoadedModel& loaded,
                                             std::span<const text::Tree> source,
                                             std::span<const text::Tree> written,

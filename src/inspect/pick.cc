@@ -1,4 +1,4 @@
-// Words picked out of a text by name, number or place.
+// Selects words of a text by name, occurrence or position.
 #include <algorithm>
 #include <charconv>
 
@@ -30,7 +30,7 @@ std::string word_list(const EncodedText& encoded) {
 
 using text::Case;
 
-// Every place of the words, as whole words: "he" is not in "the".
+// All occurrences of the words, as whole words: "he" is not in "the".
 std::vector<Range> places(const EncodedText& encoded, std::string_view words, Case rule) {
   std::vector<Range> found;
   for (const text::ByteSpan place : text::places_of(encoded.text, words, rule)) {

@@ -54,7 +54,7 @@ double weight_on(const AttentionMap& map, const Range& keys) {
   return sum;
 }
 
-// How often both twins of a pair are right, for one head.
+// The number of pairs of twins that are both right, for one head.
 class TwinCounter {
  public:
   void add(Index twin, bool right) {

@@ -1,4 +1,4 @@
-// Sentences in which a pronoun must be resolved: whether a model translates the pronoun correctly, and which of its heads
+// Sentences with a pronoun to resolve: measures whether a model translates the pronoun correctly, and which of its heads
 // attend from the pronoun to its antecedent.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace headlight::inspect {
 struct PronounSentence {
   std::string source, translation;
   Index pronoun = 0, antecedent = 0, other = 0;  // words of the source, counted as in text/spaced_words.h
-  Index twin = 0;  // two sentences with the same number differ in the antecedent
+  Index twin = 0;  // sentences with the same number differ only in the antecedent
 };
 
-// Lines as tools/make-pronouns writes them: source, translation, the three word numbers, the French pronoun, what is new
-// in the sentence, the twin's number, between tabs; "#" begins a remark. Throws Error{input} that names the line.
+// Reads lines of tools/make-pronouns: source, translation, the three word numbers, the French pronoun, a note on what is new
+// in the sentence, and the twin's number, separated by tabs; "#" begins a comment. Throws Error{input} that names the line.
 [[nodiscard]] std::vector<PronounSentence> parse_pronouns(std::string_view text, const std::string& name);
 [[nodiscard]] std::vector<PronounSentence> read_pronouns(const std::string& path);
 
-// How one head of the encoder looks from the pronouns.
+// How often one head of the encoder attends from the pronoun to its antecedent.
 struct AntecedentScore {
   HeadPlace head;
   Index right = 0, sentences = 0;    // right: more weight on the antecedent than on the other noun
@@ -35,11 +35,11 @@ struct AntecedentScore {
   }
 };
 using SentencesDone = std::function<void(std::size_t sentences)>;
-// Of every head of the encoder, by layer, then by head. Throws Error{usage} for models without an encoder.
+// Scores every head of the encoder, by layer, then by head. Throws Error{usage} for models without an encoder.
 [[nodiscard]] std::vector<AntecedentScore> score_antecedents(Context& ctx, const LoadedModel& loaded,
                                                              std::span<const PronounSentence> sentences,
                                                              const SentencesDone& done = nullptr);
-// The head with the most sentences right; of equals the one that gives the antecedents most.
+// The head with the most sentences right; of equals the one with the largest weight on the antecedents.
 [[nodiscard]] const AntecedentScore& best_of(std::span<const AntecedentScore> scores);
 
 // The French pronouns il, elle, ils, elles of a text, in order.
@@ -50,7 +50,7 @@ struct PronounTranslations {
   std::vector<bool> right;  // the pronouns are those of the reference
   [[nodiscard]] Index count_right() const;
 };
-// Translates all of them; the intervention changes the model, null: as it is.
+// Translates all sentences, with an intervention if not null.
 [[nodiscard]] PronounTranslations translate_pronouns(Context& ctx, const LoadedModel& loaded,
                                                      std::span<const PronounSentence> sentences,
                                                      Intervention* intervention = nullptr,

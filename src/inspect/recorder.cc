@@ -8,9 +8,9 @@
 namespace headlight::inspect {
 namespace {
 
-constexpr Index kRows = 64, kNumbers = 1 << 20;  // weights are recomputed so many rows or numbers at a time
+constexpr Index kRows = 64, kNumbers = 1 << 20;  // rows or weights recomputed at a time
 
-// Whether the mask lets the query see the key; ranges of keys are the caller's business.
+// Whether the mask lets the query see the key; callers check the range of visible keys.
 bool unmasked(const AttentionEvent& event, Index head, Index query, Index key) {
   const ConstTensorView& mask = event.options.mask;
   if (mask.empty()) return true;
@@ -18,7 +18,7 @@ bool unmasked(const AttentionEvent& event, Index head, Index query, Index key) {
          0;
 }
 
-// The length of each key's value.
+// The norm of each key's value.
 std::vector<double> value_lengths(const AttentionEvent& event, Index head) {
   const Index kv = head / (event.q.dim(1) / event.v.dim(1)), first = event.options.k_starts[0];
   std::vector<double> lengths;
@@ -33,7 +33,7 @@ std::vector<double> value_lengths(const AttentionEvent& event, Index head) {
   return lengths;
 }
 
-// Rows of what a map is made of, [rows, keys].
+// Computes rows of a map, [rows, keys].
 class MapRows {
  public:
   MapRows(const AttentionEvent& event, Index head, MapOf of) : event_(event), head_(head), of_(of) {
@@ -153,7 +153,7 @@ void ArrayRecorder::on_attention(const AttentionEvent& event) {
   if (request_.k) arrays_.push_back({base + "_k", first_sequence(event.k, keys)});
   if (request_.v) arrays_.push_back({base + "_v", first_sequence(event.v, keys)});
   if (request_.z) {
-    // What the heads return, before they are joined: computed again, to the same bits.
+    // The head outputs before the output projection, computed again to the same bits.
     Tensor out({1, heads, event.q.dim(2), event.v.dim(3)}, event.q.dtype());
     attention_forward(event.ctx, event.q, event.k, event.v, event.options, out);
     arrays_.push_back({base + "_z", first_sequence(out, queries)});

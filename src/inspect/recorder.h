@@ -1,4 +1,4 @@
-// Observers that keep what somebody wants to see of one run, and nothing else.
+// Observers that keep requested parts of one run.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace headlight::inspect {
 
 using headlight::HeadPlace;
 
-// Calls an observer with the attention of a run: a new one, or one that was kept.
+// Calls an observer with the attention of a run, either a new run or a recorded one.
 using Replay = std::function<void(Observer& observer)>;
 
 using headlight::MapOf;
 
-// What to keep. Memory is what the maps take, plus a few rows.
+// The maps to keep. Memory use is that of the maps plus a few rows.
 struct MapRequest {
   Part part = Part::decoder;
-  std::vector<HeadPlace> heads = {};  // none: all
-  Range rows = {0, 0};                // these queries only; none: all
-  Range columns = {0, 0};             // these keys only; none: all
-  Index most_cells = 0;               // pool maps to at most so many rows and columns; 0: every weight
+  std::vector<HeadPlace> heads = {};  // empty: all
+  Range rows = {0, 0};                // these queries; empty: all
+  Range columns = {0, 0};             // these keys; empty: all
+  Index most_cells = 0;               // pool maps to at most so many rows and columns; 0: keep every weight
   Index in_cell = 0;                  // rows and columns pooled into one cell; 0: as many as most_cells needs
   MapOf of = MapOf::weights;
 };
 
-// Weights of the first sequence, or what else is asked for.
+// Maps of the first sequence: weights, or another quantity of the request.
 class MapRecorder : public Observer {
  public:
   explicit MapRecorder(MapRequest request) : request_(std::move(request)) {}
@@ -42,8 +42,8 @@ class MapRecorder : public Observer {
   std::vector<AttentionMap> maps_;
 };
 
-// Arrays of a run by the names that they have as files: "decoder_2" is the weights of layer 2 as [heads, q, k],
-// "decoder_2_q" its queries as [heads, q, dim].
+// Arrays of a run by their file names: "decoder_2" holds the weights of layer 2 as [heads, q, k], "decoder_2_q" its queries
+// as [heads, q, dim].
 struct ArrayRequest {
   bool weights = true, scores = false, q = false, k = false, v = false, z = false, residual = false;
   bool experts =
@@ -67,11 +67,11 @@ class ArrayRecorder : public Observer {
   std::vector<NamedArray> arrays_;
 };
 
-// Which experts the tokens of the first sequence went to, layer by layer.
+// The experts used for the tokens of the first sequence, by layer.
 struct LayerExperts {
   Part part = Part::decoder;
   int layer = 0;
-  Index used = 0, count = 0;          // of each token, of all
+  Index used = 0, count = 0;          // experts per token, and in total
   std::vector<std::int32_t> experts;  // [token, used], the largest weight first
   std::vector<double> weights;        // likewise
 };

@@ -1,4 +1,4 @@
-// Who looks and at what in one part of a model, and where a text's bytes are among its tokens.
+// The tokens that are queries and keys in each part of a model, and the tokens of a range of bytes.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ struct Sides {
 };
 [[nodiscard]] Sides sides_of(const LoadedModel& loaded, const ModelInput& input, Part part);
 
-// The tokens that have a part of the bytes [begin, end) of the text; an empty range when there are none.
+// The tokens that overlap the bytes [begin, end) of the text; an empty range if there are none.
 [[nodiscard]] Range tokens_at(const EncodedText& encoded, std::size_t begin, std::size_t end);
 
 }  // namespace headlight::inspect

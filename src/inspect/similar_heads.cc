@@ -54,7 +54,7 @@ HeadSimilarity::HeadSimilarity(Context& ctx, const LoadedModel& loaded, const Ba
   if (floats * static_cast<double>(weights_.size()) > kMostFloats)
     throw Error(ErrorKind::resource, "heads.similar",
                 concat("the weights of ", weights_.size(),
-                       " heads on the battery take more than the limit of 1 GiB"));
+                       " heads on the test texts take more than the limit of 1 GiB"));
   for (const ModelInput* input : inputs) {
     Keeper keeper(part, weights_);
     (void)watch(ctx, loaded, *input, keeper);

@@ -1,4 +1,4 @@
-// Heads that do the same thing: cosine between all weights of two heads on the same texts.
+// Finds similar heads, by the cosine between all weights of two heads on the same texts.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@ namespace headlight::inspect {
 
 using headlight::SimilarHead;
 
-// Every pair of heads of one part, on the prose and the repeated tokens of the battery.
+// Compares every pair of heads of one part, on the prose and the repeated tokens of head_battery.h.
 class HeadSimilarity {
  public:
-  // Throws Error{resource} when the weights would take more than 1 GiB.
+  // Throws Error{resource} if the weights would take more than 1 GiB.
   HeadSimilarity(Context& ctx, const LoadedModel& loaded, const Battery& battery, Part part);
-  // The others, most similar first; of equals the first in the model.
+  // The other heads, most similar first, equals in the order of the model.
   [[nodiscard]] std::vector<SimilarHead> like(const HeadPlace& place) const;
 
  private:

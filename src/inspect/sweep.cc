@@ -5,7 +5,7 @@
 namespace headlight::inspect {
 namespace {
 
-// What heads add to the token's logit directly; nothing where that has no meaning.
+// Direct effects of heads on the token's logit; none for models in which they are undefined.
 std::vector<HeadContribution> direct_shares(Context& ctx, const LoadedModel& loaded, const ModelInput& input,
                                             const SweepRequest& request) {
   const models::TransformerConfig& c = loaded.model->config();

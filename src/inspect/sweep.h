@@ -14,17 +14,17 @@ namespace headlight::inspect {
 
 struct SweepRequest {
   std::vector<Part> parts;
-  std::vector<Head> heads = {};          // only these; none: all of the parts
+  std::vector<Head> heads = {};          // empty: all heads of the parts
   Change change = Change::zero;          // or mean
-  const HeadOutputs* outputs = nullptr;  // of mean
-  Index row = 0;                         // of the predictions
-  std::int32_t token = 0;                // whose probability is followed there
-  const LossTask* task = nullptr;        // a text to measure the loss on; null: none
+  const HeadOutputs* outputs = nullptr;  // for mean
+  Index row = 0;                         // row of the predictions to report
+  std::int32_t token = 0;                // report its probability in that row
+  const LossTask* task = nullptr;        // measure the loss on it; null: no loss
 };
 
 using headlight::SweptHead;
 
-// By part, layer, head, or as they were asked for. One run of the model for each head, and one over the task.
+// Results by part, layer and head, or in the order of `heads`. Runs the model once per head, and again over the task.
 [[nodiscard]] std::vector<SweptHead> sweep_heads(Context& ctx, const LoadedModel& loaded,
                                                  const ModelInput& input, const SweepRequest& request,
                                                  const std::function<void(double done)>& progress = nullptr);

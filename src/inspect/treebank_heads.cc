@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kOffsets = 2 * kMostWordOffset + 1;
 
-// One word that could make a link of a relation, and where it should look.
+// One word that could make a link of a relation, and the words it should attend to.
 struct Asked {
   std::string relation;
   Direction direction = Direction::to_head;
@@ -23,7 +23,7 @@ struct Asked {
   std::vector<Index> right = {};
 };
 
-// How often each head and each offset was right, half by half.
+// How often each head and each offset was right, for both halves.
 struct Counts {
   Index all[kHalves] = {};
   std::vector<Index> heads[kHalves];
@@ -33,7 +33,7 @@ using Key = std::pair<std::string, Direction>;
 
 bool is_relation(const text::TreeWord& word) { return word.head >= 0 && word.relation != "punct"; }
 
-// Can the query see the key, and do they not share tokens?
+// Whether the query can see the key and shares no token with it.
 bool can_choose(Range query, Range key, bool causal) {
   if (query.size() == 0 || key.size() == 0) return false;
   if (key.begin < query.end && query.begin < key.end) return false;
@@ -149,7 +149,7 @@ class Scorer {
             .baseline = {counts.offsets[b][offset], counts.all[b]}};
   }
 
-  // A link of a tree, and a head that chose right.
+  // Counts a link of a tree, and a head's right choice.
   struct Right {
     std::size_t link, head;
   };
@@ -160,7 +160,7 @@ class Scorer {
   Part part_;
   Index heads_, all_heads_;
   std::map<Key, Counts> counts_;
-  std::deque<Tree> asked_;  // whose answers are still to come
+  std::deque<Tree> asked_;  // trees in progress
   SharedItems trees_;
 };
 

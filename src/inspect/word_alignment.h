@@ -1,4 +1,4 @@
-// Words that were aligned by hand, and how often a head of cross-attention finds the same.
+// Compares heads of cross-attention with words aligned by hand.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ struct AlignedSentence {
   std::vector<AlignedWord> words;
 };
 
-// Lines "source TAB translation TAB word=source,source word=source"; "#" begins a remark. Throws Error{input} that
+// Lines "source TAB translation TAB word=source,source word=source"; "#" begins a comment. Throws Error{input} that
 // names the line.
 [[nodiscard]] std::vector<AlignedSentence> parse_alignments(std::string_view text, const std::string& name);
 [[nodiscard]] std::vector<AlignedSentence> read_alignments(const std::string& path);
@@ -32,8 +32,8 @@ struct AlignmentScore {
     return words > 0 ? static_cast<double>(right) / static_cast<double>(words) : 0;
   }
 };
-// For every head, how many words give the largest weight to a word they translate. The model reads the translations
-// given. By layer, then by head.
+// For every head, the number of words whose largest weight is on a word they translate, by layer, then by head. The model
+// reads the given translations.
 [[nodiscard]] std::vector<AlignmentScore> score_alignment(Context& ctx, const LoadedModel& loaded,
                                                           std::span<const AlignedSentence> sentences);
 // The head with the most words right; of equals the first.

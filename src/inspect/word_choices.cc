@@ -16,7 +16,7 @@ WordChoices::WordChoices(Part part, Words words, Visit visit)
   }
 }
 
-// The largest sum; of equals the first word.
+// The word with the largest sum; the first of equals.
 Index WordChoices::choose(Range query, std::span<const double> sums, Index visible) const {
   Index best = kNoWord;
   for (std::size_t w = 0; w < words_.keys.size(); ++w) {
@@ -31,7 +31,7 @@ Index WordChoices::choose(Range query, std::span<const double> sums, Index visib
 void WordChoices::on_attention(const AttentionEvent& event) {
   if (event.part != part_) return;
   std::vector<Index> chosen(words_.queries.size());
-  std::vector<std::vector<double>> sums(words_.queries.size());  // of words that are being read
+  std::vector<std::vector<double>> sums(words_.queries.size());  // of words in progress
   for (Index head = 0; head < event.q.dim(1); ++head) {
     std::fill(chosen.begin(), chosen.end(), kNoWord);
     for_each_row(event, head, [&](const PatternRow& row) {

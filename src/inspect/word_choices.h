@@ -1,4 +1,4 @@
-// For every word of a text the word that a head looks at most, head by head, in the memory of a few rows.
+// For every head and word of a text, the word with the largest weight, in the memory of a few rows.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace headlight::inspect {
 
-inline constexpr Index kNoWord = -1;  // none could be seen
+inline constexpr Index kNoWord = -1;  // no word was visible
 
 class WordChoices : public Observer {
  public:
-  // Words as runs of tokens; those without tokens are neither asked nor chosen. Of one text (`queries` are `keys`) no
-  // word is chosen that shares a token with the one that looks. Rows of a word are averaged, columns summed.
+  // Words as runs of tokens; words without tokens are skipped. In self-attention (`queries` are `keys`) a word never chooses
+  // a word with which it shares a token. The rows of a word are averaged, the columns summed.
   struct Words {
     std::vector<Range> queries, keys;
     bool same_text = true;
@@ -29,7 +29,7 @@ class WordChoices : public Observer {
   Part part_;
   Words words_;
   Visit visit_;
-  std::vector<std::vector<std::size_t>> asked_by_;  // for each token the words that it is part of
+  std::vector<std::vector<std::size_t>> asked_by_;  // the words that each token is part of
 };
 
 }  // namespace headlight::inspect

@@ -147,7 +147,7 @@ TEST_F(Ablate, RefusesWhatMakesNoSense) {
   refused({"the cat", "--head", "0.0", "--token", "@999"}, "a token id below 29");
   refused({"the cat", "--head", "0.0", "--limit", "5"}, "--limit needs --corpus or --evaluate");
   const std::string text = write("text.txt", "the cat sat");
-  refused({"the cat", "--head", "0.0", "--corpus", text}, "is no decoder with a tokenizer");
+  refused({"the cat", "--head", "0.0", "--corpus", text}, "is not a decoder with a tokenizer");
   refused({"the cat", "--model", "bert", "--sweep", "--by", "direct"},
           "has an activation between its heads and its logits");
   refused({"the cat", "--part", "decoder", "--model", "bert", "--head", "0.0"}, "is an encoder alone");

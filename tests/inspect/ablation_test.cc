@@ -335,11 +335,11 @@ TEST(AblationErrors, SayWhatIsMissing) {
     expect_error([&] { Ablation ablation(std::move(plan)); }, ErrorKind::usage, "ablate.plan", words);
   };
   refused({}, "no head was selected");
-  refused({.change = Change::mean, .heads = {{0, 0}}}, "mean needs what heads said elsewhere");
+  refused({.change = Change::mean, .heads = {{0, 0}}}, "mean needs recorded head outputs");
   refused({.change = Change::cut_mask, .heads = {{0, 0}}}, "a cut needs a link");
   HeadOutputs outputs;
   refused({.change = Change::patch, .part = Part::cross, .heads = {{3, 1}}, .outputs = &outputs},
-          "nothing is known of cross head 3.1");
+          "no output was recorded for cross head 3.1");
 }
 
 TEST(AblationErrors, NoWayBackThroughAChangedRun) {

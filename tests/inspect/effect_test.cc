@@ -46,7 +46,7 @@ TEST(Effect, RefusesWhatIsNoNumber) {
       [] {
         Predictions p(logits({NAN, 1}, 2));
       },
-      ErrorKind::numeric, "effect.logits", "row 0 are not numbers");
+      ErrorKind::numeric, "effect.logits", "row 0 contain NaN");
 }
 
 class EffectOnModels : public ::testing::Test {
@@ -73,7 +73,7 @@ TEST_F(EffectOnModels, LossOfATextInWindows) {
   EXPECT_NE(measure_loss(ctx_, loaded, task, &ablation).mean, whole.mean);
   EXPECT_EQ(text_task(loaded, text, 12).targets, 11);
   testing::expect_error([&] { (void)pair_task(loaded, {}); }, ErrorKind::usage, "loss.model",
-                        "is no encoder-decoder");
+                        "is not an encoder-decoder");
 }
 
 TEST_F(EffectOnModels, LossOfPairs) {
@@ -86,7 +86,7 @@ TEST_F(EffectOnModels, LossOfPairs) {
   const double by_hand = loss_of(Predictions(run(ctx_, loaded, one)), targets_of(loaded, one));
   EXPECT_NEAR(measure_loss(ctx_, loaded, pair_task(loaded, std::span(pairs).first(1))).mean, by_hand, 1e-5);
   testing::expect_error([&] { (void)text_task(loaded, "the cat", 0); }, ErrorKind::usage, "loss.model",
-                        "is no decoder");
+                        "is not a decoder");
 }
 
 TEST_F(EffectOnModels, ASweepIsOneAblationAfterTheOther) {
