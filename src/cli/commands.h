@@ -23,7 +23,7 @@ struct CommandText {
 };
 CLI::App* add_command(CLI::App& program, const CommandText& text);
 
-// Options that are added from here on stand under this heading in --help. Those of `full` are shown by --help-all alone.
+// Options added from here on appear under this heading in --help; with Detail::full, only in --help-all.
 enum class Detail { usual, full };
 void begin_group(CLI::App& command, const std::string& heading, Detail detail = Detail::usual);
 // Adds --threads.

@@ -87,7 +87,7 @@ Index OutputMeans::tokens(Part part) const {
 Ablation::Ablation(ChangePlan plan) : plan_(std::move(plan)) {
   if (plan_.heads.empty()) refuse("no head was selected");
   if ((plan_.change == Change::mean || plan_.change == Change::patch) && plan_.outputs == nullptr)
-    refuse(concat(name_of(plan_.change), " needs recorded head outputs; set HeadPlan::outputs"));
+    refuse(concat(name_of(plan_.change), " needs recorded head outputs; give them as outputs of the plan"));
   if (is_cut(plan_.change) && plan_.links.empty()) refuse("a cut needs a link from a query to a key");
   if (plan_.outputs == nullptr) return;
   for (const HeadPlace& place : plan_.heads) {

@@ -142,8 +142,8 @@ void add_convert(CLI::App& program) {
       program,
       {.name = "convert",
        .what = "Convert the matrices of a model to another precision",
-       .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--adapter FOLDER]\n"
-                "       [--json [FILE.json]] [--force]",
+       .usage = "headlight convert MODEL -o FOLDER|FILE.gguf [--dtype TYPE] [--adapter FOLDER] "
+                "[--json [FILE.json]] [--force]",
        .examples =
            "  headlight convert gpt2 -o gpt2-bf16 --dtype bf16\n"
            "  headlight convert runs/stories/best -o models/stories --dtype int8\n"

@@ -230,7 +230,7 @@ void add_generate(CLI::App& program) {
        .usage = "headlight generate [PROMPT …] [--model NAME|PATH] [--max-tokens N] [options]",
        .examples = "  headlight generate \"Once upon a time\" --temperature 0.8 --seed 3\n"
                    "  headlight generate --model models/gpt2 \"Paris is in\" --max-tokens 5\n"
-                   "  headlight generate \"ModelInput: why?\" --stop \"ModelInput:\" --only-new\n"
+                   "  headlight generate \"Q: Why? A:\" --stop \"Q:\" --only-new\n"
                    "  headlight generate \"One day\" \"The cat\" --json\n"
                    "  headlight generate \"Once upon a time\" --show --head 3.1\n"
                    "  headlight generate --model models/qwen2.5 --chat \"Why is the sky blue?\"\n"

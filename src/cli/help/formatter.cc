@@ -4,35 +4,71 @@
 #include <memory>
 
 #include "core/concat.h"
+#include "draw/text.h"
 
 namespace headlight::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
 
-// Longer lines wrap below the start of their description.
-std::string folded(std::string_view line, std::size_t column_of_text = kHelpColumn) {
-  if (line.size() <= kWidth) return concat(line, "\n");
-  constexpr std::string_view usage = "usage: ";
-  const std::size_t indent = line.starts_with(' ')     ? column_of_text
-                             : line.starts_with(usage) ? usage.size()
-                                                       : 0;
-  std::string out(line.substr(0, indent));
-  line.remove_prefix(indent);
-  for (std::size_t column = indent; !line.empty();) {
-    const std::string_view word = line.substr(0, line.find(' '));
+std::size_t width_of(std::string_view text) { return static_cast<std::size_t>(draw::display_width(text)); }
+
+// The end of the first word. A bracket with all that it holds is one word of a usage line.
+std::size_t word_end(std::string_view line, bool usage) {
+  int depth = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (usage && line[i] == '[') ++depth;
+    if (usage && line[i] == ']') --depth;
+    if (line[i] == ' ' && depth == 0) return i;
+  }
+  return line.size();
+}
+
+// Wraps a line at 80 columns, at spaces behind its first `kept` bytes, and indents what follows to `indent`.
+std::string wrapped(std::string_view line, std::size_t kept, std::size_t indent, bool usage = false) {
+  if (width_of(line) <= kWidth) return concat(line, "\n");
+  kept = std::min(kept, line.size());
+  std::string out(line.substr(0, kept));
+  std::size_t column = width_of(out);
+  line.remove_prefix(kept);
+  for (bool first = true; !line.empty(); first = false) {
+    const std::string_view word = line.substr(0, word_end(line, usage));
     line.remove_prefix(std::min(line.size(), word.size() + 1));
-    if (column > indent && column + 1 + word.size() > kWidth) {
+    if (!first && column + 1 + width_of(word) > kWidth) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
-    } else if (column > indent) {
+    } else if (!first) {
       out += ' ';
       ++column;
     }
     out += word;
-    column += word.size();
+    column += width_of(word);
   }
   return out + "\n";
+}
+
+// One form of a command on each line; longer ones continue below their first argument.
+std::string wrapped_usage(std::string_view usage) {
+  constexpr std::string_view kFirst = "usage: ";
+  std::string out;
+  for (std::string_view begin = kFirst; !usage.empty(); begin = "       ") {
+    const std::size_t end = std::min(usage.find('\n'), usage.size());
+    std::string_view form = usage.substr(0, end);
+    form.remove_prefix(std::min(form.find_first_not_of(' '), form.size()));
+    const std::size_t command = std::min(form.find(' ', form.find(' ') + 1), form.size() - 1) + 1;
+    out += wrapped(concat(begin, form), begin.size() + command, begin.size() + command, true);
+    usage.remove_prefix(std::min(usage.size(), end + 1));
+  }
+  return out;
+}
+
+// Names in the first column, descriptions in the second; long names have a line of their own.
+std::string entry(std::string names, const std::string& description) {
+  names = concat("  ", names);
+  const bool alone = width_of(names) + 1 > kHelpColumn;
+  const std::string line = concat(std::string(kHelpColumn - (alone ? 0 : width_of(names)), ' '), description);
+  return alone ? concat(names, "\n", wrapped(line, kHelpColumn, kHelpColumn))
+               : wrapped(concat(names, line), names.size() + line.size() - description.size(), kHelpColumn);
 }
 
 // Examples are not wrapped, so that they can be copied. The notes below them are one paragraph.
@@ -46,7 +82,7 @@ std::string tidied_footer(std::string_view footer) {
     notes += concat(notes.empty() ? "  " : " ", rest.substr(begin, line - begin));
     rest.remove_prefix(std::min(rest.size(), line + 1));
   }
-  return concat(footer.substr(0, end + 2), folded(notes, 2));
+  return concat(footer.substr(0, end + 2), wrapped(notes, 2, 2));
 }
 
 // One empty line between sections.
@@ -57,7 +93,8 @@ std::string tidied(std::string text) {
   for (std::string_view rest = text; !rest.empty();) {
     if (rest.starts_with("EXAMPLES\n")) return concat(out, tidied_footer(rest));
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    out += folded(rest.substr(0, end));
+    const std::string_view line = rest.substr(0, end);
+    out += line.starts_with(' ') ? concat(line, "\n") : wrapped(line, 0, 0);
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
   return out;
@@ -93,7 +130,7 @@ std::vector<OptionGroup> option_groups(const CLI::App& app) {
         group.options.push_back(option);
     if (!group.options.empty()) groups.push_back(std::move(group));
   }
-  // Those of the full help stand behind the others; General is the last of each.
+  // Groups of the full help come after the others, and General is the last of each.
   std::stable_sort(groups.begin(), groups.end(), [](const OptionGroup& a, const OptionGroup& b) {
     const auto place = [](const OptionGroup& g) {
       return (g.rare ? 2 : 0) + (g.heading == "General" ? 1 : 0);
@@ -121,29 +158,31 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
                 hidden > 0 ? first_examples(footer) : footer);
 }
 
-// Options that differ only in their names, such as --png, --svg and --pdf, share a line.
+std::string Help::make_usage(const CLI::App*, std::string) const { return "\n" + wrapped_usage(usage_); }
+
+// Options that differ only in their names, such as --png, --svg and --pdf, share an entry. The usage line shows what kind of
+// argument is required.
 std::string Help::make_group(std::string heading, bool positional,
                              std::vector<const CLI::Option*> options) const {
   std::string out = concat("\n", heading, ":\n");
   for (std::size_t i = 0; i < options.size();) {
-    const CLI::Option& first = *options[i];
-    std::string names = "  " + first.get_name();
-    std::size_t same = i + 1;
-    for (; !positional && same < options.size() &&
-           options[same]->get_description() == first.get_description() &&
-           options[same]->get_type_name() == first.get_type_name();
-         ++same)
-      names += "|" + options[same]->get_name();
-    if (same == i + 1) {
-      out += make_option(&first, positional);
-    } else {
-      names += concat(" ", first.get_type_name(), " ");
-      if (names.size() < kHelpColumn) names.resize(kHelpColumn, ' ');
-      out += concat(names, " ", first.get_description(), "\n");
-    }
-    i = same;
+    const CLI::Option& option = *options[i];
+    const std::string& description = option.get_description();
+    const bool repeated = option.get_expected_max() == CLI::detail::expected_max_vector_size;
+    std::string names = option.get_name(positional, !positional);
+    for (++i; !positional && i < options.size() && options[i]->get_description() == description &&
+              options[i]->get_type_name() == option.get_type_name();
+         ++i)
+      names += "|" + options[i]->get_name();
+    if (!positional && option.get_type_size() != 0) names += " " + option.get_type_name();
+    if (repeated) names += " …";
+    out += entry(names, concat(description, option.get_required() && !positional ? " (required)" : ""));
   }
   return out;
+}
+
+std::string Help::make_subcommand(const CLI::App* command) const {
+  return entry(command->get_name(), command->get_description());
 }
 
 std::shared_ptr<Help> help_of(const CLI::App& app) {
@@ -169,7 +208,7 @@ std::string usage_of(const CLI::App& app) {
     name = concat(" ", at->get_name(), name);
   name = "headlight" + name;
   const std::shared_ptr<Help> help = help_of(app);
-  return concat("usage: ", help ? help->usage() : name, "\n       ", name, " --help\n");
+  return concat(wrapped_usage(help ? help->usage() : name), "       ", name, " --help\n");
 }
 
 CLI::App* add_command(CLI::App& program, const CommandText& text) {

@@ -271,8 +271,8 @@ void add_serve(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "serve",
                 .what = "Open the viewer: every head of a model in the browser",
-                .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW]\n"
-                         "                [--corpus FILE] [--lan]",
+                .usage = "headlight serve [--model NAME|PATH …] [--port N] [--no-open] [--at VIEW] "
+                         "[--corpus FILE] [--lan]",
                 .examples = "  headlight serve                       the default model and all others found\n"
                             "  headlight serve --model en --model gpt2  two models to switch between\n"
                             "  headlight serve --no-open --port 8000    print the address only\n"
