@@ -139,7 +139,7 @@ headlight_status headlight_cache_new(headlight_context* context, const headlight
     o.items = o.kv_heads = 1;
     read_sized(options, o, "options");
     if (o.type < HEADLIGHT_CACHE_F32 || o.type > HEADLIGHT_CACHE_INT8)
-      throw headlight::Error(headlight::ErrorKind::usage, "c.cache", "options.type names no kind of storage");
+      throw headlight::Error(headlight::ErrorKind::usage, "c.cache", "options.type is not a storage type");
     *cache = new headlight_cache{
         headlight::KvCache(context_of(context), {.items = o.items,
                                                  .kv_heads = o.kv_heads,

@@ -87,9 +87,9 @@ Study study_of(Context& ctx, const LabOptions& options, std::span<const PronounS
     };
   };
   const inspect::LoadedModel& model = *options.model;
-  study.chosen = inspect::score_antecedents(ctx, model, first, progress("looking at heads"));
+  study.chosen = inspect::score_antecedents(ctx, model, first, progress("scoring heads"));
   before += static_cast<double>(first.size());
-  study.tested = inspect::score_antecedents(ctx, model, second, progress("looking at heads"));
+  study.tested = inspect::score_antecedents(ctx, model, second, progress("scoring heads"));
   before += static_cast<double>(second.size());
   study.head = inspect::best_of(study.chosen).head;
   study.control = control_for(study.chosen, study.head);
@@ -142,7 +142,7 @@ std::string text_of(const Study& study, const LabOptions& options, std::size_t s
                  study.without_control)};
   const AntecedentScore& best = score_of(study.tested, study.head);
   rows.push_back(
-      {concat("head ", head_text(study.head), " looks more at the antecedent"), percent(best.share())});
+      {concat("head ", head_text(study.head), " attends more to the antecedent"), percent(best.share())});
   if (best.twins > 0)
     rows.push_back({"  in both of two twins",
                     percent(share_of(best.twins_right, static_cast<std::size_t>(best.twins)))});
@@ -184,8 +184,8 @@ Outcome run_pronouns(const LabOptions& options) {
   Outcome out;
   out.holds = best.share() >= kFollows && without < control;
   out.finding = fmt::format(
-      "The pronoun is translated correctly in {} of {} unseen sentences. Encoder head {} looks more at the "
-      "antecedent than at the other noun in {} of them; with that head zeroed, {} are correct, with head {} "
+      "The pronoun is translated correctly in {} of {} unseen sentences. Encoder head {} attends more to the "
+      "antecedent than to the other noun in {} of them; with that head zeroed, {} are correct, with head {} "
       "zeroed {}.{}",
       percent(right), asked, head_text(study.head), percent(best.share()), percent(without),
       head_text(study.control), percent(control),
@@ -224,7 +224,7 @@ Found seeds::it_looks_at_animal(const LabOptions& options) {
   return {
       two.right == 2,
       fmt::format(
-          "encoder head {}, taught in training: the right noun gets {:.2f}, the other {:.2f}, for \"tired\" "
+          "encoder head {}, guided in training: the right noun gets {:.2f}, the other {:.2f}, for \"tired\" "
           "and \"wide\"; it is right in {} of {} sentences that training never saw",
           head_text(head), two.antecedent, two.other, percent(score.share()), score.sentences)};
 }

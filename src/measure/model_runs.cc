@@ -108,7 +108,7 @@ std::unique_ptr<ModelRun> make_model_run(std::string_view shape, std::string_vie
 std::unique_ptr<ModelRun> load_model_run(const std::string& path) {
   auto model = models::load_transformer(path).model;
   if (model->config().kind != models::ModelKind::decoder)
-    throw Error(ErrorKind::input, "bench.model", "bench: only decoders write token by token");
+    throw Error(ErrorKind::input, "bench.model", "bench: decoding needs a decoder; choose another model");
   return std::make_unique<TransformerRun>(std::move(model));
 }
 

@@ -43,7 +43,7 @@ class ModelStep : public TrainStep {
     const models::Loss loss = model_.learn(
         ctx, batch_, {.scale = 1.0 / static_cast<double>(batch_.targets.size()), .dropout_seed = 0});
     if (!(loss.sum > 0))
-      throw Error(ErrorKind::numeric, "bench.loss", "bench: a training step lost its loss");
+      throw Error(ErrorKind::numeric, "bench.loss", "bench: the loss of a training step is not finite");
     optimizer_.step(ctx, 1e-4, 1);
   }
   [[nodiscard]] double flops() const override { return model_.flops(batch_); }
@@ -130,7 +130,7 @@ std::unique_ptr<TrainStep> make_train_step(std::string_view name) {
   if (name == "attention_layer") return std::make_unique<AttentionLayer>();
   if (name == "gpt_step") return make_gpt_step(kGptStep, kGptStepRows);
   if (name == "translation_step") return translation_step();
-  throw Error(ErrorKind::usage, "bench.name", concat("bench: no training step is called \"", name, "\""));
+  throw Error(ErrorKind::usage, "bench.name", concat("bench: unknown training step \"", name, "\""));
 }
 
 }  // namespace headlight::measure

@@ -146,7 +146,7 @@ void check_name(const std::string& name) {
     if (workload.name == name || name == kAllModels) return;
   }
   throw Error(ErrorKind::usage, "bench.name",
-              concat("bench: no workload is called \"", escaped(name, 40), "\"\n  buckets: ", all_names()));
+              concat("bench: unknown workload \"", escaped(name, 40), "\"\n  buckets: ", all_names()));
 }
 
 }  // namespace

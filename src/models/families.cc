@@ -111,7 +111,7 @@ const Names& names_of(const TransformerConfig& config, Files files) {
 
 TransformerConfig read_config(const io::Json& json) {
   const std::string file = escaped(json.file());
-  if (json.find("model_type") == nullptr) refuse_family(fmt::format("{}: names no model_type", file));
+  if (json.find("model_type") == nullptr) refuse_family(fmt::format("{}: has no model_type", file));
   const std::string& type = json.text("model_type");
   if (type == kRecurrentType) {
     throw Error(ErrorKind::input, "model.family",
@@ -155,8 +155,8 @@ std::string write_config(const TransformerConfig& config) {
   const Family& family = find_family(config.family);
   if (family.write == nullptr)
     throw Error(ErrorKind::usage, "model.family",
-                fmt::format("{}: config.json of this family is read and not written; written are {}",
-                            family.name, written_names()));
+                fmt::format("{}: config.json of this family cannot be written; choose one of {}", family.name,
+                            written_names()));
   std::string json = family.write(config);
   TransformerConfig wanted = config;
   wanted.dtype = DType::f32;

@@ -36,7 +36,7 @@ class LinkedRows {
   }
   [[nodiscard]] Index sequence_of(const Link& link) const {
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), link.query);
-    if (after == starts_.begin() || after == starts_.end()) refuse("a link begins outside of the source");
+    if (after == starts_.begin() || after == starts_.end()) refuse("a link begins outside the source");
     const Index s = after - starts_.begin() - 1;
     if (link.key_begin >= link.key_end || link.key_begin < begin(s) || link.key_end > end(s))
       refuse("the keys of a link are not in the sequence of its query");

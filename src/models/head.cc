@@ -72,7 +72,7 @@ void make_grads(const Parameters& parameters) {
     if (!parameter->stored.empty()) {
       throw Error(ErrorKind::usage, "model.stored",
                   concat("\"", parameter->name,
-                         "\" was loaded to be run; load the model with its own weights ", "to train it"));
+                         "\" was loaded for inference; load the model with its own weights ", "to train it"));
     }
     if (parameter->trained) (void)nn::grad_of(*parameter);
   }

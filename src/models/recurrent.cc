@@ -58,7 +58,7 @@ RecurrentModel::RecurrentModel(const RecurrentModelConfig& config) : config_(con
   if (c.vocabulary < 1 || c.width < 1 || c.layers < 1)
     refuse(concat("vocabulary ", c.vocabulary, ", width ", c.width, ", ", c.layers,
                   " layers; need 1 or more of each"));
-  if (c.attention && !c.encoder_decoder) refuse("attention needs an encoder to look at: set encoder_decoder");
+  if (c.attention && !c.encoder_decoder) refuse("attention needs an encoder: set encoder_decoder");
   if (!(c.dropout >= 0 && c.dropout < 1))
     refuse(concat("a dropout of ", c.dropout, "; need at least 0 and below 1"));
   embedding_ = nn::Embedding("embedding", c.vocabulary, c.width, c.dtype);

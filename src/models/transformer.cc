@@ -73,7 +73,7 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   check_batch(batch);
   if (const std::string why = why_not_trained(config_); !why.empty())
     throw Error(ErrorKind::usage, "model.inference",
-                concat("models of the family ", config_.family, " are run and not trained: ", why));
+                concat("models of the family ", config_.family, " cannot be trained: ", why));
   make_grads(parameters());
   bool drops = config_.dropout > 0;
   each_layer(config_, [&](const nn::BlockConfig& block) {
@@ -142,7 +142,7 @@ Tensor Transformer::hidden_states(Context& ctx, const Tokens& input, const RunOp
   const CallScope scope(ctx);
   check_tokens("input", input);
   if (config_.kind == ModelKind::encoder_decoder)
-    refuse("an encoder-decoder needs a source beside its input");
+    refuse("an encoder-decoder needs a source as well as an input");
   StackCall call = stack_call(input, options);
   call.types = options.types;
   return main().forward(ctx, embedding_, call);
@@ -175,13 +175,13 @@ std::string Transformer::file_name(const Parameter& parameter) const {
   std::string name = models::file_name(names_of(config_), parameter.name);
   if (name.empty())
     throw Error(ErrorKind::usage, "model.family",
-                concat(config_.family, ": files of this family have no place for ", parameter.name,
+                concat(config_.family, ": files of this family cannot store ", parameter.name,
                        "; choose another family"));
   if (name.ends_with(']'))
     throw Error(ErrorKind::usage, "model.family",
                 concat(config_.family,
-                       ": files of this family have the experts of a layer in one tensor, which is read ",
-                       "and not written; choose another family"));
+                       ": files of this family have the experts of a layer in one tensor, which cannot be ",
+                       "written; choose another family"));
   return name;
 }
 

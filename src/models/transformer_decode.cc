@@ -37,7 +37,7 @@ void Transformer::start(Context& ctx, Decoding& d, const Tokens& source, const R
   const CallScope scope(ctx);
   if (config_.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder starts from a source");
   if (config_.dtype != DType::f32) refuse("decoding computes in f32");
-  if (source.sequences() < 1) refuse("decoding of no sequence; need 1 or more");
+  if (source.sequences() < 1) refuse("no sequence to decode; need 1 or more");
   for (Index s = 0; s < source.sequences(); ++s) {
     if (source.starts[static_cast<std::size_t>(s)] == source.starts[static_cast<std::size_t>(s + 1)])
       refuse(concat("source sequence ", s, " has no tokens"));

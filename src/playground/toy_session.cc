@@ -102,7 +102,7 @@ void ToySession::train(const std::stop_token& token, ToyRun& run) {
       if (token.stop_requested() || record.is_over()) break;
       if (Clock::now() - watched_ > limits_.grace) {
         lock.unlock();
-        return end(ToyState::stopped, "nobody was watching");
+        return end(ToyState::stopped, "no page was connected");
       }
       if (record.state == ToyState::paused && allowed_ == 0) {
         changed_.wait_for(lock, kLook);

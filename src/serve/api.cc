@@ -94,8 +94,10 @@ Answer Api::guarded(const std::function<Answer()>& work) const {
     return work();
   } catch (const BadRequest& bad) { return failure(400, "request", bad.why); } catch (const Busy&) {
     return failure(503);
-  } catch (const ClientLeft&) { return failure(499, "client", "the client left"); } catch (const Cancelled&) {
-    return failure(499, "client", "the client left");
+  } catch (const ClientLeft&) {
+    return failure(499, "client", "the client disconnected");
+  } catch (const Cancelled&) {
+    return failure(499, "client", "the client disconnected");
   } catch (const Error& error) {
     const int status = status_of(error);
     if (status != 500) return failure(status, error.code(), error.what());

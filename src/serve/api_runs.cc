@@ -26,7 +26,7 @@ Answer json(std::string body) { return {.body = std::move(body)}; }
 
 Part part_field(std::string_view query, const Run& run) {
   const auto part = parse_part(Fields(query).text("part", ""));
-  if (!part || !run.has(*part)) throw BadRequest{"the part is not known"};
+  if (!part || !run.has(*part)) throw BadRequest{"unknown part"};
   return *part;
 }
 

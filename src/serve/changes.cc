@@ -19,7 +19,7 @@ constexpr Index kMostPredictions = Index{1} << 26;  // positions times words of 
 
 Part part_of(const io::Json& json, const Run& run) {
   const auto part = parse_part(text_field(json, "part"));
-  if (!part || !run.has(*part)) throw BadRequest{"the part is not known"};
+  if (!part || !run.has(*part)) throw BadRequest{"unknown part"};
   return *part;
 }
 
@@ -60,7 +60,7 @@ Change change_of(const io::Json& json, std::initializer_list<Change> known) {
   const std::string name = text_field(json, "change");
   for (const Change change : known)
     if (name == name_of(change)) return change;
-  throw BadRequest{"the change is not known"};
+  throw BadRequest{"unknown change"};
 }
 
 std::optional<Index> position_of(const io::Json& json, const Run& run) {

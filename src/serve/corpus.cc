@@ -54,7 +54,7 @@ CorpusRequest parse_corpus(std::string_view body) {
   CorpusRequest request;
   request.model = text_field(json, "model");
   const auto part = parse_part(text_field(json, "part"));
-  if (!part || *part == Part::cross) throw BadRequest{"the part is not known, or has no distances"};
+  if (!part || *part == Part::cross) throw BadRequest{"unknown part, or has no distances"};
   request.head = {*part, static_cast<int>(integer_field(json, "layer")),
                   static_cast<int>(integer_field(json, "head"))};
   const Index from = integer_field(json, "from"), count = integer_field(json, "count");

@@ -81,9 +81,10 @@ int read_header(std::string_view line, HttpHead& head) {
 HttpHead with_body(HttpHead head) {
   const std::size_t lengths = head.count("content-length");
   if (head.count("transfer-encoding") > 0) {
-    if (lengths > 0) return refused(std::move(head), 400, "a length and chunks together");
+    if (lengths > 0)
+      return refused(std::move(head), 400, "Content-Length and chunked encoding exclude each other");
     const bool chunked = lower(*head.header("transfer-encoding")) == "chunked";
-    return refused(std::move(head), chunked ? 413 : 400, "send the body with its length");
+    return refused(std::move(head), chunked ? 413 : 400, "the body needs Content-Length");
   }
   if (lengths > 1) return refused(std::move(head), 400, "two lengths");
   if (lengths == 1) {
@@ -111,7 +112,7 @@ std::size_t HttpHead::count(std::string_view name) const {
 HttpHead parse_head(std::string_view bytes) {
   HttpHead head;
   if (bytes.size() > kLongestHead) return refused(std::move(head), 431, "the head is too long");
-  if (!bytes.ends_with("\r\n\r\n")) return refused(std::move(head), 400, "the head does not end");
+  if (!bytes.ends_with("\r\n\r\n")) return refused(std::move(head), 400, "the request head is incomplete");
   bytes.remove_suffix(2);
   bool is_first = true;
   while (!bytes.empty()) {

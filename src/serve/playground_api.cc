@@ -147,13 +147,13 @@ Answer PlaygroundApi::strip(const HttpRequest& http, int id) {
   playground::StripOptions options;
   const std::string theme = fields.text("theme", "light"), format = fields.text("format", "png"),
                     head = fields.text("head", "");
-  if (theme != "light" && theme != "dark") throw BadRequest{"the theme is not known"};
-  if (format != "png" && format != "svg" && format != "pdf") throw BadRequest{"the format is not known"};
+  if (theme != "light" && theme != "dark") throw BadRequest{"unknown theme"};
+  if (format != "png" && format != "svg" && format != "pdf") throw BadRequest{"unknown format"};
   options.theme = theme == "dark" ? draw::Theme::dark : draw::Theme::light;
   const std::string palette = fields.text("palette", "cividis");
   const auto known = std::find_if(draw::kPalettes.begin(), draw::kPalettes.end(),
                                   [&](draw::Palette p) { return draw::name_of(p) == palette; });
-  if (known == draw::kPalettes.end()) throw BadRequest{"the palette is not known"};
+  if (known == draw::kPalettes.end()) throw BadRequest{"unknown palette"};
   options.palette = *known;
   if (!head.empty()) {
     const std::size_t point = head.find('.');

@@ -24,9 +24,9 @@ io::Json parse_object(std::string_view body, std::span<const std::string_view> f
   if (!is_utf8(body)) refuse("the body is not UTF-8");
   try {
     io::Json json = io::Json::parse(body, "request");
-    if (!json.is(io::Json::Kind::object)) refuse("the body is no JSON object");
+    if (!json.is(io::Json::Kind::object)) refuse("the body is not a JSON object");
     for (const std::string& key : json.keys())
-      if (std::find(fields.begin(), fields.end(), key) == fields.end()) refuse("a field is not known");
+      if (std::find(fields.begin(), fields.end(), key) == fields.end()) refuse("unknown field");
     return json;
   } catch (const Error&) { refuse("the body is not well-formed JSON"); }
 }
@@ -169,11 +169,11 @@ T named(const std::array<T, N>& all, std::string_view name, const char* otherwis
 
 MapOf parse_of(const Fields& fields) {
   const std::string of = fields.text("of", "weights");
-  if (of != "weights" && of != "scores" && of != "values") refuse("these numbers are not known");
+  if (of != "weights" && of != "scores" && of != "values") refuse("of is not one of weights, scores, values");
   return of == "weights" ? MapOf::weights : of == "scores" ? MapOf::scores : MapOf::values;
 }
 
-// What becomes of tokens: joined into words, muted, and rows made whole again.
+// How tokens are shown: merged into words, muted, rows renormalized.
 void parse_joins(const Fields& fields, ViewRequest& request) {
   const auto is_on = [&](std::string_view name) {
     const std::string value = fields.text(name, "0");
@@ -183,14 +183,16 @@ void parse_joins(const Fields& fields, ViewRequest& request) {
   request.words = is_on("words");
   request.renormalize = is_on("renormalize");
   const std::string mute = fields.text("mute", "none");
-  if (mute != "none" && mute != "first" && mute != "special") refuse("what is to be muted is not known");
+  if (mute != "none" && mute != "first" && mute != "special")
+    refuse("mute is not one of none, first, special");
   request.mute_first = mute == "first";
   request.mute_special = mute == "special";
   const bool weights = request.of == MapOf::weights, is_muted = mute != "none";
-  if (request.renormalize && (!weights || !is_muted)) refuse("rows are made whole where weights are muted");
+  if (request.renormalize && (!weights || !is_muted))
+    refuse("renormalize needs muted weights");
   if (request.words && request.of == MapOf::scores) refuse("scores of words have no meaning");
   if ((request.words || is_muted) && (request.from.size() > 0 || request.to.size() > 0))
-    refuse("a part is shown as it is");
+    refuse("a range of a map cannot be merged into words or muted");
 }
 
 }  // namespace
@@ -216,7 +218,7 @@ MapWindow parse_window(std::string_view query) {
                    .in_cell = parse_count(fields.text("in", "1")).value_or(0),
                    .of = parse_of(fields)};
   if (window.rows.size() == 0 || window.columns.size() == 0) refuse("rows and columns are missing");
-  if (window.in_cell < 1 || window.in_cell > kMostTokens) refuse("a cell has no such size");
+  if (window.in_cell < 1 || window.in_cell > kMostTokens) refuse("the size of a cell is out of range");
   return window;
 }
 
@@ -224,7 +226,7 @@ FileRequest parse_figure(std::string_view query) {
   const Fields fields(query);
   FileRequest request;
   const auto part = parse_part(fields.text("part", ""));
-  if (!part) refuse("the part is not known");
+  if (!part) refuse("unknown part");
   request.view.part = *part;
   const Index layer = fields.integer("layer"), head = fields.integer("head");
   request.view.heads = {{static_cast<int>(layer), static_cast<int>(head)}};
@@ -234,19 +236,18 @@ FileRequest parse_figure(std::string_view query) {
                                              FileForm::npy};
   const std::string form = fields.text("format", "png");
   const auto known = std::find_if(forms.begin(), forms.end(), [&](FileForm f) { return name_of(f) == form; });
-  if (known == forms.end()) refuse("the format is not known");
+  if (known == forms.end()) refuse("unknown format");
   request.form = *known;
   const std::string theme = fields.text("theme", "light");
-  if (theme != "light" && theme != "dark") refuse("the theme is not known");
+  if (theme != "light" && theme != "dark") refuse("unknown theme");
   request.look.theme = theme == "light" ? draw::Theme::light : draw::Theme::dark;
   using draw::Transfer;
   constexpr std::array<Transfer, 3> transfers = {Transfer::linear, Transfer::square_root,
                                                  Transfer::logarithm};
-  request.look.transfer = named(transfers, fields.text("scale", "sqrt"), "the scale is not known");
-  request.look.palette =
-      named(draw::kPalettes, fields.text("palette", "cividis"), "the palette is not known");
+  request.look.transfer = named(transfers, fields.text("scale", "sqrt"), "unknown scale");
+  request.look.palette = named(draw::kPalettes, fields.text("palette", "cividis"), "unknown palette");
   const std::string range = fields.text("range", "fixed");
-  if (range != "fixed" && range != "auto") refuse("the range is not known");
+  if (range != "fixed" && range != "auto") refuse("unknown range");
   request.look.auto_range = range == "auto";
   request.view.of = parse_of(fields);
   parse_joins(fields, request.view);

@@ -28,7 +28,7 @@ void check(const Model& model, std::span<const std::string> choices) {
       throw Error(ErrorKind::usage, "choices.twice",
                   concat("the choice \"", escaped(choices[i], 60), "\" is given twice"));
   }
-  if (choices.size() < 2) throw Error(ErrorKind::usage, "choices.count", "a choice needs two texts at least");
+  if (choices.size() < 2) throw Error(ErrorKind::usage, "choices.count", "give at least two choices");
 }
 
 // What the prompt becomes alone; an end that the tokenizer adds is left out, as in generate().
@@ -66,8 +66,7 @@ std::vector<ChoiceScore> score_choices(Context& ctx, const Model& model, const P
   check(model, choices);
   std::vector<TokenId> before = prompt.ids.empty() ? prompt_ids(model, prompt.text) : prompt.ids;
   before.insert(before.end(), prompt.continuation.begin(), prompt.continuation.end());
-  if (before.empty())
-    throw Error(ErrorKind::usage, "choices.prompt", "choices need a prompt that they follow");
+  if (before.empty()) throw Error(ErrorKind::usage, "choices.prompt", "choices need a prompt to follow");
   std::vector<ChoiceScore> out;
   double top = -std::numeric_limits<double>::infinity(), sum = 0;
   for (const std::string& choice : choices) {

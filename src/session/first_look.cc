@@ -144,7 +144,7 @@ FirstLook first_look(const Run& run, const LookRequest& request, Context& ctx) {
     if (rule == Rule::pronoun && !meter.has_queries()) continue;
     for (Index layer = 0; layer < layers; ++layer) {
       session::replay(run, part, layer, meter, ctx);
-      request.progress.tell("looking for a link", static_cast<double>(layer + 1),
+      request.progress.tell("searching for a link", static_cast<double>(layer + 1),
                             static_cast<double>(layers));
     }
     if (meter.score == -INFINITY || (rule == Rule::pronoun && meter.best.lift() < kPronounLift)) continue;

@@ -74,7 +74,9 @@ void check_model(const SentencePieceParts& model) {
     if (piece.empty()) refuse("pieces", "piece ", id, " is empty");
     if (type != Type::byte) continue;
     const auto byte = byte_named(piece);
-    if (!byte) refuse("byte", "piece ", id, ", ", quoted(piece), ", is said to be a byte");
+    if (!byte)
+      refuse("byte", "piece ", id, ", ", quoted(piece),
+             ", is marked as a byte, but is not one of <0x00> to <0xFF>");
     if (seen[*byte]) refuse("byte", "two pieces are the byte ", quoted(piece));
     seen[*byte] = true;
   }
@@ -138,7 +140,7 @@ class PostChecks {
       for (const TemplatePiece::Kind kind : {TemplatePiece::Kind::first, TemplatePiece::Kind::second})
         if (std::count_if(pieces->begin(), pieces->end(),
                           [&](const TemplatePiece& p) { return p.kind == kind; }) > 1)
-          refuse("template", "the template has a text twice");
+          refuse("template", "the template uses a text twice");
       for (const TemplatePiece& piece : *pieces) {
         if (piece.kind == TemplatePiece::Kind::special && !keys.contains(piece.special))
           refuse("template", "the template names ", quoted(piece.special),

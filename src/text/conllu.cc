@@ -161,7 +161,7 @@ class Reader {
         at = head;
       }
       if (at >= 0 && state[static_cast<std::size_t>(at)] == 1)
-        refuse({name_, lines_[static_cast<std::size_t>(at)]}, kCode, "heads that go round in a circle");
+        refuse({name_, lines_[static_cast<std::size_t>(at)]}, kCode, "heads form a cycle");
       for (const Index seen : path) state[static_cast<std::size_t>(seen)] = 2;
     }
   }

@@ -45,7 +45,7 @@ class GapLine {
     const auto at = characters <= text.size() ? byte_of(text, characters) : std::nullopt;
     if (words.empty() || !at || !text.substr(*at).starts_with(words))
       refuse(place_, kCode,
-             concat("\"", escaped(words, 40), "\" does not stand at character ", characters, " of its text"));
+             concat("\"", escaped(words, 40), "\" is not at character ", characters, " of its text"));
     return {*at, *at + words.size()};
   }
   [[nodiscard]] bool truth(std::size_t column) const {
@@ -146,8 +146,8 @@ CorefSet parse_coref(std::string_view bytes, const std::string& name) {
   if (start == kWinogenderHeader) return parse_winogender(bytes, name);
   if (trimmed(bytes).starts_with('<')) return parse_winograd(bytes, name);
   refuse({name, 1}, kCode,
-         "is neither Winograd's collection (XML) nor Winogender's sentences nor GAP: its first line is not "
-         "theirs");
+         "is neither Winograd's collection (XML) nor Winogender's sentences nor GAP: its first line matches "
+         "none of them");
 }
 
 }  // namespace headlight::text

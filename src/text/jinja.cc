@@ -51,7 +51,7 @@ Value Interpreter::range(const Arguments& with) {
     first = last;
     last = integer_or(meter_, with, 1, "stop", 0);
   }
-  if (step == 0) meter_.refuse("range() with steps of 0");
+  if (step == 0) meter_.refuse("range() with a step of 0");
   List out;
   for (std::int64_t i = first; step > 0 ? i < last : i > last;) {
     if (static_cast<std::int64_t>(out.size()) >= kLongestRange)

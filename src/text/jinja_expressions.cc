@@ -197,7 +197,7 @@ void ExpressionParser::arguments(Node& node) {
       node.names.push_back(expect_name());
       ++at_;
     } else if (!node.names.empty()) {
-      refuse("an argument without a name follows one with a name");
+      refuse("a positional argument follows a named one");
     }
     adopt(node, expression());
     if (!take_sign(",")) break;

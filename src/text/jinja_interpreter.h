@@ -40,7 +40,7 @@ class Interpreter {
   class Level {
    public:
     explicit Level(Interpreter& of) : of_(of) {
-      if (++of_.level_ > kDeepestCalls) of_.meter_.refuse("calls itself too deeply");
+      if (++of_.level_ > kDeepestCalls) of_.meter_.refuse("recurses too deeply");
     }
     ~Level() { --of_.level_; }
     Level(const Level&) = delete;

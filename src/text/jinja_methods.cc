@@ -40,7 +40,7 @@ List split(Meter& meter, std::string_view text, const Arguments& with) {
     return out;
   }
   const std::string& between = text_argument(meter, with, 0, "sep");
-  if (between.empty()) meter.refuse("splits a text at nothing");
+  if (between.empty()) meter.refuse("splits a text at an empty separator");
   while (most < 0 || static_cast<std::int64_t>(out.size()) < most) {
     const std::size_t at = text.find(between);
     if (at == std::string_view::npos) break;
@@ -54,7 +54,7 @@ List split(Meter& meter, std::string_view text, const Arguments& with) {
 List split_from_right(Meter& meter, std::string_view text, const Arguments& with) {
   const std::string& between = text_argument(meter, with, 0, "sep");
   const std::int64_t most = integer_or(meter, with, 1, "maxsplit", -1);
-  if (between.empty()) meter.refuse("splits a text at nothing");
+  if (between.empty()) meter.refuse("splits a text at an empty separator");
   List out;
   while (most < 0 || static_cast<std::int64_t>(out.size()) < most) {
     const std::size_t at = text.rfind(between);
@@ -194,7 +194,7 @@ std::string_view stripped(std::string_view text, Ends ends, const std::string* c
 
 std::string replaced(Meter& meter, std::string_view text, std::string_view old, std::string_view fresh,
                      std::int64_t most) {
-  if (old.empty()) meter.refuse("replaces nothing by something");
+  if (old.empty()) meter.refuse("replaces an empty text");
   std::string out;
   for (std::int64_t done = 0; most < 0 || done < most; ++done) {
     const std::size_t at = text.find(old);

@@ -15,7 +15,7 @@ constexpr std::uint32_t kDeepest = 64;
 Value repeated(Meter& meter, const Value& what, std::int64_t times) {
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(times, 0));
   const Extent one = what.extent();
-  if (one.size > 0 && count > kLargest / one.size) meter.refuse("makes a value that is too large");
+  if (one.size > 0 && count > kLargest / one.size) meter.refuse("produces a value that is too large");
   meter.charge(count * one.size);
   if (const std::string* text = what.text()) {
     std::string out;
@@ -39,7 +39,7 @@ Value integer_result(Meter& meter, std::string_view with, std::int64_t a, std::i
     const bool uneven = a % b != 0 && (a % b < 0) != (b < 0);
     out = with == "//" ? a / b - (uneven ? 1 : 0) : a % b + (uneven ? b : 0);
   }
-  if (too_large) meter.refuse("makes a number that is too large");
+  if (too_large) meter.refuse("produces a number that is too large");
   return out;
 }
 
@@ -68,7 +68,7 @@ List characters_of(Meter& meter, std::string_view text) {
 
 const Value& Meter::checked(const Value& value) {
   const Extent extent = value.extent();
-  if (extent.size > kLargest) refuse("makes a value that is too large");
+  if (extent.size > kLargest) refuse("produces a value that is too large");
   if (extent.depth > kDeepest) refuse("makes a value that is nested too deeply");
   return value;
 }
@@ -171,7 +171,7 @@ Value slice_of(Meter& meter, const Value& all, const Value& from, const Value& t
   const List items = items_of(meter, all);
   const auto size = static_cast<std::int64_t>(items.size());
   const std::int64_t by = given(step) ? step.integer() : 1;
-  if (by == 0) meter.refuse("a slice with steps of 0");
+  if (by == 0) meter.refuse("a slice with a step of 0");
   const auto end = [&](const Value& v, std::int64_t otherwise) {
     if (!given(v)) return otherwise;
     const std::int64_t lowest = by < 0 ? -1 : 0, highest = by < 0 ? size - 1 : size;

@@ -226,7 +226,7 @@ std::string_view Value::print_json(std::string& out, int indent, int depth) cons
   } else if (is_boolean()) {
     out += truth() ? "true" : "false";
   } else if (is_number()) {
-    if (is_real() && !std::isfinite(real())) return "is not finite, which JSON cannot say";
+    if (is_real() && !std::isfinite(real())) return "is not finite, which JSON cannot represent";
     out += is_real() ? printed_real(real()) : printed_integer(integer());
   } else if (const std::string* t = text()) {
     print_json_text(out, *t);

@@ -120,7 +120,7 @@ class Reader {
 
   void close(std::string_view name) {
     if (path_.empty() || path_.back() != name)
-      refuse_here(concat("</", escaped(name, 40), "> closes nothing that is open"));
+      refuse_here(concat("</", escaped(name, 40), "> closes no open element"));
     if (path_.size() > 2) {
       std::string path = path_[2];
       for (std::size_t i = 3; i < path_.size(); ++i) path += "/" + path_[i];

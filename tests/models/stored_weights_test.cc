@@ -92,7 +92,7 @@ TEST(StoredModel, AreNotTrained) {
   batch.input = some_tokens(4, 96);
   batch.targets = {1, 2, 3, 4};
   expect_error([&] { (void)model->learn(ctx, batch, {}); }, ErrorKind::usage, "model.stored",
-               "was loaded to be run; load the model with its own weights to train it");
+               "was loaded for inference; load the model with its own weights to train it");
 }
 
 // A q8_0 model has no safetensors; it is made in memory here and read from .gguf files elsewhere.

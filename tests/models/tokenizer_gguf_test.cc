@@ -138,7 +138,7 @@ TEST(GgufTokenizer, Refused) {
   refuse([](auto& v) { v.types[1] = 9; }, "gguf.tokens", "type 9");
   refuse([](auto& v) { v.begin = 3; }, "gguf.token_id", "the id 3");  // G21
   refuse([](auto& v) { v.end = -1; }, "gguf.token_id", "the id -1");
-  refuse([](auto& v) { v.tokens[2] = "<0x-1>"; }, "tokenizer.byte", "said to be a byte");  // G22
+  refuse([](auto& v) { v.tokens[2] = "<0x-1>"; }, "tokenizer.byte", "is marked as a byte");  // G22
   refuse([](auto& v) { v.tokens[2] = "a"; }, "tokenizer.vocab", "twice");
   refuse([](auto& v) { v.tokens[2] = "\xFF"; }, "tokenizer.vocab", "not UTF-8");
   refuse([](auto& v) { v.tokens.clear(); }, "gguf.tokens", "empty");

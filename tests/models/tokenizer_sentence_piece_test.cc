@@ -120,7 +120,7 @@ TEST(SentencePieceFile, Refused) {
   refuse(kStart + piece("", 0, kNormal), "tokenizer.pieces", "is empty");
   refuse(kStart + piece("\xFF", 0, kNormal), "tokenizer.vocab", "not UTF-8");
   refuse(kStart + piece("a", std::bit_cast<float>(0x7FC00000U), kNormal), "tokenizer.scores", "finite");
-  refuse(kStart + piece("<0xZZ>", 0, kByte), "tokenizer.byte", "said to be a byte");
+  refuse(kStart + piece("<0xZZ>", 0, kByte), "tokenizer.byte", "is marked as a byte");
   refuse(kStart + piece("<0x0a>", 0, kByte) + piece("<0x0A>", 0, kByte), "tokenizer.byte", "two pieces");
   refuse(kStart + trainer(1, number_field(35, 1)), "tokenizer.byte", "256 bytes");
   refuse(kStart + bytes_field(3, bytes_field(2, std::string("\xFF\xFF\xFF\x7F", 4))), "tokenizer.charsmap",

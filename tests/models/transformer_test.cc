@@ -355,7 +355,7 @@ TEST(Families, RefuseWhatTheirFilesCannotSay) {
         for (const Parameter* p : normed.parameters()) (void)normed.file_name(*p);
       },
       ErrorKind::usage, "model.family",
-      "gpt2: files of this family have no place for decoder.1.attention.query_norm.weight");
+      "gpt2: files of this family cannot store decoder.1.attention.query_norm.weight");
   expect_error([&] { (void)normed.config_json(); }, ErrorKind::usage, "model.family",
                "gpt2: config.json of this family cannot express all options");
   c.family = "gpt5";

@@ -268,7 +268,7 @@ TEST(ToySession, StopsWhenNobodyWatchesAndAtItsLimits) {
       record = session.runs().back();
     }
     EXPECT_EQ(record.state, ToyState::stopped);
-    EXPECT_EQ(record.reason, "nobody was watching");
+    EXPECT_EQ(record.reason, "no page was connected");
   }
   {
     ToySession session(1, {.training = 100ms});

@@ -58,8 +58,8 @@ TEST(Conllu, MistakesAreNamedWithTheirLine) {
   refused(word("1", "a", "two"), "head \"two\" is not a number (line 1)");
   refused(word("1", "a", "-1"), "is not a number");
   refused(word("1", "a", "5"), "head 5 in a sentence of 1 words (line 1)");
-  refused(word("1", "a", "2") + word("2", "b", "1"), "heads that go round in a circle");
-  refused(word("1", "a", "1"), "heads that go round in a circle (line 1)");
+  refused(word("1", "a", "2") + word("2", "b", "1"), "heads form a cycle");
+  refused(word("1", "a", "1"), "heads form a cycle (line 1)");
   refused(word("1", "", "0"), "a word without a form");
   refused(word("1", "a", "0", ""), "a word without a relation");
   refused("# text = b\n" + word("1", "a", "0"), "\"a\" is not the next word of \"# text = b\" (line 2)");

@@ -46,7 +46,7 @@ TEST(CorefSet, BrokenXmlIsRefusedByLine) {
   const auto refused = [](const std::string& text, const std::string& words) {
     expect_error([&] { (void)parse_winograd(text, "w.xml"); }, ErrorKind::input, "coref.xml", words);
   };
-  refused("<collection>\n<schema>\n</collection>", "</collection> closes nothing that is open (line 3)");
+  refused("<collection>\n<schema>\n</collection>", "</collection> closes no open element (line 3)");
   refused("<collection>", "<collection> is not closed");
   refused("<collection><schema", "\">\" is missing");
   refused(schema("<schema></schema>"), "a schema needs <text/txt1> once (line 3)");
@@ -99,14 +99,14 @@ TEST(CorefSet, GapCountsCharacters) {
     expect_error([&] { (void)parse_coref(kGap + line, "g.tsv"); }, ErrorKind::input, "coref.line", words);
   };
   refused("a\tb", "has 11 columns; this one has 2 (line 2)");
-  refused("d\tAnn met Zoë.\tshe\t3\tAnn\t0\tTRUE\tZoë\t8\tFALSE\tu", "\"she\" does not stand at character 3");
+  refused("d\tAnn met Zoë.\tshe\t3\tAnn\t0\tTRUE\tZoë\t8\tFALSE\tu", "\"she\" is not at character 3");
   refused("d\tAnn met Zoë.\tmet\tx\tAnn\t0\tTRUE\tZoë\t8\tFALSE\tu", "offset \"x\" is not a number");
   refused("d\tAnn met Zoë.\tmet\t4\tAnn\t0\tmaybe\tZoë\t8\tFALSE\tu", "neither TRUE nor FALSE");
-  refused("d\tAnn\tAnn\t99999999999\tAnn\t0\tTRUE\tAnn\t0\tFALSE\tu", "does not stand at character");
+  refused("d\tAnn\tAnn\t99999999999\tAnn\t0\tTRUE\tAnn\t0\tFALSE\tu", "is not at character");
   expect_error([] { (void)parse_coref("a,b\n1,2\n", "x.csv"); }, ErrorKind::input, "coref.line",
                "is neither Winograd's collection (XML) nor Winogender's sentences nor GAP");
   expect_error([] { (void)parse_coref("", "x.csv"); }, ErrorKind::input, "coref.line",
-               "its first line is not theirs");
+               "its first line matches none of them");
 }
 
 TEST(CorefSet, WordsAreFoundWhole) {
