@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What a score is made of: its bias, and the magnitudes of the rest.
+// The terms of a score: its bias, and the magnitudes of the others.
 struct KeySize {
   double bias = 0, rest = 0;
 };
@@ -21,7 +21,7 @@ void measure_keys(const std::vector<KeySize>& sizes, double sink, RowBound& row)
   for (const KeySize& size : sizes) top = std::max(top, size.bias - size.rest);
   bool swamped = false, alike = true;
   for (const KeySize& size : sizes) {
-    // exp(-750) is 0 in f64 too; the rest of the margin is what rounding may do to the two scores.
+    // exp(-750) is 0 in f64 too; the rest of the margin covers rounding of the two scores.
     const double margin = 750 + 0x1p-16 * (std::abs(size.bias) + std::abs(top));
     if (std::abs(size.bias) > 1e6 && size.bias + size.rest < top - margin) continue;
     row.hardness = std::max(row.hardness, size.rest + std::abs(size.bias));

@@ -1,4 +1,4 @@
-// What attention_backward reads back and writes: shapes, dtypes, strides, overlap.
+// Checks the inputs and outputs of attention_backward: shapes, dtypes, strides, overlap.
 #include "attention/output_checker.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-// Gradients of what is added to the scores. The bias may be broadcast, so its gradient is a sum over
+// Gradients of the bias and the sinks. The bias may be broadcast, so its gradient is a sum over
 // batch, heads, queries or keys: each element has one owner, which adds in a fixed order.
 #include "attention/backward.h"
 #include "attention/reference_row.h"
@@ -148,7 +148,7 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
                    const ConstTensorView& dout, const TensorView& dsinks) {
   ctx.pool().run(problem.q_heads, ctx.threads(), [&](int, Index head) {
     const double sink = problem.options->sinks.at(head);
-    long double sum = 0;  // of so many terms that roundings to one side would show in f64
+    long double sum = 0;  // a sum of many terms, in which biased rounding would be visible even in f64
     for (Index s = 0; s < problem.sequences; ++s) {
       const Sequence sequence = problem.sequence(s);
       for (Index i = 0; i < sequence.q_len && !std::isnan(sum); ++i) {
@@ -160,7 +160,7 @@ void sink_gradient(Context& ctx, const Problem& problem, const AttentionSaved& s
         for (Index d = 0; d < problem.value_dim; ++d) {
           delta += dout.at(sequence.batch, head, token, d) * saved.out.at(sequence.batch, head, token, d);
         }
-        // A row whose keys are all masked has no gradient, whatever dout says of it.
+        // A row whose keys are all masked has no gradient, whatever its dout.
         if (!std::isfinite(delta) && reference::softmax_row(problem, sequence, head, i).keys.empty())
           continue;
         const double weight = problem.bias.data != nullptr && lse_is_coarse(lse)

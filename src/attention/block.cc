@@ -112,7 +112,7 @@ void Block<T>::prepare_rules() {
   }
 }
 
-// Short sequences use the values where they lie: copying them would cost as much as using them.
+// Short sequences use the values in place: copying them would take as long as using them.
 template <class T>
 KeyReader<T>::KeyReader(const Problem& problem, const TilePlan& plan,
                         const kernels::AttentionKernels<T>& kernels, bool with_values)

@@ -51,7 +51,7 @@ void check_item(const char* who, const CacheStore& store, Index item) {
          concat(who, ": there is no item ", item, "; the cache has ", items, ", from 0 to ", items - 1));
 }
 
-// May `item` end at `length`? What its next token sees through the window must still be there.
+// Whether `item` may be cut to `length`: the keys that its next token sees through the window must still be stored.
 void check_end(const char* who, const CacheStore& store, Index item, Index length) {
   const Index now = store.lengths[static_cast<std::size_t>(item)], first = store.first_key(item);
   if (length < 0 || length > now) {

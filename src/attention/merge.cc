@@ -46,7 +46,7 @@ void check_merge(const ConstTensorView& out, const ConstTensorView& lse, const C
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr Index kRows = 64;  // of a task
 
-// One row of `view` from or to memory of the kernels; T is what the dtype is computed in.
+// Copies one row of `view` to or from a buffer of the kernels. T is the accumulation type.
 template <class T>
 struct Rows {
   const kernels::AttentionKernels<T>& kernels;
@@ -69,7 +69,7 @@ struct Rows {
   }
 };
 
-// The shares of both parts are computed in f64: lse may be large, and their difference is what counts.
+// The shares of both parts are computed in f64, because only the difference of two possibly large lse matters.
 template <class T>
 void merge_rows(Context& ctx, const TensorView& out, const TensorView& lse, const ConstTensorView& other_out,
                 const ConstTensorView& other_lse) {

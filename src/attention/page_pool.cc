@@ -28,7 +28,7 @@ PagePool::Piece PagePool::map(std::size_t bytes, bool filled) {
                 concat("KvCache: no memory for ", bytes, " bytes of pages"));
   }
 #ifdef MADV_HUGEPAGE
-  // A wish, and against a system that gives them to everybody.
+  // Advice to the kernel: requests huge pages, or declines them where the system uses them for all memory.
   (void)::madvise(memory, bytes, filled ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #endif
   return {static_cast<std::byte*>(memory), Unmap{bytes}};

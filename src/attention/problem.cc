@@ -165,7 +165,7 @@ HEADLIGHT_COLD void refuse_broadcast(Argument at, const char* code, const ConstT
                 whole.text(), " (each axis 1 or that size, missing leading axes are 1)"));
 }
 
-// The view through the four strides that NumPy's rule gives it: 0 along every axis that it repeats.
+// The view broadcast to four axes by NumPy's rule: stride 0 along every repeated axis.
 Broadcast broadcast(Argument at, const char* code, const ConstTensorView& view, const Problem& p,
                     bool is_mask) {
   const Shape whole{p.sequences, p.q_heads, p.q_longest, p.k_longest};

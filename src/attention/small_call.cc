@@ -9,7 +9,7 @@ namespace {
 // Heads together that are worth no thread and no packing.
 constexpr Index kMostHeads = 64;
 
-// Nothing but q·k and what a row sees; no outputs that need more than the row's sum.
+// Only q·k and visibility are supported, and outputs that need no more than the row's sum.
 bool is_plain(const Problem& p, const AttentionOutputs& o) {
   const AttentionOptions& options = *p.options;
   return p.cache == nullptr && p.group == 1 && !p.packed && options.q_lengths.empty() &&

@@ -132,7 +132,7 @@ void heat_map_of_slice(Context& ctx, const Problem& problem, const ConstTensorVi
     const Range rows = band(slice.queries, map_rows, task);
     sweep_slice(sweep, lse, slice, rows, space,
                 [&](Index, Index first_key, int begin, int end, const T* from) {
-                  // The first column whose block ends behind this key; from then on columns only advance.
+                  // The first column whose block ends after this key; columns only advance from here.
                   Index column = (first_key + begin - slice.keys.begin) * map_columns / slice.keys.size();
                   Index last = band(slice.keys, map_columns, column).end;
                   for (int j = begin; j < end; ++j) {

@@ -115,7 +115,7 @@ Blocks blocks_of(const Axes& axes, Index item, std::size_t inner) {
   return blocks;
 }
 
-// On a circle of `step` bytes every block of a view covers the same arc: do the arcs meet?
+// On a circle of `step` bytes every block of a view covers the same arc. Checks whether two arcs overlap.
 bool arcs_meet(std::uintptr_t x_first, const Blocks& x, std::uintptr_t y_first, const Blocks& y) {
   const Index step = std::gcd(x.step, y.step);
   if (step == 0) return true;  // one block each, and their ranges are known to meet
@@ -148,7 +148,7 @@ bool writes_once_in_any_order(const ConstTensorView& view) {
 bool may_share(const ConstTensorView& a, const ConstTensorView& b) {
   const Axes x = sorted_axes(a), y = sorted_axes(b);
   const std::uintptr_t x_first = lowest_address(a), y_first = lowest_address(b);
-  // One way of cutting both into blocks that never meet is proof enough.
+  // One way to cut both views into disjoint blocks proves that they do not overlap.
   for (std::size_t i = 0; i <= x.count; ++i) {
     for (std::size_t j = 0; j <= y.count; ++j) {
       const Blocks of_a = blocks_of(x, static_cast<Index>(size_of(a.dtype())), i),

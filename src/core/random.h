@@ -27,14 +27,14 @@ inline constexpr int kPhiloxRounds = 10;
   return c;
 }
 
-// What dropout asks of each weight. The word of key j is word j%4 of the counter
+// The random word of each weight, for dropout. The word of key j is word j%4 of the counter
 // (j/4, query, head, item); a weight is kept when its word is at least `threshold`.
 struct DropoutKey {
   std::uint32_t key0 = 0, key1 = 0;
   std::uint32_t threshold = 0;  // rate · 2^32
 
   [[nodiscard]] static constexpr DropoutKey of(double rate, std::uint64_t seed, std::uint64_t layer) {
-    // The layer goes through the generator itself: layers 0 and 1 of one seed have nothing in common.
+    // The layer is hashed by the generator itself, so that layers 0 and 1 of one seed are unrelated.
     const PhiloxCounter mixed =
         philox({static_cast<std::uint32_t>(layer), static_cast<std::uint32_t>(layer >> 32), 0, 0},
                static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));

@@ -29,7 +29,7 @@ class Bench {
         static_cast<int>(options_.workloads.size() * options_.threads.size() * options_.targets.size() +
                          options_.memory.size());
     int number = 0;
-    // Memory first: nothing else has taken and returned any yet.
+    // Memory first, before anything else has allocated and freed memory.
     for (const MemoryCase& what : options_.memory) {
       if (progress) progress({what.name, options_.threads.back(), ++number, count});
       report_.memory.push_back(measure_memory(what, options_.threads.back(), options_.targets.front()));

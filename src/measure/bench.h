@@ -17,7 +17,7 @@ struct BucketResult {
   Workload workload;
   int threads = 1;
   SimdTarget target = SimdTarget::automatic;
-  // What does not apply stays empty, and is null in the JSON.
+  // Fields that do not apply stay empty, and are null in the JSON.
   std::optional<double> ms = {}, us = {}, gflops = {}, gbs = {}, percent_of_limit = {}, ratio_to_unfused = {};
   std::optional<double> tokens_per_second = {};  // of models
 };
@@ -29,9 +29,9 @@ struct BenchReport {
   std::vector<BucketResult> buckets;
   std::vector<MemoryResult> memory;  // on the largest number of threads
   std::string peak_loop;             // the instruction set that reached the peak
-  std::string cblas;                 // what the unfused path used; empty: no CBLAS found
+  std::string cblas;                 // BLAS library of the unfused path; empty: none found
   std::size_t dram_bytes = 0;        // the size of the buffer that was read; 0: no memory for one
-  std::vector<std::string> notes;    // what could not be measured, and why
+  std::vector<std::string> notes;    // measurements that failed, and why
 };
 
 struct BenchOptions {
@@ -39,7 +39,7 @@ struct BenchOptions {
   std::vector<MemoryCase> memory;
   std::vector<int> threads;
   std::vector<SimdTarget> targets = {SimdTarget::automatic};  // each workload runs on all of them in turn
-  std::string model = {}, text = {};  // what workloads of a given model run: a path, and a text to tokenize
+  std::string model = {}, text = {};  // for workloads of a given model: its path, and a text to tokenize
 };
 
 // Told before each bucket is measured.

@@ -39,7 +39,7 @@ std::string describe(void* handle, const std::string& file) {
   return file;
 }
 
-// OpenBLAS takes more than 128 MB for each of its threads, and asks for ever when it is refused.
+// OpenBLAS allocates more than 128 MB per thread, and retries for ever if that fails.
 bool memory_is_limited() {
   constexpr rlim_t kEnough = rlim_t{4} << 30;
   rlimit limit{};

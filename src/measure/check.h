@@ -18,7 +18,7 @@ struct CheckResult {
   double worst_error = 0;       // scaled error E; see attention/accuracy.h
   std::string worst_case = {};  // its name
   double limit = 0;
-  double worst_row_sum = 0;  // in units of what is allowed: 1 is the limit
+  double worst_row_sum = 0;  // relative to the limit: 1 is just allowed
   bool same_bits = true;     // on one and on several threads, with weights asked for or not
   std::string failure = {};  // the first thing that went wrong, empty when all is well
 

@@ -41,7 +41,7 @@ double fma_sample(ThreadPool& pool, const FmaLoop& loop, std::int64_t iterations
 }
 
 struct Widths {
-  int least, most;  // bits of the registers whose loops are tried
+  int least, most;  // register widths in bits whose loops are tried
 };
 Widths widths_of(SimdTarget target) {
   switch (target) {
@@ -82,7 +82,7 @@ ReadBandwidth::ReadBandwidth(std::size_t wanted) {
   std::size_t bytes = wanted;
   while (bytes > kLeast && free > 0 && bytes > free / 4) bytes /= 2;
   for (; bytes >= kLeast; bytes /= 2) {
-    // Ordinary pages, as a program that asks for nothing gets them: what asks for large ones may exceed this.
+    // Ordinary pages, the default of the system; code that requests huge pages may exceed this rate.
     data_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
     if (data_) break;
   }

@@ -43,7 +43,7 @@ std::span<const MemoryCase> memory_cases() { return kCases; }
 
 PeakMemory::PeakMemory() {
 #if defined(__GLIBC__)
-  ::malloc_trim(0);  // what earlier work left in the heap would hide what comes now
+  ::malloc_trim(0);  // memory freed by earlier work would hide new allocations
 #endif
   told_ = forget_peak();
   before_ = peak_mb();

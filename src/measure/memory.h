@@ -17,7 +17,7 @@ struct MemoryCase {
   std::string_view name;
   Index length = 1, dim = 1;
   bool train = false;   // forward and backward
-  double limit_mb = 0;  // what it is promised to stay below, its tensors included
+  double limit_mb = 0;  // documented limit, tensors included
 
   [[nodiscard]] std::string shape_text() const;
 };
@@ -27,7 +27,7 @@ struct MemoryCase {
 class PeakMemory {
  public:
   PeakMemory();
-  [[nodiscard]] std::optional<double> grown_mb() const;  // above what it was; empty: the system does not tell
+  [[nodiscard]] std::optional<double> grown_mb() const;  // growth; empty: not reported by the system
 
  private:
   bool told_;
@@ -40,7 +40,7 @@ struct MemoryResult {
   int threads = 1;
   double tensors_mb = 0;                // inputs, outputs and gradients
   std::optional<double> grown_mb = {};  // the highest resident memory, above that before the tensors; empty:
-                                        // the system does not tell
+                                        // not reported by the system
   [[nodiscard]] std::optional<double> extra_mb() const {
     return grown_mb ? std::optional(*grown_mb - tensors_mb) : std::nullopt;
   }

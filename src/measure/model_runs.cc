@@ -29,7 +29,7 @@ class TransformerRun : public ModelRun {
       const auto size = static_cast<double>(parameter->shape().elements());
       const bool table = parameter->shape().rank == 2 && parameter->shape()[0] == c.vocabulary;
       bytes_ += parameter->stored.empty() ? 4 * size : static_cast<double>(parameter->stored.bytes());
-      // A table that only looks up rows is not read through; tied, it is the head.
+      // An embedding table is not read as a whole, unless it is tied to the output head.
       if (table && !c.head.tied && parameter == model_->parameters().front())
         bytes_ -= static_cast<double>(parameter->stored.bytes());
       if (parameter->shape().rank == 2) (table ? head_ : blocks_) += size;

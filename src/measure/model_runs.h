@@ -18,7 +18,7 @@ class ModelRun {
   // One token after `context` others; returns the seconds.
   virtual double decode(Context& ctx, std::int64_t context) = 0;
   [[nodiscard]] virtual std::int64_t length() const = 0;  // of the prompt
-  // Multiplications and additions of a prompt; logits are of its last token alone.
+  // Multiplications and additions of a prompt, with logits for its last token only.
   [[nodiscard]] virtual double flops() const = 0;
   // Weights and cache that one step after `context` tokens must read.
   [[nodiscard]] virtual double bytes(std::int64_t context) const = 0;

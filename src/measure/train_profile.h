@@ -28,7 +28,7 @@ struct StepMemory {
 struct TrainProfile {
   int threads = 1;
   double step_ms = 0;              // the whole step, timed as one
-  std::vector<ProfilePart> parts;  // of it; what is left is embeddings, additions and waiting
+  std::vector<ProfilePart> parts;  // of it; the rest is embeddings, additions and waiting
   StepMemory memory;
 };
 

@@ -30,7 +30,7 @@ Index count(const Parameters& parameters) {
   return numbers;
 }
 
-// A model, a batch and AdamW: what a trainer does in one step.
+// One training step: a model, a batch and AdamW.
 class ModelStep : public TrainStep {
  public:
   ModelStep(const models::TransformerConfig& config, models::Batch batch)
@@ -63,7 +63,7 @@ class ModelStep : public TrainStep {
   train::AdamW optimizer_;
 };
 
-// Multi-head self-attention alone, projections included: width 512, 8 heads, 8 sequences of 256.
+// One multi-head self-attention layer with projections: width 512, 8 heads, 8 sequences of 256 tokens.
 class AttentionLayer : public TrainStep {
  public:
   AttentionLayer()

@@ -35,7 +35,7 @@ class Unfused {
   void forward(ConstTensorView q, ConstTensorView k, ConstTensorView v, bool causal, TensorView out,
                TensorView weights = {});
 
-  // What forward() takes besides its outputs; the caller may find that too much.
+  // Memory that forward() needs besides its outputs, so that the caller can skip it.
   [[nodiscard]] std::size_t scratch_bytes(Index q_len, Index k_len) const;
 
  private:

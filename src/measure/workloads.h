@@ -22,9 +22,8 @@ struct Workload {
   std::optional<KvType> cache = std::nullopt;  // one new query per item on a cache of this type
   bool mixed = false;                          // the items' lengths go from 100 to `length` in even steps
   DType dtype = DType::f32;                    // bf16: products of bf16 where the CPU has them
-  bool tiny = false;  // a call's overhead: stated in microseconds, not as a share of a limit
-  std::string_view step =
-      {};  // a training step of train_steps.h or a run of model_runs.h: what it is, in words
+  bool tiny = false;           // a call's overhead: stated in microseconds, not as a share of a limit
+  std::string_view step = {};  // description of a training step of train_steps.h or a run of model_runs.h
   // Runs of models: a shape of models/random_model.h, or "given" for the model whose path the options have.
   std::string_view model = {}, stored = {};
   enum class Part : std::uint8_t { prefill, decode, load, tokenize } part = Part::prefill;
@@ -48,10 +47,10 @@ struct Workload {
 
 // The workloads named in `names`, in the order of workloads() and step_workloads(); all but the models when it is
 // empty. Names of
-// memory_cases() are known, and no workload. Throws Error{usage} listing the names when one is unknown.
+// Names of memory_cases() are accepted too. Throws Error{usage} with all names if one is unknown.
 [[nodiscard]] std::vector<Workload> select_workloads(std::span<const std::string> names);
 
-// Inputs, outputs and options of one workload, filled with numbers that look like normal activations.
+// Inputs, outputs and options of one workload, filled with numbers similar to normal activations.
 class WorkloadData {
  public:
   explicit WorkloadData(const Workload& workload);

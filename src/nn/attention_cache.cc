@@ -1,4 +1,4 @@
-// Attention of new tokens on what a cache holds of the earlier ones.
+// Attention of new tokens with the cached keys and values of earlier ones.
 #include <optional>
 
 #include "nn/attention.h"

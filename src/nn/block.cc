@@ -104,7 +104,7 @@ Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& c
   } else {
     branch = attention.forward(ctx, input, call.self, &s.attention);
   }
-  // What a step returned becomes what it adds.
+  // Turns the output of a sublayer into the term that it adds to the stream.
   const auto post = [&](const Norm& norm, StepSaved& step) {
     if (!norm.empty()) {
       step.branch = std::move(branch);

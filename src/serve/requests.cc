@@ -188,8 +188,7 @@ void parse_joins(const Fields& fields, ViewRequest& request) {
   request.mute_first = mute == "first";
   request.mute_special = mute == "special";
   const bool weights = request.of == MapOf::weights, is_muted = mute != "none";
-  if (request.renormalize && (!weights || !is_muted))
-    refuse("renormalize needs muted weights");
+  if (request.renormalize && (!weights || !is_muted)) refuse("renormalize needs muted weights");
   if (request.words && request.of == MapOf::scores) refuse("scores of words have no meaning");
   if ((request.words || is_muted) && (request.from.size() > 0 || request.to.size() > 0))
     refuse("a range of a map cannot be merged into words or muted");

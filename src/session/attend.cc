@@ -10,7 +10,7 @@ namespace {
 
 using session::StoredAttention;
 
-// Keeps the attention of the parts that are wanted.
+// Records the attention of the requested parts.
 class Keeper : public Observer {
  public:
   Keeper(RunState& run, const AttendOptions& options) : run_(run), options_(options) {}

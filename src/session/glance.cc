@@ -19,7 +19,8 @@ using inspect::AttentionMap;
 constexpr const char* kCat = "The cat sat on the mat.";
 constexpr std::uint64_t kLargestAbout = 4096;
 constexpr std::string_view kTaught = "taught head: ";
-constexpr std::size_t kAsked = 80;  // sentences with known antecedents: half choose a head, half try it
+constexpr std::size_t kAsked =
+    80;  // sentences with known antecedents: one half selects a head, the other half tests it
 
 std::vector<std::string> labels_of(const std::vector<inspect::Word>& words) {
   std::vector<std::string> labels;
@@ -70,7 +71,7 @@ void add_translation(Context& ctx, const Run& run, const std::string& text, Glan
   choose_cross_head(ctx, run, view);
   std::vector<inspect::Word> from = inspect::words_of(input.written);
   const std::vector<inspect::Word> to = inspect::words_of(input.source);
-  // The attention of the end token says nothing about the words.
+  // The attention of the end token is not about the words.
   if (from.size() > 1 && input.written.tokens.back().added) from.pop_back();
   view.written.rows = labels_of(from);
   view.written.columns = labels_of(to);

@@ -20,27 +20,27 @@ inline constexpr std::string_view kTiredSentence =
 inline constexpr std::string_view kWideSentence =
     "The animal didn't cross the street because it was too wide.";
 
-// A map by words: how strongly each row's word looks at each column's.
+// A map by words: the weight of each row's word on each column's word.
 struct WordMap {
   HeadPlace head;
   std::vector<std::string> rows, columns;
   inspect::AttentionMap map;
 };
 
-// A word and what it looks at, by one head of the encoder.
+// A word and the words it attends to, by one head of the encoder.
 struct WordRow {
-  std::string word, key;  // who looks, and the word that the head was chosen for
+  std::string word, key;  // the query word, and the word for which the head was chosen
   HeadPlace head;
   Index heads = 0;  // searched
   std::vector<std::string> words;
   std::vector<double> weights;
-  double uniform = 0;  // what every token would get from a head that does not choose
+  double uniform = 0;  // the weight of each token under uniform attention
 };
 
 // A sentence in which "it" must be resolved, as one head of the encoder sees it.
 struct Meaning {
   std::string text, translation, without;  // without: translated with the head switched off
-  double first = 0, second = 0;            // what "it" gives to the two nouns
+  double first = 0, second = 0;            // the weights of "it" on the two nouns
 };
 
 // What "it" refers to in two sentences that differ in one adjective.
@@ -60,7 +60,7 @@ struct Glance {
   std::optional<inspect::AlignmentScore> alignment;  // of that head, on sentences it was not chosen on
   std::optional<PronounView> pronoun;                // of the tutorials' sentences
   std::optional<WordRow> row;                        // of the caller's sentence
-  std::string query, key;                            // whose number is followed by hand
+  std::string query, key;                            // whose weight is computed by hand
   HeadSteps steps;
 };
 

@@ -1,4 +1,4 @@
-// What every head does: on the texts of the caller, and on the battery.
+// Labels every head, on the caller's texts and on the fixed inputs of head_battery.h.
 #include "core/team.h"
 #include "headlight/look.h"
 #include "inspect/head_labels.h"
@@ -11,7 +11,7 @@ namespace {
 using inspect::LoadedModel;
 using inspect::ModelInput;
 
-// Cuts what is too long where that is wanted; an encoder-decoder translates what has no target.
+// Cuts texts that are too long, if requested. An encoder-decoder translates texts without a target.
 ModelInput input_for(Context& ctx, const ModelState& model, const Prompt& prompt, const LabelRequest& request,
                      Index& cut) {
   const LoadedModel& loaded = model.loaded;

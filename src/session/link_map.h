@@ -13,7 +13,7 @@ struct LinkMap {
   draw::WeightMap drawn;
   inspect::AttentionMap numbers;
 };
-// `rows`: the query's row of each head, layer by layer. A head that was not asked for is hidden.
+// `rows`: the query's row of each head, by layer. Heads that were not requested are hidden.
 [[nodiscard]] LinkMap link_map(std::span<const inspect::AttentionMap> rows, Part part,
                                const inspect::Word& query, const inspect::Word& key);
 

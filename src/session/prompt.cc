@@ -70,7 +70,7 @@ void check_fields(const LoadedModel& loaded, const Prompt& prompt) {
     refuse("only decoders have tokens after the text");
 }
 
-// Tokens that were written after the text stand behind its last byte.
+// Generated tokens come after the last byte of the text.
 void add_continuation(const LoadedModel& loaded, const std::vector<std::int32_t>& ids, EncodedText& encoded) {
   if (ids.empty()) return;
   const EncodedText more = inspect::read_ids(loaded.tokenizer ? &*loaded.tokenizer : nullptr, ids,

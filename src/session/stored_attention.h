@@ -13,7 +13,7 @@ namespace headlight::session {
 
 class StoredAttention {
  public:
-  // Inputs: also what the layer read.
+  // Inputs: also the input of the layer.
   enum class Inputs { keep, leave_out };
   explicit StoredAttention(const AttentionEvent& event, Inputs inputs = Inputs::keep);
   StoredAttention(const StoredAttention&) = delete;

@@ -1,4 +1,4 @@
-// A longer text on which a model is measured as it is and with heads changed.
+// A longer text on which a model is measured with and without changed heads.
 #pragma once
 
 #include <optional>

@@ -52,7 +52,7 @@ std::vector<TokenId> prompt_ids(const Model& model, const Prompt& prompt, std::s
   return ids;
 }
 
-// What becomes of one prompt while its tokens come. Without a tokenizer it has no text.
+// The state of one prompt during generation. Without a tokenizer it has no text.
 struct Story {
   std::optional<text::TokenText> tokens;
   text::StopStrings stops;

@@ -98,7 +98,7 @@ bool DocumentStream::next_part(Document& document) {
   for (;;) {
     const std::size_t end = waiting_.find(rules_.separator, searched_);
     if (end == std::string::npos) {
-      // A separator may begin in what is here and end in what comes.
+      // A separator may begin in this block and end in the next.
       searched_ = std::max(begin_, waiting_.size() - std::min(waiting_.size(), longest - 1));
       if (read_more()) continue;
       if (begin_ == waiting_.size()) return false;
@@ -110,7 +110,7 @@ bool DocumentStream::next_part(Document& document) {
 }
 
 bool DocumentStream::next_piece(Document& document) {
-  // More than a piece that is checked: what is cut off is whole characters, and nothing unchecked leaves.
+  // Larger than the unit of the UTF-8 check, so that cuts fall between characters and all returned text was checked.
   while (checked_ - begin_ <= rules_.piece && read_more()) {}
   const std::size_t left = waiting_.size() - begin_;
   if (left == 0) return false;

@@ -35,11 +35,11 @@ class DocumentStream {
     std::string text;
     bool whole = true;  // false: more of the same document follows
   };
-  // The next one that is not empty; false at the end. Error{input} for what is not UTF-8, and for an empty file.
+  // The next document that is not empty; false at the end. Error{input} for invalid UTF-8 and for an empty file.
   bool next(Document& document);
 
   [[nodiscard]] double share_read() const noexcept { return pieces_.share_read(); }  // of the file, 0 to 1
-  // What the file was, after the last document.
+  // Size and checksum of the file, after the last document.
   [[nodiscard]] DataFile facts() const { return {path_, bytes_, hash_.text()}; }
 
  private:

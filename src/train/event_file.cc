@@ -28,7 +28,7 @@ void put_varint(std::string& to, std::uint64_t value) {
   to += static_cast<char>(value);
 }
 
-// A field's number and what follows it.
+// The number of a field and its wire type.
 enum Wire : std::uint64_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 void put_key(std::string& to, std::uint64_t field, Wire wire) { put_varint(to, field << 3 | wire); }
 void put_bytes(std::string& to, std::uint64_t field, std::string_view value) {

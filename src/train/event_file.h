@@ -8,11 +8,11 @@
 
 namespace headlight::train {
 
-// The file's name; TensorBoard looks for "tfevents" in it.
+// The file name; TensorBoard searches it for "tfevents".
 inline constexpr const char* kEventFile = "events.out.tfevents.headlight";
 
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes) noexcept;
-// What a file begins with.
+// The header of a file.
 [[nodiscard]] std::string event_file_start(double wall_time);
 // One number of a step.
 [[nodiscard]] std::string scalar_event(double wall_time, std::int64_t step, std::string_view tag,

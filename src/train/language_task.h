@@ -58,9 +58,9 @@ class LanguageTask : public Task {
 };
 
 struct MaskConfig {
-  double share = 0.15;    // of the tokens are asked for; of these …
+  double share = 0.15;    // share of tokens to predict; of these …
   double replaced = 0.8;  // … become `mask`,
-  double random = 0.1;    // … become any token; the rest stays as it is
+  double random = 0.1;    // … are replaced by a random token; the others are left unchanged
   TokenId mask = 0;
   std::optional<TokenId> first = {}, last = {};  // stand around a window, never asked for: [CLS], [SEP]
 };

@@ -100,7 +100,7 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
   }
   set_layers(c, recipe);
   c.dropout = recipe.dropout;
-  if (c.kind != ModelKind::encoder) {  // BERT's config.json knows no begin and end
+  if (c.kind != ModelKind::encoder) {  // BERT's config.json has no fields for begin and end
     c.bos = needs.special.begin.value_or(-1);
     models::add_end(c, needs.special.end.value_or(-1));
   }
@@ -159,7 +159,7 @@ std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe, const M
   model->initialize(seed);
   // Weight decay pulls matrices towards zero; biases, and norms that multiply with one, have no reason to go there.
   for (Parameter* parameter : model->parameters()) parameter->decays = parameter->value.rank() > 1;
-  (void)model->config_json();  // what no file can say is refused now, not at the first checkpoint
+  (void)model->config_json();  // refuses settings that no file can express now, not at the first checkpoint
   return model;
 }
 

@@ -14,14 +14,14 @@
 
 namespace headlight::train {
 
-// What the recipe says of the model; what it leaves open follows from the kind.
+// The recipe's settings of the model; defaults depend on the kind.
 struct ModelRecipe {
   std::string
       kind;  // "decoder", "encoder", "encoder-decoder", "gru", "gru-seq2seq", …; empty: that of `start`
   std::string preset;  // "transformer-base"; empty: none
   std::string start;   // a model whose weights, and tokenizer, to begin with; empty: random weights
   std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner, encoder_inner;
-  Index context = 0;  // longest sequence; 0: what the task needs
+  Index context = 0;  // longest sequence; 0: as long as the task needs
   double dropout = 0, attention_dropout = 0;
   double rope_theta = 0;   // of rotary positions; 0: as the kind has it
   std::string positions;   // "", "none", "learned", "sinusoidal", "rope", "alibi"
@@ -29,10 +29,10 @@ struct ModelRecipe {
   std::string norm_place;  // "", "before", "after"
   std::string activation;  // "", "relu", "gelu", "gelu_tanh", "silu"
   std::optional<bool> gated, bias, tied;
-  bool attention = true;  // of recurrent encoder-decoders: look back at the source
+  bool attention = true;  // for recurrent encoder-decoders: additive attention to the source
 };
 
-// An adapter beside the matrices of model.start, in place of all parameters.
+// Trains an adapter for the matrices of model.start instead of all parameters.
 struct LoraRecipe {
   Index rank = 0;  // 0: all parameters are trained
   double alpha = 0;
@@ -59,7 +59,7 @@ struct DataRecipe {
   double split_share = 0;       // translation: of the tokens are taken apart, see token_splits.h
   double valid_share = 0;       // of the training text, from its end, when there is no file for it
   std::string separator;        // between documents: "<|endoftext|>"; empty: one text
-  std::string field = "text";   // of .jsonl files: what is a document
+  std::string field = "text";   // for .jsonl files: the field that holds a document
   std::string source_field = "source", target_field = "target";  // the same for pairs
   std::string cache;       // folder for files of tokens; empty: in the run's folder
   bool swap = false;       // translate from the second column to the first
@@ -78,12 +78,12 @@ struct Recipe {
   AdamWConfig adam;
   TrainerConfig trainer;
   Products products = Products::exact;  // for the Context that the run is given
-  std::vector<std::string> watch;       // sentences whose attention is written down
+  std::vector<std::string> watch;       // sentences whose attention is recorded
   std::vector<std::string> samples;     // prompts that are continued, or translated, at evaluations
   Index sample_tokens = 60;             // of a continuation
   Index bleu_pairs = 0;                 // evaluation pairs that are translated and scored; 0: none
   std::string out;                      // the run's folder; empty: runs/NAME
-  std::string name;                     // what messages call the recipe
+  std::string name;                     // name of the recipe in messages
   Facts facts;                          // every setting, for checkpoints
   std::vector<std::string> defaulted;   // those of them that the recipe leaves open
 };
@@ -94,7 +94,7 @@ struct Recipe {
 // Refuses data that the task cannot use: Error{input}. read_recipe() does it where the recipe names its task.
 void check_data(const DataRecipe& data, const std::string& recipe);
 
-// Settings that may differ when a run is continued: they do not change what was computed so far.
+// Settings that may change when a run is resumed, because they do not affect earlier results.
 [[nodiscard]] std::vector<std::string> free_settings();
 
 }  // namespace headlight::train

@@ -7,7 +7,7 @@
 
 namespace headlight::train {
 
-// A relative path is looked for beside the recipe first; when nothing is there, it stays relative to the working folder.
+// A relative path is searched in the folder of the recipe first, then in the working folder.
 // Settings that a checkpoint keeps stay as the recipe has them.
 void resolve_paths(Recipe& recipe, const std::string& recipe_file);
 

@@ -103,7 +103,7 @@ void RunFolder::tidy(std::size_t keep) const noexcept {
     io::remove_leftovers(path_);
     const std::vector<std::string> names = checkpoints();
     for (std::size_t i = keep; i < names.size(); ++i) io::remove_folder(path_, names[i]);
-  } catch (...) {  // old checkpoints cost space and nothing else
+  } catch (...) {  // old checkpoints only take space
   }
 }
 

@@ -26,7 +26,7 @@ class RunFolder {
   [[nodiscard]] static std::string checkpoint_name(std::int64_t step);  // "step-00000500"
   // Names, newest first: by their step, never by a clock.
   [[nodiscard]] std::vector<std::string> checkpoints() const;
-  // Leaves the newest `keep` checkpoints; removes what killed processes left behind.
+  // Keeps the newest `keep` checkpoints and removes leftovers of killed processes.
   void tidy(std::size_t keep) const noexcept;
 
  private:
@@ -34,10 +34,10 @@ class RunFolder {
   int lock_ = -1;
 };
 
-// A file that grows with a run. When the disk is full, what is added waits in memory for the next attempt.
+// A file that grows with a run. When the disk is full, added lines stay in memory until the next attempt.
 class Growing {
  public:
-  // Goes on after the first `keep_bytes`; what follows them is cut off.
+  // Continues after the first `keep_bytes` and cuts off the rest.
   Growing(const std::string& path, std::uint64_t keep_bytes);
   ~Growing();
   Growing(const Growing&) = delete;

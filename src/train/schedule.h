@@ -13,7 +13,7 @@ enum class ScheduleKind { constant, cosine, inverse_square_root };
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;
   double peak = 1e-3;
-  double floor = 0;         // cosine: what is left at the end
+  double floor = 0;         // cosine: the final rate, as a share of the highest
   std::int64_t warmup = 0;  // steps of a straight climb to `peak`
   std::int64_t steps = 0;   // cosine: where it ends
 

@@ -1,4 +1,4 @@
-// Settings by dotted name, read strictly: every key must be asked for by somebody, with a type and a range.
+// Settings by dotted name, read strictly: every key must be read by some part of the program, with a type and a range.
 // TOML is one way to write them down; `--set a.b=value` is another.
 #pragma once
 
@@ -46,7 +46,7 @@ class Settings {
 
   // Throws for unknown keys, and names the closest known one.
   void finish() const;
-  // Every key that was asked for with the value it got, in that order.
+  // Every key that was read, with its value, in that order.
   [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
   [[nodiscard]] std::vector<std::string> defaulted() const;  // keys that were not set
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

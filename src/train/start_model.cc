@@ -118,7 +118,7 @@ std::unique_ptr<models::Trainable> open_start(const std::string& path, const Tra
       models::load_transformer(files, config, {.weights = nn::Weights::own}).model;
   for (Parameter* parameter : model->parameters()) parameter->decays = parameter->value.rank() > 1;
   if (recipe.lora.rank == 0) {
-    (void)model->config_json();  // what no file can say is refused now, not at the first checkpoint
+    (void)model->config_json();  // refuses settings that no file can express now, not at the first checkpoint
     for (Parameter* parameter : model->parameters()) (void)model->file_name(*parameter);
     return model;
   }

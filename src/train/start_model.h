@@ -12,7 +12,7 @@
 
 namespace headlight::train {
 
-// What a folder or a .gguf file holds. Error{usage} for a recurrent model.
+// Opens a folder or a .gguf file. Error{usage} for a recurrent model.
 [[nodiscard]] models::TransformerConfig describe_start(const std::string& path);
 
 // Fills in what the recipe leaves open: kind, task, context. Sizes that it gives must be the model's own, but for
@@ -23,7 +23,7 @@ void complete_recipe(Recipe& recipe, const models::TransformerConfig& start);
 // make_model() and begins with take_weights().
 [[nodiscard]] bool changes_form(const ModelRecipe& recipe, const models::TransformerConfig& start);
 
-// The model itself with all its numbers as tensors to be trained, or with an adapter beside them.
+// The model with all parameters trainable, or with an adapter.
 [[nodiscard]] std::unique_ptr<models::Trainable> open_start(const std::string& path,
                                                             const models::TransformerConfig& start,
                                                             const Recipe& recipe);

@@ -1,4 +1,4 @@
-// Small tasks with a known answer, endless data, and one idea each. A model has understood when it is right
+// Small tasks with known answers, endless data, and one idea each. A model has understood a task if it is right
 // nearly always; chance is 1 / symbols.
 #pragma once
 
@@ -13,15 +13,16 @@ namespace headlight::train {
 enum class SyntheticKind {
   copy,     // a b c | → a b c
   reverse,  // a b c | → c b a
-  recall,  // keys with values, noise, then keys again: what was the value? The noise is up to `length` tokens
+  recall,  // keys with values, noise, then keys again, to be answered with their values. The noise is up to `length` tokens
            // long in training, short more often than long, and `length` in evaluation
-  induction,  // a random piece, repeated, of unknown length: what came after this token?
+  induction,  // a random piece of unknown length, repeated: predict the token that followed this one before
 };
 [[nodiscard]] std::string_view name_of(SyntheticKind kind) noexcept;
 
 struct SyntheticConfig {
   SyntheticKind kind = SyntheticKind::copy;
-  Index symbols = 16;  // copy, reverse, induction: the alphabet. recall: so many keys and so many values
+  Index symbols =
+      16;  // copy, reverse, induction: size of the alphabet. recall: number of keys, and of values
   Index length =
       16;  // copy, reverse: longest list. recall: distance of question and answer. induction: sequence
   Index shortest = 1;  // copy, reverse: shortest list

@@ -1,4 +1,4 @@
-// What is learnt: where batches come from. A batch is a pure function of the seed and its number, so a run can
+// A training task: the source of batches. A batch is a pure function of the seed and its number, so a run can
 // be continued anywhere without replaying what came before.
 #pragma once
 
@@ -14,7 +14,7 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // Training batch number 0, 1, 2, …: written over `batch`, whose memory is used again.
+  // Training batch number 0, 1, 2, …: overwrites `batch` and reuses its memory.
   virtual void training_batch(std::int64_t number, models::Batch& batch) const = 0;
   // The evaluation set, the same every time; 0 batches when there is none.
   [[nodiscard]] virtual Index evaluation_batches() const = 0;
@@ -25,7 +25,7 @@ class Task {
   [[nodiscard]] virtual Index longest_input() const = 0;
   [[nodiscard]] virtual double epochs(
       std::int64_t batches) const = 0;  // passes over the data; 0: endless data
-  // One or two lines for people: how much data, what was left out.
+  // One or two lines for the user: the amount of data, and how much was left out.
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 

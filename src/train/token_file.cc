@@ -10,7 +10,7 @@
 namespace headlight::train {
 namespace {
 
-// At the end of the file, because its numbers are known last.
+// At the end of the file, because its numbers are known only then.
 struct Footer {
   std::uint64_t width = 4, tokens = 0, documents = 0, text_bytes = 0;
   char text_hash[16] = {};
@@ -78,7 +78,7 @@ TokenFile::TokenFile(const std::string& path) : source_(std::make_unique<const i
   try {
     mapped_ = source_.mapped(0, source_.size()).data();
   } catch (const Error&) {
-    // A limit of address space. What is read is the same.
+    // A limit of address space; the data read is the same.
   }
 }
 

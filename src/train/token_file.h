@@ -23,7 +23,9 @@ class TokenFile {
   explicit TokenFile(const std::string& path);
 
   [[nodiscard]] Index size() const noexcept { return tokens_; }
-  [[nodiscard]] const DataFile& text() const noexcept { return text_; }  // what it was made from; no path
+  [[nodiscard]] const DataFile& text() const noexcept {
+    return text_;
+  }  // what it was made from, without a path
   [[nodiscard]] Index documents() const noexcept { return documents_; }
   [[nodiscard]] Index document_end(Index number) const;  // in tokens
   // Tokens first, first + 1, …

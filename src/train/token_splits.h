@@ -1,4 +1,4 @@
-// Words in more than one spelling: a token that was merged from two is now and then written as those two. What a
+// Subword regularization: a token that was merged from two is sometimes split into those two. What a
 // model knows of a word then reaches its rarer spellings: "animal" is one token behind a space and three behind "l'".
 #pragma once
 

@@ -77,7 +77,7 @@ void TranslationTask::prepare(std::int64_t epoch) const {
                        return rising ? length(a) < length(b) : length(a) > length(b);
                      });
   }
-  // A pair belongs to the batch in whose share of the epoch's tokens it begins.
+  // A pair belongs to the batch in whose range of the epoch's tokens it begins.
   epoch_.cuts.assign(1, 0);
   Index begin = 0;
   for (std::size_t i = 0; i < epoch_.order.size(); ++i) {

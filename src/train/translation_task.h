@@ -36,7 +36,7 @@ struct Pairs {
 };
 
 struct TranslationConfig {
-  TokenId begin = 0;  // what the target starts from
+  TokenId begin = 0;  // first token of the target
   TokenId end = 0;    // closes source and target
   Index longest = 0;  // pairs with a longer side, end token included, are left out of training and evaluation
   Index batch_tokens = 0;  // of source and target together, about

@@ -1,6 +1,6 @@
 // Attention to chosen sentences, written down again and again while a model learns, so that one can see heads
 // form. FOLDER/snapshots/step-N/I-PART.npy is [layer, head, query, key] for sentence I and each part of the model;
-// FOLDER/snapshots/sentences.json says which tokens the rows and columns are.
+// FOLDER/snapshots/sentences.json lists the tokens of the rows and columns.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Watcher {
   Watcher(const models::Transformer& model, const Tokenizer& tokenizer, const SpecialIds& special,
           Index longest, const std::vector<std::string>& sentences, std::string folder);
 
-  // Replaces what an earlier run wrote for the same step. Throws Error{file}.
+  // Replaces the files of an earlier run for the same step. Throws Error{file}.
   void write(Context& ctx, std::int64_t step) const;
 
  private:
