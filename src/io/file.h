@@ -10,7 +10,7 @@
 
 namespace headlight::io {
 
-// "No space left on device": what errno means, for messages.
+// The text of errno for messages, such as "No space left on device".
 [[nodiscard]] std::string reason(int error_number);
 // Throws Error{file}: "FILE: REASON (cannot open)".
 [[noreturn]] void fail_file(const std::string& path, std::string_view doing, int error_number);
@@ -20,7 +20,7 @@ class File {
  public:
   // Throws Error{file}.
   explicit File(const std::string& path);
-  // One that is open already, and closed here; `path` is what messages call it.
+  // Takes an open file and closes it at the end; `path` is its name in messages.
   File(int descriptor, const std::string& path);
   ~File();
   File(const File&) = delete;

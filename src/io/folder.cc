@@ -23,7 +23,7 @@ constexpr int kOpen = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
   throw Error(ErrorKind::input, concat("folder.", code), concat(escaped(path), ": ", what));
 }
 
-// The name of a file, and nothing else.
+// A plain file name without folders.
 bool is_plain(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
          name.find('\\') == std::string_view::npos && name.find('\0') == std::string_view::npos;

@@ -112,7 +112,7 @@ void remove_leftovers(const std::string& parent) noexcept {
     }
     std::error_code ignored;
     for (const auto& path : found) std::filesystem::remove_all(path, ignored);
-  } catch (...) {  // they cost space and nothing else
+  } catch (...) {  // leftovers only take space
   }
 }
 

@@ -1,4 +1,4 @@
-// A folder as one result: written under another name beside its place, flushed to the disk, and renamed when it
+// A folder as one result: written under a temporary name in the same parent, flushed to the disk, and renamed when it
 // is complete. Readers see the old one, the new one, or none; never a part.
 #pragma once
 

@@ -42,7 +42,7 @@ bool with_number(GgufType type, const std::byte* at, const Use& use) {
   return false;
 }
 
-// Nothing for what is no whole number that fits.
+// Empty for values that are not integers in range.
 std::optional<std::int64_t> integer_at(GgufType type, const std::byte* at) {
   std::optional<std::int64_t> result;
   (void)with_number(type, at, [&](auto x) {

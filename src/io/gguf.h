@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kMaxGgufAlignment = 65536;
 enum class GgufType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, text, list, u64, i64, f64 };
 [[nodiscard]] std::string_view name_of(GgufType type) noexcept;  // "u32"
 
-// A named value, still as it is in the file.
+// A named value in its encoded form.
 struct GgufValue {
   std::string_view key;
   GgufType type = GgufType::u8;
@@ -74,7 +74,7 @@ class Gguf {
   [[nodiscard]] const GgufValue* find_value(std::string_view key) const noexcept;
   [[nodiscard]] const GgufTensor* find_tensor(std::string_view name) const noexcept;
 
-  // Values by key: nothing when absent, Error{input} when of another kind. Any whole number may stand for an
+  // Values by key: empty if absent, Error{input} if of another type. Any integer type is accepted for an
   // integer, and any number for a real one; a boolean for nothing else.
   [[nodiscard]] std::optional<std::string_view> text(std::string_view key) const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const;
@@ -107,7 +107,7 @@ class Gguf {
   }
   [[noreturn]] void refuse_kind(const GgufValue& value, std::string_view wanted) const;
 
-  // What a number stands for that find_block_type() does not know.
+  // Names of type numbers that find_block_type() does not know.
   struct UnknownType {
     std::string name;
     BlockType type;
@@ -115,7 +115,7 @@ class Gguf {
 
   std::shared_ptr<Source> source_;
   std::list<UnknownType> unknown_;  // stays where it is, also when this object moves
-  std::vector<std::byte> header_;   // what names and values look into
+  std::vector<std::byte> header_;   // memory of names and values
   std::uint32_t version_ = 0;
   std::uint64_t alignment_ = 32, data_begin_ = 0;
   std::vector<GgufValue> values_;

@@ -21,7 +21,7 @@ constexpr std::uint64_t kSmallestValue = 14;   // a length, a letter, a type, a 
 constexpr std::uint64_t kSmallestTensor = 25;  // a length, a letter, a rank, a type, an offset
 constexpr std::uint64_t kTextLength = 8;
 
-// Bytes of one value; 0 for texts and lists, which say it themselves.
+// Bytes of one value; 0 for strings and arrays, which store their length.
 std::uint64_t size_of(GgufType type) {
   constexpr std::uint64_t kSizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
   return kSizes[static_cast<std::uint32_t>(type)];
@@ -46,7 +46,7 @@ void GgufParser::refuse(const char* code, const std::string& what) const {
       concat(escaped(source_.name()), ": ", what.substr(0, line), " (byte ", at_, ")", what.substr(line)));
 }
 
-// Makes sure that the next `bytes` are in the private copy, which grows with what has been used of it.
+// Makes sure that the next `bytes` are in the private copy, which grows as the file is read.
 void GgufParser::fetch(std::uint64_t bytes) {
   if (bytes > left())
     refuse("cut", concat("the header is cut off: needs ", bytes, " bytes more, has ", left()));
@@ -194,7 +194,7 @@ const BlockType& GgufParser::unknown_type(std::uint32_t id) {
 
 std::uint64_t GgufParser::whole_bytes(const Place& place) {
   const GgufTensor& t = place.tensor;
-  if (t.type->bytes == 0) return 0;  // check_ranges() knows
+  if (t.type->bytes == 0) return 0;  // checked by check_ranges()
   const auto row = static_cast<std::uint64_t>(t.shape.rank == 0 ? 1 : t.shape[t.shape.rank - 1]);
   if (row % t.type->elements != 0) {
     refuse("row", concat("tensor ", quoted(place.name), " has rows of ", row, ", which ", t.type->name,
@@ -262,7 +262,7 @@ void GgufParser::check_ranges() {
   }
 }
 
-// The private copy stays where it is from here on: names and values may look into it.
+// The private copy no longer moves from here on, so names and values may point into it.
 void GgufParser::settle() {
   const auto check_twice = [&](const auto& list, const auto& name, const char* code, const char* what) {
     std::vector<std::uint32_t> order = sorted_by(list, name);

@@ -1,5 +1,5 @@
 // From the first byte of a GGUF file to the end of its list of tensors. One pass, no recursion: memory and
-// time stay proportional to the header, whatever it says.
+// time stay proportional to the size of the header, whatever it claims.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ struct GgufEntry {
 // Values as a Gguf has them; what they refer to must still be there. `alignment` must be the one that the values state, or 32.
 [[nodiscard]] std::string gguf_header(std::span<const GgufValue> values, std::span<const GgufEntry> tensors,
                                       std::uint64_t alignment);
-// Zeros after so many bytes of data.
+// Padding after that many bytes of data.
 [[nodiscard]] constexpr std::uint64_t gguf_padding(std::uint64_t bytes, std::uint64_t alignment) {
   return (alignment - bytes % alignment) % alignment;
 }

@@ -64,7 +64,7 @@ class Json {
   std::shared_ptr<const std::string> name_;
 };
 
-// "text" with quotes and everything escaped that JSON wants escaped.
+// The text in quotes, escaped as JSON requires.
 [[nodiscard]] std::string json_quoted(std::string_view text);
 
 }  // namespace headlight::io

@@ -29,7 +29,7 @@ void append_quoted(std::string& out, std::string_view text) {
     text.remove_prefix(character.size());
     const char c = character[0];
     const auto byte = static_cast<unsigned char>(c);
-    if (length == 0) out += "\\ufffd";  // what is no UTF-8 would make the whole no JSON
+    if (length == 0) out += "\\ufffd";  // invalid UTF-8 would make the whole document invalid
     else if (c == '"' || c == '\\') out += {'\\', c};
     else if (c == '\n') out += "\\n";
     else if (c == '\r') out += "\\r";

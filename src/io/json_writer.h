@@ -30,7 +30,7 @@ struct JsonText {
   std::string_view text;
 };
 
-// Items beside each other; each on a line of its own, two spaces deeper; or beside each other without any space.
+// Items on one line; on separate lines, indented by two spaces; or on one line without any spaces.
 enum class JsonLayout { line, lines, tight };
 
 class JsonWriter {

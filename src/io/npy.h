@@ -23,7 +23,7 @@ struct NpyArray {
 [[nodiscard]] NpyArray read_npy(const std::string& path);
 [[nodiscard]] NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name);
 
-// What the header says, without reading the data.
+// The contents of the header, without reading the data.
 [[nodiscard]] NpyHeader read_npy_header(const std::string& path);
 
 // The bytes before the data, version 1.0, padded as NumPy does. bf16 has no .npy form: Error{input}.

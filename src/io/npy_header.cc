@@ -10,7 +10,7 @@
 namespace headlight::io {
 namespace {
 
-// Reads the dictionary by hand: the three known keys, each once, and nothing else.
+// Parses the dictionary: exactly the three known keys, each once.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& name, std::uint64_t begin)

@@ -22,7 +22,7 @@ struct NpyHeader {
 inline constexpr std::uint64_t kMaxNpyHeader = 65536;
 
 // `start` holds the file's first bytes, all of them or kMaxNpyHeader + 12; `file_size` all of them.
-// When this returns, the data is exactly what fills the file.
+// On return, the size of the data is known to match the file.
 [[nodiscard]] NpyHeader parse_npy_header(std::span<const std::byte> start, std::uint64_t file_size,
                                          const std::string& name);
 

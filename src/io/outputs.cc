@@ -17,7 +17,7 @@
 namespace headlight::io {
 namespace {
 
-// What a signal handler must remove. Pointers, not strings: a handler may not allocate or lock.
+// Files that a signal handler must remove. Pointers, not strings, because a handler may not allocate or lock.
 std::array<std::atomic<const char*>, 64> g_temporaries{};
 
 bool g_writes = true;
@@ -172,7 +172,7 @@ void Outputs::commit() {
   try {
     for (const auto& entry : entries_) publish(*entry);
   } catch (...) {
-    // Files that this call has created go again; what it replaced cannot come back.
+    // Removes the files that this call created; replaced files cannot be restored.
     for (const auto& entry : entries_) {
       if (entry->published && existing_ == Existing::refuse) ::unlink(entry->path.c_str());
     }

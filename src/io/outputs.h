@@ -37,10 +37,10 @@ class Outputs {
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 
-// From now on this process checks what it would write and writes nothing: another one, beside it, writes the same.
+// From now on this process checks its outputs but writes nothing, because another process of the team writes the same.
 void write_no_files() noexcept;
 
-// Removes what an unfinished Outputs has written so far. Safe in a signal handler.
+// Removes the temporary files of unfinished Outputs. Safe in a signal handler.
 void remove_temporaries() noexcept;
 
 }  // namespace headlight::io

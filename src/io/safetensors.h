@@ -45,7 +45,7 @@ class Safetensors {
   // A copy in memory. Floats become any float type, whole numbers any wide enough integer type, BOOL
   // becomes boolean (any byte but 0 is true); a scalar becomes [1]. Everything else is Error{input}.
   [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
-  // The same into memory that is there already: as many elements, contiguous.
+  // The same into existing contiguous memory with the same number of elements.
   void load(const Entry& entry, TensorView to) const;
   // Some of the data as it is in the file, copied; the range must be inside the entry.
   void read(const Entry& entry, std::uint64_t offset, std::span<std::byte> to) const;
@@ -72,7 +72,7 @@ struct NamedTensor {
 // Writes a whole file into a reserved output. The data starts at a multiple of 64 bytes.
 void write_safetensors(Outputs& outputs, const std::string& path, std::span<const NamedTensor> tensors,
                        const Metadata& metadata = {});
-// What stands before the data: eight bytes of length, then the header.
+// The bytes before the data: eight bytes of length, then the header.
 [[nodiscard]] std::string safetensors_header(std::span<const NamedTensor> tensors, const Metadata& metadata);
 [[nodiscard]] std::string safetensors_header(std::span<const SafetensorsEntry> entries,
                                              const Metadata& metadata);

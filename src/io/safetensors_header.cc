@@ -34,7 +34,7 @@ class Reader {
     throw Error(ErrorKind::input, concat("safetensors.", code),
                 concat(escaped(name_), ": ", what, " (header byte ", at_, ")"));
   }
-  // What refusals are about from here on.
+  // The subject of errors from here on.
   void about(const char* code) { code_ = code; }
   void skip_space() {
     while (at_ < text_.size() &&
@@ -82,7 +82,7 @@ class Reader {
     return value;
   }
 
-  // A size or an offset: digits alone, no sign, fraction, exponent or leading zero.
+  // A size or an offset: only digits, without sign, fraction, exponent or leading zero.
   std::uint64_t whole_number() {
     skip_space();
     const std::size_t first = at_;

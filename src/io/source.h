@@ -16,7 +16,7 @@ namespace headlight::io {
 class Source {
  public:
   explicit Source(std::unique_ptr<const File> file);
-  // `name` is what messages call it.
+  // `name` is the source's name in messages.
   Source(std::vector<std::byte> memory, std::string name);
   ~Source();
   Source(const Source&) = delete;
@@ -24,7 +24,7 @@ class Source {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return file_ ? file_->size() : memory_.size(); }
-  // A private copy: what was checked in it stays as it was. The caller has checked that the range exists;
+  // A private copy, which cannot change after it was checked. The caller has checked that the range exists;
   // throws Error{file} for a file that has become shorter since.
   void read(std::uint64_t offset, std::span<std::byte> to) const;
   // Nothing is copied, and the data has any alignment. A file that has become shorter is Error{file}.

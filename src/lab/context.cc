@@ -50,7 +50,7 @@ constexpr std::array<const char*, 12> kMoney = {
 
 using Vector = std::vector<double>;
 
-// What the stream has at one token, after every layer of the encoder.
+// The residual stream at one token, after every layer of the encoder.
 class StreamOf : public Observer {
  public:
   explicit StreamOf(Index token) : token_(token) {}

@@ -107,7 +107,7 @@ double best_time(const std::function<void()>& call, double at_least) {
   return best;
 }
 
-// Everything that a call takes besides what it reads: tensors, which a recycler keeps, and scratch memory.
+// All memory of a call except its inputs: tensors, which a recycler keeps, and scratch memory.
 double bytes_of(const std::function<void(Context&)>& call) {
   const TensorRecycler recycler;
   Context ctx({.threads = 1});

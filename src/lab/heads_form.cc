@@ -27,7 +27,7 @@ Plan plan_of(const LabOptions& options) {
 }
 
 // How much of its weight a head gives, on average, to the token before, and to those after an earlier occurrence of
-// the token it stands on. Rows that cannot show the second do not count for it.
+// the query itself. Rows that cannot show the second pattern are not counted for it.
 struct Scores {
   double previous = 0, induction = 0;
 };
@@ -51,7 +51,7 @@ class HeadScores : public Observer {
  private:
   void add(const AttentionEvent& event, Index sequence, Index head, Scores& sum, double& rows,
            double& asked) const {
-    constexpr Index kFewest = 4;  // keys that a row must see to say anything
+    constexpr Index kFewest = 4;  // rows that see fewer keys are skipped
     const std::int32_t* ids = tokens_.ids.data() + tokens_.starts[static_cast<std::size_t>(sequence)];
     const Tensor weights = event.weights(sequence, head);
     for (Index i = kFewest - 1; i < weights.dim(0); ++i) {

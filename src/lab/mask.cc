@@ -1,4 +1,4 @@
-// What leaks without the causal mask: a text whose next symbol is a coin toss, predicted with and without it.
+// Information leak without the causal mask: a text whose next symbol is a coin toss, predicted with and without the mask.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -106,7 +106,7 @@ struct Trial {
   double valid = 0;                // share of written symbols that may follow the one before
 };
 
-// The loss as it is when one has to write: of beginnings alone, the future not being there.
+// The loss in generation: predicted from the beginning of the text only, without later tokens.
 double loss_without_future(Context& ctx, const models::Transformer& model, const CoinText& task,
                            const Plan& plan) {
   models::Batch batch;

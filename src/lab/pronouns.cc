@@ -1,5 +1,5 @@
-// What does "it" refer to? Sentences in which that decides between il and elle: how often the translation is right, which
-// head looks from the pronoun at its noun, and what becomes of the translation without that head.
+// Sentences in which the antecedent of "it" decides between il and elle: how often the translation is right, which head
+// attends from the pronoun to its noun, and the translation without that head.
 #include <fmt/format.h>
 
 #include <algorithm>

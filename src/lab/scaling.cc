@@ -1,4 +1,4 @@
-// Why scores are divided by √d: what grows without it, and what a model learns with and without.
+// Why scores are divided by √d: their variance, and training with and without the scale.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -6,13 +6,13 @@
 namespace headlight::lab {
 
 struct Softness {
-  double entropy = 0;  // of the weights, as a share of what it can be
+  double entropy = 0;  // of the weights, as a share of the maximum
   double gradient =
       0;  // length of the softmax's Jacobian: how much a small change of the scores changes the weights
 };
 
 struct ScalingEffect {
-  Softness scaled, plain;  // scores divided by √d, and as they are
+  Softness scaled, plain;  // scores with and without the division by √d
 };
 
 // Queries and keys of `dim` numbers: the mean that `lab scaling` prints for this dim with seed 1.

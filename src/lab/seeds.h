@@ -17,7 +17,7 @@ enum class Verdict : std::uint8_t { holds, illustrative, corrected, definition }
 
 struct Found {
   bool right = false;
-  std::string text;  // what came out, on a line
+  std::string text;  // the result, in one line
 };
 
 struct SeedRow {
@@ -25,11 +25,11 @@ struct SeedRow {
   std::string_view where;  // "1, why scale"
   std::string_view claim;  // in our words
   Verdict verdict;
-  std::string_view command;  // what shows it: arguments of headlight, or a page of the documents
-  std::string_view line;     // what to expect there
-  std::string_view test;     // what checks it
+  std::string_view command;  // where to see it: arguments of headlight, or a page of the documentation
+  std::string_view line;     // the text to expect there
+  std::string_view test;     // function that checks it
   Found (*check)();          // null: the page of the documents is all there is to it
-  // In place of `check`, for rows that train something or look into a model.
+  // Used instead of `check` by rows that train or run a model.
   Found (*experiment)(const LabOptions& options) = nullptr;
 };
 

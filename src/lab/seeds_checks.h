@@ -43,11 +43,11 @@ Found self_and_cross();   // 49
 Found sums_to_one();      // 52
 Found gradients();        // 55
 
-// What models learn (seeds_trained.cc)
+// Rows that train models (seeds_trained.cc)
 Found roles_by_training(const LabOptions& options);  // 4
 Found one_vector(const LabOptions& options);         // 48
 
-// Looks into a model; rows say so when it is not on disk
+// Runs a model; rows report if it is not on disk
 Found chat_looks_at_cat(const LabOptions& options);   // 10, translation.cc
 Found it_looks_at_animal(const LabOptions& options);  // 26 (pronouns.cc)
 Found heads_with_names(const LabOptions& options);    // 24, seeds_trained.cc

@@ -1,4 +1,4 @@
-// Rows that print numbers: computed again, and compared with what is printed.
+// Rows with printed numbers, which are recomputed and compared.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -8,10 +8,10 @@
 
 namespace headlight::lab {
 
-// A seed for tuning alone: no reported result uses it.
+// A seed used only for tuning, not for reported results.
 inline constexpr std::uint64_t kTuningSeed = 1000;
 
-// The rate with the highest score, the first one if several have it. One rate alone is not tried.
+// The rate with the highest score, the first of equals. A single rate is returned without a trial.
 [[nodiscard]] double best_rate(std::span<const double> rates,
                                const std::function<double(double rate)>& score);
 

@@ -36,7 +36,7 @@ struct HeadTrace {
   Tensor q, k, v;     // [word, head_dim]
   Tensor scores;      // [query, key]: q·k, of all pairs
   Tensor scaled;      // scores times scale
-  Tensor weights;     // after softmax; 0 where a word must not look
+  Tensor weights;     // after the softmax; 0 for hidden words
   Tensor context;     // [word, head_dim]
 };
 

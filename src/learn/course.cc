@@ -33,7 +33,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \n") - first + 1));
 }
 
-// What stands between two marks; nothing when one is missing.
+// The text between two marks; empty if one is missing.
 std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
   const std::size_t begin = text.find(from);
   if (begin == std::string_view::npos) return {};

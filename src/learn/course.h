@@ -19,7 +19,7 @@ struct Chapter {
   std::string title;     // "The dot product"
   std::string question;  // "How well do two words match?"
   std::string text;      // Markdown, all of it
-  std::string reveal;    // what the prediction reveals, in Markdown
+  std::string reveal;    // text revealed after the prediction, in Markdown
   std::vector<WrittenExercise> exercises;
 };
 
@@ -28,7 +28,7 @@ struct Chapter {
 // Throws Error{usage} for a number that is none of them.
 [[nodiscard]] const Chapter& chapter(int number);
 
-// What chapters() does with the text of one.
+// Parses the text of one chapter, as chapters() does.
 [[nodiscard]] Chapter read_chapter(std::string_view markdown);
 
 }  // namespace headlight::learn

@@ -10,7 +10,7 @@
 namespace headlight::learn {
 
 struct FlowBox {
-  std::string text, note = {};  // the note stands below the text, in quiet ink
+  std::string text, note = {};  // the note is below the text, in a muted colour
   double column = 0, row = 0;   // in boxes
   bool strong = false;
 };

@@ -32,7 +32,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "0.44, 0.65 0.57" and "(0.44; 0.65)": what is between spaces, commas, semicolons and brackets.
+// Splits "0.44, 0.65 0.57" and "(0.44; 0.65)" at spaces, commas, semicolons and brackets.
 std::vector<std::string> pieces_of(std::string_view text) {
   std::vector<std::string> pieces;
   constexpr std::string_view between = " \t,;()[]";

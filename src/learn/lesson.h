@@ -1,5 +1,5 @@
-// What the program computes for a chapter: the sums that the text prints, a picture, and the answers of its exercises.
-// No answer is stored: each is computed when it is asked for.
+// The computed parts of a chapter: the arithmetic in its text, a picture, and the answers of its exercises. No answer is
+// stored; each is computed when needed.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ namespace headlight::learn {
 
 struct Answer {
   std::vector<double> numbers = {};  // one or several; none: the answer is a word
-  int decimals = 4;                  // how many the text asks for; 0: whole numbers
+  int decimals = 4;                  // decimals that the text asks for; 0: integers
   std::string word = {};
   std::vector<std::string> choices = {};  // the words to choose from
 };
-// An answer that people arrive at by a known slip, and what to say then.
+// A wrong answer that results from a common mistake, and the hint for it.
 struct Mistake {
   std::vector<double> numbers;
   std::string why;
@@ -50,7 +50,7 @@ struct Lesson {
 
 struct Verdict {
   bool right = false;
-  std::string remark;  // of a wrong answer: the known slip, or the exercise's hint
+  std::string remark;  // for a wrong answer: the hint for that mistake, or the exercise's hint
 };
 // Numbers may be off by rounding on the way: 1.5 units of the last decimal. Throws Error{usage} that says the expected
 // form when `given` has another one.

@@ -16,9 +16,10 @@ namespace {
 // ---- 10: one block
 
 const Vector kInput = {1, 2, 2, 3}, kHeads = {2, 1};
-const std::vector<Vector> kMix = {{0.5, -0.5, 0, 0}, {-1, 0, 1, 0}};    // Wo: a row for each head's number
-const std::vector<Vector> kDetectors = {{0, 0, 1, 1}, {1, 0, 0, -1}};   // a row for each hidden number
-const std::vector<Vector> kWrite = {{0.5, 0, -0.5, 0}, {0, 1, 0, -1}};  // what each hidden number adds
+const std::vector<Vector> kMix = {{0.5, -0.5, 0, 0}, {-1, 0, 1, 0}};   // Wo: a row for each head's number
+const std::vector<Vector> kDetectors = {{0, 0, 1, 1}, {1, 0, 0, -1}};  // a row for each hidden number
+const std::vector<Vector> kWrite = {{0.5, 0, -0.5, 0},
+                                    {0, 1, 0, -1}};  // the contribution of each hidden unit
 
 struct Block {
   Vector mixed, summed, normed, hidden, added, out;

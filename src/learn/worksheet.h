@@ -22,7 +22,7 @@ inline constexpr int kProblems = 6;
 
 struct SheetText {
   std::string heading, below;  // "Worksheet 3: Softmax", "Seed 7"
-  bool solutions = false;      // in place of room to write
+  bool solutions = false;      // instead of blank space to write in
 };
 // One page of A4.
 [[nodiscard]] draw::Drawing worksheet_page(const std::vector<Problem>& problems, const SheetText& text);

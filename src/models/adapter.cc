@@ -23,7 +23,7 @@ std::string_view module_in_layer(std::string_view name) {
   return name;
 }
 
-// What the files of a folder call the module of a matrix: "transformer.h.3.attn.c_attn".
+// The name of a matrix's module in the files of a folder: "transformer.h.3.attn.c_attn".
 std::string file_module(const TransformerConfig& config, const nn::Linear& linear) {
   std::string name = file_name(names_of(config), linear.weight.name);
   if (name.size() <= kWeight.size() || !name.ends_with(kWeight))
@@ -33,7 +33,7 @@ std::string file_module(const TransformerConfig& config, const nn::Linear& linea
   return name;
 }
 
-// The same without what stands before a layer's modules: "attn.c_attn".
+// The same without the prefix of a layer's modules: "attn.c_attn".
 std::string_view behind_layer(std::string_view module) {
   for (std::size_t at = 0; (at = module.find_first_of("0123456789", at)) != std::string_view::npos;) {
     const std::size_t end = std::min(module.find_first_not_of("0123456789", at), module.size());

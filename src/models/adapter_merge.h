@@ -16,7 +16,7 @@ class AdapterMerge {
   AdapterMerge(const std::string& folder, const WeightSource& weights);
 
   [[nodiscard]] std::int64_t matrices() const { return static_cast<std::int64_t>(modules_.size()); }
-  // Adds to the numbers of a tensor what its adapter, if it has one, adds.
+  // Adds the adapter's product to a tensor, if the tensor has an adapter.
   void add_to(std::string_view name, std::span<float> matrix) const;
 
  private:

@@ -1,4 +1,4 @@
-// What follows from a transformer's description: how many numbers it has at least, and whether it can be trained.
+// Properties derived from a transformer's configuration: its least number of parameters, and whether it can be trained.
 #include "models/transformer_config.h"
 
 namespace headlight::models {

@@ -117,7 +117,7 @@ class Plan {
     to.end =
         static_cast<std::uint64_t>(elements_of(shape)) * static_cast<std::uint64_t>(io::bits_of(type)) / 8;
   }
-  // What has sizes of whole cache lines comes first, then the rest by falling powers of two: every tensor
+  // Tensors whose sizes are whole cache lines come first, then the others by decreasing power of two: every tensor
   // then starts at a multiple of its element and the large ones at one of 64, so that all can be used where
   // the file is mapped.
   void place() {

@@ -20,7 +20,7 @@ struct ConvertOptions {
 struct Converted {
   std::int64_t tensors = 0, matrices = 0;
   std::int64_t bytes_before = 0, bytes_after = 0;  // of the files with weights
-  // How far the matrices are from what they were: the norm of the difference by the norm.
+  // Relative error of the matrices: the norm of the difference divided by the norm.
   double relative_error = 0;
   std::vector<std::string>
       left_out;                     // tensors that are not floats: masks and counters, which models recompute

@@ -75,7 +75,7 @@ class Converter {
  private:
   void some_rows(const Piece& piece, Index first, Index rows) {
     const Index columns = piece.columns(), step = row_bytes(piece.type, columns);
-    // Whole blocks of what is read: rows are.
+    // Reads whole blocks; rows consist of whole blocks.
     Tensor values = Tensor::uninitialized({rows, columns});
     file_.load(*piece.from, static_cast<std::uint64_t>(first * columns),
                {values.as<float>(), static_cast<std::size_t>(rows * columns)});

@@ -22,7 +22,7 @@ struct Usual {
   bool needs_activation = true;                 // else `activation`
   bool needs_inner = true;                      // else 4 · width
   bool experts = false;                         // its reader knows them
-  std::optional<Index> context = std::nullopt;  // nothing: must be said
+  std::optional<Index> context = std::nullopt;  // none: the field is required
 };
 
 struct Draft {
@@ -39,7 +39,7 @@ struct Draft {
 [[nodiscard]] TransformerConfig decoder_of(const Draft& draft);
 [[nodiscard]] TransformerConfig encoder_of(const Draft& draft);
 
-// Switches rotations off in layers that config.json (no_rope_layers) says have none, or in every so many.
+// Disables rotations in the layers of no_rope_layers in config.json, or in every n-th layer.
 void skip_rotations(const Hyperparameters& h, TransformerConfig& c, Index every);
 
 // Root mean square norms, and those of mean and variance.

@@ -1,5 +1,5 @@
-// The families of models whose files we read and write. Each is described once, whether its files are a folder or
-// GGUF: family_*.cc. What fields are called is in hyperparameter_keys.cc.
+// The model families whose files are read and written. Each is described once, for folders and for GGUF, in family_*.cc.
+// hyperparameter_keys.cc has the names of the fields.
 #pragma once
 
 #include <span>
@@ -15,15 +15,16 @@
 namespace headlight::models {
 
 struct Family {
-  std::string_view name;               // config.json's model_type
-  std::string_view architecture = {};  // general.architecture of GGUF files; empty: none is known here
+  std::string_view name;  // config.json's model_type
+  std::string_view architecture =
+      {};  // general.architecture of GGUF files; empty: GGUF files are not supported
   TransformerConfig (*read)(const Hyperparameters& h) = nullptr;
   Names names = {}, gguf = {};
   std::string (*write)(const TransformerConfig& config) = nullptr;  // null: read only
   Names two_norms = {},
         gguf_two_norms = {};      // of blocks whose halves stand side by side with a norm each, if other
   std::string_view section = {};  // the object of config.json that describes it; empty: all of it
-  std::span<const KeyDefault> defaults = {};  // what config.json may leave out
+  std::span<const KeyDefault> defaults = {};  // defaults of fields missing in config.json
 };
 
 // All of them, in the order of the guide.

@@ -1,4 +1,4 @@
-// What families that descend from BERT share.
+// Shared by families derived from BERT.
 #pragma once
 
 #include "models/draft.h"

@@ -1,4 +1,4 @@
-// Families whose feed-forwards are experts: Mixtral, Qwen 3 and GPT-OSS. In GGUF files Mixtral is a Llama.
+// Families with mixture-of-experts layers: Mixtral, Qwen 3 and GPT-OSS. GGUF files store Mixtral as Llama.
 #include "models/family_experts.h"
 
 #include <fmt/format.h>

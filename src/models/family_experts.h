@@ -1,11 +1,11 @@
-// What families with experts share.
+// Shared by families with experts.
 #pragma once
 
 #include "models/hyperparameters.h"
 
 namespace headlight::models {
 
-// How many there are, and how many a token goes to.
+// The number of experts, and of experts per token.
 [[nodiscard]] nn::ExpertsConfig read_experts(const Hyperparameters& h);
 
 }  // namespace headlight::models

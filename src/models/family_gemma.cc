@@ -25,7 +25,7 @@ Usual gemma_usual(const Hyperparameters& h) {
 Draft gemma_draft(const Hyperparameters& h, const Usual& usual, const WindowRule& windows = {}) {
   Draft d = llama_draft(h, usual, windows);
   d.c.embedding.scale = std::sqrt(static_cast<double>(d.c.width));
-  // Checkpoints of the first Gemma say "gelu" and mean its tanh form.
+  // Checkpoints of the first Gemma say "gelu" but use its tanh form.
   nn::Activation& activation = d.block.feed_forward.activation;
   if (activation == nn::Activation::gelu) activation = nn::Activation::gelu_tanh;
   return d;

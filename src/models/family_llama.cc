@@ -46,7 +46,7 @@ TransformerConfig read_mistral(const Hyperparameters& h) {
   return decoder_of(llama_draft(h, llama_usual(h), {.every = 0}));
 }
 
-// Windows are there only when they are switched on; without layer_types, from layer max_window_layers on.
+// Windows are used only if enabled; without layer_types, from layer max_window_layers on.
 TransformerConfig read_qwen(const Hyperparameters& h, const Usual& usual) {
   const Index first = h.count_or(Key::full_layers, 28), window = h.count_or(Key::window, 0);
   const bool slides = h.flag_or(Key::use_window, false);

@@ -1,4 +1,4 @@
-// What families that descend from Llama share.
+// Shared by families derived from Llama.
 #pragma once
 
 #include "models/draft.h"

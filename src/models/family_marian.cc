@@ -46,7 +46,7 @@ constexpr Names kWhisperNames{.rows = kWhisperRows,
                               .decoder = "decoder.",
                               .prefix = "model."};
 
-// What Marian and BART have in common.
+// Shared by Marian and BART.
 TransformerConfig read_shared(const Hyperparameters& h) {
   TransformerConfig c;
   c.kind = ModelKind::encoder_decoder;

@@ -19,7 +19,7 @@ constexpr NameRow kRows[] = {
     {"head.projection", "lm_head"},
 };
 
-// attn_config's entries that change what is computed, and what they must be.
+// Entries of attn_config that change results, and the values they must have.
 struct Wanted {
   std::string_view field;
   std::string_view values[3];

@@ -47,14 +47,14 @@ struct SamplingOptions {
 // Throws Error{usage} that names the invalid rule.
 void check(const SamplingOptions& options);
 
-// What follows one prompt.
+// The continuation of one prompt.
 struct Continuation {
   std::vector<std::int32_t> tokens;
   std::vector<double> log_probabilities;  // one for each
   Ending ending = Ending::length;
 };
 
-// What follows each prompt. A token depends on the seed, its sequence's number and its place alone.
+// Continues each prompt. A token depends only on the seed, the number of its sequence and its position.
 [[nodiscard]] std::vector<Continuation> continue_prompts(Context& ctx, const Transformer& model,
                                                          const Tokens& prompts,
                                                          const SamplingOptions& options = {});
@@ -62,12 +62,12 @@ struct Continuation {
 [[nodiscard]] std::vector<std::vector<std::int32_t>> generate(Context& ctx, const Transformer& model,
                                                               const Tokens& prompts,
                                                               const SamplingOptions& options = {});
-// The same for encoder-decoders: what each source becomes.
+// The same for encoder-decoders: one text for each source.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> transform(Context& ctx, const Transformer& model,
                                                                const Tokens& source,
                                                                const SamplingOptions& options = {});
 
-// Tokens that a sequence of this model may have; 0: no limit is known.
+// The largest number of tokens in a sequence of this model; 0: no known limit.
 [[nodiscard]] Index context_of(const TransformerConfig& config) noexcept;
 
 struct BeamOptions {

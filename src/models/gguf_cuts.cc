@@ -39,7 +39,7 @@ constexpr std::string_view kUpper = R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])",
 constexpr std::string_view kSpaces = R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kBloom = R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)";
 
-// Words by letter case: "camelCase" is two. `ending` is taken into the word, `numbers` stand alone.
+// Splits words by letter case: "camelCase" is two words. `ending` becomes part of the word, `numbers` are separate.
 std::string by_case(std::string_view ending, std::string_view numbers) {
   const std::string_view before = R"([^\r\n\p{L}\p{N}]?)";
   return concat(before, kUpper, "*", kLower, "+", ending, "|", before, kUpper, "+", kLower, "*", ending, "|",

@@ -14,7 +14,7 @@ struct GgufCut {
   bool add_begin = false;             // unless the file says otherwise
 };
 
-// Throws Error{input} with all known names for one that is not known. `file` is for the message.
+// Throws Error{input} with all known names for an unknown one. `file` is for the message.
 [[nodiscard]] const GgufCut& gguf_cut(std::string_view name, const std::string& file);
 [[nodiscard]] const std::vector<GgufCut>& gguf_cuts();
 

@@ -21,7 +21,7 @@ class GgufFolder : public WeightSource {
   GgufFolder(const GgufFolder&) = delete;
   GgufFolder& operator=(const GgufFolder&) = delete;
 
-  // config.json and the files of the tokenizer, by name; and what could not be written.
+  // config.json and the files of the tokenizer, by name, and notes on what could not be written.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& texts() const { return texts_; }
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
@@ -39,7 +39,7 @@ class GgufFolder : public WeightSource {
   struct Place {
     std::string stored;  // its name in the file
     std::vector<Index> shape;
-    Index head_dim = 0, pairs = 0;  // of rows in the order of their pairs; 0: as they are
+    Index head_dim = 0, pairs = 0;  // of rows in the order of their pairs; 0: unchanged
     bool transposed = false;
   };
   using Copy = std::shared_ptr<const std::vector<float>>;

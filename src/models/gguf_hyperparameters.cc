@@ -44,7 +44,7 @@ GgufHyperparameters::GgufHyperparameters(const io::Gguf& file, std::string_view 
   check_tokens();
 }
 
-// What would be wrong in any architecture.
+// Checks that apply to all architectures.
 void GgufHyperparameters::check_heads() const {
   const Index width = count(Key::width), heads = count(Key::heads), shared = count_or(Key::kv_heads, heads);
   if (heads % shared != 0)

@@ -33,7 +33,7 @@ class GroupedRows : public WeightSource {
 
   const WeightSource& from_;
   const nn::MultiHeadAttentionConfig& heads_;  // of all layers
-  std::string module_;                         // what files call the matrix of a layer
+  std::string module_;                         // the name of the matrix in files
   mutable std::map<std::string, std::shared_ptr<const Bytes>, std::less<>> copies_;
 };
 

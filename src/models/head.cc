@@ -14,7 +14,7 @@ namespace {
 // Logits of so many bytes exist at a time.
 constexpr Index kChunkBytes = Index{64} << 20;
 
-// The rows of x whose target counts; x itself when all do.
+// The rows of x with a target; x itself if all have one.
 struct Counted {
   std::vector<Index> rows;
   std::vector<std::int32_t> targets;
@@ -113,7 +113,7 @@ Index Head::chunk_rows() const {
   return std::max<Index>(64, kChunkBytes / bytes / 64 * 64);
 }
 
-// What the table is multiplied with: x itself, or a new tensor.
+// The right factor of the product with the table: x itself, or a new tensor.
 Tensor Head::prepare(Context& ctx, ConstTensorView x, Saved* saved) const {
   if (!narrowing.empty()) {
     Tensor narrow = narrowing.forward(ctx, x);

@@ -10,7 +10,7 @@
 
 namespace headlight::models {
 
-// Gradients for all that is trained, zero where there were none: also for what a batch does not reach.
+// Allocates zero gradients for all trained parameters that have none, since a batch may not reach all of them.
 void make_grads(const Parameters& parameters);
 
 class Head {

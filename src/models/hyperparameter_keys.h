@@ -1,4 +1,4 @@
-// The two key tables: what config.json and what GGUF metadata call the same thing.
+// The names of each hyperparameter in config.json and in GGUF metadata.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 
 namespace headlight::models {
 
-// How a GGUF file says it: by a key behind the architecture's name, by a key of the tokenizer, or by its tensors.
+// Where a GGUF file has it: in a key prefixed with the architecture, in a key of the tokenizer, or implied by tensors.
 enum class GgufWay : std::uint8_t { none, value, tokenizer, has_tensor, lacks_tensor, rows_of_tensor };
 
 struct KeyRow {
   Key key;
-  std::array<std::string_view, 7> json = {};  // the first that is there counts
+  std::array<std::string_view, 7> json = {};  // the first one present is used
   GgufWay way = GgufWay::none;
   std::array<std::string_view, 3> gguf = {};
   std::string_view code = {};  // of what is wrong with it: "gguf.CODE"

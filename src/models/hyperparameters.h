@@ -202,14 +202,14 @@ class Hyperparameters {
   [[nodiscard]] virtual Error refusal(Key key, const std::string& why) const = 0;
   [[noreturn]] void refuse(Key key, const std::string& why) const { throw refusal(key, why); }
 
-  // ---- What follows from these -----------------------------------------------------------------------
+  // ---- Derived values ---------------------------------------------------------------------------------
   [[nodiscard]] Index count_or(Key key, Index otherwise) const { return has(key) ? count(key) : otherwise; }
   [[nodiscard]] double real_or(Key key, double otherwise) const { return has(key) ? real(key) : otherwise; }
   [[nodiscard]] bool flag_or(Key key, bool otherwise) const { return has(key) ? flag(key) : otherwise; }
   [[nodiscard]] std::int32_t token(Key key) const;  // -1: none
   [[nodiscard]] Index layer_count(Key key) const;   // 1 to 10,000
   [[nodiscard]] nn::Activation activation(nn::Activation otherwise) const;
-  // Throws Error{input} when the field is there and says otherwise.
+  // Throws Error{input} if the field is present with another value.
   void expect(Key key, bool value, const char* why) const;
 };
 

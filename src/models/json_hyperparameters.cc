@@ -149,7 +149,7 @@ const io::Json* JsonHyperparameters::found(Key key) const {
   return first;
 }
 
-// The field that is present; if none is, the usual name.
+// The name of the field that is present; if none is, the usual name.
 std::string_view JsonHyperparameters::name(Key key) const {
   const KeyRow& row = row_of(key);
   for (const std::string_view field : row.json)

@@ -36,7 +36,7 @@ class JsonHyperparameters : public Hyperparameters {
     return refusal(name(key), why);
   }
 
-  // Throws Error{input} that names the first field which was not asked for and is not at rest.
+  // Throws Error{input} that names the first field that no reader used and that would change results.
   void check_unread() const;
 
  private:

@@ -24,7 +24,7 @@ constexpr Leftover kLeftovers[] = {
     {"embed_positions.weights"},
     {"encoder.embed_positions.weight", When::sinusoidal},
     {"decoder.embed_positions.weight", When::sinusoidal},
-    // Copies of the table of tokens, under the names of all who use it.
+    // Copies of the embedding table, under the names of all its uses.
     {"lm_head.weight", When::tied},
     {"embed_out.weight", When::tied},
     {"proj_out.weight", When::tied},
@@ -47,7 +47,7 @@ constexpr Leftover kLeftovers[] = {
     {"cls.seq_relationship.bias"},
 };
 
-// What GGUF files have: read with the metadata, or behind the last layer of some encoders, or never used by T5.
+// Tensors of GGUF files: read with the metadata, after the last layer of some encoders, or unused by T5.
 constexpr std::string_view kGgufLeftovers[] = {kRopeFactors, kShortFactors, kLongFactors,
                                                "dec.blk.0.cross_attn_rel_b.weight"};
 
@@ -71,7 +71,7 @@ bool is_known_leftover(const TransformerConfig& config, std::string_view tensor)
   }
   for (const std::string_view name : kGgufLeftovers)
     if (tensor == name) return true;
-  // The part that sees, of models whose text part is read.
+  // The vision part of models whose text part is read.
   if (config.family == "gemma3" &&
       (tensor.starts_with("vision_tower.") || tensor.starts_with("multi_modal_projector.")))
     return true;

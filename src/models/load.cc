@@ -40,7 +40,7 @@ bool same_shape(const StoredTensor& tensor, const Shape& shape) {
                           near.empty() ? "" : fmt::format("; the closest is \"{}\"", escaped(near, 80))));
 }
 
-// A config may say anything; memory is taken only for what the files can fill.
+// A config may claim any size; memory is allocated only for parameters that the files contain.
 void check_amount(double wanted, const WeightSource& weights) {
   const double there = weights.elements();
   if (wanted <= there) return;
@@ -49,7 +49,7 @@ void check_amount(double wanted, const WeightSource& weights) {
                           escaped(weights.name()), weights.config_name(), wanted, there));
 }
 
-// What a caller may not ask for, a file may not say.
+// Files must pass the same checks as callers.
 template <class Make>
 auto as_input(const WeightSource& weights, const Make& make) {
   try {

@@ -55,7 +55,7 @@ struct OpenedModel {
 struct ParameterPlan {
   std::vector<std::pair<Parameter*, StoredTensor>> present;
   std::vector<Parameter*> absent;   // fixed numbers that files may leave out
-  std::vector<std::string> unused;  // tensors that no parameter wants
+  std::vector<std::string> unused;  // tensors that no parameter uses
 };
 // Without `names`, files call parameters as the model does.
 [[nodiscard]] ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& parameters,

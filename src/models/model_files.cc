@@ -64,7 +64,7 @@ DescribedTransformer ModelFiles::describe() const {
   DescribedTransformer described;
   TransformerConfig& c = described.config;
   c = read_config(config());
-  // A model whose rows are put in another order is not written back: its file would be another model's.
+  // A model with reordered rows is not written back, because its files would differ from the family's format.
   if (!c.rows_in_groups && find_family(c.family).section.empty()) c.source = config_text_;
   drop_missing_head(c, *weights_);
   if (c.kind != ModelKind::encoder && folder_->has(kGeneration)) {

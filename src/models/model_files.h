@@ -42,11 +42,11 @@ class ModelFiles {
   // The config, without loading parameters. Both throw Error{input} for missing or unsupported parts.
   [[nodiscard]] DescribedTransformer describe() const;
   [[nodiscard]] RecurrentModelConfig describe_recurrent() const { return read_recurrent_config(config()); }
-  // Throws Error{input} for one that is there and is refused.
+  // Throws Error{input} if the file exists but is refused.
   [[nodiscard]] FoundTokenizer find_tokenizer() const;
 
   // Throws Error{input} that names a tensor which would have changed what the model computes. `unused` are those
-  // that no parameter wanted; known buffers and copies are nothing to refuse.
+  // that no parameter used; known buffers and copies are accepted.
   void check_unused(const TransformerConfig& config, const std::vector<std::string>& unused) const;
 
  private:

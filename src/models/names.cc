@@ -66,7 +66,7 @@ std::string module_name(const Names& names, std::string_view ours) {
   return name + theirs;
 }
 
-// What stands behind the name of a tensor that has all experts of a layer.
+// The suffix of a tensor that has all experts of a layer.
 std::string slice_of(const Names& names, std::string_view ours) {
   const Path path(ours);
   if (path.expert.empty()) return "";

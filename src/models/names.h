@@ -21,16 +21,16 @@ struct NameRow {
 
 struct Names {
   std::span<const NameRow> rows = {};
-  std::span<const NameRow> more = {};  // looked at where `rows` has nothing: what several families share
-  std::string_view layer = {};  // what stands before a layer's modules; {n} is its number, unless all are one
-  std::string_view encoder = {}, decoder = {};  // what stands before all modules of a stack
+  std::span<const NameRow> more = {};  // used for names missing in `rows`: shared by several families
+  std::string_view layer = {};  // prefix of a layer's modules; {n} is its number, unless all layers share one
+  std::string_view encoder = {}, decoder = {};  // prefix of all modules of a stack
   std::string_view prefix = {};  // before all names but the head's; files of the bare model lack it
 };
 
 // Empty: files of this family cannot store it.
 [[nodiscard]] std::string file_name(const Names& names, std::string_view parameter);
 
-// What the files call a parameter, by its whole name or by that of the bare model. Nothing: it is not there.
+// The parameter's name in the files, or its name in the bare model's files; none if it is in neither.
 [[nodiscard]] std::optional<StoredTensor> find_parameter(const WeightSource& weights, const Names& names,
                                                          std::string_view parameter);
 

@@ -19,11 +19,11 @@ inline constexpr std::string_view kRecurrentType = "headlight_recurrent";  // in
 struct RecurrentModelConfig {
   nn::CellKind cell = nn::CellKind::gru;
   bool encoder_decoder = false;
-  bool attention = false;  // of an encoder-decoder: its decoder's first layer looks at the encoder
+  bool attention = false;  // for encoder-decoders: the first decoder layer attends to the encoder
   Index vocabulary = 0, width = 0;
   Index layers = 1;  // of the encoder as well
   bool tied = true;
-  double dropout = 0;  // of embeddings and of what each layer returns
+  double dropout = 0;  // of embeddings and of the output of each layer
   std::int32_t bos = -1, eos = -1, pad = -1, decoder_start = -1;
   DType dtype = DType::f32;
 
@@ -34,7 +34,7 @@ struct RecurrentModelConfig {
 // Where sequences are that are read or written step by step.
 struct RecurrentMemory {
   std::vector<Tensor> states = {};  // of each layer, [sequence, state_width]; none: at zero
-  Tensor source = {};               // what attention looks at, [token, width]
+  Tensor source = {};               // input of attention, [token, width]
   std::vector<Index> source_starts = {0};
 };
 
@@ -52,7 +52,7 @@ class RecurrentModel : public Trainable {
 
   // [token, vocabulary]; encoder-decoders read `source` first, others are given none.
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& source, const Tokens& input) const;
-  // What the encoder makes of sources; nothing for a model that has none.
+  // The encoder's output for sources; empty for a model without encoder.
   [[nodiscard]] RecurrentMemory read(Context& ctx, const Tokens& source) const;
   // Goes on with as many tokens of each sequence, and returns their logits.
   [[nodiscard]] Tensor next(Context& ctx, RecurrentMemory& memory, const Tokens& tokens) const;

@@ -9,7 +9,7 @@ namespace headlight::models {
 
 struct Rule {
   std::string_view id;    // "G3"
-  std::string_view says;  // what a file must do
+  std::string_view says;  // the rule
 };
 [[nodiscard]] std::span<const Rule> rules();
 

@@ -27,7 +27,7 @@ std::optional<Json> json_named(const io::Folder& folder, const std::string& name
   return Json::parse(folder.read(name, kLargestFile), folder.path_of(name));
 }
 
-// Names what modules.json says that exists: never a path out of the model's folder.
+// A folder name in modules.json; paths are refused.
 std::string subfolder(const Json& modules, const std::string& name) {
   if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.'))
     refuse(modules.file(), concat("the path \"", escaped(name, 60), "\" is not a folder next to it"));

@@ -11,7 +11,7 @@ namespace headlight::models {
 enum class SentencePooling : std::uint8_t { mean, first, max, last };
 
 struct SentenceFiles {
-  std::string source = {};  // modules.json or 1_Pooling/config.json; empty: the folder says nothing
+  std::string source = {};  // modules.json or 1_Pooling/config.json; empty: the folder has neither
   SentencePooling pooling = SentencePooling::mean;
   bool normalise = false;
   Index longest = 0;        // tokens of a text; 0: no limit beside the model's own

@@ -24,7 +24,7 @@ struct Frames {
   Index sequence, frame, channel;  // strides
 };
 
-// Row t of a sequence has what the kernel meets around frame t·stride, channel by channel; nothing is beyond the ends.
+// Row t of a sequence holds the kernel's inputs around frame t·stride, by channel, with zeros beyond the ends.
 template <class T, class From>
 void unfold(const Frames<From>& in, Index sequences, Index frames, Index channels, Index stride, T* out) {
   for (Index s = 0; s < sequences; ++s)
@@ -38,7 +38,7 @@ void unfold(const Frames<From>& in, Index sequences, Index frames, Index channel
         }
 }
 
-// The opposite: adds what each row learned to the frames that it came from. Both are [frame, channel] by rows.
+// The transpose: adds the gradient of each row to the frames it was read from. Both are [frame, channel] by rows.
 template <class T>
 void fold(const T* columns, Index sequences, Index frames, Index channels, Index stride, T* out) {
   for (Index s = 0; s < sequences; ++s)

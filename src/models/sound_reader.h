@@ -11,7 +11,7 @@ class SoundReader {
  public:
   struct Saved {
     Tensor columns,
-        summed;  // of one convolution: the numbers that meet its kernel, and its result before the GELU
+        summed;  // of one convolution: the inputs of its kernel, and its output before the GELU
   };
   using SavedBoth = std::array<Saved, 2>;
 

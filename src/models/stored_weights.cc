@@ -9,7 +9,7 @@
 namespace headlight::models {
 namespace {
 
-// What a type of the files is to us, and how it must be aligned to be used there.
+// The storage type for a type of the files, and the alignment needed to use it in place.
 struct Usable {
   StoredType type;
   std::size_t alignment;

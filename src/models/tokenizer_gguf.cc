@@ -40,7 +40,7 @@ void check(const GgufVocabulary& from, const std::string& name) {
              concat("a special token has the id ", *id, " in a vocabulary of ", from.tokens.size()));
 }
 
-// Special tokens around the text, where the file asks for them.
+// Special tokens around the text, if the file specifies them.
 void add_ends(const GgufVocabulary& from, bool begin_usual, TokenizerParts& parts) {
   const bool begin = from.begin && from.add_begin.value_or(begin_usual),
              end = from.end && from.add_end.value_or(false);
@@ -75,7 +75,7 @@ TokenizerParts sentence_piece(const GgufVocabulary& from, const std::string& nam
   for (std::size_t i = 0; i < from.tokens.size(); ++i) {
     const auto id = static_cast<TokenId>(i);
     add_token(model.vocab, from.tokens[i], id, name);
-    // One unknown token; others that say so are padding, which no text becomes.
+    // One unknown token; further ones of that type are padding, to which no text is tokenized.
     const std::int32_t type = id == unknown                  ? kUnknown
                               : type_of(from, i) == kUnknown ? kControl
                                                              : type_of(from, i);
@@ -119,7 +119,7 @@ TokenizerParts byte_level(const GgufVocabulary& from, const std::string& name) {
   return parts;
 }
 
-// The file marks words that begin ("▁the"); BERT marks words that go on ("##the").
+// The file marks beginnings of words ("▁the"); BERT marks continuations ("##the").
 TokenizerParts bert(const GgufVocabulary& from, const std::string& name) {
   WordPieceParts model;
   model.longest_word = 1'000'000;

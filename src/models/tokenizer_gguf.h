@@ -30,7 +30,7 @@ struct GgufVocabulary {
 [[nodiscard]] std::optional<GgufVocabulary> read_gguf_vocabulary(const io::Gguf& file);
 
 // Throws Error{input} for lists of different lengths, ids outside of the vocabulary, bytes that are none,
-// and split patterns that are not known.
+// and unknown split patterns.
 [[nodiscard]] Tokenizer tokenizer_from_gguf(const GgufVocabulary& from, const std::string& name);
 
 }  // namespace headlight::models

@@ -1,4 +1,4 @@
-// tokenizer.ggml.*: from values to a vocabulary. What they mean together is checked where it is used.
+// Reads a vocabulary from tokenizer.ggml.*. Consistency is checked where the values are used.
 #include <limits>
 
 #include "core/concat.h"

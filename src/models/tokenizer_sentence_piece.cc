@@ -1,5 +1,5 @@
 // SentencePiece's .model: a protocol buffer, read by hand. Fields that do not matter here are skipped;
-// every length is checked against what is left.
+// every length is checked against the remaining bytes.
 #include <bit>
 #include <optional>
 

@@ -62,7 +62,7 @@ ByteLevel read_byte_level(const Json& step) {
           step.boolean_or("use_regex", true)};
 }
 
-// JSON is UTF-8: the first byte says how long a character is.
+// JSON is UTF-8: the first byte determines the length of a character.
 void check_character(const Json& step, const std::string& text, std::string_view key) {
   if (text.empty() || text.size() != length_from(text[0]))
     refuse(step, concat("\"", key, "\" is \"", escaped(text, 40), "\"; it must be one character"));

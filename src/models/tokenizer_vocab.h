@@ -1,4 +1,4 @@
-// What all readers of tokenizer files share: tokens, ids and merges, checked as they come.
+// Shared by all readers of tokenizer files: tokens, ids and merges, checked as they are read.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ void add_token(text::TokenTable& vocab, std::string_view token, TokenId id, cons
 [[nodiscard]] text::BpeParts::Merge merge_of(std::string_view both, const text::BpeParts& parts,
                                              const std::string& file);
 
-// make_tokenizer() with the file's name in front of what it refuses.
+// make_tokenizer() with the file's name at the start of its errors.
 [[nodiscard]] Tokenizer make_named_tokenizer(text::TokenizerParts parts, const std::string& file);
 
 }  // namespace headlight::models

@@ -15,7 +15,7 @@ namespace headlight::models {
 
 enum class ModelKind : std::uint8_t { decoder, encoder, encoder_decoder };
 
-// Embeddings and what is added to them before the first layer. Rotations, slopes and windows belong to layers.
+// Embeddings and the vectors added to them before the first layer. Rotations, slopes and windows belong to layers.
 enum class AddedPositions : std::uint8_t { none, learned, sinusoidal };
 struct EmbeddingConfig {
   AddedPositions positions = AddedPositions::none;
@@ -59,18 +59,17 @@ struct HeadConfig {
   bool tied = true;  // logits use the embedding's table
   bool bias = false;
   bool fixed_bias = false;  // of Marian and BART: added to logits, not trained
-  double scale = 1;         // of what logits are made from
+  double scale = 1;         // of the input of the logits
   bool narrowed = false;    // a layer makes the stream as narrow as the embedding's table before logits
   double softcap = 0;
   bool operator==(const HeadConfig&) const = default;
 };
 
 struct TransformerConfig {
-  std::string family =
-      "gpt2";  // whose config.json and names of tensors its files have: src/models/families.h
+  std::string family = "gpt2";  // the family whose file format it uses: src/models/families.h
   ModelKind kind = ModelKind::decoder;
   Index vocabulary = 0, width = 0;
-  Index max_positions = 0;  // tokens that it reads; 0: no limit is known
+  Index max_positions = 0;  // longest input in tokens; 0: no known limit
 
   EmbeddingConfig embedding = {};
   std::vector<nn::BlockConfig> encoder = {}, decoder = {};  // one entry for each layer
@@ -79,7 +78,7 @@ struct TransformerConfig {
   // Falcon's ALiBi: scores get slope · position of the key before they are scaled; all of it is rounded to bf16.
   bool key_slopes = false;
   std::optional<nn::NormConfig> distance_norm = std::nullopt;  // DeBERTa: of the table of distances
-  std::optional<SoundConfig> sound = std::nullopt;             // what the encoder reads in place of tokens
+  std::optional<SoundConfig> sound = std::nullopt;             // the encoder's input in place of tokens
   bool fixed_key_bias = false;  // files have no bias for keys: it is zero and not trained
   bool one_layer = false;       // all layers of a stack have the parameters of its first one
   HeadConfig head = {};
@@ -94,7 +93,7 @@ struct TransformerConfig {
       false;  // files have queries, keys and values of each group of heads together: grouped_rows.h
   DType dtype = DType::f32;
   nn::Weights weights = nn::Weights::own;  // stored: matrices are given after construction, and not trained
-  std::string source = {};                 // the config.json it was read from: given back as it is
+  std::string source = {};                 // the config.json it was read from, returned unchanged
 
   bool operator==(const TransformerConfig&) const = default;
   // The layers that logits come from.
@@ -105,7 +104,7 @@ struct TransformerConfig {
     return part == Part::encoder ? encoder : decoder;
   }
   [[nodiscard]] bool is_end(std::int32_t token) const;
-  // Tokens that a part reads, or positions of sound; 0: no limit is known.
+  // The largest number of tokens, or of sound positions, of a part; 0: no known limit.
   [[nodiscard]] Index positions_of(Part part) const {
     return sound && part == Part::encoder ? sound->positions : max_positions;
   }

@@ -1,4 +1,4 @@
-// Token by token: what a transformer keeps between calls.
+// Token by token generation: the state that a transformer keeps between calls.
 #include <cstring>
 
 #include "core/call_scope.h"

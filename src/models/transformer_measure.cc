@@ -35,7 +35,7 @@ double attention_flops(const nn::MultiHeadAttention& a, const Tokens& queries, c
 
 double elements(const nn::FeedForward& f) { return elements(f.gate) + elements(f.up) + elements(f.down); }
 
-// Those that one token meets.
+// The parameters used for one token.
 double feed_forward_elements(const nn::Block& block) {
   if (block.experts.empty()) return elements(block.feed_forward);
   return elements(block.experts.router) + elements(block.experts.shared) +
@@ -70,7 +70,7 @@ double Transformer::flops(const Batch& batch) const {
   return sum + 2 * counted * (multiplied(table) + elements(head_.transform));
 }
 
-// GPT's rule: normal numbers, smaller in what is added to the stream so that its size does not grow with
+// GPT's rule: normal numbers, smaller in the projections that write to the stream, so that its size does not grow with
 // depth. Encoder-decoders as in 2017: uniform by fan-in and fan-out, embeddings so that scaled they are
 // normal.
 void Transformer::initialize(std::uint64_t seed) {

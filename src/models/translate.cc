@@ -96,7 +96,7 @@ std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer
   const CallScope scope(ctx);
   std::vector<Translation> translations(texts.size());
   std::vector<Source> sources = read_sources(writer.facts(), tokenizer, texts, options.first_number);
-  // The longest first: the rest then goes quickly, and estimates of the remaining time are never too short.
+  // The longest first, so that estimates of the remaining time are not too short.
   std::stable_sort(sources.begin(), sources.end(),
                    [](const Source& a, const Source& b) { return a.ids.size() > b.ids.size(); });
   // Pages of caches and large tensors are taken from the system once, not for every batch and step.

@@ -12,8 +12,8 @@ namespace headlight::models {
 
 struct Verdict {
   std::string path;
-  std::string level;               // what it was checked as: "GGUF model", "safetensors file", …
-  std::vector<std::string> found;  // what it has: "llama: 6 layers, …", "32000 tokens"
+  std::string level;               // the kind of file that was checked: "GGUF model", "safetensors file", …
+  std::vector<std::string> found;  // a summary: "llama: 6 layers, …", "32000 tokens"
   std::vector<std::string> notices;
   std::optional<Error> refusal;  // nothing: the file is valid
   const Rule* rule = nullptr;    // the one that it breaks, when there is one

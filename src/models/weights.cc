@@ -58,7 +58,7 @@ SafetensorsWeights::SafetensorsWeights(io::Safetensors file) : name_(file.name()
   files_.push_back(std::move(file));
 }
 
-// An index says which tensor is in which shard, and both must agree on it.
+// An index maps tensors to shards, and must agree with the shards.
 void SafetensorsWeights::open_shards(const io::Folder& folder) {
   const std::string path = folder.path_of(kIndex);
   const io::Json index = io::Json::parse(folder.read(kIndex, kLargestIndex), path);

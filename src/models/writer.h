@@ -11,7 +11,7 @@ class Writer {
  public:
   struct Facts {
     Index vocabulary = 0;
-    Index context = 0;  // tokens that a sequence may have; 0: no limit is known
+    Index context = 0;  // longest sequence in tokens; 0: no known limit
     std::int32_t start = -1;
     std::vector<std::int32_t> ends = {};
   };
@@ -20,14 +20,14 @@ class Writer {
   [[nodiscard]] virtual Facts facts() const = 0;
   [[nodiscard]] virtual Index places() const = 0;
 
-  // Reads the sources anew: place i writes what source i becomes.
+  // Starts with new sources: slot i writes the translation of source i.
   virtual void start(Context& ctx, const Tokens& source) = 0;
-  // One more token for each place. Returns the logits of what follows, [place, vocabulary].
+  // Appends one token to each slot. Returns the logits of the next token, [slot, vocabulary].
   [[nodiscard]] virtual Tensor next(Context& ctx, const Tokens& tokens) = 0;
 
-  // Each place so many times: copies of place i are i, i + places, i + 2·places …
+  // Repeats each slot: the copies of slot i are i, i + slots, i + 2·slots …
   virtual void spread(Index copies) = 0;
-  // Place `to` becomes what place `from` is.
+  // Replaces slot `to` by a copy of slot `from`.
   virtual void copy(Index from, Index to) = 0;
   // The same where both write of one source.
   virtual void branch(Index from, Index to) { copy(from, to); }

@@ -1,4 +1,4 @@
-// Stories that the playground tells: settings to compare, and a claim about them that holds over five seeds.
+// Presets of the playground: settings to compare, and a claim about them that holds over five seeds.
 // `headlight lab playground` checks it; the numbers in the texts are its results.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace headlight::playground {
 
-// What must come out for the claim to hold.
+// The condition for the claim.
 struct Bounds {
   double least = 0, most = 1;  // accuracy at the end
 };

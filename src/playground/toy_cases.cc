@@ -48,7 +48,7 @@ class Writer {
     one_.ids.push_back(static_cast<std::int32_t>(id));
     one_.targets.push_back(target);
   }
-  // What was put last asks for this.
+  // Sets the answer expected after the last word.
   void ask(Index target) { one_.targets.back() = static_cast<std::int32_t>(target); }
   [[nodiscard]] ToyCase take() { return std::move(one_); }
 
@@ -144,7 +144,7 @@ ToyCase agreement_case(train::Dice& dice) {
   return writer.take();
 }
 
-// Words: the because it was , then deeds, animals, things, and what can be said of them.
+// Words: the because it was , then verbs, animals, things, and adjectives.
 ToyCase pronoun_case(train::Dice& dice) {
   constexpr Index the = kFirst, because = the + 1, it = because + 1, was = it + 1, comma = was + 1,
                   deeds = comma + 1, animals = deeds + static_cast<Index>(std::size(kDeeds)),

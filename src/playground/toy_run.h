@@ -1,4 +1,4 @@
-// One training run of the playground, step by step, and what can be seen of it at any moment.
+// One training run of the playground, step by step, with its current state for display.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace headlight::playground {
 
-// What the model does with the probe: every head's weights, and the word it expects behind every token.
+// The model's result for the probe: every head's weights, and the predicted word after every token.
 struct ToyLook {
-  std::vector<std::uint8_t> maps;  // [layer, head, query, key], weights · 255; what a token cannot see is 0
+  std::vector<std::uint8_t> maps;  // [layer, head, query, key], weights · 255; hidden keys are 0
   std::vector<std::int32_t> says;  // by token
 };
 
@@ -28,7 +28,7 @@ struct ToyFrame {
   ToyLook look;
 };
 
-// What happens without some heads.
+// Results without some heads.
 struct ToyKnockout {
   double accuracy = 0, before = 0;
   ToyLook look;

@@ -167,7 +167,7 @@ void ToySession::end(ToyState state, std::string reason) {
       records_.back().state = state;
       records_.back().reason = std::move(reason);
     }
-    if (state == ToyState::failed)  // its thread ends: nobody will do these
+    if (state == ToyState::failed)  // the thread ends, so these will not be done
       for (std::function<void(ToyRun*)>& command : commands_) command(nullptr);
     if (state == ToyState::failed) commands_.clear();
   }

@@ -20,7 +20,7 @@ enum class ToyState { running, paused, finished, stopped, failed };
 
 struct ToyLimits {
   std::chrono::milliseconds training{60'000};  // of one run, pauses not counted
-  std::chrono::milliseconds grace{20'000};     // without anybody who watches
+  std::chrono::milliseconds grace{20'000};     // without a connected page
   std::chrono::milliseconds between{100};      // frames
   double memory = 256e6;                       // bytes
 };
@@ -63,7 +63,7 @@ class ToySession {
   // Commands for the run of this id, which must be the newest. Throw Error{usage}.
   void pause(int id);
   void resume(int id);
-  void step(int id, std::int64_t steps);  // pauses, then does so many
+  void step(int id, std::int64_t steps);  // pauses, then computes that many
   void stop(int id);
   void set_probe(int id, std::string_view text);
   [[nodiscard]] ToyKnockout without(int id, const std::vector<HeadPlace>& heads);

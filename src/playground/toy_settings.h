@@ -1,4 +1,4 @@
-// What can be chosen in the playground, and the model that follows from it.
+// The settings of the playground, and the model built from them.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace headlight::playground {
 
 struct StripOptions {
-  std::optional<HeadPlace> head = std::nullopt;  // this one alone; none: all
+  std::optional<HeadPlace> head = std::nullopt;  // only this one; none: all
   std::size_t moments = 6;
   draw::Theme theme = draw::Theme::light;
   draw::Palette palette = draw::Palette::cividis;

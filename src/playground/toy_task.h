@@ -30,7 +30,7 @@ inline constexpr ToyKind kToyKinds[] = {ToyKind::copy,      ToyKind::reverse, To
 [[nodiscard]] std::string_view name_of(ToyKind kind) noexcept;
 [[nodiscard]] std::string_view what_of(ToyKind kind) noexcept;  // the task in a sentence
 
-// One case. Targets are kIgnored where nothing is asked.
+// One case. Positions without a question have target kIgnored.
 struct ToyCase {
   std::vector<std::int32_t> ids, targets;
 };
@@ -56,7 +56,7 @@ class ToyTask : public train::Task {
   [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }  // by id
   // A case that is not trained on: the first one is the probe that the page shows.
   [[nodiscard]] ToyCase unseen_case(std::uint64_t number) const;
-  // A probe of one's own: words with spaces between them, "<s>" in front unless it is there. Throws Error{input} that
+  // A probe given by the user: words separated by spaces, with "<s>" prepended if missing. Throws Error{input} that
   // names a word which the task does not have, or the limit.
   [[nodiscard]] ToyCase parse(std::string_view text) const;
   [[nodiscard]] std::string text_of(std::span<const std::int32_t> ids) const;

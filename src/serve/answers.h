@@ -12,7 +12,7 @@
 
 namespace headlight::serve {
 
-// What every head of a part does, on the run's text and on the battery.
+// The labels of every head of a part, on the run's text and on the fixed inputs of head_battery.h.
 [[nodiscard]] std::string labels_json(const std::vector<LabelledHead>& heads, Part part);
 // The heads with the largest weights for a link, at most kMostLinks of them.
 inline constexpr std::size_t kMostLinks = 256;

@@ -1,4 +1,4 @@
-// What the page asks about one run: /api/v1/run/ID/….
+// Answers to requests about one run: /api/v1/run/ID/….
 #include <algorithm>
 
 #include "core/concat.h"
@@ -122,7 +122,7 @@ Answer Api::of_head(const HttpRequest& http, const Run& run, const Head& head, s
   return run_in_turn([&](Context& ctx) { return head_numbers(ctx, run, head, query); });
 }
 
-// What goes wrong after the first line is the last one.
+// An error after the first line is sent as the last line.
 Answer Api::write(const HttpRequest& http, std::shared_ptr<const KeptRun> run) {
   const models::SamplingOptions options = parse_sampling(http.body, kMostWritten);
   check_writes(*run);

@@ -23,7 +23,7 @@ Part part_of(const io::Json& json, const Run& run) {
   return *part;
 }
 
-// Whole numbers from 0, as many in each list as are asked for.
+// Integers from 0, with the given number in each list.
 template <std::size_t N>
 std::vector<std::array<Index, N>> lists_of(const io::Json& json, std::string_view key, std::size_t most) {
   std::vector<std::array<Index, N>> out;

@@ -12,16 +12,16 @@ namespace headlight::serve {
 
 struct ChangeRequest {
   AblationPlan plan;
-  std::optional<Index> position = std::nullopt;  // whose predictions are compared; none: the usual one
+  std::optional<Index> position = std::nullopt;  // position whose predictions are compared; none: the default
 
   // Of the run with the change: 16 digits made of the run's own and of the plan.
   [[nodiscard]] std::string id(const std::string& run_id) const;
 };
-// Throw BadRequest for what is not well formed, or not in the run.
+// Throw BadRequest for malformed values, and for heads or tokens that the run does not have.
 [[nodiscard]] ChangeRequest parse_change(std::string_view body, const Run& run);
 
 inline constexpr std::size_t kMostSwept =
-    64;  // in one request: the page asks for some at a time, and may stop
+    64;  // in one request: the page sends several requests and can stop between them
 [[nodiscard]] SweepOptions parse_sweep(std::string_view body, const Run& run);
 
 // Throws Error{resource} where predictions at all positions would take too much memory.

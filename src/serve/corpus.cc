@@ -84,7 +84,7 @@ std::string corpus_json(Context& ctx, const Model& model, const CorpusRequest& r
       w.field("distance", far.distance).field("query", far.query).field("key", far.key);
       w.field("weight", far.weight);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;  // too long for the model: said by what is missing
+      if (error.kind() != ErrorKind::input) throw;  // too long for the model: left out, which the page shows
     }
     w.end_object();
   }

@@ -81,7 +81,7 @@ int Gate::refusal(const HttpHead& head) const {
   if (head.method != "GET" && head.method != "HEAD" && head.method != "POST") return 405;
   const auto origin = head.header("origin");
   if (origin && !is_own_origin(*origin)) return 403;
-  // Where browsers say so, requests that other sites make are told from our own page's.
+  // Refuses requests from other sites, for browsers that report the origin of a request.
   const auto site = head.header("sec-fetch-site");
   const bool is_foreign = site && *site != "same-origin" && *site != "none";
   if (is_foreign && (head.path.starts_with("/api/") || head.method == "POST")) return 403;

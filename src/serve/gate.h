@@ -19,7 +19,7 @@ struct Gate {
   std::string lan = {};  // this machine's address in its network, where others may come from there
 
   [[nodiscard]] std::string cookie_name() const;  // one per port: two servers do not log each other out
-  // 0 when the request may go on, else the status to answer. Nothing of the body is needed.
+  // 0 if the request is accepted, else the status of the answer. Does not need the body.
   [[nodiscard]] int refusal(const HttpHead& head) const;
 
  private:

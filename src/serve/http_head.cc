@@ -35,7 +35,7 @@ HttpHead refused(HttpHead head, int status, std::string_view why) {
   return head;
 }
 
-// Digits alone; nothing for anything else, or for more than fits.
+// Only digits; empty for anything else and for numbers out of range.
 std::optional<std::size_t> length_of(std::string_view text) {
   if (text.empty() || text.size() > 15) return std::nullopt;
   std::size_t value = 0;
@@ -46,7 +46,7 @@ std::optional<std::size_t> length_of(std::string_view text) {
   return value;
 }
 
-// METHOD SP TARGET SP HTTP/1.1; what is wrong with it, as a status, or 0.
+// Checks METHOD SP TARGET SP HTTP/1.1. Returns the status of an error, or 0.
 int read_request_line(std::string_view line, HttpHead& head) {
   const std::size_t first = line.find(' '), last = line.rfind(' ');
   if (first == std::string_view::npos || last == first) return 400;

@@ -15,7 +15,7 @@ inline constexpr std::size_t kLongestTarget = 8000, kLongestLine = 8000, kMostHe
 inline constexpr std::size_t kLongestBody = std::size_t{4} << 20;
 
 struct HttpHead {
-  int status = 0;  // 0: well formed; else what to answer before the connection is closed
+  int status = 0;  // 0: well formed; else the status of the answer, after which the connection is closed
   std::string why;
   std::string method, path, query;  // as sent, without '?'
   bool http_1_0 = false;

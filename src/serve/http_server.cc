@@ -17,8 +17,8 @@
 namespace headlight::serve {
 namespace {
 
-// What cpp-httplib reads: a request line that was checked, and nothing else that the client sent. What it
-// writes goes to the client.
+// The stream that cpp-httplib reads contains only checked parts of the request. Its output goes to the
+// client.
 class CheckedStream : public httplib::Stream {
  public:
   CheckedStream(std::string head, Connection& connection, int socket)
@@ -147,7 +147,7 @@ class HttpServer::Strict : public httplib::Server {
     gate_.port = options_.port == 0 ? bind_to_any_port(host)
                                     : (bind_to_port(host, options_.port) ? options_.port : -1);
     constexpr int queue =
-        128;  // cpp-httplib asks for five: a browser's connections, and then they wait seconds
+        128;  // cpp-httplib's default of five is too few: a browser opens more connections, which would wait for seconds
     (void)::listen(svr_sock_.load(), queue);
     if (gate_.port <= 0) {
       throw Error(
@@ -180,7 +180,7 @@ class HttpServer::Strict : public httplib::Server {
     return true;
   }
 
-  // Later versions of cpp-httplib also want the addresses of both ends, which nothing here reads.
+  // Later versions of cpp-httplib also need the addresses of both ends, which are not used here.
   template <class Server>
   static bool process(Server& server, httplib::Stream& stream, bool close, bool& closed) {
     if constexpr (requires { server.process_request(stream, close, closed, nullptr); }) {

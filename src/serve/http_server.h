@@ -16,14 +16,14 @@ struct HttpOptions {
   std::string token;
   std::string lan = {};  // also listen for this address of the machine; empty: for itself only
   Deadlines deadlines = {};
-  std::size_t clients = 96;  // served at the same time; more are told to come back
+  std::size_t clients = 96;  // requests served at the same time; further ones get status 503
   // Headers of every answer.
   std::vector<std::pair<std::string, std::string>> headers = {};
   // One line for each request, safe to print; none unless given.
   std::function<void(const std::string&)> log = nullptr;
 };
 
-// What every answer says to the browser: guess no types, tell no other site anything, be in no other page, keep nothing.
+// Headers of every answer: no type sniffing, no referrer, no framing by other pages, no caching.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> safe_headers();
 
 class HttpServer {

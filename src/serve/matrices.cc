@@ -18,7 +18,7 @@ void append(std::string& out, ConstTensorView x) {
     for (Index d = 0; d < x.dim(1); ++d) append_number(out, static_cast<float>(x.at(i, d)));
 }
 
-// What heads return beside each other, [row, heads·value_dim]; of one head alone zeros stand for the others.
+// Concatenated head outputs, [row, heads·value_dim]; for a single head the others are zeros.
 Tensor joined(const Tensor& z, std::optional<Index> only) {
   const Index heads = z.dim(1), rows = z.dim(2), dim = z.dim(3);
   Tensor out({rows, heads * dim}, z.dtype());

@@ -11,7 +11,7 @@ struct OfflineOptions {
   std::string at = {};        // the view to open with, as in the page's address
   Part part = Part::decoder;  // of long texts: the part and layer that are kept exactly
   Index layer = 0;
-  std::string model = {};                          // what --model takes for the model; empty: its name
+  std::string model = {};  // the argument of --model that opens the model; empty: its name
   std::size_t most_bytes = std::size_t{25} << 20;  // of the file
 };
 

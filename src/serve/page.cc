@@ -6,7 +6,7 @@
 #include "io/gzip.h"
 #include "serve/base64.h"
 
-// The file as it is, between two labels. HEADLIGHT_PAGE is its path, given by the build.
+// Embeds the file between two labels. HEADLIGHT_PAGE is its path, set by the build.
 asm(".section .rodata\n"
     "headlight_page_begin:\n"
     ".incbin \"" HEADLIGHT_PAGE

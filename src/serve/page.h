@@ -7,7 +7,7 @@
 namespace headlight::serve {
 
 [[nodiscard]] std::string_view page_html();
-// The policy that the page itself names: its own script and style by their hashes, and nothing else.
+// The content security policy in the page: only its own script and style, by their hashes.
 [[nodiscard]] std::string page_policy();
 // The page with data inside, for reading without a server.
 [[nodiscard]] std::string page_with_data(std::string_view bytes);

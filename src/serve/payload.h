@@ -14,12 +14,12 @@ using session::StoredAttention;
 
 // The readable text of a token; its name in the vocabulary if it has no text.
 [[nodiscard]] std::string token_text(const Model& model, TokenId id);
-// `argument`: what --model takes for it, where that is known.
+// `argument`: the argument of --model that opens the model, if known.
 [[nodiscard]] std::string model_json(const Model& model, std::string_view argument = {});
 [[nodiscard]] std::string run_json(const KeptRun& run);
 [[nodiscard]] std::string text_json(const TokenizedText& text);
 [[nodiscard]] std::string prediction_json(const Model& model, Index position, const Prediction& prediction);
-// What each layer's stream would predict at a position, and which experts of a mixture computed there.
+// The predictions from each layer's stream at a position (logit lens), and the experts used there.
 [[nodiscard]] std::string lens_json(const KeptRun& run, Index position,
                                     const std::vector<Prediction>& layers);
 inline constexpr Index kGuesses = 12;  // tokens of a prediction
@@ -44,16 +44,16 @@ struct MapWindow {
   }
 };
 [[nodiscard]] std::string map_window(Context& ctx, const Run& run, const Head& head, const MapWindow& window);
-// What is computed from several heads: their mean, or attention rollout through all layers. [rows, columns].
+// A map computed from several heads: their mean, or attention rollout through all layers; [rows, columns].
 [[nodiscard]] std::string derived_map(Context& ctx, const Run& run, Part part,
                                       const std::vector<HeadPlace>& heads);
 // Everything about one head: a 32-bit length, JSON of that length, then floats: weights [rows, columns],
 // q [rows, dim], k [columns, dim], v [columns, value_dim], z [rows, value_dim], lse [rows], bias [rows, columns].
-// With a query, weights and bias are of that row alone: [1, columns].
+// With a query, weights and bias have only that row: [1, columns].
 [[nodiscard]] std::string head_numbers(Context& ctx, const Run& run, const Head& head,
                                        std::optional<Index> query = std::nullopt);
 
-// What all heads return before they are joined, [1, head, row, value_dim]: computed again, to the same bits.
+// The outputs of all heads before the output projection, [1, head, row, value_dim], computed again to the same bits.
 [[nodiscard]] Tensor head_outputs(Context& ctx, const StoredAttention& attention);
 
 // Little-endian bytes of an answer: one number; JSON behind its length, with blanks up to a multiple of four.

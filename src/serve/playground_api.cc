@@ -31,7 +31,7 @@ Answer one_field(std::string_view name, T value) {
 
 Answer done() { return one_field("ok", true); }
 
-// {"task": "copy", "layers": 2, "mask": false, …}: what is left out keeps its default.
+// {"task": "copy", "layers": 2, "mask": false, …}; missing settings keep their defaults.
 ToySettings parse_settings(std::string_view body) {
   std::vector<std::string_view> names = {"task"};
   for (const playground::ToyRange& range : playground::ranges()) names.push_back(range.name);
@@ -136,7 +136,7 @@ Answer PlaygroundApi::save(const HttpRequest& http, int id) {
   if (!plain) throw BadRequest{"a name has up to 40 small letters, digits and hyphens"};
   const std::string folder = concat(options_.folder, "/", name);
   std::error_code problem;
-  std::filesystem::create_directories(options_.folder, problem);  // save() says what is wrong with it
+  std::filesystem::create_directories(options_.folder, problem);  // save() reports the error
   session_.save(id, options_.folder, name);
   if (options_.saved) options_.saved(name, folder);
   return {.body = saved_json(name, folder)};

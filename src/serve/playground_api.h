@@ -12,7 +12,7 @@ namespace headlight::serve {
 
 class PlaygroundApi {
  public:
-  // Where models are saved, and what to do with a saved one: its name and folder.
+  // The folder for saved models, and a function to call with the name and folder of each saved one.
   struct Options {
     int threads = 0;
     std::string folder = "runs";
@@ -22,7 +22,7 @@ class PlaygroundApi {
   explicit PlaygroundApi(Options options)
       : options_(std::move(options)), session_(options_.threads, options_.limits) {}
 
-  // `path` is what follows "train": nothing, or a run's number and what is asked of it. Throws BadRequest and Error.
+  // `path` is the part after "train": empty, or a run's number and a request to it. Throws BadRequest and Error.
   [[nodiscard]] Answer answer(const HttpRequest& http, std::span<const std::string_view> path);
 
  private:

@@ -1,4 +1,4 @@
-// What the playground answers, as JSON.
+// The playground's answers as JSON.
 #pragma once
 
 #include <string>

@@ -250,7 +250,7 @@ FileRequest parse_figure(std::string_view query) {
   request.look.auto_range = range == "auto";
   request.view.of = parse_of(fields);
   parse_joins(fields, request.view);
-  // What is computed from several heads, in place of one.
+  // A map computed from several heads instead of one.
   if (const std::vector<HeadPlace> heads = parse_heads(fields.text("heads", "")); !heads.empty()) {
     request.view.heads = heads;
     request.view.mean = MeanOver::layers;

@@ -1,4 +1,4 @@
-// Requests of the page, read strictly: every field is known, of the right kind and within its limits.
+// Reads requests of the page strictly: every field must be known, of the right type and within its limits.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace headlight::serve {
 
 struct BadRequest {
-  std::string why;  // fixed words: nothing of what was sent
+  std::string why;  // fixed text, without any part of the request
 };
 
 // A body that is a JSON object with none but these fields. Its fields: absent ones are "" and 0.
@@ -24,7 +24,7 @@ struct BadRequest {
 [[nodiscard]] Index integer_field(const io::Json& json, std::string_view key);     // from 0
 [[nodiscard]] double number_field(const io::Json& json, std::string_view key, double most);  // from 0
 
-// Digits alone, at most nine.
+// Only digits, at most nine.
 [[nodiscard]] std::optional<Index> parse_count(std::string_view text);
 [[nodiscard]] std::optional<Part> parse_part(std::string_view text);
 
@@ -42,7 +42,7 @@ class Fields {
 };
 
 [[nodiscard]] RunRequest parse_run(std::string_view body, const std::string& first_model);
-// `most`: what "count" may be; 1 if it is not there.
+// `most`: the largest "count"; 1 if the field is missing.
 [[nodiscard]] models::SamplingOptions parse_sampling(std::string_view body, Index most = 1);
 [[nodiscard]] FileRequest parse_figure(std::string_view query);
 [[nodiscard]] MapWindow parse_window(std::string_view query);

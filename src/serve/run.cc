@@ -44,7 +44,7 @@ std::vector<std::int32_t> ids_of(const Model& model, std::string_view text) {
   return ids;
 }
 
-// Of long texts the page looks at one row alone, as all of them would take a while.
+// For long texts the page requests a single row, because all rows would take too long.
 constexpr Index kMostLookedAt = 1'500'000;
 std::vector<FirstLook> looks_of(Context& ctx, const Run& run, const std::function<bool()>& left) {
   std::vector<FirstLook> looks;

@@ -23,7 +23,7 @@ inline constexpr Index kMostTokens = 8192;
 struct RunRequest {
   std::string model, text;
   std::string second = {};              // for encoders that read two texts
-  std::string target = {};              // a translation to look at; empty: the model's own
+  std::string target = {};              // the translation; empty: the model's own
   std::vector<std::int32_t> more = {};  // tokens that a decoder has written after the text
   double temperature = 0;               // of sampling a translation; 0: the most likely one
   Index top_k = 0, seed = 0;
@@ -35,24 +35,24 @@ struct KeptRun {
   std::string id;
   RunRequest request;
   Run run;
-  std::vector<FirstLook> looks = {};  // what to show first of each part; none where that would take long
+  std::vector<FirstLook> looks = {};  // the link to show first in each part; none for long texts
   Index mean_sentences = 0;           // of a run with heads replaced by their means
-  std::vector<inspect::LayerExperts> experts = {};  // of a mixture: who computed each token
+  std::vector<inspect::LayerExperts> experts = {};  // for mixtures of experts: the experts of each token
 
   [[nodiscard]] std::size_t bytes() const { return run.bytes() + 65536; }
 };
 
-// The text as the model takes it: as token ids where it has no tokenizer. Throws Error.
+// The text as model input; it consists of token ids if the model has no tokenizer. Throws Error.
 [[nodiscard]] Prompt prompt_of(const Model& model, const RunRequest& request);
 
-// Computes. `left` is asked between layers; when it says yes, Cancelled is thrown. Throws Error otherwise.
+// Runs the model. Calls `left` between layers and throws Cancelled if it returns true. Throws Error.
 [[nodiscard]] std::shared_ptr<const KeptRun> make_run(Context& ctx, const Model& model,
                                                       const RunRequest& request,
                                                       const std::function<bool()>& left);
 
-void check_writes(const KeptRun& run);  // throws Error{usage} for models that do not go on with a text
+void check_writes(const KeptRun& run);  // throws Error{usage} for models that do not continue texts
 
-// The request for the same text with one token more, drawn from what the run predicts.
+// The request for the same text with one more token, sampled from the run's prediction.
 [[nodiscard]] RunRequest with_next_token(Context& ctx, const KeptRun& run,
                                          const models::SamplingOptions& options);
 

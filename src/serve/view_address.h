@@ -1,4 +1,4 @@
-// A view as text: what the page writes behind # in its address, and what --at takes.
+// A view as text, used after # in the page's address and as the argument of --at.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A text goes on, token by token, while somebody watches: one line of JSON for each token, sent when it is computed.
+// Streams the continuation of a text: one line of JSON for each token, sent when it is computed.
 #pragma once
 
 #include "serve/answer.h"
