@@ -11,10 +11,10 @@ namespace headlight::cli {
 
 class Processes;  // cli/ranks.h
 
-// Never throws. argv[0] is the program. `processes`: what headlight-mpi has.
+// Never throws. argv[0] is the program. `processes`: the team of headlight-mpi.
 [[nodiscard]] int run(int argc, const char* const* argv, Processes* processes = nullptr) noexcept;
 
-// What the program ends with; scripts rely on these numbers.
+// Exit codes; scripts rely on these numbers.
 [[nodiscard]] constexpr int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::usage: return 2;
@@ -27,12 +27,12 @@ class Processes;  // cli/ranks.h
   return 1;
 }
 
-// Thrown by a command that a signal ended in good order: exit code 128 + signal, nothing more to say.
+// Thrown by a command that ended in good order after a signal: exit code 128 + signal, without a message.
 struct Stopped {
   int signal;
 };
 
-// Thrown by a command that has said everything already, such as that an answer is wrong.
+// Thrown by a command that has already printed its message, such as a wrong answer.
 struct Ended {
   int code;
 };

@@ -38,9 +38,9 @@ struct CommandResult {
 [[nodiscard]] std::shared_ptr<CLI::App> make_program();
 [[nodiscard]] CommandResult run(CLI::App& program, int argc, const char* const* argv);
 
-// What the command does, called when the whole command line has been accepted.
+// The action of the command, called after the whole command line has been accepted.
 void on_run(CLI::App& command, std::function<void()> work);
-// What a command's options write into lives as long as the command, whatever becomes of its work.
+// The variables of a command's options live as long as the command, even if its action is dropped.
 void keep_alive(CLI::App& command, std::shared_ptr<void> settings);
 
 void add_compute(CLI::App& program);

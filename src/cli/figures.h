@@ -23,7 +23,7 @@ struct FigureOptions {
 void add_figure_files(CLI::App& command, FigureOptions& figures);
 // Adds the same, and --width, --font-size, --dpi, --title and --caption.
 void add_figures(CLI::App& command, FigureOptions& figures);
-// "85mm", "8.5cm", "3.3in"; a number alone is in the first unit.
+// "85mm", "8.5cm", "3.3in"; a number without a unit is in the first unit.
 void add_length(CLI::App& command, const std::string& name, double& value,
                 const std::vector<std::pair<std::string_view, double>>& units,
                 const std::string& description);
@@ -32,12 +32,12 @@ void add_length(CLI::App& command, const std::string& name, double& value,
 [[nodiscard]] std::string numbered_file(const std::string& path, std::size_t number);
 [[nodiscard]] FigureOptions numbered(FigureOptions figures, std::size_t number);
 
-// What a figure is drawn with: the options' sizes, the colours of the look. `top` ends the scale.
+// The style of a figure: sizes from the options, colours from the look. `top` is the end of the scale.
 [[nodiscard]] draw::FigureStyle figure_style(const FigureOptions& figures, const MapLook& look,
                                              const std::string& caption, double top = 1);
 
 void reserve_figures(io::Outputs& outputs, const FigureOptions& figures);
-// The drawing in every format asked for. A note goes to standard error when no font has some of its characters.
+// Writes the drawing in every requested format, with a note on standard error if no font has some of its characters.
 void write_figures(io::Outputs& outputs, const FigureOptions& figures, const draw::Drawing& drawing,
                    double dpi);
 

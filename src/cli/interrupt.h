@@ -1,9 +1,9 @@
-// For commands that go on after an interrupt.
+// For commands that continue after an interrupt.
 #pragma once
 
 namespace headlight::cli {
 
-// After catch_stop_signals(): from now on an interrupt ends the program again, and none is noted.
+// After catch_stop_signals(): from now on an interrupt ends the program again, and pending ones are cleared.
 void release_interrupt() noexcept;
 
 }  // namespace headlight::cli

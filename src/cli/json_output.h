@@ -15,7 +15,7 @@
 namespace headlight::cli {
 
 struct JsonTarget {
-  std::string path;    // empty: no JSON; "-": standard output, which then gets nothing else
+  std::string path;    // empty: no JSON; "-": standard output, to which nothing else is then written
   bool force = false;  // existing files are replaced: JSON, arrays and figures
   [[nodiscard]] bool to_stdout() const { return path == "-"; }
   [[nodiscard]] io::Existing existing() const { return force ? io::Existing::replace : io::Existing::refuse; }
@@ -53,7 +53,7 @@ struct TokenList {
   const TokenizedText& text;
 };
 [[nodiscard]] std::string tokens_json(const std::string& model, const std::vector<TokenList>& lists);
-// The texts of a run: its source, and what an encoder-decoder writes or reads.
+// The texts of a run: its source, and for encoder-decoders also the target.
 [[nodiscard]] std::vector<TokenList> token_lists(const Run& run);
 [[nodiscard]] Tensor matrix_of(const draw::WeightMap& map);
 

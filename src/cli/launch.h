@@ -5,7 +5,7 @@
 
 namespace headlight::cli {
 
-// What mpirun, mpiexec or srun says of the processes it has started.
+// The rank and number of processes, from the environment set by mpirun, mpiexec or srun.
 struct Launch {
   int rank = 0, size = 1;
 };

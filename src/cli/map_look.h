@@ -11,7 +11,7 @@
 
 namespace headlight::cli {
 
-// auto: by what standard output is; never: shades on a terminal, numbers in a pipe.
+// auto: depends on standard output; never: shades on a terminal, numbers in a pipe.
 enum class MapColor : std::uint8_t { automatic, always, palette, shades, ascii, never };
 
 struct MapLook {
@@ -26,11 +26,11 @@ struct MapLook {
 // Adds --color, --color-scale, --palette, --theme and --numbers.
 void add_map_look(CLI::App& command, MapLook& look);
 
-// The text look for this terminal or pipe.
+// The style of text output for this terminal or pipe.
 [[nodiscard]] draw::TerminalStyle terminal_style(const MapLook& look);
 // The same for tables and sentences; a pipe is 120 columns wide.
 [[nodiscard]] PageStyle page_style(const MapLook& look);
-// For commands that have --color alone: between `least` and `most` columns.
+// For commands with no option but --color: between `least` and `most` columns.
 [[nodiscard]] PageStyle page_style(Color color, int least, int most);
 
 }  // namespace headlight::cli

@@ -6,11 +6,11 @@
 
 namespace headlight::cli {
 
-// $HEADLIGHT_MODELS, then "models" here, beside the program's source and where it was installed.
+// $HEADLIGHT_MODELS, then "models" in the working folder, in the source tree and in the installation.
 [[nodiscard]] std::vector<std::string> model_places();
 
-// What PATH means in commands about files: a file or folder as it is, with the snapshot of a Hugging Face cache folder in
-// its place; else the model of that name.
+// Resolves PATH in commands about files: an existing file or folder (for a Hugging Face cache folder, its snapshot), else
+// the model of that name.
 [[nodiscard]] std::string find_files(const std::string& name);
 
 }  // namespace headlight::cli

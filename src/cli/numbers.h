@@ -22,7 +22,7 @@ namespace headlight::cli {
 // Decimal, with or without exponent; finite. Not `nan`, `inf`, `1.0x`, or `1e999`.
 [[nodiscard]] std::optional<double> parse_real(std::string_view text);
 
-// An option that was just added, for what is still to be said of it: add_path(…)->required().
+// The option that was just added, for further settings: add_path(…)->required().
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
@@ -35,10 +35,10 @@ class Option {
  private:
   CLI::Option* option_;
 };
-// The whole text goes to `read`, which refuses what it does not like.
+// Passes the whole text to `read`, which throws for invalid values.
 Option add_reader(CLI::App& command, const std::string& names,
                   const std::function<void(const std::string&)>& read, const std::string& description);
-// Words as they are, one or many.
+// One or several strings.
 Option add_words(CLI::App& command, const std::string& names, std::string& value,
                  const std::string& description);
 Option add_words(CLI::App& command, const std::string& names, std::optional<std::string>& value,

@@ -17,8 +17,8 @@ std::string sgr(std::string_view code, std::string_view text) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-// Ink and background for a weight. The eye tells small weights apart only when they are stretched:
-// the shade goes by the square root.
+// Text and background colour for a weight. The shade is its square root, so that small weights can be
+// distinguished.
 std::string shade_code(ColorDepth depth, double weight) {
   const double x = std::sqrt(std::max(weight, 0.0));
   if (depth == ColorDepth::full) {

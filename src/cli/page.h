@@ -35,7 +35,7 @@ class Page {
   [[nodiscard]] std::string bold(std::string_view text) const;
   [[nodiscard]] std::string dim(std::string_view text) const;
   [[nodiscard]] std::string marked(std::string_view text) const;  // reversed, or in [brackets]
-  // Text on the colour of a weight; as it is without colour.
+  // Text on the colour of a weight; unchanged without colour.
   [[nodiscard]] std::string shaded(std::string_view text, double weight) const;
   [[nodiscard]] std::string bar(double weight, int cells) const;
 

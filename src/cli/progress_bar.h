@@ -1,4 +1,4 @@
-// One line on a terminal that is overwritten: what is done, how much of it, how long it will take.
+// A progress line on a terminal: activity, fraction done, remaining time.
 // Prints nothing if standard error is not a terminal.
 #pragma once
 

@@ -15,7 +15,7 @@ struct SamplingSettings {
 void add_sampling(CLI::App& command, SamplingSettings& settings);
 // Throws Error{usage} for rules that make no sense.
 void check_sampling(const SamplingSettings& settings);
-// With the rules that the model's own files suggest, unless one was given here; a note says which.
+// Adds the sampling options of the model's files, unless given on the command line; a note lists them.
 [[nodiscard]] GenerateOptions options_for(const Model& model, const SamplingSettings& settings);
 
 }  // namespace headlight::cli

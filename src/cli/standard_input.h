@@ -13,7 +13,7 @@ namespace headlight::cli {
 // Lines as soon as they arrive: a typed line is answered at once, a file is read in large pieces.
 class StandardLines {
  public:
-  // Waits for a line and takes along all others that have come in the same breath, without their ends.
+  // Waits for a line and also returns further lines that have already arrived, without line ends.
   // False at the end of input.
   [[nodiscard]] bool read(std::vector<std::string>& lines);
 

@@ -14,12 +14,12 @@ struct BrokenPipe {};
 // Writes all of it at once. Throws BrokenPipe, or Error{file} when the device is full.
 void print(std::string_view text);
 // A text that a model or a file has made. A terminal gets its control characters, but for line breaks and tabs,
-// in visible form, so that it cannot be steered; pipes and files get it as it is.
+// in visible form, so that they cannot control the terminal; pipes and files get them unchanged.
 [[nodiscard]] std::string printable(std::string_view text);
 // To standard error, where nothing can be done about a failure.
 void print_error(std::string_view text) noexcept;
 
-// What the program is called in hints: "headlight", or "./run" when that script has started it.
+// The program's name in hints: "headlight", or "./run" if that script started it.
 [[nodiscard]] std::string program_name();
 
 enum class Color { automatic, always, never };
@@ -28,7 +28,7 @@ enum class ColorDepth { none, palette, full };  // palette: the 256 colours of x
 // Adds --color auto|always|never.
 void add_color(CLI::App& command, Color& color);
 
-// --color decides; else NO_COLOR, a terminal, and what COLORTERM and TERM say of it.
+// Decided by --color; else by NO_COLOR, whether this is a terminal, and its COLORTERM and TERM.
 [[nodiscard]] ColorDepth color_depth(Color color);
 [[nodiscard]] bool output_is_terminal() noexcept;
 // False only when the locale names another character set than UTF-8.

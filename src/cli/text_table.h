@@ -14,7 +14,7 @@ class TextTable {
   struct Column {
     std::string name;
     Side side = Side::right;
-    int most = 1000;  // columns on the screen; what is wider is shortened
+    int most = 1000;  // columns on the screen; wider cells are shortened
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 

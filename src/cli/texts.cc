@@ -1,4 +1,4 @@
-// Texts from files, and their words and tokens as they are shown.
+// Texts from files, and their words and tokens for display.
 #include "cli/model_input.h"
 #include "cli/standard_input.h"
 #include "cli/terminal.h"

@@ -26,7 +26,7 @@ class RowPrinter {
  public:
   // `bars` as in draw::RowLayout: for keys that become more, room for as many as fit.
   RowPrinter(const Model& model, const inspect::RowChoice& choice, int bars = 0);
-  // What is said before the first line.
+  // The header, printed before the first line.
   [[nodiscard]] std::string heading() const;
   [[nodiscard]] std::string line(const std::string& query, const std::vector<std::string>& keys,
                                  const std::vector<float>& weights) const;

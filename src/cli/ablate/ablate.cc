@@ -1,4 +1,4 @@
-// headlight ablate: what heads are good for, by taking them away.
+// headlight ablate: measures the effect of heads and links by removing them.
 #include <algorithm>
 #include <memory>
 

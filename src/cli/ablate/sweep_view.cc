@@ -17,7 +17,7 @@ std::string place_text(Part part, const HeadPlace& head) {
   return fmt::format("{} {}.{}", name_of(part), head.layer, head.head);
 }
 
-// What the sweep is sorted and drawn by.
+// The column by which a sweep is sorted and drawn.
 double value_of(const SweptHead& head, SweepBy by) {
   switch (by) {
     case SweepBy::kl: return head.mean_kl;

@@ -13,9 +13,9 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::size_t kRowsInFull = 30;  // tokens whose divergence is listed one by one
+constexpr std::size_t kRowsInFull = 30;  // tokens whose divergence is listed
 
-// Printed with the numbers: what they do not prove.
+// Printed with the numbers: their limits.
 constexpr std::string_view kCaveat =
     "Other heads may compensate for a removed one, and zeroing moves the model outside its training "
     "distribution. A small effect does not prove that a head does nothing, and a large attention weight does "

@@ -11,7 +11,7 @@
 
 namespace headlight::cli {
 
-// The model in bold, then what is done to it.
+// The model in bold, then the change.
 void add_heading(Page& page, const std::string& model, const std::string& what);
 
 struct AblateView {

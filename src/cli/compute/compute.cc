@@ -128,7 +128,7 @@ void attend(const ComputeSettings& s, const ComputeInputs& in, std::vector<Outco
   } catch (const Error& error) { throw with_files(error, s.files, in); }
 }
 
-// Writes a result, and says in JSON which file it is in.
+// Writes a result, and its file name to the JSON.
 template <class Call>
 void write(const Result<Call>& r, int dropped, io::Outputs& outputs, io::JsonWriter& w) {
   if (r.path->empty()) return;

@@ -1,4 +1,4 @@
-// headlight doctor: what this machine has, what it can do, and whether the kernels are right on it.
+// headlight doctor: reports the machine's features and peak, and checks the kernels on it.
 #include <fmt/format.h>
 
 #include <memory>

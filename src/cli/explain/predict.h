@@ -1,4 +1,4 @@
-// Guess first: which word gets the largest weight, asked before the scores are shown.
+// Asks which word gets the largest weight before the scores are shown.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace headlight::cli {
 
 // Asks on standard output and reads one line of standard input; empty when there is none.
 [[nodiscard]] std::string ask(const Explanation& e);
-// What is to be said about an answer: a word, or its number in the list.
+// The reply to an answer, which is a word or its number in the list.
 [[nodiscard]] std::string verdict(const Explanation& e, const std::string& answer);
 
 }  // namespace headlight::cli

@@ -33,7 +33,7 @@ std::string header(const StepsExplanation& e, std::string_view mark) {
                 " to ", s.seen.end - 1, ", all that are visible to the query.\n");
 }
 
-// What is added to the scores, one number for each key that is seen; empty: nothing.
+// Terms added to the scores, one for each visible key; empty: none.
 Numbers added(const HeadSteps& s) {
   Numbers list;
   for (Index j = s.seen.begin; j < s.seen.end; ++j) {

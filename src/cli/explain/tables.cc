@@ -12,7 +12,7 @@ constexpr Index kMostRows = 24;    // lines of a table
 constexpr Index kMostNumbers = 4;  // numbers of a vector within a line
 constexpr int kMargin = 3;
 
-// The first `most` of `all`, with `wanted` in place of the last when it would be missing.
+// The first `most` of `all`; if `wanted` is not among them, it replaces the last.
 std::vector<Index> chosen(Index all, Index most, Index wanted) {
   std::vector<Index> list;
   for (Index i = 0; i < std::min(all, std::max<Index>(most, 1)); ++i) list.push_back(i);

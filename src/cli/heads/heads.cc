@@ -1,4 +1,4 @@
-// headlight heads: what each head of a model does.
+// headlight heads: labels each head of a model by its attention pattern.
 #include <algorithm>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// headlight heads --link, --pairs, --like: heads ranked by what they do with given words, or like a given head.
+// headlight heads --link, --pairs, --like: ranks heads by given links, or by similarity to a given head.
 #include <fmt/format.h>
 
 #include "cli/heads/settings.h"

@@ -1,4 +1,4 @@
-// headlight heads --treebank, --parallel, --coref: heads against what people have marked in texts.
+// headlight heads --treebank, --parallel, --coref: compares heads with annotated texts.
 #include <fmt/format.h>
 
 #include "cli/heads/settings.h"

@@ -88,7 +88,7 @@ std::string pattern_name(const PatternScore& score) {
 
 void add_details(Page& page, const LabelledHead& head) {
   constexpr int kNumbers =
-      62;  // columns of the screen; what a score is comes after them, where there is room
+      62;  // columns of the screen, followed by the definition of the score if there is room
   const int room = page.style().width - kNumbers;
   const bool described = room > 30;
   std::vector<TextTable::Column> columns = {

@@ -69,7 +69,7 @@ std::optional<Model> open_model(const LabSettings& s, const lab::Experiment& e) 
     try {
       (void)inspect::find_model(name, model_places());
     } catch (const Error&) {
-      return std::nullopt;  // the experiment reports what it left out
+      return std::nullopt;  // the experiment reports skipped parts
     }
   }
   return cli::open_model(name);

@@ -77,7 +77,7 @@ class Watched {
     // Enough moments for the strip, however fast the run is; drawn less often.
     if (run_.steps() % std::max<std::int64_t>(1, run_.settings().steps / kMoments) == 0) look();
   }
-  // The model as it is now becomes a moment, unless it is one.
+  // Records the current state of the model as a moment, unless it is recorded already.
   void look() {
     if (!record_.frames.empty() && record_.frames.back().step == run_.steps()) return;
     const double fresh = run_.take_loss();
@@ -139,7 +139,7 @@ void save_model(ToyRun& run, const std::string& folder) {
   print(fmt::format("Saved. See it: {} serve --model {}\n", program_name(), folder));
 }
 
-// What keys have set.
+// Settings changed by keys.
 struct Steering {
   bool paused = false, stopped = false;
   std::int64_t allowed = 0;  // steps while paused
@@ -184,7 +184,7 @@ class Watching {
   Watching(const WatchOrder& order, std::list<Watched>& runs)
       : order_(order), runs_(runs), in_place_(redraws()), keys_(in_place_), screen_(in_place_) {}
 
-  // Trains until the end, or until somebody stops it. On a terminal the end is a moment to look around.
+  // Trains until the end or until stopped. On a terminal the display stays open at the end.
   void go(const std::atomic<int>& stop) {
     show(in_place_);
     while (stop == 0 && !steering_.stopped) {

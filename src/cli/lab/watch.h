@@ -15,7 +15,7 @@ namespace headlight::cli {
 struct WatchOrder {
   std::string preset;            // its first arm; empty: the usual settings
   std::vector<std::string> set;  // "layers=1"
-  // What a second run beside it does differently; empty: there is none.
+  // Settings of a second, parallel run that differ; empty: no second run.
   std::vector<std::string> against;
   std::string probe, save;  // words of one's own; a folder for the model
   std::optional<Index> seed;

@@ -10,7 +10,7 @@ namespace headlight::cli {
 
 enum class WatchKey { pause, step, back, forward, knock, stop };
 
-// What bytes from a terminal mean: space or p, s or a point, the arrows or h and l, k, q or Enter. Others are left out.
+// Decodes keys from a terminal: space or p, s or a period, the arrows or h and l, k, q or Enter. Others are ignored.
 [[nodiscard]] std::vector<WatchKey> parse_keys(std::string_view bytes);
 
 // Takes the terminal out of line mode and gives it back at the end. Ctrl-C stays a signal.
@@ -22,7 +22,7 @@ class KeyReader {
   KeyReader& operator=(const KeyReader&) = delete;
 
   [[nodiscard]] bool listens() const noexcept { return before_ != nullptr; }
-  // What was pressed, or nothing after `wait`.
+  // The key that was pressed, or none after `wait`.
   [[nodiscard]] std::vector<WatchKey> read(std::chrono::milliseconds wait);
 
  private:

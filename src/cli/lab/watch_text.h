@@ -1,4 +1,4 @@
-// One moment of a run as text: numbers, every head's map, and what the model answers.
+// One moment of a run as text: numbers, every head's map, and the model's answers.
 #pragma once
 
 #include <optional>

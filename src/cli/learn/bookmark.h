@@ -3,7 +3,7 @@
 
 namespace headlight::cli {
 
-// The chapter to go on with; 1 when nothing was kept or it cannot be read.
+// The chapter to continue with; 1 if none was saved or the file cannot be read.
 [[nodiscard]] int bookmark();
 // False when there is no place to keep it, which is no failure of the course.
 bool set_bookmark(int chapter) noexcept;

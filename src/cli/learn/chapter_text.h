@@ -1,4 +1,4 @@
-// A chapter of the course for the terminal: Markdown as plain text, in pieces between what the reader answers first.
+// A chapter of the course for the terminal: Markdown as plain text, divided at the questions to the reader.
 #pragma once
 
 #include <string>

@@ -56,7 +56,7 @@ struct LearnSettings {
   throw Error(ErrorKind::usage, "learn.option", message);
 }
 
-// Options that have nothing to say to each other are refused, not ignored.
+// Options that do not go together are refused, not ignored.
 void check_settings(const LearnSettings& s) {
   if ((!s.html.empty() || !s.book.empty()) && (s.number() || s.list || s.numbers || s.worksheet || s.answer))
     refuse("--html and --book write the whole course; leave the other options out");

@@ -15,7 +15,7 @@ struct SheetOrder {
   io::Existing existing = io::Existing::refuse;
   int width = 80;
 };
-// sheet.pdf and sheet-solutions.pdf, or text on standard output when no file is named.
+// sheet.pdf and sheet-solutions.pdf, or text on standard output if no file is given.
 void write_sheet(const SheetOrder& order);
 
 }  // namespace headlight::cli

@@ -7,7 +7,7 @@
 namespace headlight::cli {
 
 struct Walk {
-  bool asks = false;    // somebody is there to answer: hidden pieces wait for it
+  bool asks = false;    // interactive: hidden parts wait for an answer
   bool reveal = false;  // hidden pieces are printed
 };
 // False when the reader ended the input before the chapter's end.

@@ -37,7 +37,7 @@ std::string margin() { return std::string(kIndent, ' '); }
 
 std::string name_of(const HeadPlace& head) { return fmt::format("{}.{}", head.layer, head.head); }
 
-// Columns as wide as their words, but no wider than what fits beside the row's word and its strongest key.
+// Columns as wide as their words, limited to the space left by the row's word and its strongest key.
 std::vector<int> column_widths(const WordMap& map, int room) {
   std::vector<int> widths;
   for (const std::string& word : map.columns) widths.push_back(std::max(kNarrowest, display_width(word)) + 1);
@@ -125,7 +125,7 @@ void add_row(Page& page, const WordRow& row) {
                           page.bar(row.weights[i], kBar), row.weights[i]));
 }
 
-// What differs, without the words that begin and end both: "qu'elle -> qu'il". Empty when nothing does.
+// The difference without common words at both ends: "qu'elle -> qu'il". Empty if there is none.
 std::string difference(const Page& page, const std::string& before, const std::string& after) {
   if (before == after) return "";
   std::vector<std::string_view> a = text::split(before, ' '), b = text::split(after, ' ');
@@ -146,7 +146,7 @@ std::string caption_of(const session::Glance& view) {
   return caption;
 }
 
-// Padded by what is seen: a coloured bar has more characters than cells.
+// Padded by display width: a coloured bar has more characters than cells.
 std::string noun_bar(const Page& page, const std::string& noun, double weight) {
   PageStyle plain = page.style();
   plain.color = ColorDepth::none;

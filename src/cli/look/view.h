@@ -8,7 +8,7 @@
 
 namespace headlight::cli {
 
-// `program`: what hints call it.
+// `program`: its name in hints.
 [[nodiscard]] std::string look_text(const session::Glance& glance, const std::string& program,
                                     const PageStyle& style);
 

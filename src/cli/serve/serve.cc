@@ -122,7 +122,7 @@ std::vector<serve::ModelPlace> model_list(const Settings& s) {
     if (steps.empty()) add(inspect::find_model(name, places), true);
   }
   if (list.empty()) add(inspect::find_model(ModelInput{}.model, places), true);
-  if (s.lan && !s.models.empty()) return list;  // others see what was chosen for them
+  if (s.lan && !s.models.empty()) return list;  // other users see the view chosen for them
   for (const std::string& place : places) {
     std::error_code problem;
     std::vector<std::string> found;

@@ -17,7 +17,7 @@ std::string first_text(const Shown& shown) {
   return second.empty() ? text : text.substr(0, text.size() - second.size() - inspect::kBetweenTexts.size());
 }
 
-// The first map of the view says which head it is; a pinned word is picked once more.
+// The head of the view's first map; a pinned word is selected again.
 serve::ViewPlace place_of(const session::View& view, const Shown& shown) {
   const ShowSettings& s = shown.settings;
   serve::ViewPlace place;
@@ -33,7 +33,7 @@ serve::ViewPlace place_of(const session::View& view, const Shown& shown) {
   return place;
 }
 
-// What is shown and in which colours, as the page's own links say it (web/src/address.ts).
+// The view and its colours, in the form of the page's own links (web/src/address.ts).
 std::string looks_of(const ShowSettings& s) {
   std::string looks;
   if (s.view.of != MapOf::weights) looks += s.view.of == MapOf::scores ? "&d=scores" : "&d=values";

@@ -14,7 +14,7 @@ struct Shown {
   const ShowSettings& settings;
 };
 
-// Writes settings.html and says how large it is.
+// Writes settings.html and prints its size.
 void write_page(io::Outputs& outputs, Context& ctx, const session::View& view, const Shown& shown);
 
 // headlight serve --model … --at …

@@ -49,7 +49,7 @@ std::string short_count(double x) {
 
 std::string moving_line(const train::StepReport& r, const Pace& pace, const DisplayStyle& style) {
   const std::string step = fmt::format("{}/{} ", r.step, r.steps);
-  // From the most to the least needed: what does not fit is left out from the end.
+  // From most to least important: columns that do not fit are dropped from the end.
   const std::string parts[] = {fmt::format(" loss {:.4f}", r.smoothed),
                                fmt::format("  {} left", duration_text(pace.seconds_left)),
                                fmt::format("  {} tok/s", short_count(pace.tokens_per_second)),

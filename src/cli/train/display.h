@@ -17,10 +17,10 @@ struct DisplayStyle {
   bool to_error = false;  // standard output is for JSON
 };
 
-// What is derived from several steps.
+// Values derived from several steps.
 struct Pace {
   double tokens_per_second = 0;
-  double peak_share = 0;  // of the machine's FMA peak; 0: not known
+  double peak_share = 0;  // share of the machine's FMA peak; 0: unknown
   double seconds_left = 0;
 };
 
@@ -43,7 +43,7 @@ class TrainDisplay : public train::Listener {
   // A line that stays, above the bar.
   void say(const std::string& line);
   // From now on a failed write to standard output throws nothing: the display falls silent, and a reader that went
-  // away sets `stop` to SIGPIPE. Hours of training must not depend on who looks at them.
+  // away sets `stop` to SIGPIPE. Hours of training must not depend on a reader.
   void never_fail(std::atomic<int>& stop) { stop_ = &stop; }
 
  private:

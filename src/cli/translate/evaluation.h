@@ -12,9 +12,9 @@ namespace headlight::cli {
 // `limit` > 0: only the first sentences.
 [[nodiscard]] TestSet read_test_set(const std::string& path, std::size_t limit);
 
-// Shortens sources to the tokens that the model reads, and says how many were too long.
+// Cuts sources to the model's context, and returns how many were cut.
 Index cut_sources(TestSet& set, const Model& model);
-// One line that says so; empty if none was cut.
+// A line that reports this; empty if none was cut.
 [[nodiscard]] std::string cut_note(Index cut, const TestSet& set, const Model& model);
 
 // {"bleu": …, "chrf": …, "sentences": …, "cut_sources": …}
