@@ -8,7 +8,7 @@
 namespace headlight::draw {
 namespace {
 
-// Moves what is on a drawing down.
+// Moves the contents of a drawing down.
 struct Lower {
   double by;
   void operator()(RectangleItem& item) const { item.box.y += by; }

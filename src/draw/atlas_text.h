@@ -14,7 +14,7 @@ namespace headlight::draw {
 [[nodiscard]] std::string atlas_text(std::span<const WeightMap> maps, Index in_row,
                                      const TerminalStyle& style);
 
-// Two maps of one shape and what changed from the first to the second.
+// Two maps of one shape and their difference.
 [[nodiscard]] std::string compared_maps_text(const WeightMap& a, const WeightMap& b,
                                              const TerminalStyle& style);
 

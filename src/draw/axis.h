@@ -19,7 +19,7 @@ struct Axis {
   AxisKind kind = AxisKind::linear;
   double low = INFINITY, high = -INFINITY;  // of what was added; their logarithms on a logarithmic axis
 
-  // A logarithmic axis has no place for what is not positive.
+  // A logarithmic axis cannot show values that are not positive.
   [[nodiscard]] bool takes(double value) const;
   void add(double value);
   [[nodiscard]] bool empty() const { return low > high; }

@@ -12,7 +12,7 @@ namespace headlight::draw {
 // `map` has one row. With `most` > 0 only the largest weights, largest first, and one line for the rest.
 [[nodiscard]] std::string bars_text(const WeightMap& map, const TerminalStyle& style, Index most = 0);
 
-// The keys that each map's first row looks at most, a line for each map: "2.5  animal 0.41  street 0.22".
+// The keys with the largest weights in each map's first row, a line for each map: "2.5  animal 0.41  street 0.22".
 [[nodiscard]] std::string top_keys_text(std::span<const WeightMap> maps, Index most,
                                         const TerminalStyle& style);
 

@@ -46,7 +46,7 @@ struct ColorScale {
   [[nodiscard]] Rgb color_at(std::size_t entry) const;
 };
 
-// What is not a weight: page, text, quiet text, thin lines, and the hatching of masked cells.
+// Colours other than those of weights: page, text, muted text, thin lines, and the hatching of masked cells.
 struct PageColors {
   Rgb background, ink, quiet, line, hatch;
 };
@@ -64,7 +64,7 @@ struct PageColors {
 [[nodiscard]] Rgb ink_on(Rgb background);
 // WCAG contrast, 1 to 21.
 [[nodiscard]] double contrast(Rgb a, Rgb b);
-// What a colour 16 … 255 of xterm's palette looks like (the first 16 are the user's own).
+// Colours 16 … 255 of xterm's palette (the user can change the first 16).
 [[nodiscard]] Rgb xterm_rgb(int index);
 
 }  // namespace headlight::draw

@@ -165,7 +165,7 @@ class Chart {
     return line;
   }
 
-  // What lies above the picture is cut off where the line crosses its border.
+  // Clips the line where it leaves the picture.
   void draw_curve(const Curve& curve) {
     LineItem line = sample(curve);
     const auto flush = [&] {

@@ -29,7 +29,7 @@ struct CurveChart {
   bool higher_is_better = false;
   double width = 720, height = 440;
   AxisKind x_axis = AxisKind::linear, y_axis = AxisKind::linear;
-  std::vector<double> x_ticks = {};  // where numbers stand along x; none: round ones
+  std::vector<double> x_ticks = {};  // positions of numbers along x; empty: round numbers
   bool name_best = true;             // write the best value of strong curves beside it
 };
 

@@ -63,7 +63,7 @@ struct LineItem {
   std::vector<double> dashes = {};  // none: solid
 };
 
-// Cells of one size, row after row; one without a colour is left as it is.
+// Cells of one size, row by row; a cell without a colour is not drawn.
 struct CellsItem {
   Box box;
   Index rows = 0, columns = 0;
@@ -99,7 +99,7 @@ struct Drawing {
 };
 
 using PictureFormat = headlight::FigureFormat;
-// By the file name's end. Throws Error{usage} that lists the known ones.
+// Chosen by the file extension. Throws Error{usage} that lists the known ones.
 [[nodiscard]] PictureFormat picture_format(std::string_view path);
 
 // The file's bytes. `dpi` is the PNG's resolution; the others have none. Throws Error{resource} when the

@@ -19,7 +19,7 @@ void thin_out(AxisLabels& labels, double room) {
       std::max<Index>(1, static_cast<Index>(std::ceil(labels.look.size * kTightHeight / room - 1e-9)));
 }
 
-// Cuts what is too long and measures what is shown.
+// Shortens long labels and measures the result.
 void fit_texts(const Typesetter& typesetter, AxisLabels& labels, const std::vector<std::string>& words,
                double limit) {
   labels.length = 0;

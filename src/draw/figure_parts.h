@@ -1,4 +1,4 @@
-// What figures share: a page that grows downwards, cells, legends, captions.
+// Shared by all figures: a page that grows downwards, cells, legends, captions.
 #pragma once
 
 #include <string>

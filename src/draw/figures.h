@@ -18,7 +18,7 @@ namespace headlight::draw {
 [[nodiscard]] Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const FigureStyle& style,
                                    std::span<const std::string> captions = {});
 
-// What one query looks at: a bar for each key. `map` has one row; `most` > 0 keeps the largest only.
+// The weights of one query: a bar for each key. `map` has one row; `most` > 0 keeps only the largest.
 [[nodiscard]] Drawing bars_figure(const WeightMap& map, const FigureStyle& style, Index most = 0);
 
 // Two maps of one shape, and the signed difference: the second minus the first.

@@ -12,7 +12,7 @@ namespace headlight::draw {
 namespace {
 
 constexpr int kGap = 1;           // between labels and cells
-constexpr int kWidestCell = 4;    // wider ones look no better
+constexpr int kWidestCell = 4;    // wider cells are not more readable
 constexpr Index kMostRows = 120;  // a map that is higher than two screens is pooled
 
 int widest(const std::vector<std::string>& labels) {
@@ -23,7 +23,7 @@ int widest(const std::vector<std::string>& labels) {
 
 int digits(Index x) { return static_cast<int>(std::to_string(x).size()); }
 
-// Where everything goes.
+// The layout.
 struct Layout {
   ColumnLabels columns;
   int label = 0;   // width of one row label

@@ -166,7 +166,7 @@ class Drawing {
       }
   }
 
-  // Level M is 00, so the mask's number is all there is to say.
+  // Level M is 00, so only the mask's number has to be encoded.
   void draw_format(int mask) {
     const unsigned bits = with_remainder(static_cast<unsigned>(mask), 10, 0x537) ^ 0x5412;
     const auto bit = [&](int i) { return (bits >> i & 1) != 0; };

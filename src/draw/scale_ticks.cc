@@ -7,7 +7,7 @@
 namespace headlight::draw {
 namespace {
 
-// Shares of the top that are round numbers and lie apart on the scale.
+// Round numbers that are far enough apart on the scale, as shares of its top.
 std::span<const double> shares(Transfer transfer, bool is_signed) {
   static constexpr std::array<double, 5> linear = {0, 0.25, 0.5, 0.75, 1}, root = {0, 0.05, 0.25, 0.5, 1},
                                          logarithm = {1e-4, 1e-3, 1e-2, 1e-1, 1};

@@ -16,7 +16,7 @@ struct Tick {
 
 // "0.25", "1e-04": up to three digits.
 [[nodiscard]] std::string short_number(double value);
-// What the scale shows: "weight", or "difference".
+// The quantity of the scale: "weight", or "difference".
 [[nodiscard]] std::string_view quantity(bool is_signed) noexcept;
 
 }  // namespace headlight::draw

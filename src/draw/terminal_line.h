@@ -27,7 +27,7 @@ class TerminalLine {
   // Without colour; `code` may be "1" (bold) or "2" (dim).
   void text(std::string_view text, std::string_view code = {});
   void put(std::string_view glyph, Color ink, Color ground);
-  // Spaces up to a column; nothing when the line is there already.
+  // Spaces up to a column; none if the line is longer already.
   void advance_to(int column);
   [[nodiscard]] int column() const noexcept { return column_; }
   // The line with its newline, without spaces at its end.

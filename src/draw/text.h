@@ -10,7 +10,7 @@ namespace headlight::draw {
 // Columns that UTF-8 text takes: East Asian characters and emoji two, combining marks none.
 [[nodiscard]] int display_width(std::string_view text);
 
-// What takes a place of its own: a character with the marks that combine with it.
+// A display unit: a character with the marks that combine with it.
 struct Cluster {
   std::string bytes;
   int width = 1;

@@ -23,11 +23,11 @@ struct WeightMap {
   std::vector<std::string> queries, keys;  // a label for each row and column
   std::vector<float> weights;              // [rows, columns], row after row
   std::vector<std::uint8_t> visible;       // the same shape, 0 where the query cannot see the key; empty: all
-  std::string masked_words = "not visible";     // what a 0 there means
+  std::string masked_words = "not visible";     // meaning of a 0
   bool is_signed = false;                       // a difference, or scores
   Index rows_in_cell = 1, columns_in_cell = 1;  // each cell is the largest of so many
   std::string row_axis = "query (from)", column_axis = "key (to)";
-  std::string quantity = {};  // what the numbers are, for the legend; none: weights, or differences of them
+  std::string quantity = {};  // name of the numbers in the legend; empty: weights, or their differences
 
   [[nodiscard]] Index rows() const noexcept { return static_cast<Index>(queries.size()); }
   [[nodiscard]] Index columns() const noexcept { return static_cast<Index>(keys.size()); }
@@ -63,7 +63,7 @@ struct MapSize {
 // b - a, cell by cell; a cell is visible when both are. Throws Error{usage} when the shapes differ.
 [[nodiscard]] WeightMap difference(const WeightMap& a, const WeightMap& b);
 
-// A label as it is shown: control characters as \n and \x1b, spaces alone in quotes.
+// A label for display: control characters as \n and \x1b, labels of spaces in quotes.
 [[nodiscard]] std::string shown(std::string_view label);
 
 }  // namespace headlight::draw

@@ -33,7 +33,7 @@ class AlignedText {
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(text().size()); }
   [[nodiscard]] bool tracked() const noexcept { return tracked_; }
-  // Where it stands in the original; of changed text that is not tracked, only: 0 at the start, more elsewhere.
+  // Its position in the original; for changed, untracked text only 0 at the start and more elsewhere.
   [[nodiscard]] std::uint32_t base() const noexcept { return base_; }
 
   // The original bytes that the byte at `at` belongs to: whole characters, always. Unknown when not tracked.
@@ -61,12 +61,12 @@ class Rewriter {
   explicit Rewriter(const AlignedText& from);
 
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(to_.own_.size()); }
-  // The bytes of `range` as they are.
+  // The bytes of `range`, unchanged.
   void keep(Range range);
   // The bytes of `range`, each as `table` has it, up to one that has nothing there (0): its place is returned.
   // The table has nothing for bytes beyond ASCII.
   [[nodiscard]] std::uint32_t map(Range range, const std::array<char, 256>& table);
-  // New text that stands for the original bytes `origin`.
+  // New text that replaces the original bytes `origin`.
   void put(std::string_view text, Range origin);
   void put(char32_t code, Range origin);
 

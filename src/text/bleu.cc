@@ -20,7 +20,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_stop(char c) { return c == '.' || c == ','; }
 
-// ASCII punctuation and symbols that are words of their own wherever they stand: all but ' , - .
+// ASCII punctuation and symbols that are always separate words: all but ' , - .
 bool is_symbol(char c) {
   const bool other = c == '\'' || c == ',' || c == '-' || c == '.';
   return !other &&

@@ -12,7 +12,7 @@
 
 namespace headlight::text {
 
-// Pairs of ids and what becomes of them.
+// Pairs of ids and the ids of their merges.
 class MergeTable {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

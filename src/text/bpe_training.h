@@ -25,7 +25,7 @@ class MergeLearner {
   [[nodiscard]] Pair best();
   // Makes `result` of that pair everywhere.
   void merge(const Pair& pair, TokenId result);
-  // Leaves that pair as it is, for good.
+  // Never merges that pair.
   void forget(const Pair& pair) { uses_.erase(key_of(pair.left, pair.right)); }
 
  private:

@@ -12,7 +12,7 @@ namespace headlight::text {
 [[nodiscard]] std::optional<unsigned char> byte_of(char32_t character) noexcept;
 
 [[nodiscard]] std::string bytes_to_characters(std::string_view bytes);
-// Nothing when a character stands for no byte.
+// Empty for a character that represents no byte.
 [[nodiscard]] std::optional<std::string> characters_to_bytes(std::string_view text);
 
 // "<0xE2>" is how byte fallback names a byte.

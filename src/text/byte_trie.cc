@@ -4,7 +4,7 @@
 
 namespace headlight::text {
 
-// Level by level, so that a node's children lie side by side. No recursion: keys may be long.
+// Level by level, so that a node's children are adjacent. No recursion, because keys may be long.
 ByteTrie::ByteTrie(std::vector<std::pair<std::string, std::int32_t>> entries) : roots_(256, kNowhere) {
   const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
   std::stable_sort(entries.begin(), entries.end(), by_key);

@@ -47,7 +47,7 @@ std::optional<std::string_view> comment_value(std::string_view line, std::string
   return trimmed(line.substr(1));
 }
 
-// What stands in the text: a word, or several that are written as one.
+// A unit of the text: a word, or several written as one.
 struct Surface {
   std::string form;
   Index first = 0, last = 0;  // words
@@ -90,7 +90,7 @@ class Reader {
           concat("a word has ", kColumns, " columns with tabs between; this line has ", columns.size()));
     if (columns[kForm].empty()) refuse_here("a word without a form");
     if (const auto range = two_numbers(columns[kId], '-')) return read_range(*range, columns);
-    if (two_numbers(columns[kId], '.')) return;  // not written: there is nothing to look at
+    if (two_numbers(columns[kId], '.')) return;  // not in the text, so it has no tokens
     const auto id = number(columns[kId]);
     const auto count = static_cast<Index>(tree_.words.size());
     if (!id || *id != count + 1)
@@ -119,7 +119,7 @@ class Reader {
                          has_space_after(columns[kMisc]), line_});
   }
 
-  // Where each surface stands in the text; without a text, the text they make.
+  // The position of each surface form in the text; without a text, the joined forms.
   void place_words() {
     std::size_t at = 0;
     if (!text_) {
@@ -146,7 +146,7 @@ class Reader {
 
   void check_heads() const {
     const auto count = static_cast<Index>(tree_.words.size());
-    std::vector<char> state(tree_.words.size(), 0);  // 1: on the way now, 2: known to reach the root
+    std::vector<char> state(tree_.words.size(), 0);  // 1: on the current path, 2: reaches the root
     for (Index w = 0; w < count; ++w) {
       std::vector<Index> path;
       Index at = w;

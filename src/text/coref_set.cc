@@ -94,7 +94,7 @@ CorefSet parse_winogender(std::string_view bytes, const std::string& name) {
     if (columns.size() != 2)
       refuse(place, kCode, concat("a line of Winogender has 2 columns; this one has ", columns.size()));
     check_utf8(place, kCode, lines[i]);
-    // "technician.customer.1.male.txt": whose job, who else, and which of them is meant.
+    // "technician.customer.1.male.txt": occupation, other participant, and which of them is meant.
     const std::vector<std::string_view> parts = split(columns[0], '.');
     if (parts.size() != 5 || (parts[2] != "0" && parts[2] != "1"))
       refuse(place, kCode,

@@ -21,7 +21,7 @@ struct CorefItem {
 struct CorefSet {
   std::string kind;  // "Winograd schemas"
   std::vector<CorefItem> items = {};
-  std::size_t left_out = 0;  // items that cannot be asked: no candidate is right, or one is not in the text
+  std::size_t left_out = 0;  // skipped items: no candidate is right, or one is not in the text
 };
 
 // Winograd's collection (XML), Winogender's sentences or GAP (both with tabs): the first line says which. Throws

@@ -45,7 +45,7 @@ void check_dialect(const std::string& pattern) {
   }
 }
 
-// What one search has taken so far.
+// Steps used by one search.
 struct Budget {
   std::string_view pattern;
   std::uint64_t left = 0;
@@ -157,7 +157,7 @@ void Finder::Expression::find(std::string_view text, Range within, std::vector<F
     add(begin, end, true);
     previous = end;
     at = end;
-    if (begin == end) {  // an empty match: the search goes on behind the next character
+    if (begin == end) {  // an empty match: the search continues after the next character
       if (end >= size) break;
       at = end + length_from(text[within.begin + end]);
     }

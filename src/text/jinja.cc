@@ -1,4 +1,4 @@
-// Templates: what their functions do, and what a run may take.
+// Templates: their functions, and the limits of a run.
 #include "text/jinja.h"
 
 #include <array>

@@ -21,7 +21,7 @@ struct Limits {
 
 class Template {
  public:
-  // Throws Error{input} for what is not understood, with the name and the line.
+  // Throws Error{input} for unsupported syntax, with the name and the line.
   Template(std::string_view source, std::string name);
   ~Template();
   Template(Template&&) noexcept;

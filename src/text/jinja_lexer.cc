@@ -84,7 +84,7 @@ class Lexer {
     strip_next_ = trimmed_line_ = false;
   }
 
-  // Behind a tag of statements or a comment, its own line break goes with it.
+  // The line break after a statement tag or a comment is removed.
   void after(bool minus, bool trims) {
     strip_next_ = minus;
     if (minus || !trims || peek() != '\n') return;

@@ -60,7 +60,7 @@ class Parser : private ExpressionParser {
       expect_end_tag();
       return jump;
     }
-    if (take_word("generation")) {  // marks what the model writes, for training; prints as it is
+    if (take_word("generation")) {  // marks the model's own text, for training; printed unchanged
       expect_end_tag();
       NodePtr body = block({"endgeneration"});
       close("endgeneration");

@@ -1,4 +1,4 @@
-// What the parts of the interpreter share: the meter, and operations on values.
+// Shared by the parts of the interpreter: the meter, and operations on values.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace headlight::text::jinja {
 
-// Counts what a run has taken, and knows where it is.
+// Counts the steps and memory of a run, and tracks its line.
 class Meter {
  public:
   Meter(const std::string& name, std::uint64_t steps) : name_(name), left_(steps) {}
@@ -39,7 +39,7 @@ class Meter {
 [[nodiscard]] Value item_of(Meter& meter, const Value& all, const Value& key);
 [[nodiscard]] Value slice_of(Meter& meter, const Value& all, const Value& from, const Value& to,
                              const Value& step);
-// What a loop goes over: items, keys of a mapping, characters of a text. Nothing for undefined.
+// The items of a loop: of a list, keys of a mapping, characters of a text; none for undefined.
 [[nodiscard]] List items_of(Meter& meter, const Value& all);
 // The number of them; throws when it has none.
 [[nodiscard]] std::int64_t length_of(Meter& meter, const Value& all);

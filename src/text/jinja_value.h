@@ -37,7 +37,7 @@ struct Undefined {
 };
 struct None {};
 
-// What was given to a call: by place and by name.
+// The arguments of a call: positional and named.
 struct Arguments {
   List places = {};
   std::vector<std::pair<std::string, Value>> names = {};

@@ -23,7 +23,7 @@ class Normalizer {
   [[nodiscard]] static std::size_t allowance(std::size_t size) noexcept {
     return 16 * size + (std::size_t{1} << 20);
   }
-  // Takes what the text becomes out of `allowance`; throws Error{input} when it is used up.
+  // Subtracts the length of the new text from `allowance`; throws Error{input} if it is used up.
   void apply(AlignedText& text, std::size_t& allowance) const;
   [[nodiscard]] std::string apply(std::string_view text) const;
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }

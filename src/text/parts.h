@@ -45,7 +45,7 @@ struct Charsmap {
   std::string bytes;  // SentencePiece's precompiled table of replacements
 };
 struct NmtCleaning {};
-struct BytesAsCharacters {};  // every byte becomes the character that stands for it
+struct BytesAsCharacters {};  // every byte becomes the character that represents it
 using NormalizerStep = std::variant<UnicodeForm, Lowercase, StripAccents, BertCleaning, Replace, Prepend,
                                     StripEnds, Charsmap, NmtCleaning, BytesAsCharacters>;
 
@@ -119,7 +119,7 @@ struct SentencePieceParts {
   std::string charsmap;
   bool add_dummy_prefix = true, remove_extra_spaces = true, escape_spaces = true;
   bool space_as_suffix = false, byte_fallback = false;
-  std::string unknown_surface = " \u2047 ";  // what an unknown token is decoded to
+  std::string unknown_surface = " \u2047 ";  // text of a decoded unknown token
 };
 using ModelParts = std::variant<BpeParts, UnigramParts, WordPieceParts, WordLevelParts, SentencePieceParts>;
 

@@ -9,7 +9,7 @@
 namespace headlight::text {
 namespace {
 
-// The text again, made of what `change` puts in the place of each range; what lies between is dropped.
+// Rebuilds the text from the result of `change` for each range; text between ranges is dropped.
 template <class Change>
 void rewrite(Words& words, const Change& change) {
   Rewriter to(words.text);

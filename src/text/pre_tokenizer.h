@@ -11,7 +11,7 @@ namespace headlight::text {
 
 struct Words {
   AlignedText text;
-  std::vector<Range> ranges;  // none empty, in order; what was removed lies between them
+  std::vector<Range> ranges;  // none empty, in order; removed text lies between them
 };
 
 class PreTokenizer {

@@ -7,7 +7,7 @@
 
 namespace headlight::text {
 
-// The text again, each character as `change` wants it: change(rewriter, range of the character, code).
+// Rebuilds the text character by character: change(rewriter, range of the character, code).
 template <class Change>
 void each_character(AlignedText& text, const Change& change) {
   Rewriter to(text);

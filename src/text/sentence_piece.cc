@@ -206,7 +206,7 @@ std::string SentencePiece::decode(std::span<const TokenId> ids, SpecialTokens sp
       text += parts_.unknown_surface;
       continue;
     }
-    // The space that was put before the first word, or all of them, goes.
+    // Removes the space added before the first word, or all such spaces.
     if (at_start && (parts_.add_dummy_prefix || parts_.remove_extra_spaces) &&
         piece.starts_with(kSpaceSymbol)) {
       piece.remove_prefix(kSpaceSymbol.size());

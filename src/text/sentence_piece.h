@@ -51,7 +51,7 @@ class SentencePiece {
   std::unique_ptr<SentencePieceModel> model_;
   TokenId unknown_ = 0;
   std::array<TokenId, 256> bytes_{};
-  std::array<bool, 256> plain_{};  // ASCII that stays as it is when more ASCII follows
+  std::array<bool, 256> plain_{};  // ASCII that is unchanged if more ASCII follows
 };
 
 }  // namespace headlight::text

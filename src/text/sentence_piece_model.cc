@@ -115,7 +115,7 @@ class BpeWord : public WordModel {
   TokenId unknown_;
 };
 
-// Every symbol, or every word from ▁ to ▁, is looked up as it is.
+// Looks up every symbol, or every word from ▁ to ▁, unchanged.
 class LookUpWord : public WordModel {
  public:
   LookUpWord(const SentencePieceParts& parts, const ByteTrie& user_defined, TokenId unknown)

@@ -89,7 +89,7 @@ class UnigramWord : public WordModel {
     return nodes[size].score;
   }
 
-  // The sum of scores after pieces that are known to be the best ones.
+  // The sum of scores after the best pieces.
   [[nodiscard]] float add_scores(float start, std::span<const Piece> pieces) const {
     for (const Piece& piece : pieces)
       start = static_cast<float>(edge_score(piece.id, piece.end - piece.begin) + start);

@@ -9,7 +9,7 @@ namespace {
 // front of them.
 constexpr std::size_t kOverlap = 6;
 constexpr std::size_t kLongestCharacter = 16;     // in tokens, with marks that join
-constexpr std::string_view kReplaced = "\uFFFD";  // what an incomplete character is decoded to
+constexpr std::string_view kReplaced = "\uFFFD";  // text of an incomplete character
 
 }  // namespace
 

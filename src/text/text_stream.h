@@ -32,10 +32,10 @@ class TokenText {
 class StopStrings {
  public:
   explicit StopStrings(std::vector<std::string> strings);  // none may be empty
-  // What can be given out: everything before a string that was found, and nothing that may begin one.
+  // The text that can be returned: everything before a stop string, and nothing that may begin one.
   [[nodiscard]] std::string add(std::string_view text);
   [[nodiscard]] bool found() const noexcept { return found_; }
-  // What was held back when the text ends here.
+  // The text held back so far, at the end of the text.
   [[nodiscard]] std::string finish();
 
  private:

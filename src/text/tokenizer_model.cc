@@ -71,7 +71,7 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
   return out;
 }
 
-// Added tokens go to `out`; what is between them, to `use`.
+// Added tokens go to `out`, the text between them to `use`.
 template <class Use>
 void TokenizerModel::each_part(const AlignedText& text, AddedTokens::Stage stage, Encoded& out,
                                const Use& use) const {

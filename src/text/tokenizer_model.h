@@ -24,7 +24,7 @@ class TokenizerModel {
  public:
   explicit TokenizerModel(text::TokenizerParts parts);
 
-  // One text without what the post-processor adds. Texts of 2 GiB and more are refused.
+  // One text, without the tokens that the post-processor adds. Texts of 2 GiB and more are refused.
   [[nodiscard]] text::Encoded encode(std::string_view text, text::Origins origins) const;
   // Special tokens around one text or two, type ids, trimmed origins.
   [[nodiscard]] text::Encoded post_process(text::Encoded first, text::Encoded* second,

@@ -37,7 +37,7 @@ void part_elisions(TokenizerParts& parts) {
   parts.decoder.emplace_back(Replace{{elided + R"( (?=\p{L}))", true}, "'"});
 }
 
-// Everything but the model: what happens to a text before and after it.
+// All steps except the model: those before and after it.
 TokenizerParts frame(const TokenizerTraining& options) {
   TokenizerParts parts;
   const ByteLevel bytes{

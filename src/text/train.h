@@ -1,5 +1,5 @@
 // Tokenizers learned from text. One pass over the texts, then all happens on counted words; the result
-// depends on the texts and the options alone.
+// depends only on the texts and the options.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct TokenizerTraining {
   TokenizerKind kind = TokenizerKind::bpe;
   std::int32_t vocab = 8192;  // ids in all, special tokens included; fewer when the text has no more to give
   std::vector<std::string> special = {"<pad>", "<s>", "</s>", "<unk>", "<mask>"};  // ids 0, 1, 2 …
-  std::string around = {};  // what encode() puts around a text: "<s> $A </s>"; empty: nothing
+  std::string around = {};  // tokens that encode() adds around a text: "<s> $A </s>"; empty: none
   bool lowercase = false;
   bool elisions =
       false;  // bpe: what follows the apostrophe of a French elision is a word: "l'animal" is l' and animal

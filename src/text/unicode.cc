@@ -160,7 +160,7 @@ std::string to_well_formed(std::string_view bytes) {
 void append_lowercase(std::string& text, char32_t code) {
   if (code < 0x80) {
     text += static_cast<char>(code >= 'A' && code <= 'Z' ? code + 32 : code);
-  } else if (code == 0x130) {  // the only character whose lower case is two
+  } else if (code == 0x130) {  // the only character whose lower case is two characters
     text += "i\xCC\x87";
   } else {
     append(text, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))));

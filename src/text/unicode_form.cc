@@ -83,7 +83,7 @@ void order_marks(std::vector<Mark>& marks) {
 void compose(std::vector<Mark>& marks) {
   constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t starter = kNone, out = 0;
-  int last = 0;  // the class of what was kept since the starter
+  int last = 0;  // the class of the last character kept since the starter
   bool between = false;
   for (const Mark mark : marks) {
     if (starter != kNone && (!between || last < mark.order)) {

@@ -31,7 +31,7 @@ class Schema {
  public:
   void add(const std::string& path, std::string text) { texts_[path].push_back(std::move(text)); }
 
-  // Throws for one that lacks a part; nothing for one whose answers are not words of its text.
+  // Throws if a part is missing; returns nothing if the answers are not words of the text.
   [[nodiscard]] std::optional<CorefItem> item(const FilePlace& place, std::size_t number) const {
     const std::string before = only("text/txt1", place), pronoun = only("text/pron", place),
                       after = only("text/txt2", place), letter = only("correctAnswer", place);
@@ -91,7 +91,7 @@ class Reader {
   [[nodiscard]] FilePlace here() const { return {name_, line_}; }
   [[noreturn]] void refuse_here(const std::string& what) const { refuse(here(), kCode, what); }
 
-  // What stands up to `end`, which is passed over.
+  // The text up to `end`, which is skipped.
   std::string_view take_until(std::string_view end) {
     const std::size_t found = text_.find(end, at_);
     if (found == std::string::npos) refuse_here(concat("\"", end, "\" is missing"));

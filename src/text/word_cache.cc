@@ -84,7 +84,7 @@ void WordCachePool::give(std::unique_ptr<WordCache> cache) noexcept {
   if (idle_.size() >= kMostIdle) return;
   try {
     idle_.push_back(std::move(cache));
-  } catch (...) {  // no memory to keep it: it goes
+  } catch (...) {  // not enough memory to keep it
   }
 }
 

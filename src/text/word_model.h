@@ -1,4 +1,4 @@
-// A model turns one word into tokens. It knows nothing of texts, special tokens or other words.
+// A model turns one word into tokens, independently of texts, special tokens and other words.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class WordModel {
   [[nodiscard]] virtual std::string_view safe_cut() const noexcept { return {}; }
 };
 
-// What one symbol of a word is: a character, or one byte where the pre-tokenizer ends in bytes.
+// A symbol of a word: a character, or one byte if the pre-tokenizer ends in bytes.
 enum class Unit { characters, bytes };
 
 [[nodiscard]] std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Unit unit);
