@@ -12,6 +12,9 @@
 
 #include "headlight/tensor.h"
 #include "hwy/highway.h"
+#if HWY_ARCH_X86
+#include "kernels/transpose_words-inl.h"
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
@@ -169,6 +172,24 @@ HWY_INLINE void transpose_block(const double* in, Index in_stride, double* out, 
 }
 #endif
 
+// A cache line of each of the next sixteen rows, as far as the target can: returns the rows that it took.
+template <class T>
+HWY_ATTR int transpose_lines([[maybe_unused]] const T* in, [[maybe_unused]] Index in_stride,
+                             [[maybe_unused]] int rows, [[maybe_unused]] T* out,
+                             [[maybe_unused]] Index out_stride) {
+  int j = 0;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(T) == sizeof(std::int32_t)) {
+    for (; j + 16 <= rows; j += 16) {
+      __m512i lines[16];
+      for (int i = 0; i < 16; ++i) lines[i] = _mm512_loadu_si512(in + (j + i) * in_stride);
+      transpose_words(lines, reinterpret_cast<std::int32_t*>(out + j), out_stride);
+    }
+  }
+#endif
+  return j;
+}
+
 // out[x * out_stride + j] = in[j * in_stride + x]
 template <class T>
 HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* out, Index out_stride) {
@@ -182,7 +203,9 @@ HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* 
   constexpr int kLine = 64 / sizeof(T);
   for (int line = 0; line < whole_columns; line += kLine) {
     const int end = HWY_MIN(whole_columns, line + kLine);
-    for (int j = 0; j < whole_rows; j += kBlock) {
+    const bool whole = end - line == kLine;
+    int j = whole ? transpose_lines(in + line, in_stride, rows, out + line * out_stride, out_stride) : 0;
+    for (; j < whole_rows; j += kBlock) {
       for (int x = line; x < end; x += kBlock)
         transpose_block(in + j * in_stride + x, in_stride, out + x * out_stride + j, out_stride);
     }
