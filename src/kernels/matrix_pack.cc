@@ -125,6 +125,8 @@ HEADLIGHT_BF16 void pack_half(const StoredRows& w, Index k, int n, int depth, st
   }
 }
 
+HEADLIGHT_BF16 __m512 to_floats(__m128i numbers) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(numbers)); }
+
 // The same of int8, whose numbers are exact in bf16; their scales are left to the caller.
 HEADLIGHT_BF16 void pack_int8_half(const StoredRows& w, Index k, int n, int depth, std::byte* right) {
   for (int x = 0; x < depth; x += kStep, right += 2 * kTileBytes) {
@@ -133,10 +135,8 @@ HEADLIGHT_BF16 void pack_int8_half(const StoredRows& w, Index k, int n, int dept
     for (int j = 0; j < 16; ++j) {
       const __m256i bytes =
           j < n ? _mm256_maskz_loadu_epi8(mask, w.from(j).data + k + x) : _mm256_setzero_si256();
-      const auto wide = [](__m128i numbers)
-                            HEADLIGHT_BF16 { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(numbers)); };
-      rows[j] = reinterpret_cast<__m512i>(
-          _mm512_cvtne2ps_pbh(wide(_mm256_extracti128_si256(bytes, 1)), wide(_mm256_castsi256_si128(bytes))));
+      rows[j] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(to_floats(_mm256_extracti128_si256(bytes, 1)),
+                                                              to_floats(_mm256_castsi256_si128(bytes))));
     }
     transpose_words(rows, reinterpret_cast<std::int32_t*>(right), 16);
   }
