@@ -108,7 +108,7 @@ export default {
     );
     await soon.deepEqual(
       () => page.locator('.strip .chip').evaluateAll((list) => list.map((e) => e.classList.contains('added'))),
-      tokens.map((t) => t.added),
+      tokens.map((t) => t.special),
     );
     await soon.ok(async () => !before.equals(await page.locator('[data-test=atlas]').screenshot()));
   },
