@@ -24,7 +24,7 @@ function(headlight_fault_test fault line)
   add_test(NAME dist.fault_${fault} COMMAND ${CMAKE_COMMAND} -D MPIEXEC=${MPIEXEC_EXECUTABLE}
     -D PROGRAM=$<TARGET_FILE:dist_fault> -D FAULT=${fault} -D "LINE=${line}" ${ARGN}
     -P ${CMAKE_CURRENT_SOURCE_DIR}/dist/fault.cmake)
-  set_tests_properties(dist.fault_${fault} PROPERTIES LABELS dist TIMEOUT 60 ENVIRONMENT "${mpi_settings}")
+  set_tests_properties(dist.fault_${fault} PROPERTIES LABELS dist TIMEOUT 90 ENVIRONMENT "${mpi_settings}")
 endfunction()
 headlight_fault_test(agree "error: rank 0 of 3: dist::attention_forward: softcap is -1" -D CODE=2)
 headlight_fault_test(throw "error: rank 2 of 3: not enough memory for 12 tokens" -D CODE=5)
