@@ -133,7 +133,7 @@ CacheStore::CacheStore(const Context& ctx, const KvCacheOptions& given)
                   concat("pages of at most 2^40 bytes; this is ", layout.page_bytes()));
   }
   if (options.capacity > 0) {
-    // A window needs its own keys, and a page that is being left beside one that is being filled.
+    // A window needs pages for its keys, and one more: the oldest page is partly outdated while the newest is being filled.
     Index pages = layout.pages(options.capacity), total = 0;
     if (options.window > 0) pages = std::min(pages, layout.pages(options.window) + 2);
     if (__builtin_mul_overflow(pages, options.items, &total) ||

@@ -46,7 +46,7 @@ class Forward {
   }
 
  private:
-  // A cache costs nothing to read once more, packed keys do: those serve one block of rows a segment.
+  // Keys in a cache can be read again without packing; packed keys are used for one block of rows per segment.
   [[nodiscard]] bool wants_segments() const {
     if (workers_ == 1 || problem_.k_longest <= plan_.segment_keys || wants_row_statistics(outputs_))
       return false;

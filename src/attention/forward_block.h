@@ -19,7 +19,7 @@ template <class T>
 [[nodiscard]] bool run_small_call(const Context& ctx, const Problem& problem,
                                   const AttentionOutputs& outputs);
 
-// Always inlined: functions whose call overhead would show in a call of six tokens.
+// Always inlined: their call overhead would be noticeable in a call of six tokens.
 template <class T>
 class ForwardBlock {
  public:

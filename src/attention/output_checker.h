@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// A dtype and a shape. Not a Shape, whose out-of-line constructor would show in a tiny call.
+// A dtype and a shape. Not a Shape, because its out-of-line constructor would be noticeable in a tiny call.
 struct Wanted {
   DType dtype;
   int rank;
@@ -41,7 +41,7 @@ struct ReadBack {
 // Checks the outputs of a call: shape, dtype, and no memory shared with inputs or other outputs.
 class OutputChecker {
  public:
-  // `inputs`: what the call reads besides q, k, v and the options.
+  // `inputs`: tensors that the call reads besides q, k, v and the options.
   OutputChecker(const char* who, const Problem& p, std::span<const ReadBack> inputs = {})
       : who_(who), p_(p), inputs_(inputs) {}
 

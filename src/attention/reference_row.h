@@ -1,4 +1,4 @@
-// One row of the softmax in float64: what reference::attention and its backward share.
+// One row of the softmax in float64, shared by reference::attention and its backward pass.
 #pragma once
 
 #include <limits>

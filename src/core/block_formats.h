@@ -6,7 +6,7 @@
 
 namespace headlight::blocks {
 
-// One block to floats: as many bytes and elements as io/gguf_blocks.h says.
+// Converts one block to floats; io/gguf_blocks.h has its sizes in bytes and elements.
 void q4_0(const std::byte* b, float* y);
 void q4_1(const std::byte* b, float* y);
 void q5_0(const std::byte* b, float* y);

@@ -20,7 +20,7 @@ std::byte byte_of(int x) { return static_cast<std::byte>(x & 0xFF); }
 int nearest(float x, int least, int most) {
   return static_cast<int>(std::clamp(std::nearbyint(x), static_cast<float>(least), static_cast<float>(most)));
 }
-// x as f16, and what that is.
+// x rounded to f16, and the rounded value as a float.
 float put_half(float x, std::byte* to) {
   const F16 half_x = to_f16(static_cast<double>(x));
   std::memcpy(to, &half_x, sizeof half_x);

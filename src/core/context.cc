@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-// Its address says which thread this is.
+// Its address identifies the thread.
 thread_local char this_thread_is = 0;
 
 int threads_of(const ContextOptions& options) {

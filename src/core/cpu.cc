@@ -49,7 +49,7 @@ CpuFeatures cpu_features() noexcept {
   cpu.avx512dq = __builtin_cpu_supports("avx512dq") != 0;
   cpu.avx512bw = __builtin_cpu_supports("avx512bw") != 0;
   cpu.avx512cd = __builtin_cpu_supports("avx512cd") != 0;
-  // Not every compiler knows these two by name.
+  // Not every compiler accepts these two names.
   unsigned a = 0, b = 0, c = 0, d = 0;
   cpu.f16c = cpu.avx && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & (1U << 29)) != 0;
   cpu.lzcnt = __get_cpuid(0x80000001U, &a, &b, &c, &d) != 0 && (c & (1U << 5)) != 0;

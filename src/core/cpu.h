@@ -14,7 +14,7 @@ struct CpuFeatures {
   bool avx512f = false, avx512vl = false, avx512dq = false, avx512bw = false, avx512cd = false;
 };
 [[nodiscard]] CpuFeatures cpu_features() noexcept;
-// Each target requires what Highway's own test requires (hwy/targets.cc): compilers use all of it.
+// Each target requires the features that Highway's own test requires (hwy/targets.cc), since compilers use all of them.
 [[nodiscard]] bool can_run(const CpuFeatures& cpu, SimdTarget target) noexcept;
 
 // Cores this process may use, which under taskset or in a container is less than the machine has.

@@ -29,7 +29,7 @@ void append_hex(std::string& out, std::string_view bytes) {
   }
 }
 
-// Cuts at the border of a character, so that what was UTF-8 stays UTF-8.
+// Cuts between characters, so that UTF-8 stays UTF-8.
 std::string without_middle(const std::string& text, std::size_t limit) {
   if (text.size() <= limit) return text;
   const auto is_inside = [&](std::size_t i) { return (static_cast<std::uint8_t>(text[i]) & 0xC0U) == 0x80U; };

@@ -40,7 +40,7 @@ struct DropoutKey {
   DropoutOrigin from = {};
 
   [[nodiscard]] static constexpr DropoutKey of(double rate, std::uint64_t seed, std::uint64_t layer) {
-    // The layer goes through the generator itself: layers 0 and 1 of one seed have nothing in common.
+    // The layer is hashed by the generator itself, so that layers 0 and 1 of one seed are unrelated.
     const PhiloxCounter mixed =
         philox({static_cast<std::uint32_t>(layer), static_cast<std::uint32_t>(layer >> 32), 0, 0},
                static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));

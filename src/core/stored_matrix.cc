@@ -59,7 +59,7 @@ T fetch(const std::byte* from) {
   return value;
 }
 
-// What StoredMatrix::from() makes. Tensors, because they start at whole cache lines.
+// The storage that StoredMatrix::from() creates. Tensors, because they start at cache lines.
 struct Owned {
   Tensor bytes, scales;
 };
@@ -185,7 +185,7 @@ float to_int8(std::span<const float> row, std::span<std::int8_t> numbers) {
   float largest = 0;
   for (const float x : row) largest = std::max(largest, std::abs(x));
   const float scale = largest / kMost;
-  // The smallest floats have no quotient by 127: such a row is zero for all that 8 bits can say.
+  // The smallest floats underflow when divided by 127; such a row is stored as zeros.
   if (!(scale > 0)) {
     std::fill(numbers.begin(), numbers.end(), std::int8_t{0});
     return 0;

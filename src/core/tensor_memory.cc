@@ -57,7 +57,7 @@ UntouchedTensors::~UntouchedTensors() { --untouched; }
 bool UntouchedTensors::wanted() noexcept { return untouched > 0; }
 
 namespace {
-// Large pieces ask for large pages: half the time that memory takes can be the search for small ones.
+// Large allocations request huge pages: looking up small pages can take half of the time of a memory access.
 std::byte* take_pages(std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr std::size_t kLargePage = std::size_t{2} << 20;

@@ -63,7 +63,7 @@ std::shared_ptr<ThreadPool> ThreadPool::make(int threads) {
 bool ThreadPool::forked() const noexcept { return forks.load(std::memory_order_relaxed) != forks_; }
 
 ThreadPool::ThreadPool(int threads) : forks_(count_forks()), spins_(threads <= usable_cores() ? kSpins : 0) {
-  // All workers exist before the first thread starts: threads look at each other's.
+  // All workers exist before the first thread starts, because threads read each other's.
   for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
   for (int i = 1; i < threads; ++i) {
     try {

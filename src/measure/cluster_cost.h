@@ -1,5 +1,5 @@
-// What work costs on several processes, on paper: rates of one process and of the link between two, and how each division of
-// the work uses them. `headlight bench --dist` compares it with measurements, `headlight plan` extends it.
+// Estimates the cost of work on several processes from the rates of one process, the rate of the link between two, and the
+// way the work is divided. `headlight bench --dist` compares it with measurements, `headlight plan` extends it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace headlight::measure {
 
 // One direction between two processes.
 struct Link {
-  double latency = 0;    // seconds until a small message is there
+  double latency = 0;    // seconds until a small message arrives
   double bandwidth = 0;  // bytes per second
   [[nodiscard]] double seconds(double bytes) const { return latency + bytes / bandwidth; }
 };
@@ -24,7 +24,7 @@ struct Rates {
   double read = 0;   // bytes of memory per second
 };
 
-// A decoder, as far as its cost goes.
+// The sizes of a decoder that determine its cost.
 struct DecoderCost {
   double matrix_bytes = 0;  // read for every token
   double table_bytes = 0;   // embeddings, of which a token reads a row
@@ -41,7 +41,7 @@ struct Cost {
   [[nodiscard]] double share() const { return seconds() > 0 ? transfer / seconds() : 0; }
 };
 
-// A process sends what it has to all others over its own link, one after the other.
+// A process sends its data to all others over its own link, one after the other.
 [[nodiscard]] double gather_seconds(const Link& link, int ranks, double own_bytes);
 
 // Rows of the matrices on `ranks` processes; attention and its cache on each of them.
@@ -58,6 +58,6 @@ struct Cost {
 // Attention over one sequence that one process computes in `seconds`. exchanged: bytes of q, k, v and out; keys: of k and v.
 [[nodiscard]] Cost head_exchange_cost(double seconds, double exchanged, const Link& link, int ranks);
 [[nodiscard]] Cost ring_cost(double seconds, double keys, const Link& link,
-                             int ranks);  // transfer: what is not hidden
+                             int ranks);  // transfer: the time not hidden by computation
 
 }  // namespace headlight::measure

@@ -185,7 +185,7 @@ void MultiHeadAttention::grow_queries(const TensorView& q, const AttentionCall& 
   });
 }
 
-// Norms and rotations; what attention reads.
+// Norms and rotations of queries and keys, the inputs of attention.
 MultiHeadAttention::Heads MultiHeadAttention::prepare(Context& ctx, const AttentionCall& call,
                                                       Saved& s) const {
   const MultiHeadAttentionConfig& c = config_;

@@ -60,7 +60,7 @@ class StartsOr {
   std::span<const Index> starts_;
 };
 
-// Fills in what the caller left open: starts, positions, the table of rotations.
+// Fills in defaults: starts, positions, the table of rotations.
 class CompleteCall {
  public:
   CompleteCall(const MultiHeadAttentionConfig& config, const AttentionCall& call, Index tokens, DType dtype)

@@ -23,7 +23,7 @@ void check(const std::string& name, const ExpertsConfig& c) {
                      " groups; need no more than there are, and groups of equal size"));
 }
 
-// The places of the `count` largest values, best first; of equals the first.
+// The indices of the `count` largest values, largest first; the first of equals.
 std::vector<std::int32_t> best(const std::vector<double>& values, Index count) {
   std::vector<std::int32_t> order(values.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);

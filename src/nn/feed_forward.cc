@@ -60,7 +60,7 @@ void limited_gate(Context& ctx, double cap, const ConstTensorView& wide, const T
   });
 }
 
-// What lies beyond a limit learns nothing.
+// Values beyond a limit get no gradient.
 void limited_gate_backward(Context& ctx, double cap, const ConstTensorView& wide, const ConstTensorView& dy,
                            const TensorView& dwide) {
   with_type(wide.dtype(), [&](auto zero) {

@@ -9,7 +9,7 @@
 namespace headlight::nn {
 namespace {
 
-// Where the parts of a row of `up` and of a token's keys and values lie.
+// Offsets of the parts of a row of `up`, and of a token's keys and values.
 struct LatentShape {
   Index heads, head_dim, still, turned, value;
 
@@ -22,7 +22,7 @@ struct LatentShape {
   [[nodiscard]] Index up_width() const { return heads * (still + value); }
 };
 
-// Keys and values of one token, [k | v], from what `up` made and from the part that all heads share.
+// Keys and values of one token, [k | v], from the output of `up` and the part that all heads share.
 template <class T>
 void assemble(const LatentShape& l, const T* made, const T* shared, T* k, T* v) {
   for (Index h = 0; h < l.heads; ++h) {

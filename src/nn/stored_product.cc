@@ -132,7 +132,7 @@ void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const Factor
   });
 }
 
-// A matrix [in, out] is read in long runs, some steps of depth by each task; what they sum up is added in order.
+// A matrix [in, out] is read in long runs. Each task covers part of the depth; the partial sums are added in order.
 void multiply_few_in_out(Context& ctx, const ConstTensorView& x, const Factor& f) {
   const kernels::StoredKernels& kernels = kernels::stored_kernels_for(ctx.target());
   const Index depth = x.dim(1), columns = f.columns(), rows = x.dim(0);

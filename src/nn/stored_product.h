@@ -1,4 +1,4 @@
-// Products with stored matrices: what inference does instead of multiply().
+// Products with stored matrices, used by inference instead of multiply().
 //
 // Up to eight rows (decoding) read the matrix once, in place. More rows use the packed product of matmul.h and have its
 // bits for the same numbers in f32. If the Context allows rounding (Activations::rounded), x is rounded to 16 bits for

@@ -16,7 +16,7 @@ bool is_shared(const Team& team, const Factor& f, Index depth) {
   return bytes >= kLeastBytes && f.columns() >= kUnit * team.size();
 }
 
-// What rank `rank` computes of so many columns.
+// The columns that `rank` computes.
 Range share_of(Index columns, int rank, int size) {
   const Index units = (columns + kUnit - 1) / kUnit;
   const auto edge = [&](Index n) { return std::min(columns, units * n / size * kUnit); };

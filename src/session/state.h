@@ -88,7 +88,7 @@ enum class Needs : std::uint8_t { source, target };
 [[nodiscard]] TokenizedText tokenized(const inspect::EncodedText& encoded);
 [[nodiscard]] inspect::EncodedText encoded_text(const TokenizedText& text);
 
-// Throw Error{usage} that says what the run or the model has.
+// Throw Error{usage} that names what the run or the model has.
 void check_part(const Run& run, Part part);
 [[nodiscard]] const StoredAttention& attention_of(const Run& run, const Head& head);
 void check_head(const ModelInfo& info, const Head& head);

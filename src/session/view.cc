@@ -136,7 +136,7 @@ class ViewMaker {
     return out;
   }
 
-  // Columns whose tokens the tokenizer has put there, every one.
+  // All columns whose tokens were added by the tokenizer.
   [[nodiscard]] std::vector<Index> special_columns() const {
     std::vector<Index> out;
     if (!s_.mute_special) return out;
@@ -153,7 +153,7 @@ class ViewMaker {
     return out;
   }
 
-  // The last steps that all maps share: words, what is left out, the words beside it.
+  // The last steps, shared by all maps: merging into words, excluded cells, labels.
   void add(AttentionMap map, const std::vector<std::string>* rows = nullptr, Index first_row = 0) {
     std::vector<std::string> queries = rows != nullptr ? *rows : queries_.labels(), keys = keys_.labels();
     if (s_.from.size() > 0) queries = {queries.begin() + s_.from.begin, queries.begin() + s_.from.end};
@@ -190,7 +190,7 @@ class ViewMaker {
     return look;
   }
 
-  // Means and rollout replace heads by what was computed from them.
+  // Means and rollout replace the maps of heads by a map computed from them.
   [[nodiscard]] std::vector<AttentionMap> combined(const std::vector<AttentionMap>& maps) const {
     std::vector<AttentionMap> layers;
     for (std::size_t first = 0; first < maps.size();) {

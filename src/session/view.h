@@ -17,7 +17,7 @@ enum class ViewKind : std::uint8_t {
   maps,   // heat maps, one after the other
   atlas,  // many small ones
   bars,   // one query
-  tops,   // one query in many heads: the keys it looks at most
+  tops,   // one query in many heads: the keys with the largest weights
 };
 
 struct View {

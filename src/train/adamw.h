@@ -21,7 +21,7 @@ struct AdamWConfig {
   double beta1 = 0.9, beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.01;
-  double average = 0;  // decay of a moving average of the parameters; 0: none is kept
+  double average = 0;  // decay of a moving average of the parameters; 0: no average
 };
 
 class AdamW {
@@ -69,7 +69,7 @@ class AdamW {
   enum class To : std::uint8_t { all, first };
   void send_own(Team& team, Numbers numbers, To to);
 
-  // What one task works on. Cuts depend on sizes alone.
+  // The work of one task. The division depends only on sizes.
   struct Piece {
     std::size_t state = 0;
     Index begin = 0, end = 0;

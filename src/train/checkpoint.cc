@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_of(const ConstTensorView& tensor) {
           static_cast<std::size_t>(tensor.shape().elements()) * size_of(tensor.dtype())};
 }
 
-// What a person loads: the average where one is kept.
+// The parameters to use for inference: the moving average, if there is one.
 std::vector<io::NamedTensor> model_tensors(const CheckpointParts& parts) {
   std::vector<io::NamedTensor> tensors;
   for (Parameter* parameter : parts.model->parameters())

@@ -41,7 +41,7 @@ struct TrainingState {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-// The parts of a run that a checkpoint is made of. `adam` may be null: a model to use, not to go on from.
+// The parts of a run that a checkpoint holds. `adam` may be null: the model can be used, but not trained further.
 struct CheckpointParts {
   models::Trainable* model = nullptr;
   AdamW* adam = nullptr;
@@ -55,7 +55,7 @@ void save_checkpoint(const std::string& parent, const std::string& name, const C
                      const TrainingState& progress);
 
 struct LoadRules {
-  std::vector<std::string> may_differ = {};  // settings that do not change what is computed
+  std::vector<std::string> may_differ = {};  // settings that do not change results
   // Settings at their default: a checkpoint from before they existed does not have them.
   std::vector<std::string> defaults = {};
   bool data_may_differ = false;

@@ -81,7 +81,7 @@ TrainingState read_progress(const io::Json& json) {
   return p;
 }
 
-// The text without its last line, which must be the checksum of what stands before it.
+// The text without its last line, which must be the checksum of the lines before it.
 void check_whole(const std::string& folder, std::string_view text) {
   const std::size_t at = text.rfind(kClosing);
   if (at == std::string_view::npos) refuse_damaged(folder, concat(kManifestName, " is cut off"));

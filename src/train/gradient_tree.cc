@@ -64,7 +64,7 @@ void GradientTree::add(Index batch) {
   push(nodes_, std::move(node));
 }
 
-// Every process sends each other one its part of what it has summed, and sums what it gets: both in the order of the tree.
+// Every process sends each other process a slice of its sums and adds the slices it receives, in the order of the tree.
 void GradientTree::exchange(Team& team) {
   const int size = team.size(), mine = team.rank();
   const std::size_t own = adam_.numbers(adam_.own_pieces(size, mine));

@@ -14,7 +14,7 @@
 namespace headlight::train {
 namespace {
 
-// What the tokens depend on; the text itself by its size and modification time, or every start would read all of it.
+// Everything that determines the tokens. Texts count by size and modification time, so that a start need not read them.
 std::string cache_name(const std::string& path, const TokenRules& rules) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) io::fail_file(path, "open", errno);

@@ -16,7 +16,7 @@
 namespace headlight::train {
 namespace {
 
-constexpr double kSmoothing = 0.98;  // the running mean looks about 50 steps back
+constexpr double kSmoothing = 0.98;  // the running mean covers about 50 steps
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -85,7 +85,7 @@ bool Trainer::evaluation_due() const {
 }
 
 Ending Trainer::run(const std::atomic<int>& stop) {
-  // What steps that will be done again left goes; so the logs of a run in pieces are those of a run in one go.
+  // Removes log lines of steps that will be repeated: the logs of an interrupted run equal those of an uninterrupted one.
   if (leads())
     logs_ = std::make_shared<RunLogs>(parts_.folder, progress_, config_.tensorboard, parts_.listener);
   stop_ = &stop;

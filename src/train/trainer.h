@@ -43,7 +43,7 @@ struct StepReport {
   std::int64_t step = 0, steps = 0;
   double loss = 0, smoothed = 0, learning_rate = 0, gradient_norm = 0;
   Index targets = 0;   // of this step
-  double linked = 0;   // -log of what the guided head gives to the right keys, per link
+  double linked = 0;   // -log of the guided head's weight on the right keys, per link
   Index links = 0;     // of this step
   double epochs = 0;   // 0: the data is endless
   double seconds = 0;  // of this step
@@ -59,7 +59,7 @@ struct Evaluation {
   std::optional<double> bleu = {};  // of translations of evaluation pairs
 };
 
-// What the model writes at an evaluation.
+// Texts that the model generates at an evaluation.
 struct Sample {
   std::string prompt, text;
 };
@@ -75,7 +75,7 @@ class Listener {
   virtual void on_evaluation(const Evaluation& /*evaluation*/) {}
   virtual void on_sample(std::int64_t /*step*/, const Sample& /*sample*/) {}
   virtual void on_save(const std::string& /*folder*/) {}
-  virtual void on_notice(const std::string& /*text*/) {}  // something a person should know
+  virtual void on_notice(const std::string& /*text*/) {}  // a note for the user
 };
 
 enum class Ending { finished, early, signal };
@@ -112,7 +112,7 @@ class Trainer {
   void evaluate();
   [[nodiscard]] models::Loss learn_batches(std::int64_t first, Index targets);
   [[nodiscard]] int stopped(const std::atomic<int>& stop) const;
-  [[nodiscard]] bool leads() const;  // alone, or the process of a team that writes files
+  [[nodiscard]] bool leads() const;  // a single process, or the process of a team that writes files
   enum class Save { middle, last };
   void save(Save which);
   void write_timing(const StepReport& report);
@@ -127,7 +127,7 @@ class Trainer {
   double seconds_ = 0, tokens_ = 0, flops_ = 0;  // since the last line of timing.jsonl
   std::vector<models::Batch> batches_;           // of one step; their memory is used again
   const std::atomic<int>* stop_ = nullptr;       // of this process
-  int agreed_stop_ = 0;                          // what the processes of a team agreed on in the last step
+  int agreed_stop_ = 0;                          // the result of the team's last agreement
 };
 
 }  // namespace headlight::train
