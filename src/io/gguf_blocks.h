@@ -16,8 +16,7 @@ struct BlockType {
   std::uint32_t id = 0;                   // its number in the file
   std::uint32_t elements = 0, bytes = 0;  // of one block
   void (*floats)(const std::byte* block, float* to) = nullptr;  // null: not supported here
-  std::array<int, 2> scales = {
-      -1, -1};  // where a block has f16 scales; those that stand elsewhere are not listed
+  std::array<int, 2> scales = {-1, -1};  // offsets of f16 scales in a block; other scales are not listed
   [[nodiscard]] bool loads() const noexcept { return floats != nullptr; }
 };
 

@@ -18,7 +18,7 @@ struct LoadedModel;
 namespace headlight::lab {
 
 struct LabOptions {
-  std::optional<Index> row = std::nullopt;  // of experiments that are lists: this one alone, in full
+  std::optional<Index> row = std::nullopt;  // for experiments that are lists: only this row, in full
   int width = 80;                           // columns of the text
   int threads = 0;                          // 0: one per core
   // Of experiments that train or measure: smaller, in seconds, with the same finding; the first seed of several.
@@ -38,11 +38,11 @@ struct Outcome {
   std::optional<draw::Drawing> figure = std::nullopt;
 };
 
-// What an experiment can be asked for, so that anything else is refused before it runs.
+// The options that an experiment supports; others are refused before it runs.
 struct Abilities {
   bool repeats = false;         // takes --quick and --seed
   bool draws = false;           // has a figure
-  std::string_view model = {};  // looks into a model, this one unless another is named; empty: into none
+  std::string_view model = {};  // the default model that it inspects; empty: it uses no model
   bool needs_model = true;      // false: does without when it is not on disk
   bool lists = false;           // rows, one of which --row shows in full; --markdown makes a page of them
 };

@@ -90,7 +90,7 @@ struct Baselines {
   double diagonal = 0, chance = 0;
 };
 
-// What needs no model: the word at the same place of the sentence, and any word.
+// Baselines without a model: the word at the same position of the sentence, and a random word.
 Baselines baselines_of(const inspect::LoadedModel& loaded, std::span<const AlignedSentence> sentences) {
   Baselines b;
   double words = 0;

@@ -91,7 +91,7 @@ class Book {
     }
     y_ += after;
   }
-  // Every character in a column of its own: the arithmetic stands in tables.
+  // Every character has its own column, because the arithmetic is set in tables.
   void code(std::string_view line) {
     need(kLine * kCode);
     y_ += kLine * kCode;
@@ -136,7 +136,7 @@ class Book {
         if (!in_answer) code(line);
       } else if (line.starts_with("<details>")) {
         flush();
-        in_answer = true;  // answers and what predictions reveal are printed at the end of the book
+        in_answer = true;  // answers and revealed texts are printed at the end of the book
         if (line.find("Reveal") != std::string_view::npos)
           words("(The end of the book reveals it.)", {.size = 8}, 5);
       } else if (line.starts_with("</details>")) {

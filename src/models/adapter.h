@@ -13,13 +13,13 @@ namespace headlight::models {
 // The matrices that can have an adapter: those of attention, cross-attention and feed-forward layers.
 [[nodiscard]] std::vector<nn::Linear*> adaptable(Transformer& model);
 
-// Gives the stored adapter to a model, beside its matrices in whatever precision they are. Throws Error{input} that
+// Adds the stored adapter to a model, whatever the precision of its matrices. Throws Error{input} that
 // names the module which the model does not have, or has in another size.
 void load_adapter(const AdapterFile& file, Transformer& model);
 // Merges the adapters into the matrices, which must be owned tensors.
 void merge_adapters(Context& ctx, Transformer& model);
 
-// A transformer of which an adapter is trained and saved, and nothing else: its only parameters are the adapter's, and
+// A transformer of which only an adapter is trained and saved: its only parameters are the adapter's, and
 // no other has a gradient.
 class AdaptedTransformer : public Trainable {
  public:

@@ -21,7 +21,7 @@ inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
 struct AdapterConfig {
   Index rank = 0;
   double alpha = 0;  // the scale is alpha / rank
-  // Parts ("attention", "feed_forward"), modules as they are called here ("attention.query"), or as the model's files
+  // Parts ("attention", "feed_forward"), modules by their names here ("attention.query") or in the model's files
   // call them ("q_proj").
   std::vector<std::string> targets = {"attention", "feed_forward"};
   std::string base = {};  // the model it belongs to

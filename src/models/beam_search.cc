@@ -1,5 +1,5 @@
 // Beam search by the rules of Hugging Face: each step takes the best 2·beams continuations of a sentence;
-// those among the first `beams` that end it are its hypotheses, the best `beams` others go on.
+// those among the first `beams` that end it are its hypotheses, the best `beams` others are continued.
 #include <algorithm>
 #include <cmath>
 
@@ -108,7 +108,7 @@ class Search {
 
   [[nodiscard]] Index choices() const { return 2 * options_.beams; }
 
-  // Turns the logits of all beams into log-probabilities and looks for the best tokens of each.
+  // Turns the logits of all beams into log probabilities and finds the best tokens of each.
   void find_best_tokens(Tensor& logits) {
     std::vector<Index> slots;
     for (const Sentence& sentence : sentences_)

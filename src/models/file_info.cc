@@ -145,7 +145,7 @@ class Describer {
 
   void set(const Tokenizer& tokenizer) { info_.tokenizer = {kind_of(tokenizer), tokenizer.size()}; }
 
-  // Reports the contents even if they are not supported; says why not.
+  // Reports the contents even if they are not supported, with the reason.
   template <class Read>
   static std::string refusal(const Read& read) {
     try {

@@ -63,7 +63,7 @@ enum class Count { small_files, all };
 [[nodiscard]] FileInfo describe_file(const std::string& path, Count count = Count::small_files);
 
 // One tensor, in the type that its numbers need: f32 for all floats but f64, i64 for whole numbers. `shape` is
-// what the file says: a scalar has no axes.
+// as stored: a scalar has no axes
 struct LoadedTensor {
   TensorInfo info;
   Tensor tensor;

@@ -71,7 +71,7 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
   if (c.final_norm) final_norm = nn::Norm(name + ".final_norm", *c.final_norm, c.dtype);
 }
 
-// What all blocks of one run share.
+// Shared by all blocks of one run.
 struct Stack::Shared {
   std::vector<Index> positions;             // of every token in its sequence
   std::vector<Index> past;                  // tokens of each sequence that came before; empty: none

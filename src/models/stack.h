@@ -38,10 +38,10 @@ struct StackCall {
 class Stack {
  public:
   struct Saved {
-    Tensor narrow;    // what the widening layer read
+    Tensor narrow;    // input of the widening layer
     Tensor embedded;  // before the embedding's norm
     nn::Norm::Saved embedding_norm, final_norm;
-    std::vector<Tensor> inputs;  // of each block, and what the last one returned
+    std::vector<Tensor> inputs;  // inputs of each block, and the output of the last one
     std::vector<nn::Block::Saved> blocks;
     std::vector<std::int32_t> position_ids;
     SoundReader::SavedBoth sound;
@@ -73,7 +73,7 @@ class Stack {
   nn::RelativeBias relative;
 
  private:
-  struct Shared;  // src/models/stack.cc: what all blocks of a run use
+  struct Shared;  // src/models/stack.cc: data shared by all blocks of a run
   [[nodiscard]] nn::BlockCall block_call(const Shared& shared, const StackCall& call,
                                          std::size_t layer) const;
   [[nodiscard]] Tensor embed(Context& ctx, const nn::Embedding& embedding, const StackCall& call,

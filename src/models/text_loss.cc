@@ -12,7 +12,7 @@
 namespace headlight::models {
 namespace {
 
-constexpr Index kUnboundedContext = 2048;  // of models that say no limit
+constexpr Index kUnboundedContext = 2048;  // for models without a limit
 constexpr Index kBatchTokens = 4096;
 
 // The start, then the text; without an end that the tokenizer puts behind it.
@@ -66,7 +66,7 @@ class Windows {
 
   void add(const std::vector<std::int32_t>& ids, std::size_t bytes) {
     const auto last = static_cast<Index>(ids.size()) - 1;  // the last token is a target only
-    Index asked = 0;                                       // inputs whose target has been asked for
+    Index asked = 0;                                       // inputs whose target counts
     for (Index begin = 0; asked < last; begin += std::max<Index>(1, context_ / 2)) {
       const Index end = std::min(begin + context_, last);
       batch_.input.append({ids.data() + begin, static_cast<std::size_t>(end - begin)});

@@ -18,7 +18,7 @@ namespace headlight::models {
 struct Tokens {
   std::vector<std::int32_t> ids;
   std::vector<Index> starts = {0};
-  // What models that hear read in place of ids, [sequence, band, frame]; the ids are then 0, one for each position.
+  // The input of speech models in place of ids, [sequence, band, frame]; the ids are then 0, one for each position.
   std::shared_ptr<const Tensor> features = nullptr;
 
   [[nodiscard]] Index sequences() const { return static_cast<Index>(starts.size()) - 1; }
@@ -44,8 +44,8 @@ struct Guide {
 inline constexpr std::int32_t kIgnored = -100;  // a target that does not count
 
 struct Batch {
-  Tokens source;  // what an encoder-decoder's encoder reads; no sequences for all others
-  Tokens input;   // what the decoder, or an encoder alone, reads; as many sequences as `source`
+  Tokens source;  // input of an encoder-decoder's encoder; no sequences for other models
+  Tokens input;   // input of the decoder, or of an encoder-only model; as many sequences as `source`
   std::vector<std::int32_t> targets;        // one per input token, or kIgnored
   std::vector<std::int32_t> type_ids = {};  // one per input token for models with segments; empty: all 0
   std::vector<Link> links = {};             // for a guided head, in any order
@@ -53,12 +53,12 @@ struct Batch {
 
 // Sums over the targets that count, so that parts of a batch can be added.
 struct Loss {
-  double sum = 0;    // cross-entropy in nats, with label smoothing when asked for
+  double sum = 0;    // cross-entropy in nats, with label smoothing if set
   double plain = 0;  // without
   Index targets = 0;
   Index correct = 0;  // where the largest logit is the target
   double linked =
-      0;  // -log of what the guided head gives to the keys of its links, without the guide's weight
+      0;  // -log of the guided head's weight on the keys of its links, without the factor of the guide
   Index links = 0;
   [[nodiscard]] double mean() const { return targets > 0 ? plain / static_cast<double>(targets) : 0; }
 };
@@ -72,7 +72,7 @@ struct LearnOptions {
   bool checkpoint_layers = false;
 };
 
-// What the files of a model, or of a part of it, are called.
+// The file names of a model, or of a part of it.
 struct SavedFiles {
   const char *config = "config.json", *weights = "model.safetensors";
 };
@@ -90,12 +90,12 @@ class Trainable {
   // Floating point operations of learn() on this batch: 6 per multiplied parameter and token, attention
   // by the rule of the benchmarks (causal counts half). Padding does not exist and is not counted.
   [[nodiscard]] virtual double flops(const Batch& batch) const = 0;
-  // The model's config.json: what a loader needs to make it again.
+  // The model's config.json, from which a loader can create it again.
   [[nodiscard]] virtual std::string config_json() const = 0;
   [[nodiscard]] virtual SavedFiles saved_files() const { return {}; }
-  // What the model's files call a parameter. Throws Error{usage} when they have no place for it.
+  // The parameter's name in the model's files. Throws Error{usage} if they cannot store it.
   [[nodiscard]] virtual std::string file_name(const Parameter& parameter) const { return parameter.name; }
-  // Random values for every parameter, from this seed alone.
+  // Initializes every parameter with random values that depend only on the seed.
   virtual void initialize(std::uint64_t seed) = 0;
 };
 

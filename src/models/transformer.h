@@ -27,16 +27,16 @@ struct RunOptions {
 // State of sequences that are generated token by token.
 struct Decoding {
   StackCaches caches;
-  Tensor memory;  // what the encoder made of the source
+  Tensor memory;  // the encoder's output for the source
   std::vector<Index> memory_starts = {0};
   Index items = 0;
   // The tokens of each item; kept only for models that rotate all keys differently once a text is long (longrope).
   std::vector<std::vector<std::int32_t>> written = {};
   [[nodiscard]] Index length(Index item) const { return caches.self.front().length(item); }
 
-  // Each item so many times: that of item i are i, i + items, i + 2·items … Their keys are shared.
+  // Repeats each item: the copies of item i are i, i + items, i + 2·items … Their keys are shared.
   void spread(Index copies);
-  // Item `to` becomes what item `from` is.
+  // Replaces item `to` by a copy of item `from`.
   void copy(Index from, Index to);
   // Forgets the items from number `count` on.
   void keep(Index count);
@@ -68,7 +68,7 @@ class Transformer : public Trainable {
   [[nodiscard]] Tensor hidden_states(Context& ctx, const Tokens& source, const Tokens& input,
                                      const RunOptions& options = {}) const;
   [[nodiscard]] Tensor logits_of(Context& ctx, ConstTensorView hidden) const;  // [row, vocabulary]
-  // What the encoder makes of its tokens, [token, width]; for encoders and encoder-decoders.
+  // The encoder's output for its tokens, [token, width]; for encoders and encoder-decoders.
   [[nodiscard]] Tensor encode(Context& ctx, const Tokens& tokens, const RunOptions& options = {}) const;
 
   // The layers themselves: the encoder's, or the decoder's with its cross-attention.

@@ -143,7 +143,7 @@ class Verifier {
     tokenizer(files.find_tokenizer(), rows);
   }
 
-  // Opening a file reads no numbers, and takes types that it does not know; this is the place for both.
+  // Opening a file reads no numbers and accepts unknown types; verification checks both.
   static void blocks(const io::Gguf& file, const io::GgufTensor& tensor) {
     const auto refuse = [&](const char* code, std::string_view what) {
       throw Error(ErrorKind::input, code,

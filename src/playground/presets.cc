@@ -10,7 +10,7 @@
 namespace headlight::playground {
 namespace {
 
-constexpr std::int64_t kEvery = 25;  // steps between looks
+constexpr std::int64_t kEvery = 25;  // steps between evaluations
 constexpr double kLearnt = 0.9;
 
 }  // namespace

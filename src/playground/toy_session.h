@@ -63,7 +63,7 @@ class ToySession {
   // Commands for the run of this id, which must be the newest. Throw Error{usage}.
   void pause(int id);
   void resume(int id);
-  void step(int id, std::int64_t steps);  // pauses, then does so many
+  void step(int id, std::int64_t steps);  // pauses, then computes that many
   void stop(int id);
   void set_probe(int id, std::string_view text);
   [[nodiscard]] ToyKnockout without(int id, const std::vector<HeadPlace>& heads);

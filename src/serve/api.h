@@ -19,15 +19,15 @@ namespace headlight::serve {
 
 struct ModelPlace {
   std::string name, folder;
-  std::string argument = {};  // what --model takes for it; empty: the name
+  std::string argument = {};  // the argument of --model that opens it; empty: the name
 };
 
 struct ApiOptions {
   std::vector<ModelPlace> models;        // the first one is shown first
-  std::string token, cookie;             // what /enter gives to the browser
+  std::string token, cookie;             // the cookie that /enter sets in the browser
   std::vector<std::string> corpus = {};  // texts to search
   int threads = 0;
-  std::function<void(const std::string&)> complain = nullptr;  // what is not for the client to know
+  std::function<void(const std::string&)> complain = nullptr;  // details that the client must not see
   // The course, /api/v1/learn…: text and pictures of chapters. Null: there is none.
   std::function<Answer(const HttpRequest& http, std::span<const std::string_view> path)> course = nullptr;
   std::string save_folder = "runs";  // of models that the playground trained
@@ -37,7 +37,7 @@ class Api {
  public:
   explicit Api(ApiOptions options);
 
-  // Loads the first model. Throws what it cannot do.
+  // Loads the first model; throws its errors.
   void warm_up();
   [[nodiscard]] Answer answer(const HttpRequest& http);
 

@@ -12,7 +12,7 @@ namespace {
 
 std::string npy_of(const session::View& view, const ViewRequest& request) {
   inspect::AttentionMap map = view.numbers.front();
-  // What cannot be seen: a weight of 0, a score of -inf; what was left out is NaN.
+  // Hidden cells: a weight of 0, a score of -inf; excluded cells are NaN.
   const bool left_out = session::leaves_out(request);
   if (left_out || request.of == MapOf::scores)
     for (std::size_t i = 0; i < map.visible.size(); ++i)
@@ -27,7 +27,7 @@ FigureFormat picture_of(FileForm form) {
                                  : FigureFormat::png;
 }
 
-// The encoder alone: what the command shows when its part needs no translation.
+// Runs only the encoder, which is enough for parts that need no translation.
 Run without_target(const Run& run) {
   auto state = std::make_shared<RunState>(run.model());
   state->input = {.source = run.state().input.source, .types = run.state().input.types};
