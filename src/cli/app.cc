@@ -73,7 +73,7 @@ void check_arguments(int argc, const char* const* argv) {
   }
 }
 
-// `--json` alone is `--json -`: what follows is its file only when it can be one, so that a text after it stays a text.
+// `--json` without a value is `--json -`. The next argument is its file only if it can be one, so that a TEXT stays a TEXT.
 std::vector<const char*> with_json_target(int argc, const char* const* argv) {
   std::vector<const char*> arguments;
   for (int i = 0; i < argc; ++i) {
@@ -127,7 +127,7 @@ std::string extras_text(const CLI::App& app) {
 }
 
 CommandResult usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  // What is missing may be there, misspelt.
+  // A missing option may have been misspelt.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   std::string text = extras ? extras_text(app) : escaped(error.what(), kFirstLine);
@@ -180,7 +180,7 @@ CommandResult guarded(const Body& body) {
   try {
     return body();
   } catch (const BrokenPipe&) {
-    return {128 + SIGPIPE};  // the reader has seen enough: nothing to say
+    return {128 + SIGPIPE};  // the reader closed the pipe: not an error
   } catch (const Stopped& stopped) { return {128 + stopped.signal}; } catch (const Ended& ended) {
     return {ended.code};
   } catch (const Error& error) {

@@ -124,7 +124,7 @@ void add_model(CLI::App& command, std::string& model) {
   add_text(command, "--model", model,
            concat(kModelHelp, model.empty() ? "" : concat(" (default: ", model, ")")))
       ->type_name("NAME|PATH");
-  // Options are read in the order in which they are added: the model's name is there already.
+  // Options are read in the order in which they were added, so the model's name is known here.
   add_reader(
       command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; },
       "An adapter for the model, from headlight train or PEFT")

@@ -23,7 +23,7 @@ struct InputOptions {
 // Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids, --features.
 void add_model_input(CLI::App& command, InputOptions& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
-// For commands about files, whose argument names the model: --model is the same in the form that all commands have.
+// For commands about files, whose argument names the model: adds --model as a synonym, as in all other commands.
 void add_model_or(CLI::App& command, const std::string& argument, std::string& model,
                   const std::string& description);
 void add_part(CLI::App& command, std::optional<Part>& part);
@@ -40,21 +40,21 @@ void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::stri
 // An encoder alone needs no translation.
 [[nodiscard]] AttendOptions attend_to(Part part);
 
-// Refuse, with the range, what the model does not have.
+// Refuse layers and heads that the model does not have, with the valid range.
 [[nodiscard]] Part chosen_part(const Model& model, const std::optional<Part>& part);
 void check_part(const Model& model, Part part);
 void check_layer(const Model& model, Part part, Index layer);
 void check_head(const Model& model, Part part, const HeadPlace& place);
 
-// A text for each line of a file, plain or .gz, or of standard input ("-"): documents where "<|endoftext|>" stands
-// between them. Throws Error{input} when there is none. `limit` > 0: the first so many.
+// One text per line of a file, plain or .gz, or of standard input ("-"); or documents, if "<|endoftext|>" separates
+// them. Throws Error{input} if there is none. `limit` > 0: only the first `limit`.
 [[nodiscard]] std::vector<std::string> read_corpus(const std::string& path, Index limit);
 // All of a file, plain or .gz, or of standard input ("-"), as UTF-8.
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
 // Tokens as their labels.
 [[nodiscard]] std::vector<std::string> labels_of(const TokenizedText& text);
-// Words picked by name; what there is to say about the choice is added to the notes.
+// Selects words by name; ambiguities are added to the notes.
 [[nodiscard]] Range picked(const TokenizedText& text, const std::string& words,
                            std::vector<std::string>& notes);
 [[nodiscard]] std::string row_axis(Part part);

@@ -27,13 +27,13 @@
 namespace headlight::cli {
 namespace {
 
-// A command asks for them where it makes its Context.
+// Commands use them when they create their Context.
 Processes* g_processes = nullptr;
 Team* g_team = nullptr;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "ranks", what); }
 
-// Ranks above 0 compute and say nothing.
+// Ranks above 0 compute and print nothing.
 void fall_silent() {
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere < 0) return;
@@ -50,7 +50,7 @@ std::string joined(int argc, const char* const* argv) {
   return text;
 }
 
-// An error that all ranks have is said by rank 0, whose end ends the others before they say it too.
+// An error of all ranks is printed by rank 0, whose exit ends the others before they print it as well.
 void wait_for_rank_0(int rank) {
   if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500 * std::min(rank, 3)));
 }
@@ -82,7 +82,7 @@ int with_ranks(Processes* processes, int argc, const char* const* argv, const st
     if (processes == nullptr) become_mpi_program(launch, argv);
     start(*processes, launch, argc, argv);
     code = body();
-  } catch (const Error& error) {  // what all ranks have alike
+  } catch (const Error& error) {  // values that are the same on all ranks
     wait_for_rank_0(launch.rank);
     silence_errors(false);
     print_error(error_text(error.what()));
@@ -105,7 +105,7 @@ void print_rank_error(const std::string& text) noexcept {
   silence_errors(false);
   constexpr std::string_view intro = "error: ";
   const std::string who = concat(intro, "rank ", g_team->rank(), " of ", g_team->size(), ": ");
-  const bool named = text.starts_with("error: rank ");  // a RankError says it itself
+  const bool named = text.starts_with("error: rank ");  // a RankError names its rank
   print_error(text.starts_with(intro) && !named && g_team->rank() > 0 ? who + text.substr(intro.size())
                                                                       : text);
 }
@@ -119,7 +119,7 @@ std::string of_rank_0(std::string mine) {
 
 namespace {
 
-// Enough to tell two files apart that people may have by mistake, without reading gigabytes.
+// Enough to detect different files used by mistake, without reading gigabytes.
 std::string sample_of(const std::string& path) {
   constexpr std::uint64_t piece = std::uint64_t{1} << 16;
   struct stat status {};

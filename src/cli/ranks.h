@@ -39,15 +39,15 @@ class Processes {
 [[nodiscard]] Processes* processes() noexcept;
 // Options of a Context whose work the processes share. Alone: as given.
 [[nodiscard]] ContextOptions shared(Together together, ContextOptions options);
-// What rank 0 has, on every rank.
+// Rank 0's value, on every rank.
 [[nodiscard]] std::string of_rank_0(std::string mine);
 // An error message once: that of rank 0, or that of the only rank that has one, with its number.
 void print_rank_error(const std::string& text) noexcept;
-// From now on print_error() prints nothing, or prints again: another process beside this one says the same. In terminal.cc.
+// Turns off print_error(), or on again: another process of the team prints the same errors. In terminal.cc.
 void silence_errors(bool silent) noexcept;
 // Every rank waits for all others.
 void meet_ranks();
-// What all ranks must have alike. Throws Error{input}, on all of them, naming the rank and both values. Collective.
+// Checks that a value is the same on all ranks. Throws Error{input} on all, naming the rank and both values. Collective.
 void check_same(const Facts& facts);
 // Files that all ranks must have alike, by name, size and a sample of their bytes: a model, or data. Collective.
 void check_same_files(const std::vector<std::string>& paths);

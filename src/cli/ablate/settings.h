@@ -38,7 +38,7 @@ struct AblateSettings {
 // Refuses options that do not belong together, before any model is read.
 void check_ablate(const AblateSettings& settings);
 
-// The options' words, found in what a model has read.
+// Finds the words of the options in the text that the model has read.
 struct AblateRequest {
   AblationPlan plan;
   std::optional<Index> position;  // none: the library chooses
@@ -50,7 +50,7 @@ struct AblateRequest {
 // "decoder heads 2.5 and 3.0 zeroed"
 [[nodiscard]] std::string what_changes(const AblateSettings& settings, const AblationPlan& plan,
                                        const AblationEffect& effect);
-// What a position's prediction is about: `the prediction of "chat"`, `what follows "mat"`.
+// Describes a position's prediction: `the prediction of "chat"`, `the token after "mat"`.
 [[nodiscard]] std::string position_words(const Run& run, Index position);
 [[nodiscard]] std::string label_of(const Model& model, TokenId token);
 

@@ -1,4 +1,4 @@
-// headlight bench: how fast attention is here, as a share of what this machine can do.
+// headlight bench: measures the speed of attention as a share of the machine's peak.
 #include "measure/bench.h"
 
 #include <fmt/format.h>

@@ -143,7 +143,7 @@ class Conversation {
     }
   }
 
-  // The row of a token is that of the position before it, which chose it. Computed anew, with f32 activations.
+  // The row of a token is that of the position before it, which predicted it. Recomputed with f32 activations.
   void print_rows(const inspect::RowChoice& choice) {
     Context exact({.threads = ctx_.threads()});
     const Run run =

@@ -41,7 +41,7 @@ struct CompareSettings {
   throw Error(ErrorKind::usage, "compare.options", message);
 }
 
-// "cat", "cat → dog", "+ very", "- old": what both, each, the second alone, the first alone have there.
+// Labels: "cat" in both texts, "cat → dog" replaced, "+ very" only in the second, "- old" only in the first.
 std::vector<std::string> labels_of(const std::vector<ComparedUnit>& units, bool by_words,
                                    const TokenizedText& a, const TokenizedText& b) {
   const auto names = [&](const TokenizedText& text) {

@@ -22,7 +22,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::size_t kMostCompared = 12;  // texts whose similarities fit a terminal
+constexpr std::size_t kMostCompared = 12;  // most texts whose similarities fit on a terminal
 
 struct EmbedSettings {
   std::string model, arrays;

@@ -1,4 +1,4 @@
-// headlight help, and what is made of the program's own options: the table of the documents, completion, manual pages.
+// headlight help, and texts generated from the program's options: the table of options, completion, manual pages.
 #include <algorithm>
 #include <array>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// headlight look: the first screen, computed by the default model.
+// headlight look: the first screen, computed with the default model.
 #include <memory>
 
 #include "cli/commands.h"

@@ -100,7 +100,7 @@ class Showing {
     const Part part = chosen_part(model, s.view.part);
     for (const HeadPlace& place : s.view.heads) check_head(model, part, place);
     if (s.view.layer) check_layer(model, part, *s.view.layer);
-    // Only what is shown is kept of the run; files of arrays take everything.
+    // Only the displayed maps of the run are kept; --npy keeps everything.
     options_ = attend_to(part);
     view_ = s.view;
     view_.every_weight = !s.json.path.empty();
