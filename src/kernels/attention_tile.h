@@ -3,7 +3,7 @@
 //
 // Legend.  q [rows, dim]   k [keys, dim]   s = q·kᵀ   p = exp2(s - max)   acc [rows, value_dim]
 // Rows and keys count inside a tile. Scores are kept in base 2: log2(e) is folded into q's scale, so
-// that the softmax needs exp2 and nothing else. T is float or double. With a bias, logits are besides
+// that the softmax needs only exp2. T is float or double. With a bias, logits are besides
 // kept in units of four bits: the largest finite bias times log2(e) would not fit T.
 #pragma once
 
@@ -93,7 +93,7 @@ struct StoredTile {
   const std::byte* values = nullptr;
   const float* key_scales = nullptr;  // int8 only
   const float* value_scales = nullptr;
-  const std::byte* next = nullptr;  // where reading goes on after this tile, to be fetched ahead
+  const std::byte* next = nullptr;  // where reading continues after this tile, for prefetching
   int tile_keys = 0;                // keys there is room for; of each V panel
 };
 
@@ -128,7 +128,7 @@ struct AbsorbOptions {
   T* const* keep = nullptr;  // per row where to leave the logits: the element of the tile's first key
 };
 
-// What one SIMD target offers for one accumulation type. A panel is two vectors wide: K panels hold
+// The kernels of one SIMD target for one accumulation type. A panel is two vectors wide: K panels hold
 // that many keys as [dim][panel], V panels that many columns as [key][panel].
 template <class T>
 struct AttentionKernels {

@@ -3,7 +3,7 @@
 //
 //   element = scale · (code - kOffset) - minimum
 //
-// One specialisation of Blocks per type says where codes and scales are. Everything else is written once.
+// One specialisation of Blocks per type gives the positions of codes and scales. Everything else is shared.
 
 #if defined(HEADLIGHT_KERNELS_BLOCK_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_BLOCK_CODES_INL_H_
@@ -119,7 +119,7 @@ HWY_INLINE void scale_bytes(const T* numbers, float factor, float* to) {
 
 // ---- Types --------------------------------------------------------------------------------------------
 
-// What types have in common that are blocks of one part.
+// Shared by types whose blocks have one part.
 template <Index kBytesOfBlock, int kCodesAt, int kOffsetOfCodes, bool kWithMinima>
 struct SmallBlocks {
   static constexpr Index kColumns = kPartColumns, kBytes = kBytesOfBlock;
@@ -136,7 +136,7 @@ struct SmallBlocks {
     return halves(blocks + kPart * kBytes + kCodesAt, first);
   }
 };
-// What types have in common that are blocks of eight parts.
+// Shared by types whose blocks have eight parts.
 template <Index kBytesOfBlock, int kScalesOfPart, int kOffsetOfCodes, bool kWithMinima>
 struct LargeBlocks {
   static constexpr Index kColumns = 256, kBytes = kBytesOfBlock;

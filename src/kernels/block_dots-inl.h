@@ -29,7 +29,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // ---- To floats ----------------------------------------------------------------------------------------
 
-// One part of a row, exactly as the format says: src/core/block_formats.cc.
+// One part of a row, exactly as the format defines it: src/core/block_formats.cc.
 template <StoredType kType, int kPart>
 HWY_INLINE void widen_part(const std::byte* blocks, const float* scale, const float* minimum, float* to) {
   using B = Blocks<kType>;
@@ -93,7 +93,7 @@ struct ByteRow {
   }
 };
 
-// Something that is not finite makes its factor NaN, and so every sum that meets it.
+// A number that is not finite makes its factor NaN, and with it every sum that uses the factor.
 HWY_ATTR inline void round_to_bytes(const float* x, Index depth, float* to) {
   constexpr float kLargest = 127, kSmallest = 1e-30F;  // below, 1 / x would be infinite
   const hn::CappedTag<float, 8> d;
@@ -252,7 +252,7 @@ HWY_INLINE void add_parts(const std::byte* blocks, const ByteRow* x, Index part,
   });
 }
 
-// What is left of a row of small blocks: rare, short, and therefore compiled for one row of x alone.
+// The rest of a row of small blocks: rare and short, and therefore compiled only for one row of x.
 template <StoredType kType, bool kVnni>
 HWY_NOINLINE HWY_ATTR void add_last_parts(const std::byte* blocks, const ByteRow& x, Index part, int some,
                                           RowSums& sums) {

@@ -7,7 +7,7 @@
 #include "kernels/target_table.h"
 
 #if defined(__x86_64__)
-// AVX-512 without products of bytes does with vectors of 256 bits what AVX2 does, to the bit.
+// AVX-512 without byte products uses vectors of 256 bits like AVX2, with the same bits.
 namespace headlight::kernels::N_AVX2 {
 void multiply_rounded(const FewRows& job);
 }

@@ -119,7 +119,7 @@ struct WideBlocks<StoredType::q6_k> {
 
 // ---- Products -----------------------------------------------------------------------------------------
 
-// Vector n of a block as its lanes want the scales.
+// The scales of a block, arranged for the lanes of vector n.
 template <bool kMinima>
 HWY_INLINE __m512i scale_lanes(int n) {
   if constexpr (kMinima) {

@@ -30,7 +30,7 @@ inline constexpr int kByteStrip = 6;
 inline constexpr int kByteStrip = 4;
 #endif
 
-// What the tile has to know of a type. `most` is its largest packed byte.
+// Properties of a type that the tile needs. `most` is its largest packed byte.
 struct ByteCodes {
   int groups_of_part, shift;  // the offset is 1 << shift; -1: none, but minima
   int most;

@@ -39,7 +39,7 @@ struct ByteKernels {
   void (*pack_left)(const float* arranged, Index stride, int rows, Index depth, std::int32_t* left);
   // `columns` rows of w, `parts` parts from part `first` on: whole blocks, 8 parts at most.
   void (*pack_right)(const StoredRows& w, Index first, int columns, int parts, std::int32_t* right);
-  // The sum over a group is exact; groups are added in their order, whatever rows and columns are computed beside.
+  // The sum over a group is exact; groups are added in order, whatever other rows and columns are computed.
   void (*multiply)(const ByteBlock& block);
 };
 

@@ -75,7 +75,7 @@ HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales, f
   }
 }
 
-// Products with what is stored as S.
+// Products with keys and values stored as S.
 template <class S>
 struct StoredProducts {
   const Tile<float>& tile;

@@ -1,7 +1,7 @@
-// What layers do between their products, element by element: activations, gates, dropout, rotations and
+// Elementwise operations of layers between products: activations, gates, dropout, rotations and
 // sums over rows. This file is plain C++; the arithmetic is in elementwise.cc, once per SIMD target.
 //
-// An element's bits depend on its own inputs alone, never on its neighbours or its place in a vector.
+// An element's bits depend only on its own inputs, never on its neighbours or its position in a vector.
 #pragma once
 
 #include <cstdint>

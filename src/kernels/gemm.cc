@@ -33,7 +33,7 @@ HWY_ATTR void pack_left(const T* source, Index stride, int rows, int depth, T* s
   }
 }
 
-// Row by row of the source: what lies together is read together.
+// Row by row of the source, so that contiguous memory is read together.
 template <class T>
 HWY_ATTR void pack_left_transposed(const T* source, Index stride, int rows, int depth, T* strips) {
   const int whole = rows / kGemmStrip;

@@ -1,4 +1,4 @@
-// See integer_gemm.h for the legend. One target only, so no table: what it needs beyond AVX-512 is asked of the CPU.
+// See integer_gemm.h for the legend. One target only, so no table; features beyond AVX-512 are checked at run time.
 #include "kernels/integer_gemm.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 #include "kernels/transpose_words-inl.h"
 
-// For compilers that are not told to use these instructions everywhere.
+// For compilers that do not enable these instructions for the whole program.
 #define HEADLIGHT_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")))
 
 namespace headlight::kernels {

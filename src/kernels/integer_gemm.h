@@ -34,7 +34,7 @@ struct IntegerKernels {
   // `columns` rows of w, `blocks` blocks from block `first` on.
   void (*pack_right)(const StoredRows& w, Index first, int columns, int blocks, std::int32_t* right,
                      float* factors);
-  // The sum over a block is exact; blocks are added in their order, whatever rows and columns are computed beside.
+  // The sum over a block is exact; blocks are added in order, whatever other rows and columns are computed.
   void (*multiply)(const IntegerBlock& block);
 };
 

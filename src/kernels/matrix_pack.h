@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 
-// For compilers that are not told to use these instructions everywhere.
+// For compilers that do not enable these instructions for the whole program.
 #define HEADLIGHT_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
 
 namespace headlight::kernels {

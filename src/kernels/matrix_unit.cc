@@ -99,7 +99,7 @@ HEADLIGHT_MATRIX void multiply(const MatrixBlock& job) {
   _tile_release();
 }
 
-// The CPU has the unit, and the system lets this process use it: it has to be asked, once.
+// Whether the CPU has the unit and the system lets this process use it, which must be requested once.
 bool is_here() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;

@@ -9,7 +9,7 @@
 
 namespace headlight::kernels {
 
-// What is the same for all elements of a step:
+// Values shared by all elements of a step:
 //   g = grad·grad_scale    m = beta1·m + (1 - beta1)·g    v = beta2·v + (1 - beta2)·g²
 //   value = value·keep - rate·m / (sqrt(v)·root_scale + epsilon)
 struct AdamNumbers {
@@ -33,7 +33,7 @@ struct AdamPiece {
 
 struct OptimizerKernels {
   void (*adam)(const AdamNumbers& numbers, const AdamPiece& piece);
-  // Σ x², in double, in an order that depends on `size` alone.
+  // Σ x², in double, in an order that depends only on `size`.
   double (*sum_of_squares)(const float* x, std::int64_t size);
 };
 

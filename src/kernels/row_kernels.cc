@@ -157,7 +157,7 @@ HWY_ATTR LossValue loss(const LossRow<T>& row) {
   const Index n = row.classes;
   if (row.cap > 0) softcap(row.cap, z, n);
   const T top = largest(z, n), at_target = z[row.target];
-  // As the exponentials may replace the logits, what else is wanted of these comes first.
+  // Other results of the logits come first, because the exponentials may overwrite them.
   const T mean =
       row.smoothing > 0
           ? sum_row<T>(n, [&](auto d, Index i) HWY_ATTR { return hn::LoadU(d, z + i); }) / static_cast<T>(n)

@@ -1,5 +1,5 @@
 // What layers do with whole rows: norms, and softmax with its loss. Plain C++; the arithmetic is in
-// row_kernels.cc, once per SIMD target. A row's bits depend on that row alone.
+// row_kernels.cc, once per SIMD target. A row's bits depend only on that row.
 #pragma once
 
 #include "headlight/tensor.h"

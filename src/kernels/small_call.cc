@@ -46,7 +46,7 @@ HWY_ATTR bool run_small(SmallCall<T>& call) {
   for (int x = 0; x < call.dim; ++x) hn::Store(hn::Zero(d), d, columns + x * lanes);
   for (int j = 0; j < call.keys; ++j) {
     for (int x = 0; x < call.dim; ++x) columns[x * lanes + j] = call.k[j * call.k_stride + x];
-    hn::Store(hn::Zero(d), d, values + (j + 1) * width - lanes);  // what of the last vector no column fills
+    hn::Store(hn::Zero(d), d, values + (j + 1) * width - lanes);  // lanes of the last vector without a column
     for (int x = 0; x < call.value_dim; ++x) values[j * width + x] = call.v[j * call.v_stride + x];
   }
   auto worst = hn::Zero(d);

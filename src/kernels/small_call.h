@@ -24,7 +24,7 @@ struct SmallCall {
 template <class T>
 struct SmallKernel {
   int lanes = 0;
-  // Writes out, max and sum. False when something is not finite: then the tile kernels have to look at it.
+  // Writes out, max and sum. False if a number is not finite; then the tile kernels handle the call.
   bool (*run)(SmallCall<T>& call) = nullptr;
 };
 

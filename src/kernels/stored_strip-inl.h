@@ -102,7 +102,7 @@ HWY_INLINE hn::Vec<D> load_stored(D d, const std::int8_t* panel, Index k, int v)
   return hn::ConvertTo(d, hn::BitCast(hn::RebindToSigned<D>(), bits));
 }
 
-// How far ahead of the multiplication memory is asked for, in bytes, and into which cache. f32 is read
+// How far ahead of the multiplication memory is prefetched, in bytes, and into which cache. f32 is read
 // faster when the hardware does it alone; decision 0006 has the numbers.
 template <class S>
 inline constexpr Index kAhead = sizeof(S) == 4   ? 0

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 inline constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
-// The keys that any row of a strip sees: what has to be computed for it.
+// The keys visible to any row of a strip, which must be computed.
 struct StripRange {
   int begin, end;
 };
@@ -99,7 +99,7 @@ HWY_INLINE StripRange computed(StripRange range) {
   return {range.begin / (2 * lanes) * (2 * lanes), (range.end + lanes - 1) / lanes * lanes};
 }
 
-// Hides what of the computed part of a row lies outside [begin, end); returns the largest score. One
+// Hides the scores of a row outside [begin, end) and returns the largest score. One
 // pass over whole vectors: a load that follows a narrower store would have to wait for it.
 template <class T>
 HWY_INLINE T trim(T* row, StripRange wide, int begin, int end) {
