@@ -35,7 +35,7 @@ void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::stri
 
 // By path, or by name where models are looked for.
 [[nodiscard]] Model open_model(const std::string& name, bool recurrent_too = false);
-// What the model reads: TEXT, what was piped, or a sentence of our own. Refuses what the model cannot be given.
+// The model's input: TEXT, piped text, or a sample sentence. Refuses input that the model does not accept.
 [[nodiscard]] Prompt prompt_of(const Model& model, const InputOptions& input);
 // An encoder alone needs no translation.
 [[nodiscard]] AttendOptions attend_to(Part part);

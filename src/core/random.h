@@ -32,7 +32,7 @@ struct DropoutOrigin {
   std::int64_t item = 0, head = 0, query = 0, key = 0;
 };
 
-// What dropout asks of each weight. The word of key j is word j%4 of the counter
+// The random word of each weight, for dropout. The word of key j is word j%4 of the counter
 // (j/4, query, head, item); a weight is kept when its word is at least `threshold`.
 struct DropoutKey {
   std::uint32_t key0 = 0, key1 = 0;

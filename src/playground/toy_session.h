@@ -20,7 +20,7 @@ enum class ToyState { running, paused, finished, stopped, failed };
 
 struct ToyLimits {
   std::chrono::milliseconds training{60'000};  // of one run, pauses not counted
-  std::chrono::milliseconds grace{20'000};     // without anybody who watches
+  std::chrono::milliseconds grace{20'000};     // without a connected page
   std::chrono::milliseconds between{150};      // frames: looking and drawing take time from training
   double memory = 256e6;                       // bytes
 };

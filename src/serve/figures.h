@@ -18,7 +18,7 @@ struct FileRequest {
   [[nodiscard]] HeadPlace head() const { return view.heads.front(); }
 };
 
-// `written`: the translation was asked for, and belongs into captions of the encoder's heads too.
+// `written`: the translation was requested, and is part of captions of the encoder's heads too.
 [[nodiscard]] std::string file_of(Context& ctx, const Run& run, const FileRequest& request, bool written,
                                   const Progress& progress = {});
 [[nodiscard]] std::string_view name_of(FileForm form) noexcept;  // "png"

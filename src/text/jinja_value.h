@@ -106,7 +106,7 @@ struct Object {
   void set(std::string_view key, Value value);
 };
 
-// What was given to a call: by place and by name.
+// The arguments of a call: positional and named.
 struct Arguments {
   List places = {};
   std::vector<std::pair<std::string, Value>> names = {};

@@ -15,7 +15,7 @@ namespace headlight::train {
 
 class RunLogs {
  public:
-  // Cuts off what came after the checkpoint that `progress` is from.
+  // Cuts off everything after the checkpoint of `progress`.
   RunLogs(const RunFolder& folder, const TrainingState& progress, bool tensorboard, Listener& listener);
 
   void step(const StepReport& report, std::int64_t tokens);

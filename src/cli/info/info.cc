@@ -24,7 +24,7 @@ struct InfoSettings {
   JsonTarget json;
 };
 
-// A file as it is; a model by its folder or its name.
+// A file by its path; a model by its folder or its name.
 std::string files_of(const InfoSettings& s) {
   if (s.path.empty()) need_option("PATH");
   return find_files(s.path);
