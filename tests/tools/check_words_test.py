@@ -23,7 +23,7 @@ def found(text, name="page.md", **others):
         for other, content in others.items():
             pathlib.Path(folder, f"{other}.md").write_text(content, encoding="utf-8")
         problems, words = check_words.Problems(), {}
-        check = {".md": check_words.check_document, ".py": check_words.check_python}
+        check = {".md": check_words.check_document, ".py": check_words.check_python, ".tsx": check_words.check_page}
         check.get(path.suffix, check_words.check_source)(path, check_words.banned_phrases(), problems, words)
         return [line.split(": ", 1)[1] for line in problems.lines], set(words)
 
@@ -84,6 +84,19 @@ class Docstrings(unittest.TestCase):
 
     def test_examples_are_not_prose(self):
         self.assertEqual(found('"""Plain.\n\n>>> qqx = 1\n"""\n', "a.py")[1], {"Plain"})
+
+
+class Page(unittest.TestCase):
+    def test_strings_and_the_text_of_elements_are_prose(self):
+        said = found("const a = 'Reads files of strangers';\nconst b = <p title=\"What it does here.\">and files of strangers</p>;\n", "a.tsx")[0]
+        self.assertEqual(len(said), 3)
+        self.assertEqual(len(found(f"const a = `{LONG}`;\n", "a.tsx")[0]), 1)
+
+    def test_code_is_not(self):
+        self.assertEqual(found("const a = `let qqx = f(of strangers in qqx);`;\nif (x >of strangers) {\n", "a.tsx"), ([], set()))
+
+    def test_comments_are_searched_for_phrases(self):
+        self.assertEqual(len(found("// Reads files of strangers.\n", "a.tsx")[0]), 1)
 
 
 class Spelling(unittest.TestCase):

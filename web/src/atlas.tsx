@@ -214,7 +214,7 @@ export function Atlas() {
         )}
       </header>
       <div class="tools">
-        <div class="segments" role="group" aria-label="What the atlas shows">
+        <div class="segments" role="group" aria-label="Contents of the atlas">
           <button
             type="button"
             aria-pressed={!asLinks && !asEffects}
@@ -241,7 +241,7 @@ export function Atlas() {
               type="button"
               aria-pressed={asEffects}
               onClick={() => (effectMap.value = true)}
-              title="What the prediction loses when each head is zeroed, KL divergence in nats"
+              title="Effect of zeroing each head on the prediction, KL divergence in nats"
             >
               Effect
             </button>

@@ -81,7 +81,7 @@ export interface AtlasLook {
   sequence: Sequence;
   picture: HTMLCanvasElement | null; // the heads' maps; none: hidden, or links are drawn
   asLinks: boolean;
-  effects: { kl: Float32Array; most: number } | null; // what knocking each head out does
+  effects: { kl: Float32Array; most: number } | null; // effect of removing each head
   caption: ((at: number) => string) | null; // below each head
   dimmed: boolean[] | null; // heads that a search has left out are false
   out: (place: Place) => boolean; // it is changed now

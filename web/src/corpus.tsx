@@ -1,4 +1,4 @@
-// Texts given at the start: in which of them does this head look far?
+// Texts given at the start, sorted by how far this head attends in them.
 import { computed, signal } from '@preact/signals';
 import { clipped, weight } from './format';
 import { compute } from './runs';
@@ -56,7 +56,7 @@ export function Corpus() {
   return (
     <div class="corpus" data-test="corpus" aria-busy={working.value}>
       <button type="button" data-test="corpus-start" onClick={() => (working.value ? stop() : void start())}>
-        {working.value ? 'Stop' : `Where does ${place.value.layer}.${place.value.head} look far?`}
+        {working.value ? 'Stop' : `Texts in which ${place.value.layer}.${place.value.head} attends far`}
       </button>{' '}
       <small class="quiet" role="status">
         {f ? `${f.done} of ${corpus.value} texts; mean distance in tokens` : `${corpus.value} texts of the corpus`}

@@ -117,7 +117,7 @@ export function Share() {
       ) : (
         <Copied label="The same figure from the command line" text={figureCommand('figure.png')} test="command" />
       )}
-      <Copied label="The same view another time" text={serveCommand()} test="serve" />
+      <Copied label="Open this view again" text={serveCommand()} test="serve" />
     </Dialog>
   );
 }
@@ -268,7 +268,7 @@ const keyList: [string, string][] = [
   ['n', 'map or lines'],
   ['d', 'map of weights, scores, weighted values'],
   ['v', 'atlas: patterns or the pinned link'],
-  ['x', 'knock the head out, or put it back'],
+  ['x', 'remove the head, or restore it'],
   ['b', 'the original model, or the changed one'],
   ['u', 'undo the last change'],
   ['g', 'write one token'],

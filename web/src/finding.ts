@@ -55,7 +55,7 @@ interface Best extends Look {
 const list = (range: [number, number]) => Array.from({ length: range[1] - range[0] }, (_, i) => range[0] + i);
 
 // The link to open with: the program’s own choice for the part; of the given query or of all words, in one head or in all, the one that adds most to the
-// divergence from even attention. One below the bar is not pinned.
+// divergence from uniform attention. One below the bar is not pinned.
 export function firstLook(given: number[], only: Place | null = null): Look | null {
   const p = partInfo.value;
   if (!p || p.rows === 0) return null;
@@ -162,7 +162,7 @@ export const headline = computed<Link | null>(() => {
   return linkOf(list, [top], false);
 });
 
-// Of a link of several tokens, the pair that Why explains: the chosen one, else the heaviest.
+// Of a link of several tokens, the pair that Why explains: the chosen one, else that with the largest weight.
 export const chosenPair = signal<Cell | null>(null);
 export function pairsOf(l: Link): (Cell & { weight: number })[] {
   const { map, at } = rowsOf(l.from, false)!,

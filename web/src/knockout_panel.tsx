@@ -63,7 +63,7 @@ function What({ p }: { p: Plan }) {
           class="tag"
           key={`${h.layer}.${h.head}`}
           title="Restore it"
-          aria-label={`Put head ${h.layer}.${h.head} back`}
+          aria-label={`Restore head ${h.layer}.${h.head}`}
           onClick={() => {
             const rest = p.heads.filter((o) => o !== h);
             setPlan(rest.length > 0 ? { ...p, heads: rest } : null);

@@ -1,4 +1,4 @@
-// Links between words: how heavy they are, what even attention would give them, and which one is worth showing first.
+// Links between words: their weights, the weights of uniform attention, and which link to show first.
 // Nothing here knows the page; `finding.ts` does.
 import type { Reading } from './types';
 
@@ -32,10 +32,10 @@ export function linkChance(
   return queries.length > 0 ? sum / queries.length : 0;
 }
 
-// From which lift over even attention on a link counts as one; labels of heads have the same bar.
+// From which lift over uniform attention on a link counts as one; labels of heads have the same bar.
 export const leastLift = 2;
 
-// What a link adds to the divergence from even attention; below chance the larger weight counts more. The rule of the
+// What a link adds to the divergence from uniform attention; below chance the larger weight counts more. The rule of the
 // program's first_look().
 export const linkScore = (weight: number, chance: number): number =>
   weight > chance ? weight * Math.log(weight / chance) : weight - chance;

@@ -61,8 +61,8 @@ function itemsOf(target: Target): Item[] {
       ],
       ...(canChange()
         ? ([
-            [isOut(head) ? 'Restore it' : 'Knock it out', () => toggleHead(head)],
-            [`Knock out layer ${head.layer}`, () => toggleLayer(head.layer)],
+            [isOut(head) ? 'Restore it' : 'Remove it', () => toggleHead(head)],
+            [`Remove layer ${head.layer}`, () => toggleLayer(head.layer)],
           ] as Item[])
         : []),
       [

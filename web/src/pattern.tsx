@@ -112,7 +112,7 @@ export function Pattern() {
             title="Remove this head and see how the predictions change (x)"
             onClick={() => toggleHead()}
           >
-            {isOut(place.value) ? 'Knocked out' : 'Knock out'}
+            {isOut(place.value) ? 'Removed' : 'Remove'}
           </button>
         )}
         {numbersInfo.value?.change && (

@@ -124,7 +124,7 @@ function lookForServer(): void {
 }
 
 // A new run takes the place of the old one once its numbers are here; what was pinned stays where it can. The text
-// field is not touched: it belongs to whoever types.
+// field is not touched: the user may be typing.
 async function show(info: RunInfo, address: Address | null, current: () => boolean, typed: boolean): Promise<void> {
   const known = (name: PartName | undefined) => name !== undefined && info.parts.some((p) => p.part === name);
   const alike = run.value?.model.kind === info.model.kind; // else its parts are other ones, whatever they are called
@@ -301,7 +301,7 @@ async function know(before: RunInfo): Promise<void> {
   if (!now || now.id === before.id || now.text !== before.text || now.model.name !== before.model.name) return;
   await theSource()
     .run({ model: now.model.name, text: now.text, more: now.more })
-    .catch(() => {}); // whoever asks for its numbers hears why
+    .catch(() => {}); // requests for its numbers report the error
 }
 async function streamOn(info: RunInfo): Promise<void> {
   written.value = [];

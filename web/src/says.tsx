@@ -1,4 +1,4 @@
-// The picture in a sentence, with what even attention would give beside it.
+// The picture in a sentence, compared with uniform attention.
 import { headline, nameOf } from './finding';
 import { clipped, digits, share, shown } from './format';
 import { changed } from './knockout';
@@ -50,7 +50,7 @@ function Sentence() {
   );
 }
 
-// With heads knocked out: what became of the likeliest token.
+// With heads removed: what became of the likeliest token.
 function Changed() {
   const e = changed.value?.effect,
     top = e?.tokens[0];

@@ -51,7 +51,7 @@ export function Several() {
             <Segment
               pressed={derived.value === 'rollout'}
               choose={() => (derived.value = 'rollout')}
-              title="Attention followed down through all layers, residual connections counted as half (Abnar and Zuidema 2020): a derived number"
+              title="Attention rollout through all layers, with residual connections counted as half (Abnar and Zuidema 2020): a derived number"
               test="rollout"
             >
               rollout

@@ -15,7 +15,7 @@ interface FromXProps {
   matrices: Matrices | 'none' | null;
   matrix: 'q' | 'k';
   x: (m: Matrices) => ArrayLike<number>;
-  expected: number[] | null; // what comes out; null: more happens in between
+  expected: number[] | null; // the result; null: further steps follow
   token: string;
 }
 // One number of q or k, from what the layer read. Nothing is computed before somebody opens it.
@@ -88,9 +88,9 @@ export function Output({
     <>
       <p>
         {heads > 2
-          ? `z goes beside those of the other ${heads - 1} heads. `
+          ? `z is concatenated with those of the other ${heads - 1} heads. `
           : heads > 1
-            ? 'z goes beside that of the other head. '
+            ? 'z is concatenated with that of the other head. '
             : ''}
         W<sub>O</sub> has {head.info.value_dim} columns for this one; with them it adds {width} numbers to the stream:
       </p>

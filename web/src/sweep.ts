@@ -1,4 +1,4 @@
-// Every head knocked out once, some at a time: which of them matter for one prediction.
+// Removes every head once, several per request, to measure its effect on one prediction.
 import { computed, signal } from '@preact/signals';
 import { predictionAt } from './predictions';
 import { canChange } from './knockout';

@@ -7,7 +7,7 @@ import { fit, view } from './view';
 
 export const modes: Mode[] = ['weights', 'scores', 'values'];
 const modeNames: Record<Mode, [string, string]> = {
-  weights: ['weights', 'What the softmax returns: each row sums to 1'],
+  weights: ['weights', 'The result of the softmax: each row sums to 1'],
   scores: ['scores', 'Before the softmax: q · k, scaled'],
   values: ['‖a·v‖', 'Weight times the norm of the value: how much the key contributes'],
 };

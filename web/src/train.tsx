@@ -169,7 +169,7 @@ function HeadMap({
       class="head-map"
       disabled={!last}
       aria-pressed={last && out.value.includes(name)}
-      aria-label={`Head ${name}, strongest ${strongest}. ${last ? 'Knock out' : ''}`}
+      aria-label={`Head ${name}, strongest ${strongest}. ${last ? 'Remove' : ''}`}
       title={`Head ${name}: ${strongest}`}
       onClick={() => void toggleHead(name)}
       onMouseMove={(event) => {
@@ -411,7 +411,7 @@ export function Train() {
       {run && (
         <p class="hint">
           Rows look at columns; the stronger the colour, the larger the weight (square root scale, rounded to 1/255).
-          Press a map to knock that head out. The line below the maps shows what the model expects after each word.
+          Press a map to remove that head. The line below the maps shows the model's prediction after each word.
         </p>
       )}
       <p class="unseen" role="status">

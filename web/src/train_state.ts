@@ -60,7 +60,7 @@ export const preset = signal<Preset | null>(null);
 export const queue = signal<Settings[]>([]); // arms of a preset that are still to come
 export const at = signal<number | null>(null); // the step that is looked at; null: the newest
 export const compared = signal(true);
-export const out = signal<string[]>([]); // heads that are knocked out: "0.1"
+export const out = signal<string[]>([]); // heads that are removed: "0.1"
 export const knocked = signal<(Look & { accuracy: number; before: number }) | null>(null);
 export const said = signal(''); // what the last command did
 
