@@ -4,6 +4,8 @@ The words of lexicon.py are divided into trained and held-out ones. These are on
 seen, the better it knows what to do with one that it has not. Same form as in lexicon.py.
 """
 
+from . import more_adjectives
+
 NOUNS = """
 sheep/sheep mouton m animal big
 bull taureau m animal big
@@ -441,3 +443,5 @@ stolen | volé | volée | obj vehicle doc container clothes machine instrument t
 
 INVITING = frozenset("happy greedy playful generous kind shady peeled iced sparkling spacious heated exciting moving reliable padded tuned "
                      "loose sharpened shiny watered".split())
+INVITING |= more_adjectives.INVITING
+ADJECTIVES += more_adjectives.ADJECTIVES.lstrip()

@@ -62,13 +62,23 @@ std::string_view kind_text(ModelKind kind) {
   return "";
 }
 
+// One number, or those of the encoder and the decoder: "6 + 4".
+std::string of_parts(const models::TransformerConfig& c,
+                     Index (*number)(const std::vector<nn::BlockConfig>&)) {
+  const Index main = number(c.main());
+  const Index other = c.kind == ModelKind::encoder_decoder ? number(c.encoder) : main;
+  return other == main ? fmt::format("{}", main) : fmt::format("{} + {}", other, main);
+}
+
 std::string sizes_text(const models::TransformerConfig& c) {
-  const nn::BlockConfig& b = c.main().front();
-  const nn::MultiHeadAttentionConfig& a = b.attention;
+  using Layers = std::vector<nn::BlockConfig>;
+  const nn::MultiHeadAttentionConfig& a = c.main().front().attention;
+  const std::string layers = of_parts(c, [](const Layers& of) { return static_cast<Index>(of.size()); });
+  const std::string inner = of_parts(c, [](const Layers& of) { return of.front().feed_forward.inner; });
   std::string text =
-      fmt::format("{}: {} layers, width {}, {} heads", kind_text(c.kind), c.main().size(), c.width, a.heads);
+      fmt::format("{}: {} layers, width {}, {} heads", kind_text(c.kind), layers, c.width, a.heads);
   if (a.kv_heads != a.heads) text += fmt::format(" ({} of keys)", a.kv_heads);
-  text += fmt::format(" of {}, feed-forward {}, vocabulary {}", a.head_dim, b.feed_forward.inner,
+  text += fmt::format(" of {}, feed-forward {}, vocabulary {}", a.head_dim, inner,
                       grouped(static_cast<double>(c.vocabulary)));
   if (c.max_positions > 0) text += fmt::format(", context {}", grouped(static_cast<double>(c.max_positions)));
   return text;
