@@ -172,8 +172,8 @@ ContextOptions shared(Together together, ContextOptions options) {
 
 void check_command_of_ranks(const std::string& command) {
   if (team() == nullptr) return;
-  constexpr std::array<std::string_view, 7> known = {"bench --dist", "evaluate", "generate", "heads",
-                                                     "show",         "train",    "translate"};
+  constexpr std::array<std::string_view, 8> known = {"bench --dist", "evaluate", "generate", "heads",
+                                                     "serve",        "show",     "train",    "translate"};
   if (command == "bench") return;  // it looks itself
   if (std::find(known.begin(), known.end(), command) != known.end()) return;
   std::string list;

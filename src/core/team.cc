@@ -19,12 +19,15 @@ class TeamExecutor final : public Executor {
     return together == together_ && !within_item_ && team_.size() > 1 ? &team_ : nullptr;
   }
   [[nodiscard]] bool* within_item() noexcept { return &within_item_; }
+  [[nodiscard]] TokenShare& tokens() noexcept { return tokens_; }
+  [[nodiscard]] const TokenShare& tokens() const noexcept { return tokens_; }
 
  private:
   Team& team_;
   Together together_;
   std::shared_ptr<ThreadPool> pool_;
   bool within_item_ = false;
+  TokenShare tokens_;  // without a team: calls are on all
 };
 
 // Items of one process between two exchanges: enough that a long item here does not keep the others waiting, few enough
@@ -45,6 +48,34 @@ std::shared_ptr<Executor> team_executor(Team& team, Together together, int threa
 Team* team_of(const Context& ctx, Together together) noexcept {
   const auto* executor = dynamic_cast<const TeamExecutor*>(ctx.executor().get());
   return executor == nullptr ? nullptr : executor->team(together);
+}
+
+AloneScope::AloneScope(Context& ctx) {
+  auto* executor = dynamic_cast<TeamExecutor*>(ctx.executor().get());
+  if (executor == nullptr || *executor->within_item()) return;
+  within_item_ = executor->within_item();
+  *within_item_ = true;
+}
+
+AloneScope::~AloneScope() {
+  if (within_item_ != nullptr) *within_item_ = false;
+}
+
+TokenScope::TokenScope(Context& ctx, Index tokens) : executor_(ctx.executor()) {
+  Team* const team = team_of(ctx, Together::items);
+  if (team == nullptr) return;
+  const Index size = team->size();
+  const auto edge = [&](Index rank) { return tokens / size * rank + tokens % size * rank / size; };
+  dynamic_cast<TeamExecutor&>(*executor_).tokens() = {team, edge(team->rank()), edge(team->rank() + 1)};
+}
+
+TokenScope::~TokenScope() {
+  if (auto* executor = dynamic_cast<TeamExecutor*>(executor_.get())) executor->tokens() = {};
+}
+
+const TokenShare* tokens_of(const Context& ctx) noexcept {
+  const auto* executor = dynamic_cast<const TeamExecutor*>(ctx.executor().get());
+  return executor != nullptr && executor->tokens().team != nullptr ? &executor->tokens() : nullptr;
 }
 
 SharedItems::SharedItems(Context& ctx, Absorb absorb)

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -18,6 +19,36 @@ using Bytes = std::vector<std::byte>;
 // The team that divides this kind of work; null: this process does all of it. Null also inside an item, which one
 // process computes alone.
 [[nodiscard]] Team* team_of(const Context& ctx, Together together) noexcept;
+
+// While it lives, calls with this Context are on some tokens of a batch: those of this process of its team of items.
+class TokenScope {
+ public:
+  TokenScope(Context& ctx, Index tokens);
+  ~TokenScope();
+  TokenScope(const TokenScope&) = delete;
+  TokenScope& operator=(const TokenScope&) = delete;
+
+ private:
+  std::shared_ptr<Executor> executor_;
+};
+struct TokenShare {
+  Team* team = nullptr;
+  Index begin = 0, end = 0;  // of all tokens, those of this process: as SequenceTeam divides them
+};
+// Null: calls are on all tokens.
+[[nodiscard]] const TokenShare* tokens_of(const Context& ctx) noexcept;
+
+// While it lives, this process computes alone what its team would divide: the others compute something else meanwhile.
+class AloneScope {
+ public:
+  explicit AloneScope(Context& ctx);
+  ~AloneScope();
+  AloneScope(const AloneScope&) = delete;
+  AloneScope& operator=(const AloneScope&) = delete;
+
+ private:
+  bool* within_item_ = nullptr;
+};
 
 // Items of work, dealt out in turn. Results are handed out in the order of the items, to every process: sums then have the
 // bits of one process.

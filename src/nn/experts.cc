@@ -1,9 +1,11 @@
 // Mixtures of experts: a router gives each token scores, the best few experts answer, their answers are weighed and added.
-// The order of sums is that of the experts' numbers, so bits depend on no thread.
+// The order of sums is that of the experts' numbers, so bits depend on no thread. Processes that share the products of a model
+// have some experts each, and hand each other the answers, once a layer.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/team.h"
 #include "headlight/nn.h"
 #include "nn/drive.h"
 
@@ -83,6 +85,46 @@ double dot_row(const ConstTensorView& a, Index row_a, const ConstTensorView& b, 
   return sum;
 }
 
+// Neighbours on different processes, as a router's favourites may be neighbours.
+int owner_of(std::size_t expert, const Team& team) {
+  return static_cast<int>(expert % static_cast<std::size_t>(team.size()));
+}
+
+// Every process has the answers of its own experts; all need all of them.
+template <class Visits>
+void share_answers(Team& team, Visits& visits) {
+  const auto ranks = static_cast<std::size_t>(team.size());
+  std::vector<std::vector<std::byte>> answers(ranks);
+  std::vector<std::byte> mine;
+  const auto bytes_of = [](const Tensor& x) {
+    return static_cast<std::size_t>(x.shape().elements()) * size_of(x.dtype());
+  };
+  for (std::size_t e = 0; e < visits.size(); ++e) {
+    auto& visit = visits[e];
+    if (visit.places.empty()) continue;
+    const auto owner = static_cast<std::size_t>(owner_of(e, team));
+    answers[owner].resize(answers[owner].size() +
+                          bytes_of(visit.x));  // an answer has the size of what was read
+    if (visit.y.empty()) continue;
+    const auto* first = visit.y.template as<std::byte>();
+    mine.insert(mine.end(), first, first + bytes_of(visit.y));
+  }
+  const std::vector<std::span<const std::byte>> parts(ranks, mine);
+  const std::vector<std::span<std::byte>> from(answers.begin(), answers.end());
+  team.all_to_all(parts, from);
+  std::vector<std::size_t> at(ranks, 0);
+  for (std::size_t e = 0; e < visits.size(); ++e) {
+    auto& visit = visits[e];
+    if (visit.places.empty()) continue;
+    const auto owner = static_cast<std::size_t>(owner_of(e, team));
+    if (visit.y.empty()) {
+      visit.y = Tensor::uninitialized(visit.x.shape(), visit.x.dtype());
+      std::copy_n(answers[owner].data() + at[owner], bytes_of(visit.y), visit.y.template as<std::byte>());
+    }
+    at[owner] += bytes_of(visit.y);
+  }
+}
+
 }  // namespace
 
 Experts::Experts(const std::string& name, const ExpertsConfig& config, const FeedForwardConfig& one,
@@ -140,6 +182,7 @@ Tensor Experts::forward(Context& ctx, ConstTensorView x, Saved& s) const {
   s.visits = std::vector<Saved::Visit>(experts.size());
   for (std::size_t place = 0; place < s.experts.size(); ++place)
     s.visits[static_cast<std::size_t>(s.experts[place])].places.push_back(static_cast<Index>(place));
+  Team* const team = team_of(ctx, Together::products);
   for (std::size_t e = 0; e < experts.size(); ++e) {
     Saved::Visit& visit = s.visits[e];
     if (visit.places.empty()) continue;
@@ -154,7 +197,18 @@ Tensor Experts::forward(Context& ctx, ConstTensorView x, Saved& s) const {
         kernels.scaled(static_cast<T>(factor), x.as<T>() + place / config_.used * x.stride(0), nullptr,
                        visit.x.as<T>() + r * width, width);
       }
-      visit.y = experts[e].forward(ctx, visit.x, &visit.saved);
+    });
+    if (team != nullptr && owner_of(e, *team) != team->rank()) continue;
+    const AloneScope alone(ctx);
+    visit.y = experts[e].forward(ctx, visit.x, &visit.saved);
+  }
+  if (team != nullptr) share_answers(*team, s.visits);
+  for (Saved::Visit& visit : s.visits) {
+    if (visit.places.empty()) continue;
+    const auto rows = static_cast<Index>(visit.places.size());
+    with_type(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
       for (Index r = 0; r < rows; ++r) {
         const Index place = visit.places[static_cast<std::size_t>(r)];
         const double factor = config_.weighs_input ? 1 : s.weights[static_cast<std::size_t>(place)];

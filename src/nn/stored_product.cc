@@ -14,6 +14,7 @@
 #include "kernels/integer_gemm.h"
 #include "kernels/matrix_unit.h"
 #include "kernels/stored_rows.h"
+#include "nn/lead.h"
 #include "nn/packed_product.h"
 #include "nn/team_product.h"
 
@@ -44,10 +45,6 @@ void check(const ConstTensorView& x, const StoredFactor& f) {
         concat("blocks of ", name_of(f.w.type()), " run along the input axis: the matrix must be [out, in]"));
   if (!f.bias.empty() && (f.bias.rank() != 1 || f.bias.dim(0) != columns || f.bias.dtype() != DType::f32))
     refuse(concat("bias must have one f32 per column; it is ", f.bias.shape().text()));
-}
-
-kernels::StoredRows rows_of(const StoredMatrix& w) {
-  return {w.type(), w.data(), row_bytes(w.type(), w.columns()), w.scales()};
 }
 
 // ---- Few rows -----------------------------------------------------------------------------------------
@@ -203,6 +200,12 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Facto
   }
 }
 
+}  // namespace
+
+kernels::StoredRows rows_of(const StoredMatrix& w) {
+  return {w.type(), w.data(), row_bytes(w.type(), w.columns()), w.scales()};
+}
+
 void multiply_factors(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors) {
   const bool few = x.dim(0) <= kernels::kFewRows;
   if (few && factors.front().layout == WeightLayout::out_in) multiply_few(ctx, x, factors);
@@ -210,8 +213,6 @@ void multiply_factors(Context& ctx, const ConstTensorView& x, std::span<const Fa
     for (const Factor& f : factors) multiply_few_in_out(ctx, x, f);
   else multiply_many(ctx, x, factors);
 }
-
-}  // namespace
 
 void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFactor> given) {
   const CallScope scope(ctx);
@@ -224,10 +225,12 @@ void multiply_stored(Context& ctx, ConstTensorView x, std::span<const StoredFact
     factors.push_back({rows_of(f.w), f.layout, f.y, f.bias});
   }
   if (factors.empty() || x.dim(0) == 0) return;
+  const auto here = [&](std::span<const Factor> some) { multiply_factors(ctx, x, some); };
+  if (auto* lead = dynamic_cast<LeadExecutor*>(ctx.executor().get()))
+    return lead->multiply(x, factors, ctx.activations(), here);
   Team* const team = team_of(ctx, Together::products);
-  if (team == nullptr) return multiply_factors(ctx, x, factors);
-  multiply_in_team(*team, x.dim(0), x.dim(1), factors,
-                   [&](std::span<const Factor> here) { multiply_factors(ctx, x, here); });
+  if (team == nullptr) return here(factors);
+  multiply_in_team(*team, x.dim(0), x.dim(1), factors, here);
 }
 
 void read_row(const Context& ctx, const StoredMatrix& matrix, Index row, float* to) {

@@ -11,12 +11,23 @@ namespace {
 constexpr Index kLeastBytes = Index{1} << 15;  // less is computed sooner than sent
 constexpr Index kUnit = 16;                    // columns that stay together
 
+// Every row of the columns of one rank: all factors side by side.
+template <class Copy>
+void each_run(std::span<const Factor> shared, Index rows, int rank, int size, const Copy& copy) {
+  for (Index r = 0; r < rows; ++r)
+    for (const Factor& f : shared) {
+      const Range columns = share_of(f.columns(), rank, size);
+      copy(f.y.as<float>() + r * f.y.stride(0) + columns.begin, columns.size());
+    }
+}
+
+}  // namespace
+
 bool is_shared(const Team& team, const Factor& f, Index depth) {
   const Index bytes = f.w.step * (f.layout == WeightLayout::out_in ? f.columns() : depth);
   return bytes >= kLeastBytes && f.columns() >= kUnit * team.size();
 }
 
-// The columns that `rank` computes.
 Range share_of(Index columns, int rank, int size) {
   const Index units = (columns + kUnit - 1) / kUnit;
   const auto edge = [&](Index n) { return std::min(columns, units * n / size * kUnit); };
@@ -33,18 +44,6 @@ Factor part_of(const Factor& f, Range columns) {
         ConstTensorView(f.bias.as<float>() + columns.begin, DType::f32, {columns.size()}, {f.bias.stride(0)});
   return part;
 }
-
-// Every row of the columns of one rank: all factors side by side.
-template <class Copy>
-void each_run(std::span<const Factor> shared, Index rows, int rank, int size, const Copy& copy) {
-  for (Index r = 0; r < rows; ++r)
-    for (const Factor& f : shared) {
-      const Range columns = share_of(f.columns(), rank, size);
-      copy(f.y.as<float>() + r * f.y.stride(0) + columns.begin, columns.size());
-    }
-}
-
-}  // namespace
 
 void multiply_in_team(Team& team, Index rows, Index depth, std::span<const Factor> factors,
                       const MultiplyHere& multiply) {

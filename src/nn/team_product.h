@@ -16,4 +16,12 @@ using MultiplyHere = std::function<void(std::span<const Factor>)>;
 void multiply_in_team(Team& team, Index rows, Index depth, std::span<const Factor> factors,
                       const MultiplyHere& multiply);
 
+// For those who divide products in another way.
+[[nodiscard]] bool is_shared(const Team& team, const Factor& factor, Index depth);
+[[nodiscard]] Range share_of(Index columns, int rank, int size);  // what a rank computes of so many columns
+[[nodiscard]] Factor part_of(const Factor& factor, Range columns);
+// In this process, on the threads of ctx. In stored_product.cc.
+void multiply_factors(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors);
+[[nodiscard]] kernels::StoredRows rows_of(const StoredMatrix& matrix);
+
 }  // namespace headlight::nn

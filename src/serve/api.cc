@@ -41,8 +41,8 @@ std::vector<std::string_view> split(std::string_view path) {
 
 Api::Api(ApiOptions options)
     : options_(std::move(options)),
-      queue_(options_.threads),
-      writing_(options_.threads),
+      queue_(options_.threads, options_.executor),
+      writing_(options_.threads, options_.executor),
       runs_(kCacheBytes),
       zipped_page_(io::gzip(page_html())),
       playground_({.threads = options_.threads,
@@ -69,6 +69,7 @@ Model Api::model_of(const std::string& name) {
   }
   // Threads that need the same model load it once: this runs in the work queue.
   Model model = Model::open(place.folder, {.name = place.name});
+  if (options_.opened) options_.opened(place, model);
   const std::lock_guard lock(slots_mutex_);
   find()->model = model;
   return model;

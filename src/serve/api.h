@@ -27,6 +27,9 @@ struct ApiOptions {
   std::string token, cookie;             // the cookie that /enter sets in the browser
   std::vector<std::string> corpus = {};  // texts to search
   int threads = 0;
+  std::shared_ptr<Executor> executor = nullptr;  // of everything that runs models; null: `threads`
+  std::function<void(const ModelPlace&, const Model&)> opened =
+      nullptr;                                                 // before a model is run for the first time
   std::function<void(const std::string&)> complain = nullptr;  // details that the client must not see
   // The course, /api/v1/learn…: text and pictures of chapters. Null: there is none.
   std::function<Answer(const HttpRequest& http, std::span<const std::string_view> path)> course = nullptr;

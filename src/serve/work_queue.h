@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "headlight/context.h"
@@ -13,7 +14,9 @@ struct Busy {};  // thrown when the queue is full, or after waiting for too long
 
 class WorkQueue {
  public:
-  explicit WorkQueue(int threads) : ctx_({.threads = threads}) {}
+  // With an executor: its threads.
+  explicit WorkQueue(int threads, std::shared_ptr<Executor> executor = nullptr)
+      : ctx_({.threads = executor == nullptr ? threads : 0, .executor = std::move(executor)}) {}
 
   template <class Work>
   auto run_in_turn(const std::function<bool()>& left, const Work& work) {

@@ -5,6 +5,7 @@
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 MPIEXEC, PROGRAM = "mpirun", "headlight"
 RECIPE = pathlib.Path(__file__).resolve().parents[2] / "recipes" / "copy.toml"
@@ -102,6 +104,28 @@ class Models(Case):
         self.same_on_all("show", TEXTS[0], "--model", "en", "--head", "4.0", "--json", "-", counts=(2,))
 
 
+    def test_serve(self):
+        """Rank 0 has the page; the others multiply for it. A run is that of one process, number for number."""
+        answers = [self.served(n) for n in (0, 2)]
+        self.assertEqual(answers[0], answers[1])
+
+    def served(self, n):
+        command = [PROGRAM, "serve", "--model", "en", "--no-open"]
+        if n > 0:
+            command = [MPIEXEC, "-n", str(n), *command]
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.communicate)
+        self.addCleanup(job.terminate)
+        address, token = re.search(r"(http://127.0.0.1:[0-9]+)/#token=([0-9a-zA-Z_-]+)", job.stdout.readline()).groups()
+        headers = {"X-Headlight-Token": token, "Content-Type": "application/json"}
+        ask = urllib.request.Request(f"{address}/api/v1/run", json.dumps({"text": TEXTS[0]}).encode(), headers)
+        with urllib.request.urlopen(ask, timeout=60) as answer:
+            run = json.load(answer)
+        path = f"{address}/api/v1/run/{run['id']}/decoder/weights.f32"
+        with urllib.request.urlopen(urllib.request.Request(path, None, headers), timeout=60) as answer:
+            return len(run["source"]["tokens"]), hashlib.sha256(answer.read()).hexdigest()
+
+
 class Training(Case):
     def train(self, n, name, *more, **how):
         settings = ["train.accumulate=4", "train.steps=6", "data.batch=4", "model.layers=1", "model.width=32",
@@ -183,6 +207,41 @@ class Faults(Case):
         (self.path / "with" / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
         got = subprocess.run([MPIEXEC, *parts], capture_output=True, text=True, timeout=60, check=False)
         self.fails(got, 4, "error: rank 1 of 2: texts.txt: ")
+
+    def limited(self, limits, *arguments):
+        """A process for each entry, with that limit of ulimit, or without one where it is empty."""
+        parts = []
+        for limit in limits:
+            shell = ["sh", "-c", f'trap "" XFSZ; ulimit {limit}; exec "$0" "$@"'] if limit else []
+            parts += [":"] * bool(parts) + ["-n", "1", *shell, PROGRAM, *arguments]
+        began = time.monotonic()
+        got = subprocess.run([MPIEXEC, *parts], capture_output=True, text=True, timeout=120, check=False)
+        return got, time.monotonic() - began
+
+    def test_memory_that_runs_out_on_one_rank(self):
+        large = ["train", str(RECIPE), "--out", str(self.path / "run"), "--set", "train.accumulate=2", "--set",
+                 "model.width=1024", "--set", "model.layers=4", "--set", "train.steps=2", "--threads", "1"]
+        got, seconds = self.limited(["", "-v 500000"], *large)
+        self.fails(got, 5, "error: rank 1 of 2: .*memory")
+        self.assertLess(seconds, 30)
+
+    def test_a_disk_that_is_full_on_one_rank(self):
+        """Rank 0 writes; the other one waits for it, goes on with it, and ends with it."""
+        run = ["train", str(RECIPE), "--out", str(self.path / "run"), "--set", "train.accumulate=2", "--set", "train.steps=20",
+               "--set", "output.save_every=10", "--threads", "1"]
+        got, seconds = self.limited(["-f 100", ""], *run)
+        self.fails(got, 4, "error: .*step-00000020.*too large")
+        self.assertLess(seconds, 30)
+
+    def test_ctrl_c_ends_the_viewer(self):
+        job = subprocess.Popen([MPIEXEC, "-n", "2", PROGRAM, "serve", "--model", "en", "--no-open"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertIn("http://127.0.0.1:", job.stdout.readline())
+        began = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        out, err = job.communicate(timeout=30)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertNotEqual(job.returncode, 0, out + err)
 
     def test_other_arguments_are_told(self):
         first = [PROGRAM, "evaluate", "a.txt"]

@@ -25,6 +25,8 @@ class ThreadTeam : public Team {
   [[nodiscard]] int rank() const noexcept override { return rank_; }
   [[nodiscard]] int size() const noexcept override { return static_cast<int>(table_.parts.size()); }
 
+  [[nodiscard]] bool overlaps() const noexcept override { return true; }
+
   std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) override {
     const std::vector<std::span<const std::byte>> parts(table_.parts.size(), mine);
     std::vector<std::vector<std::byte>> all;

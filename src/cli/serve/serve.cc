@@ -11,6 +11,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -20,13 +21,16 @@
 #include "cli/model_input.h"
 #include "cli/model_places.h"
 #include "cli/numbers.h"
+#include "cli/ranks.h"
 #include "cli/serve/course.h"
 #include "cli/terminal.h"
 #include "core/escape.h"
 #include "draw/qr_code.h"
 #include "headlight/error.h"
+#include "nn/lead.h"
 #include "serve/api.h"
 #include "serve/http_server.h"
+#include "session/state.h"
 
 extern char** environ;  // NOLINT: POSIX has it so
 
@@ -209,8 +213,31 @@ void check_view(const std::string& at) {
   }
 }
 
+// The matrices of a model, in an order that is the same in every process that opens it.
+nn::Matrices matrices_of(const Model& model) {
+  nn::Matrices list;
+  models::Transformer* transformer = model.state().loaded.model.get();
+  if (transformer == nullptr) return list;
+  for (const Parameter* parameter : transformer->parameters())
+    if (parameter->stored.given()) list.push_back(&parameter->stored);
+  return list;
+}
+
+// What ranks above 0 do: rank 0 has the page, and lets them go when it is closed.
+void help_viewer(const ServeSettings& s) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_IGN);
+  std::deque<Model> models;  // whose matrices stay where they are
+  nn::help_leader(*team(), static_cast<int>(s.threads), [&](const std::string& folder) {
+    return matrices_of(models.emplace_back(Model::open(folder)));
+  });
+}
+
 void run(const ServeSettings& s) {
   check_view(s.at);
+  if (team() != nullptr) {
+    check_same_files({model_list(s).front().folder});
+    if (team()->rank() > 0) return help_viewer(s);
+  }
   serve::HttpOptions http;
   http.token = serve::random_token();
   http.headers = serve::safe_headers();
@@ -229,6 +256,14 @@ void run(const ServeSettings& s) {
   if (!s.corpus.empty()) options.corpus = read_corpus(s.corpus, kMostCorpus);
   options.token = http.token;
   options.threads = static_cast<int>(s.threads);
+  std::shared_ptr<nn::LeadExecutor> lead;
+  if (team() != nullptr) {
+    lead = std::make_shared<nn::LeadExecutor>(*team(), options.threads);
+    options.executor = lead;
+    options.opened = [lead](const serve::ModelPlace& place, const Model& model) {
+      lead->open(place.folder, matrices_of(model));
+    };
+  }
   options.course = course_answer;
   options.save_folder = s.save_folder;
   options.complain = [tell](const std::string& what) { tell(error_text(what)); };
@@ -262,6 +297,7 @@ void run(const ServeSettings& s) {
   server->run();
   (void)!::write(g_pipe[1], "", 1);
   waiter.join();
+  if (lead != nullptr) lead->finish();
   if (g_signal != 0) throw Stopped{g_signal};
 }
 
