@@ -40,7 +40,10 @@ class Peers:
         place = self.folder / "apt"
         (place / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         (place / "status").touch()
-        (place / "sources.list").write_text(f"deb [signed-by={KEYS}] http://deb.debian.org/debian {self.suite} main\n")
+        known = run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]).stdout.split()
+        if not known:
+            return False  # the system's own lists were never read: apt-get update
+        (place / "sources.list").write_text(f"deb [signed-by={KEYS}] {known[0]} {self.suite} main\n")
         settings = {"Dir::Etc::sourcelist": place / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
                     "Dir::State::lists": place / "lists", "Dir::State::status": place / "status",
                     "Dir::Cache": place, "APT::Sandbox::User": "root"}
