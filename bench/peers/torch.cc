@@ -39,11 +39,23 @@ at::Tensor naive(const Problem& p) {
   return at::matmul(at::softmax(scores, -1), p.repeated(p.v));
 }
 
+#if TORCH_VERSION_MAJOR >= 2
+// Returns weights only without fusion.
 at::Tensor library_function(const Problem& p, bool weights) {
-  // A private name in 1.13; later versions export it as scaled_dot_product_attention.
+  const bool causal = p.mask.defined();
+  if (weights)
+    return std::get<0>(
+        at::_scaled_dot_product_attention_math(p.q, p.repeated(p.k), p.repeated(p.v), {}, 0.0, causal));
+  return at::scaled_dot_product_attention(p.q, p.repeated(p.k), p.repeated(p.v), {}, 0.0, causal);
+}
+constexpr const char* kLibraryFunction = "scaled_dot_product_attention";
+#else
+at::Tensor library_function(const Problem& p, bool weights) {
   return std::get<0>(at::_scaled_dot_product_attention(p.q, p.repeated(p.k), p.repeated(p.v), {}, 0.0,
                                                        weights, p.mask.defined()));
 }
+constexpr const char* kLibraryFunction = "_scaled_dot_product_attention";
+#endif
 
 Peer make(measure::WorkloadData& data, int threads, const std::vector<std::string>&) {
   at::set_num_threads(threads);
@@ -69,7 +81,7 @@ Peer make(measure::WorkloadData& data, int threads, const std::vector<std::strin
   return {"libtorch",
           TORCH_VERSION,
           {way("matmul, softmax, matmul", [] { return naive(p); }),
-           way("_scaled_dot_product_attention", [weights] { return library_function(p, weights); })}};
+           way(kLibraryFunction, [weights] { return library_function(p, weights); })}};
 }
 
 }  // namespace

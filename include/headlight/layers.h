@@ -53,8 +53,10 @@ class Linear {
   };
   static void forward_all(Context& ctx, ConstTensorView x, std::span<const Target> targets);
   [[nodiscard]] Tensor backward(Context& ctx, ConstTensorView x, ConstTensorView dy);
-  // The parts of backward, for callers that know more about dy.
   enum class Write : std::uint8_t { set, add };
+  // The same, into dx, or added to it; an empty dx is not computed.
+  void backward(Context& ctx, ConstTensorView x, ConstTensorView dy, TensorView dx, Write write = Write::set);
+  // The parts of backward, for callers that know more about dy.
   void backward_input(Context& ctx, ConstTensorView dy, TensorView dx, Write write = Write::set) const;
   void backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy);
   void backward_bias(Context& ctx, ConstTensorView dy);

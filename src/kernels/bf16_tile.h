@@ -8,8 +8,11 @@
 
 namespace headlight::kernels {
 
-// For inputs of f16 and bf16. Null where the CPU or the target has no such products (AVX-512 with avx512_bf16).
+// For inputs of f16 and bf16. Null where the CPU or the target has no such products: the matrix unit (AMX), AVX-512 with
+// avx512_bf16. The first chooses the faster of the other two.
 [[nodiscard]] const AttentionKernels<float>* bf16_attention_for(SimdTarget target);
+[[nodiscard]] const AttentionKernels<float>* matrix_attention_for(SimdTarget target);
+[[nodiscard]] const AttentionKernels<float>* bf16_dots_attention_for(SimdTarget target);
 [[nodiscard]] const BackwardKernels<float>* bf16_backward_for(SimdTarget target);
 
 }  // namespace headlight::kernels

@@ -132,13 +132,8 @@ void learn(Context& ctx, nn::MultiHeadAttention& attention, const nn::MultiHeadA
     std::copy_n(static_cast<const T*>(x.data()) + token * x.stride(0), config.width,
                 read.as<T>() + row * config.width);
   });
-  const auto back = [&](nn::Linear& linear, const Tensor& d, nn::Linear::Write write) {
-    linear.backward_input(ctx, d, dread, write);
-    linear.backward_weight(ctx, read, d);
-    linear.backward_bias(ctx, d);
-  };
-  back(attention.query, dq, nn::Linear::Write::set);
-  back(attention.key, dk, nn::Linear::Write::add);
+  attention.query.backward(ctx, read, dq, dread);
+  attention.key.backward(ctx, read, dk, dread, nn::Linear::Write::add);
   rows.each([&](Index row, Index token) {
     T* to = static_cast<T*>(dx.data()) + token * dx.stride(0);
     const T* from = dread.as<T>() + row * config.width;

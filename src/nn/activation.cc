@@ -40,9 +40,7 @@ std::string_view name_of(Activation activation) noexcept {
 
 void activate(Context& ctx, Activation activation, ConstTensorView x, TensorView y) {
   check("activate", "y", y, x, x.dim(1));
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
       kernels.apply(curve_of(activation), {rows, x.dim(1), x.as<T>() + first * x.stride(0), x.stride(0),
                                            y.as<T>() + first * y.stride(0), y.stride(0)});
@@ -58,9 +56,7 @@ void activate_backward(Context& ctx, Activation activation, ConstTensorView x, C
                        TensorView dx, Parameter* bias) {
   check("activate_backward", "dy", dy, x, x.dim(1));
   check("activate_backward", "dx", dx, x, x.dim(1));
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     const BlockSums<T> sums(ctx, x.dim(0), x.dim(1), 1);
     for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index block, Index first, Index rows) {
       if (bias != nullptr) sums.clear(block);
@@ -89,9 +85,7 @@ void gate(Context& ctx, Activation activation, ConstTensorView x, TensorView y) 
   const Index n = x.dim(1) / 2;
   check("gate", "y", y, x, n);
   check_gate(activation);
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
       const T* row = x.as<T>() + first * x.stride(0);
       kernels.gate(curve_of(activation),
@@ -106,9 +100,7 @@ void gate_backward(Context& ctx, Activation activation, ConstTensorView x, Const
   check("gate_backward", "dy", dy, x, n);
   check("gate_backward", "dx", dx, x, 2 * n);
   check_gate(activation);
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
       const T* row = x.as<T>() + first * x.stride(0);
       T* grad = dx.as<T>() + first * dx.stride(0);
@@ -128,43 +120,31 @@ void drop(Context& ctx, const Dropout& dropout, ConstTensorView x, TensorView y,
                 concat("drop: a rate of ", dropout.rate, "; need at least 0 and below 1"));
   }
   const DropoutKey key = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer);
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     const T factor = static_cast<T>(1 / (1 - dropout.rate));
-    for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
-      for (Index r = first; r < first + rows; ++r) {
-        kernels.drop(key, factor, r, x.as<T>() + r * x.stride(0),
-                     add.empty() ? nullptr : add.as<T>() + r * add.stride(0), y.as<T>() + r * y.stride(0),
-                     x.dim(1));
-      }
+    for_each_row(ctx, x.dim(0), x.dim(1), [&](Index r) {
+      kernels.drop(key, factor, r, x.as<T>() + r * x.stride(0),
+                   add.empty() ? nullptr : add.as<T>() + r * add.stride(0), y.as<T>() + r * y.stride(0),
+                   x.dim(1));
     });
   });
 }
 
 void add_to(Context& ctx, ConstTensorView x, TensorView y) {
   check("add_to", "y", y, x, x.dim(1));
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
-    for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
-      for (Index r = first; r < first + rows; ++r) {
-        T* to = y.as<T>() + r * y.stride(0);
-        kernels.add(x.as<T>() + r * x.stride(0), to, to, x.dim(1));
-      }
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
+    for_each_row(ctx, x.dim(0), x.dim(1), [&](Index r) {
+      T* to = y.as<T>() + r * y.stride(0);
+      kernels.add(x.as<T>() + r * x.stride(0), to, to, x.dim(1));
     });
   });
 }
 
 void scale(Context& ctx, double factor, TensorView x) {
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
-    for_row_blocks(ctx, x.dim(0), x.dim(1), [&](Index, Index first, Index rows) {
-      for (Index r = first; r < first + rows; ++r) {
-        T* to = x.as<T>() + r * x.stride(0);
-        kernels.scaled(static_cast<T>(factor), to, nullptr, to, x.dim(1));
-      }
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
+    for_each_row(ctx, x.dim(0), x.dim(1), [&](Index r) {
+      T* to = x.as<T>() + r * x.stride(0);
+      kernels.scaled(static_cast<T>(factor), to, nullptr, to, x.dim(1));
     });
   });
 }

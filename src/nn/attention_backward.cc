@@ -86,18 +86,12 @@ Tensor MultiHeadAttention::backward_projections(Context& ctx, ConstTensorView x,
   if (!packed.empty()) return packed.backward(ctx, x, d);
   const Index q_width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
   Tensor dx = Tensor::uninitialized({x.dim(0), c.width}, d.dtype());
-  const auto back = [&](Linear& linear, const ConstTensorView& input, const ConstTensorView& part,
-                        const TensorView& target, Linear::Write write) {
-    if (!target.empty()) linear.backward_input(ctx, part, target, write);
-    linear.backward_weight(ctx, input, part);
-    linear.backward_bias(ctx, part);
-  };
-  back(query, x, columns_of(d.view(), 0, q_width), dx, Linear::Write::set);
+  query.backward(ctx, x, columns_of(d.view(), 0, q_width), dx);
   const ConstTensorView kv = c.cross ? d_memory.view() : columns_of(d.view(), q_width, 2 * kv_width);
   const ConstTensorView input = c.cross ? ConstTensorView(call.memory) : x;
   const TensorView target = c.cross ? dmemory : dx.view();
-  back(key, input, columns_of(kv, 0, kv_width), target, Linear::Write::add);
-  back(value, input, columns_of(kv, kv_width, kv_width), target, Linear::Write::add);
+  key.backward(ctx, input, columns_of(kv, 0, kv_width), target, Linear::Write::add);
+  value.backward(ctx, input, columns_of(kv, kv_width, kv_width), target, Linear::Write::add);
   return dx;
 }
 

@@ -41,6 +41,20 @@ void for_row_blocks(Context& ctx, Index rows, Index columns, const F& f) {
   });
 }
 
+// f(row) for all rows, in blocks.
+template <class F>
+void for_each_row(Context& ctx, Index rows, Index columns, const F& f) {
+  for_row_blocks(ctx, rows, columns, [&](Index, Index first, Index count) {
+    for (Index r = first; r < first + count; ++r) f(r);
+  });
+}
+
+// f(kernels) with the element kernels of `dtype`, inside with_type().
+template <class F>
+void with_elements(const Context& ctx, DType dtype, const F& f) {
+  with_type(dtype, [&](auto zero) { f(kernels::element_kernels_for(ctx.target()).of<decltype(zero)>()); });
+}
+
 // The gradient of a parameter, created as zeros if it does not exist yet.
 [[nodiscard]] inline TensorView grad_of(Parameter& parameter) {
   if (parameter.grad.empty()) parameter.grad = Tensor(parameter.value.shape(), parameter.value.dtype());

@@ -25,14 +25,12 @@ void gather(Context& ctx, const Tensor& table, std::span<const std::int32_t> ids
             T factor, bool add) {
   const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
   const Index width = table.dim(1);
-  for_row_blocks(ctx, y.dim(0), width, [&](Index, Index first, Index rows) {
-    for (Index r = first; r < first + rows; ++r) {
-      const T* from = table.as<T>() + ids[static_cast<std::size_t>(r)] * width;
-      T* to = y.as<T>() + r * y.stride(0);
-      if (add) kernels.add(to, from, to, width);
-      else if (factor == T{1}) std::memcpy(to, from, sizeof(T) * static_cast<std::size_t>(width));
-      else kernels.scaled(factor, from, nullptr, to, width);
-    }
+  for_each_row(ctx, y.dim(0), width, [&](Index r) {
+    const T* from = table.as<T>() + ids[static_cast<std::size_t>(r)] * width;
+    T* to = y.as<T>() + r * y.stride(0);
+    if (add) kernels.add(to, from, to, width);
+    else if (factor == T{1}) std::memcpy(to, from, sizeof(T) * static_cast<std::size_t>(width));
+    else kernels.scaled(factor, from, nullptr, to, width);
   });
 }
 
@@ -103,9 +101,7 @@ void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstT
   const auto count = static_cast<Index>(groups.size());
   groups.push_back(tokens);
   const TensorView grad = grad_of(weight);
-  with_type(dy.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  with_elements(ctx, dy.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     for_row_blocks(ctx, count, width * tokens / std::max<Index>(1, count), [&](Index, Index first, Index n) {
       for (Index g = first; g < first + n; ++g) {
         for (Index i = groups[static_cast<std::size_t>(g)]; i < groups[static_cast<std::size_t>(g + 1)];

@@ -188,9 +188,7 @@ Tensor Experts::forward(Context& ctx, ConstTensorView x, Saved& s) const {
     if (visit.places.empty()) continue;
     const auto rows = static_cast<Index>(visit.places.size());
     visit.x = Tensor::uninitialized({rows, width}, x.dtype());
-    with_type(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+    with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
       for (Index r = 0; r < rows; ++r) {
         const Index place = visit.places[static_cast<std::size_t>(r)];
         const double factor = config_.weighs_input ? s.weights[static_cast<std::size_t>(place)] : 1;
@@ -270,9 +268,7 @@ Tensor Experts::backward(Context& ctx, ConstTensorView x, const Saved& s, ConstT
     if (visit.places.empty()) continue;
     const auto rows = static_cast<Index>(visit.places.size());
     Tensor danswer = Tensor::uninitialized({rows, width}, x.dtype());
-    with_type(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+    with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
       for (Index r = 0; r < rows; ++r) {
         const auto place = static_cast<std::size_t>(visit.places[static_cast<std::size_t>(r)]);
         const Index token = static_cast<Index>(place) / config_.used;

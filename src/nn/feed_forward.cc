@@ -17,14 +17,12 @@ void deal(Context& ctx, Tensor& wide, Deal way) {
   Tensor dealt = Tensor::uninitialized(wide.shape(), wide.dtype());
   with_type(wide.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for_row_blocks(ctx, wide.dim(0), 2 * n, [&](Index, Index first, Index rows) {
-      for (Index r = first; r < first + rows; ++r) {
-        const T* from = wide.as<T>() + r * 2 * n;
-        T* to = dealt.as<T>() + r * 2 * n;
-        for (Index j = 0; j < n; ++j) {
-          if (way == Deal::apart) to[j] = from[2 * j], to[n + j] = from[2 * j + 1];
-          else to[2 * j] = from[j], to[2 * j + 1] = from[n + j];
-        }
+    for_each_row(ctx, wide.dim(0), 2 * n, [&](Index r) {
+      const T* from = wide.as<T>() + r * 2 * n;
+      T* to = dealt.as<T>() + r * 2 * n;
+      for (Index j = 0; j < n; ++j) {
+        if (way == Deal::apart) to[j] = from[2 * j], to[n + j] = from[2 * j + 1];
+        else to[2 * j] = from[j], to[2 * j + 1] = from[n + j];
       }
     });
   });
@@ -36,15 +34,13 @@ template <class T, class F>
 void for_limited_rows(Context& ctx, const ConstTensorView& wide, T limit, const F& f) {
   const Index n = wide.dim(1) / 2;
   Tensor open = Tensor::uninitialized({wide.dim(0), n}, wide.dtype());
-  for_row_blocks(ctx, wide.dim(0), 2 * n, [&](Index, Index first, Index rows) {
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
-    for (Index r = first; r < first + rows; ++r) {
-      const T* gate = wide.as<T>() + r * wide.stride(0);
-      T* row = open.as<T>() + r * n;
-      for (Index j = 0; j < n; ++j) row[j] = static_cast<T>(kGateSlope) * std::min(gate[j], limit);
-      kernels.apply(kernels::Curve::sigmoid, {1, n, row, n, row, n});
-      f(r, gate, gate + n, row);
-    }
+  const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  for_each_row(ctx, wide.dim(0), 2 * n, [&](Index r) {
+    const T* gate = wide.as<T>() + r * wide.stride(0);
+    T* row = open.as<T>() + r * n;
+    for (Index j = 0; j < n; ++j) row[j] = static_cast<T>(kGateSlope) * std::min(gate[j], limit);
+    kernels.apply(kernels::Curve::sigmoid, {1, n, row, n, row, n});
+    f(r, gate, gate + n, row);
   });
 }
 
@@ -161,16 +157,11 @@ Tensor FeedForward::backward(Context& ctx, ConstTensorView x, const Saved& saved
   }
   Tensor dwide = Tensor::uninitialized({tokens, 2 * inner}, dtype);
   open_gate_backward(ctx, saved.wide, dactive, dwide);
-  const auto back = [&](Linear& linear, const ConstTensorView& part, Linear::Write write) {
-    linear.backward_input(ctx, part, dx, write);
-    linear.backward_weight(ctx, x, part);
-    linear.backward_bias(ctx, part);
-  };
   if (gate.empty()) {
-    back(up, dwide, Linear::Write::set);
+    up.backward(ctx, x, dwide, dx);
   } else {
-    back(gate, columns_of(dwide.view(), 0, inner), Linear::Write::set);
-    back(up, columns_of(dwide.view(), inner, inner), Linear::Write::add);
+    gate.backward(ctx, x, columns_of(dwide.view(), 0, inner), dx);
+    up.backward(ctx, x, columns_of(dwide.view(), inner, inner), dx, Linear::Write::add);
   }
   return dx;
 }

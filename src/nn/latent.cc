@@ -84,12 +84,10 @@ void MultiHeadAttention::project_latent(Context& ctx, ConstTensorView x, Saved& 
   const Tensor made = up.forward(ctx, s.latent);
   with_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for_row_blocks(ctx, tokens, 2 * q_width, [&](Index, Index first, Index rows) {
-      for (Index t = first; t < first + rows; ++t) {
-        T* k = s.projected.as<T>() + t * s.projected.dim(1) + q_width;
-        assemble<T>(l, made.as<T>() + t * l.up_width(), s.down.as<T>() + t * s.down.dim(1) + rank, k,
-                    k + q_width);
-      }
+    for_each_row(ctx, tokens, 2 * q_width, [&](Index t) {
+      T* k = s.projected.as<T>() + t * s.projected.dim(1) + q_width;
+      assemble<T>(l, made.as<T>() + t * l.up_width(), s.down.as<T>() + t * s.down.dim(1) + rank, k,
+                  k + q_width);
     });
   });
 }
@@ -101,12 +99,10 @@ Tensor MultiHeadAttention::backward_latent(Context& ctx, ConstTensorView x, cons
   Tensor ddown = Tensor::uninitialized(s.down.shape(), d.dtype());
   with_type(d.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for_row_blocks(ctx, tokens, 2 * q_width, [&](Index, Index first, Index rows) {
-      for (Index t = first; t < first + rows; ++t) {
-        const T* dk = d.as<T>() + t * d.dim(1) + q_width;
-        take_apart<T>(l, dk, dk + q_width, dmade.as<T>() + t * l.up_width(),
-                      ddown.as<T>() + t * ddown.dim(1) + rank);
-      }
+    for_each_row(ctx, tokens, 2 * q_width, [&](Index t) {
+      const T* dk = d.as<T>() + t * d.dim(1) + q_width;
+      take_apart<T>(l, dk, dk + q_width, dmade.as<T>() + t * l.up_width(),
+                    ddown.as<T>() + t * ddown.dim(1) + rank);
     });
   });
   const Tensor dlatent = up.backward(ctx, s.latent, dmade);

@@ -97,9 +97,7 @@ void Linear::backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy
 void Linear::backward_bias(Context& ctx, ConstTensorView dy) {
   if (!config_.bias || !bias.trained) return;
   check_matrix(bias.name, "dy", dy, bias.value.dtype(), config_.out);
-  with_type(dy.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
+  with_elements(ctx, dy.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     const BlockSums<T> sums(ctx, dy.dim(0), config_.out, 1);
     for_row_blocks(ctx, dy.dim(0), config_.out, [&](Index block, Index first, Index rows) {
       sums.clear(block);
@@ -111,10 +109,14 @@ void Linear::backward_bias(Context& ctx, ConstTensorView dy) {
 
 Tensor Linear::backward(Context& ctx, ConstTensorView x, ConstTensorView dy) {
   Tensor dx = Tensor::uninitialized({dy.dim(0), config_.in}, weight.value.dtype());
-  backward_input(ctx, dy, dx);
+  backward(ctx, x, dy, dx);
+  return dx;
+}
+
+void Linear::backward(Context& ctx, ConstTensorView x, ConstTensorView dy, TensorView dx, Write write) {
+  if (!dx.empty()) backward_input(ctx, dy, dx, write);
   backward_weight(ctx, x, dy);
   backward_bias(ctx, dy);
-  return dx;
 }
 
 void Linear::collect(Parameters& list) {

@@ -69,10 +69,6 @@ class RecurrentLayer::Forward {
     return kernels::element_kernels_for(ctx_.target()).of<T>();
   }
   template <class T>
-  static void copy(T* to, const T* from, Index n) {
-    std::memcpy(to, from, sizeof(T) * static_cast<std::size_t>(n));
-  }
-  template <class T>
   void apply(kernels::Curve curve, T* x, Index n) const {
     kernels<T>().apply(curve, {1, n, x, 0, x, 0});
   }
@@ -149,10 +145,8 @@ RecurrentLayer::Result RecurrentLayer::forward(Context& ctx, ConstTensorView x, 
   const CallScope scope(ctx);
   const DType dtype = input.weight.value.dtype();
   check_matrix(input.weight.name, "x", x, dtype, config_.in);
-  const StartsOr starts(given.starts, x.dim(0)),
-      memory_starts(given.memory_starts, given.memory.empty() ? 0 : given.memory.dim(0));
-  RecurrentCall call = given;
-  call.starts = starts.get(), call.memory_starts = memory_starts.get();
+  const CompleteRecurrentCall complete(given, x.dim(0));
+  const RecurrentCall& call = complete.call;
   const Steps steps(call.starts);
   Saved own;
   Saved& s = saved != nullptr ? *saved : own;

@@ -92,10 +92,6 @@ class RecurrentLayer::Backward {
   [[nodiscard]] const kernels::ElementKernels<T>& kernels() const {
     return kernels::element_kernels_for(ctx_.target()).of<T>();
   }
-  template <class T>
-  static void copy(T* to, const T* from, Index n) {
-    std::memcpy(to, from, sizeof(T) * static_cast<std::size_t>(n));
-  }
 
   // d: gradient of the state after the token, becomes that part of the one before which skips the gates.
   template <class T>
@@ -186,10 +182,8 @@ Tensor RecurrentLayer::backward(Context& ctx, ConstTensorView x, const Recurrent
   const CallScope scope(ctx);
   const DType dtype = input.weight.value.dtype();
   check_matrix(input.weight.name, "dy", dy, dtype, config_.width, x.dim(0));
-  const StartsOr starts(given.starts, x.dim(0)),
-      memory_starts(given.memory_starts, given.memory.empty() ? 0 : given.memory.dim(0));
-  RecurrentCall call = given;
-  call.starts = starts.get(), call.memory_starts = memory_starts.get();
+  const CompleteRecurrentCall complete(given, x.dim(0));
+  const RecurrentCall& call = complete.call;
   const Steps steps(call.starts);
   const Index width = state_width();
   const std::size_t bytes = static_cast<std::size_t>(width) * size_of(dtype);

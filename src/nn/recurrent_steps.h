@@ -41,6 +41,24 @@ struct RecurrentLayer::Steps {
   [[nodiscard]] Index sequence(Index row) const { return order[static_cast<std::size_t>(row)]; }
 };
 
+// A call with the starts of whole sequences where it has none.
+struct CompleteRecurrentCall {
+  StartsOr starts, memory_starts;
+  RecurrentCall call;
+
+  CompleteRecurrentCall(const RecurrentCall& given, Index tokens)
+      : starts(given.starts, tokens),
+        memory_starts(given.memory_starts, given.memory.empty() ? 0 : given.memory.dim(0)),
+        call(given) {
+    call.starts = starts.get(), call.memory_starts = memory_starts.get();
+  }
+};
+
+template <class T>
+void copy(T* to, const T* from, Index n) {
+  std::memcpy(to, from, sizeof(T) * static_cast<std::size_t>(n));
+}
+
 // f(row) for all rows of a step, on any free worker.
 template <class F>
 void for_rows(Context& ctx, Index rows, Index work, const F& f) {

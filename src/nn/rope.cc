@@ -145,19 +145,15 @@ void RopeTable::turn(Context& ctx, TensorView x, std::span<const Index> position
   }
   const std::vector<bool> far =
       long_.cos.empty() ? std::vector<bool>() : beyond(positions, starts, original_);
-  with_type(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernels = kernels::element_kernels_for(ctx.target()).of<T>();
-    for_row_blocks(ctx, tokens, heads * x.dim(2), [&](Index, Index first, Index rows) {
-      for (Index t = first; t < first + rows; ++t) {
-        const Index row = (positions[static_cast<std::size_t>(t)] - first_) * half;
-        const Turns& turns = !far.empty() && far[static_cast<std::size_t>(t)] ? long_ : usual_;
-        const kernels::Rotation<T> rotation{turns.cos.as<T>() + row, turns.sin.as<T>() + row, half,
-                                            interleaved_, backward};
-        for (Index h = 0; h < heads; ++h) {
-          T* head = x.as<T>() + t * x.stride(0) + h * x.stride(1);
-          kernels.rotate(rotation, head, head);
-        }
+  with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
+    for_each_row(ctx, tokens, heads * x.dim(2), [&](Index t) {
+      const Index row = (positions[static_cast<std::size_t>(t)] - first_) * half;
+      const Turns& turns = !far.empty() && far[static_cast<std::size_t>(t)] ? long_ : usual_;
+      const kernels::Rotation<T> rotation{turns.cos.as<T>() + row, turns.sin.as<T>() + row, half,
+                                          interleaved_, backward};
+      for (Index h = 0; h < heads; ++h) {
+        T* head = x.as<T>() + t * x.stride(0) + h * x.stride(1);
+        kernels.rotate(rotation, head, head);
       }
     });
   });

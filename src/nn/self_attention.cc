@@ -47,14 +47,9 @@ Tensor SelfAttention::backward(Context& ctx, ConstTensorView x, const Saved& sav
                      {as_head(saved.q), as_head(saved.k), as_head(saved.v), as_head(saved.out), saved.lse},
                      dout, {.visible = visible_}, {as_head(dq), as_head(dk), as_head(dv)});
   Tensor dx = Tensor::uninitialized({x.dim(0), x.dim(1)}, x.dtype());
-  const auto back = [&](Linear& linear, const Tensor& d, Linear::Write write) {
-    linear.backward_input(ctx, d, dx, write);
-    linear.backward_weight(ctx, x, d);
-    linear.backward_bias(ctx, d);
-  };
-  back(query, dq, Linear::Write::set);
-  back(key, dk, Linear::Write::add);
-  back(value, dv, Linear::Write::add);
+  query.backward(ctx, x, dq, dx);
+  key.backward(ctx, x, dk, dx, Linear::Write::add);
+  value.backward(ctx, x, dv, dx, Linear::Write::add);
   return dx;
 }
 

@@ -45,6 +45,7 @@ inline void call_linear(Context& ctx, DType type, Bits& bits) {
   Linear::forward_all(ctx, x, targets);
   bits.add(z);
   bits.add(layer.backward(ctx, x, dy));
+  layer.backward(ctx, x, dy, y, Linear::Write::add);
   layer.backward_input(ctx, dy, y, Linear::Write::add);
   layer.backward_weight(ctx, x, dy);
   layer.backward_bias(ctx, dy);
