@@ -1,5 +1,5 @@
-// Who may look at whom: every mask of this kind is a run of keys for each query, described by a few
-// integers. Nothing of size tokens × tokens is ever made, and what cannot be seen is not computed.
+// Which keys each query may see: every mask of this kind is a run of keys for each query, described by a few
+// integers. No matrix of size tokens × tokens is allocated, and hidden keys are not computed.
 #include <cstdio>
 #include <utility>
 

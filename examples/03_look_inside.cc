@@ -1,5 +1,5 @@
-// Looking inside: from q, k and the log-sum-exp (lse) of a call, everything attention looked at can be
-// asked for afterwards, for any part, in the memory of that part. Asking never changes the result.
+// Looking inside: from q, k and the log-sum-exp (lse) of a call, any part of the weights can be
+// computed afterwards, in the memory of that part. Doing so never changes the result.
 #include <array>
 #include <cstdio>
 

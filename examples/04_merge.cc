@@ -1,5 +1,5 @@
 // Attention over half the keys, twice, is attention over all of them: (out, lse) is a value that can be
-// added. Threads, machines or a cache with a shared beginning can each do their part of the keys.
+// added. Threads, machines or a cache with a shared prefix can each compute a part of the keys.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Generation reads every earlier token again and again. A cache keeps their keys and values in the layout
 // the kernels read, so that a step costs one pass over memory. Here: a prompt at once, then token by token,
-// with guesses that are taken back; the same bits as attention over everything at once.
+// with rejected guesses removed; the same bits as one call over all tokens.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

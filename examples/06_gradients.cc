@@ -1,6 +1,6 @@
 // Training asks the other way round: how should q, k and v change so that a loss goes down? A forward call
-// keeps only its output and log-sum-exp; the backward call recomputes the rest. Here: words learn to look
-// at what they are told, by following the gradients.
+// keeps only its output and log-sum-exp; the backward call recomputes the rest. Here: words learn to attend
+// to given words, by gradient descent.
 #include <cstdio>
 
 #include "headlight/headlight.h"

@@ -1,4 +1,4 @@
-// Whose threads compute: a pool of the Context's own, one that two Contexts share, or OpenMP's. The bits are the same.
+// Which threads compute: a pool of the Context, one that two Contexts share, or OpenMP's. The bits are the same.
 #include <headlight/headlight.h>
 #include <omp.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// A program that has threads already hands them over. The library numbers the workers; each takes tasks until none is left.
+// A program that already has threads can pass them. The library numbers the workers; each takes tasks until none is left.
 class OpenMp : public headlight::Executor {
  public:
   [[nodiscard]] int threads() const noexcept override { return omp_get_max_threads(); }

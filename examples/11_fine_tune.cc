@@ -1,4 +1,4 @@
-// Teach a model a new kind of text: an adapter is learnt beside its matrices, less than two numbers in a hundred.
+// Teach a model a new kind of text: an adapter is trained beside its matrices, with less than 2 % as many parameters.
 //
 //   example_11_fine_tune [models/headlight-en] [text.txt] [runs/mine]
 #include <cstdio>

@@ -40,7 +40,7 @@ void attend(dist::Group& group) {
   headlight::Tensor out(x.shape());
   dist::attention_forward(ctx, group, x, x, x, options, how, out);
 
-  // A program would go on with its shard. This one compares it with a single process.
+  // A real program would continue with its shard. This one compares it with a single process.
   const headlight::Tensor all = tokens_of({{0, kTokens}});
   const headlight::AttentionResult whole = headlight::attention(all, all, all, options);
   double apart = 0;

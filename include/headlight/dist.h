@@ -56,7 +56,7 @@ class Group : public SequenceTeam {
   [[nodiscard]] static Group world(const GroupOptions& options = {});
   // The processes of the program's own communicator: MPI_Comm_c2f(comm). It is duplicated.
   [[nodiscard]] static Group of_communicator(int fortran_handle, const GroupOptions& options = {});
-  // Those that give the same colour, in the order of their ranks here.
+  // The ranks that pass the same colour, in the order of their ranks in this group.
   [[nodiscard]] Group split(int colour);
 
   Group(Group&&) noexcept;
@@ -80,8 +80,8 @@ class Group : public SequenceTeam {
   // Element by element ((rank 0 + rank 1) + rank 2) + …, on every rank. Contiguous f32 or f64, the same shape everywhere.
   void sum(TensorView values);
 
-  // From now on a message counts as arrived no sooner than over a link of this latency (seconds) and bandwidth (bytes per
-  // second): shows on one machine what a slower network would do. On every rank alike.
+  // Simulates a slower network: from now on, a message counts as received no sooner than over a link of this latency
+  // (seconds) and bandwidth (bytes per second). Call it with the same values on every rank.
   void emulate_link(double latency, double bandwidth);
 
   // Prints the text once and ends all processes of the job with exit code `code`.
@@ -95,18 +95,18 @@ class Group : public SequenceTeam {
   std::unique_ptr<State> state_;
 };
 
-// Sends and receives that are under way. Memory must stay where it is until wait() returns.
+// Sends and receives in progress. Memory must stay where it is until wait() returns.
 class Transfers {
  public:
   explicit Transfers(Group& group);
-  ~Transfers();  // unfinished ones, after an error, are given up
+  ~Transfers();  // abandons unfinished ones, after an error
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
   // Between the same two ranks, messages with the same tag (0 … 999) arrive in the order in which they were sent.
   void send(int to, std::span<const std::byte> bytes, int tag = 0);
   void receive(int from, std::span<std::byte> bytes, int tag = 0);
-  // Lets them progress on a thread of their own until wait(). No other use of MPI by this process in between.
+  // Progresses them on a separate thread until wait(). This process must not use MPI otherwise meanwhile.
   void run_in_background();
   // Returns when all are done. Throws RankError{peer} when MPI reports an error or nothing moves for the group's timeout.
   void wait();
@@ -116,22 +116,22 @@ class Transfers {
   std::unique_ptr<State> state_;
 };
 
-// What all ranks must have alike: name and value of each. When two differ, all throw the same RankError, which names the
+// Checks that all ranks have equal values, given with their names. If two differ, all throw the same RankError, which names the
 // rank, the name and both values.
 struct Fact {
   std::string name, value;
 };
 void agree(Group& group, const std::string& who, std::span<const Fact> facts);
 
-// Gives ranks that may all run on the same cores of a machine their own share of them: a rank then starts as many threads as
-// it has cores. Shares keep sockets together. Ranks that mpirun or Slurm has bound are left alone.
+// Divides the cores of a machine among its ranks if they may all run on the same ones: a rank then starts as many threads as
+// it has cores. Shares keep sockets together. Ranks that mpirun or Slurm has bound are unchanged.
 void divide_cores(Group& group);
 
 // Runs body(group) as the main function of a rank. An error that all ranks share is printed once and returned as the exit
 // code that the headlight program documents; an error of one rank is printed with its number and ends all.
 [[nodiscard]] int run(Group& group, const std::function<void(Group&)>& body);
 
-// How the tokens of a sequence are shared out. Contiguous: rank r has one run of length/ranks tokens. Zig-zag: the sequence
+// How the tokens of a sequence are divided. Contiguous: rank r has one run of length/ranks tokens. Zig-zag: the sequence
 // is cut in 2·ranks blocks, rank r has blocks r and 2·ranks-1-r, which balances a causal mask. Lengths that do not divide
 // leave shards that differ by one token a block.
 enum class Layout { contiguous, zigzag };
@@ -165,7 +165,7 @@ struct SequenceParallel {
 // headlight::attention_forward() on the whole sequence. q, k, v, out and lse are this rank's shards along axis 2, their
 // lengths those of Shards; options are those of the whole call, equal on all ranks: lengths, starts, mask and bias count
 // all tokens. Dropout drops what one process drops. Every rank checks its arguments and compares them with the others' before
-// a tensor is sent; a refusal is thrown by all ranks alike.
+// a tensor is sent; all ranks throw the same error.
 void attention_forward(Context& ctx, Group& group, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                        const AttentionOptions& options, const SequenceParallel& how, TensorView out,
                        TensorView lse = {});

@@ -12,7 +12,7 @@ namespace headlight {
 
 class SequenceTeam : public Team {
  public:
-  // attention_forward() and attention_backward() of calls whose tokens, along axis 2, the processes have in their order:
+  // attention_forward() and attention_backward() of calls whose tokens, along axis 2, are divided among the processes by rank:
   // process r of n has tokens length·r/n … length·(r+1)/n - 1. Options are those of the whole call. Collective.
   virtual void attend(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                       const AttentionOptions& options, TensorView out, TensorView lse) = 0;

@@ -1,4 +1,4 @@
-// Processes that compute together, as the functions that use them see them. dist::Group is one, over MPI.
+// The interface of processes that compute together. dist::Group implements it with MPI.
 //
 //   headlight::dist::Group group = headlight::dist::Group::world();          // mpirun -n 4 program
 //   headlight::Context ctx({.executor = headlight::team_executor(group, headlight::Together::items)});
@@ -31,9 +31,9 @@ class Team {
   // Whether another thread of this process may make these calls while this one computes; never two at once.
   [[nodiscard]] virtual bool overlaps() const noexcept { return false; }
   // Collective: every process makes these calls, in the same order.
-  // What every rank gave, by rank. Sizes may differ.
+  // Gathers the bytes of every rank, by rank. Sizes may differ.
   [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine) = 0;
-  // parts[r] goes to rank r; from[r] takes what rank r sends here. Sizes must match on both sides.
+  // Sends parts[r] to rank r and receives its bytes in from[r]. Sizes must match on both sides.
   virtual void all_to_all(std::span<const std::span<const std::byte>> parts,
                           std::span<const std::span<std::byte>> from) = 0;
 

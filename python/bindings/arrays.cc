@@ -8,7 +8,7 @@
 namespace headlight::python {
 namespace {
 
-// NumPy's numbers of types (ndarraytypes.h), which never change.
+// Type numbers of NumPy (ndarraytypes.h), which are part of its ABI.
 enum NumpyType {
   kBool = 0,
   kInt = 5,
@@ -57,7 +57,7 @@ std::optional<DType> dtype_of(PyObject* descriptor) {
                         : concat(name, " has ", rank, " axes; need at most ", kMaxRank));
 }
 
-// Whether kernels can read it where it is.
+// Whether kernels can read it in place.
 bool readable(const py::detail::PyArray_Proxy& a, Index item) {
   const auto* descriptor = py::detail::array_descriptor_proxy(a.descr);
   constexpr int aligned = py::detail::npy_api::NPY_ARRAY_ALIGNED_;
@@ -86,7 +86,7 @@ ConstTensorView view_of(const py::object& array, DType dtype) {
   for (int axis = 0; axis < a->nd; ++axis) {
     const auto at = static_cast<std::size_t>(axis);
     shape.dims[at] = a->dimensions[axis];
-    // Strides of axes with one element and of arrays without any are never used, and NumPy leaves anything there.
+    // Strides of axes with one element and of arrays without any are never used, and NumPy leaves arbitrary values there.
     strides.dims[at] = axis == a->nd - 1 && (none || a->dimensions[axis] == 1) ? 1 : a->strides[axis] / item;
   }
   return {a->data, dtype, shape, strides};
@@ -209,7 +209,7 @@ py::object ArrayMaker::finish(Tensor tensor, int drop) const {
     if (py::hasattr(known, "dlpack") && py::hasattr(known.attr("dlpack"), "from_dlpack"))
       return known.attr("dlpack").attr("from_dlpack")(buffer);
   }
-  // A library that takes nothing back: NumPy's array, or for bf16, which NumPy lacks, the memory itself.
+  // A library without DLPack import: NumPy's array, or for bf16, which NumPy lacks, the memory itself.
   return dtype == DType::bf16 ? buffer : py::module_::import("numpy").attr("from_dlpack")(buffer);
 }
 

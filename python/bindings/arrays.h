@@ -1,4 +1,4 @@
-// Arrays that come from Python and go back: NumPy's, and anything with __dlpack__ in CPU memory. No element is copied
+// Arguments and results that are arrays: NumPy's, and anything with __dlpack__ in CPU memory. No element is copied
 // unless the kernels cannot read it in place: a last axis that is not contiguous, foreign byte order, odd addresses.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace headlight::python {
 
-// What came in. The view is valid while this object lives.
+// An argument. The view is valid while this object lives.
 struct ArrayArg {
   ArrayArg() = default;
-  // Throws Error{input} for what is no array, has another place than the CPU, or another dtype than the library knows.
+  // Throws Error{input} for objects that are not arrays, are not in CPU memory, or have an unsupported dtype.
   ArrayArg(py::handle object, const char* name);
 
   ConstTensorView view;
-  py::object object;  // as it came in
+  py::object object;  // as passed
   py::object memory;  // whose memory the view is
   bool dlpack = false;
 
@@ -35,7 +35,7 @@ class ArrayMaker {
   class Result {
    public:
     [[nodiscard]] const TensorView& view() const { return view_; }
-    [[nodiscard]] py::object take();  // None: it was not made
+    [[nodiscard]] py::object take();  // None: not requested
 
    private:
     friend class ArrayMaker;
@@ -58,7 +58,7 @@ class ArrayMaker {
 // The same elements; `out` is contiguous.
 void copy_into(ConstTensorView view, TensorView out);
 [[nodiscard]] Tensor contiguous(ConstTensorView view);  // a copy
-[[nodiscard]] py::capsule capsule_of(Tensor* tensor);   // deletes it in the end
+[[nodiscard]] py::capsule capsule_of(Tensor* tensor);   // deletes it when released
 
 // DLPack (dlpack.cc).
 struct DlpackView {

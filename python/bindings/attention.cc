@@ -1,5 +1,5 @@
-// attention(), its gradients, weights and merge. Called with all arguments in their places by python/headlight/ops.py, by the
-// interpreter's fastest protocol: a tiny call spends more time on its arguments than on its numbers.
+// attention(), its gradients, weights and merge. Called with positional arguments only by python/headlight/ops.py, with the
+// interpreter's fastest protocol: for a tiny call, passing arguments takes longer than computing.
 #include "headlight/attention.h"
 
 #include <algorithm>

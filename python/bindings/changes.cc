@@ -1,4 +1,4 @@
-// Heads changed, and what that does to the predictions.
+// Changes of heads, and their effects on predictions.
 #include "bindings/model.h"
 #include "headlight/ablate.h"
 

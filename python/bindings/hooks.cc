@@ -1,5 +1,5 @@
-// Python callables that watch a run, or change it. What they are given is copied when they ask for it: an array that a
-// hook keeps stays valid, and an event that it keeps says that the call is over.
+// Python callables that observe or change a run. Their arrays are copied on access: an array that a
+// hook keeps stays valid, and an event that it keeps reports that the call is over.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -33,7 +33,7 @@ using LiveResidual = Live<ResidualEvent>;
 using LiveExperts = Live<ExpertsEvent>;
 using LivePlace = Live<AttentionPlace>;
 
-// Calls the hook with the event, which ends with the call, whatever becomes of it.
+// Calls the hook with the event, which becomes invalid after the call, also if the call throws.
 template <class Event, class... More>
 py::object call_with(const py::handle& hook, const Event& event, More&&... more) {
   const auto live = std::make_shared<Live<Event>>(&event);
@@ -117,7 +117,7 @@ void mix_values(const AttentionEvent& event, Index sequence, const Tensor& befor
     }
 }
 
-// An object with the methods `heads`, `weights`, `residual` or `mask`, or a callable that stands for `heads`.
+// An object with the methods `heads`, `weights`, `residual` or `mask`, or a callable, which counts as `heads`.
 class PythonIntervention : public Intervention {
  public:
   explicit PythonIntervention(const py::object& hook) {

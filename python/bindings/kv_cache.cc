@@ -16,8 +16,8 @@ KvType type_of(const std::string& name) {
   throw Error(ErrorKind::usage, "cache.type", concat("dtype is \"", name, "\"; need f32, f16, bf16 or int8"));
 }
 
-// Threads of Python may share one: each call holds it for itself. The lock is taken after the interpreter is let go
-// of, so that a thread that waits for it blocks no other.
+// Python threads may share a cache: each call locks it. The lock is taken after the interpreter's lock is
+// released, so that a waiting thread does not block others.
 class SharedCache {
  public:
   explicit SharedCache(const KvCacheOptions& options) : cache_(default_context(), options) {}

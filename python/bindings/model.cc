@@ -11,7 +11,7 @@ namespace {
 class CharacterPlaces {
  public:
   explicit CharacterPlaces(std::string_view text) : text_(text) {}
-  // Mostly called with growing places.
+  // Usually called with increasing positions.
   [[nodiscard]] Index of(std::size_t byte) {
     if (byte < byte_) byte_ = 0, characters_ = 0;
     for (; byte_ < byte && byte_ < text_.size(); ++byte_)

@@ -32,7 +32,7 @@ void read_window(py::handle value, Visibility& visible) {
 Visibility read_visibility(PyObject* const* arguments) {
   const auto given = [&](OptionPlace place) { return arguments[place] != Py_None; };
   Visibility visible;
-  // A prefix is causal except for the prefix itself; a right bound would take it away again.
+  // A prefix mask is causal except within the prefix; a right bound would hide the prefix's later keys.
   if (given(kPrefix)) visible.prefix = to_index(arguments[kPrefix], "prefix");
   else if (to_switch(arguments[kCausal], "causal")) visible.right = 0;
   if (given(kWindow)) read_window(arguments[kWindow], visible);

@@ -29,7 +29,7 @@ enum OptionPlace {
   kOptions,  // how many there are
 };
 
-// What the options point to lives here.
+// Owns what the options point to.
 class OptionArgs {
  public:
   // `dtype` and `heads` are those of q: lists of numbers become arrays that suit them.

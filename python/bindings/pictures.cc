@@ -22,7 +22,7 @@ T choose(const char* what, const std::string& name,
   throw Error(ErrorKind::usage, "python.choice", concat(what, " is \"", name, "\"; known ones are ", known));
 }
 
-// Reads the options that are there; what it has not read is an error.
+// Reads options; unknown ones are an error.
 class Reader {
  public:
   explicit Reader(const py::dict& options) : options_(options.attr("copy")()) {}

@@ -25,7 +25,7 @@ void raise_current() noexcept;
 [[nodiscard]] Context& context_for(Index threads);
 [[nodiscard]] Context& context_for(py::handle threads);  // None: all cores
 
-// Numbers and switches as Python gives them. Each throws Error{usage} that names the argument and what was found.
+// Numbers and booleans from Python. Each throws Error{usage} that names the argument and what was found.
 [[nodiscard]] Index to_index(py::handle value, const char* name);
 [[nodiscard]] double to_number(py::handle value, const char* name);
 [[nodiscard]] bool to_switch(py::handle value, const char* name);
@@ -34,7 +34,7 @@ void raise_current() noexcept;
 [[nodiscard]] std::pair<Index, Index> to_range(py::handle value, Index size, const char* name);
 [[nodiscard]] std::string repr_of(py::handle value);  // short, for messages
 
-// Ctrl-C ends the call; `report` (a callable or None) is told (what, done, total).
+// Ctrl-C ends the call; `report` (a callable or None) is called with (what, done, total).
 [[nodiscard]] Progress progress_of(const py::object& report);
 
 void define_attention(py::module_& module);

@@ -1,4 +1,4 @@
-// Questions about runs: what to look at first, one weight step by step, links, labels of heads, two runs compared.
+// Analysis of runs: what to look at first, one weight step by step, links, labels of heads, two runs compared.
 #include "bindings/arrays.h"
 #include "bindings/model.h"
 #include "headlight/look.h"

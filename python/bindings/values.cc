@@ -91,9 +91,9 @@ std::pair<Index, Index> to_range(py::handle value, Index size, const char* name)
 
 Context& context_for(Index threads) {
   if (threads == 0) return default_context();
-  // A few numbers of threads are used again and again; each Context keeps its pool.
+  // One Context per number of threads, because each keeps its pool.
   thread_local std::map<Index, std::unique_ptr<Context>> contexts;
-  constexpr Index most = 1 << 20;  // Context says itself what it refuses
+  constexpr Index most = 1 << 20;  // Context reports its own limits
   std::unique_ptr<Context>& context = contexts[threads];
   if (!context) {
     try {
@@ -124,7 +124,7 @@ Progress progress_of(const py::object& report) {
     return false;
   };
   if (report.is_none()) return progress;
-  // Its last reference may go when the call has let go of the interpreter.
+  // Its last reference may be released while the call does not hold the interpreter's lock.
   const std::shared_ptr<py::object> kept(new py::object(report), [](py::object* object) {
     const py::gil_scoped_acquire hold;
     delete object;

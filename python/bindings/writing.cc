@@ -1,4 +1,4 @@
-// Models that write: texts continued, translated, and how well they are guessed.
+// Text generation: continuation, translation, and the probabilities of given texts.
 #include "bindings/model.h"
 #include "headlight/write.h"
 
@@ -37,7 +37,7 @@ GenerateOptions options_of(const py::dict& given) {
   return o;
 }
 
-// on_token(item, id, log_probability, text): anything but False goes on.
+// on_token(item, id, log_probability, text): False stops.
 py::list generate_texts(const Model& model, const py::list& prompts, const py::dict& given,
                         const py::object& on_token, const py::object& observe, const py::object& intervene,
                         const py::object& progress, const py::object& threads) {

@@ -29,7 +29,7 @@ template <class T>
   return kernels::backward_kernels_for(ctx.target()).of<T>();
 }
 
-// Rows of a unit, all that the tiles need of them: [rows][stride] each.
+// Inputs of the tiles for the rows of a unit: [rows][stride] each.
 template <class T>
 struct GradRows {
   T* q = nullptr;  // scaled as in the forward pass

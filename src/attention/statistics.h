@@ -125,7 +125,7 @@ void row_statistics(const Block<T>& block, const Workspace<T>& space, const Sour
                                                  : 0;
   T shift[kBlockRows], factor[kBlockRows], moment[kBlockRows];
   double moments[kBlockRows] = {};
-  // Too large for the stack of a thread with a small one.
+  // On the heap: too large for small thread stacks.
   static_assert(sizeof(TopKeys<T>) <= Workspace<T>::kNoteBytes &&
                 std::is_trivially_destructible_v<TopKeys<T>>);
   auto* top = reinterpret_cast<TopKeys<T>*>(space.notes);

@@ -5,7 +5,7 @@
 
 namespace headlight::cli {
 
-// From now on the first signal (interrupt, terminate, hang-up) is only noted: 0 becomes its number. The second ends
+// From now on the first signal (interrupt, terminate, hang-up) is only recorded in this variable. The second ends
 // everything at once.
 [[nodiscard]] std::atomic<int>& catch_stop_signals() noexcept;
 

@@ -1,4 +1,4 @@
-// headlight bench --dist: several processes against one, and against what the cost model says.
+// headlight bench --dist: several processes compared with one, and with the prediction of the cost model.
 #pragma once
 
 #include <string>

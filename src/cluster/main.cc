@@ -1,4 +1,4 @@
-// headlight-mpi: the headlight program, with MPI. Nobody starts it by name: headlight does, under mpirun.
+// headlight-mpi: the headlight program, with MPI. Not started by users: headlight does so, under mpirun.
 #include <optional>
 
 #include "cli/app.h"

@@ -36,7 +36,7 @@ cairo_status_t append_bytes(void* out, const unsigned char* data, unsigned int s
   try {
     static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(data), size);
     return CAIRO_STATUS_SUCCESS;
-  } catch (...) { return CAIRO_STATUS_NO_MEMORY; }  // Cairo is C: nothing may fly through it
+  } catch (...) { return CAIRO_STATUS_NO_MEMORY; }  // no exception may pass through C code
 }
 
 void set_color(cairo_t* cr, Rgb c, double alpha = 1) {
@@ -200,7 +200,7 @@ std::string pdf_of(std::span<const Drawing> pages) {
   expect_success(cairo_surface_status(surface.get()));
   cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, first.title.c_str());
   cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATOR, "headlight");
-  // A date would make two runs differ; this is no date, and is left out.
+  // An invalid date, which Cairo leaves out: a real one would make two runs differ.
   cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
   for (const Drawing& page : pages) {
     cairo_pdf_surface_set_size(surface.get(), page.width, page.height);

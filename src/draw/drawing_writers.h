@@ -1,4 +1,4 @@
-// Writers of drawings: PNG and PDF by Cairo, SVG by our own code.
+// Writers of drawings: PNG and PDF by Cairo, SVG directly.
 #pragma once
 
 #include <string>

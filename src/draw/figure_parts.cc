@@ -97,7 +97,7 @@ void FigurePage::cells(const WeightMap& map, const Box& box) {
   drawing.add(std::move(item));
   if (map.has_masked()) drawing.add(HatchItem{masked_boxes(map, box), colors.hatch});
 
-  // A thin frame holds together what is almost the page's own colour.
+  // A thin frame, because small weights have almost the colour of the page.
   drawing.add(LineItem{.points = {{box.x, box.y},
                                   {box.right(), box.y},
                                   {box.right(), box.bottom()},

@@ -8,7 +8,7 @@
 
 namespace headlight::draw {
 
-// Title, column labels, rows with their labels, legend, and a note for whatever did not fit. Lines are
+// Title, column labels, rows with their labels, legend, and a note if something did not fit. Lines are
 // at most style.width columns wide. Throws what check() throws.
 [[nodiscard]] std::string heat_map_text(const WeightMap& map, const TerminalStyle& style);
 

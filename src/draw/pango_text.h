@@ -1,4 +1,4 @@
-// Pango, as the typesetter and the Cairo writer use it. Nothing else includes this.
+// Pango for the typesetter and the Cairo writer, the only files that include this.
 #pragma once
 
 #include <pango/pangocairo.h>

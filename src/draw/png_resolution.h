@@ -5,7 +5,7 @@
 
 namespace headlight::draw {
 
-// Puts the chunk "pHYs" behind the header of a well-formed PNG.
+// Inserts the chunk "pHYs" after the header of a well-formed PNG.
 [[nodiscard]] std::string with_resolution(std::string png, double dpi);
 
 }  // namespace headlight::draw

@@ -24,7 +24,7 @@ class Folder {
   // Whether an entry has this name, link or not.
   [[nodiscard]] bool has(const std::string& name) const noexcept;
   // A regular file. A link is followed to a file of the same folder, and, in a snapshot of a Hugging Face
-  // cache, to a blob of the same model; any other is refused. Throws Error{input} for what is refused, and
+  // cache, to a blob of the same model; any other is refused. Throws Error{input} for refused links, and
   // Error{missing} when there is no such file: `file` for a name chosen here, `input` for one read from
   // another file.
   [[nodiscard]] std::unique_ptr<const File> open(const std::string& name,

@@ -21,7 +21,7 @@ void f16(const std::byte* b, float* y) { *y = to_float(fetch<F16>(b)); }
 void bf16(const std::byte* b, float* y) { *y = to_float(fetch<BF16>(b)); }
 void f64(const std::byte* b, float* y) { *y = static_cast<float>(fetch<double>(b)); }
 
-// The missing numbers (4, 5, 31 to 33, 36 to 38) belonged to types that were taken back.
+// The missing numbers (4, 5, 31 to 33, 36 to 38) belong to types that GGUF has removed.
 constexpr BlockType kTypes[] = {{"F32", 0, 1, 4, f32},
                                 {"F16", 1, 1, 2, f16},
                                 {"Q4_0", 2, 32, 18, blocks::q4_0, {0, -1}},

@@ -13,7 +13,7 @@
 namespace headlight::io {
 
 // The whole text. More than `limit` bytes, compressed or not, are Error{input} before they take memory;
-// so is a compressed file that is cut, damaged, or followed by something else.
+// so is a compressed file that is truncated, damaged, or followed by other data.
 [[nodiscard]] std::string read_text(const std::string& path, std::uint64_t limit = std::uint64_t{4} << 30);
 
 // The same piece by piece, for files that are larger than memory.

@@ -1,4 +1,4 @@
-// A checksum against accidents: 64 bits, by the XXH64 algorithm (Yann Collet), many GB a second. It detects
+// A checksum of 64 bits, by the XXH64 algorithm (Yann Collet), many GB a second. It detects
 // accidental damage, not deliberate manipulation.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Softmax over one tile, whatever its keys and values are stored as. A Source knows how to multiply with
+// Softmax over one tile, for any storage of its keys and values. A Source multiplies with
 // them: score() fills tile.scores with q·kᵀ, add_values() adds P·V to the accumulators. Where kScaled is set,
 // each key and each value may have a factor of its own. make(plan) is the Source for the strips of the tile.
 
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Takes a tile into the rows' states.
+// Merges a tile into the states of the rows.
 template <class T, class Make>
 HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
                             const AbsorbOptions<T>& options, const Make& make) {

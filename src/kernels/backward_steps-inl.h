@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int kMaxBackwardKeys = kMaxTileKeys;
 
-// From one row of scores and dp to p (what dv takes) and ds (what dk and dq take). Outside of what the
+// Computes p (for dv) and ds (for dk and dq) from one row of scores and dp. Outside of the keys that the
 // row sees both are zero, whatever dp holds there.
 template <class T>
 HWY_ATTR void weigh_row(const BackwardTile<T>& b, int r, StripRange wide) {
@@ -91,8 +91,8 @@ HWY_INLINE void weigh_tile(const BackwardTile<T>& b, StripPlan& plan, const Mult
   }
 }
 
-// The rows that see any of keys first … first+keys-1: a run, since neither end of what a row sees
-// ever moves backwards.
+// The rows that see any of keys first … first+keys-1: a run, because both ends of a row's visible keys
+// never decrease from row to row.
 template <class T>
 HWY_INLINE StripRange rows_seeing(const Tile<T>& tile, int first, int keys) {
   int begin = 0, end = tile.rows;
@@ -101,7 +101,7 @@ HWY_INLINE StripRange rows_seeing(const Tile<T>& tile, int first, int keys) {
   return {begin, end};
 }
 
-// Which pairs exist at all: the logits are gone once weights() has run, so they are computed again.
+// Which pairs are visible. Recomputes the logits, because weights() has overwritten them.
 // multiply(plan) fills tile.scores with q·kᵀ.
 template <class T, class Multiply>
 HWY_INLINE void find_seen(const BackwardTile<T>& b, bool* seen, const Multiply& multiply) {

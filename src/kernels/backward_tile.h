@@ -19,12 +19,12 @@ struct BackwardTile {
   const T* dout = nullptr;  // [rows][dout_stride]
   Index dout_stride = 0;
   const T* shift = nullptr;   // per row: lse as a logit; -inf for a row that sees nothing
-  const T* factor = nullptr;  // per row: 1, unless lse is too large to have the digits that count
+  const T* factor = nullptr;  // per row: 1, unless lse is too large to be precise enough
   const T* delta = nullptr;   // per row
   T* dp = nullptr;            // scratch like tile.scores
   bool careful = false;       // as in AbsorbOptions
   bool of_scores = false;     // ds stays that of the score itself: not yet through the softcap
-  bool* seen = nullptr;       // scratch of the careful way: kMaxRows · kMaxTileKeys
+  bool* seen = nullptr;       // scratch if `careful`: kMaxRows · kMaxTileKeys
 };
 
 // Where a tile's gradients are added: dk and dv per key, dq per row. Columns in whole panels.

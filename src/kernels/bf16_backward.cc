@@ -32,7 +32,7 @@ HWY_ATTR void weigh_bf16_tile(const BackwardTile<float>& b, StripPlan& plan) {
   });
 }
 
-// Where pair_tile() leaves row r of ds as pairs of keys: both rows of a pair in the second one's place.
+// Where pair_tile() leaves row r of ds as pairs of keys: both rows of a pair are stored in place of the second.
 HWY_INLINE Pair* keys_of_row(const BackwardTile<float>& b, int r) {
   return as_pairs(b.dp) + (r | 1) * b.tile.scores_stride + r % 2 * (b.tile.scores_stride / 2);
 }

@@ -1,4 +1,4 @@
-// Tiles of one bf16 a number (see matrix_unit.h for the legend) on AVX-512's dot products: twice the multiply-adds of f32.
+// Tiles with one bf16 per number (see matrix_unit.h for the legend), by dot products of AVX-512: twice the multiply-adds of f32.
 #include "kernels/matrix_pack.h"
 
 #if defined(__x86_64__) && defined(__linux__)

@@ -4,7 +4,8 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of what its own header leaves undefined on purpose
+#pragma GCC diagnostic ignored \
+    "-Wmaybe-uninitialized"  // the intrinsics header leaves values undefined on purpose
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-// See bf16_tile.h. Compiled for every SIMD target as the other kernels are; only AVX-512 has anything to compile.
+// See bf16_tile.h. Compiled for every SIMD target like the other kernels; empty except for AVX-512.
 #include "kernels/bf16_tile.h"
 
 #include "kernels/kernels.h"

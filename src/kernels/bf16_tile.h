@@ -1,4 +1,4 @@
-// Attention on one tile whose products are of bf16 with f32 sums: q, k, v, the weights that meet the values and the
+// Attention on one tile with bf16 products and f32 sums: q, k, v, the weights multiplied with values and the
 // gradients of scores are rounded to bf16. The softmax between the products is that of the f32 kernels.
 #pragma once
 

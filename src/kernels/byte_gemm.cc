@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 ByteKernels make_byte_table() { return {}; }
 #else
 
-// Offsets are taken off: sums are stored with the other sign.
+// Sums are stored negated, because the product subtracts the offsets of codes.
 HWY_ATTR void pack_byte_rows(const float* arranged, Index stride, int rows, Index depth, std::int32_t* left) {
   constexpr Index kWords = ByteKernels::kLeftWords;
   const Index parts = depth / kPartColumns;
@@ -83,7 +83,7 @@ HWY_NOINLINE HWY_ATTR void pack_byte_columns(const StoredRows& w, Index first, i
     for (int j = 0; j < n; ++j) {
       const std::byte* blocks =
           w.data + (column + j) * w.step + first * kPartColumns / B::kColumns * B::kBytes;
-      // The same blocks of the row that the next panel takes: too many rows for the hardware to follow.
+      // Prefetches the same blocks of the next panel's row: hardware prefetchers do not track so many rows.
       for (Index line = 0; line < kMostParts * kPartColumns / B::kColumns * B::kBytes; line += 64)
         __builtin_prefetch(blocks + panel * w.step + line);
       read_parts<kType>(blocks, parts, reinterpret_cast<std::uint8_t*>(codes + j * kWide),
@@ -104,7 +104,7 @@ HWY_ATTR void pack_byte_right(const StoredRows& w, Index first, int columns, int
 }
 
 bool takes_all(StoredType) { return true; }
-// In two instructions a pair of products must fit 16 bits; without them floats are as fast.
+// For products in two instructions, where pairs of products must fit in 16 bits. For other types, f32 is as fast.
 [[maybe_unused]] bool takes_small(StoredType type) { return byte_codes(type).most <= 63; }
 // Products of signed bytes.
 [[maybe_unused]] bool takes_below_128(StoredType type) { return byte_codes(type).most <= 127; }

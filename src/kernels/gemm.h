@@ -3,7 +3,7 @@
 //
 // Legend.  left [rows, depth]   right [depth, columns]   c [rows, columns]
 // A left strip holds `strip` rows as [depth][strip], a right panel `panel` columns as [depth][panel];
-// what is missing in the last of them is zero.
+// the last of them is padded with zeros.
 #pragma once
 
 #include "headlight/context.h"

@@ -30,7 +30,7 @@ HWY_INLINE V at_least(D d, double low, V x) {
 // below, exactly 1 for 0 and exactly 0 for -inf; NaN stays NaN. tests/kernels/exp2_exhaustive.cc
 // tries all floats. x = n + r with |r| <= 1/2; adding `magic` leaves n plus the
 // exponent bias in the low bits of the sum, ready to be shifted into place. n = -bias makes a factor
-// of zero, which is how everything too small, and -inf, vanishes without a branch.
+// of zero, so that underflow and -inf give 0 without a branch.
 template <class D, class V = hn::Vec<D>>
 requires(sizeof(hn::TFromD<D>) == 4) HWY_INLINE V exp2(D d, V x) {
   const hn::RebindToUnsigned<D> du;
@@ -47,8 +47,8 @@ requires(sizeof(hn::TFromD<D>) == 4) HWY_INLINE V exp2(D d, V x) {
 #if HWY_NATIVE_FMA
   p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
 #else
-  // Without a fused operation the last step alone would cost the promised ULP: add what the rounded
-  // product and the rounded sum lost.
+  // Without fused multiply-add, the last step alone would exceed 1 ULP: add the rounding errors of the
+  // product and the sum.
   const V high_bits = hn::BitCast(d, hn::Set(du, 0xFFFFF000U));
   const V one = hn::Set(d, 1.0f), product = hn::Mul(p, r);
   const V rh = hn::And(r, high_bits), rl = hn::Sub(r, rh), ph = hn::And(p, high_bits), pl = hn::Sub(p, ph);

@@ -5,7 +5,8 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of what its own header leaves undefined on purpose
+#pragma GCC diagnostic ignored \
+    "-Wmaybe-uninitialized"  // the intrinsics header leaves values undefined on purpose
 #endif
 #include <immintrin.h>
 
@@ -105,7 +106,7 @@ std::byte* tiles_at(std::byte* right, int column, int steps, int step, int parts
   return right + (Index{column / kPanel} * steps + step) * parts * 2 * kTileBytes;
 }
 
-// The same piece of a row that the next panel takes: too many rows for the hardware to follow.
+// Prefetches the same piece of the next panel's rows: hardware prefetchers do not track so many rows.
 void fetch_ahead(const StoredRows& w, Index from, Index bytes) {
   const std::byte* next = w.data + kPanel * w.step + from;
   for (Index line = 0; line < bytes; line += 64) __builtin_prefetch(next + line);
@@ -194,7 +195,7 @@ HEADLIGHT_BF16 void pack_right_in_out_parts(const StoredRows& w, Index first, in
     for (int column = 0; column < columns; column += kPanel) {
       const int n = std::min(kPanel, columns - column);
       const float *even = pair[0], *odd = pair[1];
-      if (w.type == StoredType::f32 && n == kPanel && k + 1 < depth) {  // as they lie
+      if (w.type == StoredType::f32 && n == kPanel && k + 1 < depth) {  // without conversion
         even = reinterpret_cast<const float*>(w.from(k).data) + first + column;
         odd = reinterpret_cast<const float*>(w.from(k + 1).data) + first + column;
       } else {

@@ -41,12 +41,12 @@ struct MatrixKernels {
   void (*pack_right)(const StoredRows& w, Index k, int columns, int depth, int parts, std::byte* right);
   void (*pack_right_in_out)(const StoredRows& w, Index first, int columns, int depth, int parts,
                             std::byte* right);
-  // c = left·right + bias, or c += left·right. An element is one chain of additions in the order of the depth, begun with
-  // what is added to, whatever block it is computed in.
+  // c = left·right + bias, or c += left·right. An element is one chain of additions in the order of the depth, starting
+  // with the bias or with c, in whatever block it is computed.
   void (*multiply)(const MatrixBlock& block);
 };
 
-// The matrix unit, for numbers of any parts. Null where the CPU or the target cannot, or the system does not allow it.
+// The matrix unit, for numbers of any parts. Null if the CPU, the target or the operating system does not support it.
 [[nodiscard]] const MatrixKernels* matrix_kernels_for(SimdTarget target);
 // For numbers of one part a side only: the matrix unit, else AVX-512's dot products, else null.
 [[nodiscard]] const MatrixKernels* bf16_kernels_for(SimdTarget target);

@@ -177,8 +177,8 @@ HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* 
   constexpr int kBlock = 16 / sizeof(T);
   whole_rows = rows / kBlock * kBlock;
   whole_columns = columns / kBlock * kBlock;
-  // A cache line of each row at a time, used up before the next rows come: rows whose distance is a power
-  // of two share so few places in the first cache that a line would be gone before its second use.
+  // One cache line of each row at a time, used completely before the next rows: rows whose distance is a power
+  // of two share so few sets of the L1 cache that a line would be evicted before its second use.
   constexpr int kLine = 64 / sizeof(T);
   for (int line = 0; line < whole_columns; line += kLine) {
     const int end = HWY_MIN(whole_columns, line + kLine);
@@ -198,7 +198,7 @@ template <class T>
 HWY_ATTR void pack_keys(const void* source, DType type, Index stride, int keys, int dim, T* panels) {
   const int panel = 2 * static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
   const auto* bytes = static_cast<const std::uint8_t*>(source);
-  constexpr int kChunk = 64;  // columns converted at a time when the dtype is not ours
+  constexpr int kChunk = 64;  // columns converted at a time if the dtype is not T
   HWY_ALIGN T wide[HWY_MAX_BYTES / sizeof(T) * 2 * kChunk];
   for (int first = 0; first < keys; first += panel, panels += static_cast<Index>(panel) * dim) {
     const int n = HWY_MIN(panel, keys - first);

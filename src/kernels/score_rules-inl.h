@@ -18,7 +18,7 @@ namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Elements of the bias for keys first … first+n-1, as T. A key stride other than one is a broadcast. An
-// f64 bias beyond the range of f32 becomes the largest number there is: it is finite, so it hides nothing.
+// f64 bias beyond the range of f32 becomes the largest f32: it is finite, so it hides nothing.
 template <class T>
 HWY_ATTR void fetch_bias(const void* bias, DType type, Index stride, Index first, int n, T* row) {
   const auto* bytes = static_cast<const std::uint8_t*>(bias);

@@ -1,4 +1,4 @@
-// The running softmax of a block of rows: largest logit, sum of exponentials, and starting from nothing.
+// The running softmax of a block of rows: largest logit, sum of exponentials, and their initial values.
 
 #if defined(HEADLIGHT_KERNELS_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_SOFTMAX_INL_H_
@@ -52,7 +52,7 @@ HWY_INLINE T exponentiate(T* row, StripRange wide, T shift, T unit) {
                    : exponentiate_in<true>(row, wide, shift, unit);
 }
 
-// Raises the rows' maxima to `top`; shift is what to subtract, alpha what the past shrinks by.
+// Raises the rows' maxima to `top`. Sets shift, to be subtracted, and alpha, the factor of earlier sums.
 template <class T>
 HWY_INLINE void raise_max(int rows, T unit, const T* top, T* max, T* shift, T* alpha) {
   const hn::ScalableTag<T> d;
@@ -67,7 +67,7 @@ HWY_INLINE void raise_max(int rows, T unit, const T* top, T* max, T* shift, T* a
   }
 }
 
-// Rows that this first tile does not touch start from nothing.
+// Initialises the rows that this first tile does not cover.
 template <class T>
 HWY_INLINE void clear(const Tile<T>& tile, const StripPlan& plan, const SoftmaxState<T>& state, bool all) {
   for (int r = 0; r < (tile.rows + 15) / 16 * 16; ++r) {

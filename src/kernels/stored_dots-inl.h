@@ -16,13 +16,13 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What one group of rows of w makes of some rows of x. The rows of a group lie `apart` rows from each other, and
-// the next group follows right behind: few long streams, which the hardware fetches ahead by itself. Neighbours
-// would be as many short ones, and one row alone would read all of x for itself.
+// Products of one group of rows of w with some rows of x. The rows of a group lie `apart` rows from each other, and
+// the next group follows right behind: few long streams, which the hardware prefetches. Neighbours
+// would be as many short streams, and a single row would need its own pass over x.
 template <StoredType kType, int kRows, int kGroup>
 struct Dots {
   using Vec = WideVec<kType>;
-  static constexpr Index kAhead = 1024;  // bytes: helps where a long x takes the first cache for itself
+  static constexpr Index kAhead = 1024;  // bytes: helps if a long x fills the L1 cache
   const std::byte* w[kGroup];
   const float* x[kRows];
   Index column, apart;
@@ -50,7 +50,7 @@ struct Dots {
   }
 };
 
-// Two chains of sums per element, so that one addition need not wait for the last.
+// Two chains of sums per element, so that an addition need not wait for the previous one.
 template <StoredType kType, int kRows, int kGroup>
 HWY_NOINLINE HWY_ATTR void dot_group(const FewRows& job, Index column, Index apart, int row) {
   const Dots<kType, kRows, kGroup> dots(job, column, apart, row);

@@ -1,6 +1,6 @@
 // Products with blocks of q8_0 in integers: a row of x is rounded to 16 bits beside it, with a factor for each block of 32,
 // so that two multiplications and an addition are one instruction and nothing has to become a float before the block
-// has been summed up. The rounding is 2^-16 of the block's largest number; the weights' own is 2^-8.
+// has been summed up. The rounding is 2^-16 of the block's largest number; that of the parameters is 2^-8.
 
 #if defined(HEADLIGHT_KERNELS_STORED_INTEGER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_STORED_INTEGER_INL_H_
@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using SumVec = hn::Vec<hn::ScalableTag<float>>;
 
-// A rounded row of x: `depth` numbers, then the factor of each block. 2 1/8 bytes a number, in the room of a float.
+// A rounded row of x: `depth` numbers, then the factor of each block. 2 1/8 bytes per number, in memory for one float each.
 struct RoundedRow {
   const std::int16_t* numbers = nullptr;
   const float* factors = nullptr;
@@ -32,7 +32,7 @@ struct RoundedRow {
         factors(reinterpret_cast<const float*>(numbers + depth)) {}
 };
 
-// Something that is not finite makes its block's factor NaN, and so every sum that meets it.
+// A number that is not finite makes its block's factor NaN, and so every sum with this block.
 HWY_ATTR inline void round_row(const float* x, Index depth, float* to) {
   constexpr float kLargest = 32767, kSmallest = 1e-30F;  // below, 1 / x would be infinite
   auto* numbers = reinterpret_cast<std::int16_t*>(to);
@@ -50,7 +50,7 @@ HWY_ATTR inline void round_row(const float* x, Index depth, float* to) {
   }
 }
 
-// Those of some blocks with those of x, in memory: from there they reach all lanes of a register without a shuffle.
+// Products of the factors of some blocks with those of x, in memory: from there they reach all lanes of a register without a shuffle.
 template <int kCount>
 HWY_INLINE void multiply_factors(const float* w, const float* x, float* to) {
   const hn::CappedTag<float, kCount> d;

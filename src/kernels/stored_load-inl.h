@@ -73,7 +73,7 @@ HWY_INLINE WideVec<kType> load_part(const std::byte* from, Index n) {
 }
 
 // Two vectors at a time. Of bf16 the elements with an even number, then those with an odd one: a shift and a mask
-// make floats of them where they lie, and nothing has to move.
+// make floats of them in place, without a shuffle.
 template <StoredType kType>
 struct WidePair {
   WideVec<kType> first, second;
@@ -108,7 +108,7 @@ HWY_INLINE void block_factors(const std::byte* blocks, float* to) {
   std::uint16_t bits[kFactors] = {};
   for (int i = 0; i < kCount; ++i) std::memcpy(bits + i, blocks + i * kQ8Bytes, sizeof bits[i]);
 #if HEADLIGHT_F16C
-  // Put together in ordinary registers: the vector units have enough to do.
+  // Assembled in general-purpose registers, because the vector units are busy.
   const auto four = [&](int i) {
     return static_cast<long long>(std::uint64_t{bits[i]} | std::uint64_t{bits[i + 1]} << 16 |
                                   std::uint64_t{bits[i + 2]} << 32 | std::uint64_t{bits[i + 3]} << 48);

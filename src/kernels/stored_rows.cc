@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of w that are multiplied at a time: they share the loads of x. As many as registers allow.
+// Rows of w that are multiplied together: they share the loads of x. As many as registers allow.
 template <int kRows>
 constexpr int group_of() {
   if (HWY_TARGET == HWY_SCALAR) return 1;  // not for speed
@@ -45,7 +45,7 @@ HWY_INLINE void dot_four(const FewRows& job, Index column, Index apart, int row)
 
 HWY_ATTR void multiply_few(const FewRows& job) {
   with_stored_type(job.w.type, [&]<StoredType kType>() HWY_ATTR {
-    // The rows of w stay in the first cache for all rows of x.
+    // The rows of w stay in the L1 cache for all rows of x.
     const auto all_rows = [&](Index column, Index apart) HWY_ATTR {
       for (int row = 0; row < job.rows; row += 4) {
         switch (HWY_MIN(4, job.rows - row)) {
@@ -56,7 +56,7 @@ HWY_ATTR void multiply_few(const FewRows& job) {
         }
       }
     };
-    // Four streams, each about so long before they all move on; shorter ones stop and start at the cost of a fifth.
+    // The length of each of four streams, approximately; with shorter ones, restarting them takes a fifth of the time.
     constexpr Index kStreamBytes = 128 << 10;
     const Index stream = HWY_MAX(16, kStreamBytes / HWY_MAX(1, job.w.step));
     const Index turns = HWY_MAX(1, (job.columns + 2 * stream) / (4 * stream));
@@ -147,7 +147,7 @@ HWY_ATTR void pack(const StoredRows& w, Index k, int columns, int depth, float* 
         const int m = HWY_MIN(kChunk, depth - x);
         for (int j = 0; j < n; ++j) {
           const StoredRows row = w.from(first + j);
-          // The same piece of the row that the next panel takes: too many rows for the hardware to follow.
+          // Prefetches the same piece of the next panel's row: hardware prefetchers do not track so many rows.
           const std::byte* next = row.data + panel * row.step + place_of<kType>(k + x);
           for (Index line = 0; line < place_of<kType>(kChunk); line += 64) __builtin_prefetch(next + line);
           widen_stored<kType>(row, k + x, m, wide + j * kChunk);

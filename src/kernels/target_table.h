@@ -1,4 +1,4 @@
-// Highway's own dispatch is one choice for the whole process; here every target keeps its table, so that
+// Highway's own dispatch chooses one target for the whole process; here every target has a table, so that
 // two Contexts can differ. A file of kernels ends, under HWY_ONCE, with
 //
 //   const Table& kernels_for(SimdTarget target) { return HEADLIGHT_TABLE_OF(make_table, target); }

@@ -27,7 +27,7 @@ void write(io::JsonWriter& w, const Spread& spread);
 [[nodiscard]] inline io::Rounded rounded(double x) { return io::significant(x, 6); }
 [[nodiscard]] std::vector<io::Rounded> rounded(std::span<const double> numbers);
 
-// A table for people: columns as wide as they need, the first to the left, numbers to the right.
+// A table as text: columns as wide as they need, the first to the left, numbers to the right.
 using TableRow = std::vector<std::string>;
 [[nodiscard]] std::string table_text(const TableRow& heading, const std::vector<TableRow>& rows,
                                      int indent = 2);

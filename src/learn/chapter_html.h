@@ -1,4 +1,4 @@
-// A chapter as HTML for the page: a small, fixed part of Markdown, everything else shown as it is written. All text is
+// A chapter as HTML for the page: a small, fixed part of Markdown, everything else shown verbatim. All text is
 // escaped; the only addresses are those of chapters and views of the page itself.
 #pragma once
 

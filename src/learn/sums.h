@@ -1,4 +1,4 @@
-// Vectors of the worked chapters, and sums written out as one writes them by hand.
+// Vectors of the worked chapters, and sums written out as by hand.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// A CBLAS found at run time. The program neither links nor needs one: without it the ratio to the
-// unfused path is simply not known.
+// A CBLAS loaded at run time. The program neither links nor needs one: without it, the ratio to the
+// unfused path is not reported.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace headlight::measure {
 class Cblas {
  public:
   // A library by file name ("libblis.so.4"), or the first that is installed when the name is empty:
-  // OpenBLAS, BLIS, then whatever libblas.so.3 is. oneDNN has the same function under another name
+  // OpenBLAS, BLIS, then libblas.so.3. oneDNN has the same function under another name
   // and is taken when asked for. Null when there is none, or under a limit of less than 4 GB of memory.
   [[nodiscard]] static std::unique_ptr<Cblas> load(const std::string& library = {});
   ~Cblas();
@@ -20,7 +20,7 @@ class Cblas {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // "OpenBLAS 0.3.21 …"
 
-  // For the calls that follow. A library without such a function keeps its own mind; false then.
+  // For the calls that follow. Returns false, without effect, for a library that has no such function.
   bool set_threads(int threads) const;
 
   enum class Transpose { no, yes };
@@ -41,7 +41,7 @@ class Cblas {
                             const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta,
                             float* c, std::int64_t ldc);
   std::string name_;
-  Sgemm sgemm_ = nullptr;  // one of the two is there
+  Sgemm sgemm_ = nullptr;  // one of the two is set
   DnnlSgemm dnnl_sgemm_ = nullptr;
   void (*set_int_)(int) = nullptr;    // OpenBLAS, MKL
   void (*set_long_)(long) = nullptr;  // BLIS: its dim_t

@@ -108,7 +108,7 @@ class Growth {
     curves_.push_back(std::move(curve));
   }
 
-  // From nothing to the first token, of models of one width and more and more layers.
+  // From opening the file to the first token, of models of one width and more and more layers.
   void loading() {
     GrowthCurve curve{
         .name = "opening a model to its first token", .unit = "MB", .expected = 1, .points = {}};

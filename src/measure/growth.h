@@ -33,10 +33,10 @@ struct GrowthOptions {
   int threads = 1;
   SimdTarget target = SimdTarget::automatic;
   Index longest = 131072;  // tokens: a power of two from 64 on
-  std::string folder;      // an existing folder for the files of models; nothing stays in it
+  std::string folder;      // an existing folder for the files of models; they are removed afterwards
 };
 
-// Told before each point is measured.
+// Called before each point is measured.
 using GrowthStep = std::function<void(std::string_view curve, double size)>;
 [[nodiscard]] std::vector<GrowthCurve> measure_growth(const GrowthOptions& options, const GrowthStep& step);
 

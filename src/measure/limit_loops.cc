@@ -126,7 +126,7 @@ std::vector<FmaLoop> find_loops() {
   return loops;
 }
 
-// Eight accumulators, so that the additions never wait for one another and only memory counts.
+// Eight accumulators, so that memory is the limit, not the latency of additions.
 template <class Words>
 [[gnu::always_inline]] inline std::uint64_t add_words(const std::byte* data, std::size_t bytes) {
   std::array<Words, 8> sum{};

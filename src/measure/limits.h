@@ -26,7 +26,7 @@ class ReadBandwidth {
  public:
   static constexpr std::size_t kWanted = std::size_t{512} << 20;
 
-  // Takes less than `wanted` when the machine is short of memory: see bytes().
+  // Allocates less than `wanted` when memory is short: see bytes().
   explicit ReadBandwidth(std::size_t wanted = kWanted);
   ~ReadBandwidth();
   ReadBandwidth(const ReadBandwidth&) = delete;

@@ -22,7 +22,7 @@ void softmax_row_plain(float* row, Index count) {
 
 #if defined(__x86_64__)
 // e^x for x ≤ 0, about 1 ULP. x is split into n·ln 2 + r with ln 2 in two parts, so that r keeps all its
-// bits; results below 2^-126 become 2^-126·something tiny, which no sum notices.
+// bits; results below 2^-126 become 2^-126 times a small factor, which does not affect sums.
 __attribute__((target("avx2,fma"), always_inline)) inline __m256 exp_nonpositive(__m256 x) {
   x = _mm256_max_ps(x, _mm256_set1_ps(-87.3F));
   const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504F)),
@@ -55,7 +55,7 @@ __attribute__((target("avx2,fma"))) float lane_sum(__m256 x) {
 __attribute__((target("avx2,fma"))) void softmax_row_avx2(float* row, Index count) {
   const Index whole = count / 16 * 16;
   if (whole == 0) return softmax_row_plain(row, count);
-  // Two accumulators: max and add have a latency of four, one chain of them would set the pace.
+  // Two accumulators: max and add have a latency of four, a single chain of them would limit the speed.
   __m256 top0 = _mm256_loadu_ps(row), top1 = top0;
   for (Index j = 0; j < whole; j += 16) {
     top0 = _mm256_max_ps(top0, _mm256_loadu_ps(row + j));

@@ -1,5 +1,5 @@
 // The best of several timed runs. Shared machines are noisy upwards only, so the minimum is the
-// number that repeats; the median is kept to show how noisy the moment was.
+// number that repeats; the median is kept to show the noise.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace headlight::measure {
 
 struct TimingPolicy {
   int min_runs = 7;          // timed runs, after the warm-up
-  double min_seconds = 0.5;  // keep going until this much was timed: short calls get many runs
+  double min_seconds = 0.5;  // repeat for at least this long: short calls get many runs
   double max_seconds = 60;   // and stop here, though never below three runs
 };
 
@@ -24,7 +24,7 @@ struct Timing {
   int runs = 0;
 };
 
-// Times call(). Calls far shorter than the clock's grain are grouped, so that one timed run lasts at
+// Times call(). Calls far shorter than the clock's resolution are grouped, so that one timed run lasts at
 // least a fifth of a millisecond.
 template <class Call>
 [[nodiscard]] Timing time_call(const Call& call, const TimingPolicy& policy = {}) {

@@ -1,4 +1,4 @@
-// Training steps as workloads of `headlight bench`: whole models on made-up tokens, forward, backward and
+// Training steps as workloads of `headlight bench`: whole models on random tokens, forward, backward and
 // optimizer, and attention as a layer of its own.
 #pragma once
 
@@ -16,7 +16,7 @@ class TrainStep {
   virtual void run(Context& ctx) = 0;
   [[nodiscard]] virtual double flops() const = 0;
   [[nodiscard]] virtual double tokens() const = 0;
-  [[nodiscard]] virtual Index parameters() = 0;  // numbers that are learnt
+  [[nodiscard]] virtual Index parameters() = 0;  // trained numbers
 };
 
 // The model of the bucket gpt_step, and its batch.

@@ -10,7 +10,7 @@ namespace headlight::measure {
 
 struct Unfused::Head {
   const float *q, *k, *v;
-  float *out, *scores;  // scores may be null: the worker's own then
+  float *out, *scores;  // null scores: memory of the worker
   int q_len, k_len, dim, value_dim;
   bool causal;
 };

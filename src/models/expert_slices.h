@@ -13,7 +13,7 @@ namespace headlight::models {
 class ExpertSlices : public WeightSource {
  public:
   explicit ExpertSlices(const WeightSource& from);  // which must live as long
-  // Whether there is anything to be cut.
+  // Whether any tensor is sliced.
   [[nodiscard]] static bool wanted(const WeightSource& from);
 
   [[nodiscard]] const std::string& name() const override { return from_.name(); }
@@ -40,7 +40,7 @@ class ExpertSlices : public WeightSource {
 
   const WeightSource& from_;
   std::map<std::string, Slice, std::less<>> slices_;
-  std::vector<std::string> cut_;  // the tensors that are handed out in parts
+  std::vector<std::string> cut_;  // the tensors that are sliced
   mutable std::map<std::string, std::shared_ptr<const Bytes>, std::less<>> unpacked_;
   mutable std::deque<std::pair<std::string, Tensor>>
       loaded_;  // the last few tensors that were turned into floats

@@ -49,7 +49,7 @@ TransformerConfig read_bert(const Hyperparameters& h) {
 TransformerConfig read_roberta(const Hyperparameters& h) {
   Draft d = encoder_draft(h);
   d.c.embedding.token_types = h.count_or(Key::token_types, 2);
-  d.c.embedding.position_offset = d.c.pad + 1;  // the table's rows up to padding's own are never used
+  d.c.embedding.position_offset = d.c.pad + 1;  // rows of the table up to that of padding are unused
   d.c.max_positions -= d.c.embedding.position_offset;
   return encoder_of(d);
 }

@@ -1,6 +1,6 @@
 // GPT-2: norms before, learned positions, one matrix for queries, keys and values. In folders its linear layers are
-// stored [in, out]; everyone else's [out, in]. GPT-Neo: the same with separate projections and windows in turn. GPT-J:
-// attention and feed-forward side by side behind one norm, and neighbours rotated.
+// stored [in, out], unlike those of all other families. GPT-Neo: separate projections, and a window in every other layer.
+// GPT-J: attention and feed-forward in parallel after one norm, and rotations of neighbouring pairs.
 #include <cmath>
 
 #include "models/draft.h"

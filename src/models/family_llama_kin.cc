@@ -1,6 +1,6 @@
-// Families that are Llama but for one thing. OLMo 2: norms of what steps add, and of all queries and keys as one row.
-// EXAONE 4: likewise, with norms of single heads, and rotations in layers that see a window alone. SmolLM 3: some layers
-// do not rotate. Granite: factors of embeddings, scores, steps and logits.
+// Families that differ from Llama in one or two details. OLMo 2: norms of the outputs of sublayers, and of all queries and
+// keys as one row. EXAONE 4: likewise, but norms of single heads, and rotations only in layers with a window. SmolLM 3: no
+// rotations in some layers. Granite: factors of embeddings, scores, outputs of sublayers and logits.
 #include "models/family_gguf.h"
 #include "models/family_llama.h"
 

@@ -1,4 +1,4 @@
-// Phi: attention and feed-forward side by side behind one norm, biases everywhere. Phi 3: Llama with packed matrices.
+// Phi: attention and feed-forward in parallel after one norm, biases everywhere. Phi 3: Llama with packed matrices.
 #include "models/family_gguf.h"
 #include "models/family_llama.h"
 

@@ -14,8 +14,8 @@ ConstTensorView row_of(const Tensor& logits, Index row) {
   return {logits.as<float>() + row * logits.dim(1), {logits.dim(1)}};
 }
 
-// Writes behind all prompts at once. Slots are places in the decoding's memory; a text that has ended leaves
-// its slot to the last one.
+// Continues all prompts together. Slots are places in the decoder's memory; when a text ends, the last one
+// moves into its slot.
 class Continuing {
  public:
   Continuing(Context& ctx, const Transformer& model, Decoding decoding, const Tokens& prompts,
@@ -49,7 +49,7 @@ class Continuing {
   }
 
  private:
-  // The last token that is chosen is never read, so that there is one more than there is room for.
+  // The last chosen token is never read: a text may have one token more than the context.
   [[nodiscard]] bool has_room(Index item) const {
     const Index limit = context_of(model_.config());
     return limit == 0 || static_cast<Index>(seen_[static_cast<std::size_t>(item)].size()) <= limit;
@@ -109,8 +109,8 @@ class Continuing {
   const Transformer& model_;
   Decoding decoding_;
   const SamplingOptions& options_;
-  std::vector<Index> items_;                     // by slot: whose it is
-  std::vector<std::size_t> ended_;               // slots, rising
+  std::vector<Index> items_;                     // by slot: the index of its text
+  std::vector<std::size_t> ended_;               // slots, ascending
   std::vector<std::vector<std::int32_t>> seen_;  // by item: all tokens so far
   std::vector<float> chances_;                   // of one row, as logarithms
   std::vector<Continuation> written_;            // by item
@@ -126,7 +126,7 @@ std::vector<std::vector<std::int32_t>> tokens_of(std::vector<Continuation> conti
 }  // namespace
 
 Index context_of(const TransformerConfig& config) noexcept {
-  // Dynamic scaling is made for texts that are longer than those of the training.
+  // Dynamic scaling is meant for texts that are longer than those in training.
   const auto stretches = [](const nn::BlockConfig& block) {
     return block.attention.rope && block.attention.rope->scaling.kind == nn::RopeScaling::Kind::dynamic;
   };

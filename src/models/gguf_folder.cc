@@ -48,7 +48,7 @@ bool turns(std::string_view parameter) {
          parameter.find(".attention.key.") != std::string_view::npos;
 }
 
-// A matrix of a layer that the folder has the other way round.
+// A matrix that the folder stores transposed.
 bool is_transposed(const TransformerConfig& file, const TransformerConfig& folder,
                    const Parameter& parameter) {
   const bool of_layer = parameter.name.find(".attention.") != std::string::npos ||

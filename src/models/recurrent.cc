@@ -262,7 +262,7 @@ RecurrentModelConfig read_recurrent_config(const io::Json& json) {
   return c;
 }
 
-// PyTorch's rule for recurrent layers: uniform within 1/sqrt(width), biases too. Lstms begin by remembering.
+// PyTorch's rule for recurrent layers: uniform within 1/sqrt(width), biases too. The biases of forget gates are 1.
 void RecurrentModel::initialize(std::uint64_t seed) {
   const DefaultFloatMode float_mode;
   const Parameters list = parameters();

@@ -94,7 +94,7 @@ std::vector<std::string> sentence_pieces(const io::Folder& folder) {
   return names;
 }
 
-// Without a word on it, a vocabulary that has no capital letters is one of small letters.
+// If no file says, a vocabulary without capital letters is lower-case.
 bool looks_lowercase(const TokenTable& vocab) {
   for (TokenId id = 0; id < vocab.size(); ++id) {
     const std::string_view token = vocab.token(id);
@@ -198,7 +198,7 @@ constexpr TokenizerFile kTokenizerFiles[] = {
     {"vocab.txt", "", [](const io::Folder& folder, const std::string&) { return load_bert(folder); }},
 };
 
-// Nothing, with the reason unless the file is simply not there.
+// Nothing, with the reason unless the file does not exist.
 std::optional<Tokenizer> try_file(const TokenizerFile& file, const io::Folder& folder, std::string& why_not) {
   std::string name(file.name);
   if (file.name == kAnyModel) {
@@ -228,7 +228,7 @@ std::vector<TokenId> ends_of(const io::Folder& folder, const Tokenizer& tokenize
 }
 
 // Files name the end of a text, of a turn and of a message; older ones name the first alone, and the others are known
-// by what they are called.
+// by their text.
 std::vector<TokenId> ends_of(const io::Gguf& file, const Tokenizer& tokenizer) {
   static constexpr std::string_view kKeys[] = {"eos_token_id", "eot_token_id", "eom_token_id"};
   static constexpr std::string_view kNames[] = {"<|eot_id|>",      "<|im_end|>", "<|end|>",

@@ -17,13 +17,13 @@ struct TranslateOptions {
   Index most = 0;           // tokens of a translation; 0: twice its source's and 16
   Index batch_beams = 128;  // computed together, for all sentences of a batch
   Index first_number = 1;   // of the first text, for messages
-  // Told how many texts are done, after every batch.
+  // Called after every batch with the number of finished texts.
   std::function<void(Index done)> on_progress = nullptr;
 };
 
 struct Translation {
   std::string text;
-  std::vector<std::int32_t> tokens = {};  // without the end
+  std::vector<std::int32_t> tokens = {};  // without the end token
   double score = 0;                       // log-probability / (tokens and the end)^length_penalty
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 static_assert(static_cast<int>(Activation::sigmoid) == static_cast<int>(kernels::Curve::sigmoid));
 kernels::Curve curve_of(Activation activation) {
-  // The square is taken here, of what the kernels make of relu.
+  // Squares the output of the kernel of relu.
   return activation == Activation::relu_squared ? kernels::Curve::relu
                                                 : static_cast<kernels::Curve>(activation);
 }

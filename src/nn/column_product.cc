@@ -1,5 +1,5 @@
-// Products whose left side is shared: rows of x are packed some hundred at a time, and each task lets its columns
-// of a matrix meet all of them. Four sets of kernels say how both sides are packed and multiplied.
+// Products whose left side is shared: rows of x are packed some hundred at a time, and each task multiplies all of
+// them with its columns of a matrix. Four sets of kernels define how both sides are packed and multiplied.
 #include <vector>
 
 #include "kernels/byte_gemm.h"
@@ -12,7 +12,7 @@ namespace headlight::nn {
 namespace {
 
 constexpr Index kMostRows = 768;   // of x that are packed at a time: a few MB
-constexpr Index kBlockRows = 192;  // of them meet a packed block of columns at a time
+constexpr Index kBlockRows = 192;  // of these, multiplied with a packed block of columns together
 
 struct Left {
   ConstTensorView x;

@@ -8,7 +8,7 @@
 namespace headlight::nn {
 namespace {
 
-// scale·from·op(with), of as many columns as the rank: small beside everything around it.
+// scale·from·op(with), with as many columns as the rank: small compared with the other products.
 Tensor narrow(Context& ctx, const LowRank& adapter, const ConstTensorView& from, const ConstTensorView& with,
               Side side) {
   Tensor t = Tensor::uninitialized({from.dim(0), adapter.rank()}, from.dtype());

@@ -71,7 +71,7 @@ Index RelativeBias::bucket(Index query_position, Index key) const {
   const Index exact = buckets / 2;
   if (distance < exact) return first + distance;
   const DefaultFloatMode float_mode;
-  // In f32, as the models that were trained this way computed it: a bucket's edge is a rounding away.
+  // In f32, as the models that were trained this way computed it: f64 would round some edges of buckets differently.
   const float far =
       std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
       static_cast<float>(std::log(static_cast<double>(config_.max_distance) / static_cast<double>(exact)));

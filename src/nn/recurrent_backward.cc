@@ -1,5 +1,5 @@
-// Recurrent layers, back through time. What a step adds to weight gradients is kept per token, so that
-// each matrix gets one product at the end instead of one per step.
+// Backward pass of recurrent layers. The terms of parameter gradients are kept per token, so that
+// each matrix needs one product at the end instead of one per step.
 #include "nn/recurrent_steps.h"
 
 namespace headlight::nn {
@@ -93,7 +93,7 @@ class RecurrentLayer::Backward {
     return kernels::element_kernels_for(ctx_.target()).of<T>();
   }
 
-  // d: gradient of the state after the token, becomes that part of the one before which skips the gates.
+  // d: in: gradient of the state after the token; out: the part of the previous state's gradient that bypasses the gates.
   template <class T>
   void back_gru(Index token, T* d, T* in, T* to_hidden) const {
     const T* gate = s_.gates.as<T>() + token * 3 * w_;

@@ -17,7 +17,7 @@ double pair_of_turns(double turns, double dims, const RopeConfig& config) {
   return dims * std::log(context / (turns * kTurn)) / (2 * std::log(config.theta));
 }
 
-// Pairs that turn fast keep their angle, slow ones are stretched, those between get a mixture.
+// Pairs that turn fast keep their angle, slow ones are stretched, those between are interpolated.
 void stretch_yarn(const RopeConfig& config, Index dims, std::vector<double>& frequencies) {
   const RopeScaling& s = config.scaling;
   double low = pair_of_turns(s.beta_fast, static_cast<double>(dims), config);

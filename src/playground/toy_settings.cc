@@ -101,7 +101,7 @@ ToyTask task_of(const ToySettings& s) {
 }
 
 // GPT-2's shape, so that it can be saved. Matrices begin with variance 1 / width: scores then have a variance of d, which
-// is what dividing by √d is for.
+// dividing by √d corrects.
 std::unique_ptr<models::Transformer> model_of(const ToySettings& s, const ToyTask& task) {
   check(s);
   models::TransformerConfig c = models::gpt_config({.vocabulary = task.vocabulary(),
@@ -117,7 +117,7 @@ std::unique_ptr<models::Transformer> model_of(const ToySettings& s, const ToyTas
   });
   auto model = std::make_unique<models::Transformer>(c);
   model->initialize(s.seed);
-  if (!s.positions) {  // a table of zeros, which stays so: the file is still GPT-2's
+  if (!s.positions) {  // a constant table of zeros, so that the file still has GPT-2's format
     Parameter& table = model->stack(Part::decoder).positions.weight;
     table.value = Tensor(table.value.shape());
     table.trained = false;

@@ -28,7 +28,7 @@ class Connection {
   bool write(const char* data, std::size_t size);
   void allow_write() { write_end_ = Clock::now() + deadlines_.write; }
   [[nodiscard]] bool client_left() const;
-  // Tells the client that we are done, and waits a moment so that our last words are not lost.
+  // Shuts down the sending side, and waits briefly so that the client receives the last bytes.
   void finish();
 
  private:
@@ -37,7 +37,7 @@ class Connection {
   int socket_;
   const Deadlines& deadlines_;
   const std::function<bool()>& stopping_;
-  std::string pending_;  // read and not yet used
+  std::string pending_;  // received and not yet parsed
   Clock::time_point write_end_ = {};
 };
 

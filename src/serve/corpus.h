@@ -13,7 +13,7 @@ namespace headlight::serve {
 struct CorpusRequest {
   std::string model;
   Head head;
-  Range lines;  // a few, so that others get their turn
+  Range lines;  // a few, so that other requests get a turn
 };
 inline constexpr Index kMostCorpusLines = 32;  // in one request
 [[nodiscard]] CorpusRequest parse_corpus(std::string_view body);

@@ -46,7 +46,7 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
   for (Index layer = 0; layer < run.model().info().find(part)->layers(); ++layer) {
     if (!whole && (part != options.part || layer != options.layer)) continue;
     const Index heads = run.state().find(part, layer)->heads();
-    // Of the layer that is shown first, the parameters too, unless they are a model's worth.
+    // For the layer that is shown first, the parameters too, unless they are too large.
     const bool parameters =
         part == options.part && layer == options.layer &&
         static_cast<std::size_t>(heads) * head_matrices_size(run, part, layer) <= kMostMatrices;

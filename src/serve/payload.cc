@@ -49,7 +49,7 @@ void append_vectors(std::string& out, ConstTensorView x, Index head) {
     for (Index d = 0; d < x.dim(3); ++d) append_number(out, static_cast<float>(x.at(0, head, t, d)));
 }
 
-// How positions turn queries and keys, if they do.
+// How queries and keys are rotated by position, if they are.
 void write_rope(io::JsonWriter& w, const Run& run, const StoredAttention& attention) {
   const bool cross = attention.part() == Part::cross;
   const nn::MultiHeadAttentionConfig& layer =

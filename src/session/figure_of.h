@@ -8,7 +8,7 @@
 
 namespace headlight::session {
 
-// `bars` > 0: of one query the largest weights only.
+// `bars` > 0: only the largest weights of one query.
 [[nodiscard]] draw::Drawing figure_of(const View& view, const draw::FigureStyle& style, Index bars);
 // The text, its translation and the model's name.
 [[nodiscard]] std::string caption_of(const Run& run);

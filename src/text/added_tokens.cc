@@ -28,7 +28,7 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
     by_content_.emplace(token.content, i);
     const auto value = static_cast<std::int32_t>(i);
     std::string content = token.normalized ? normalize(token.content) : token.content;
-    if (content.empty()) continue;  // it would be found everywhere
+    if (content.empty()) continue;  // it would match everywhere
     if (content.size() > kLongestToken)
       throw Error(ErrorKind::input, "tokenizer.added",
                   concat("tokenizer: added token ", token.id, " is ", content.size(),

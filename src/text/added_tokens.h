@@ -40,7 +40,7 @@ class AddedTokens {
     ByteTrie trie;
     std::array<bool, 256> starts{};
     int different = 0;    // of them
-    char last_start = 0;  // the only one, mostly
+    char last_start = 0;  // usually the only one
   };
   void add_match(std::string_view text, Range match, const AddedToken& token, std::uint32_t& done,
                  std::vector<Part>& parts) const;

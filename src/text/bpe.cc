@@ -38,8 +38,8 @@ bool cuts_at_metaspace(const BpeParts& parts) {
   });
 }
 
-// Numbers, smallest first. Pairs often come in rising order (long runs of one letter): what does is kept in
-// two sorted lists, and only the rest in a heap.
+// Numbers, smallest first. Pairs often arrive in ascending order (long runs of one letter): those are kept
+// in two sorted lists, and only the rest in a heap.
 class RisingQueue {
  public:
   explicit RisingQueue(std::vector<std::uint64_t> first) : first_(std::move(first)) {
@@ -123,7 +123,7 @@ std::optional<TokenId> Bpe::symbol(std::string_view text, bool first, bool last)
   return parts_.vocab.find(name);
 }
 
-// The word's characters as symbols. What the vocabulary lacks becomes bytes, or unknown, or nothing.
+// The word's characters as symbols. Characters that the vocabulary lacks become bytes, the unknown token, or nothing.
 void Bpe::add_symbols(std::string_view word, std::vector<Piece>& out) const {
   std::optional<Piece> unknown;
   const auto add_unknown = [&] {

@@ -10,7 +10,7 @@
 namespace headlight::text {
 namespace {
 
-// Rules are a few characters long. A damaged table may lead in circles, but no further than this.
+// Rules are a few characters long. The limit also ends cycles in a damaged table.
 constexpr std::size_t kLongestRule = 256;  // bytes
 
 [[noreturn]] void refuse(const char* what) { throw Error(ErrorKind::input, "tokenizer.charsmap", what); }

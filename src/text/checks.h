@@ -5,7 +5,7 @@
 
 namespace headlight::text {
 
-// Throws Error{input} that names the first thing that does not fit.
+// Throws Error{input} that names the first inconsistency.
 void check_parts(const TokenizerParts& parts);
 
 }  // namespace headlight::text

@@ -29,7 +29,7 @@ bool may_need_rules(std::string_view text) {
   return false;
 }
 
-// English written with spaces around signs, as BERT leaves it.
+// Removes the spaces that BERT's tokenizer puts around punctuation in English.
 void clean_up(std::string& text) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {
       {{" .", "."},

@@ -1,4 +1,4 @@
-// An untrusted regular expression, run by PCRE2 within limits.
+// An untrusted regular expression, run by PCRE2 with limits.
 #pragma once
 
 #include <memory>

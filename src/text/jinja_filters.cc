@@ -120,7 +120,7 @@ Value filter_map(Meter& meter, const Value& value, const Arguments& with) {
   return out;
 }
 
-// selectattr and rejectattr have the part's name first, then all have a test and what it is given.
+// selectattr and rejectattr have the part's name first, then all have a test and its arguments.
 Value chosen(Meter& meter, const Value& value, const Arguments& with, bool by_part, bool keep) {
   const std::size_t skip = by_part ? 1 : 0;
   const std::string part = by_part ? text_argument(meter, with, 0, "attribute") : "";

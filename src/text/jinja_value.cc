@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 
-// As Python writes a float: the shortest digits that come back, and never without a point.
+// As Python writes a float: the shortest digits that round-trip, and always with a point.
 std::string printed_real(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";

@@ -54,7 +54,7 @@ void Finder::find(std::string_view text, Range within, std::vector<Found>& found
     return;
   }
   if (runs_of_spaces_) return find_runs_of_spaces(text, within, found);
-  if (literal_.empty()) {  // no text is found nowhere
+  if (literal_.empty()) {  // an empty pattern has no matches
     found.push_back({within, false});
     return;
   }

@@ -1,5 +1,5 @@
 // Finding a pattern in text: plain text, one of the well-known split patterns as a hand-written scanner,
-// or any regular expression through PCRE2 with limits that make it refuse rather than hang.
+// or any regular expression through PCRE2 with limits, so that it throws instead of hanging.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 namespace headlight::text {
 namespace {
 
-// A text and an end that is looked up to and not beyond.
+// A text, and the end up to which it is read.
 struct Scan {
   std::string_view text;
   std::uint32_t end = 0;

@@ -15,7 +15,7 @@ namespace headlight::text {
 class SentencePieceModel {
  public:
   virtual ~SentencePieceModel() = default;
-  // Appends the pieces of a stretch. `score` is the sum so far; models that have none leave it alone.
+  // Appends the pieces of a stretch. `score` is the sum so far; models without scores do not change it.
   virtual void encode(std::string_view stretch, float& score, WordCache& cache,
                       std::vector<Piece>& out) const = 0;
   // May the text be cut before each ▁ that follows another character?

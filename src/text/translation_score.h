@@ -12,7 +12,7 @@ namespace headlight::text {
 
 struct ScoredSentence {
   std::string translation;
-  std::vector<std::string> references;  // any number, each as good as the others
+  std::vector<std::string> references;  // any number, with equal rights
 };
 
 // Runs of 1 to 4 words that translations share with their references (Papineni and others, 2002), words

@@ -10,7 +10,7 @@
 namespace headlight::text {
 namespace {
 
-// Memory for words up to this size is kept from word to word; for longer ones it is given back.
+// Memory for words up to this size is reused for the next word; for longer ones it is freed.
 constexpr std::uint32_t kKeptPlaces = 4096;
 constexpr double kUnknownPenalty = 10;  // below the worst token
 

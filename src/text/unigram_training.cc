@@ -1,5 +1,5 @@
 // Learning a unigram vocabulary (Kudo, "Subword regularization", 2018): start with many substrings, fit
-// their probabilities by expectation maximization, drop those whose loss hurts least, and repeat.
+// their probabilities by expectation maximization, drop those whose removal lowers the likelihood least, and repeat.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -199,7 +199,7 @@ class UnigramTrainer {
         ++always;
         continue;
       }
-      if (used[i] == 0 || total > candidates_[i].score) continue;  // never chosen, nor ever would be
+      if (used[i] == 0 || total > candidates_[i].score) continue;  // never chosen, and never will be
       const double log_sum = std::log(sum), own = std::log(used[i]) - log_sum;
       const double log_other = std::log(sum + used[i] * static_cast<double>(ids.size() - 1));
       double instead = 0;

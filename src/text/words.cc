@@ -62,7 +62,7 @@ std::vector<Seen> characters_of(std::string_view text) {
     const char32_t code = next.well_formed ? character_at(text, at).code : kReplacement;
     const Kind kind = kind_of(code);
     if (kind == Kind::mark && !out.empty() && out.back().kind != Kind::space && out.back().end == at) {
-      out.back().end = end;  // one character to a reader
+      out.back().end = end;  // one user-perceived character
     } else {
       out.push_back({at, end, kind == Kind::mark ? Kind::word : kind, is_joiner(code)});
     }

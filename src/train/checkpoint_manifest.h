@@ -33,7 +33,7 @@ inline constexpr const char* kManifestName = "checkpoint.json";
 [[nodiscard]] Manifest read_manifest(const std::string& folder);
 [[nodiscard]] Manifest parse_manifest(std::string_view text, const std::string& folder);
 
-// "FOLDER: WHAT": the checkpoint cannot be trusted, another one may be good.
+// "FOLDER: WHAT": the checkpoint is damaged, another one may be usable.
 [[noreturn]] void refuse_damaged(const std::string& folder, const std::string& what);
 
 }  // namespace headlight::train

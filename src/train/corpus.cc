@@ -27,7 +27,7 @@ void check_utf8(const std::string& path, std::string_view text) {
   }
 }
 
-// The first column, which the line then no longer has.
+// Removes the first column from the line and returns it.
 std::string_view taken_cell(std::string_view& line) {
   const std::size_t tab = line.find('\t');
   const std::string_view cell = line.substr(0, tab);

@@ -1,4 +1,4 @@
-// Training data from files, plain or compressed, checked before anything is learnt from it.
+// Training data from files, plain or compressed, checked before training starts.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ class DataReader {
  public:
   [[nodiscard]] CorpusText read_texts(const DataRecipe& recipe);
   [[nodiscard]] PairText read_pairs(const DataRecipe& recipe);
-  // One file of pairs with a tab between, or of .jsonl; further columns are passed over.
+  // One file of pairs with a tab between, or of .jsonl; further columns are ignored.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_pairs(const std::string& path);
   [[nodiscard]] const std::vector<DataFile>& files() const noexcept { return files_; }
 

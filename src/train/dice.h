@@ -1,4 +1,4 @@
-// Random numbers by position in a run: a resumed run draws the same numbers without repeating earlier draws.
+// Random numbers by position in a run: a resumed run draws the same numbers without replaying earlier draws.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ std::string list(const std::vector<std::string>& texts) {
   return out + "]";
 }
 
-// Tells the caller how far it is, and stops the run between two steps.
+// Reports progress to the caller, and stops the run between two steps on request.
 class Teller : public Listener {
  public:
   explicit Teller(const Progress& progress) : progress_(progress) {}

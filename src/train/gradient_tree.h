@@ -9,7 +9,7 @@
 
 namespace headlight::train {
 
-// The batches that process `rank` of `size` learns from: neighbours, so that most of the sum is made where they are.
+// The batches that process `rank` of `size` learns from: neighbours, so that most sums need no communication.
 [[nodiscard]] Range batches_of(Index batches, int rank, int size);
 
 class GradientTree {

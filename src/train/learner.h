@@ -18,7 +18,7 @@ struct Course {
   std::int64_t warmup = 20;  // steps
 };
 
-// A model with its optimizer. Gradients are clipped to length 1; nothing decays.
+// A model with its optimizer. Gradients are clipped to length 1; there is no weight decay.
 class Learner {
  public:
   // `task` must live as long.

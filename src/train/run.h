@@ -25,7 +25,7 @@ struct RunOptions {
 
 class Run {
  public:
-  // Takes the folder first, then reads the data, then makes the model; a run that cannot work is refused here.
+  // Takes the folder first, then reads the data, then makes the model; throws here if the run cannot work.
   Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& listener);
 
   [[nodiscard]] Ending go(const std::atomic<int>& stop) { return trainer_->run(stop); }

@@ -19,7 +19,7 @@ struct SamplerConfig {
 
 class Sampler {
  public:
-  // Throws Error{usage} for a model that does not write, Error{input} for a prompt that it cannot read.
+  // Throws Error{usage} for a model that does not generate text, Error{input} for a prompt that it cannot read.
   Sampler(const models::Transformer& model, const Tokenizer& tokenizer, SamplerConfig config);
 
   [[nodiscard]] Written write(Context& ctx) const;

@@ -1,4 +1,4 @@
-// The weights that a run begins with, where they are not random.
+// Initial parameters of a run that are read from a model.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@ namespace headlight::train {
 // a multiple that suits matrix units.
 [[nodiscard]] Index stored_vocabulary(const std::string& path);
 
-// The numbers of a model folder in place of random ones. Known buffers (models/leftovers.h) are not read. Sizes must be the same, but for the inner width of feed-forward
-// layers, which may have grown: what is new keeps its random numbers on the way in and gets zeros on the way out, so that
-// the wider model begins as the same function. Throws Error that names the file and the tensor.
+// Replaces the random parameters by those of a model folder. Known buffers (models/leftovers.h) are not read. Sizes must be
+// equal, except for the inner width of feed-forward layers, which may be larger: additional columns keep their random
+// numbers on the input side and are zero on the output side, so that the wider model starts as the same function. Throws
+// Error that names the file and the tensor.
 void take_weights(const std::string& path, models::Trainable& model);
 
 }  // namespace headlight::train

@@ -18,7 +18,7 @@ struct TokenRules {
   const Tokenizer& tokenizer;
   std::string tokenizer_hash;
   DocumentRules documents = {};
-  // Follows every document of files that have a separator or are .jsonl. Error{input} where it is needed and missing.
+  // Follows every document of files that have a separator or are .jsonl. Throws Error{input} if it is needed and missing.
   std::optional<TokenId> end = std::nullopt;
   std::string task = {};  // for that message
 };

@@ -1,4 +1,4 @@
-// The tokens of a corpus as one row, whatever holds them.
+// The tokens of a corpus as one row, in memory or in files.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class TokenRow {
   TokenRow() = default;
   TokenRow(std::vector<TokenId> ids) : ids_(std::move(ids)) {}  // NOLINT: implicit on purpose
   void append(std::shared_ptr<const TokenFile> file, Index begin, Index end);
-  // The last tokens from `first` on, which this one then no longer has.
+  // Splits off the tokens from `first` on.
   [[nodiscard]] TokenRow split_off(Index first);
 
   [[nodiscard]] Index size() const noexcept;

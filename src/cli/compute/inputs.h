@@ -32,7 +32,7 @@ struct ComputeInputs {
 // A copy in another dtype, each element rounded once.
 [[nodiscard]] Tensor converted(ConstTensorView tensor, DType dtype);
 
-// The library says "attention: k has 7 heads …": put the file of k in front, and what q, k and v are
+// Adds the file of k to the library's "attention: k has 7 heads …", and the shapes of q, k and v
 // underneath.
 [[nodiscard]] Error with_files(const Error& error, const ComputeFiles& files, const ComputeInputs& inputs);
 

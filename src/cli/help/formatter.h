@@ -40,7 +40,7 @@ class Help : public CLI::Formatter {
 // The help of this command, not of the one chosen on the command line.
 [[nodiscard]] std::string help_text(const CLI::App& app, Detail detail);
 [[nodiscard]] const CLI::App& chosen_command(const CLI::App& program);
-// The usage of the command that was chosen, for after an error.
+// The usage of the command that was chosen, shown after an error.
 [[nodiscard]] std::string usage_of(const CLI::App& app);
 
 // The options of a command, for completion, manual pages and the table.

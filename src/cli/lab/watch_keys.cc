@@ -62,7 +62,7 @@ std::vector<WatchKey> KeyReader::read(std::chrono::milliseconds wait) {
   char bytes[64];
   const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
   if (got == 0 || (input.revents & (POLLHUP | POLLERR)) != 0)
-    return {WatchKey::stop};  // the terminal is gone
+    return {WatchKey::stop};  // the terminal was closed
   return got > 0 ? parse_keys({bytes, static_cast<std::size_t>(got)}) : std::vector<WatchKey>{};
 }
 

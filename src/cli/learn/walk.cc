@@ -18,7 +18,7 @@ namespace {
 
 class Reader {
  public:
-  // The next line that was typed; nothing at the end of input.
+  // The next line of input; nothing at its end.
   std::optional<std::string> line(const std::string& prompt) {
     print(prompt);
     while (waiting_.empty()) {

@@ -29,7 +29,7 @@ struct ShowSettings {
   Index threads = 0;
 };
 
-// Does it all (src/cli/show/show.cc); the options are read in src/cli/show/options.cc.
+// Runs the command (src/cli/show/show.cc); options are read in src/cli/show/options.cc.
 void run_show(const ShowSettings& settings);
 // With --experts (src/cli/show/experts.cc).
 void run_show_experts(const ShowSettings& settings);
