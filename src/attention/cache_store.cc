@@ -175,7 +175,7 @@ void CacheStore::leave_window(Index item) noexcept {
   of.first_page += gone;
 }
 
-// The first `keys` keys of a page. What lies behind them is never read, and copying it would take most of the time of a
+// The first `keys` keys of a page. The rest is never read, and copying it would take most of the time of a
 // beam search: pages have room for many more tokens than sentences have.
 void CacheStore::copy_keys(const std::byte* from, std::byte* to, Index keys) const noexcept {
   const PageLayout& l = layout;

@@ -43,7 +43,7 @@ class Page {
   void rule();
   // The next step: its number and name, then a sentence.
   void step(std::string_view name, std::string_view sentence);
-  // Wrapped, indented as everything that belongs to a step.
+  // Wrapped, with the indentation of a step.
   void sentence(std::string_view text);
   // The colours from 0 to 1, when there are any.
   void legend();

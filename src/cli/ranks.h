@@ -29,7 +29,7 @@ class Processes {
 };
 
 // Runs the program: alone, or as one of several processes when mpirun, mpiexec or srun has started it so. `body` returns
-// what the program ends with. Throws Error{usage} when the processes cannot work together.
+// the exit code of the program. Throws Error{usage} when the processes cannot work together.
 [[nodiscard]] int with_ranks(Processes* processes, int argc, const char* const* argv,
                              const std::function<int()>& body);
 
@@ -49,7 +49,7 @@ void silence_errors(bool silent) noexcept;
 void meet_ranks();
 // Checks that a value is the same on all ranks. Throws Error{input} on all, naming the rank and both values. Collective.
 void check_same(const Facts& facts);
-// Files that all ranks must have alike, by name, size and a sample of their bytes: a model, or data. Collective.
+// Checks that all ranks have the same files, by name, size and a sample of their bytes: a model, or data. Collective.
 void check_same_files(const std::vector<std::string>& paths);
 // Throws Error{usage} unless the command is one that several processes can run.
 void check_command_of_ranks(const std::string& command);

@@ -44,7 +44,7 @@ void four_bits(const std::byte* b, const std::byte* fifth, const std::byte* q, f
 // The values of the sixteen codes of the IQ4 types.
 constexpr int kIq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-// Half of what the eight magnitudes of four bits (two of exponent, one of fraction) stand for is their scale's unit.
+// Four-bit numbers (a sign, two bits of exponent, one of fraction), in units of a half.
 constexpr int kFp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 }  // namespace

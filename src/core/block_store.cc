@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kParts = 8, kPart = 32;     // of a block of q4_k, each with a scale and a minimum
 constexpr int kGroups = 16, kGroup = 16;  // of a block of q6_k, each with a scale
-constexpr float kTiny = 1e-30F;           // what is smaller has no inverse
+constexpr float kTiny = 1e-30F;           // the inverse of smaller numbers overflows
 
 std::byte byte_of(int x) { return static_cast<std::byte>(x & 0xFF); }
 int nearest(float x, int least, int most) {
@@ -39,7 +39,7 @@ Symmetric fit(std::span<const float> x) {
   Symmetric best;
   for (const float v : x) best.error += static_cast<double>(v) * static_cast<double>(v);
   if (std::abs(largest) < kTiny) return best;
-  // The largest becomes -32, or something near it; the scale that fits the whole numbers best follows from them.
+  // The largest becomes -32, or a number near it; the best scale for the resulting whole numbers is computed from them.
   for (int step = -9; step <= 9; ++step) {
     const float inverse = (-32 + 0.1F * static_cast<float>(step)) / largest;
     double xq = 0, qq = 0;

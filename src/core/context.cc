@@ -86,7 +86,7 @@ void Context::grow(Slot& slot, std::size_t bytes) {
   const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
   if (rounded < bytes) refuse("");
   const auto fits = [&] { return scratch_limit_ == 0 || rounded <= scratch_limit_ - scratch_bytes(); };
-  if (!fits()) {  // what earlier calls left goes first
+  if (!fits()) {  // memory of earlier calls is freed first
     for (Slot& other : slots_)
       if (other.call != calls_) other.release();
   }

@@ -70,7 +70,7 @@ ThreadPool::ThreadPool(int threads) : forks_(count_forks()), spins_(threads <= u
       worker(i).thread = std::thread([this, i] { serve(i); });
     } catch (const std::exception&) {
       workers_.resize(
-          static_cast<std::size_t>(i - 1));  // the system gives no more: fewer workers, same results
+          static_cast<std::size_t>(i - 1));  // no more threads available: fewer workers, same results
       break;
     }
   }

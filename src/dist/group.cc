@@ -194,7 +194,7 @@ std::vector<std::vector<std::byte>> Group::all_gather(std::span<const std::byte>
 
 namespace {
 
-// Each rank sums one slice of all ranks' numbers and hands it to everyone: a number crosses the network twice, whatever the
+// Each rank sums one slice of all ranks' numbers and sends the sum to all: a number crosses the network twice, whatever the
 // number of ranks, and every rank ends with the same bits.
 template <class T>
 void sum_in_rank_order(Group& group, std::span<T> values) {

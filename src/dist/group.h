@@ -23,7 +23,7 @@ struct Group::State {
   double timeout = 600;
   bool background = false;               // MPI allows calls from another thread, one at a time
   bool owns_mpi = false;                 // started MPI, so ends it
-  unsigned calls = 0;                    // collective calls so far: all ranks count alike
+  unsigned calls = 0;                    // collective calls so far, equal on all ranks
   std::unique_ptr<Grid> grid = nullptr;  // the last one that was asked for
 
   double latency = 0, bandwidth = 0;                     // of the link to emulate; 0: none

@@ -168,7 +168,7 @@ class BackwardSums {
             delta += dout_.view().at(b, h, t, d) * out;
             silent = silent && out == 0;
           }
-          // A row that sees no key has no gradient, whatever dout says of it.
+          // A row that sees no key has no gradient, whatever its dout.
           if (silent) continue;
           sums.as<double>()[h] -= std::exp(call_.options.sinks.at(h) - lse) * delta;
         }

@@ -32,7 +32,7 @@ struct Transfers::State {
   std::atomic<bool> stop = false;
   int error = MPI_SUCCESS;
 
-  // Finishes what can be finished; true when something did.
+  // Completes finished transfers; true if there were any.
   bool test() {
     bool moved = false;
     for (One& one : open) {

@@ -31,7 +31,7 @@ inline constexpr std::array<Palette, 4> kPalettes = {Palette::cividis, Palette::
 // The other way: which x lands on place y. The logarithm's 0 is kLogFloor.
 [[nodiscard]] double untransferred(double y, Transfer transfer);
 
-// From values to colours: of weights, 0 … top, or of anything signed, -top … top.
+// From values to colours: of weights, 0 … top, or of signed values, -top … top.
 struct ColorScale {
   Theme theme = Theme::dark;
   Transfer transfer = Transfer::square_root;

@@ -23,7 +23,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// A norm as it was in this run: linear, because it divides by the same number whatever comes.
+// A norm as it was in this run: linear, because its divisor is constant.
 class FrozenNorm {
  public:
   FrozenNorm(const nn::Norm& norm, const nn::NormConfig& config, const nn::Norm::Saved& saved, Index row)
@@ -51,7 +51,7 @@ class FrozenNorm {
   double factor_;
 };
 
-// What the stream is made of, at one token.
+// The components of the residual stream at one token.
 struct Parts {
   Vector embedding, feed_forward, biases;
   std::vector<std::pair<HeadContribution, Vector>> heads;

@@ -29,7 +29,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// Says early and clearly what a newcomer's folder lacks.
+// Reports early which files a model's folder lacks.
 void check_folder(const std::string& folder) {
   const fs::path base(folder);
   if (!is_there(base / "config.json")) {

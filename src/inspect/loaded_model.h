@@ -23,7 +23,7 @@ struct LoadedModel {
   [[nodiscard]] Index layers(Part part) const;
   [[nodiscard]] Index heads(Part part) const;
   [[nodiscard]] bool has(Part part) const;
-  [[nodiscard]] Part usual_part() const;  // the first that its text meets
+  [[nodiscard]] Part usual_part() const;  // the first part that processes the text
 };
 
 // A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file}
@@ -37,7 +37,7 @@ struct ModelPath {
   std::string model, adapter;
 };
 [[nodiscard]] ModelPath find_adapted_model(const std::string& name, const std::vector<std::string>& places);
-// Recurrent models have no heads, so only who asks for them gets one.
+// Recurrent models have no heads, so they are returned only on request.
 enum class Accept : std::uint8_t { transformers, recurrent_too };
 [[nodiscard]] LoadedModel open_model(const std::string& name, const std::vector<std::string>& places,
                                      Accept accept = Accept::transformers);

@@ -82,7 +82,7 @@ void FolderWriter::commit() {
   }
   if (errno == EEXIST &&
       ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
-    flush_folder(parent_);  // the old one, now under the temporary name, goes with the destructor
+    flush_folder(parent_);  // the destructor removes the old one, which now has the temporary name
     return;
   }
   // A file system without these two: a moment without either folder cannot be avoided, a half one can.

@@ -1,5 +1,5 @@
 // From the first byte of a GGUF file to the end of its list of tensors. One pass, no recursion: memory and
-// time stay proportional to the size of the header, whatever it claims.
+// time stay proportional to the size of the header, whatever its fields claim.
 #pragma once
 
 #include <algorithm>

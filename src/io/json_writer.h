@@ -63,7 +63,7 @@ class JsonWriter {
   }
 
   [[nodiscard]] std::string_view so_far() const noexcept { return text_; }
-  // All of it; everything that was begun must have ended.
+  // The whole text; all objects and lists must be closed.
   [[nodiscard]] std::string take();
   [[nodiscard]] std::string take_line() { return take() + "\n"; }
 

@@ -12,7 +12,7 @@ namespace headlight::io {
 enum class Existing { refuse, replace };
 
 // Results are written beside their final names and renamed when all are complete: a failure leaves
-// nothing behind, and nothing that was there is touched.
+// no files behind, and changes no existing ones.
 class Outputs {
  public:
   explicit Outputs(Existing existing);

@@ -24,7 +24,7 @@ constexpr std::array<Type, 21> kTypes = {
      {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
      {"F64", 64},    {"I64", 64},    {"U64", 64}}};
 
-// The little of JSON that a header is made of: objects, texts, lists of whole numbers.
+// The part of JSON that headers use: objects, strings, lists of whole numbers.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& name) : text_(text), name_(name) {}

@@ -196,7 +196,7 @@ struct RowSums {
   BlockSumsVec of[kChains];
 };
 
-// Up to eight parts: exact sums in integers, then the factors of both sides at once; minima meet the sums of x.
+// Up to eight parts: exact sums in integers, then the factors of both sides at once; minima are multiplied with the sums of x.
 template <StoredType kType, bool kVnni, int kRows, bool kWhole>
 HWY_INLINE void add_parts(const std::byte* blocks, const ByteRow* x, Index part, int some, RowSums* sums) {
   using B = Blocks<kType>;

@@ -92,7 +92,7 @@ HWY_ATTR void multiply_rounded(const FewRows& job) {
 }
 #endif
 
-// x as it is: a run of w becomes floats and meets all rows of x.
+// Unrounded x: a run of w is converted to floats and multiplied with all rows of x.
 HWY_ATTR void multiply_exact(const FewRows& job) {
   const hn::ScalableTag<float> d;
   const Index lanes = static_cast<Index>(hn::Lanes(d));

@@ -48,7 +48,7 @@ HWY_INLINE __m512 products(__m512i codes, const std::int8_t* x) {
 
 // ---- Types --------------------------------------------------------------------------------------------
 
-// What a block is before it meets x: four vectors of codes, and its scales: eight of 32 elements and as many minima, or
+// A block as the product reads it: four vectors of codes, and its scales: eight of 32 elements and as many minima, or
 // sixteen of 16.
 struct WideBlock {
   __m512i codes[4];

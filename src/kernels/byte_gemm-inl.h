@@ -51,7 +51,7 @@ constexpr ByteCodes byte_codes(StoredType type) {
   }
 }
 
-// Products of four neighbours are added to a lane of 32 bits: `codes` has no sign, `numbers` has.
+// Products of four neighbours are added to a lane of 32 bits: `codes` are unsigned, `numbers` signed.
 HWY_INLINE ByteSumsVec add_quads(ByteSumsVec sum, ByteSumsVec codes, ByteSumsVec numbers) {
 #if HWY_TARGET == HWY_AVX3
   // Spelled out, because the target does not promise the instruction: byte_gemm.cc asks the CPU.
@@ -85,7 +85,7 @@ HWY_INLINE ByteSumsVec sum_of_pairs(PairSums pairs) {
 }
 #endif
 
-// A group of kQuads quads: `sum` begins with what the offset takes off. kTerms products of pairs fit 16 bits; 0: one
+// A group of kQuads quads: `sum` starts with the correction for the offset. kTerms products of pairs fit 16 bits; 0: one
 // instruction adds all four products.
 template <int kTerms, int kQuads, int kRows>
 HWY_INLINE void add_group(const std::int32_t* left, const std::int32_t* right, ByteSumsVec (&sum)[kRows][2]) {

@@ -25,7 +25,7 @@ struct alignas(64) TileConfig {
 };
 constexpr TileConfig kTileConfig;
 
-// What the compiler cannot know: tiles are loaded from memory, so memory has to be what the source says.
+// The compiler does not see that tiles are loaded from memory: forces pending stores to memory.
 inline void settle_memory() { asm volatile("" ::: "memory"); }
 
 // c += strips · halves of the panel.

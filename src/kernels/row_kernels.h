@@ -55,7 +55,7 @@ struct LossRow {
   T smoothing = 0;       // this much of the target is spread evenly over all classes
   T cap = 0;             // > 0: the logits are cap·tanh(logit/cap) first
   T scale = 1;           // of the gradient
-  bool gradient = true;  // false: the logits are left as they are, apart from `cap`
+  bool gradient = true;  // false: the logits are unchanged, apart from `cap`
 };
 struct LossValue {
   double smoothed = 0, plain = 0;

@@ -90,7 +90,7 @@ struct Trial {
 };
 
 // The gradient of one answer's loss with respect to what the model reads at the fact's place: one fact, then noise,
-// then the question. The table of embeddings is not shared with the output, and the fact's token stands nowhere else.
+// then the question. The table of embeddings is not shared with the output, and the fact's token occurs nowhere else.
 double gradient_at_fact(Context& ctx, models::Trainable& model, const Plan& plan, Index distance,
                         std::uint64_t seed) {
   train::SyntheticConfig config = task_config(plan, distance, seed);

@@ -24,7 +24,7 @@ struct LabOptions {
   // Of experiments that train or measure: smaller, in seconds, with the same finding; the first seed of several.
   bool quick = false;
   std::uint64_t seed = 1;
-  // Told how far the experiment is, `done` of `total`, and what it is doing. May be null: see tell().
+  // Progress of the experiment: `done` of `total`, and the current activity. May be null: see tell().
   std::function<void(double done, double total, std::string_view what)> progress = nullptr;
   const inspect::LoadedModel* model = nullptr;  // the model to inspect; null if none was requested or found
 };

@@ -26,7 +26,7 @@ Plan plan_of(const LabOptions& options) {
   return {.length = 32, .width = 32, .heads = 2, .steps = 500, .every = 50, .seeds = 1};
 }
 
-// How much of its weight a head gives, on average, to the token before, and to those after an earlier occurrence of
+// The mean weight of a head on the token before, and to those after an earlier occurrence of
 // the query itself. Rows that cannot show the second pattern are not counted for it.
 struct Scores {
   double previous = 0, induction = 0;

@@ -101,7 +101,7 @@ std::unique_ptr<models::Transformer> make_model(Mask mask, const Plan& plan, std
 
 struct Trial {
   std::vector<draw::Point> curve;  // loss of training
-  double loss = 0;                 // of texts it has not seen, the future in sight when there is no mask
+  double loss = 0;                 // on held-out texts; without a mask, the future is visible
   double honest = 0;               // loss of the same texts with the future cut off
   double valid = 0;                // share of written symbols that may follow the one before
 };

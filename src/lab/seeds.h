@@ -28,7 +28,7 @@ struct SeedRow {
   std::string_view command;  // where to see it: arguments of headlight, or a page of the documentation
   std::string_view line;     // the text to expect there
   std::string_view test;     // function that checks it
-  Found (*check)();          // null: the page of the documents is all there is to it
+  Found (*check)();          // null: only the document's page
   // Used instead of `check` by rows that train or run a model.
   Found (*experiment)(const LabOptions& options) = nullptr;
 };

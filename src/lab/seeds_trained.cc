@@ -1,4 +1,4 @@
-// Rows that train something: an experiment in its quick form, and whether it found what is claimed. Its numbers are
+// Rows that train something: an experiment in its quick form, and whether it supports the claim. Its numbers are
 // for the experiment itself to print: after hundreds of steps they differ from processor to processor.
 #include <fmt/format.h>
 

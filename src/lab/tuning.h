@@ -1,4 +1,4 @@
-// Fair comparisons: every kind of model gets the learning rate that serves it best.
+// Fair comparisons: every kind of model is trained with its best learning rate.
 #pragma once
 
 #include <cstdint>

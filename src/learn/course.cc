@@ -6,7 +6,7 @@
 #include "core/concat.h"
 #include "headlight/error.h"
 
-// The files as they are, one after another. HEADLIGHT_LEARN is their folder, given by the build.
+// The unchanged files, one after another. HEADLIGHT_LEARN is their folder, set by the build.
 #define HEADLIGHT_CHAPTER(name) ".incbin \"" HEADLIGHT_LEARN "/" name ".md\"\n"
 asm(".section .rodata\n"
     "headlight_course_begin:\n" HEADLIGHT_CHAPTER("01-words-as-vectors") HEADLIGHT_CHAPTER("02-dot-product")

@@ -176,7 +176,7 @@ class Bench {
     return result;
   }
 
-  // The same model serves the workloads that follow one another; two would not fit into small machines.
+  // Consecutive workloads share one model; two would not fit into small machines.
   ModelRun* model_of(const Workload& workload) {
     const std::string name = concat(workload.model, " ", workload.stored);
     const bool runs = workload.part == Workload::Part::prefill || workload.part == Workload::Part::decode;

@@ -121,7 +121,7 @@ double optimizer_ms(Context& ctx, Index parameters) {
   });
 }
 
-// Rows of `width` that a block keeps: what it reads, two norms' results, the sum between its steps, queries, keys and
+// Rows of `width` that a block saves: its input, the results of two norms, the sum between its sublayers, queries, keys and
 // values, the mixed values, and the wide layer before and after its activation.
 double activations() {
   constexpr Index per_block = 1 + 2 + 1 + 3 + 1 + 2 * (kInner / kWidth);

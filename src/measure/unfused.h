@@ -1,5 +1,5 @@
 // Unfused attention: S = q·kᵀ by one BLAS call, softmax over the rows of S, S·v by another BLAS call.
-// It is the baseline of "ratio to unfused", so it gets every fair advantage:
+// It is the baseline of "ratio to unfused", so it is as fast as possible:
 // memory that is already there, a vector exp, and the faster way to use its threads.
 #pragma once
 

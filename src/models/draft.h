@@ -21,7 +21,7 @@ struct Usual {
   bool tied = true;
   bool needs_activation = true;                 // else `activation`
   bool needs_inner = true;                      // else 4 · width
-  bool experts = false;                         // its reader knows them
+  bool experts = false;                         // its reader supports them
   std::optional<Index> context = std::nullopt;  // none: the field is required
 };
 

@@ -21,9 +21,8 @@ struct Family {
   TransformerConfig (*read)(const Hyperparameters& h) = nullptr;
   Names names = {}, gguf = {};
   std::string (*write)(const TransformerConfig& config) = nullptr;  // null: read only
-  Names two_norms = {},
-        gguf_two_norms = {};      // of blocks whose halves stand side by side with a norm each, if other
-  std::string_view section = {};  // the object of config.json that describes it; empty: all of it
+  Names two_norms = {}, gguf_two_norms = {};  // of parallel blocks with two norms, if different
+  std::string_view section = {};              // the object of config.json that describes it; empty: all of it
   std::span<const KeyDefault> defaults = {};  // defaults of fields missing in config.json
 };
 

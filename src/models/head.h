@@ -37,7 +37,7 @@ class Head {
  private:
   struct Saved;  // src/models/head.cc
   [[nodiscard]] Tensor prepare(Context& ctx, ConstTensorView x, Saved* saved) const;
-  // Whether anything happens before the table is multiplied with.
+  // Whether there are steps before the product with the table.
   [[nodiscard]] bool prepares() const {
     return !transform.empty() || !narrowing.empty() || config_.head.scale != 1;
   }

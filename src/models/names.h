@@ -14,7 +14,7 @@ namespace headlight::models {
 // A module's name here and there, without ".weight" and ".bias". A module of a layer ("attention.query") is the same in
 // every layer of both stacks, one of a stack ("final_norm") in both; "encoder.attention_norm" is of one alone. A module
 // of an expert ("experts.gate") has the expert's number at {e}; without it files have all experts of a layer in one
-// tensor, and what is one expert's is called NAME[3]: expert_slices.h.
+// tensor, and the slice of one expert is called NAME[3]: expert_slices.h.
 struct NameRow {
   std::string_view ours, theirs;
 };

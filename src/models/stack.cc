@@ -93,7 +93,7 @@ struct Stack::Shared {
   }
 
  private:
-  // Layers that rotate alike share a table.
+  // Layers with equal rotations share a table.
   struct Table {
     nn::RopeConfig config;
     Index head_dim = 0;

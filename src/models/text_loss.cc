@@ -15,7 +15,7 @@ namespace {
 constexpr Index kUnboundedContext = 2048;  // for models without a limit
 constexpr Index kBatchTokens = 4096;
 
-// The start, then the text; without an end that the tokenizer puts behind it.
+// The start, then the text; without an end token that the tokenizer adds.
 std::vector<std::int32_t> with_start(const TransformerConfig& config, const Tokenizer& tokenizer,
                                      const std::string& text) {
   std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text);

@@ -30,7 +30,7 @@ std::optional<TokenId> token_id(const io::Gguf& file, std::string_view name) {
   return static_cast<TokenId>(*found);
 }
 
-// A list of other things is refused before anything is made of its bytes.
+// A list of another type is refused before its bytes are read.
 template <class List>
 List checked(const io::Gguf& file, const char* code, const std::optional<List>& list, std::size_t tokens,
              const char* what) {

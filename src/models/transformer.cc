@@ -11,7 +11,7 @@
 namespace headlight::models {
 namespace {
 
-// Seeds of the two stacks: never 0, which means no dropout, and never alike.
+// Seeds of the two stacks: never 0, which means no dropout, and never equal.
 std::uint64_t stack_seed(std::uint64_t seed, Part part) {
   const PhiloxCounter mixed =
       philox({static_cast<std::uint32_t>(part), 0, 0, 0}, static_cast<std::uint32_t>(seed),

@@ -13,7 +13,7 @@ namespace {
   throw Error(ErrorKind::usage, code, concat("transformer: ", message));
 }
 
-constexpr Index kMost = Index{1} << 31;  // of anything that is counted
+constexpr Index kMost = Index{1} << 31;  // limit of every count
 
 void need_positive(const char* name, Index value, const char* code = "model.config") {
   if (value < 1) refuse(concat(name, " is ", value, "; need 1 or more"));

@@ -80,7 +80,7 @@ Bytes translate_batch(Context& ctx, Writer& writer, std::span<const Source> sour
   return bytes;
 }
 
-// The first of them, which is then gone.
+// Removes and returns the first of them.
 void take(std::span<const std::byte>& bytes, Translation& translation) {
   const auto found = value_of<Found>(bytes);
   const std::size_t size = static_cast<std::size_t>(found.tokens) * sizeof(std::int32_t);

@@ -16,7 +16,7 @@ struct Verdict {
   std::vector<std::string> found;  // a summary: "llama: 6 layers, …", "32000 tokens"
   std::vector<std::string> notices;
   std::optional<Error> refusal;  // nothing: the file is valid
-  const Rule* rule = nullptr;    // the one that it breaks, when there is one
+  const Rule* rule = nullptr;    // the violated rule, if any
 };
 
 // A model's folder, or a file: .safetensors, .gguf, .npy, tokenizer.json, SentencePiece .model, vocab.txt. A

@@ -1,5 +1,5 @@
 // The backward pass of a transformer block, from its last step to its first. `d` is the gradient of the stream: each step
-// takes what it is given and leaves there what its input gets.
+// reads its output gradient there and replaces it by its input gradient.
 #include "nn/block.h"
 
 namespace headlight::nn {

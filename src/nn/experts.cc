@@ -1,6 +1,6 @@
-// Mixtures of experts: a router gives each token scores, the best few experts answer, their answers are weighed and added.
-// The order of sums is that of the experts' numbers, so bits depend on no thread. Processes that share the products of a model
-// have some experts each, and hand each other the answers, once a layer.
+// Mixtures of experts: a router scores the experts for each token, the best few process it, and their outputs are weighted
+// and added. The order of sums is that of the experts' numbers, so bits do not depend on threads. Processes that share the
+// products of a model have some experts each, and exchange the outputs once per layer.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -61,7 +61,7 @@ int ToySession::start(const ToySettings& settings) {
   records_.push_back({.id = next_id_++, .settings = settings});
   if (records_.size() > kRuns) records_.pop_front();
   for (const std::function<void(ToyRun*)>& command : commands_)
-    command(nullptr);  // the old run's; its thread is gone
+    command(nullptr);  // of the old run, whose thread has ended
   commands_.clear();
   allowed_ = 0;
   watched_ = Clock::now();
@@ -149,7 +149,7 @@ void ToySession::add_frame(ToyRun& run, double loss) {
     const std::lock_guard lock(mutex_);
     ToyRecord& record = records_.back();
     record.frames.push_back(std::move(frame));
-    if (record.frames.size() > kMostFrames) {  // every second one of the older half goes
+    if (record.frames.size() > kMostFrames) {  // drops every second frame of the older half
       std::vector<ToyFrame> kept;
       for (std::size_t i = 0; i < record.frames.size(); ++i)
         if (i % 2 == 0 || i + 1 == record.frames.size()) kept.push_back(std::move(record.frames[i]));

@@ -41,7 +41,7 @@ std::string file_of(Context& ctx, const Run& run, const FileRequest& request, bo
                     const Progress& progress) {
   const Run shown = request.part() == Part::encoder && !written ? without_target(run) : run;
   ViewRequest what = request.view;
-  if (what.rollout) what.heads.clear();  // it is made of all
+  if (what.rollout) what.heads.clear();  // rollout uses all heads
   if (request.form == FileForm::json || request.form == FileForm::npy) {
     ViewRequest exact = what;
     exact.every_weight = true;

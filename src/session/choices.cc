@@ -31,7 +31,7 @@ void check(const Model& model, std::span<const std::string> choices) {
   if (choices.size() < 2) throw Error(ErrorKind::usage, "choices.count", "give at least two choices");
 }
 
-// The tokens of the prompt by itself, without an end token that the tokenizer adds, as in generate().
+// The tokens of the prompt alone, without an end token that the tokenizer adds, as in generate().
 std::vector<TokenId> prompt_ids(const Model& model, const std::string& text) {
   std::vector<TokenPiece> pieces = model.tokenizer()->encode_pieces(text);
   if (!pieces.empty() && pieces.back().added && model.state().loaded.model->config().is_end(pieces.back().id))

@@ -22,7 +22,7 @@ const Tokenizer& tokenizer_of(const Model& model) {
                      "\" has no tokenizer, so it can neither read nor write text"));
 }
 
-// An end that the tokenizer puts behind every text is left out: the text is to go on. A prompt without any token
+// An end token that the tokenizer adds is removed, because the text continues. A prompt without any token
 // starts where the model's training texts started.
 std::vector<TokenId> prompt_ids(const Model& model, const Prompt& prompt, std::size_t number) {
   const models::TransformerConfig& config = model.state().loaded.model->config();

@@ -27,8 +27,8 @@ bool is_symbol(char c) {
          ((c > ' ' && c < '0') || (c > '9' && c < 'A') || (c > 'Z' && c < 'a') || (c > 'z' && c <= '~'));
 }
 
-// Two neighbours that `fits` accepts are put apart, `before` and `after` them a space where asked for.
-// Pairs do not overlap: what the first took, the next cannot have. All that is looked for is ASCII, so
+// Separates two neighbours that `fits` accepts, with a space `before` and `after` them if requested.
+// Pairs do not overlap: characters of one pair are not part of the next. All that is looked for is ASCII, so
 // that bytes do for characters.
 struct Spaces {
   bool first = false, middle = true, last = false;

@@ -33,7 +33,7 @@ struct CorefSet {
 [[nodiscard]] CorefSet parse_winogender(std::string_view bytes, const std::string& name);
 [[nodiscard]] CorefSet parse_gap(std::string_view bytes, const std::string& name);
 
-// Where whole words stand in a text, capital letters or not (of A to Z). The place nearest before `near`, else the
+// Finds whole words in a text, ignoring case (of A to Z). The place nearest before `near`, else the
 // first one after it; an empty span when there is none.
 [[nodiscard]] ByteSpan find_words(std::string_view text, std::string_view words, std::size_t near);
 

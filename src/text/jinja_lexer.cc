@@ -62,7 +62,7 @@ class Lexer {
     return source_.size();
   }
 
-  // Text up to a tag. A minus beside the tag takes all white space, a tag alone in its line what stands before it.
+  // Text up to a tag. A minus beside the tag removes all white space, a tag alone in its line the indentation before it.
   void add_data(std::size_t open) {
     std::string_view data = std::string_view(source_).substr(at_, open - at_);
     const bool at_line_start = at_ == 0 || trimmed_line_ || source_[at_ - 1] == '\n';

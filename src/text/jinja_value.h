@@ -18,7 +18,7 @@ struct Arguments;
 using List = std::vector<Value>;
 using Function = std::function<Value(const Arguments&)>;
 
-// How large a value is when everything in it is written out. Values share their parts, so that a small template can
+// The size of a value when fully printed. Values share their parts, so that a small template can
 // create one that would fill any memory when printed or compared: the interpreter checks this size first.
 struct Extent {
   std::uint64_t size = 1;  // parts, and bytes of texts / 16

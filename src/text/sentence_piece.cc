@@ -54,7 +54,7 @@ SentencePiece::SentencePiece(const SentencePieceParts& parts)
 
 SentencePiece::~SentencePiece() = default;
 
-// The longest rule of the table; else one character, or one byte of what is none.
+// The longest rule of the table; else one character, or one byte of ill-formed text.
 SentencePiece::Prefix SentencePiece::normalize_prefix(std::string_view bytes) const {
   std::size_t defined = 0;
   ByteTrie::Node node = ByteTrie::kRoot;

@@ -26,7 +26,7 @@ Replace single_spaces() {
   return step;
 }
 
-// Behind an elided article, pronoun or "que" stands a word like any other; a space in front makes it the same token. The
+// An elided article, pronoun or "que" precedes an ordinary word; a space in front gives that word its usual token. The
 // decoder takes the space away again.
 void part_elisions(TokenizerParts& parts) {
   const std::string elided = R"((?<=\b[ldnsjtmcLDNSJTMC]|\b[qQ]u|squ)')";

@@ -12,7 +12,7 @@
 
 namespace headlight::text {
 
-// Puts the next text into its argument; false when there is none. Texts may be lines, documents or
+// Stores the next text in its argument; false at the end. Texts may be lines, documents or
 // pieces of files: words never reach from one text into the next.
 using TextSource = std::function<bool(std::string& text)>;
 
@@ -20,7 +20,8 @@ enum class TokenizerKind { bpe, unigram, word_piece, characters, bytes };
 
 struct TokenizerTraining {
   TokenizerKind kind = TokenizerKind::bpe;
-  std::int32_t vocab = 8192;  // ids in all, special tokens included; fewer when the text has no more to give
+  std::int32_t vocab =
+      8192;  // ids in all, special tokens included; fewer if the text has no further candidates
   std::vector<std::string> special = {"<pad>", "<s>", "</s>", "<unk>", "<mask>"};  // ids 0, 1, 2 …
   std::string around = {};  // tokens that encode() adds around a text: "<s> $A </s>"; empty: none
   bool lowercase = false;

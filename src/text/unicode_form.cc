@@ -79,7 +79,7 @@ void order_marks(std::vector<Mark>& marks) {
   }
 }
 
-// Joins each mark to the last beginning, unless a mark of its own class or higher stands between.
+// Joins each mark to the last base character, unless a mark of its class or higher is between them.
 void compose(std::vector<Mark>& marks) {
   constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t starter = kNone, out = 0;

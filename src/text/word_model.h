@@ -21,7 +21,7 @@ class WordModel {
   // Appends the tokens of a word that is not empty.
   virtual void encode(std::string_view word, std::vector<Piece>& out) const = 0;
   // A character before which the word may be cut without changing a token, unless the same character
-  // stands before it. Texts without pre-tokenizer are one long word; cut, its parts are found in the cache.
+  // stands before it. Without pre-tokenizer, a text is one long word; it is split so that its parts can be cached.
   [[nodiscard]] virtual std::string_view safe_cut() const noexcept { return {}; }
 };
 

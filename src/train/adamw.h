@@ -2,7 +2,7 @@
 // also clips, decays, averages and clears the gradients. The same bits for any number of threads.
 //
 // Processes that learn together (a team of items) divide the state: each keeps and updates m, v and the average of its own
-// pieces, and hands the parameters on.
+// pieces, and sends the parameters to the others.
 #pragma once
 
 #include <cstdint>

@@ -114,7 +114,7 @@ std::string damaged_tensor(const std::string& path, const FileFacts& facts) {
       if (entry == nullptr || io::hash_text(file.bytes(*entry)) != hash)
         return concat(", at tensor \"", escaped(name, 80), "\"");
     }
-  } catch (const Error&) {  // its header is what is damaged
+  } catch (const Error&) {  // the header is damaged
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // A checkpoint on disk: a folder that other programs can load as a model (config.json,
 // model.safetensors, tokenizer.json), with the optimizer's state (training.safetensors) and everything else
-// that is needed to go on with the same bits (checkpoint.json). Every file and every tensor has a checksum.
+// that is needed to continue with the same bits (checkpoint.json). Every file and every tensor has a checksum.
 #pragma once
 
 #include <cstdint>

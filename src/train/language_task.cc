@@ -92,7 +92,7 @@ void LanguageTask::add_repeated(std::vector<TokenId> piece, Dice& dice, models::
   const double longest = static_cast<double>(std::max<Index>(1, (config_.context - 1) / 2));
   const double shortest = std::min(longest, 6.0);
   const auto size = static_cast<Index>(shortest * std::pow((longest + 1) / shortest, dice.uniform()));
-  // Text can be guessed; tokens drawn one by one can only be looked up, rare ones too. Every other piece is made of these.
+  // Text can be predicted; independently drawn tokens can only be copied, rare ones too. Every other piece consists of these.
   if (dice.uniform() < 0.5) {
     for (Index i = 0; i < size; ++i) {
       const auto token = static_cast<TokenId>(dice.below(config_.vocabulary - 1));

@@ -33,7 +33,7 @@ struct Corpus {
   std::vector<CorpusPart> parts = {};  // none: one part
 };
 
-// Training windows begin anywhere; evaluation windows stand side by side and cover the text once.
+// Training windows begin anywhere; evaluation windows are adjacent and cover the text once.
 class LanguageTask : public Task {
  public:
   // Throws Error{input} when the text, or a part of it, is shorter than one window.
@@ -62,7 +62,7 @@ struct MaskConfig {
   double replaced = 0.8;  // … become `mask`,
   double random = 0.1;    // … are replaced by a random token; the others are left unchanged
   TokenId mask = 0;
-  std::optional<TokenId> first = {}, last = {};  // stand around a window, never asked for: [CLS], [SEP]
+  std::optional<TokenId> first = {}, last = {};  // around each window, never predicted: [CLS], [SEP]
 };
 
 class MaskedTask : public Task {

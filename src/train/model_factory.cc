@@ -157,7 +157,7 @@ std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe, const M
     model = std::make_unique<models::Transformer>(config);
   }
   model->initialize(seed);
-  // Weight decay pulls matrices towards zero; biases, and norms that multiply with one, have no reason to go there.
+  // Weight decay pulls matrices towards zero; biases and norms have no reason to be near zero.
   for (Parameter* parameter : model->parameters()) parameter->decays = parameter->value.rank() > 1;
   (void)model->config_json();  // refuses settings that no file can express now, not at the first checkpoint
   return model;

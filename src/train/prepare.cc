@@ -204,7 +204,7 @@ class Preparer {
   // Sources are trained with an end. The tokenizer that is saved with the model writes it, so that a
   // translation gives the encoder the input of its training.
   void mark_ends() {
-    // A given model's tokenizer that adds tokens of its own is right as it is.
+    // The tokenizer of a given model that adds special tokens is used unchanged.
     if (options_.start != nullptr && result_.tokenizer->encode("a") != encode("a")) return;
     result_.tokenizer = text::with_end(*result_.tokenizer, need(result_.special.end, "end", "</s>"));
     result_.tokenizer_json = models::tokenizer_to_json(*result_.tokenizer);

@@ -88,7 +88,7 @@ std::string Run::start_path(const RunOptions& options) const {
     try {
       (void)describe_start(folder_.file(name));
       return folder_.file(name);
-    } catch (const Error&) {  // resuming will tell what is wrong with it
+    } catch (const Error&) {  // resuming will report the error
     }
   }
   return recipe_.model.start;
@@ -107,7 +107,7 @@ Index Run::vocabulary(const RunOptions& options) const {
   for (const std::string& name : folder_.checkpoints()) {
     try {
       return std::max(tokens, stored_vocabulary(folder_.file(name)));
-    } catch (const Error&) {  // resuming will tell what is wrong with it
+    } catch (const Error&) {  // resuming will report the error
     }
   }
   return tokens;
@@ -118,7 +118,7 @@ std::string Run::saved_tokenizer() const {
   for (const std::string& name : folder_.checkpoints()) {
     try {
       return checkpoint_tokenizer(folder_.file(name));
-    } catch (const Error&) {  // resuming will tell what is wrong with it
+    } catch (const Error&) {  // resuming will report the error
     }
   }
   return {};

@@ -43,7 +43,7 @@ class Growing {
   Growing(const Growing&) = delete;
   Growing& operator=(const Growing&) = delete;
 
-  // False while something waits.
+  // False while writes are pending.
   bool append(const std::string& line) { return append_bytes(line + "\n"); }
   bool append_bytes(std::string_view bytes);
   // Everything to the disk. Throws Error{file}.

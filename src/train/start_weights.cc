@@ -17,7 +17,7 @@ namespace {
 using models::Transformer;
 using models::TransformerConfig;
 
-// Of a matrix that has grown on one side, what is new: zeros, where the inner width is what is summed over.
+// The new part of a matrix that has grown on one side: zeros if the product sums over the inner width.
 enum class New { stays, becomes_zero };
 New what_is_new(const TransformerConfig& config, const Parameter& from, const Parameter& to) {
   if (to.value.rank() == 1) return New::becomes_zero;  // a bias
@@ -39,7 +39,7 @@ void copy_into(const TransformerConfig& config, const Parameter& from, Parameter
                 sizeof(float) * static_cast<std::size_t>(columns));
 }
 
-// Gives layers that are wider inside than those of the folder the folder's inner width; false: there are none.
+// Sets the inner width of layers to that of the folder if they are wider; false: none are.
 bool narrow_layers(const std::vector<nn::BlockConfig>& before, std::vector<nn::BlockConfig>& layers) {
   bool changed = false;
   for (std::size_t n = 0; n < std::min(before.size(), layers.size()); ++n) {

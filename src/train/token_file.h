@@ -35,7 +35,7 @@ class TokenFile {
   void copy_bytes(std::uint64_t offset, std::span<std::byte> to) const;
 
   mutable io::Source source_;
-  const std::byte* mapped_ = nullptr;  // null: there is no room to map it, and windows are read
+  const std::byte* mapped_ = nullptr;  // null: it could not be mapped, and windows are read
   Index tokens_ = 0, documents_ = 0;
   std::uint64_t width_ = 4;  // bytes of a token: 2 where the vocabulary is small
   DataFile text_;

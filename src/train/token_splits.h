@@ -1,5 +1,5 @@
 // Subword regularization: a token that was merged from two is sometimes split into those two. What a
-// model knows of a word then reaches its rarer spellings: "animal" is one token behind a space and three behind "l'".
+// model learns about a word then extends to its rarer spellings: "animal" is one token behind a space and three behind "l'".
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace headlight::train {
 class TokenSplits {
  public:
   TokenSplits() = default;  // leaves every token whole
-  // A share of the tokens is taken apart, and of what that gives the same share again. Error{input} for a tokenizer
+  // Splits a share of the tokens, and the same share of the resulting tokens again. Error{input} for a tokenizer
   // without merges.
   TokenSplits(const Tokenizer& tokenizer, double share);
 

@@ -254,7 +254,7 @@ void Trainer::evaluate() {
   for (const Sample& sample : written.samples) parts_.listener.on_sample(progress_.step, sample);
 }
 
-// A full disk during a run gives a notice and another try at the next save; at the end it is an error.
+// A full disk during a run causes a notice and a retry at the next save; at the end, an error.
 void Trainer::save(Save which) {
   parts_.adam.collect_state(parts_.ctx);
   if (!leads()) return;

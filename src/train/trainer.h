@@ -1,5 +1,5 @@
 // The training loop, with evaluations, checkpoints and a listener for progress. The same
-// recipe gives the same bits on any number of threads, in one go or in pieces.
+// recipe gives the same bits on any number of threads, with or without interruption.
 #pragma once
 
 #include <atomic>

@@ -154,7 +154,7 @@ void write(io::JsonWriter& w, const models::TransformerConfig& c) {
   w.field("vocabulary", c.vocabulary).field("context", c.max_positions).end_object();
 }
 
-// `heads` is what tells it from a transformer.
+// The field `heads` distinguishes it from a transformer.
 void write(io::JsonWriter& w, const models::RecurrentModelConfig& c) {
   w.begin_object().field("kind", c.encoder_decoder ? "recurrent encoder-decoder" : "recurrent decoder");
   w.field("cell", c.cell == nn::CellKind::gru ? "gru" : "lstm").field("attention", c.attention);

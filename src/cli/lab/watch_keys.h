@@ -13,7 +13,7 @@ enum class WatchKey { pause, step, back, forward, knock, stop };
 // Decodes keys from a terminal: space or p, s or a period, the arrows or h and l, k, q or Enter. Others are ignored.
 [[nodiscard]] std::vector<WatchKey> parse_keys(std::string_view bytes);
 
-// Takes the terminal out of line mode and gives it back at the end. Ctrl-C stays a signal.
+// Takes the terminal out of line mode and restores it at the end. Ctrl-C stays a signal.
 class KeyReader {
  public:
   explicit KeyReader(bool wanted);  // listens only if standard input is a terminal, too

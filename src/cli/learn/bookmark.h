@@ -5,7 +5,7 @@ namespace headlight::cli {
 
 // The chapter to continue with; 1 if none was saved or the file cannot be read.
 [[nodiscard]] int bookmark();
-// False when there is no place to keep it, which is no failure of the course.
+// False if it cannot be stored, which is not an error.
 bool set_bookmark(int chapter) noexcept;
 
 }  // namespace headlight::cli

@@ -89,7 +89,7 @@ class Translator {
   std::string rows(const std::string& text, const Translation& translation, const RowSettings& settings) {
     if (translation.ids.empty()) return {};
     const inspect::RowChoice choice = chosen_row(model_, Part::cross, settings);
-    Context exact({.executor = ctx_.executor()});  // what is looked at is not rounded
+    Context exact({.executor = ctx_.executor()});  // displayed attention is computed without rounding
     const Run run = attend_written(exact, model_, text, translation.ids, attend_to(Part::cross));
     ViewRequest request{.part = Part::cross, .every_weight = true};
     if (choice.head) request.heads = {{choice.layer, *choice.head}};
