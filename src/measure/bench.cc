@@ -267,7 +267,8 @@ class Bench {
     const std::size_t needed = unfused.scratch_bytes(workload.length, workload.length);
     if (const std::size_t free = available_memory(); free > 0 && needed > free / 2) {
       report_.notes.push_back(concat(workload.name, ", ", threads, " threads: the unfused path needs ",
-                                     needed >> 20, " MB for its scores, too much for this machine"));
+                                     needed >> 20,
+                                     " MB for its scores, more than half of the free memory; not measured"));
       return std::nullopt;
     }
     const AttentionOutputs outputs = data.outputs();

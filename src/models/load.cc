@@ -154,9 +154,10 @@ LoadedTransformer load_transformer(const ModelFiles& files, const TransformerCon
   }
   loaded.notices = files.notices();
   if (config.head.absent)
-    loaded.notices.push_back(
-        fmt::format("{}: was stored without its prediction head; it has attention weights but no logits",
-                    escaped(weights.name())));
+    loaded.notices.push_back(fmt::format(
+        "{}: was stored without its prediction head; it has attention weights but no logits. For logits, "
+        "use a file with the head",
+        escaped(weights.name())));
   return loaded;
 }
 

@@ -96,8 +96,8 @@ Interpreter::Flow Interpreter::loop(const Node& node, std::string& out) {
     }
     items = std::move(kept);
   }
-  bool finished =
-      false;  // one iteration at least: as in Jinja, else also applies to loops that break each time
+  // One iteration at least: as in Jinja, else also applies to loops that break each time.
+  bool finished = false;
   for (std::size_t i = 0; i < items.size(); ++i) {
     frames_.back().entries.clear();
     bind(node.names, items[i]);

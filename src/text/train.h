@@ -20,8 +20,7 @@ enum class TokenizerKind { bpe, unigram, word_piece, characters, bytes };
 
 struct TokenizerTraining {
   TokenizerKind kind = TokenizerKind::bpe;
-  std::int32_t vocab =
-      8192;  // ids in all, special tokens included; fewer if the text has no further candidates
+  std::int32_t vocab = 8192;  // ids, with special tokens; fewer if the text has no further candidates
   std::vector<std::string> special = {"<pad>", "<s>", "</s>", "<unk>", "<mask>"};  // ids 0, 1, 2 …
   std::string around = {};  // tokens that encode() adds around a text: "<s> $A </s>"; empty: none
   bool lowercase = false;

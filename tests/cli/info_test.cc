@@ -45,7 +45,7 @@ TEST(RecurrentFiles, InfoAndVerify) {
   EXPECT_EQ(info.code, 0) << info.err;
   EXPECT_THAT(info.out,
               HasSubstr("  model         recurrent encoder-decoder (GRU with additive attention): "));
-  EXPECT_THAT(info.out, HasSubstr(" for weights\n"));
+  EXPECT_THAT(info.out, HasSubstr(" for parameters\n"));
   EXPECT_THAT(info.out, Not(HasSubstr("not supported")));
   const io::Json json = json_of(run_program({"info", temp.root().string(), "--json"}));
   EXPECT_EQ(json.find("model")->text("cell"), "gru");

@@ -51,7 +51,7 @@ TEST(Look, BarsAreWholeInColour) {
   EXPECT_EQ(done.out.find("▉…"), std::string::npos);
 }
 
-// A folder without sentences of known antecedents: the head in which "it" looks hardest at "animal" is shown, with no
+// A folder without sentences of known antecedents: the head in which "it" attends most to "animal" is shown, with no
 // claim about other sentences.
 TEST(Look, ChoosesAHeadWithoutSentencesToChooseOn) {
   const TempFolder folder;
@@ -63,7 +63,7 @@ TEST(Look, ChoosesAHeadWithoutSentencesToChooseOn) {
   EXPECT_THAT(done.out, HasSubstr("2  What does \"it\" look at? Encoder head "));
   EXPECT_THAT(done.out, Not(HasSubstr("new sentences")));
   EXPECT_THAT(done.out, Not(HasSubstr("other words")));
-  EXPECT_THAT(done.out, Not(HasSubstr("Training taught")));
+  EXPECT_THAT(done.out, Not(HasSubstr("was trained to")));
 }
 
 TEST(Look, TakesASentence) {

@@ -171,14 +171,14 @@ std::string attribution_text(const AttributionView& view, const PageStyle& style
   row("feed-forward layers", a.feed_forward);
   row("embedding", a.embedding);
   row("biases", a.biases);
-  row("together", a.sum());
+  row("sum", a.sum());
   row("the model's logit", a.logit);
   page.line();
   page.line(page.dim(draw::wrapped(
       "Each number is the contribution of a head's output to the logit along the residual stream, through "
       "the output projection, the following norms and the unembedding. Norms keep the statistics of this "
       "run, so the contributions add up. This is an approximation: without the head the norms would divide "
-      "by something else. Effects through later layers count for those layers.",
+      "by other numbers. Effects through later layers count for those layers.",
       style.width, 0)));
   return page.text();
 }

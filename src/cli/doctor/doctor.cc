@@ -71,9 +71,8 @@ std::string machine_text(const Findings& f) {
 }
 
 std::string checks_text(const Findings& f) {
-  std::string text =
-      fmt::format("kernels against the float64 reference, {} cases each; E is the scaled error\n\n",
-                  measure::check_cases().size());
+  std::string text = fmt::format("kernels compared with the float64 reference, {} cases each\n\n",
+                                 measure::check_cases().size());
   text += fmt::format("{:<8} {:<6} {:>8} {:>6}  {:<32} {:>11}  {:<9}\n", "target", "dtype", "worst E",
                       "limit", "in case", "weights sum", "same bits");
   for (const measure::CheckResult& check : f.checks) {
@@ -86,6 +85,11 @@ std::string checks_text(const Findings& f) {
     if (!check.good())
       text += fmt::format("\n✗ {} {}: {}\n", name_of(check.target), name_of(check.dtype), check.failure);
   }
+  text +=
+      "\nE: error of the output in rounding units, scaled for length and size of the scores; the worst case "
+      "is\n"
+      "named. weights sum: 1 if the weights of each row sum to 1 within rounding. same bits: on one and on\n"
+      "several threads, with and without weights.\n";
   return text;
 }
 

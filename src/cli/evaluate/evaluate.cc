@@ -74,7 +74,9 @@ std::string table(const std::vector<Row>& rows) {
                         loss.nats_per_byte(), loss.bits_per_byte(), loss.nats_per_token(), loss.perplexity(),
                         loss.tokens, loss.bytes);
   }
-  return text + "The models have different tokenizers: compare values per byte, not per token.\n";
+  return text +
+         "Cross-entropy: lower is better. Compare models with different tokenizers per byte, not per "
+         "token.\n";
 }
 
 std::string json(const std::string& file, const std::vector<Row>& rows) {

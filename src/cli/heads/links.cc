@@ -101,7 +101,8 @@ void run_head_link(const HeadsSettings& s) {
                                   place_text(best.head.place()), best.weight, scores.size(), name_of(part))));
   if (best.weight < best.chance) page.line("That is less than uniform attention: no head makes this link.");
   const bool any = words.to.empty();
-  TextTable table({{"head", Side::left}, {"weight"}, {"even"}, {"lift"}, {any ? "at" : "", Side::left, 30}});
+  TextTable table(
+      {{"head", Side::left}, {"weight"}, {"uniform"}, {"lift"}, {any ? "at" : "", Side::left, 30}});
   for (std::size_t i = 0; i < rows_of(s, scores.size()); ++i) {
     const LinkScore& score = scores[i];
     table.add({place_text(score.head.place()), fmt::format("{:.4f}", score.weight),
@@ -109,10 +110,10 @@ void run_head_link(const HeadsSettings& s) {
                any ? escaped(key_of(run, score), 40) : page.bar(score.weight, kBar)});
   }
   table.print(page);
-  page.line(page.dim(
-      draw::wrapped(concat("even: the weight of uniform attention. The best of ", scores.size(),
-                           " heads on one text can be large by chance; --pairs FILE measures many texts."),
-                    page.style().width - 2, 0)));
+  page.line(page.dim(draw::wrapped(
+      concat("uniform: the weight of uniform attention. lift: weight / uniform. The best of ", scores.size(),
+             " heads on one text can be large by chance; --pairs FILE measures many texts."),
+      page.style().width - 2, 0)));
   print_page(page, s);
   std::vector<std::string> notes;
   if (!words.from.empty()) (void)picked(run.queries(part), words.from, notes);
@@ -140,13 +141,18 @@ void run_head_pairs(const HeadsSettings& s) {
   Page page(page_style(s.look));
   page.line(page.bold(concat(ranking.pairs, " links, ", ranking.heads.size(), " heads searched (",
                              name_of(part), " attention)")));
-  TextTable table({{"head", Side::left}, {"mean weight"}, {"95 % interval"}, {"even"}, {"lift"}});
+  TextTable table({{"head", Side::left}, {"mean weight"}, {"95 % interval"}, {"uniform"}, {"lift"}});
   for (std::size_t i = 0; i < rows_of(s, ranking.heads.size()); ++i) {
     const PairsScore& p = ranking.heads[i];
     table.add({place_text(p.place), fmt::format("{:.4f}", p.weight), interval_text(p),
                fmt::format("{:.4f}", p.even), fmt::format("{:.1f}", lift(p.weight, p.even))});
   }
   table.print(page);
+  page.line(
+      page.dim(draw::wrapped("mean weight: over the links, with its 95 % interval. uniform: the same for "
+                             "uniform attention. lift: mean "
+                             "weight / uniform.",
+                             page.style().width - 2, 0)));
   if (ranking.chosen) {
     page.line(fmt::format("Chosen on one half of the links, head {} has {:.4f} ({}) on the other half.",
                           place_text(ranking.chosen->place), ranking.chosen->weight,

@@ -135,7 +135,7 @@ void add_use(std::string& out, const FileInfo& info) {
   if (!info.config && !info.recurrent) return;
   const double token = info.memory_per_token();
   row(out, "memory",
-      fmt::format("{} for weights{}", size_text(info.memory_for_weights()),
+      fmt::format("{} for parameters{}", size_text(info.memory_for_weights()),
                   token > 0 ? fmt::format(", {} for each token of context", size_text(token)) : ""));
 }
 

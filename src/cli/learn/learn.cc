@@ -226,7 +226,7 @@ void add_learn(CLI::App& program) {
                    "  headlight learn 2 --exercise 3 --check 0.8456\n"
                    "  headlight learn --worksheet 3 --seed 7 --pdf sheet.pdf\n\n"
                    "  --check ends with exit code 0 for a right answer, 1 for a wrong one and 2 for\n"
-                   "  one of another form, such as a word where a number is asked for. Where you\n"
+                   "  one of another form, such as a word where a number is expected. Where you\n"
                    "  stopped is kept in $XDG_STATE_HOME/headlight, else ~/.local/state/headlight.\n"});
   const auto s = std::make_shared<LearnSettings>();
   add_count(*command, "CHAPTER", s->place, "The chapter to read (default: where you stopped)",

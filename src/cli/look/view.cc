@@ -173,9 +173,9 @@ void add_pronoun(Page& page, const session::PronounView& it) {
   }
   // Two sentences may have other clues; the experiment counts how many of 200 need the head.
   const std::string without =
-      changes.empty() ? "the same; lab pronouns tries 200" : fmt::format("{}", fmt::join(changes, ", "));
+      changes.empty() ? "the same; lab pronouns tests 200" : fmt::format("{}", fmt::join(changes, ", "));
   page.line(margin() + draw::wrapped(fmt::format("{}Without this head: {}",
-                                                 it.taught ? "Training taught it to. " : "", without),
+                                                 it.taught ? "It was trained to. " : "", without),
                                      page.style().width, kIndent));
 }
 

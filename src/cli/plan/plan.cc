@@ -110,7 +110,7 @@ void run(const PlanSettings& s) {
   if (s.json.to_stdout()) return;
   using Side = TextTable::Side;
   TextTable table(
-      {{"processes", Side::right}, {"memory each"}, {"a token"}, {"sending"}, {"prompt"}, {"sending"}});
+      {{"processes", Side::right}, {"memory each"}, {"token"}, {"sending"}, {"prompt"}, {"sending"}});
   const Row* best = &rows.front();
   for (const Row& row : rows) {
     table.add({concat(row.ranks), fmt::format("{:.2f} GB", 1e-9 * row.memory),
@@ -126,9 +126,11 @@ void run(const PlanSettings& s) {
   Page page(PageStyle{});
   table.print(page);
   print(page.text());
-  print(
-      fmt::format("\nFastest tokens: {} {}. Rows of matrices are divided; the cache and attention are not.\n",
-                  best->ranks, best->ranks == 1 ? "process" : "processes"));
+  print(fmt::format(
+      "\nFastest tokens: {} {}. Rows of matrices are divided; the cache and attention are not.\n"
+      "token: time of one generated token. prompt: time to read a prompt of {} tokens. sending: the\n"
+      "share of that time in which processes exchange data.\n",
+      best->ranks, best->ranks == 1 ? "process" : "processes", s.context));
 }
 
 std::vector<Index> read_ranks(const std::string& text) {

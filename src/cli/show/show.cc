@@ -86,7 +86,7 @@ std::string choice_note(const Run& run, const FirstLook& look) {
                     to = words(run.keys(look.head.part), look.key);
   const bool asked = look.reason == LookReason::strongest_key;
   return concat("showing head ", look.head.layer, ".", look.head.head, ", where ", from,
-                asked ? " attends most to another word, " : " looks at ", to,
+                asked ? " attends most to another word, " : " attends to ", to,
                 asked ? "" : fmt::format(", {:.1f} times chance", look.lift()),
                 ": the most distinctive link ",
                 look.reason == LookReason::pronoun ? "from a pronoun in " : "of ", look.heads_searched,

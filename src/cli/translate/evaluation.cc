@@ -59,7 +59,7 @@ std::string cut_note(Index cut, const TestSet& set, const Model& model) {
   if (cut == 0) return "";
   return fmt::format(
       "{} of {} sources are longer than the {} tokens that the model reads; only their beginnings were "
-      "translated",
+      "translated. Split them into sentences to translate all",
       cut, set.sources.size(), model.info().context);
 }
 
