@@ -69,7 +69,8 @@ async function take(info: RunInfo | Promise<RunInfo>, name: string): Promise<voi
       at = found.parts.find((p) => p.part === part.value);
     if (!at) throw new Error(`${found.model.name} has no ${part.value} attention`);
     const numbers = await readNumbers(found, part.value);
-    if (!numbers.weights) throw new Error('This text is too long to compare.');
+    if (!numbers.weights)
+      throw new Error('The text is too long to compare here: shorten it, or use headlight compare in the terminal.');
     otherHead.value = null;
     other.value = { info: found, numbers, name };
   } catch (error) {
@@ -378,7 +379,9 @@ export function Compare() {
         <button type="submit">Compare</button>
       </form>
       {loading.value && <p class="hint">Computing…</p>}
-      {!weights.value && <p class="hint">This text is too long to compare.</p>}
+      {!weights.value && (
+        <p class="hint">The text is too long to compare here: shorten it, or use headlight compare in the terminal.</p>
+      )}
       {s && other.value && (
         <>
           <Heads />

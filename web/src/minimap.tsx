@@ -69,10 +69,10 @@ export function Minimap() {
           {size > 1 ? `Each cell is the largest of ${size} × ${size} weights.` : 'Every weight has a cell.'}
         </p>
         <div class="buttons">
-          <button type="button" aria-label="Closer" data-test="closer" onClick={() => stepSight(1)}>
+          <button type="button" aria-label="Zoom in" data-test="closer" onClick={() => stepSight(1)}>
             +
           </button>
-          <button type="button" aria-label="Farther" disabled={isWhole.value} onClick={() => stepSight(-1)}>
+          <button type="button" aria-label="Zoom out" disabled={isWhole.value} onClick={() => stepSight(-1)}>
             −
           </button>
           <button type="button" disabled={isWhole.value} onClick={fit}>

@@ -104,7 +104,9 @@ export function Next() {
       {streaming.value ? (
         <Written />
       ) : !found ? (
-        <p class="hint">{info.predictions === 0 ? 'This model has no output to show.' : 'Loading…'}</p>
+        <p class="hint">
+          {info.predictions === 0 ? 'This model has no prediction head, so there is nothing to predict.' : 'Loading…'}
+        </p>
       ) : guessing.value ? (
         <p class="hint">Hidden while you guess.</p>
       ) : plan.value ? (

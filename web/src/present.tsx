@@ -22,7 +22,7 @@ export function PresentBar() {
   const count = views.value.length;
   return (
     <div class="present-bar" role="group" aria-label="Views" data-test="present-bar">
-      <button type="button" aria-label="View before" disabled={at.value <= 0} onClick={() => stepView(-1)}>
+      <button type="button" aria-label="Previous view" disabled={at.value <= 0} onClick={() => stepView(-1)}>
         ‹
       </button>
       <span role="status">{count === 0 ? 'no views yet' : `${Math.max(0, at.value) + 1} of ${count}`}</span>

@@ -203,7 +203,7 @@ class Stored implements Source {
     const place = this.saved.pieces[path];
     if (!place)
       throw new Trouble(
-        'The saved file does not contain these numbers: of a long text it holds one layer only.',
+        'A saved file of a long text holds one layer only; headlight serve shows the others.',
         'offline',
         false,
       );
