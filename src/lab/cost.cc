@@ -72,7 +72,7 @@ class Contest {
            scaled = Tensor::uninitialized({length_, kDim}), out = Tensor::uninitialized({length_, kDim});
     const float scale = 1 / std::sqrt(static_cast<float>(kDim));
     for (Index i = 0; i < length_ * kDim; ++i) scaled.as<float>()[i] = scale * q_.as<float>()[i];
-    nn::multiply(ctx, {.a = scaled, .b = matrix(k_), .c = scores, .b_side = nn::Side::transposed});
+    nn::multiply(ctx, {.a = scaled, .b = matrix(k_), .c = scores, .b_form = nn::MatrixForm::transposed});
     measure::softmax_rows({scores.as<float>(), length_, true, length_}, 0, length_);
     nn::multiply(ctx, {.a = scores, .b = matrix(v_), .c = out});
   }

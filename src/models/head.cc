@@ -147,7 +147,8 @@ void Head::project(Context& ctx, const nn::Embedding& embedding, ConstTensorView
     return nn::multiply_stored(ctx, x, std::span(&factor, 1));
   }
   nn::multiply(
-      ctx, {.a = x, .b = table(embedding).value, .c = logits, .b_side = nn::Side::transposed, .bias = add});
+      ctx,
+      {.a = x, .b = table(embedding).value, .c = logits, .b_form = nn::MatrixForm::transposed, .bias = add});
 }
 
 void Head::project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView x, ConstTensorView dlogits,
@@ -155,9 +156,11 @@ void Head::project_back(Context& ctx, nn::Embedding& embedding, ConstTensorView 
   Parameter& weight = projection.empty() ? embedding.weight : projection.weight;
   nn::multiply(ctx, {.a = dlogits, .b = weight.value, .c = dx});
   if (weight.trained)
-    nn::multiply(
-        ctx,
-        {.a = dlogits, .b = x, .c = nn::grad_of(weight), .a_side = nn::Side::transposed, .accumulate = true});
+    nn::multiply(ctx, {.a = dlogits,
+                       .b = x,
+                       .c = nn::grad_of(weight),
+                       .a_form = nn::MatrixForm::transposed,
+                       .accumulate = true});
   if (bias.value.empty() || !bias.trained) return;
   nn::with_type(dlogits.dtype(), [&](auto zero) {
     using T = decltype(zero);

@@ -73,7 +73,7 @@ Tensor SoundReader::run(Context& ctx, const Step& step, Saved& saved) const {
   nn::multiply(ctx, {.a = saved.columns,
                      .b = matrix(step.weight.value),
                      .c = saved.summed,
-                     .b_side = nn::Side::transposed,
+                     .b_form = nn::MatrixForm::transposed,
                      .bias = step.bias.value});
   Tensor y = Tensor::uninitialized({rows, width}, saved.summed.dtype());
   nn::activate(ctx, nn::Activation::gelu, saved.summed, y);
@@ -111,7 +111,7 @@ Tensor SoundReader::pull_back(Context& ctx, Step& step, const Saved& saved, Tens
   nn::multiply(ctx, {.a = dy,
                      .b = saved.columns,
                      .c = TensorView(grad.as<std::byte>(), grad.dtype(), flat),
-                     .a_side = nn::Side::transposed,
+                     .a_form = nn::MatrixForm::transposed,
                      .accumulate = true});
   if (!wants_input) return {};
   Tensor columns = Tensor::uninitialized(saved.columns.shape(), dy.dtype());

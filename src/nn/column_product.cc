@@ -16,11 +16,11 @@ constexpr Index kBlockRows = 192;  // of these, multiplied with a packed block o
 
 struct Left {
   ConstTensorView x;
-  Side side;
+  MatrixForm form;
   Range rows;
   Index depth;
   [[nodiscard]] const float* row(Index r) const {
-    return x.as<float>() + (rows.begin + r) * (side == Side::plain ? x.stride(0) : 1);
+    return x.as<float>() + (rows.begin + r) * (form == MatrixForm::plain ? x.stride(0) : 1);
   }
 };
 // Rows of x and columns of a matrix over `deep` steps from step k on, and where their product goes.
@@ -90,10 +90,10 @@ void multiply_columns(Context& ctx, const Kernels& kernels, const ColumnProduct&
     const Cuts cuts(f.columns(), kernels.panel(), round_up((f.columns() + kWide - 1) / kWide, ctx.threads()));
     for (Index n = 0; n < cuts.parts; ++n) tasks.push_back({&f, cuts.part(n)});
   }
-  const int row_axis = product.side == Side::plain ? 0 : 1;
+  const int row_axis = product.form == MatrixForm::plain ? 0 : 1;
   const Index rows = product.x.dim(row_axis), depth = product.x.dim(1 - row_axis);
   for (Index first = 0; first < rows; first += kMostRows) {
-    const Left left{product.x, product.side, {first, std::min(rows, first + kMostRows)}, depth};
+    const Left left{product.x, product.form, {first, std::min(rows, first + kMostRows)}, depth};
     multiply_packed(ctx, Columns<Kernels>(kernels, left, tasks));
   }
 }
@@ -278,7 +278,7 @@ struct Parts {
   }
 
   void pack_left(const Left& left, Index row, int rows, std::byte* shared, std::byte*) const {
-    const auto pack = left.side == Side::plain ? unit.pack_left : unit.pack_left_transposed;
+    const auto pack = left.form == MatrixForm::plain ? unit.pack_left : unit.pack_left_transposed;
     pack(left.row(row), left.x.stride(0), rows, left.depth, parts,
          shared + row / Kernels::kStrip * strip_bytes(left));
   }

@@ -57,11 +57,11 @@ Tensor MultiHeadAttention::distance_terms(Context& ctx, const Heads& h, const At
       multiply(ctx, {.a = head_rows(h.q, head, first, n),
                      .b = head_rows(k_of, head, 0, places),
                      .c = to_place,
-                     .b_side = Side::transposed});
+                     .b_form = MatrixForm::transposed});
       multiply(ctx, {.a = head_rows(h.k, head, first, n),
                      .b = head_rows(q_of, head, 0, places),
                      .c = of_place,
-                     .b_side = Side::transposed});
+                     .b_form = MatrixForm::transposed});
       with_type(h.q.dtype(), [&](auto zero) {
         using T = decltype(zero);
         T* rows = terms.as<T>() + (s * c.heads + head) * longest * longest;

@@ -37,11 +37,12 @@ void Linear::forward(Context& ctx, ConstTensorView x, TensorView y) const {
     const StoredFactor factor = stored_factor(*this, y);
     multiply_stored(ctx, x, std::span(&factor, 1));
   } else {
-    multiply(ctx, {.a = x,
-                   .b = weight.value,
-                   .c = y,
-                   .b_side = config_.layout == WeightLayout::out_in ? Side::transposed : Side::plain,
-                   .bias = config_.bias ? bias.value.view() : ConstTensorView{}});
+    multiply(ctx,
+             {.a = x,
+              .b = weight.value,
+              .c = y,
+              .b_form = config_.layout == WeightLayout::out_in ? MatrixForm::transposed : MatrixForm::plain,
+              .bias = config_.bias ? bias.value.view() : ConstTensorView{}});
   }
   if (!adapter.empty()) add_low_rank(ctx, adapter, x, y);
 }
@@ -73,11 +74,12 @@ Tensor Linear::forward(Context& ctx, ConstTensorView x) const {
 void Linear::backward_input(Context& ctx, ConstTensorView dy, TensorView dx, Write write) const {
   check_matrix(weight.name, "dy", dy, weight.value.dtype(), config_.out);
   check_matrix(weight.name, "dx", dx, weight.value.dtype(), config_.in, dy.dim(0));
-  multiply(ctx, {.a = dy,
-                 .b = weight.value,
-                 .c = dx,
-                 .b_side = config_.layout == WeightLayout::out_in ? Side::plain : Side::transposed,
-                 .accumulate = write == Write::add});
+  multiply(ctx,
+           {.a = dy,
+            .b = weight.value,
+            .c = dx,
+            .b_form = config_.layout == WeightLayout::out_in ? MatrixForm::plain : MatrixForm::transposed,
+            .accumulate = write == Write::add});
   if (!adapter.empty()) add_low_rank_input(ctx, adapter, dy, dx);
 }
 
@@ -90,7 +92,7 @@ void Linear::backward_weight(Context& ctx, ConstTensorView x, ConstTensorView dy
   multiply(ctx, {.a = out_in ? dy : x,
                  .b = out_in ? x : dy,
                  .c = grad_of(weight),
-                 .a_side = Side::transposed,
+                 .a_form = MatrixForm::transposed,
                  .accumulate = true});
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 // scale·from·op(with), with as many columns as the rank: small compared with the other products.
 Tensor narrow(Context& ctx, const LowRank& adapter, const ConstTensorView& from, const ConstTensorView& with,
-              Side side) {
+              MatrixForm form) {
   Tensor t = Tensor::uninitialized({from.dim(0), adapter.rank()}, from.dtype());
-  multiply(ctx, {.a = from, .b = with, .c = t, .b_side = side});
+  multiply(ctx, {.a = from, .b = with, .c = t, .b_form = form});
   with_type(t.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto scale = static_cast<T>(adapter.scale);
@@ -26,25 +26,28 @@ Tensor narrow(Context& ctx, const LowRank& adapter, const ConstTensorView& from,
 
 void add_low_rank(Context& ctx, const LowRank& adapter, ConstTensorView x, TensorView y) {
   const CallScope scope(ctx);
-  const Tensor t = narrow(ctx, adapter, x, adapter.a.value, Side::transposed);
-  multiply(ctx, {.a = t, .b = adapter.b.value, .c = y, .b_side = Side::transposed, .accumulate = true});
+  const Tensor t = narrow(ctx, adapter, x, adapter.a.value, MatrixForm::transposed);
+  multiply(ctx, {.a = t, .b = adapter.b.value, .c = y, .b_form = MatrixForm::transposed, .accumulate = true});
 }
 
 void add_low_rank_input(Context& ctx, const LowRank& adapter, ConstTensorView dy, TensorView dx) {
   const CallScope scope(ctx);
-  const Tensor t = narrow(ctx, adapter, dy, adapter.b.value, Side::plain);
+  const Tensor t = narrow(ctx, adapter, dy, adapter.b.value, MatrixForm::plain);
   multiply(ctx, {.a = t, .b = adapter.a.value, .c = dx, .accumulate = true});
 }
 
 void learn_low_rank(Context& ctx, LowRank& adapter, ConstTensorView x, ConstTensorView dy) {
   const CallScope scope(ctx);
   if (adapter.b.trained) {
-    const Tensor t = narrow(ctx, adapter, x, adapter.a.value, Side::transposed);
-    multiply(ctx, {.a = dy, .b = t, .c = grad_of(adapter.b), .a_side = Side::transposed, .accumulate = true});
+    const Tensor t = narrow(ctx, adapter, x, adapter.a.value, MatrixForm::transposed);
+    multiply(
+        ctx,
+        {.a = dy, .b = t, .c = grad_of(adapter.b), .a_form = MatrixForm::transposed, .accumulate = true});
   }
   if (adapter.a.trained) {
-    const Tensor t = narrow(ctx, adapter, dy, adapter.b.value, Side::plain);
-    multiply(ctx, {.a = t, .b = x, .c = grad_of(adapter.a), .a_side = Side::transposed, .accumulate = true});
+    const Tensor t = narrow(ctx, adapter, dy, adapter.b.value, MatrixForm::plain);
+    multiply(ctx,
+             {.a = t, .b = x, .c = grad_of(adapter.a), .a_form = MatrixForm::transposed, .accumulate = true});
   }
 }
 

@@ -41,7 +41,7 @@ class Dense {
       : kernels_(kernels::gemm_kernels_for(ctx.target()).of<T>()),
         product_(product),
         columns_(product.c.dim(1)),
-        depth_(product.a.dim(product.a_side == Side::plain ? 1 : 0)),
+        depth_(product.a.dim(product.a_form == MatrixForm::plain ? 1 : 0)),
         padded_(round_up(columns_, kernels_.panel)),
         chunk_(round_up(256, kernels_.panel)),
         tasks_(product.c.dim(0), columns_, kernels_.strip, kernels_.panel, ctx.threads()) {}
@@ -63,7 +63,7 @@ class Dense {
     const int n = static_cast<int>(std::min(chunk_, columns_ - first)),
               deep = static_cast<int>(std::min(kDepth, depth_ - k));
     T* to = reinterpret_cast<T*>(shared) + panels(k, first);
-    if (product_.b_side == Side::plain)
+    if (product_.b_form == MatrixForm::plain)
       kernels_.pack_right(b.as<T>() + k * b.stride(0) + first, b.stride(0), n, deep, to);
     else kernels_.pack_right_transposed(b.as<T>() + first * b.stride(0) + k, b.stride(0), n, deep, to);
   }
@@ -72,7 +72,7 @@ class Dense {
     const Range rows = tasks_.rows.part(task / tasks_.columns.parts);
     const int n = static_cast<int>(rows.size());
     T* to = reinterpret_cast<T*>(own);
-    if (product_.a_side == Side::plain)
+    if (product_.a_form == MatrixForm::plain)
       kernels_.pack_left(a.as<T>() + rows.begin * a.stride(0) + k, a.stride(0), n, deep, to);
     else kernels_.pack_left_transposed(a.as<T>() + k * a.stride(0) + rows.begin, a.stride(0), n, deep, to);
   }
@@ -113,9 +113,9 @@ int parts_of(const Context& ctx) {
 void multiply_rounded(Context& ctx, int parts, const Product& p) {
   const kernels::StoredRows b{StoredType::f32, p.b.as<std::byte>(),
                               p.b.stride(0) * static_cast<Index>(sizeof(float))};
-  const Factor factor{b, p.b_side == Side::plain ? WeightLayout::in_out : WeightLayout::out_in, p.c, p.bias,
-                      p.accumulate};
-  multiply_in_parts(ctx, parts, {p.a, p.a_side, {&factor, 1}});
+  const Factor factor{b, p.b_form == MatrixForm::plain ? WeightLayout::in_out : WeightLayout::out_in, p.c,
+                      p.bias, p.accumulate};
+  multiply_in_parts(ctx, parts, {p.a, p.a_form, {&factor, 1}});
 }
 
 // A product over no depth is zero; c still gets what is added to it.
@@ -132,15 +132,15 @@ void check(const Product& p) {
   const auto refuse = [&](std::string_view what) {
     throw Error(ErrorKind::input, "matmul.shape",
                 concat("multiply: ", what, "\n  a is ", name_of(p.a.dtype()), " ", p.a.shape().text(),
-                       p.a_side == Side::plain ? "" : " transposed", ", b ", name_of(p.b.dtype()), " ",
-                       p.b.shape().text(), p.b_side == Side::plain ? "" : " transposed", ", c ",
+                       p.a_form == MatrixForm::plain ? "" : " transposed", ", b ", name_of(p.b.dtype()), " ",
+                       p.b.shape().text(), p.b_form == MatrixForm::plain ? "" : " transposed", ", c ",
                        name_of(p.c.dtype()), " ", p.c.shape().text()));
   };
   if (p.a.rank() != 2 || p.b.rank() != 2 || p.c.rank() != 2) refuse("a, b and c must be matrices");
   const DType dtype = p.c.dtype();
   if (dtype != DType::f32 && dtype != DType::f64) refuse("only f32 and f64 are multiplied");
   if (p.a.dtype() != dtype || p.b.dtype() != dtype) refuse("a, b and c must have one dtype");
-  const int a_depth = p.a_side == Side::plain ? 1 : 0, b_depth = p.b_side == Side::plain ? 0 : 1;
+  const int a_depth = p.a_form == MatrixForm::plain ? 1 : 0, b_depth = p.b_form == MatrixForm::plain ? 0 : 1;
   if (p.a.dim(a_depth) != p.b.dim(b_depth)) refuse("a and b differ in depth");
   if (p.a.dim(1 - a_depth) != p.c.dim(0) || p.b.dim(1 - b_depth) != p.c.dim(1))
     refuse("c must have the rows of a and the columns of b");
@@ -159,7 +159,7 @@ void multiply(Context& ctx, const Product& p) {
   check(p);
   if (p.c.dim(0) == 0 || p.c.dim(1) == 0) return;
   const bool wide = p.c.dtype() == DType::f64;
-  if (p.a.dim(p.a_side == Side::plain ? 1 : 0) == 0)
+  if (p.a.dim(p.a_form == MatrixForm::plain ? 1 : 0) == 0)
     return wide ? multiply_nothing<double>(p) : multiply_nothing<float>(p);
   if (wide) multiply_packed(ctx, Dense<double>(ctx, p));
   else if (const int parts = parts_of(ctx); parts > 0) multiply_rounded(ctx, parts, p);

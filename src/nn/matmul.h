@@ -8,14 +8,14 @@
 
 namespace headlight::nn {
 
-enum class Side { plain, transposed };
+enum class MatrixForm { plain, transposed };
 
 // c = op(a)·op(b) + bias, or c += op(a)·op(b). All f32 or all f64; matrices with a contiguous last axis.
 struct Product {
   ConstTensorView a;  // [rows, depth], or [depth, rows] when transposed
   ConstTensorView b;  // [depth, columns], or [columns, depth] when transposed
   TensorView c;       // [rows, columns]; must not overlap a or b
-  Side a_side = Side::plain, b_side = Side::plain;
+  MatrixForm a_form = MatrixForm::plain, b_form = MatrixForm::plain;
   ConstTensorView bias = {};  // [columns], added to every row; only without `accumulate`
   bool accumulate = false;
 };

@@ -57,7 +57,7 @@ struct FactorColumns {
 // x with several matrices: one parallel loop, one preparation of x.
 struct ColumnProduct {
   ConstTensorView x;  // [rows, depth], or [depth, rows] when transposed
-  Side side = Side::plain;
+  MatrixForm form = MatrixForm::plain;
   std::span<const Factor> factors;
 };
 // In f32; the bits are those of multiply() for the same numbers. x is not transposed.

@@ -192,7 +192,7 @@ void multiply_many(Context& ctx, const ConstTensorView& x, std::span<const Facto
     std::copy_if(factors.begin(), factors.end(), std::back_inserter(some),
                  [&](const Factor& f) { return arithmetic_of(ctx, f, x.dim(1)) == arithmetic; });
     if (some.empty()) continue;
-    const ColumnProduct product{x, Side::plain, some};
+    const ColumnProduct product{x, MatrixForm::plain, some};
     if (arithmetic == Arithmetic::f32) multiply_as_f32(ctx, product);
     else if (arithmetic == Arithmetic::integers) multiply_as_integers(ctx, product);
     else if (arithmetic == Arithmetic::bytes) multiply_as_bytes(ctx, product);

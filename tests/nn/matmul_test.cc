@@ -16,7 +16,7 @@ namespace {
 
 struct Case {
   Index rows, columns, depth;
-  Side a_side = Side::plain, b_side = Side::plain;
+  MatrixForm a_form = MatrixForm::plain, b_form = MatrixForm::plain;
   bool bias = false, accumulate = false;
 };
 
@@ -37,14 +37,14 @@ struct Matrix {
 struct Problem {
   Problem(const Case& what, DType dtype, unsigned seed)
       : random(seed),
-        a(what.a_side == Side::plain ? what.rows : what.depth,
-          what.a_side == Side::plain ? what.depth : what.rows, dtype, random),
-        b(what.b_side == Side::plain ? what.depth : what.columns,
-          what.b_side == Side::plain ? what.columns : what.depth, dtype, random),
+        a(what.a_form == MatrixForm::plain ? what.rows : what.depth,
+          what.a_form == MatrixForm::plain ? what.depth : what.rows, dtype, random),
+        b(what.b_form == MatrixForm::plain ? what.depth : what.columns,
+          what.b_form == MatrixForm::plain ? what.columns : what.depth, dtype, random),
         c(what.rows, what.columns, dtype, random),
         bias({what.columns}, dtype) {
     for (Index j = 0; j < what.columns; ++j) bias.view().set(j, 0.25 * static_cast<double>(j % 7));
-    product = {a.view, b.view, c.view, what.a_side, what.b_side, {}, what.accumulate};
+    product = {a.view, b.view, c.view, what.a_form, what.b_form, {}, what.accumulate};
     if (what.bias) product.bias = bias;
   }
   std::mt19937 random;
@@ -73,8 +73,8 @@ void expect_right(const Case& c, DType dtype, SimdTarget target, Products produc
     for (Index j = 0; j < c.columns; ++j) {
       double sum = 0, size = 1;
       for (Index k = 0; k < c.depth; ++k) {
-        const double x = c.a_side == Side::plain ? problem.a.view.at(i, k) : problem.a.view.at(k, i);
-        const double y = c.b_side == Side::plain ? problem.b.view.at(k, j) : problem.b.view.at(j, k);
+        const double x = c.a_form == MatrixForm::plain ? problem.a.view.at(i, k) : problem.a.view.at(k, i);
+        const double y = c.b_form == MatrixForm::plain ? problem.b.view.at(k, j) : problem.b.view.at(j, k);
         sum += x * y;
         size += std::abs(x * y);
       }
@@ -93,10 +93,10 @@ void expect_right(const Case& c, DType dtype, SimdTarget target, Products produc
       }
 }
 
-TEST(Matmul, EverySizeSideAndTarget) {
+TEST(Matmul, EverySizeFormAndTarget) {
   for (const SimdTarget target : supported_targets()) {
-    for (const Side a : {Side::plain, Side::transposed}) {
-      for (const Side b : {Side::plain, Side::transposed}) {
+    for (const MatrixForm a : {MatrixForm::plain, MatrixForm::transposed}) {
+      for (const MatrixForm b : {MatrixForm::plain, MatrixForm::transposed}) {
         for (const DType dtype : {DType::f32, DType::f64}) {
           for (const auto& [rows, columns, depth] : {std::tuple<Index, Index, Index>{1, 1, 1},
                                                      {1, 33, 5},
@@ -118,16 +118,18 @@ TEST(Matmul, EverySizeSideAndTarget) {
 }
 
 TEST(Matmul, ManyTasks) {
-  expect_right({401, 1100, 40, Side::plain, Side::transposed, true}, DType::f32, SimdTarget::automatic);
-  expect_right({3, 2100, 20, Side::plain, Side::transposed, true}, DType::f32, SimdTarget::automatic);
+  expect_right({401, 1100, 40, MatrixForm::plain, MatrixForm::transposed, true}, DType::f32,
+               SimdTarget::automatic);
+  expect_right({3, 2100, 20, MatrixForm::plain, MatrixForm::transposed, true}, DType::f32,
+               SimdTarget::automatic);
   for (const Products how : {Products::rounded, Products::bf16})
-    expect_right({801, 1100, 40, Side::transposed, Side::plain}, DType::f32, supported_targets().front(),
-                 how);
+    expect_right({801, 1100, 40, MatrixForm::transposed, MatrixForm::plain}, DType::f32,
+                 supported_targets().front(), how);
 }
 
 TEST(Matmul, SameBitsForAnyThreadsAndNeighbours) {
   for (const Products how : {Products::exact, Products::rounded, Products::bf16}) {
-    const Case whole{97, 300, 500, Side::plain, Side::transposed, true};
+    const Case whole{97, 300, 500, MatrixForm::plain, MatrixForm::transposed, true};
     Problem one(whole, DType::f32, 3);
     Context single({.threads = 1, .products = how});
     multiply(single, one.product);
@@ -143,7 +145,7 @@ TEST(Matmul, SameBitsForAnyThreadsAndNeighbours) {
     // Row 41 alone, as a decoder sees it.
     Tensor row({1, 300});
     multiply(single, {ConstTensorView(one.a.view.as<float>() + 41 * one.a.view.stride(0), {1, 500}),
-                      one.b.view, row, Side::plain, Side::transposed, one.bias});
+                      one.b.view, row, MatrixForm::plain, MatrixForm::transposed, one.bias});
     EXPECT_EQ(
         std::memcmp(row.as<float>(), one.c.view.as<float>() + 41 * one.c.view.stride(0), sizeof(float) * 300),
         0);
@@ -178,7 +180,7 @@ TEST(Matmul, NoDepthNoRows) {
   Context ctx({.threads = 1});
   Tensor a({2, 0}), b({0, 3}), c = Tensor::from(std::vector<double>(6, 9.0), {2, 3}), bias({3});
   bias.view().set(1, 5);
-  multiply(ctx, {a.view(), b.view(), c.view(), Side::plain, Side::plain, bias.view()});
+  multiply(ctx, {a.view(), b.view(), c.view(), MatrixForm::plain, MatrixForm::plain, bias.view()});
   EXPECT_EQ(c.at(1, 0), 0);
   EXPECT_EQ(c.at(1, 1), 5);
   Tensor none({0, 4}), square({4, 4}), empty({0, 4});
@@ -199,8 +201,9 @@ TEST(Matmul, RefusesWhatDoesNotFit) {
   Tensor wide({3, 5}, DType::f64);
   EXPECT_THROW(multiply(ctx, {a.view(), wide.view(), c.view()}), Error);
   Tensor good({3, 5}), bias({4});
-  EXPECT_THROW(multiply(ctx, {a.view(), good.view(), c.view(), Side::plain, Side::plain, bias.view()}),
-               Error);
+  EXPECT_THROW(
+      multiply(ctx, {a.view(), good.view(), c.view(), MatrixForm::plain, MatrixForm::plain, bias.view()}),
+      Error);
 }
 
 }  // namespace

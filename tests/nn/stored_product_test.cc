@@ -218,7 +218,7 @@ TEST(StoredProduct, HasTheBitsOfTheProductInF32) {
       multiply(ctx, {.a = problem.x,
                      .b = w,
                      .c = wanted,
-                     .b_side = layout == WeightLayout::out_in ? Side::transposed : Side::plain,
+                     .b_form = layout == WeightLayout::out_in ? MatrixForm::transposed : MatrixForm::plain,
                      .bias = problem.bias});
       const Tensor found = problem.run(ctx, problem.x);
       for (Index r = 0; r < 30; ++r) ASSERT_TRUE(same_rows(found, r, wanted, r, 70)) << name_of(type);
