@@ -12,8 +12,8 @@ void TextTable::print(Page& page) const {
     widths.push_back(std::min(width, columns_[c].most));
   }
   const auto cell = [&](const std::string& text, std::size_t c) {
-    const std::string padded = columns_[c].side == Side::left ? draw::left_aligned(text, widths[c])
-                                                              : draw::right_aligned(text, widths[c]);
+    const std::string padded = columns_[c].align == Align::left ? draw::left_aligned(text, widths[c])
+                                                                : draw::right_aligned(text, widths[c]);
     return (c == 0 ? "" : "  ") + padded;
   };
   std::string head;

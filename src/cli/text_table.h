@@ -10,10 +10,10 @@ namespace headlight::cli {
 
 class TextTable {
  public:
-  enum class Side : std::uint8_t { left, right };
+  enum class Align : std::uint8_t { left, right };
   struct Column {
     std::string name;
-    Side side = Side::right;
+    Align align = Align::right;
     int most = 1000;  // columns on the screen; wider cells are shortened
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}

@@ -19,7 +19,7 @@ namespace headlight::cli {
 namespace {
 
 using inspect::PairsScore;
-using Side = TextTable::Side;
+using Align = TextTable::Align;
 
 constexpr std::size_t kTop = 10;
 constexpr int kBar = 20;
@@ -102,7 +102,7 @@ void run_head_link(const HeadsSettings& s) {
   if (best.weight < best.chance) page.line("That is less than uniform attention: no head makes this link.");
   const bool any = words.to.empty();
   TextTable table(
-      {{"head", Side::left}, {"weight"}, {"uniform"}, {"lift"}, {any ? "at" : "", Side::left, 30}});
+      {{"head", Align::left}, {"weight"}, {"uniform"}, {"lift"}, {any ? "at" : "", Align::left, 30}});
   for (std::size_t i = 0; i < rows_of(s, scores.size()); ++i) {
     const LinkScore& score = scores[i];
     table.add({place_text(score.head.place()), fmt::format("{:.4f}", score.weight),
@@ -141,7 +141,7 @@ void run_head_pairs(const HeadsSettings& s) {
   Page page(page_style(s.look));
   page.line(page.bold(concat(ranking.pairs, " links, ", ranking.heads.size(), " heads searched (",
                              name_of(part), " attention)")));
-  TextTable table({{"head", Side::left}, {"mean weight"}, {"95 % interval"}, {"uniform"}, {"lift"}});
+  TextTable table({{"head", Align::left}, {"mean weight"}, {"95 % interval"}, {"uniform"}, {"lift"}});
   for (std::size_t i = 0; i < rows_of(s, ranking.heads.size()); ++i) {
     const PairsScore& p = ranking.heads[i];
     table.add({place_text(p.place), fmt::format("{:.4f}", p.weight), interval_text(p),
@@ -193,7 +193,7 @@ void run_similar_heads(const HeadsSettings& s) {
   Page page(page_style(s.look));
   page.line(page.bold(concat("Heads like ", place_text(place), " (", labels(place), "), of ", others.size(),
                              " others, by the cosine of all weights on the battery")));
-  TextTable table({{"head", Side::left}, {"cosine"}, {"labels on the battery", Side::left}});
+  TextTable table({{"head", Align::left}, {"cosine"}, {"labels on the battery", Align::left}});
   for (std::size_t i = 0; i < rows_of(s, others.size()); ++i)
     table.add(
         {place_text(others[i].place), fmt::format("{:.3f}", others[i].cosine), labels(others[i].place)});

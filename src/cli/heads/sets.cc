@@ -20,7 +20,7 @@ namespace {
 
 using inspect::HeadShare;
 using inspect::Share;
-using Side = TextTable::Side;
+using Align = TextTable::Align;
 
 constexpr std::uint64_t kLargestSet = std::uint64_t{1} << 28;
 constexpr std::size_t kTop = 5;
@@ -61,7 +61,7 @@ void write(io::JsonWriter& w, const std::vector<HeadShare>& heads) {
 }
 
 void add_head_table(Page& page, const std::vector<HeadShare>& heads, const HeadsSettings& s) {
-  TextTable table({{"head", Side::left}, {"chosen on"}, {"scored on"}});
+  TextTable table({{"head", Align::left}, {"chosen on"}, {"scored on"}});
   const std::size_t rows = s.top > 0 ? static_cast<std::size_t>(s.top) : kTop;
   for (std::size_t i = 0; i < std::min(rows, heads.size()); ++i)
     table.add({place_text(heads[i].place), percent(heads[i].choosing), percent(heads[i].scoring)});
@@ -109,8 +109,8 @@ void run_treebank(const HeadsSettings& s) {
   page.line(
       page.bold(concat("Grammar: ", report.sentences, " sentences, ", report.heads, " heads searched",
                        left_out(report.too_long, "sentences are longer than the context of the model"))));
-  TextTable table({{"relation", Side::left},
-                   {"looks", Side::left},
+  TextTable table({{"relation", Align::left},
+                   {"looks", Align::left},
                    {"links"},
                    {"head"},
                    {"right"},

@@ -18,7 +18,7 @@ using inspect::HeadFigures;
 using inspect::Label;
 using inspect::LabelledHead;
 using inspect::PatternScore;
-using Side = TextTable::Side;
+using Align = TextTable::Align;
 
 double bits(double nats) { return nats / std::numbers::ln2; }
 
@@ -56,11 +56,11 @@ std::string counts_text(const std::vector<LabelledHead>& heads, bool battery) {
 }
 
 TextTable label_rows(std::span<const LabelledHead> heads) {
-  TextTable table({{"head", Side::left},
-                   {"text", Side::left},
+  TextTable table({{"head", Align::left},
+                   {"text", Align::left},
                    {"score"},
                    {"lift"},
-                   {"battery", Side::left},
+                   {"battery", Align::left},
                    {"score"},
                    {"lift"},
                    {"bits"},
@@ -92,8 +92,8 @@ void add_details(Page& page, const LabelledHead& head) {
   const int room = page.style().width - kNumbers;
   const bool described = room > 30;
   std::vector<TextTable::Column> columns = {
-      {"pattern", Side::left}, {"score"}, {"lift"}, {"rows"}, {"battery"}, {"lift"}, {"rows"}, {"needs"}};
-  if (described) columns.push_back({"score is", Side::left, room});
+      {"pattern", Align::left}, {"score"}, {"lift"}, {"rows"}, {"battery"}, {"lift"}, {"rows"}, {"needs"}};
+  if (described) columns.push_back({"score is", Align::left, room});
   TextTable table(std::move(columns));
   for (const inspect::LabelRule& rule : inspect::label_rules()) {
     const PatternScore *text = head.text.find(rule.label), *battery = head.battery.find(rule.label);

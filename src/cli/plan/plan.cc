@@ -108,9 +108,9 @@ void run(const PlanSettings& s) {
   }
   output.write(json(s, model, rates, rows));
   if (s.json.to_stdout()) return;
-  using Side = TextTable::Side;
+  using Align = TextTable::Align;
   TextTable table(
-      {{"processes", Side::right}, {"memory each"}, {"token"}, {"sending"}, {"prompt"}, {"sending"}});
+      {{"processes", Align::right}, {"memory each"}, {"token"}, {"sending"}, {"prompt"}, {"sending"}});
   const Row* best = &rows.front();
   for (const Row& row : rows) {
     table.add({concat(row.ranks), fmt::format("{:.2f} GB", 1e-9 * row.memory),

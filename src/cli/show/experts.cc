@@ -83,10 +83,10 @@ void run_show_experts(const ShowSettings& s) {
   const TokenizedText& text = run.queries(layers.front().part);
   json.write(json_of(layers, text, model.info().name));
   if (s.json.to_stdout()) return;
-  std::vector<TextTable::Column> columns = {{"", TextTable::Side::right},
-                                            {"token", TextTable::Side::left, 24}};
+  std::vector<TextTable::Column> columns = {{"", TextTable::Align::right},
+                                            {"token", TextTable::Align::left, 24}};
   for (const LayerExperts& layer : layers)
-    columns.push_back({fmt::format("layer {}", layer.layer), TextTable::Side::left});
+    columns.push_back({fmt::format("layer {}", layer.layer), TextTable::Align::left});
   TextTable table(columns);
   for (Index t = 0; t < text.size(); ++t) {
     std::vector<std::string> row = {fmt::format("{}", t),
