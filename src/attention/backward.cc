@@ -132,7 +132,7 @@ class Backward {
     return store_tile(unit, begin, padded, space);
   }
 
-  // Columns of q hold scale·log2(e)/unit, or scale/cap under a softcap: dk takes the other factor here. Plain rows hold
+  // Columns of q hold scale·log2(e)/logit_unit, or scale/cap under a softcap: dk takes the other factor here. Plain rows hold
   // none of it.
   [[nodiscard]] bool store_tile(const Unit& unit, Index begin, Index keys, const GradTiles<T>& space) const {
     bool finite = true;

@@ -62,7 +62,7 @@ Block<T>::Block(const Problem& the_problem, const TilePlan& the_plan,
       unit(the_unit),
       rows(static_cast<int>(std::clamp<Index>(end - first, 0, kBlockRows))) {
   const double cap = problem.options->softcap;
-  rules.unit = static_cast<T>(problem.logit_unit());
+  rules.logit_unit = static_cast<T>(problem.logit_unit());
   factor = static_cast<T>(cap > 0 ? problem.scale / cap : problem.scale * kLog2e / problem.logit_unit());
   const Sequence& sequence = unit.sequence;
   all_keys = {sequence.k_len, 0};

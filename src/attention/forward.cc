@@ -209,7 +209,7 @@ class Forward {
       if (segments == 0) blocks_.reset(space.total, block.rows);
       const kernels::SoftmaxState<T> total = segments == 0 ? space.total : state_of(first);
       for (Index s = 1; s < segments; ++s)
-        kernels_.merge(total, state_of(first + s), block.rules.unit, block.rows, plan_.value_dim);
+        kernels_.merge(total, state_of(first + s), block.rules.logit_unit, block.rows, plan_.value_dim);
       RowScale<T> scale[kBlockRows];
       if (!blocks_.finish(block, total, scale)) finite.store(false);
     });

@@ -82,7 +82,7 @@ class ForwardBlock {
       const bool real = block.query[r] < sequence.q_len;
       const double sink =
           sinks.empty() || !real ? -std::numeric_limits<double>::infinity() : sinks.at(block.head[r]);
-      scale[r] = row_scale(total.max[r], total.sum[r], block.rules.unit, sink, !outputs_.lse.empty());
+      scale[r] = row_scale(total.max[r], total.sum[r], block.rules.logit_unit, sink, !outputs_.lse.empty());
       kernels_.store_row(
           total.acc + r * total.acc_stride, static_cast<int>(problem_.value_dim), out_factor(scale[r]),
           problem_.dtype,
@@ -105,7 +105,8 @@ class ForwardBlock {
     for_each_segment(block, [&](Range range) {
       const kernels::SoftmaxState<T>& state = first ? space.total : space.part;
       absorb_range(block, range, source_for(range), space, state, kept, careful);
-      if (!first) kernels_.merge(space.total, space.part, block.rules.unit, block.rows, plan_.value_dim);
+      if (!first)
+        kernels_.merge(space.total, space.part, block.rules.logit_unit, block.rows, plan_.value_dim);
       first = false;
     });
     if (first) reset(space.total, block.rows);  // rows that see no key
@@ -141,7 +142,7 @@ class ForwardBlock {
     const KeyRun keys = block.keys[r].size() > 0 ? block.keys[r] : KeyRun{0, 0};
     std::fill(row, row + keys.begin, T{0});
     std::fill(row + keys.end, row + problem_.k_longest, T{0});
-    kernels_.weigh_kept(row + keys.begin, keys.size(), block.rules.unit, scale.shift, scale.factor);
+    kernels_.weigh_kept(row + keys.begin, keys.size(), block.rules.logit_unit, scale.shift, scale.factor);
   }
 
   const Problem& problem_;

@@ -9,7 +9,7 @@
 
 namespace headlight {
 
-// A finished row: weight of key j = exp2((logit_j - shift)·unit)·factor.
+// A finished row: weight of key j = exp2((logit_j - shift)·logit_unit)·factor.
 template <class T>
 struct RowScale {
   T shift, factor;
@@ -29,10 +29,10 @@ inline constexpr double kLog2E = 1.4426950408889634074;
 // `sink` in nats; -inf: none. The logarithm is computed only on request. A row that saw no key has sum 0 and stays the
 // identity of merge().
 template <class T>
-[[nodiscard]] RowScale<T> row_scale(T max, T sum, T unit, double sink, bool with_lse) {
+[[nodiscard]] RowScale<T> row_scale(T max, T sum, T logit_unit, double sink, bool with_lse) {
   RowScale<T> scale = RowScale<T>::empty();
   const bool empty = sum == 0;
-  const double m = static_cast<double>(max) * static_cast<double>(unit), l = sum;
+  const double m = static_cast<double>(max) * static_cast<double>(logit_unit), l = sum;
   if (!with_lse && sum > 0 && sink == -std::numeric_limits<double>::infinity()) {  // most rows of most calls
     scale.shift = max;
     scale.factor = static_cast<T>(1 / l);
@@ -92,7 +92,7 @@ void sum_rows(const Block<T>& block, const Workspace<T>& space, Index step, cons
         how.fresh = false;
       });
     }
-    if (!first) block.kernels.merge(total, part, block.rules.unit, block.rows, 0);
+    if (!first) block.kernels.merge(total, part, block.rules.logit_unit, block.rows, 0);
     first = false;
   });
 }
@@ -132,7 +132,7 @@ void scales_from_lse(const Block<T>& block, const ConstTensorView& lse, const Wo
   for (int r = 0; r < block.rows; ++r) {
     const bool real = block.query[r] < block.unit.sequence.q_len;
     const double x = scale[r].lse, sink = sinks.empty() || !real ? kNone : sinks.at(block.head[r]);
-    RowScale<T> own = row_scale(max[r], sum[r], block.rules.unit, sink, true);
+    RowScale<T> own = row_scale(max[r], sum[r], block.rules.logit_unit, sink, true);
     const bool same = static_cast<T>(own.lse) == static_cast<T>(x);
     if ((same && from == ScaleFrom::sum) || (coarse(x) && block.keys[r].size() > 0)) {
       if (!same && std::abs(own.lse - x) > kAlike * std::abs(x))

@@ -44,7 +44,7 @@ HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
                   sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
     }
   }
-  raise_max(tile.rows, tile.rules.unit, top, state.max, shift, alpha);
+  raise_max(tile.rows, tile.rules.logit_unit, top, state.max, shift, alpha);
   for (int r = 0; r < tile.rows; ++r) {
     const StripRange range = plan.range[r / kStrip];
     if (range.begin >= range.end) continue;
@@ -54,7 +54,7 @@ HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
     if (options.careful) {
       for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<T>;
     }
-    const T sum = exponentiate(row, wide, shift[r], tile.rules.unit);
+    const T sum = exponentiate(row, wide, shift[r], tile.rules.logit_unit);
     state.sum[r] = state.sum[r] * alpha[r] + sum;
     if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
       drop(tile, r, tile.begin[r], tile.end[r], row);
@@ -82,11 +82,12 @@ HWY_INLINE void weigh_from(const Tile<T>& tile, const T* shift, const T* factor,
     const StripRange wide = computed<T>(range);
     if constexpr (source.kScaled) source.scale_scores(row, wide);
     (void)finish_scores(tile, r, wide, row);
-    const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]), unit = hn::Set(d, tile.rules.unit);
+    const auto top = hn::Set(d, shift[r]), scale = hn::Set(d, factor[r]),
+               logit_unit = hn::Set(d, tile.rules.logit_unit);
     const bool empty = shift[r] == kHidden<T>;
     auto sum = hn::Zero(d);
     for (int j = wide.begin; j < wide.end; j += lanes) {
-      const auto s = hn::Load(d, row + j), x = hn::Mul(hn::Sub(s, top), unit);
+      const auto s = hn::Load(d, row + j), x = hn::Mul(hn::Sub(s, top), logit_unit);
       const auto hidden = hn::Eq(s, hn::Set(d, kHidden<T>));
       const auto w = hn::Mul(exp2(d, x), scale);
       sum = hn::Add(sum, hn::IfThenZeroElse(hn::Or(hidden, hn::Eq(w, hn::Zero(d))), hn::Mul(w, x)));

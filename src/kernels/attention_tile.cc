@@ -79,10 +79,10 @@ HWY_ATTR void weigh(const Tile<T>& tile, const T* shift, const T* factor, T* mom
 }
 
 template <class T>
-HWY_ATTR void weigh_kept(T* logits, Index n, T unit, T shift, T factor) {
+HWY_ATTR void weigh_kept(T* logits, Index n, T logit_unit, T shift, T factor) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const auto top = hn::Set(d, shift), bits = hn::Set(d, unit), scale = hn::Set(d, factor);
+  const auto top = hn::Set(d, shift), bits = hn::Set(d, logit_unit), scale = hn::Set(d, factor);
   Index j = 0;
   for (; j + lanes <= n; j += lanes) {
     const auto s = hn::LoadU(d, logits + j);
@@ -91,7 +91,8 @@ HWY_ATTR void weigh_kept(T* logits, Index n, T unit, T shift, T factor) {
   }
   const hn::CappedTag<T, 1> one;
   for (; j < n; ++j) {
-    const auto x = hn::Mul(hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift)), hn::Set(one, unit));
+    const auto x =
+        hn::Mul(hn::Sub(hn::LoadU(one, logits + j), hn::Set(one, shift)), hn::Set(one, logit_unit));
     const auto w = hn::Mul(exp2(one, x), hn::Set(one, factor));
     if (logits[j] == kHidden<T>) logits[j] = 0;  // also in a row of NaN
     else hn::StoreU(w, one, logits + j);
@@ -99,15 +100,15 @@ HWY_ATTR void weigh_kept(T* logits, Index n, T unit, T shift, T factor) {
 }
 
 template <class T>
-HWY_ATTR void merge(const SoftmaxState<T>& state, const SoftmaxState<T>& other, T unit, int rows,
+HWY_ATTR void merge(const SoftmaxState<T>& state, const SoftmaxState<T>& other, T logit_unit, int rows,
                     int value_dim) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   HWY_ALIGN T shift[kMaxRows], mine[kMaxRows], theirs[kMaxRows];
-  raise_max(rows, unit, other.max, state.max, shift, mine);
+  raise_max(rows, logit_unit, other.max, state.max, shift, mine);
   for (int r = 0; r < rows; r += lanes) {
     const auto below = hn::Sub(hn::Load(d, other.max + r), hn::Load(d, shift + r));
-    hn::Store(exp2(d, hn::Mul(below, hn::Set(d, unit))), d, theirs + r);
+    hn::Store(exp2(d, hn::Mul(below, hn::Set(d, logit_unit))), d, theirs + r);
   }
   for (int r = 0; r < rows; ++r) {
     state.sum[r] = state.sum[r] * mine[r] + other.sum[r] * theirs[r];

@@ -19,7 +19,7 @@ namespace headlight::kernels {
 // block has space for many rows, and clearing unused ones would dominate a small call.
 template <class T>
 struct RowRule {
-  T slope;           // ALiBi, times log2(e)/unit
+  T slope;           // ALiBi, times log2(e)/logit_unit
   Index position;    // of the query among the keys, for ALiBi
   const void* bias;  // element of key 0 of the sequence
   const std::uint8_t* mask;
@@ -30,8 +30,8 @@ inline constexpr int kBiasUnit = 4;
 
 template <class T>
 struct ScoreRules {
-  T unit = 1;  // bits of a logit's unit: 1, or kBiasUnit when there is a bias
-  T cap = 0;   // > 0: s = cap · tanh(s); cap holds log2(e)/unit already
+  T logit_unit = 1;  // bits of a logit's unit: 1, or kBiasUnit when there is a bias
+  T cap = 0;         // > 0: s = cap · tanh(s); cap holds log2(e)/logit_unit already
   bool alibi = false;
   DType bias_type = DType::f32;
   Index bias_stride = 0, mask_stride = 0;  // from key to key, in elements
@@ -144,14 +144,15 @@ struct AttentionKernels {
 
   void (*absorb)(const Tile<T>& tile, const SoftmaxState<T>& state, const AbsorbOptions<T>& options);
 
-  // The weights themselves, in tile.scores: w = exp2((s - shift)·unit)·factor, and -1 where the row sees
-  // no key. Adds sum w·(s - shift)·unit to `moment` unless it is null.
+  // The weights themselves, in tile.scores: w = exp2((s - shift)·logit_unit)·factor, and -1 where the row sees
+  // no key. Adds sum w·(s - shift)·logit_unit to `moment` unless it is null.
   void (*weigh)(const Tile<T>& tile, const T* shift, const T* factor, T* moment);
   // The same for logits that were kept: n of them, in place; hidden ones become 0.
-  void (*weigh_kept)(T* logits, Index n, T unit, T shift, T factor);
+  void (*weigh_kept)(T* logits, Index n, T logit_unit, T shift, T factor);
 
   // state += other, as merging two runs of keys. Rows with no keys are the identity.
-  void (*merge)(const SoftmaxState<T>& state, const SoftmaxState<T>& other, T unit, int rows, int value_dim);
+  void (*merge)(const SoftmaxState<T>& state, const SoftmaxState<T>& other, T logit_unit, int rows,
+                int value_dim);
 
   void (*exp2)(const T* x, Index n, T* y);  // the exponential the softmax calls, for its own tests
   void (*tanh)(const T* x, Index n, T* y);

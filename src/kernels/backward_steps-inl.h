@@ -46,11 +46,11 @@ HWY_ATTR void weigh_row(const BackwardTile<T>& b, int r, StripRange wide) {
     drop(tile, r, tile.begin[r], tile.end[r], kept);
   }
   const auto shift = hn::Set(d, b.shift[r]), delta = hn::Set(d, b.delta[r]), factor = hn::Set(d, b.factor[r]),
-             unit = hn::Set(d, tile.rules.unit);
+             logit_unit = hn::Set(d, tile.rules.logit_unit);
   for (int j = wide.begin; j < wide.end; j += lanes) {
     const auto s = hn::Load(d, p_row + j);
     const auto hidden = hn::Eq(s, hn::Set(d, kHidden<T>));
-    const auto weight = hn::Mul(exp2(d, hn::Mul(hn::Sub(s, shift), unit)), factor);
+    const auto weight = hn::Mul(exp2(d, hn::Mul(hn::Sub(s, shift), logit_unit)), factor);
     auto p = hn::IfThenZeroElse(hidden, weight);
     auto dp = hn::Load(d, ds_row + j);
     if (dropping) dp = hn::Mul(dp, hn::Load(d, kept + j));

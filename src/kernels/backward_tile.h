@@ -1,6 +1,6 @@
 // The gradient of attention on one tile: a block of query rows against a run of keys.
 //
-// Legend.  p = exp2((s - shift)·unit)·factor   dp = dout·vᵀ   ds = p·(dp - delta)   delta_i = dout_i·out_i
+// Legend.  p = exp2((s - shift)·logit_unit)·factor   dp = dout·vᵀ   ds = p·(dp - delta)   delta_i = dout_i·out_i
 //          dv += pᵀ·dout       dk += dsᵀ·q     dq += ds·k
 // Softmax's gradient needs sum_j p_ij·dp_ij for every row. As out_i = sum_j p_ij·v_j, that sum is
 // dot(dout_i, out_i): one dot product instead of another pass over all keys.

@@ -42,7 +42,7 @@ HWY_ATTR void apply_rules(const ScoreRules<T>& rules, int r, Index first_key, in
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const RowRule<T>& row = rules.rows[r];
-  const T log2e_units = static_cast<T>(1.44269504088896340736) / rules.unit;
+  const T log2e_units = static_cast<T>(1.44269504088896340736) / rules.logit_unit;
   if (rules.cap > 0) {
     const auto cap = hn::Set(d, rules.cap);
     // Whole vectors from `begin` down to a multiple of the lanes: the row has room on both sides.

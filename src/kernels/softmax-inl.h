@@ -17,17 +17,17 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// row = exp2((row - shift)·unit); returns its sum. Even and odd vectors are summed separately, in order: vectors
+// row = exp2((row - shift)·logit_unit); returns its sum. Even and odd vectors are summed separately, in order: vectors
 // that this row would not need on its own hold zeros and change nothing.
 template <bool kUnits, class T>
-HWY_INLINE T exponentiate_in(T* row, StripRange wide, T shift, T unit) {
+HWY_INLINE T exponentiate_in(T* row, StripRange wide, T shift, T logit_unit) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto top = hn::Set(d, shift);
   auto even = hn::Zero(d), odd = even;
   const auto weight = [&](int at) HWY_ATTR {
     const auto x = hn::Sub(hn::Load(d, row + at), top);
-    if constexpr (kUnits) return exp2(d, hn::Mul(x, hn::Set(d, unit)));
+    if constexpr (kUnits) return exp2(d, hn::Mul(x, hn::Set(d, logit_unit)));
     else return exp2(d, x);
   };
   int j = wide.begin;
@@ -47,14 +47,14 @@ HWY_INLINE T exponentiate_in(T* row, StripRange wide, T shift, T unit) {
 }
 
 template <class T>
-HWY_INLINE T exponentiate(T* row, StripRange wide, T shift, T unit) {
-  return unit == 1 ? exponentiate_in<false>(row, wide, shift, unit)
-                   : exponentiate_in<true>(row, wide, shift, unit);
+HWY_INLINE T exponentiate(T* row, StripRange wide, T shift, T logit_unit) {
+  return logit_unit == 1 ? exponentiate_in<false>(row, wide, shift, logit_unit)
+                         : exponentiate_in<true>(row, wide, shift, logit_unit);
 }
 
 // Raises the rows' maxima to `top`. Sets shift, to be subtracted, and alpha, the factor of earlier sums.
 template <class T>
-HWY_INLINE void raise_max(int rows, T unit, const T* top, T* max, T* shift, T* alpha) {
+HWY_INLINE void raise_max(int rows, T logit_unit, const T* top, T* max, T* shift, T* alpha) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int r = 0; r < rows; r += lanes) {
@@ -63,7 +63,7 @@ HWY_INLINE void raise_max(int rows, T unit, const T* top, T* max, T* shift, T* a
     const auto safe = hn::IfThenZeroElse(hn::Eq(now, hn::Set(d, kHidden<T>)), now);
     hn::Store(now, d, max + r);
     hn::Store(safe, d, shift + r);
-    hn::Store(exp2(d, hn::Mul(hn::Sub(old, safe), hn::Set(d, unit))), d, alpha + r);
+    hn::Store(exp2(d, hn::Mul(hn::Sub(old, safe), hn::Set(d, logit_unit))), d, alpha + r);
   }
 }
 
