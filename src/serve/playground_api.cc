@@ -8,7 +8,7 @@
 #include "headlight/error.h"
 #include "io/json_writer.h"
 #include "playground/presets.h"
-#include "playground/toy_strip.h"
+#include "playground/toy_filmstrip.h"
 #include "serve/playground_json.h"
 #include "serve/requests.h"
 
@@ -84,7 +84,7 @@ Answer PlaygroundApi::answer(const HttpRequest& http, std::span<const std::strin
   if (!id || path.size() != 2) return failure(404);
   const int run = static_cast<int>(*id);
   if (path[1] == "frames") return posts ? failure(405) : frames(http, run);
-  if (path[1] == "strip") return posts ? failure(405) : strip(http, run);
+  if (path[1] == "strip") return posts ? failure(405) : filmstrip(http, run);
   if (!posts) return failure(405);
   if (path[1] == "knock") return knock(http, run);
   if (path[1] == "save") return save(http, run);
@@ -142,9 +142,9 @@ Answer PlaygroundApi::save(const HttpRequest& http, int id) {
   return {.body = saved_json(name, folder)};
 }
 
-Answer PlaygroundApi::strip(const HttpRequest& http, int id) {
+Answer PlaygroundApi::filmstrip(const HttpRequest& http, int id) {
   const Fields fields(http.query);
-  playground::StripOptions options;
+  playground::FilmstripOptions options;
   const std::string theme = fields.text("theme", "light"), format = fields.text("format", "png"),
                     head = fields.text("head", "");
   if (theme != "light" && theme != "dark") throw BadRequest{"unknown theme"};
@@ -171,7 +171,7 @@ Answer PlaygroundApi::strip(const HttpRequest& http, int id) {
                         : format == "pdf" ? "application/pdf"
                                           : "image/png"};
   answer.body =
-      draw::encoded(playground::strip_figure(record, task, options), draw::picture_format(name), dpi);
+      draw::encoded(playground::filmstrip_figure(record, task, options), draw::picture_format(name), dpi);
   answer.headers.emplace_back("Content-Disposition",
                               concat("attachment; filename=\"headlight-strip.", format, "\""));
   return answer;

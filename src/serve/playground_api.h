@@ -30,7 +30,7 @@ class PlaygroundApi {
   [[nodiscard]] Answer frames(const HttpRequest& http, int id);
   [[nodiscard]] Answer command(const HttpRequest& http, int id, std::string_view what);
   [[nodiscard]] Answer save(const HttpRequest& http, int id);
-  [[nodiscard]] Answer strip(const HttpRequest& http, int id);
+  [[nodiscard]] Answer filmstrip(const HttpRequest& http, int id);
   [[nodiscard]] Answer knock(const HttpRequest& http, int id);
 
   Options options_;

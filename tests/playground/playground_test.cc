@@ -9,8 +9,8 @@
 #include "models/load.h"
 #include "models/tokenizer_file.h"
 #include "playground/presets.h"
+#include "playground/toy_filmstrip.h"
 #include "playground/toy_session.h"
-#include "playground/toy_strip.h"
 #include "support/temp_folder.h"
 
 namespace headlight::playground {
@@ -286,12 +286,12 @@ TEST(ToyStrip, ShowsMomentsInOrder) {
   const ToyRecord record = wait_until(session, id, [](const ToyRecord& r) { return r.is_over(); });
   EXPECT_THAT(chosen_moments(record, 5), ::testing::ElementsAre(0, 10, 20, 30, 40));
   const ToyTask task = task_of(kSmall);
-  const std::string svg = draw::encoded(strip_figure(record, task, {}), draw::PictureFormat::svg);
+  const std::string svg = draw::encoded(filmstrip_figure(record, task, {}), draw::PictureFormat::svg);
   EXPECT_THAT(svg, HasSubstr("step 40"));
-  EXPECT_NE(svg, draw::encoded(strip_figure(record, task, {.palette = draw::Palette::magma}),
+  EXPECT_NE(svg, draw::encoded(filmstrip_figure(record, task, {.palette = draw::Palette::magma}),
                                draw::PictureFormat::svg));
   EXPECT_THAT(message_of([&] {
-                (void)strip_figure(record, task, {.head = HeadPlace{3, 0}});
+                (void)filmstrip_figure(record, task, {.head = HeadPlace{3, 0}});
               }),
               HasSubstr("no such head"));
 }

@@ -17,7 +17,7 @@
 #include "draw/arrange.h"
 #include "headlight/error.h"
 #include "playground/presets.h"
-#include "playground/toy_strip.h"
+#include "playground/toy_filmstrip.h"
 
 namespace headlight::cli {
 namespace {
@@ -28,7 +28,7 @@ using playground::ToyRecord;
 using playground::ToyRun;
 using playground::ToySettings;
 
-constexpr double kStripDpi = 150;
+constexpr double kFilmstripDpi = 150;
 constexpr std::int64_t kMoments = 20;
 constexpr std::chrono::milliseconds kRedraw{200},
     kLine{2000};                                 // in place on a terminal; line by line elsewhere
@@ -74,7 +74,7 @@ class Watched {
     const Clock::time_point begin = Clock::now();
     run_.step();
     seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
-    // Enough moments for the strip, however fast the run is; drawn less often.
+    // Enough moments for the filmstrip, however fast the run is; drawn less often.
     if (run_.steps() % std::max<std::int64_t>(1, run_.settings().steps / kMoments) == 0) look();
   }
   // Records the current state of the model as a moment, unless it is recorded already.
@@ -106,7 +106,9 @@ class Watched {
   [[nodiscard]] ToyRun& run() noexcept { return run_; }
   [[nodiscard]] const playground::ToyCase& probe() const { return record_.probes.back(); }
   [[nodiscard]] std::size_t moments() const noexcept { return record_.frames.size(); }
-  [[nodiscard]] draw::Drawing strip() const { return playground::strip_figure(record_, run_.task(), {}); }
+  [[nodiscard]] draw::Drawing filmstrip() const {
+    return playground::filmstrip_figure(record_, run_.task(), {});
+  }
 
  private:
   ToyRun run_;
@@ -273,9 +275,9 @@ void watch_training(const WatchOrder& order) {
   std::atomic<int>& stop = catch_stop_signals();
   Watching(order, runs).go(stop);
   if (order.figures.any()) {
-    std::vector<draw::Drawing> strips;
-    for (const Watched& one : runs) strips.push_back(one.strip());
-    write_figures(outputs, order.figures, draw::below_each_other(std::move(strips)), kStripDpi);
+    std::vector<draw::Drawing> filmstrips;
+    for (const Watched& one : runs) filmstrips.push_back(one.filmstrip());
+    write_figures(outputs, order.figures, draw::below_each_other(std::move(filmstrips)), kFilmstripDpi);
   }
   outputs.commit();
   if (!order.save.empty()) save_model(run, order.save);

@@ -10,15 +10,15 @@
 
 namespace headlight::playground {
 
-struct StripOptions {
+struct FilmstripOptions {
   std::optional<HeadPlace> head = std::nullopt;  // only this one; none: all
   std::size_t moments = 6;
   draw::Theme theme = draw::Theme::light;
   draw::Palette palette = draw::Palette::cividis;
 };
 // Of the frames that show the newest probe. Throws Error{usage} when there is none, or no such head.
-[[nodiscard]] draw::Drawing strip_figure(const ToyRecord& record, const ToyTask& task,
-                                         const StripOptions& options);
+[[nodiscard]] draw::Drawing filmstrip_figure(const ToyRecord& record, const ToyTask& task,
+                                             const FilmstripOptions& options);
 
 // Which frames show a run in so few pictures: the first, the last, and those between at equal numbers of steps.
 [[nodiscard]] std::vector<std::size_t> chosen_moments(const ToyRecord& record, std::size_t count);

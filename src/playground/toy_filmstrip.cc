@@ -1,4 +1,4 @@
-#include "playground/toy_strip.h"
+#include "playground/toy_filmstrip.h"
 
 #include <fmt/format.h>
 
@@ -41,7 +41,8 @@ std::vector<std::size_t> chosen_moments(const ToyRecord& record, std::size_t cou
   return chosen;
 }
 
-draw::Drawing strip_figure(const ToyRecord& record, const ToyTask& task, const StripOptions& options) {
+draw::Drawing filmstrip_figure(const ToyRecord& record, const ToyTask& task,
+                               const FilmstripOptions& options) {
   const std::vector<std::size_t> moments = chosen_moments(record, options.moments);
   if (moments.empty())
     throw Error(ErrorKind::usage, "playground.strip", "this run has no frame of its probe yet");
