@@ -17,7 +17,7 @@
 namespace headlight::lab {
 namespace {
 
-struct Plan {
+struct Setup {
   Index symbols = 16, longest = 24, rows = 32, width = 64;
   std::vector<Index> lengths = {2, 8, 16, 24};  // where accuracy is measured
   std::int64_t steps = 1200;
@@ -25,7 +25,7 @@ struct Plan {
   std::vector<double> rates = {1e-3, 2e-3, 4e-3, 8e-3};  // the best is found for each kind of model
 };
 
-Plan plan_of(const LabOptions& options) {
+Setup setup_of(const LabOptions& options) {
   if (!options.quick) return {};
   return {.symbols = 8,
           .longest = 10,
@@ -41,30 +41,30 @@ enum class Kind { vector, additive, transformer };
 constexpr std::array<Kind, 3> kKinds = {Kind::vector, Kind::additive, Kind::transformer};
 constexpr std::array<const char*, 3> kNames = {"GRU, one vector", "GRU, attention", "transformer"};
 
-train::SyntheticConfig task_config(const Plan& plan, Index shortest, Index longest, std::uint64_t seed) {
+train::SyntheticConfig task_config(const Setup& setup, Index shortest, Index longest, std::uint64_t seed) {
   train::SyntheticConfig c;
   c.kind = train::SyntheticKind::reverse;
-  c.symbols = plan.symbols;
+  c.symbols = setup.symbols;
   c.shortest = shortest;
   c.length = longest;
-  c.rows = plan.rows;
+  c.rows = setup.rows;
   c.evaluation_rows = 64;
   c.with_source = true;
   c.seed = seed;
   return c;
 }
 
-std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index vocabulary,
+std::unique_ptr<models::Trainable> make_model(Kind kind, const Setup& setup, Index vocabulary,
                                               std::uint64_t seed) {
   std::unique_ptr<models::Trainable> model;
   if (kind == Kind::transformer) {
     models::TransformerConfig c = models::translation_config({.vocabulary = vocabulary,
-                                                              .width = plan.width,
+                                                              .width = setup.width,
                                                               .layers = 1,
                                                               .heads = 4,
-                                                              .context = plan.longest + 2});
+                                                              .context = setup.longest + 2});
     models::each_layer(c, [&](nn::BlockConfig& block) {
-      block.feed_forward.inner = 2 * plan.width;  // about as many parameters as the others
+      block.feed_forward.inner = 2 * setup.width;  // about as many parameters as the others
     });
     model = std::make_unique<models::Transformer>(c);
   } else {
@@ -72,7 +72,7 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index
     c.encoder_decoder = true;
     c.attention = kind == Kind::additive;
     c.vocabulary = vocabulary;
-    c.width = plan.width;
+    c.width = setup.width;
     c.layers = 1;
     model = std::make_unique<models::RecurrentModel>(c);
   }
@@ -93,33 +93,33 @@ Spread over(const Trials& trials, std::size_t at) {
   return spread_of(numbers);
 }
 
-Trial run_one(Context& ctx, Kind kind, const Plan& plan, double rate, std::uint64_t seed,
+Trial run_one(Context& ctx, Kind kind, const Setup& setup, double rate, std::uint64_t seed,
               const std::function<void()>& on_step) {
-  const train::SyntheticTask task(task_config(plan, 1, plan.longest, seed));
+  const train::SyntheticTask task(task_config(setup, 1, setup.longest, seed));
   Trial trial;
-  std::unique_ptr<models::Trainable> model = make_model(kind, plan, task.vocabulary(), seed);
+  std::unique_ptr<models::Trainable> model = make_model(kind, setup, task.vocabulary(), seed);
   trial.parameters = train::parameters_of(*model);
   trial.rate = rate;
-  train::Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = rate});
+  train::Learner learner(ctx, std::move(model), task, {.steps = setup.steps, .rate = rate});
   while (!learner.finished()) {
     (void)learner.step();
     on_step();
   }
-  for (const Index length : plan.lengths) {
-    const train::SyntheticTask exact(task_config(plan, length, length, seed));
+  for (const Index length : setup.lengths) {
+    const train::SyntheticTask exact(task_config(setup, length, length, seed));
     trial.accuracy.push_back(learner.accuracy(exact));
   }
   return trial;
 }
 
-std::string table(const Plan& plan, const std::vector<Trials>& all) {
+std::string table(const Setup& setup, const std::vector<Trials>& all) {
   TableRow heading = {"right symbols, %"};
-  for (const Index length : plan.lengths) heading.push_back(fmt::format("{}", length));
+  for (const Index length : setup.lengths) heading.push_back(fmt::format("{}", length));
   heading.insert(heading.end(), {"parameters", "rate"});
   std::vector<TableRow> rows;
   for (std::size_t k = 0; k < all.size(); ++k) {
     TableRow row = {kNames[k]};
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i) {
+    for (std::size_t i = 0; i < setup.lengths.size(); ++i) {
       const Spread s = over(all[k], i);
       row.push_back(fmt::format("{:.0f} ± {:.0f}", 100 * s.mean, 100 * s.deviation));
     }
@@ -130,21 +130,21 @@ std::string table(const Plan& plan, const std::vector<Trials>& all) {
   return "symbols in the list:\n" + table_text(heading, rows);
 }
 
-std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
+std::string json_of(const Setup& setup, const std::vector<Trials>& all) {
   io::JsonWriter w;
-  w.begin_object().field("lengths", plan.lengths).field("steps", plan.steps);
+  w.begin_object().field("lengths", setup.lengths).field("steps", setup.steps);
   w.key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
     w.field("rate", all[k].front().rate);
     w.key("accuracy").begin_list();
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i) write(w, over(all[k], i));
+    for (std::size_t i = 0; i < setup.lengths.size(); ++i) write(w, over(all[k], i));
     w.end_list().end_object();
   }
   return w.end_list().end_object().take_line();
 }
 
-draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {
+draw::Drawing figure_of(const Setup& setup, const std::vector<Trials>& all) {
   draw::CurveChart chart;
   chart.title = "Repeating a list in reverse";
   chart.x_label = "symbols in the list";
@@ -153,53 +153,53 @@ draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {
   chart.name_best = false;
   for (std::size_t k = 0; k < all.size(); ++k) {
     draw::Curve curve{.label = kNames[k], .points = {}, .color = draw::curve_color(k), .strong = true};
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i) {
+    for (std::size_t i = 0; i < setup.lengths.size(); ++i) {
       const Spread s = over(all[k], i);
-      curve.points.push_back({static_cast<double>(plan.lengths[i]), s.mean});
+      curve.points.push_back({static_cast<double>(setup.lengths[i]), s.mean});
       curve.spread.push_back({s.low, s.high});
     }
     chart.curves.push_back(std::move(curve));
   }
-  for (const Index length : plan.lengths) chart.x_ticks.push_back(static_cast<double>(length));
+  for (const Index length : setup.lengths) chart.x_ticks.push_back(static_cast<double>(length));
   return draw::draw_curves(chart);
 }
 
 }  // namespace
 
 Outcome run_bottleneck(const LabOptions& options) {
-  const Plan plan = plan_of(options);
+  const Setup setup = setup_of(options);
   Context ctx({.threads = options.threads});
   const TensorRecycler recycler;
   std::vector<Trials> all(kKinds.size());
   double done = 0;
-  const double tries = plan.rates.size() > 1 ? static_cast<double>(plan.rates.size()) : 0;
+  const double tries = setup.rates.size() > 1 ? static_cast<double>(setup.rates.size()) : 0;
   const double total =
-      static_cast<double>(kKinds.size()) * (plan.seeds + tries) * static_cast<double>(plan.steps);
+      static_cast<double>(kKinds.size()) * (setup.seeds + tries) * static_cast<double>(setup.steps);
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
     const auto learn = [&](double rate, std::uint64_t seed) {
-      return run_one(ctx, kKinds[k], plan, rate, options.seed + seed,
+      return run_one(ctx, kKinds[k], setup, rate, options.seed + seed,
                      [&] { tell(options, ++done, total, fmt::format("{} learns", kNames[k])); });
     };
     const double rate = best_rate(
-        plan.rates, [&](double tried) { return spread_of(learn(tried, kTuningSeed).accuracy).mean; });
-    for (int i = 0; i < plan.seeds; ++i) all[k].push_back(learn(rate, static_cast<std::uint64_t>(i)));
+        setup.rates, [&](double tried) { return spread_of(learn(tried, kTuningSeed).accuracy).mean; });
+    for (int i = 0; i < setup.seeds; ++i) all[k].push_back(learn(rate, static_cast<std::uint64_t>(i)));
   }
-  const std::size_t last = plan.lengths.size() - 1;
+  const std::size_t last = setup.lengths.size() - 1;
   Outcome out;
   out.finding = fmt::format(
       "A GRU that stores a list of {} symbols in one vector repeats {:.0f} % of them correctly in reverse; "
       "the same GRU with attention to every symbol {:.0f} %; a transformer {:.0f} %. With {} symbols it is "
       "{:.0f}, {:.0f} and {:.0f} %.",
-      plan.lengths[last], 100 * over(all[0], last).mean, 100 * over(all[1], last).mean,
-      100 * over(all[2], last).mean, plan.lengths[0], 100 * over(all[0], 0).mean, 100 * over(all[1], 0).mean,
+      setup.lengths[last], 100 * over(all[0], last).mean, 100 * over(all[1], last).mean,
+      100 * over(all[2], last).mean, setup.lengths[0], 100 * over(all[0], 0).mean, 100 * over(all[1], 0).mean,
       100 * over(all[2], 0).mean);
-  out.text = with_note(table(plan, all),
-                       fmt::format("{} steps of {} lists of 1 to {} of {} symbols, {} seed{}. {}", plan.steps,
-                                   plan.rows, plan.longest, plan.symbols, plan.seeds,
-                                   plan.seeds == 1 ? "" : "s", tuning_text(plan.rates)),
+  out.text = with_note(table(setup, all),
+                       fmt::format("{} steps of {} lists of 1 to {} of {} symbols, {} seed{}. {}",
+                                   setup.steps, setup.rows, setup.longest, setup.symbols, setup.seeds,
+                                   setup.seeds == 1 ? "" : "s", tuning_text(setup.rates)),
                        options.width);
-  out.json = json_of(plan, all);
-  out.figure = figure_of(plan, all);
+  out.json = json_of(setup, all);
+  out.figure = figure_of(setup, all);
   out.holds =
       over(all[1], last).mean > over(all[0], last).mean && over(all[2], last).mean > over(all[0], last).mean;
   return out;

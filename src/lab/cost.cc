@@ -24,13 +24,13 @@ namespace {
 
 constexpr Index kDim = 64;
 
-struct Plan {
+struct Setup {
   std::vector<Index> lengths = {128, 256, 512, 1024, 2048, 4096};
   int repeats = 3;
   double seconds = 0.4;  // of each measurement, at least
 };
 
-Plan plan_of(const LabOptions& options) {
+Setup setup_of(const LabOptions& options) {
   if (!options.quick) return {};
   return {.lengths = {256, 512, 1024, 2048}, .repeats = 2, .seconds = 0.02};
 }
@@ -141,23 +141,23 @@ struct Series {
   }
 };
 
-std::array<Series, 3> measure_all(const Plan& plan, const LabOptions& options) {
+std::array<Series, 3> measure_all(const Setup& setup, const LabOptions& options) {
   std::array<Series, 3> all;
-  const double total = static_cast<double>(plan.lengths.size()) * 3 * plan.repeats;
+  const double total = static_cast<double>(setup.lengths.size()) * 3 * setup.repeats;
   double done = 0;
-  for (int r = 0; r < plan.repeats; ++r) {
+  for (int r = 0; r < setup.repeats; ++r) {
     Context ctx({.threads = 1});
     const TensorRecycler recycler;  // time is to be that of the arithmetic, not of the system's memory
     for (Series& series : all) series.seconds.emplace_back();
-    for (const Index length : plan.lengths) {
+    for (const Index length : setup.lengths) {
       const Contest contest(length, options.seed + static_cast<std::uint64_t>(r) * 10);
       for (std::size_t which = 0; which < all.size(); ++which) {
         tell(options, done++, total, "measuring");
-        all[which].seconds.back().push_back(best_time([&] { contest.run(which, ctx); }, plan.seconds));
+        all[which].seconds.back().push_back(best_time([&] { contest.run(which, ctx); }, setup.seconds));
       }
     }
   }
-  for (const Index length : plan.lengths) {
+  for (const Index length : setup.lengths) {
     const Contest contest(length, options.seed);
     for (std::size_t which = 0; which < all.size(); ++which)
       all[which].bytes.push_back(bytes_of([&](Context& ctx) { contest.run(which, ctx); }));
@@ -173,7 +173,7 @@ std::string bytes_text(double bytes) {
 }
 
 // A panel above and one below: time, memory. Both axes are logarithmic, so that a power of n is a straight line.
-draw::Drawing figure_of(const Plan& plan, const std::array<Series, 3>& all) {
+draw::Drawing figure_of(const Setup& setup, const std::array<Series, 3>& all) {
   draw::CurveChart time;
   time.title = "One causal head of width 64, one thread: time against length";
   time.x_label = "length (tokens)";
@@ -181,56 +181,57 @@ draw::Drawing figure_of(const Plan& plan, const std::array<Series, 3>& all) {
   time.x_axis = time.y_axis = draw::AxisKind::logarithmic;
   time.name_best = false;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const std::string label = fmt::format("{}: n^{:.2f}", kNames[k], all[k].time_exponent(plan.lengths).mean);
+    const std::string label =
+        fmt::format("{}: n^{:.2f}", kNames[k], all[k].time_exponent(setup.lengths).mean);
     draw::Curve curve{.label = label, .points = {}, .color = draw::curve_color(k), .strong = true};
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i) {
+    for (std::size_t i = 0; i < setup.lengths.size(); ++i) {
       const Spread s = all[k].time(i);
-      curve.points.push_back({static_cast<double>(plan.lengths[i]), s.mean * 1e3});
+      curve.points.push_back({static_cast<double>(setup.lengths[i]), s.mean * 1e3});
       curve.spread.push_back({s.low * 1e3, s.high * 1e3});
     }
     time.curves.push_back(std::move(curve));
   }
-  for (const Index length : plan.lengths) time.x_ticks.push_back(static_cast<double>(length));
+  for (const Index length : setup.lengths) time.x_ticks.push_back(static_cast<double>(length));
   draw::CurveChart memory = time;
   memory.title = "The same: memory without the inputs";
   memory.y_label = "megabytes";
   for (std::size_t k = 0; k < all.size(); ++k) {
     draw::Curve& curve = memory.curves[k];
-    curve.label = fmt::format("{}: n^{:.2f}", kNames[k], exponent(plan.lengths, all[k].bytes));
+    curve.label = fmt::format("{}: n^{:.2f}", kNames[k], exponent(setup.lengths, all[k].bytes));
     curve.spread.clear();
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i) curve.points[i].y = all[k].bytes[i] * 1e-6;
+    for (std::size_t i = 0; i < setup.lengths.size(); ++i) curve.points[i].y = all[k].bytes[i] * 1e-6;
   }
   return draw::below_each_other({draw::draw_curves(time), draw::draw_curves(memory)});
 }
 
-std::string table(const Plan& plan, const std::array<Series, 3>& all) {
+std::string table(const Setup& setup, const std::array<Series, 3>& all) {
   TableRow heading = {"length"};
   for (const char* name : kNames) heading.insert(heading.end(), {name, "memory"});
   std::vector<TableRow> rows;
-  for (std::size_t i = 0; i < plan.lengths.size(); ++i) {
-    TableRow row = {fmt::format("{}", plan.lengths[i])};
+  for (std::size_t i = 0; i < setup.lengths.size(); ++i) {
+    TableRow row = {fmt::format("{}", setup.lengths[i])};
     for (const Series& series : all)
       row.insert(row.end(), {time_text(series.time(i).mean), bytes_text(series.bytes[i])});
     rows.push_back(std::move(row));
   }
   TableRow fitted = {"exponent"};
   for (const Series& series : all)
-    fitted.insert(fitted.end(), {plus_minus(series.time_exponent(plan.lengths), 2),
-                                 fmt::format("{:.2f}", exponent(plan.lengths, series.bytes))});
+    fitted.insert(fitted.end(), {plus_minus(series.time_exponent(setup.lengths), 2),
+                                 fmt::format("{:.2f}", exponent(setup.lengths, series.bytes))});
   rows.push_back(std::move(fitted));
   return table_text(heading, rows);
 }
 
-std::string json_of(const Plan& plan, const std::array<Series, 3>& all) {
+std::string json_of(const Setup& setup, const std::array<Series, 3>& all) {
   io::JsonWriter w;
-  w.begin_object().field("dim", kDim).field("lengths", plan.lengths);
+  w.begin_object().field("dim", kDim).field("lengths", setup.lengths);
   w.key("series").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::vector<double> means;
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i) means.push_back(all[k].time(i).mean);
+    for (std::size_t i = 0; i < setup.lengths.size(); ++i) means.push_back(all[k].time(i).mean);
     w.begin_object().field("name", kNames[k]).field("seconds", rounded(means));
-    write(w.field("bytes", rounded(all[k].bytes)).key("time_exponent"), all[k].time_exponent(plan.lengths));
-    w.field("memory_exponent", io::decimals(exponent(plan.lengths, all[k].bytes), 4)).end_object();
+    write(w.field("bytes", rounded(all[k].bytes)).key("time_exponent"), all[k].time_exponent(setup.lengths));
+    w.field("memory_exponent", io::decimals(exponent(setup.lengths, all[k].bytes), 4)).end_object();
   }
   return w.end_list().end_object().take_line();
 }
@@ -238,20 +239,20 @@ std::string json_of(const Plan& plan, const std::array<Series, 3>& all) {
 }  // namespace
 
 Outcome run_cost(const LabOptions& options) {
-  const Plan plan = plan_of(options);
-  const std::array<Series, 3> all = measure_all(plan, options);
-  const Spread unfused = all[0].time_exponent(plan.lengths), fused = all[1].time_exponent(plan.lengths),
-               recurrent = all[2].time_exponent(plan.lengths);
-  const double unfused_memory = exponent(plan.lengths, all[0].bytes),
-               fused_memory = exponent(plan.lengths, all[1].bytes);
+  const Setup setup = setup_of(options);
+  const std::array<Series, 3> all = measure_all(setup, options);
+  const Spread unfused = all[0].time_exponent(setup.lengths), fused = all[1].time_exponent(setup.lengths),
+               recurrent = all[2].time_exponent(setup.lengths);
+  const double unfused_memory = exponent(setup.lengths, all[0].bytes),
+               fused_memory = exponent(setup.lengths, all[1].bytes);
   const auto faster = [&]() -> std::string {
-    for (std::size_t i = 0; i < plan.lengths.size(); ++i)
+    for (std::size_t i = 0; i < setup.lengths.size(); ++i)
       if (all[1].time(i).mean > all[2].time(i).mean)
-        return i == 0 ? fmt::format("the recurrent layer is faster from {} tokens on", plan.lengths[i])
+        return i == 0 ? fmt::format("the recurrent layer is faster from {} tokens on", setup.lengths[i])
                       : fmt::format("fused attention is faster than the recurrent layer up to {} tokens",
-                                    plan.lengths[i - 1]);
+                                    setup.lengths[i - 1]);
     return fmt::format("fused attention is faster than the recurrent layer at every length up to {}",
-                       plan.lengths.back());
+                       setup.lengths.back());
   }();
   Outcome out;
   out.finding = fmt::format(
@@ -260,16 +261,16 @@ Outcome run_cost(const LabOptions& options) {
       "never stores them all. “O(n) against O(n²)” ignores the width: it is n·d² against n²·d, and here, "
       "with d = 64, {}.",
       unfused.mean, fused.mean, recurrent.mean, unfused_memory, fused_memory,
-      exponent(plan.lengths, all[2].bytes), faster);
+      exponent(setup.lengths, all[2].bytes), faster);
   out.text = with_note(
-      table(plan, all),
+      table(setup, all),
       fmt::format("One causal head of width {0}, f32, one thread; a GRU layer of width {0}. CPU times are "
                   "the best of many calls, mean of {1} repetitions. Exponents are fitted to the upper half "
                   "of the lengths, ± one standard deviation. Memory excludes the inputs.",
-                  kDim, plan.repeats),
+                  kDim, setup.repeats),
       options.width);
-  out.json = json_of(plan, all);
-  out.figure = figure_of(plan, all);
+  out.json = json_of(setup, all);
+  out.figure = figure_of(setup, all);
   // Time is the machine's: the laws that no noise can hide.
   out.holds = unfused_memory > 1.6 && fused_memory < 1.2 && unfused.mean > 1.4 && recurrent.mean < 1.4;
   return out;

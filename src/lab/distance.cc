@@ -18,7 +18,7 @@
 namespace headlight::lab {
 namespace {
 
-struct Plan {
+struct Setup {
   Index symbols = 4, pairs = 4, rows = 32, longest = 128;
   std::vector<Index> distances = {8, 32, 128};  // where accuracy is measured
   std::int64_t steps = 1000, every = 50;
@@ -27,7 +27,7 @@ struct Plan {
   std::vector<double> rates = {1e-3, 3e-3, 1e-2};  // the best is found for each kind of model
 };
 
-Plan plan_of(const LabOptions& options) {
+Setup setup_of(const LabOptions& options) {
   if (!options.quick) return {};
   return {.symbols = 4,
           .pairs = 2,
@@ -45,12 +45,12 @@ enum class Kind { attention, gru, lstm };
 constexpr std::array<Kind, 3> kKinds = {Kind::attention, Kind::gru, Kind::lstm};
 constexpr std::array<const char*, 3> kNames = {"attention", "GRU", "LSTM"};
 
-train::SyntheticConfig task_config(const Plan& plan, Index distance, std::uint64_t seed) {
+train::SyntheticConfig task_config(const Setup& setup, Index distance, std::uint64_t seed) {
   train::SyntheticConfig c;
   c.kind = train::SyntheticKind::recall;
-  c.symbols = plan.symbols;
-  c.pairs = plan.pairs;
-  c.rows = plan.rows;
+  c.symbols = setup.symbols;
+  c.pairs = setup.pairs;
+  c.rows = setup.rows;
   c.length = distance;
   c.evaluation_rows = 64;
   c.seed = seed;
@@ -58,13 +58,13 @@ train::SyntheticConfig task_config(const Plan& plan, Index distance, std::uint64
 }
 
 // Two layers of each kind. Rotations turn slowly, so that a match far away is a match.
-std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index vocabulary,
+std::unique_ptr<models::Trainable> make_model(Kind kind, const Setup& setup, Index vocabulary,
                                               std::uint64_t seed) {
   std::unique_ptr<models::Trainable> model;
   if (kind == Kind::attention) {
-    const Index context = *std::max_element(plan.distances.begin(), plan.distances.end()) + 64;
+    const Index context = *std::max_element(setup.distances.begin(), setup.distances.end()) + 64;
     models::TransformerConfig c = models::llama_config(
-        {.vocabulary = vocabulary, .width = plan.width, .layers = 2, .heads = 2, .context = context});
+        {.vocabulary = vocabulary, .width = setup.width, .layers = 2, .heads = 2, .context = context});
     models::set_positions(c, models::PositionKind::rope, {.theta = 1e6});
     c.head.tied = false;
     model = std::make_unique<models::Transformer>(c);
@@ -72,7 +72,7 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Plan& plan, Index
     models::RecurrentModelConfig c;
     c.cell = kind == Kind::gru ? nn::CellKind::gru : nn::CellKind::lstm;
     c.vocabulary = vocabulary;
-    c.width = plan.width;
+    c.width = setup.width;
     c.layers = 2;
     c.tied = false;
     model = std::make_unique<models::RecurrentModel>(c);
@@ -91,9 +91,9 @@ struct Trial {
 
 // The gradient of one answer's loss with respect to what the model reads at the fact's place: one fact, then noise,
 // then the question. The table of embeddings is not shared with the output, and the fact's token occurs nowhere else.
-double gradient_at_fact(Context& ctx, models::Trainable& model, const Plan& plan, Index distance,
+double gradient_at_fact(Context& ctx, models::Trainable& model, const Setup& setup, Index distance,
                         std::uint64_t seed) {
-  train::SyntheticConfig config = task_config(plan, distance, seed);
+  train::SyntheticConfig config = task_config(setup, distance, seed);
   config.pairs = 1;
   config.rows = config.evaluation_rows = 4;
   const train::SyntheticTask task(config);
@@ -121,28 +121,28 @@ double gradient_at_fact(Context& ctx, models::Trainable& model, const Plan& plan
 
 class Race {
  public:
-  Race(Context& ctx, const LabOptions& options, const Plan& plan)
-      : ctx_(ctx), options_(options), plan_(plan) {}
+  Race(Context& ctx, const LabOptions& options, const Setup& setup)
+      : ctx_(ctx), options_(options), setup_(setup) {}
 
   Trial run(Kind kind, double rate, std::uint64_t seed) {
-    const train::SyntheticTask task(task_config(plan_, plan_.longest, seed));
-    std::unique_ptr<models::Trainable> model = make_model(kind, plan_, task.vocabulary(), seed);
+    const train::SyntheticTask task(task_config(setup_, setup_.longest, seed));
+    std::unique_ptr<models::Trainable> model = make_model(kind, setup_, task.vocabulary(), seed);
     Trial trial;
     trial.parameters = train::parameters_of(*model);
     trial.rate = rate;
-    for (const Index distance : plan_.distances)
-      trial.gradient.push_back(gradient_at_fact(ctx_, *model, plan_, distance, seed));
-    train::Learner learner(ctx_, std::move(model), task, {.steps = plan_.steps, .rate = rate});
+    for (const Index distance : setup_.distances)
+      trial.gradient.push_back(gradient_at_fact(ctx_, *model, setup_, distance, seed));
+    train::Learner learner(ctx_, std::move(model), task, {.steps = setup_.steps, .rate = rate});
     while (!learner.finished()) {
       (void)learner.step();
       tell(options_, ++done_, total(),
            fmt::format("{} learns to recall", kNames[static_cast<std::size_t>(kind)]));
-      if (std::isnan(trial.steps_to_learn) && learner.steps() % plan_.every == 0 &&
+      if (std::isnan(trial.steps_to_learn) && learner.steps() % setup_.every == 0 &&
           learner.accuracy(task) >= 0.9)
         trial.steps_to_learn = static_cast<double>(learner.steps());
     }
-    for (const Index distance : plan_.distances) {
-      const train::SyntheticTask far(task_config(plan_, distance, seed));
+    for (const Index distance : setup_.distances) {
+      const train::SyntheticTask far(task_config(setup_, distance, seed));
       trial.accuracy.push_back(learner.accuracy(far));
     }
     return trial;
@@ -150,12 +150,12 @@ class Race {
 
  private:
   [[nodiscard]] double total() const {
-    const double tries = plan_.rates.size() > 1 ? static_cast<double>(plan_.rates.size()) : 0;
-    return static_cast<double>(kKinds.size()) * (plan_.seeds + tries) * static_cast<double>(plan_.steps);
+    const double tries = setup_.rates.size() > 1 ? static_cast<double>(setup_.rates.size()) : 0;
+    return static_cast<double>(kKinds.size()) * (setup_.seeds + tries) * static_cast<double>(setup_.steps);
   }
   Context& ctx_;
   const LabOptions& options_;
-  const Plan& plan_;
+  const Setup& setup_;
   double done_ = 0;
 };
 
@@ -177,15 +177,15 @@ std::string steps_text(const Trials& trials) {
                                          : fmt::format("{} ({} of {})", text, numbers.size(), trials.size());
 }
 
-std::string tables(const Plan& plan, const std::vector<Trials>& all) {
+std::string tables(const Setup& setup, const std::vector<Trials>& all) {
   TableRow heading = {"right answers, %"};
-  for (const Index distance : plan.distances) heading.push_back(fmt::format("{}", distance));
+  for (const Index distance : setup.distances) heading.push_back(fmt::format("{}", distance));
   heading.push_back("learnt at");
   heading.insert(heading.end(), {"parameters", "rate"});
   std::vector<TableRow> accuracy, gradient;
   for (std::size_t k = 0; k < all.size(); ++k) {
     TableRow row = {kNames[k]}, slopes = {kNames[k]};
-    for (std::size_t d = 0; d < plan.distances.size(); ++d) {
+    for (std::size_t d = 0; d < setup.distances.size(); ++d) {
       Spread s = over(all[k], &Trial::accuracy, d);
       row.push_back(fmt::format("{:.0f} ± {:.0f}", 100 * s.mean, 100 * s.deviation));
       slopes.push_back(fmt::format("{:.1e}", over(all[k], &Trial::gradient, d).mean));
@@ -198,22 +198,22 @@ std::string tables(const Plan& plan, const std::vector<Trials>& all) {
   }
   TableRow slopes_heading = {"gradient at the fact"};
   slopes_heading.insert(slopes_heading.end(), heading.begin() + 1,
-                        heading.begin() + 1 + static_cast<std::ptrdiff_t>(plan.distances.size()));
+                        heading.begin() + 1 + static_cast<std::ptrdiff_t>(setup.distances.size()));
   return fmt::format("tokens between fact and question:\n{}\nbefore any training:\n{}",
                      table_text(heading, accuracy), table_text(slopes_heading, gradient));
 }
 
-std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
+std::string json_of(const Setup& setup, const std::vector<Trials>& all) {
   io::JsonWriter w;
-  w.begin_object().field("distances", plan.distances).field("trained_to", plan.longest);
-  w.field("steps", plan.steps).key("models").begin_list(io::JsonLayout::lines);
+  w.begin_object().field("distances", setup.distances).field("trained_to", setup.longest);
+  w.field("steps", setup.steps).key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
     w.field("rate", all[k].front().rate);
     w.key("accuracy").begin_list();
-    for (std::size_t d = 0; d < plan.distances.size(); ++d) write(w, over(all[k], &Trial::accuracy, d));
+    for (std::size_t d = 0; d < setup.distances.size(); ++d) write(w, over(all[k], &Trial::accuracy, d));
     w.end_list().key("gradient").begin_list();
-    for (std::size_t d = 0; d < plan.distances.size(); ++d) write(w, over(all[k], &Trial::gradient, d));
+    for (std::size_t d = 0; d < setup.distances.size(); ++d) write(w, over(all[k], &Trial::gradient, d));
     w.end_list();
     std::vector<double> steps;
     for (const Trial& trial : all[k]) steps.push_back(trial.steps_to_learn);
@@ -222,7 +222,7 @@ std::string json_of(const Plan& plan, const std::vector<Trials>& all) {
   return w.end_list().end_object().take_line();
 }
 
-draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {
+draw::Drawing figure_of(const Setup& setup, const std::vector<Trials>& all) {
   draw::CurveChart chart;
   chart.title = "Recall at a distance";
   chart.x_label = "tokens between fact and question";
@@ -232,39 +232,39 @@ draw::Drawing figure_of(const Plan& plan, const std::vector<Trials>& all) {
   chart.name_best = false;
   for (std::size_t k = 0; k < all.size(); ++k) {
     draw::Curve curve{.label = kNames[k], .points = {}, .color = draw::curve_color(k), .strong = true};
-    for (std::size_t d = 0; d < plan.distances.size(); ++d) {
+    for (std::size_t d = 0; d < setup.distances.size(); ++d) {
       const Spread s = over(all[k], &Trial::accuracy, d);
-      curve.points.push_back({static_cast<double>(plan.distances[d]), s.mean});
+      curve.points.push_back({static_cast<double>(setup.distances[d]), s.mean});
       curve.spread.push_back({s.low, s.high});
     }
     chart.curves.push_back(std::move(curve));
   }
   draw::Curve chance{.label = "chance", .points = {}, .color = draw::curve_color(7), .guide = true};
-  for (const Index distance : {plan.distances.front(), plan.distances.back()})
-    chance.points.push_back({static_cast<double>(distance), 1.0 / static_cast<double>(plan.symbols)});
+  for (const Index distance : {setup.distances.front(), setup.distances.back()})
+    chance.points.push_back({static_cast<double>(distance), 1.0 / static_cast<double>(setup.symbols)});
   chart.curves.push_back(std::move(chance));
-  for (const Index distance : plan.distances) chart.x_ticks.push_back(static_cast<double>(distance));
+  for (const Index distance : setup.distances) chart.x_ticks.push_back(static_cast<double>(distance));
   return draw::draw_curves(chart);
 }
 
 }  // namespace
 
 Outcome run_distance(const LabOptions& options) {
-  const Plan plan = plan_of(options);
+  const Setup setup = setup_of(options);
   Context ctx({.threads = options.threads});
   const TensorRecycler recycler;
-  Race race(ctx, options, plan);
+  Race race(ctx, options, setup);
   std::vector<Trials> all(kKinds.size());
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
-    const double rate = best_rate(plan.rates, [&](double tried) {
+    const double rate = best_rate(setup.rates, [&](double tried) {
       return spread_of(race.run(kKinds[k], tried, options.seed + kTuningSeed).accuracy).mean;
     });
-    for (int i = 0; i < plan.seeds; ++i)
+    for (int i = 0; i < setup.seeds; ++i)
       all[k].push_back(race.run(kKinds[k], rate, options.seed + static_cast<std::uint64_t>(i)));
   }
 
   const auto at = static_cast<std::size_t>(
-      std::find(plan.distances.begin(), plan.distances.end(), plan.longest) - plan.distances.begin());
+      std::find(setup.distances.begin(), setup.distances.end(), setup.longest) - setup.distances.begin());
   const auto faded = [&](std::size_t k) {
     return over(all[k], &Trial::gradient, at).mean / over(all[k], &Trial::gradient, 0).mean;
   };
@@ -277,19 +277,19 @@ Outcome run_distance(const LabOptions& options) {
       "With {} tokens between fact and question and after {} steps, two layers of attention are right {:.0f} "
       "% of the time, a GRU {:.0f} %, an LSTM {:.0f} %; chance level is {:.0f} %. From {} to {} tokens, the "
       "gradient at the fact falls to {} in attention, to {} in the GRU, to {} in the LSTM.",
-      plan.longest, plan.steps, 100 * over(all[0], &Trial::accuracy, at).mean,
+      setup.longest, setup.steps, 100 * over(all[0], &Trial::accuracy, at).mean,
       100 * over(all[1], &Trial::accuracy, at).mean, 100 * over(all[2], &Trial::accuracy, at).mean,
-      100.0 / static_cast<double>(plan.symbols), plan.distances.front(), plan.longest, share(0), share(1),
+      100.0 / static_cast<double>(setup.symbols), setup.distances.front(), setup.longest, share(0), share(1),
       share(2));
   out.text = with_note(
-      tables(plan, all),
+      tables(setup, all),
       fmt::format("{} steps of {} sequences, noise of up to {} tokens, {} seed{}. Learnt at: the first "
                   "step with 90 % right. {}",
-                  plan.steps, plan.rows, plan.longest, plan.seeds, plan.seeds == 1 ? "" : "s",
-                  tuning_text(plan.rates)),
+                  setup.steps, setup.rows, setup.longest, setup.seeds, setup.seeds == 1 ? "" : "s",
+                  tuning_text(setup.rates)),
       options.width);
-  out.json = json_of(plan, all);
-  out.figure = figure_of(plan, all);
+  out.json = json_of(setup, all);
+  out.figure = figure_of(setup, all);
   const double attention = over(all[0], &Trial::accuracy, at).mean;
   out.holds = attention > over(all[1], &Trial::accuracy, at).mean &&
               attention > over(all[2], &Trial::accuracy, at).mean && faded(0) > faded(1) &&

@@ -15,13 +15,13 @@
 namespace headlight::lab {
 namespace {
 
-struct Plan {
+struct Setup {
   Index symbols = 64, length = 64, rows = 32, width = 64, heads = 4;
   std::int64_t steps = 600, every = 25;
   int seeds = 3;
 };
 
-Plan plan_of(const LabOptions& options) {
+Setup setup_of(const LabOptions& options) {
   if (!options.quick) return {};
   return {.length = 32, .width = 32, .heads = 2, .steps = 500, .every = 50, .seeds = 1};
 }
@@ -81,28 +81,28 @@ using Story = std::vector<Moment>;
 
 constexpr Index kLayers = 2;
 
-Story run_one(Context& ctx, const Plan& plan, std::uint64_t seed, const std::function<void()>& on_step) {
+Story run_one(Context& ctx, const Setup& setup, std::uint64_t seed, const std::function<void()>& on_step) {
   train::SyntheticConfig config;
   config.kind = train::SyntheticKind::induction;
-  config.symbols = plan.symbols;
-  config.length = plan.length;
-  config.rows = plan.rows;
-  config.evaluation_rows = plan.rows;
+  config.symbols = setup.symbols;
+  config.length = setup.length;
+  config.rows = setup.rows;
+  config.evaluation_rows = setup.rows;
   config.seed = seed;
   const train::SyntheticTask task(config);
   auto owned = std::make_unique<models::Transformer>(models::llama_config({.vocabulary = task.vocabulary(),
-                                                                           .width = plan.width,
+                                                                           .width = setup.width,
                                                                            .layers = kLayers,
-                                                                           .heads = plan.heads,
-                                                                           .context = plan.length}));
+                                                                           .heads = setup.heads,
+                                                                           .context = setup.length}));
   owned->initialize(seed);
   const models::Transformer& model = *owned;
-  train::Learner learner(ctx, std::move(owned), task, {.steps = plan.steps, .rate = 5e-3, .warmup = 50});
+  train::Learner learner(ctx, std::move(owned), task, {.steps = setup.steps, .rate = 5e-3, .warmup = 50});
   models::Batch sample;
   task.evaluation_batch(0, sample);
   Story story;
   const auto look = [&] {
-    HeadScores scores(sample.input, kLayers, plan.heads);
+    HeadScores scores(sample.input, kLayers, setup.heads);
     (void)model.logits(ctx, sample.input, {.observer = &scores});
     story.push_back({learner.steps(), learner.accuracy(task), scores.scores()});
   };
@@ -110,7 +110,7 @@ Story run_one(Context& ctx, const Plan& plan, std::uint64_t seed, const std::fun
   while (!learner.finished()) {
     (void)learner.step();
     on_step();
-    if (learner.steps() % plan.every == 0) look();
+    if (learner.steps() % setup.every == 0) look();
   }
   return story;
 }
@@ -123,19 +123,19 @@ std::size_t best(const Story& story, double Scores::*what) {
                        [&](const Scores& a, const Scores& b) { return a.*what < b.*what; }) -
       heads.begin());
 }
-std::string place(const Plan& plan, std::size_t head) {
-  const auto heads = static_cast<std::size_t>(plan.heads);
+std::string place(const Setup& setup, std::size_t head) {
+  const auto heads = static_cast<std::size_t>(setup.heads);
   return fmt::format("{}.{}", head / heads, head % heads);
 }
 
 constexpr double kPrevious = 0.4, kInduction = 0.3;  // from here on a head has the label
 
-std::string names(const Plan& plan, const Story& story, double Scores::*what, double threshold) {
+std::string names(const Setup& setup, const Story& story, double Scores::*what, double threshold) {
   std::string list;
   for (std::size_t h = 0; h < story.back().heads.size(); ++h)
     if (story.back().heads[h].*what >= threshold)
-      list +=
-          fmt::format("{}{} ({:.2f})", list.empty() ? "" : ", ", place(plan, h), story.back().heads[h].*what);
+      list += fmt::format("{}{} ({:.2f})", list.empty() ? "" : ", ", place(setup, h),
+                          story.back().heads[h].*what);
   return list.empty() ? "–" : list;
 }
 
@@ -147,24 +147,24 @@ double formed(const Story& story, double Scores::*what, double threshold) {
   return NAN;
 }
 
-std::string table(const Plan& plan, const std::vector<Story>& all, std::uint64_t seed) {
+std::string table(const Setup& setup, const std::vector<Story>& all, std::uint64_t seed) {
   std::vector<TableRow> rows;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Story& story = all[i];
     double before = 0;
     for (const Scores& head : story.front().heads) before = std::max(before, head.induction);
     rows.push_back({fmt::format("seed {}", seed + i), fmt::format("{:.2f}", before),
-                    names(plan, story, &Scores::previous, kPrevious),
-                    names(plan, story, &Scores::induction, kInduction),
+                    names(setup, story, &Scores::previous, kPrevious),
+                    names(setup, story, &Scores::induction, kInduction),
                     fmt::format("{:.0f}", formed(story, &Scores::induction, kInduction)),
                     fmt::format("{:.0f} %", 100 * story.back().accuracy)});
   }
   return table_text({"", "best at step 0", "previous token", "induction", "from step", "right"}, rows);
 }
 
-std::string json_of(const Plan& plan, const std::vector<Story>& all, std::uint64_t seed) {
+std::string json_of(const Setup& setup, const std::vector<Story>& all, std::uint64_t seed) {
   io::JsonWriter w;
-  w.begin_object().field("layers", kLayers).field("heads", plan.heads);
+  w.begin_object().field("layers", kLayers).field("heads", setup.heads);
   w.key("runs").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < all.size(); ++i) {
     w.begin_object().field("seed", seed + i).key("moments").begin_list();
@@ -183,7 +183,7 @@ std::string json_of(const Plan& plan, const std::vector<Story>& all, std::uint64
 }
 
 // The first seed's heads: the two that stand out, the others in grey, and how often the model is right.
-draw::Drawing figure_of(const Plan& plan, const Story& story) {
+draw::Drawing figure_of(const Setup& setup, const Story& story) {
   draw::CurveChart chart;
   chart.title = "Roles that heads take on during training";
   chart.y_label = "weight on the pattern; share of correct answers";
@@ -196,10 +196,10 @@ draw::Drawing figure_of(const Plan& plan, const Story& story) {
     return c;
   };
   const std::size_t previous = best(story, &Scores::previous), induction = best(story, &Scores::induction);
-  chart.curves.push_back(curve(fmt::format("{} on the previous token", place(plan, previous)), 0,
+  chart.curves.push_back(curve(fmt::format("{} on the previous token", place(setup, previous)), 0,
                                [&](const Moment& m) { return m.heads[previous].previous; }));
   chart.curves.push_back(
-      curve(fmt::format("{} on the token after the last occurrence", place(plan, induction)), 1,
+      curve(fmt::format("{} on the token after the last occurrence", place(setup, induction)), 1,
             [&](const Moment& m) { return m.heads[induction].induction; }));
   chart.curves.push_back(curve("right answers", 2, [](const Moment& m) { return m.accuracy; }));
   for (draw::Curve& c : chart.curves) c.strong = true;
@@ -209,22 +209,22 @@ draw::Drawing figure_of(const Plan& plan, const Story& story) {
 }  // namespace
 
 Outcome run_heads(const LabOptions& options) {
-  const Plan plan = plan_of(options);
+  const Setup setup = setup_of(options);
   Context ctx({.threads = options.threads});
   const TensorRecycler recycler;
   std::vector<Story> all;
   double done = 0;
-  const double total = plan.seeds * static_cast<double>(plan.steps);
-  all.reserve(static_cast<std::size_t>(plan.seeds));
-  for (int i = 0; i < plan.seeds; ++i)
-    all.push_back(run_one(ctx, plan, options.seed + static_cast<std::uint64_t>(i),
+  const double total = setup.seeds * static_cast<double>(setup.steps);
+  all.reserve(static_cast<std::size_t>(setup.seeds));
+  for (int i = 0; i < setup.seeds; ++i)
+    all.push_back(run_one(ctx, setup, options.seed + static_cast<std::uint64_t>(i),
                           [&] { tell(options, ++done, total, "watching heads form"); }));
   Outcome out;
   std::string places;
   std::vector<double> steps, accuracy, at_first, at_last;
   for (const Story& story : all) {
     const std::size_t head = best(story, &Scores::induction);
-    places += fmt::format("{}{}", places.empty() ? "" : ", ", place(plan, head));
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", place(setup, head));
     at_last.push_back(story.back().heads[head].induction);
     at_first.push_back(story.front().heads[head].induction);
     accuracy.push_back(story.back().accuracy);
@@ -237,16 +237,16 @@ Outcome run_heads(const LabOptions& options) {
       "occurrence of the same token ({}). Its weight there grows from {:.2f} to {:.2f}, and the model is "
       "then right {:.0f} % of the time. Which head it is depends on the seed.",
       places, spread_of(at_first).mean, spread_of(at_last).mean, 100 * spread_of(accuracy).mean);
-  out.text =
-      table(plan, all, options.seed) + fmt::format(
-                                           "\n"
-                                           "Heads are LAYER.HEAD. Thresholds of the labels: weight {} on the "
-                                           "previous token, {} on the token after the last occurrence.\n"
-                                           "{} layers of {} heads, {} steps of {} sequences, {} seed{}.\n",
-                                           kPrevious, kInduction, kLayers, plan.heads, plan.steps, plan.rows,
-                                           plan.seeds, plan.seeds == 1 ? "" : "s");
-  out.json = json_of(plan, all, options.seed);
-  out.figure = figure_of(plan, all.front());
+  out.text = table(setup, all, options.seed) +
+             fmt::format(
+                 "\n"
+                 "Heads are LAYER.HEAD. Thresholds of the labels: weight {} on the "
+                 "previous token, {} on the token after the last occurrence.\n"
+                 "{} layers of {} heads, {} steps of {} sequences, {} seed{}.\n",
+                 kPrevious, kInduction, kLayers, setup.heads, setup.steps, setup.rows, setup.seeds,
+                 setup.seeds == 1 ? "" : "s");
+  out.json = json_of(setup, all, options.seed);
+  out.figure = figure_of(setup, all.front());
   return out;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Index kSymbols = 16, kEnd = kSymbols;
 
-struct Plan {
+struct Setup {
   Index window = 32, rows = 16, width = 32;
   std::int64_t steps = 1000;
   int seeds = 5;
@@ -30,7 +30,7 @@ struct Plan {
   }
 };
 
-Plan plan_of(const LabOptions& options) {
+Setup setup_of(const LabOptions& options) {
   if (!options.quick) return {};
   return {.window = 16, .rows = 16, .width = 24, .steps = 400, .seeds = 2, .texts = 24, .prompt = 5};
 }
@@ -39,7 +39,7 @@ Plan plan_of(const LabOptions& options) {
 // have them: whole, so that a model without a mask can read every symbol but the first.
 class CoinText : public train::Task {
  public:
-  CoinText(const Plan& plan, std::uint64_t seed) : plan_(plan), seed_(seed) {}
+  CoinText(const Setup& setup, std::uint64_t seed) : setup_(setup), seed_(seed) {}
 
   [[nodiscard]] static bool follows(Index before, Index next) {
     return before != kEnd && (next == (2 * before + 1) % kSymbols || next == (2 * before + 2) % kSymbols);
@@ -61,31 +61,31 @@ class CoinText : public train::Task {
   }
   [[nodiscard]] Index vocabulary() const override { return kSymbols + 1; }
   [[nodiscard]] Index longest_source() const override { return 0; }
-  [[nodiscard]] Index longest_input() const override { return plan_.window; }
+  [[nodiscard]] Index longest_input() const override { return setup_.window; }
   [[nodiscard]] double epochs(std::int64_t) const override { return 0; }
   [[nodiscard]] std::string describe() const override { return "symbols that follow a coin"; }
 
  private:
   void fill(std::int64_t number, train::Purpose purpose, models::Batch& batch) const {
     train::clear(batch);
-    for (Index r = 0; r < plan_.rows; ++r) {
-      const auto place = static_cast<std::uint64_t>(number * plan_.rows + r);
-      const std::vector<std::int32_t> ids = text(place, plan_.window, purpose);
+    for (Index r = 0; r < setup_.rows; ++r) {
+      const auto place = static_cast<std::uint64_t>(number * setup_.rows + r);
+      const std::vector<std::int32_t> ids = text(place, setup_.window, purpose);
       batch.input.append(ids);
       batch.targets.insert(batch.targets.end(), ids.begin() + 1, ids.end());
       batch.targets.push_back(kEnd);
     }
   }
-  Plan plan_;
+  Setup setup_;
   std::uint64_t seed_;
 };
 
 enum class Mask { causal, none };
 
 // The same layers and the same first parameters: an encoder is a decoder without the mask.
-std::unique_ptr<models::Transformer> make_model(Mask mask, const Plan& plan, std::uint64_t seed) {
+std::unique_ptr<models::Transformer> make_model(Mask mask, const Setup& setup, std::uint64_t seed) {
   models::TransformerConfig c = models::translation_config(
-      {.vocabulary = kSymbols + 1, .width = plan.width, .layers = 2, .heads = 2, .context = plan.window});
+      {.vocabulary = kSymbols + 1, .width = setup.width, .layers = 2, .heads = 2, .context = setup.window});
   if (mask == Mask::none) {
     c.kind = models::ModelKind::encoder;
     c.decoder.clear();
@@ -108,12 +108,12 @@ struct Trial {
 
 // The loss in generation: predicted from the beginning of the text only, without later tokens.
 double loss_without_future(Context& ctx, const models::Transformer& model, const CoinText& task,
-                           const Plan& plan) {
+                           const Setup& setup) {
   models::Batch batch;
-  for (Index n = 0; n < plan.texts; ++n) {
+  for (Index n = 0; n < setup.texts; ++n) {
     const std::vector<std::int32_t> ids =
-        task.text(static_cast<std::uint64_t>(n), plan.window, train::Purpose::order);
-    for (Index length = 2; length < plan.window; length += 3) {
+        task.text(static_cast<std::uint64_t>(n), setup.window, train::Purpose::order);
+    for (Index length = 2; length < setup.window; length += 3) {
       batch.input.append(std::span(ids).first(static_cast<std::size_t>(length)));
       batch.targets.insert(batch.targets.end(), static_cast<std::size_t>(length - 1), models::kIgnored);
       batch.targets.push_back(ids[static_cast<std::size_t>(length)]);
@@ -124,13 +124,13 @@ double loss_without_future(Context& ctx, const models::Transformer& model, const
 
 // All texts at once, each symbol drawn by the probabilities that the model gives.
 double share_that_follows(Context& ctx, const models::Transformer& model, const CoinText& task,
-                          const Plan& plan, std::uint64_t seed) {
+                          const Setup& setup, std::uint64_t seed) {
   std::vector<std::vector<std::int32_t>> texts;
-  for (Index n = 0; n < plan.texts; ++n)
-    texts.push_back(task.text(static_cast<std::uint64_t>(n), plan.prompt, train::Purpose::order));
+  for (Index n = 0; n < setup.texts; ++n)
+    texts.push_back(task.text(static_cast<std::uint64_t>(n), setup.prompt, train::Purpose::order));
   const models::SamplingOptions draw{.temperature = 1, .seed = seed};
   Index valid = 0, written = 0;
-  for (Index length = plan.prompt; length < plan.window; ++length) {
+  for (Index length = setup.prompt; length < setup.window; ++length) {
     models::Tokens tokens;
     for (const auto& text : texts) tokens.append(text);
     const Tensor logits = model.logits(ctx, tokens);
@@ -146,12 +146,12 @@ double share_that_follows(Context& ctx, const models::Transformer& model, const 
   return static_cast<double>(valid) / static_cast<double>(written);
 }
 
-Trial run_one(Context& ctx, Mask mask, const Plan& plan, std::uint64_t seed,
+Trial run_one(Context& ctx, Mask mask, const Setup& setup, std::uint64_t seed,
               const std::function<void()>& on_step) {
-  const CoinText task(plan, seed);
-  std::unique_ptr<models::Transformer> made = make_model(mask, plan, seed);
+  const CoinText task(setup, seed);
+  std::unique_ptr<models::Transformer> made = make_model(mask, setup, seed);
   const models::Transformer& model = *made;
-  train::Learner learner(ctx, std::move(made), task, {.steps = plan.steps, .rate = 4e-3});
+  train::Learner learner(ctx, std::move(made), task, {.steps = setup.steps, .rate = 4e-3});
   Trial trial;
   double sum = 0;
   constexpr int kEach = 10;
@@ -172,8 +172,8 @@ Trial run_one(Context& ctx, Mask mask, const Plan& plan, std::uint64_t seed,
     loss.targets += one.targets;
   }
   trial.loss = loss.mean();
-  trial.honest = loss_without_future(ctx, model, task, plan);
-  trial.valid = share_that_follows(ctx, model, task, plan, seed);
+  trial.honest = loss_without_future(ctx, model, task, setup);
+  trial.valid = share_that_follows(ctx, model, task, setup, seed);
   return trial;
 }
 
@@ -184,7 +184,8 @@ Spread over(const std::vector<Trial>& trials, double Trial::*number) {
   return spread_of(numbers);
 }
 
-draw::Drawing figure_of(const Plan& plan, const std::vector<Trial>& with, const std::vector<Trial>& without) {
+draw::Drawing figure_of(const Setup& setup, const std::vector<Trial>& with,
+                        const std::vector<Trial>& without) {
   draw::CurveChart chart;
   chart.title = "Predicting a coin toss, with and without the causal mask";
   chart.y_label = "training loss (nats per symbol)";
@@ -197,7 +198,7 @@ draw::Drawing figure_of(const Plan& plan, const std::vector<Trial>& with, const 
   add(without, "without", 1);
   const double end = with[0].curve.back().x;
   chart.curves.push_back({"lowest loss without the leak",
-                          {{0, plan.floor()}, {end, plan.floor()}},
+                          {{0, setup.floor()}, {end, setup.floor()}},
                           draw::curve_color(6),
                           false,
                           true});
@@ -214,15 +215,15 @@ void write(io::JsonWriter& w, const std::vector<Trial>& trials) {
 }  // namespace
 
 Outcome run_mask(const LabOptions& options) {
-  const Plan plan = plan_of(options);
+  const Setup setup = setup_of(options);
   Context ctx({.threads = options.threads});
-  const double total = 2.0 * plan.seeds * static_cast<double>(plan.steps);
+  const double total = 2.0 * setup.seeds * static_cast<double>(setup.steps);
   double done = 0;
   std::vector<Trial> with, without;
-  for (int s = 0; s < plan.seeds; ++s) {
+  for (int s = 0; s < setup.seeds; ++s) {
     const auto seed = options.seed + static_cast<std::uint64_t>(s);
     const auto train = [&](Mask mask) {
-      return run_one(ctx, mask, plan, seed,
+      return run_one(ctx, mask, setup, seed,
                      [&] { tell(options, ++done, total, "training with and without the mask"); });
     };
     with.push_back(train(Mask::causal));
@@ -241,7 +242,7 @@ Outcome run_mask(const LabOptions& options) {
       "coin tosses: the model reads each answer from the next position. In generation there is no next "
       "position, and its loss is {:.2f}, as if it chose among {:.1f} symbols instead of 2; with the mask it "
       "stays {:.2f}. A loss that is too good is a leak.",
-      leak.mean, plan.floor(), blind.mean, std::exp(blind.mean), seeing.mean);
+      leak.mean, setup.floor(), blind.mean, std::exp(blind.mean), seeing.mean);
   out.text = with_note(
       table_text({"", "loss", "loss, future cut off", "follows the rule"},
                  {row("with the mask", with), row("without", without)}),
@@ -249,14 +250,14 @@ Outcome run_mask(const LabOptions& options) {
                   "chosen by a coin toss. follows the rule: share of generated symbols that are possible "
                   "successors; chance level is {:.1f} %. Without the mask the model may still follow the "
                   "rule, learnt before it found the leak, but it is certain where only a coin toss decides.",
-                  plan.seeds, options.seed, 100 * 2.0 / (kSymbols + 1)),
+                  setup.seeds, options.seed, 100 * 2.0 / (kSymbols + 1)),
       options.width);
   io::JsonWriter w;
-  write(w.begin_object().field("floor", io::decimals(plan.floor(), 6)).key("with_mask"), with);
+  write(w.begin_object().field("floor", io::decimals(setup.floor(), 6)).key("with_mask"), with);
   write(w.key("without"), without);
   out.json = w.end_object().take_line();
-  out.figure = figure_of(plan, with, without);
-  out.holds = leak.high < 0.7 * plan.floor() && honest.low > 0.95 * plan.floor() &&
+  out.figure = figure_of(setup, with, without);
+  out.holds = leak.high < 0.7 * setup.floor() && honest.low > 0.95 * setup.floor() &&
               blind.low > 1.5 * seeing.high && over(with, &Trial::valid).low > 0.8;
   return out;
 }

@@ -18,7 +18,7 @@
 namespace headlight::lab {
 namespace {
 
-struct Plan {
+struct Setup {
   std::vector<Index> dims = {4, 16, 64, 256, 1024};
   Index keys = 64, queries = 60;
   Index width = 128;  // of the model that is trained: one head of this size
@@ -27,7 +27,7 @@ struct Plan {
   int seeds = 3;
 };
 
-Plan plan_of(const LabOptions& options) {
+Setup setup_of(const LabOptions& options) {
   if (!options.quick) return {};
   return {.dims = {4, 64, 256}, .keys = 64, .queries = 40, .width = 64, .steps = 120, .rows = 16, .seeds = 1};
 }
@@ -63,48 +63,48 @@ Softness softness_of(const std::vector<double>& scores, double scale) {
   return result;
 }
 
-Draw draw_scores(const Plan& plan, Index dim, std::uint64_t seed) {
+Draw draw_scores(const Setup& setup, Index dim, std::uint64_t seed) {
   const models::InitialNumbers numbers(seed, static_cast<std::size_t>(dim));
   Draw result;
   Index at = 0;
-  std::vector<double> q(static_cast<std::size_t>(dim)), scores(static_cast<std::size_t>(plan.keys));
-  for (Index i = 0; i < plan.queries; ++i) {
+  std::vector<double> q(static_cast<std::size_t>(dim)), scores(static_cast<std::size_t>(setup.keys));
+  for (Index i = 0; i < setup.queries; ++i) {
     for (double& x : q) x = numbers.normal(at++);
     for (double& s : scores) {
       s = 0;
       for (const double x : q) s += x * numbers.normal(at++);
-      result.variance += s * s / static_cast<double>(plan.queries * plan.keys);
+      result.variance += s * s / static_cast<double>(setup.queries * setup.keys);
     }
     for (std::size_t w = 0; w < kWays.size(); ++w) {
       const double scale = kWays[w] == Way::scaled ? 1 / std::sqrt(static_cast<double>(dim)) : 1;
       const Softness one = softness_of(scores, scale);
-      result.ways[w].entropy += one.entropy / static_cast<double>(plan.queries);
-      result.ways[w].gradient += one.gradient / static_cast<double>(plan.queries);
+      result.ways[w].entropy += one.entropy / static_cast<double>(setup.queries);
+      result.ways[w].gradient += one.gradient / static_cast<double>(setup.queries);
     }
   }
   return result;
 }
 
 // A model of one wide head whose queries and keys begin with variance 1, on recall over a short distance.
-double train_one(Context& ctx, const Plan& plan, Way way, std::uint64_t seed,
+double train_one(Context& ctx, const Setup& setup, Way way, std::uint64_t seed,
                  const std::function<void()>& on_step) {
   train::SyntheticConfig config;
   config.kind = train::SyntheticKind::recall;
   config.symbols = 8;
   config.pairs = 4;
   config.length = 16;
-  config.rows = plan.rows;
+  config.rows = setup.rows;
   config.seed = seed;
   const train::SyntheticTask task(config);
   models::TransformerConfig c = models::llama_config(
-      {.vocabulary = task.vocabulary(), .width = plan.width, .layers = 1, .heads = 1, .context = 64});
+      {.vocabulary = task.vocabulary(), .width = setup.width, .layers = 1, .heads = 1, .context = 64});
   models::set_positions(c, models::PositionKind::rope, {.theta = 1e6});
-  c.initial_range = 1 / std::sqrt(static_cast<double>(plan.width));
+  c.initial_range = 1 / std::sqrt(static_cast<double>(setup.width));
   if (way == Way::plain)
     models::each_attention(c, [](nn::MultiHeadAttentionConfig& attention) { attention.scale = 1; });
   auto model = std::make_unique<models::Transformer>(c);
   model->initialize(seed);
-  train::Learner learner(ctx, std::move(model), task, {.steps = plan.steps, .rate = 1e-3});
+  train::Learner learner(ctx, std::move(model), task, {.steps = setup.steps, .rate = 1e-3});
   while (!learner.finished()) {
     (void)learner.step();
     on_step();
@@ -133,11 +133,11 @@ struct Results {
   }
 };
 
-std::string table(const Plan& plan, const Results& r) {
+std::string table(const Setup& setup, const Results& r) {
   std::vector<TableRow> rows;
-  for (std::size_t i = 0; i < plan.dims.size(); ++i) {
+  for (std::size_t i = 0; i < setup.dims.size(); ++i) {
     const Spread variance = r.variance(i);
-    TableRow row = {fmt::format("d = {}", plan.dims[i]),
+    TableRow row = {fmt::format("d = {}", setup.dims[i]),
                     fmt::format("{:.1f} ± {:.1f}", variance.mean, variance.deviation)};
     for (std::size_t w = 0; w < kWays.size(); ++w) row.push_back(fmt::format("{:.3f}", r.entropy(i, w).mean));
     for (std::size_t w = 0; w < kWays.size(); ++w)
@@ -149,7 +149,7 @@ std::string table(const Plan& plan, const Results& r) {
   text += fmt::format(
       "\n"
       "one head of width {}, trained {} steps on recall:\n",
-      plan.width, plan.steps);
+      setup.width, setup.steps);
   std::vector<TableRow> trained;
   for (std::size_t w = 0; w < kWays.size(); ++w) {
     const Spread s = spread_of(r.accuracy[w]);
@@ -158,11 +158,11 @@ std::string table(const Plan& plan, const Results& r) {
   return text + table_text({"scores", "right answers, %"}, trained);
 }
 
-std::string json_of(const Plan& plan, const Results& r) {
+std::string json_of(const Setup& setup, const Results& r) {
   io::JsonWriter w;
   w.begin_object().key("sizes").begin_list(io::JsonLayout::lines);
-  for (std::size_t i = 0; i < plan.dims.size(); ++i) {
-    write(w.begin_object().field("d", plan.dims[i]).key("variance"), r.variance(i));
+  for (std::size_t i = 0; i < setup.dims.size(); ++i) {
+    write(w.begin_object().field("d", setup.dims[i]).key("variance"), r.variance(i));
     write(w.key("entropy_scaled"), r.entropy(i, 0));
     write(w.key("entropy_plain"), r.entropy(i, 1));
     write(w.key("gradient_scaled"), r.gradient(i, 0));
@@ -173,9 +173,9 @@ std::string json_of(const Plan& plan, const Results& r) {
   return w.field("accuracy_plain", rounded(r.accuracy[1])).end_object().take_line();
 }
 
-draw::Drawing figure_of(const Plan& plan, const Results& r) {
+draw::Drawing figure_of(const Setup& setup, const Results& r) {
   draw::CurveChart chart;
-  chart.title = fmt::format("Softmax over {} random keys", plan.keys);
+  chart.title = fmt::format("Softmax over {} random keys", setup.keys);
   chart.x_label = "d, width of a query";
   chart.y_label = "entropy of the weights, 1 = uniform";
   chart.x_axis = draw::AxisKind::logarithmic;
@@ -186,38 +186,38 @@ draw::Drawing figure_of(const Plan& plan, const Results& r) {
                       .points = {},
                       .color = draw::curve_color(w),
                       .strong = true};
-    for (std::size_t i = 0; i < plan.dims.size(); ++i) {
+    for (std::size_t i = 0; i < setup.dims.size(); ++i) {
       const Spread s = r.entropy(i, w);
-      curve.points.push_back({static_cast<double>(plan.dims[i]), s.mean});
+      curve.points.push_back({static_cast<double>(setup.dims[i]), s.mean});
       curve.spread.push_back({s.low, s.high});
     }
     chart.curves.push_back(std::move(curve));
   }
-  for (const Index dim : plan.dims) chart.x_ticks.push_back(static_cast<double>(dim));
+  for (const Index dim : setup.dims) chart.x_ticks.push_back(static_cast<double>(dim));
   return draw::draw_curves(chart);
 }
 
 // Up to which dim the gradient is larger without the division, and its value at the largest dim.
-std::string gradient_text(const Plan& plan, const Results& r) {
-  const std::size_t last = plan.dims.size() - 1;
-  std::size_t larger = plan.dims.size();
-  for (std::size_t i = 0; i < plan.dims.size(); ++i)
+std::string gradient_text(const Setup& setup, const Results& r) {
+  const std::size_t last = setup.dims.size() - 1;
+  std::size_t larger = setup.dims.size();
+  for (std::size_t i = 0; i < setup.dims.size(); ++i)
     if (r.gradient(i, 1).mean >= r.gradient(i, 0).mean) larger = i;
   const std::string end = fmt::format("falls to {:.3f} at d = {} ({:.3f} with 1/√d)",
-                                      r.gradient(last, 1).mean, plan.dims[last], r.gradient(last, 0).mean);
-  if (larger == plan.dims.size()) return "The gradient of the softmax " + end;
+                                      r.gradient(last, 1).mean, setup.dims[last], r.gradient(last, 0).mean);
+  if (larger == setup.dims.size()) return "The gradient of the softmax " + end;
   return fmt::format(
       "The gradient of the softmax is larger without 1/√d up to d = {} ({:.3f}; {:.3f} with it) and then {}",
-      plan.dims[larger], r.gradient(larger, 1).mean, r.gradient(larger, 0).mean, end);
+      setup.dims[larger], r.gradient(larger, 1).mean, r.gradient(larger, 0).mean, end);
 }
 
 }  // namespace
 
 ScalingEffect scaling_effect(Index dim) {
-  const Plan plan;
+  const Setup setup;
   std::array<std::vector<double>, 2> entropy, gradient;
-  for (int i = 0; i < plan.seeds; ++i) {
-    const Draw draw = draw_scores(plan, dim, LabOptions().seed + static_cast<std::uint64_t>(i));
+  for (int i = 0; i < setup.seeds; ++i) {
+    const Draw draw = draw_scores(setup, dim, LabOptions().seed + static_cast<std::uint64_t>(i));
     for (std::size_t w = 0; w < kWays.size(); ++w) {
       entropy[w].push_back(draw.ways[w].entropy);
       gradient[w].push_back(draw.ways[w].gradient);
@@ -228,39 +228,40 @@ ScalingEffect scaling_effect(Index dim) {
 }
 
 Outcome run_scaling(const LabOptions& options) {
-  const Plan plan = plan_of(options);
+  const Setup setup = setup_of(options);
   Context ctx({.threads = options.threads});
   const TensorRecycler recycler;
   Results r;
-  for (const Index dim : plan.dims) {
+  for (const Index dim : setup.dims) {
     r.draws.emplace_back();
-    for (int i = 0; i < plan.seeds; ++i)
-      r.draws.back().push_back(draw_scores(plan, dim, options.seed + static_cast<std::uint64_t>(i)));
+    for (int i = 0; i < setup.seeds; ++i)
+      r.draws.back().push_back(draw_scores(setup, dim, options.seed + static_cast<std::uint64_t>(i)));
   }
   double done = 0;
-  const double total = 2.0 * plan.seeds * static_cast<double>(plan.steps);
+  const double total = 2.0 * setup.seeds * static_cast<double>(setup.steps);
   for (std::size_t w = 0; w < kWays.size(); ++w)
-    for (int i = 0; i < plan.seeds; ++i)
+    for (int i = 0; i < setup.seeds; ++i)
       r.accuracy[w].push_back(
-          train_one(ctx, plan, kWays[w], options.seed + static_cast<std::uint64_t>(i),
+          train_one(ctx, setup, kWays[w], options.seed + static_cast<std::uint64_t>(i),
                     [&] { tell(options, ++done, total, fmt::format("learning, scores {}", kNames[w])); }));
-  const std::size_t last = plan.dims.size() - 1;
+  const std::size_t last = setup.dims.size() - 1;
   const double scaled = spread_of(r.accuracy[0]).mean, plain = spread_of(r.accuracy[1]).mean;
   Outcome out;
   out.finding = fmt::format(
       "The variance of q·k is d: {:.0f} at d = {}. Without 1/√d the entropy of the weights falls from {:.2f} "
       "to {:.2f} of its maximum; with it, it stays at {:.2f}. {}. A model with one head of width {} recalls "
       "{:.0f} % with 1/√d and {:.0f} % without, after the same {} steps.",
-      r.variance(last).mean, plan.dims[last], r.entropy(0, 1).mean, r.entropy(last, 1).mean,
-      r.entropy(last, 0).mean, gradient_text(plan, r), plan.width, 100 * scaled, 100 * plain, plan.steps);
-  out.text = table(plan, r) + fmt::format(
-                                  "\n"
-                                  "{} queries, {} keys, {} seed{}. Entropy is a share of ln {}; the gradient "
-                                  "is the norm of the Jacobian of the softmax.\n",
-                                  plan.queries, plan.keys, plan.seeds, plan.seeds == 1 ? "" : "s", plan.keys);
-  out.json = json_of(plan, r);
-  out.figure = figure_of(plan, r);
-  const double d = static_cast<double>(plan.dims[last]);
+      r.variance(last).mean, setup.dims[last], r.entropy(0, 1).mean, r.entropy(last, 1).mean,
+      r.entropy(last, 0).mean, gradient_text(setup, r), setup.width, 100 * scaled, 100 * plain, setup.steps);
+  out.text =
+      table(setup, r) + fmt::format(
+                            "\n"
+                            "{} queries, {} keys, {} seed{}. Entropy is a share of ln {}; the gradient "
+                            "is the norm of the Jacobian of the softmax.\n",
+                            setup.queries, setup.keys, setup.seeds, setup.seeds == 1 ? "" : "s", setup.keys);
+  out.json = json_of(setup, r);
+  out.figure = figure_of(setup, r);
+  const double d = static_cast<double>(setup.dims[last]);
   out.holds = std::abs(r.variance(last).mean / d - 1) < 0.2 && r.entropy(last, 1).mean < 0.3 &&
               r.entropy(last, 0).mean > 0.6 && scaled > plain;
   return out;

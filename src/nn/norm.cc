@@ -27,18 +27,18 @@ void check_rows(const Parameter& weight, const char* what, const ConstTensorView
 }
 
 template <class T>
-struct Strip {
+struct RowsAt {
   T* data = nullptr;
   Index stride = 0;
 };
 
 // Where token `first` of a view begins, and how far apart its rows are.
 template <class T, class View>
-[[nodiscard]] auto strip(const View& view, Index first) {
+[[nodiscard]] auto rows_at(const View& view, Index first) {
   const Grid grid(view);
   const Index stride = view.rank() == 3 ? grid.inner_stride : grid.outer_stride;
   using P = std::conditional_t<std::is_same_v<View, TensorView>, T, const T>;
-  return Strip<P>{static_cast<P*>(view.template as<T>()) + first * grid.outer_stride, stride};
+  return RowsAt<P>{static_cast<P*>(view.template as<T>()) + first * grid.outer_stride, stride};
 }
 
 }  // namespace
@@ -82,15 +82,15 @@ void run_norm(Context& ctx, const NormConfig& config, const Norm& norm, const No
   const auto do_rows = [&](Index first, Index rows) {
     kernels::NormRows<T> part = base;
     part.rows = rows;
-    const auto x = strip<T>(call.x, first);
+    const auto x = rows_at<T>(call.x, first);
     part.x = x.data, part.x_stride = x.stride;
     if (!call.add.empty()) {
-      const auto add = strip<T>(call.add, first);
+      const auto add = rows_at<T>(call.add, first);
       part.add = add.data, part.add_stride = add.stride;
-      const auto sum = strip<T>(call.sum, first);
+      const auto sum = rows_at<T>(call.sum, first);
       part.sum = sum.data, part.sum_stride = sum.stride;
     }
-    const auto y = strip<T>(call.y, first);
+    const auto y = rows_at<T>(call.y, first);
     part.y = y.data, part.y_stride = y.stride;
     part.mean = mean + first * grid.inner;
     part.rstd = rstd + first * grid.inner;
@@ -158,19 +158,19 @@ void Norm::backward(Context& ctx, ConstTensorView x, const Saved& saved, ConstTe
         kernels::NormBackRows<T> part;
         part.rows = matrix ? rows : grid.inner;
         part.width = config_.width;
-        const auto from = strip<T>(x, token);
+        const auto from = rows_at<T>(x, token);
         part.x = from.data, part.x_stride = from.stride;
         part.mean = saved.mean.as<T>() + token * grid.inner;
         part.rstd = saved.rstd.as<T>() + token * grid.inner;
         part.weight = weight.value.as<T>();
         part.offset = config_.weight_plus_one ? T{1} : T{0};
-        const auto g = strip<T>(dy, token);
+        const auto g = rows_at<T>(dy, token);
         part.dy = g.data, part.dy_stride = g.stride;
         if (!add.empty()) {
-          const auto more = strip<T>(add, token);
+          const auto more = rows_at<T>(add, token);
           part.add = more.data, part.add_stride = more.stride;
         }
-        const auto to = strip<T>(dx, token);
+        const auto to = rows_at<T>(dx, token);
         part.dx = to.data, part.dx_stride = to.stride;
         part.dweight = sums.of(block, 0);
         part.dbias = bias.value.empty() ? nullptr : sums.of(block, 1);
