@@ -92,7 +92,7 @@ double output_without(std::size_t key, bool masked) {
   return masked ? sum / left : sum;
 }
 
-std::string worked_knock_out() {
+std::string worked_ablation() {
   const double whole = dot(kWeights, kValues);
   std::string text = fmt::format("output = {} = {:.2f}\n\n", products(kWeights, kValues), whole);
   text += "key  weight  value  output if its value is zeroed  output if it is masked\n";
@@ -105,7 +105,7 @@ std::string worked_knock_out() {
   return text;
 }
 
-std::vector<Exercise> exercises_knock_out() {
+std::vector<Exercise> exercises_ablation() {
   Vector changes;
   for (std::size_t j = 0; j < kKeys.size(); ++j)
     changes.push_back(dot(kWeights, kValues) - output_without(j, false));
@@ -121,7 +121,7 @@ std::vector<Exercise> exercises_knock_out() {
   };
 }
 
-draw::Drawing picture_knock_out() {
+draw::Drawing picture_ablation() {
   std::vector<Vector> rows = {kWeights, {}};
   for (std::size_t j = 0; j < kKeys.size(); ++j) rows[1].push_back(kWeights[j] * kValues[j]);
   draw::FigureStyle style;
@@ -249,7 +249,7 @@ draw::Drawing picture_tiles() {
 
 std::vector<Lesson> lessons_on_training() {
   return {{worked_training, exercises_training, picture_training},
-          {worked_knock_out, exercises_knock_out, picture_knock_out},
+          {worked_ablation, exercises_ablation, picture_ablation},
           {worked_recurrence, exercises_recurrence, picture_recurrence},
           {worked_online, exercises_online, picture_tiles}};
 }

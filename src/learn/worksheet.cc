@@ -135,7 +135,7 @@ Problem descent(Dice& d) {
                       short_number(s), short_number(rate)),
           {.numbers = {-std::log(weight), s - rate * (weight - 1)}}};
 }
-Problem knocked_out(Dice& d) {
+Problem removed_head(Dice& d) {
   const Vector w = shares(d), v = wholes(d, 3, -5, 5);
   return {
       fmt::format("Weights {}, values {}. What is the output without the second key: its value zeroed, and "
@@ -162,8 +162,8 @@ Problem streamed(Dice& d) {
 
 using Maker = Problem (*)(Dice&);
 constexpr Maker kMakers[kChapters] = {
-    far_apart, score,      shares_of_scores, mixed, projected, scaled,      places,    hidden_keys,
-    sizes,     block_norm, crossed,          path,  descent,   knocked_out, forgotten, streamed};
+    far_apart, score,      shares_of_scores, mixed, projected, scaled,       places,    hidden_keys,
+    sizes,     block_norm, crossed,          path,  descent,   removed_head, forgotten, streamed};
 
 }  // namespace
 

@@ -94,7 +94,7 @@ ToyLook ToyRun::look(const ToyCase& probe, const models::RunOptions& options) co
   return look;
 }
 
-ToyKnockout ToyRun::without(const ToyCase& probe, std::span<const HeadPlace> heads) const {
+ToyAblation ToyRun::without(const ToyCase& probe, std::span<const HeadPlace> heads) const {
   for (const HeadPlace& place : heads)
     if (place.layer < 0 || place.layer >= settings_.layers || place.head < 0 || place.head >= settings_.heads)
       throw Error(

@@ -29,7 +29,7 @@ struct ToyFrame {
 };
 
 // Results without some heads.
-struct ToyKnockout {
+struct ToyAblation {
   double accuracy = 0, before = 0;
   ToyLook look;
 };
@@ -51,7 +51,7 @@ class ToyRun {
   [[nodiscard]] double accuracy() const;
   [[nodiscard]] ToyLook look(const ToyCase& probe) const;
   // Throws Error{usage} for a head that does not exist.
-  [[nodiscard]] ToyKnockout without(const ToyCase& probe, std::span<const HeadPlace> heads) const;
+  [[nodiscard]] ToyAblation without(const ToyCase& probe, std::span<const HeadPlace> heads) const;
   // The folder PARENT/NAME: config.json, model.safetensors, tokenizer.json. Throws Error{usage} for a model that no
   // known format can describe (no mask, no residual connections), Error{file}.
   void save(const std::string& parent, const std::string& name);

@@ -289,8 +289,8 @@ void ToySession::set_probe(int id, std::string_view text) {
   });
 }
 
-ToyKnockout ToySession::without(int id, const std::vector<HeadPlace>& heads) {
-  ToyKnockout result;
+ToyAblation ToySession::without(int id, const std::vector<HeadPlace>& heads) {
+  ToyAblation result;
   ask(id, [&](ToyRun& run) {
     ToyCase probe;
     {

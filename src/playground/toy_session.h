@@ -66,7 +66,7 @@ class ToySession {
   void step(int id, std::int64_t steps);  // pauses, then computes that many
   void stop(int id);
   void set_probe(int id, std::string_view text);
-  [[nodiscard]] ToyKnockout without(int id, const std::vector<HeadPlace>& heads);
+  [[nodiscard]] ToyAblation without(int id, const std::vector<HeadPlace>& heads);
   void save(int id, const std::string& parent, const std::string& name);
 
  private:

@@ -86,7 +86,7 @@ Answer PlaygroundApi::answer(const HttpRequest& http, std::span<const std::strin
   if (path[1] == "frames") return posts ? failure(405) : frames(http, run);
   if (path[1] == "strip") return posts ? failure(405) : filmstrip(http, run);
   if (!posts) return failure(405);
-  if (path[1] == "knock") return knock(http, run);
+  if (path[1] == "ablate") return ablate(http, run);
   if (path[1] == "save") return save(http, run);
   return command(http, run, path[1]);
 }
@@ -123,8 +123,8 @@ Answer PlaygroundApi::command(const HttpRequest& http, int id, std::string_view 
   return done();
 }
 
-Answer PlaygroundApi::knock(const HttpRequest& http, int id) {
-  return {.body = knockout_json(session_.without(id, removed_heads(http.body)))};
+Answer PlaygroundApi::ablate(const HttpRequest& http, int id) {
+  return {.body = toy_ablation_json(session_.without(id, removed_heads(http.body)))};
 }
 
 // A plain name: it becomes a folder here and a model in the list of the page.

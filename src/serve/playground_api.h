@@ -31,7 +31,7 @@ class PlaygroundApi {
   [[nodiscard]] Answer command(const HttpRequest& http, int id, std::string_view what);
   [[nodiscard]] Answer save(const HttpRequest& http, int id);
   [[nodiscard]] Answer filmstrip(const HttpRequest& http, int id);
-  [[nodiscard]] Answer knock(const HttpRequest& http, int id);
+  [[nodiscard]] Answer ablate(const HttpRequest& http, int id);
 
   Options options_;
   playground::ToySession session_;

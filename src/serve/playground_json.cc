@@ -90,11 +90,11 @@ std::string frames_json(const ToyRecord& r, std::size_t after) {
   return w.end_list().end_object().take_line();
 }
 
-std::string knockout_json(const playground::ToyKnockout& knockout) {
+std::string toy_ablation_json(const playground::ToyAblation& ablation) {
   io::JsonWriter w;
-  w.begin_object().field("accuracy", io::decimals(knockout.accuracy, 4));
-  w.field("before", io::decimals(knockout.before, 4));
-  write_look(w, knockout.look);
+  w.begin_object().field("accuracy", io::decimals(ablation.accuracy, 4));
+  w.field("before", io::decimals(ablation.before, 4));
+  write_look(w, ablation.look);
   return w.end_object().take_line();
 }
 

@@ -12,7 +12,7 @@ namespace headlight::serve {
 [[nodiscard]] std::string playground_json(const std::vector<playground::ToyRecord>& runs);
 // A run and its frames; `after` is the number of the first of them.
 [[nodiscard]] std::string frames_json(const playground::ToyRecord& record, std::size_t after);
-[[nodiscard]] std::string knockout_json(const playground::ToyKnockout& knockout);
+[[nodiscard]] std::string toy_ablation_json(const playground::ToyAblation& ablation);
 [[nodiscard]] std::string saved_json(const std::string& name, const std::string& folder);
 
 }  // namespace headlight::serve

@@ -32,8 +32,8 @@ std::vector<std::string> watch(const std::vector<std::string>& more, const char*
 
 TEST(WatchKeys, AreReadFromBytes) {
   EXPECT_THAT(cli::parse_keys(" s\x1b[D\x1bOCkq"),
-              ElementsAre(WatchKey::pause, WatchKey::step, WatchKey::back, WatchKey::forward, WatchKey::knock,
-                          WatchKey::stop));
+              ElementsAre(WatchKey::pause, WatchKey::step, WatchKey::back, WatchKey::forward,
+                          WatchKey::remove, WatchKey::stop));
   EXPECT_TRUE(cli::parse_keys("\x1b[A\x1b\x1b[xyz").empty());
 }
 
@@ -121,7 +121,7 @@ class Terminal {
   std::string name_, seen_;
 };
 
-TEST(Watch, KeysPauseStepScrubAndKnockOut) {
+TEST(Watch, KeysPauseStepScrubAndRemoveHeads) {
   Terminal terminal;
   if (!terminal.is_there()) GTEST_SKIP() << "this machine gives no terminal (is /dev/pts mounted?)";
   Launch launch{.arguments = watch({}, "5000")};

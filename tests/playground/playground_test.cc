@@ -126,7 +126,7 @@ TEST(ToyRun, LearnsAndAHeadMatters) {
   EXPECT_LT(before, 0.8);
   const ToyCase probe = run.task().unseen_case(0);
   const HeadPlace head{0, 0};
-  const ToyKnockout out = run.without(probe, std::span(&head, 1));
+  const ToyAblation out = run.without(probe, std::span(&head, 1));
   EXPECT_EQ(out.before, run.accuracy());
   EXPECT_LT(out.accuracy, out.before - 0.1);
   const HeadPlace none{0, 1};

@@ -71,7 +71,7 @@ TEST_F(PlaygroundProtocol, ARunIsFoundAgainWithItsFrames) {
   EXPECT_EQ(frames.back().text("maps").size(), (2 * n * n + 2) / 3 * 4);  // two heads, in base64
   EXPECT_EQ(json(ask("GET", {})).list("runs").items().size(), 1U);        // what a page finds after a reload
 
-  const io::Json out = json(ask("POST", {"1", "knock"}, R"({"heads": [[0, 1]]})"));
+  const io::Json out = json(ask("POST", {"1", "ablate"}, R"({"heads": [[0, 1]]})"));
   EXPECT_EQ(out.real("before"), frames.back().real("accuracy"));
   (void)json(ask("POST", {"1", "probe"}, R"({"text": "2 1 |"})"));
   EXPECT_EQ(ended().list("probes").items().size(), 2U);
@@ -101,8 +101,8 @@ TEST_F(PlaygroundProtocol, RefusesInWords) {
   (void)json(ask("POST", {}, kSmall));
   (void)ended();
   EXPECT_THAT(bad({"1", "save"}, R"({"name": "../x"})"), HasSubstr("small letters, digits and hyphens"));
-  EXPECT_THAT(bad({"1", "knock"}, R"({"heads": [[0, 9]]})"), HasSubstr("there is no head 0.9"));
-  EXPECT_THAT(bad({"1", "knock"}, R"({"heads": 3})"), HasSubstr("not a list"));
+  EXPECT_THAT(bad({"1", "ablate"}, R"({"heads": [[0, 9]]})"), HasSubstr("there is no head 0.9"));
+  EXPECT_THAT(bad({"1", "ablate"}, R"({"heads": 3})"), HasSubstr("not a list"));
   EXPECT_THAT(bad({"1", "step"}, R"({"steps": 0})"), HasSubstr("1 to 1000"));
   EXPECT_THAT(bad({"1", "probe"}, R"({"text": "zebra"})"), HasSubstr("does not know"));
   EXPECT_EQ(bad({"1", "fly"}, "{}"), "404");

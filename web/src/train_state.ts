@@ -148,7 +148,7 @@ export async function toggleHead(name: string): Promise<void> {
   else
     try {
       const heads = out.value.map((h) => h.split('.').map(Number));
-      const got = await (await post(`train/${run.id}/knock`, { heads })).json();
+      const got = await (await post(`train/${run.id}/ablate`, { heads })).json();
       knocked.value = { ...got, maps: bytes(got.maps) };
     } catch (error) {
       report(error);

@@ -55,7 +55,7 @@ class Ablating {
     const AblateRequest request = request_of(run, s_);
     if (s_.attribute) attribute(run, request);
     else if (s_.sweep) sweep(run, request);
-    else knock_out(run, request);
+    else remove_heads(run, request);
     print_notes(request.notes);
     if (cut_ > 0) print_notes({cut_note(*cut_, task_->translations, model_)});
     print_notes(model_.info().notices);
@@ -91,7 +91,7 @@ class Ablating {
     return arrays;
   }
 
-  void knock_out(const Run& run, const AblateRequest& request) {
+  void remove_heads(const Run& run, const AblateRequest& request) {
     EffectRequest asked{.position = request.position, .top = s_.top};
     if (request.token) asked.tokens = {*request.token};
     // If the model generated the translation, it is generated again with the change.

@@ -96,7 +96,7 @@ class Watched {
                               status_line(run_.settings(), frame));
     if (!whole) return text;
     if (!without) return concat(text, "\n", look_text(run_, probe(), frame.look, color), "\n");
-    const playground::ToyKnockout out = run_.without(probe(), std::span(&*without, 1));
+    const playground::ToyAblation out = run_.without(probe(), std::span(&*without, 1));
     return concat(text,
                   fmt::format("without head {}.{}: right on unseen cases {:.0f} % ({:.0f} % with it)\n\n",
                               without->layer, without->head, 100 * out.accuracy, 100 * out.before),
@@ -165,12 +165,12 @@ struct Steering {
         without = std::nullopt;  // older moments are pictures; their models are gone
         break;
       case WatchKey::forward: back -= back > 0 ? 1 : 0; break;
-      case WatchKey::knock: knock_next(s); break;
+      case WatchKey::remove: remove_next(s); break;
       case WatchKey::stop: stopped = true; break;
     }
   }
   // No head, the first, …, the last, no head.
-  void knock_next(const ToySettings& s) {
+  void remove_next(const ToySettings& s) {
     back = 0;
     if (!without) {
       without = HeadPlace{0, 0};

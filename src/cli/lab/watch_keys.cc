@@ -31,7 +31,7 @@ std::vector<WatchKey> parse_keys(std::string_view bytes) {
       case '.': keys.push_back(WatchKey::step); break;
       case 'h': keys.push_back(WatchKey::back); break;
       case 'l': keys.push_back(WatchKey::forward); break;
-      case 'k': keys.push_back(WatchKey::knock); break;
+      case 'k': keys.push_back(WatchKey::remove); break;
       case 'q':
       case '\r':
       case '\n': keys.push_back(WatchKey::stop); break;

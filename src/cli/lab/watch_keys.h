@@ -8,7 +8,7 @@
 
 namespace headlight::cli {
 
-enum class WatchKey { pause, step, back, forward, knock, stop };
+enum class WatchKey { pause, step, back, forward, remove, stop };
 
 // Decodes keys from a terminal: space or p, s or a period, the arrows or h and l, k, q or Enter. Others are ignored.
 [[nodiscard]] std::vector<WatchKey> parse_keys(std::string_view bytes);
