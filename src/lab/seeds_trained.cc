@@ -33,7 +33,7 @@ Found one_vector(const LabOptions& options) {
                "lists in reverse: one vector is worse than additive attention and a transformer");
 }
 
-// Some heads do one thing that has a name; most do several, and not by a plan.
+// Some heads have one role with a name; most have several, which nobody assigned.
 Found heads_with_names(const LabOptions& options) {
   if (options.model == nullptr) return without_model();
   Context ctx({.threads = options.threads});
