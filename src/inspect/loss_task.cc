@@ -37,7 +37,7 @@ LossTask text_task(const LoadedModel& loaded, std::string_view text, Index limit
   std::vector<TokenId> ids = tokenizer.encode(text);
   if (limit > 0 && static_cast<Index>(ids.size()) > limit) ids.resize(static_cast<std::size_t>(limit));
   if (ids.size() < 2)
-    throw Error(ErrorKind::input, "loss.text", "the text has fewer than two tokens: nothing to predict");
+    throw Error(ErrorKind::input, "loss.text", "the text has fewer than two tokens; give a longer one");
   const Index most = models::context_of(loaded.model->config());
   const auto window = static_cast<std::size_t>(most > 0 ? std::min(most, kWindow) : kWindow);
   LossTask task;
@@ -70,7 +70,8 @@ LossTask pair_task(const LoadedModel& loaded, std::span<const TextPair> pairs) {
     task.targets += written.size();
   }
   if (task.parts.empty())
-    throw Error(ErrorKind::input, "loss.pairs", "all sentences are longer than the context of the model");
+    throw Error(ErrorKind::input, "loss.pairs",
+                "all sentences are longer than the context of the model; give shorter ones");
   return task;
 }
 

@@ -40,7 +40,8 @@ Evaluation evaluate(Context& ctx, const Model& model, std::span<const std::strin
     throw Error(
         ErrorKind::input, "evaluate.tokenizer",
         concat("the model \"", escaped(model.info().name), "\" has no tokenizer, so it cannot read text"));
-  if (documents.empty()) throw Error(ErrorKind::input, "evaluate.empty", "there is no text to evaluate");
+  if (documents.empty())
+    throw Error(ErrorKind::input, "evaluate.empty", "no text to evaluate: every document is empty");
   models::TextLossOptions loss_options;
   loss_options.context = options.context;
   loss_options.on_progress = [&](double done) {

@@ -34,7 +34,7 @@ TEST(Look, ScreenIsComputedAndFits) {
   EXPECT_THAT(done.out, HasSubstr("% of 64 other words"));
   EXPECT_THAT(done.out, HasSubstr("2  What does \"it\" look at? Encoder head 3.4, right in "));
   EXPECT_THAT(done.out, HasSubstr("% of 40 new sentences"));
-  EXPECT_THAT(done.out, HasSubstr("Without this head: "));
+  EXPECT_THAT(done.out, HasSubstr("Without it: "));
   EXPECT_THAT(done.out, HasSubstr("3  By hand: it·animal "));
   EXPECT_THAT(done.out, HasSubstr("✓ float64"));
   const std::vector<std::string> lines = lines_of(done.out);

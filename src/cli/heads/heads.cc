@@ -24,7 +24,7 @@ void check(const HeadsSettings& s) {
         "--find, --head and --corpus select labels; leave them out with --link, --pairs, --like, --treebank "
         "or --coref");
   if (!labels && s.figures.any())
-    refuse("--png, --svg and --pdf draw labels; there is no figure for this table");
+    refuse("--png, --svg and --pdf draw labels, and this table has no figure; leave them out");
   const bool given = s.input.given();
   if (given && !s.corpus.empty()) refuse("TEXT and --corpus exclude each other; give one of them");
   if (given && (!s.pairs.empty() || !s.treebank.empty() || !s.coref.empty() || !s.like.empty()))

@@ -174,9 +174,8 @@ void add_pronoun(Page& page, const session::PronounView& it) {
   // Two sentences may have other clues; the experiment counts how many of 200 need the head.
   const std::string without =
       changes.empty() ? "the same; lab pronouns tests 200" : fmt::format("{}", fmt::join(changes, ", "));
-  page.line(margin() + draw::wrapped(fmt::format("{}Without this head: {}",
-                                                 it.taught ? "It was trained to. " : "", without),
-                                     page.style().width, kIndent));
+  const char* head = it.taught ? "This head was trained to do so. Without it: " : "Without this head: ";
+  page.line(margin() + draw::wrapped(head + without, page.style().width, kIndent));
 }
 
 void add_number(Page& page, const session::Glance& view) {
