@@ -13,7 +13,13 @@ namespace headlight::cli {
 void add_length(CLI::App& command, const std::string& name, double& value,
                 const std::vector<std::pair<std::string_view, double>>& units,
                 const std::string& description) {
-  const auto read = [&value, name, units](const std::string& text) {
+  const std::string_view usual = units[0].first;
+  const bool size = usual == "MB", resolution = usual == "dpi";
+  const std::string expected = concat(size         ? "a size"
+                                      : resolution ? "a resolution"
+                                                   : "a length",
+                                      " such as 85", usual);
+  const auto read = [&value, name, units, expected](const std::string& text) {
     for (const auto& [unit, factor] : units) {
       if (!text.ends_with(unit)) continue;
       if (const auto number = parse_real(std::string_view(text).substr(0, text.size() - unit.size()));
@@ -23,10 +29,10 @@ void add_length(CLI::App& command, const std::string& name, double& value,
       }
     }
     const auto number = parse_real(text);
-    if (!number || *number <= 0) refuse_value(name, text, concat("a length such as 85", units[0].first));
+    if (!number || *number <= 0) refuse_value(name, text, expected);
     value = *number;
   };
-  add_reader(command, name, read, description)->type_name("LENGTH");
+  add_reader(command, name, read, description)->type_name(size ? "SIZE" : resolution ? "N" : "LENGTH");
 }
 
 void add_figure_files(CLI::App& command, FigureOptions& f) {
