@@ -173,6 +173,7 @@ namespace headlight::kernels {
 
 const BackwardKernels<float>* bf16_backward_for(SimdTarget target) {
 #if defined(__x86_64__) && defined(__linux__)
+  if (const BackwardKernels<float>* kernels = matrix_backward_for(target)) return kernels;
   static const bool here = has_bf16_dots();
   if (here && target == SimdTarget::avx512) return &made_once<N_AVX3::make_bf16_backward>();
 #endif

@@ -3,7 +3,6 @@
 
 #include "kernels/kernels.h"
 #include "kernels/matrix_pack.h"
-#include "kernels/matrix_strip.h"
 #include "kernels/target_table.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,7 +10,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/absorb-inl.h"
-#include "kernels/bf16_steps-inl.h"
+#include "kernels/matrix_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
@@ -73,47 +72,27 @@ struct PairSource {
   }
 };
 
-// The same on the matrix unit, in groups of rows that are several strips high.
+// The same on the matrix unit, in groups of rows.
 struct MatrixSource {
   static constexpr bool kScaled = false;
   const Tile<float>& tile;
   const StripPlan& plan;
 
   HWY_ATTR void score() const {
-    const int pairs = pairs_of(tile.dim);
-    for (int first = 0; first < tile.rows; first += kMatrixRows) {
-      const StripRange range = range_of_group(first);
-      const int rows = HWY_MIN(kMatrixRows, tile.rows - first);
-      set_matrix_rows(rows);
-      for (int key = range.begin / kBf16Panel * kBf16Panel; key < range.end; key += kBf16Panel) {
-        fetch_ahead();
-        multiply_on_matrix_unit({.rows = rows,
-                                 .columns = kBf16Panel,
-                                 .pairs = pairs,
-                                 .a = as_pairs(tile.q) + first * tile.q_stride,
-                                 .a_stride = tile.q_stride,
-                                 .b = as_pairs(tile.keys) + static_cast<Index>(key) * pairs,
-                                 .c = tile.scores + first * tile.scores_stride + key,
-                                 .c_stride = tile.scores_stride,
-                                 .factor = tile.factor});
-      }
-    }
-    release_matrix_unit();
+    multiply_keys_on_matrix_unit(tile, plan, {tile.q, tile.q_stride, tile.dim, tile.keys, tile.scores},
+                                 tile.factor);
   }
 
   HWY_ATTR void add_values(const SoftmaxState<float>& state, const float* alpha) const {
     for (int first = 0; first < tile.rows && tile.value_dim > 0; first += kMatrixRows) {
-      const StripRange range = range_of_group(first);
-      if (range.begin >= range.end) continue;
-      const int rows = HWY_MIN(kMatrixRows, tile.rows - first);
-      for (int r = first; r < first + rows; ++r) narrow(r, range);
-      set_matrix_rows(rows);
+      const RowGroup group(tile, plan, first);
+      if (group.empty()) continue;
+      for (int r = first; r < first + group.rows; ++r) narrow(r, group.range);
+      set_matrix_rows(group.rows);
       for (int x = 0; x < tile.value_dim; x += kBf16Panel) {
-        const Pair* values = as_pairs(tile.values) + x / kBf16Panel * tile.value_panel_stride;
-        fetch_ahead();
-        multiply_weights(first, rows, x, values + first_pair(range) * kBf16Panel, range,
-                         state.acc + first * state.acc_stride + x, state.acc_stride,
-                         alpha == nullptr ? nullptr : alpha + first);
+        fetch_for_group(tile, plan);
+        multiply_weights(group, x, values_of(group.range, x), state.acc + first * state.acc_stride + x,
+                         state.acc_stride, alpha == nullptr ? nullptr : alpha + first);
       }
     }
     release_matrix_unit();
@@ -121,36 +100,24 @@ struct MatrixSource {
 
   // With zeros in place of values that the row does not see.
   HWY_ATTR void add_values_carefully(int r, const bool* hidden, float alpha, float* acc) const {
-    const StripRange range = plan.range[r / kStrip];
-    narrow(r, range);
+    RowGroup row(tile, plan, r);
+    row.rows = 1;
+    row.range = plan.range[r / kStrip];
+    narrow(r, row.range);
+    const int begin = first_pair(row.range), pairs = end_pair(row.range) - begin;
     HWY_ALIGN Pair seen[kMaxTileKeys / 2 * kBf16Panel];
     set_matrix_rows(1);
     for (int x = 0; x < tile.value_dim; x += kBf16Panel) {
-      const Pair* values = as_pairs(tile.values) + x / kBf16Panel * tile.value_panel_stride;
-      for (int p = first_pair(range); p < end_pair(range); ++p) {
-        const Pair keep = (hidden[2 * p] ? 0 : 0xFFFFU) | (hidden[2 * p + 1] ? 0 : 0xFFFF0000U);
-        for (int i = 0; i < kBf16Panel; ++i)
-          seen[(p - first_pair(range)) * kBf16Panel + i] = values[p * kBf16Panel + i] & keep;
-      }
-      multiply_weights(r, 1, x, seen, range, acc + x, 0, &alpha);
+      keep_seen(values_of(row.range, x), pairs, seen, [&](int i) { return !hidden[2 * begin + i]; });
+      multiply_weights(row, x, seen, acc + x, 0, &alpha);
     }
     release_matrix_unit();
   }
 
  private:
-  // The keys that any row of the group sees.
-  [[nodiscard]] HWY_ATTR StripRange range_of_group(int first) const {
-    StripRange range{kMaxTileKeys, 0};
-    for (int s = first / kStrip; s < HWY_MIN(plan.strips, (first + kMatrixRows) / kStrip); ++s) {
-      if (plan.range[s].begin >= plan.range[s].end) continue;
-      range.begin = HWY_MIN(range.begin, plan.range[s].begin);
-      range.end = HWY_MAX(range.end, plan.range[s].end);
-    }
-    return range;
+  [[nodiscard]] HWY_ATTR const Pair* values_of(StripRange range, int x) const {
+    return as_pairs(tile.values) + x / kBf16Panel * tile.value_panel_stride + first_pair(range) * kBf16Panel;
   }
-  // Steps of the product begin at whole panels of keys.
-  [[nodiscard]] static int first_pair(StripRange range) { return range.begin / kBf16Panel * kStepPairs; }
-  [[nodiscard]] static int end_pair(StripRange range) { return (range.end + 1) / 2; }
 
   // The weights become bf16 where they are, with zeros for those keys of the group that the row's strip does not see.
   HWY_ATTR void narrow(int r, StripRange group) const {
@@ -168,21 +135,18 @@ struct MatrixSource {
     for (int j = to; j < 2 * end_pair(group); ++j) bits[j] = 0;
   }
 
-  HWY_ATTR void multiply_weights(int first, int rows, int x, const Pair* values, StripRange range, float* acc,
+  HWY_ATTR void multiply_weights(const RowGroup& group, int x, const Pair* values, float* acc,
                                  Index acc_stride, const float* alpha) const {
-    multiply_on_matrix_unit({.rows = rows,
+    const int begin = first_pair(group.range);
+    multiply_on_matrix_unit({.rows = group.rows,
                              .columns = HWY_MIN(kBf16Panel, tile.value_dim - x),
-                             .pairs = end_pair(range) - first_pair(range),
-                             .a = as_pairs(tile.scores) + first * tile.scores_stride + first_pair(range),
+                             .pairs = end_pair(group.range) - begin,
+                             .a = as_pairs(tile.scores) + group.first * tile.scores_stride + begin,
                              .a_stride = tile.scores_stride,
                              .b = values,
                              .c = acc,
                              .c_stride = acc_stride,
                              .alpha = alpha});
-  }
-
-  HWY_ATTR void fetch_ahead() const {
-    if (plan.fetches > 0) tile.ahead->fetch(plan.fetches * (kMatrixRows / kStrip));
   }
 };
 

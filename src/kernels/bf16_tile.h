@@ -14,5 +14,6 @@ namespace headlight::kernels {
 [[nodiscard]] const AttentionKernels<float>* matrix_attention_for(SimdTarget target);
 [[nodiscard]] const AttentionKernels<float>* bf16_dots_attention_for(SimdTarget target);
 [[nodiscard]] const BackwardKernels<float>* bf16_backward_for(SimdTarget target);
+[[nodiscard]] const BackwardKernels<float>* matrix_backward_for(SimdTarget target);
 
 }  // namespace headlight::kernels

@@ -7,6 +7,9 @@
 #include <array>
 #include <cstring>
 
+#include "kernels/matrix_pack.h"
+#include "kernels/transpose_words-inl.h"
+
 #define HEADLIGHT_MATRIX_STRIP \
   __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
 
@@ -125,6 +128,25 @@ HEADLIGHT_MATRIX_STRIP void multiply_on_matrix_unit(const MatrixStrip& strip) {
   const bool whole = strip.columns > kTile;
   if (strip.alpha != nullptr) whole ? finish<2, true>(strip, sums) : finish<1, true>(strip, sums);
   else whole ? finish<2, false>(strip, sums) : finish<1, false>(strip, sums);
+}
+
+HEADLIGHT_BF16 void turn_rows(const float* rows, Index stride, int count, Pair* out, Index out_stride) {
+  for (int first = 0; first < count; first += 2 * kStepPairs) {
+    for (int x = 0; x < kMatrixRows; x += kTile) {
+      __m512i pairs[kStepPairs];
+      for (int i = 0; i < kStepPairs; ++i) {
+        const int r = first + 2 * i;
+        const float* row = rows + r * stride + x;
+        const __m512 even = r < count ? _mm512_loadu_ps(row) : _mm512_setzero_ps();
+        const __m512 odd = r + 1 < count ? _mm512_loadu_ps(row + stride) : _mm512_setzero_ps();
+        const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
+        const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(both)),
+                      high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(both, 1));
+        pairs[i] = _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+      }
+      transpose_words(pairs, reinterpret_cast<std::int32_t*>(out + x * out_stride + first / 2), out_stride);
+    }
+  }
 }
 
 HEADLIGHT_MATRIX_STRIP void release_matrix_unit() { _tile_release(); }

@@ -27,6 +27,9 @@ struct MatrixStrip {
 void set_matrix_rows(int rows);
 // c = a·b·factor, or c = c·alpha + a·b with the product started from zero.
 void multiply_on_matrix_unit(const MatrixStrip& strip);
+// Turns up to 32 columns of f32 rows: out[column][r/2] is the pair of rows r and r + 1 in bf16, zero for rows that do not
+// exist, up to a whole step.
+void turn_rows(const float* rows, Index stride, int count, Pair* out, Index out_stride);
 // After the last of several products: until then the unit is this thread's to save and restore.
 void release_matrix_unit();
 

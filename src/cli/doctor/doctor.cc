@@ -59,9 +59,11 @@ std::string machine_text(const Findings& f) {
   text += fmt::format(
       "matrix unit    {}\n",
       f.matrix_unit ? "AMX: prompts of models in 16 and 8 bits, and train.products = \"rounded\"" : "none");
-  text += fmt::format("bf16 products  {}\n", !f.bf16_products ? "none"
-                                             : f.matrix_unit ? "on the matrix unit: train.products = \"bf16\""
-                                                             : "AVX-512: train.products = \"bf16\"");
+  text += fmt::format("bf16 products  {}\n",
+                      !f.bf16_products ? "none"
+                      : f.matrix_unit
+                          ? "on the matrix unit: train.products = \"bf16\"; attention with Products::bf16"
+                          : "AVX-512: train.products = \"bf16\"; attention with Products::bf16");
   for (const Limits& limit : f.limits) {
     text += fmt::format("{:<14} {:.1f} GFLOP/s f32 multiply-add ({} loop), {:.1f} GB/s memory read ({} MB)\n",
                         limit.threads == 1 ? "1 thread" : fmt::format("{} threads", limit.threads),
