@@ -1,5 +1,6 @@
 # Tests that several processes run together, once for each number of ranks. They share this machine's cores: the settings
-# let Open MPI start more processes than cores, as root in a container, and yield while it waits. MPICH ignores them.
+# let Open MPI start more processes than cores, as root in a container, and yield while it waits. MPICH ignores them. One
+# test at a time: two jobs that start and end together can both create, or remove, Open MPI's folder of this host.
 set(mpi_settings OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none)
 
@@ -13,7 +14,7 @@ foreach(ranks RANGE 1 4)
     string(REGEX REPLACE "([A-Za-z]+)" "*\\1.*" filter ${suite})
     add_test(NAME dist.${name}_on_${ranks}
       COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:test_dist> --gtest_filter=${filter})
-    set_tests_properties(dist.${name}_on_${ranks} PROPERTIES LABELS dist TIMEOUT 300 ENVIRONMENT "${mpi_settings}"
+    set_tests_properties(dist.${name}_on_${ranks} PROPERTIES LABELS dist RESOURCE_LOCK mpi TIMEOUT 300 ENVIRONMENT "${mpi_settings}"
       PASS_REGULAR_EXPRESSION "${ranks} ranks passed" FAIL_REGULAR_EXPRESSION "FAILED|No test suites")
   endforeach()
 endforeach()
@@ -24,7 +25,7 @@ function(headlight_fault_test fault line)
   add_test(NAME dist.fault_${fault} COMMAND ${CMAKE_COMMAND} -D MPIEXEC=${MPIEXEC_EXECUTABLE}
     -D PROGRAM=$<TARGET_FILE:dist_fault> -D FAULT=${fault} -D "LINE=${line}" ${ARGN}
     -P ${CMAKE_CURRENT_SOURCE_DIR}/dist/fault.cmake)
-  set_tests_properties(dist.fault_${fault} PROPERTIES LABELS dist TIMEOUT 90 ENVIRONMENT "${mpi_settings}")
+  set_tests_properties(dist.fault_${fault} PROPERTIES LABELS dist RESOURCE_LOCK mpi TIMEOUT 90 ENVIRONMENT "${mpi_settings}")
 endfunction()
 headlight_fault_test(agree "error: rank 0 of 3: dist::attention_forward: softcap is -1" -D CODE=2)
 headlight_fault_test(throw "error: rank 2 of 3: not enough memory for 12 tokens" -D CODE=5)
@@ -36,6 +37,6 @@ if(HEADLIGHT_PROGRAM)
   foreach(suite IN ITEMS Texts Models Training Faults)
     add_test(NAME dist.program_${suite} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/dist/program_test.py
       ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:headlight_program> ${suite})
-    set_tests_properties(dist.program_${suite} PROPERTIES LABELS dist TIMEOUT 300 ENVIRONMENT "${mpi_settings}")
+    set_tests_properties(dist.program_${suite} PROPERTIES LABELS dist RESOURCE_LOCK mpi TIMEOUT 300 ENVIRONMENT "${mpi_settings}")
   endforeach()
 endif()

@@ -20,6 +20,7 @@ import urllib.request
 
 MPIEXEC, PROGRAM = "mpirun", "headlight"
 RECIPE = pathlib.Path(__file__).resolve().parents[2] / "recipes" / "copy.toml"
+LONG = 90  # seconds: no error takes as long, even on a busy machine; a hang does
 TEXTS = ["The cat sat on the mat.", "She gave the book to her brother because he asked for it.",
          "One day a little dog ran into the park and saw a big red ball.", "Tom and Lily like to play in the sun.",
          "It was raining, so they stayed at home and read a story."]
@@ -223,7 +224,7 @@ class Faults(Case):
                  "model.width=1024", "--set", "model.layers=4", "--set", "train.steps=2", "--threads", "1"]
         got, seconds = self.limited(["", "-v 500000"], *large)
         self.fails(got, 5, "error: rank 1 of 2: .*memory")
-        self.assertLess(seconds, 30)
+        self.assertLess(seconds, LONG)
 
     def test_a_disk_that_is_full_on_one_rank(self):
         """Rank 0 writes; the other one waits for it, goes on with it, and ends with it."""
@@ -231,7 +232,7 @@ class Faults(Case):
                "--set", "output.save_every=10", "--threads", "1"]
         got, seconds = self.limited(["-f 100", ""], *run)
         self.fails(got, 4, "error: .*step-00000020.*too large")
-        self.assertLess(seconds, 30)
+        self.assertLess(seconds, LONG)
 
     def test_ctrl_c_ends_the_viewer(self):
         job = subprocess.Popen([MPIEXEC, "-n", "2", PROGRAM, "serve", "--model", "en", "--no-open"],
