@@ -71,6 +71,8 @@ struct TranslateOptions {
   double length_penalty = 1;
   Index max_tokens = 0;    // of a translation; 0: twice the source length plus 16
   Index first_number = 1;  // of the first text, for messages
+  bool known_words =
+      true;  // prefer words of the model's known_words.txt, if it has one, and of the text itself
   Intervention* intervention = nullptr;
 };
 struct Translation {

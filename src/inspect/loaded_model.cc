@@ -8,6 +8,7 @@
 #include "core/escape.h"
 #include "core/nearest.h"
 #include "headlight/error.h"
+#include "io/file.h"
 #include "models/adapter_file.h"
 #include "models/file_format.h"
 #include "models/load.h"
@@ -167,6 +168,19 @@ ModelPath find_adapted_model(const std::string& name, const std::vector<std::str
   }
 }
 
+namespace {
+
+std::unique_ptr<text::KnownWords> read_known_words(const std::string& folder) {
+  const std::string path = (fs::path(folder) / "known_words.txt").string();
+  if (models::is_gguf(folder) || !is_there(path)) return nullptr;
+  constexpr std::uint64_t kMost = 64U << 20U;
+  const std::vector<std::byte> bytes = io::read_file(path, kMost);
+  return std::make_unique<text::KnownWords>(
+      path, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace
+
 LoadedModel open_model(const std::string& name, const std::vector<std::string>& places, Accept accept) {
   LoadedModel loaded;
   const ModelPath found = find_adapted_model(name, places);
@@ -179,6 +193,7 @@ LoadedModel open_model(const std::string& name, const std::vector<std::string>& 
   loaded.recurrent = std::move(opened.recurrent);
   loaded.tokenizer = std::move(opened.tokenizer);
   loaded.notices = std::move(opened.notices);
+  if (loaded.tokenizer) loaded.words = read_known_words(loaded.folder);
   if (loaded.recurrent && accept == Accept::transformers) {
     throw Error(ErrorKind::input, "model.family",
                 concat(escaped(loaded.folder), ": is a recurrent model, which has no attention heads\n",

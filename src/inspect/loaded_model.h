@@ -10,6 +10,7 @@
 #include "headlight/tokenizer.h"
 #include "models/recurrent.h"
 #include "models/transformer.h"
+#include "text/known_words.h"
 
 namespace headlight::inspect {
 
@@ -19,6 +20,8 @@ struct LoadedModel {
   std::unique_ptr<models::RecurrentModel> recurrent = nullptr;  // in its place, where one is accepted
   std::vector<std::string> notices;                             // notes about the files
   std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
+  std::unique_ptr<text::KnownWords> words =
+      nullptr;  // of known_words.txt, which a translator's folder may have
 
   [[nodiscard]] Index layers(Part part) const;
   [[nodiscard]] Index heads(Part part) const;

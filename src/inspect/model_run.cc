@@ -1,6 +1,7 @@
 #include "inspect/model_run.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -90,6 +91,11 @@ EncodedText translate(Context& ctx, const LoadedModel& loaded, const EncodedText
   check_length(loaded, source, "the text");
   models::BeamOptions options;
   options.most = most_written(loaded, source);
+  std::optional<models::WordCheck> words;
+  if (loaded.words) {
+    words.emplace(*loaded.words, *loaded.tokenizer).add_source(one_sequence(source).ids);
+    options.words = &*words;
+  }
   const models::RunOptions run{.observer = observer, .intervention = intervention};
   return written_text(
       loaded, models::beam_search(ctx, *loaded.model, one_sequence(source), options, run)[0].at(0).tokens);

@@ -14,26 +14,34 @@ namespace headlight::models {
 namespace {
 
 struct Beam {
-  double score = 0;  // log-probability
-  Index slot = 0;    // whose memory it has
+  double score = 0;    // log-probability
+  double penalty = 0;  // for unknown words
+  Index slot = 0;      // whose memory it has
   std::vector<std::int32_t> tokens = {};
+  WordCheck::State word = {};
 };
 
 struct Candidate {
-  double score = 0;
+  double score = 0, penalty = 0;
   Index beam = 0;
   std::int32_t token = 0;
+};
+
+struct Finished {
+  Hypothesis hypothesis;
+  double rank = 0;  // its score, less the penalty
 };
 
 struct Sentence {
   std::vector<Beam> beams;
   std::vector<Index> slots;  // that its beams may use
-  std::vector<Hypothesis> finished;
+  std::vector<Finished> finished;
   bool done = false;
 };
 
 bool better(const Candidate& a, const Candidate& b) {
-  if (a.score != b.score) return a.score > b.score;
+  const double left = a.score - a.penalty, right = b.score - b.penalty;
+  if (left != right) return left > right;
   return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
 }
 
@@ -69,7 +77,7 @@ class Search {
         sentences_(static_cast<std::size_t>(source.sequences())) {
     writer.start(ctx, source);
     for (std::size_t s = 0; s < sentences_.size(); ++s) {
-      sentences_[s].beams.push_back({0, static_cast<Index>(s)});
+      sentences_[s].beams.push_back({.slot = static_cast<Index>(s)});
       sentences_[s].slots = {static_cast<Index>(s)};
     }
   }
@@ -93,10 +101,11 @@ class Search {
     std::vector<std::vector<Hypothesis>> results;
     for (Sentence& sentence : sentences_) {
       std::stable_sort(sentence.finished.begin(), sentence.finished.end(),
-                       [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+                       [](const Finished& a, const Finished& b) { return a.rank > b.rank; });
       const auto most = static_cast<std::size_t>(options_.beams);
       if (sentence.finished.size() > most) sentence.finished.resize(most);
-      results.push_back(std::move(sentence.finished));
+      results.emplace_back();
+      for (Finished& found : sentence.finished) results.back().push_back(std::move(found.hypothesis));
     }
     return results;
   }
@@ -131,6 +140,19 @@ class Search {
                     "beam search: the logits of the model are not finite");
   }
 
+  [[nodiscard]] bool ends(std::int32_t token) const {
+    return std::find(facts_.ends.begin(), facts_.ends.end(), token) != facts_.ends.end();
+  }
+
+  [[nodiscard]] double penalty_of(const Sentence& sentence, const Beam& beam, std::int32_t token) const {
+    if (options_.words == nullptr) return 0;
+    WordCheck::State word = beam.word;
+    const auto number = static_cast<std::size_t>(&sentence - sentences_.data());
+    const Index unknown =
+        ends(token) ? options_.words->finish(word, number) : options_.words->read(word, number, token);
+    return beam.penalty + WordCheck::kPenalty * static_cast<double>(unknown);
+  }
+
   [[nodiscard]] std::vector<Candidate> best_candidates(const Sentence& sentence, const Tensor& scores) const {
     std::vector<Candidate> all;
     for (std::size_t b = 0; b < sentence.beams.size(); ++b) {
@@ -138,7 +160,8 @@ class Search {
       const float* row = scores.as<float>() + beam.slot * scores.dim(1);
       for (Index i = 0; i < found_[static_cast<std::size_t>(beam.slot)]; ++i) {
         const std::int32_t token = best_[static_cast<std::size_t>(beam.slot * choices() + i)];
-        all.push_back({beam.score + static_cast<double>(row[token]), static_cast<Index>(b), token});
+        all.push_back({beam.score + static_cast<double>(row[token]), penalty_of(sentence, beam, token),
+                       static_cast<Index>(b), token});
       }
     }
     std::sort(all.begin(), all.end(), better);
@@ -187,20 +210,21 @@ class Search {
     std::vector<Candidate> going;
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
       const Candidate& c = candidates[rank];
-      const bool ends = std::find(facts_.ends.begin(), facts_.ends.end(), c.token) != facts_.ends.end();
-      if ((ends || last) && static_cast<Index>(rank) < options_.beams) finish(sentence, c, ends);
-      if (!ends && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
+      const bool end = ends(c.token);
+      if ((end || last) && static_cast<Index>(rank) < options_.beams) finish(sentence, c, end);
+      if (!end && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
     }
     sentence.done = last || static_cast<Index>(sentence.finished.size()) >= options_.beams || going.empty();
     if (!sentence.done) move_on(sentence, going);
   }
 
-  void finish(Sentence& sentence, const Candidate& c, bool ends) const {
+  void finish(Sentence& sentence, const Candidate& c, bool end) const {
     Hypothesis hypothesis{sentence.beams[static_cast<std::size_t>(c.beam)].tokens};
-    const auto length = static_cast<double>(hypothesis.tokens.size() + 1);
-    hypothesis.score = c.score / std::pow(length, options_.length_penalty);
-    if (!ends) hypothesis.tokens.push_back(c.token);
-    sentence.finished.push_back(std::move(hypothesis));
+    const double length =
+        std::pow(static_cast<double>(hypothesis.tokens.size() + 1), options_.length_penalty);
+    hypothesis.score = c.score / length;
+    if (!end) hypothesis.tokens.push_back(c.token);
+    sentence.finished.push_back({std::move(hypothesis), (c.score - c.penalty) / length});
   }
 
   // One child of each beam keeps its cache; the others copy it into free slots.
@@ -221,8 +245,11 @@ class Search {
         free.erase(free.begin());
         writer_.branch(parent.slot, slots[i]);
       }
-      beams.push_back({going[i].score, slots[i], parent.tokens});
+      beams.push_back({going[i].score, going[i].penalty, slots[i], parent.tokens, parent.word});
       beams.back().tokens.push_back(going[i].token);
+      if (options_.words != nullptr)
+        (void)options_.words->read(beams.back().word, static_cast<std::size_t>(&sentence - sentences_.data()),
+                                   going[i].token);
       next_[static_cast<std::size_t>(slots[i])] = going[i].token;
     }
     sentence.beams = std::move(beams);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/transformer.h"
+#include "models/word_check.h"
 #include "models/writer.h"
 
 namespace headlight::models {
@@ -75,6 +76,8 @@ struct BeamOptions {
   Index most = 64;
   std::span<const Index> most_each = {};  // a limit for each sentence in place of `most`
   double length_penalty = 1;  // scores are log-probability / length^penalty, the end's token included
+  WordCheck* words =
+      nullptr;  // with the words of every source: translations without unknown words come first
 };
 struct Hypothesis {
   std::vector<std::int32_t> tokens;  // without the start and the end

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "core/call_scope.h"
 #include "core/concat.h"
@@ -59,16 +60,21 @@ struct Found {
   Index tokens;
 };
 
-Bytes translate_batch(Context& ctx, Writer& writer, std::span<const Source> sources,
-                      const TranslateOptions& options) {
+Bytes translate_batch(Context& ctx, Writer& writer, const Tokenizer& tokenizer,
+                      std::span<const Source> sources, const TranslateOptions& options) {
+  std::optional<WordCheck> words;
+  if (options.words != nullptr) words.emplace(*options.words, tokenizer);
   Tokens batch;
   std::vector<Index> most;
   for (const Source& source : sources) {
     batch.append(source.ids);
+    if (words) words->add_source(source.ids);
     most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(source.ids.size()) + 16);
   }
-  const BeamOptions beams{
-      .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty};
+  const BeamOptions beams{.beams = options.beams,
+                          .most_each = most,
+                          .length_penalty = options.length_penalty,
+                          .words = words ? &*words : nullptr};
   Bytes bytes;
   for (const std::vector<Hypothesis>& found : beam_search(ctx, writer, batch, beams)) {
     const Hypothesis& best = found.front();
@@ -114,7 +120,7 @@ std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer
   for (std::size_t begin = 0; begin < sources.size();) {
     const std::size_t end = batch_end(begin, sources.size(), options);
     batches.add([&] {
-      return translate_batch(ctx, writer, std::span(sources).subspan(begin, end - begin), options);
+      return translate_batch(ctx, writer, tokenizer, std::span(sources).subspan(begin, end - begin), options);
     });
     begin = end;
     if (options.on_progress) options.on_progress(done);

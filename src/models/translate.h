@@ -14,9 +14,10 @@ namespace headlight::models {
 struct TranslateOptions {
   Index beams = 4;
   double length_penalty = 1;
-  Index most = 0;           // tokens of a translation; 0: twice its source's and 16
-  Index batch_beams = 128;  // computed together, for all sentences of a batch
-  Index first_number = 1;   // of the first text, for messages
+  Index most = 0;                           // tokens of a translation; 0: twice its source's and 16
+  Index batch_beams = 128;                  // computed together, for all sentences of a batch
+  Index first_number = 1;                   // of the first text, for messages
+  const text::KnownWords* words = nullptr;  // translations without other words come first
   // Called after every batch with the number of finished texts.
   std::function<void(Index done)> on_progress = nullptr;
 };

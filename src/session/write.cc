@@ -175,6 +175,7 @@ std::vector<Translation> translate(Context& ctx, const Model& model, std::span<c
   beams.beams = options.beams;
   beams.length_penalty = options.length_penalty;
   beams.most = options.max_tokens;
+  if (options.known_words) beams.words = loaded.words.get();
   beams.on_progress = [&](Index done) {
     progress.tell("texts", static_cast<double>(done), static_cast<double>(texts.size()));
   };

@@ -30,6 +30,7 @@ struct TranslateSettings {
   std::vector<std::string> texts;
   Index beams = 4, most = 0, limit = 0, threads = 0;
   std::optional<double> length_penalty;
+  bool any_words = false;
   RowSettings rows;
   JsonTarget json;
 };
@@ -68,7 +69,10 @@ class Translator {
         ctx_(shared(Together::items,
                     {.threads = static_cast<int>(s.threads), .activations = Activations::rounded})) {
     check_translates(model_, s);
-    options_ = {.beams = s.beams, .length_penalty = s.length_penalty.value_or(1), .max_tokens = s.most};
+    options_ = {.beams = s.beams,
+                .length_penalty = s.length_penalty.value_or(1),
+                .max_tokens = s.most,
+                .known_words = !s.any_words};
   }
   [[nodiscard]] const Model& model() const { return model_; }
 
@@ -209,6 +213,7 @@ void add_translate(CLI::App& program) {
            "Exponent of the length in the score (default: 1)");
   add_count(*command, "--max-tokens", s->most, "Longest translation (default: twice the source + 16)",
             {1, 100000});
+  add_switch(*command, "--any-words", s->any_words, "Do not prefer words of the model's known_words.txt");
   add_path(*command, "--evaluate", s->evaluate, "Measure BLEU and chrF2 on source-translation pairs")
       ->type_name("FILE.tsv");
   add_count(*command, "--limit", s->limit, "With --evaluate: use only the first N sentences",
