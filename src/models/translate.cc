@@ -60,21 +60,18 @@ struct Found {
   Index tokens;
 };
 
-Bytes translate_batch(Context& ctx, Writer& writer, const Tokenizer& tokenizer,
-                      std::span<const Source> sources, const TranslateOptions& options) {
-  std::optional<WordCheck> words;
-  if (options.words != nullptr) words.emplace(*options.words, tokenizer);
+Bytes translate_batch(Context& ctx, Writer& writer, WordCheck* words, std::span<const Source> sources,
+                      const TranslateOptions& options) {
+  if (words != nullptr) words->forget_sources();
   Tokens batch;
   std::vector<Index> most;
   for (const Source& source : sources) {
     batch.append(source.ids);
-    if (words) words->add_source(source.ids);
+    if (words != nullptr) words->add_source(source.ids);
     most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(source.ids.size()) + 16);
   }
-  const BeamOptions beams{.beams = options.beams,
-                          .most_each = most,
-                          .length_penalty = options.length_penalty,
-                          .words = words ? &*words : nullptr};
+  const BeamOptions beams{
+      .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty, .words = words};
   Bytes bytes;
   for (const std::vector<Hypothesis>& found : beam_search(ctx, writer, batch, beams)) {
     const Hypothesis& best = found.front();
@@ -109,6 +106,8 @@ std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer
   const TensorRecycler recycler;
   auto done = static_cast<Index>(texts.size() - sources.size());
   std::size_t next = 0;  // of the sources whose translation comes back
+  std::optional<WordCheck> words;
+  if (options.words != nullptr) words.emplace(*options.words, tokenizer);
   SharedItems batches(ctx, [&](std::span<const std::byte> found) {
     while (!found.empty()) {
       Translation& translation = translations[sources[next++].number];
@@ -120,7 +119,8 @@ std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer
   for (std::size_t begin = 0; begin < sources.size();) {
     const std::size_t end = batch_end(begin, sources.size(), options);
     batches.add([&] {
-      return translate_batch(ctx, writer, tokenizer, std::span(sources).subspan(begin, end - begin), options);
+      return translate_batch(ctx, writer, words ? &*words : nullptr,
+                             std::span(sources).subspan(begin, end - begin), options);
     });
     begin = end;
     if (options.on_progress) options.on_progress(done);

@@ -13,7 +13,7 @@
 namespace headlight::models {
 
 // A model that writes pieces of words can put together what no one writes ("vertues"). This counts such words while they
-// are written, as soon as their letters can no longer become a known one. One object serves one search.
+// are written, as soon as their letters can no longer become a known one. One object serves one thread.
 class WordCheck {
  public:
   // What each unknown word costs a translation, in nats: more than any two translations of a sentence usually differ by.
@@ -27,7 +27,8 @@ class WordCheck {
 
   WordCheck(const text::KnownWords& words, const Tokenizer& tokenizer)
       : words_(words), tokenizer_(tokenizer) {}
-  // The next sentence.
+  // Sentences are numbered from 0 in the order they are added, again after forget_sources().
+  void forget_sources() { sources_.clear(); }
   void add_source(std::span<const TokenId> ids);
 
   // Reads one more token of a translation of this sentence; returns the number of new unknown words.

@@ -10,7 +10,7 @@ namespace headlight::text {
 // The end of a text: the letters, in lower case, of a word that may go on.
 struct OpenWord {
   std::string letters;
-  bool has_digit = false;  // then it is no word: "25th"
+  bool has_digit = false;  // then it is not a word: "25th"
 };
 // Reads more of the text, whole characters, and appends the words that end in it. A word is a run of letters and marks:
 // "aujourd'hui" and "peut-être" are two words each.
