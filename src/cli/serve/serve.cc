@@ -42,7 +42,7 @@ constexpr Index kUsualPort = 7437;
 constexpr Index kMostCorpus = 10'000;  // texts
 
 struct ServeSettings {
-  std::vector<std::string> models;
+  ModelList models;
   std::optional<Index> port;
   Index threads = 0;
   bool no_open = false, log = false, lan = false;
@@ -120,13 +120,12 @@ std::vector<serve::ModelPlace> model_list(const ServeSettings& s) {
     }
     list.push_back({name, folder, model_argument(folder, name, places)});
   };
-  for (const std::string& name : s.models) {
+  for (const std::string& name : s.models.all(InputOptions{}.model)) {
     const std::vector<serve::ModelPlace> steps = checkpoints_of(name);
     list.insert(list.end(), steps.begin(), steps.end());
     if (steps.empty()) add(inspect::find_model(name, places), true);
   }
-  if (list.empty()) add(inspect::find_model(InputOptions{}.model, places), true);
-  if (s.lan && !s.models.empty()) return list;  // other users see the view chosen for them
+  if (s.lan && s.models.given()) return list;  // other users see the view chosen for them
   for (const std::string& place : places) {
     std::error_code problem;
     std::vector<std::string> found;
@@ -317,13 +316,7 @@ void add_serve(CLI::App& program) {
                             "  Listens on 127.0.0.1 only, unless --lan is given.\n"
                             "  The printed link contains the access token.\n"});
   const auto s = std::make_shared<ServeSettings>();
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "--model", [s](const std::vector<std::string>& names) { s->models = names; },
-          "Model name, folder or .gguf file; repeatable")
-      ->type_name("NAME|PATH")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_models(*command, s->models);
   add_count(*command, "--port", s->port, "Port (default: 7437, or any free port)", {1, 65535});
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
   add_text(*command, "--at", s->at, "The view to open, as copied by Share")->type_name("VIEW");
