@@ -55,7 +55,8 @@ struct HeadSteps {
   Index kv_head = 0, kv_heads = 0;
   std::optional<nn::NormConfig> norm;  // before the layer
   Numbers norm_weight, norm_bias;      // effective factors and offsets
-  bool qkv_bias = false, cross = false;
+  bool qkv_bias = false, out_bias = false, cross = false;
+  bool adds_positions = false;  // positions were added to the embeddings
   std::optional<nn::NormConfig> head_norm;
   nn::HeadNormPlace head_norm_place = nn::HeadNormPlace::each;
   std::optional<Rotation> rotation;
@@ -78,7 +79,7 @@ struct HeadSteps {
   Numbers dots, scaled, capped, alibi, bias, scores, exps, weights;
   Numbers content_to_position, position_to_content;  // scaled
   double top = 0, sum = 0;  // the largest score, and the sum of all exps including the sink
-  double sink_weight = 0;
+  double sink_exp = 0, sink_weight = 0;
   Numbers context;     // Σ weight·value, [head_dim]
   Numbers output;      // contribution of this head to the output of the layer, [width]
   Numbers output_row;  // the row of parameters for its first element

@@ -126,12 +126,27 @@ std::string extras_text(const CLI::App& app) {
   return escaped(text, kFirstLine);
 }
 
+// A text whose quotes were forgotten: its words, as the shell has split them.
+std::string quote_hint(const CLI::App& app) {
+  const CLI::App& asked = asked_of(app);
+  std::string text;
+  for (const CLI::Option* option : asked.get_options())
+    if (option->get_positional() && option->get_name(true).starts_with("TEXT") && option->count() == 1)
+      text = option->results().front();
+  for (const std::string& word : app.remaining(true)) {
+    if (text.empty() || word.starts_with('-')) return "";
+    text += " " + word;
+  }
+  return concat("\nPut a text of several words in quotes: \"", escaped(text, kFirstLine / 2), "\"");
+}
+
 CommandResult usage_error(const CLI::App& app, const CLI::ParseError& error) {
   // A missing option may have been misspelt.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   std::string text = extras ? extras_text(app) : escaped(error.what(), kFirstLine);
   if (missing || extras) text += almost(app, missing);
+  if (extras && text.find('\n') == std::string::npos) text += quote_hint(app);
   return {kUsage, "", error_text(text) + usage_of(app)};
 }
 

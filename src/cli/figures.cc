@@ -7,6 +7,7 @@
 #include "cli/terminal.h"
 #include "core/concat.h"
 #include "core/escape.h"
+#include "draw/arrange.h"
 
 namespace headlight::cli {
 
@@ -42,18 +43,27 @@ void add_figure_files(CLI::App& command, FigureOptions& f) {
   add_path(command, "--pdf", f.pdf, "Draw a figure");
 }
 
-void add_figures(CLI::App& command, FigureOptions& f) {
-  add_figure_files(command, f);
+void add_figure_style(CLI::App& command, FigureOptions& f, Layout layout) {
+  f.layout = layout;
+  const bool fixed = layout == Layout::fixed;
+  if (fixed) f.style.width_mm = f.style.font_size = f.style.dpi = 0;
   begin_group(command, "Figures", Detail::full);
   add_length(command, "--width", f.style.width_mm, {{"mm", 1}, {"cm", 10}, {"in", 25.4}},
-             "Width of the figure (default: 160mm)");
-  add_length(command, "--font-size", f.style.font_size, {{"pt", 1}}, "Size of the text (default: 8pt)");
-  add_length(command, "--dpi", f.style.dpi, {{"dpi", 1}}, "Pixels per inch of a PNG (default: 300)");
+             concat("Width of the figure (default: ", fixed ? "as drawn" : "160mm", ")"));
+  add_length(command, "--font-size", f.style.font_size, {{"pt", 1}},
+             concat("Size of the text (default: ", fixed ? "as drawn" : "8pt", ")"));
+  add_length(command, "--dpi", f.style.dpi, {{"dpi", 1}},
+             concat("Pixels per inch of a PNG (default: ", fixed ? "150" : "300", ")"));
   add_text(command, "--title", f.style.title, "Heading above the figure");
   add_reader(
       command, "--caption", [&f](const std::string& text) { f.caption = text; },
-      "Text below the figure (default: text and model)")
+      concat("Text below the figure", fixed ? "" : " (default: text and model)"))
       ->type_name("TEXT");
+}
+
+void add_figures(CLI::App& command, FigureOptions& f, Layout layout) {
+  add_figure_files(command, f);
+  add_figure_style(command, f, layout);
 }
 
 std::string numbered_file(const std::string& path, std::size_t number) {
@@ -82,12 +92,26 @@ draw::FigureStyle figure_style(const FigureOptions& figures, const MapLook& look
 }
 
 void reserve_figures(io::Outputs& outputs, const FigureOptions& figures) {
+  if (!figures.any()) return;
+  draw::FigureStyle style = figures.style;
+  const draw::FigureStyle usual;
+  if (style.width_mm == 0) style.width_mm = usual.width_mm;
+  if (style.font_size == 0) style.font_size = usual.font_size;
+  if (style.dpi == 0) style.dpi = usual.dpi;
+  draw::check(style);
   for (const std::string* path : {&figures.png, &figures.svg, &figures.pdf})
     if (!path->empty()) outputs.reserve(*path);
 }
 
 void write_figures(io::Outputs& outputs, const FigureOptions& figures, const draw::Drawing& drawing,
                    double dpi) {
+  if (figures.layout == Layout::fixed) {
+    FigureOptions as_drawn = figures;
+    as_drawn.layout = Layout::fitted;
+    const draw::FigureStyle& style = figures.style;
+    const draw::Frame frame{style.width_mm, style.font_size, style.title, figures.caption.value_or("")};
+    return write_figures(outputs, as_drawn, draw::framed(drawing, frame), style.dpi > 0 ? style.dpi : dpi);
+  }
   const auto write = [&](const std::string& path, draw::PictureFormat format) {
     if (path.empty()) return;
     const std::string bytes = draw::encoded(drawing, format, dpi);

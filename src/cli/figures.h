@@ -12,17 +12,23 @@
 
 namespace headlight::cli {
 
+// Maps are laid out for a width and a size of letters; other drawings are scaled as a whole.
+enum class Layout { fitted, fixed };
+
 struct FigureOptions {
   std::string png, svg, pdf;
-  draw::FigureStyle style;             // size, letters, title
+  draw::FigureStyle style;  // size, letters, title; of a fixed layout 0: as drawn
+  Layout layout = Layout::fitted;
   std::optional<std::string> caption;  // none: the command's own
   [[nodiscard]] bool any() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
 };
 
 // Adds --png, --svg and --pdf.
 void add_figure_files(CLI::App& command, FigureOptions& figures);
-// Adds the same, and --width, --font-size, --dpi, --title and --caption.
-void add_figures(CLI::App& command, FigureOptions& figures);
+// Adds --width, --font-size, --dpi, --title and --caption.
+void add_figure_style(CLI::App& command, FigureOptions& figures, Layout layout);
+// Adds both.
+void add_figures(CLI::App& command, FigureOptions& figures, Layout layout = Layout::fitted);
 // "85mm", "8.5cm", "3.3in"; a number without a unit is in the first unit.
 void add_length(CLI::App& command, const std::string& name, double& value,
                 const std::vector<std::pair<std::string_view, double>>& units,
@@ -36,8 +42,9 @@ void add_length(CLI::App& command, const std::string& name, double& value,
 [[nodiscard]] draw::FigureStyle figure_style(const FigureOptions& figures, const MapLook& look,
                                              const std::string& caption, double top = 1);
 
+// Refuses sizes and files that cannot be, before any work is done.
 void reserve_figures(io::Outputs& outputs, const FigureOptions& figures);
-// Writes the drawing in every requested format, with a note on standard error if no font has some of its characters.
+// Writes the drawing in every requested format, one of fixed layout with the sizes and words of the options; with a note on standard error if no font has some of its characters.
 void write_figures(io::Outputs& outputs, const FigureOptions& figures, const draw::Drawing& drawing,
                    double dpi);
 

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 24;
 constexpr const char* kModelHelp = "Model name, folder or .gguf file";
+constexpr const char* kAdapterHelp = "An adapter for the model, from headlight train or PEFT";
 
 void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
                  const std::string& description) {
@@ -126,9 +127,24 @@ void add_model(CLI::App& command, std::string& model) {
       ->type_name("NAME|PATH");
   // Options are read in the order in which they were added, so the model's name is known here.
   add_reader(
-      command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; },
-      "An adapter for the model, from headlight train or PEFT")
+      command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; }, kAdapterHelp)
       ->type_name("FOLDER");
+}
+
+void add_models(CLI::App& command, ModelList& models) {
+  add_words(command, "--model", models.names, concat(kModelHelp, "; repeatable"))
+      ->one_at_a_time()
+      ->type_name("NAME|PATH");
+  add_path(command, "--adapter", models.adapter, kAdapterHelp)->type_name("FOLDER");
+}
+
+std::vector<std::string> ModelList::all(const std::string& usual) const {
+  std::vector<std::string> list = names;
+  if (list.empty()) list.push_back(usual);
+  if (adapter.empty()) return list;
+  if (list.size() > 1) refuse("--adapter goes with one --model; name others as MODEL+FOLDER");
+  list.front() += "+" + adapter;
+  return list;
 }
 
 void add_model_or(CLI::App& command, const std::string& argument, std::string& model,

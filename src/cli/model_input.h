@@ -23,6 +23,15 @@ struct InputOptions {
 // Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids, --features.
 void add_model_input(CLI::App& command, InputOptions& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
+// The same for several models: --model is repeatable, and --adapter goes with one of them.
+struct ModelList {
+  std::vector<std::string> names;
+  std::string adapter;
+  [[nodiscard]] bool given() const { return !names.empty() || !adapter.empty(); }
+  // `usual` if no model is named. Throws Error{usage} for an adapter and several models.
+  [[nodiscard]] std::vector<std::string> all(const std::string& usual) const;
+};
+void add_models(CLI::App& command, ModelList& models);
 // For commands about files, whose argument names the model: adds --model as a synonym, as in all other commands.
 void add_model_or(CLI::App& command, const std::string& argument, std::string& model,
                   const std::string& description);

@@ -140,7 +140,7 @@ class Chart {
   }
 
   void draw_axes() {
-    const TextLook number{.size = 11, .color = kSoft}, name{.size = 11.5, .color = kInk};
+    const TextLook number{.size = kCurveLetters, .color = kSoft}, name{.size = 11.5, .color = kInk};
     for (const AxisTick& y : y_.numbers(6)) {
       line({left_, y_of(y.value)}, {left_ + width(), y_of(y.value)}, kGrid, 1);
       text({left_ - 8, y_of(y.value)}, y.text, number, Anchor::right);
@@ -234,7 +234,7 @@ class Chart {
   // A curve arrives at its best point from the left, so there is space to the right of it. If another point or number is
   // there, the label goes to the other side, or further away.
   void write(const Name& name, std::vector<Point>& taken) {
-    const TextLook look{.size = 11, .color = name.color, .bold = true};
+    const TextLook look{.size = kCurveLetters, .color = name.color, .bold = true};
     const double half = typesetter_.width(name.words, look) / 2;
     const double x = std::clamp(name.point.x, left_ + half, left_ + width() + right_ - half - 4);
     double step = chart_.higher_is_better ? 13 : -13, y = name.point.y + step;
@@ -254,7 +254,7 @@ class Chart {
 
   // Below the title, in as many rows as it takes.
   void draw_legend() {
-    const TextLook look{.size = 11, .color = kInk};
+    const TextLook look{.size = kCurveLetters, .color = kInk};
     constexpr double kSample = 22, kGap = 18;
     double x = left_, y = 46;
     for (const Curve& curve : curves_) {

@@ -22,6 +22,8 @@ struct Curve {
   std::vector<Interval> spread = {};  // a bar through each point: how far runs differ; empty: none
 };
 
+inline constexpr double kCurveLetters = 11;  // points; the size of most letters
+
 struct CurveChart {
   std::string title;
   std::string x_label = "step", y_label = "loss";

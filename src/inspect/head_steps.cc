@@ -52,7 +52,7 @@ class Follower {
     s.width = c.width, s.head_dim = c.head_dim, s.heads = c.heads;
     s.kv_head = matrices_.kv_head, s.kv_heads = c.kv_heads;
     s.cross = c.cross;
-    s.qkv_bias = c.qkv_bias;
+    s.qkv_bias = c.qkv_bias, s.out_bias = c.out_bias;
     if (!probe_.stream.empty()) {
       s.norm = block_.config().norm;
       norm_.emplace(s.cross ? block_.cross_norm : block_.attention_norm, *s.norm);
@@ -211,8 +211,8 @@ class Follower {
       if (!std::isnan(score)) s.top = std::max(s.top, score);
     s.exps.assign(s.scores.size(), 0);
     s.weights = s.exps;
-    s.sum = s.sink ? std::exp(*s.sink - s.top) : 0;
-    s.sink_weight = s.sum;
+    s.sink_exp = s.sink ? std::exp(*s.sink - s.top) : 0;
+    s.sum = s.sink_weight = s.sink_exp;
     for (std::size_t j = 0; j < s.scores.size(); ++j)
       if (!std::isnan(s.scores[j])) s.sum += s.exps[j] = std::exp(s.scores[j] - s.top);
     for (std::size_t j = 0; j < s.scores.size(); ++j)
@@ -255,7 +255,9 @@ HeadSteps head_steps(const LoadedModel& loaded, const StepsRequest& request, con
         ErrorKind::usage, "inspect.steps",
         concat("the run has no ", name_of(request.part), " attention in layer ", request.place.layer));
   }
-  return Follower(loaded, request, probe).follow();
+  HeadSteps steps = Follower(loaded, request, probe).follow();
+  steps.adds_positions = loaded.model->config().embedding.positions != models::AddedPositions::none;
+  return steps;
 }
 
 }  // namespace headlight::inspect

@@ -107,17 +107,24 @@ void project(const Sentence& sentence, HeadTrace& head) {
   head.v = product(sentence.x, head.wv);
 }
 
-void score(double scale, HeadTrace& head) {
+void score(const Recipe& recipe, double scale, HeadTrace& head) {
   const Index words = head.q.dim(0);
   head.scores = matrix(words, words);
   head.scaled = matrix(words, words);
+  head.exps = matrix(words, words);
+  head.sums = Tensor({words}, DType::f64);
   for (Index i = 0; i < words; ++i) {
+    double exps = 0;
     for (Index j = 0; j < words; ++j) {
       double sum = 0;
       for (Index d = 0; d < head.q.dim(1); ++d) sum += head.q.at(i, d) * head.k.at(j, d);
       head.scores.view().set(i, j, sum);
       head.scaled.view().set(i, j, sum * scale);
+      const double exp = recipe.causal && j > i ? 0 : std::exp(sum * scale);
+      head.exps.view().set(i, j, exp);
+      exps += exp;
     }
+    head.sums.view().set(i, exps);
   }
 }
 
@@ -183,7 +190,7 @@ Trace trace(const Sentence& sentence, const Recipe& recipe) {
   }
   for (HeadTrace& head : t.heads) {
     project(sentence, head);
-    score(t.scale, head);
+    score(recipe, t.scale, head);
   }
   attend(recipe, t);
   if (!t.wo.empty()) {

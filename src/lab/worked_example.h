@@ -36,6 +36,8 @@ struct HeadTrace {
   Tensor q, k, v;     // [word, head_dim]
   Tensor scores;      // [query, key]: q·k, of all pairs
   Tensor scaled;      // scores times scale
+  Tensor exps;        // exp(scaled); 0 for hidden words
+  Tensor sums;        // [query]: of exps
   Tensor weights;     // after the softmax; 0 for hidden words
   Tensor context;     // [word, head_dim]
 };

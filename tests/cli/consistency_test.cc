@@ -112,8 +112,8 @@ TEST(Options, AreTheSameEverywhere) {
     }
     if (find_option(app, "png") != nullptr) {
       EXPECT_NE(force, nullptr) << command.name;
-      EXPECT_NE(find_option(app, "svg"), nullptr) << command.name;
-      EXPECT_NE(find_option(app, "pdf"), nullptr) << command.name;
+      for (const char* name : {"svg", "pdf", "width", "font-size", "dpi", "title", "caption"})
+        EXPECT_NE(find_option(app, name), nullptr) << command.name << " --" << name;
     }
     if (force != nullptr) {
       EXPECT_THAT(force->get_description(), HasSubstr("Replace")) << command.name;
@@ -267,6 +267,7 @@ TEST_F(Consistency, EvaluateReadsStandardInputAndTellsThePerplexity) {
   const Finished from_file = any({"evaluate", text, "--model", "en", "--json"}),
                  from_pipe = piped({"evaluate", "-", "--model", "en", "--json"}, text);
   ASSERT_EQ(from_pipe.code, 0) << from_pipe.err;
+  EXPECT_EQ(piped({"evaluate", "--model", "en"}, text).out, any({"evaluate", text, "--model", "en"}).out);
   const io::Json a = io::Json::parse(from_file.out, "file"), b = io::Json::parse(from_pipe.out, "pipe");
   const io::Json &of_file = a.list("results").items()[0], &of_pipe = b.list("results").items()[0];
   EXPECT_EQ(of_file.real("nats_per_byte"), of_pipe.real("nats_per_byte"));

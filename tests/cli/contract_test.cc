@@ -24,6 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class Contract : public ::testing::Test {
@@ -103,6 +104,14 @@ TEST_F(Contract, AMistypedOptionOfANestedCommandGetsASuggestion) {
     }
   }
   EXPECT_GT(nested, 2);
+}
+
+TEST_F(Contract, AForgottenQuoteIsNamed) {
+  EXPECT_THAT(run_program({"show", "The", "cat", "sat", "--all"}).err,
+              HasSubstr("error: unexpected arguments: cat sat\n"
+                        "  Put a text of several words in quotes: \"The cat sat\"\n"));
+  EXPECT_THAT(run_program({"show", "The", "cat", "--haed"}).err, Not(HasSubstr("in quotes")));
+  EXPECT_THAT(run_program({"info", "a", "b"}).err, Not(HasSubstr("in quotes")));
 }
 
 TEST_F(Contract, UnexpectedWordsAreListedInOrder) {

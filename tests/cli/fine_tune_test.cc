@@ -49,9 +49,11 @@ class FineTune : public ::testing::Test {
     return found;
   }
   // Mean loss of the text under a model, by `evaluate`.
-  [[nodiscard]] std::string evaluated(const std::string& model) const {
-    const Finished done =
-        run_program({"evaluate", folder_.path("street.txt"), "--model", model, "--threads", "1", "--json"});
+  [[nodiscard]] std::string evaluated(const std::string& model, const std::string& adapter = "") const {
+    std::vector<std::string> all = {
+        "evaluate", folder_.path("street.txt"), "--model", model, "--threads", "1", "--json"};
+    if (!adapter.empty()) all.insert(all.end(), {"--adapter", adapter});
+    const Finished done = run_program(all);
     EXPECT_EQ(done.code, 0) << done.err;
     return done.out;
   }
@@ -76,6 +78,11 @@ TEST_F(FineTune, AnAdapterLearnsAndIsUsed) {
   };
   EXPECT_EQ(nats(alone), nats(beside));
   EXPECT_LT(nats(alone), nats(evaluated(folder_.path("model"))) - 0.1);
+  EXPECT_EQ(evaluated(folder_.path("model"), best), beside);
+  const Finished two = run_program({"evaluate", folder_.path("street.txt"), "--model", "en", "--model",
+                                    folder_.path("model"), "--adapter", best});
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(two.err, HasSubstr("--adapter goes with one --model"));
 }
 
 TEST_F(FineTune, AnAdapterIsDescribedAndVerified) {

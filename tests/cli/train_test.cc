@@ -321,6 +321,28 @@ TEST_F(Train, PlotDrawsEveryFormat) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path("c.png")));
 }
 
+TEST_F(Train, PlotHasTheOptionsOfEveryFigure) {
+  ASSERT_EQ(train("run").code, 0);
+  const auto svg = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.begin(), {"plot", folder_.path("run"), "--svg", folder_.path(name)});
+    const Finished done = run_program(more);
+    EXPECT_EQ(done.code, 0) << done.err;
+    return io::read_text(folder_.path(name));
+  };
+  EXPECT_THAT(svg("plain.svg", {}), HasSubstr("width=\"254mm\""));
+  EXPECT_THAT(svg("narrow.svg", {"--width", "3in"}), HasSubstr("width=\"76.2mm\""));
+  const std::string paper =
+      svg("paper.svg", {"--width", "4in", "--font-size", "8pt", "--caption", "As measured"});
+  EXPECT_THAT(paper, HasSubstr("width=\"101.6mm\""));
+  EXPECT_THAT(paper, HasSubstr("font-size=\"8\""));
+  EXPECT_THAT(paper, HasSubstr("As measured"));
+  EXPECT_EQ(run_program({"plot", folder_.path("run"), "-o", folder_.path("a.svg"), "--svg", "b.svg"}).code,
+            2);
+  EXPECT_EQ(run_program({"plot", folder_.path("run"), "--png", folder_.path("a.png"), "--dpi", "5"}).code, 2);
+  EXPECT_EQ(run_program({"plot", folder_.path("run"), "--png", folder_.path("a.png"), "--show", "bleu"}).code,
+            3);
+}
+
 TEST_F(Train, PlotWritesItsPointsAsJson) {
   ASSERT_EQ(train("run").code, 0);
   const Finished done = run_program({"plot", folder_.path("run"), "--json"});

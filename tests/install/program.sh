@@ -19,6 +19,7 @@ has "$(headlight completion models)" "en-fr"
 page=$prefix/share/man/man1/headlight-show.1
 [[ -s $page ]] || fail "no $page"
 has "$(<"$page")" '\fB\-\-query\fR'
+has "$(<"$prefix/share/man/man1/headlight-train.1")" $'\n''headlight train \-\-start'
 commands=$(headlight help | awk '/^  [a-z]/ { print $1 }')
 has "$commands" "tokenizer"
 for command in $commands; do
@@ -39,8 +40,23 @@ has "$(complete_words headlight show --par)" "--part"
 has "$(complete_words headlight show --part '')" "encoder decoder cross"
 has "$(complete_words headlight show --model '')" "en-fr"
 has "$(complete_words headlight tokenizer encode --no)" "--no-special"
+has "$(complete_words headlight help sh)" "show"
+has "$(complete_words headlight lab err)" "errata"
 if command -v zsh >/dev/null; then zsh -n "$prefix/share/zsh/site-functions/_headlight"; fi
-if command -v fish >/dev/null; then fish -n "$prefix/share/fish/vendor_completions.d/headlight.fish"; fi
+if command -v fish >/dev/null; then
+  # complete_fish LINE: what fish offers after it.
+  complete_fish() {
+    XDG_CONFIG_HOME=$PWD fish -c 'source $argv[1]; complete -C $argv[2]' \
+      "$prefix/share/fish/vendor_completions.d/headlight.fish" "$1"
+  }
+  has "$(complete_fish "headlight sho")" "show"
+  has "$(complete_fish "headlight show --par")" "--part"
+  has "$(complete_fish "headlight show --part ")" "decoder"
+  has "$(complete_fish "headlight show --model e")" "en-fr"
+  has "$(complete_fish "headlight tokenizer encode --no")" "--no-special"
+  has "$(complete_fish "headlight help sho")" "show"
+  has "$(complete_fish "headlight lab err")" "errata"
+fi
 [[ -s $prefix/share/zsh/site-functions/_headlight && -s $prefix/share/fish/vendor_completions.d/headlight.fish ]] ||
   fail "no completion of zsh or fish"
 echo "the installed program is complete"

@@ -138,8 +138,9 @@ void run(const BenchSettings& s) {
   if (team() != nullptr)
     throw Error(ErrorKind::usage, "bench.ranks",
                 "bench: runs as one process; bench --dist compares several with one");
-  if (!s.growth && !s.growing.svg.empty())
-    throw Error(ErrorKind::usage, "bench.svg", "--svg draws the curves of --growth; give both");
+  if (!s.growth && s.growing.figures.any())
+    throw Error(ErrorKind::usage, "bench.svg",
+                "--png, --svg and --pdf draw the curves of --growth; give --growth too");
   if (s.growth) return start_growth(s);
   if (s.profile) return run_profile(s);
   JsonOutput json(s.json);
@@ -240,9 +241,9 @@ void add_bench(CLI::App& program) {
           },
           "With --growth: tokens at most (default: 131072)")
       ->type_name("N");
-  add_path(*command, "--svg", settings->growing.svg, "With --growth: a figure of the curves over tokens")
-      ->type_name("FILE.svg");
   add_switch(*command, "--dist", settings->dist, "Under mpirun: all processes against one");
+  add_figures(*command, settings->growing.figures, Layout::fixed);
+  begin_group(*command, "Output");
   add_json(*command, settings->json);
   keep_alive(*command, settings);
   on_run(*command, [settings] { run(*settings); });

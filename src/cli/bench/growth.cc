@@ -17,6 +17,8 @@
 namespace headlight::cli {
 namespace {
 
+constexpr double kDpi = 150;
+
 // A temporary folder, removed in the destructor.
 class ScratchFolder {
  public:
@@ -71,8 +73,8 @@ draw::Drawing figure_of(const std::vector<measure::GrowthCurve>& curves) {
 
 void run_growth(const GrowthSettings& s) {
   JsonOutput json(s.json);
-  io::Outputs figure(s.json.existing());
-  if (!s.svg.empty()) figure.reserve(s.svg);
+  io::Outputs outputs(s.json.existing());
+  reserve_figures(outputs, s.figures);
   const ScratchFolder folder;
   const measure::GrowthOptions options{
       .threads = s.threads, .target = s.target, .longest = s.longest, .folder = folder.path()};
@@ -88,11 +90,8 @@ void run_growth(const GrowthSettings& s) {
                       s.threads, s.threads == 1 ? "thread" : "threads"));
     print(measure::to_table(curves));
   }
-  if (!s.svg.empty()) {
-    const std::string picture = draw::encoded(figure_of(curves), draw::PictureFormat::svg);
-    figure.write(s.svg, std::as_bytes(std::span(picture)));
-    figure.commit();
-  }
+  if (s.figures.any()) write_figures(outputs, s.figures, figure_of(curves), kDpi);
+  outputs.commit();
   json.write(measure::to_json(curves));
 }
 

@@ -1,8 +1,7 @@
 // headlight bench --growth.
 #pragma once
 
-#include <string>
-
+#include "cli/figures.h"
 #include "cli/json_output.h"
 #include "headlight/context.h"
 #include "headlight/tensor.h"
@@ -13,7 +12,7 @@ struct GrowthSettings {
   int threads = 1;
   SimdTarget target = SimdTarget::automatic;
   Index longest = 131072;
-  std::string svg;  // empty: no figure
+  FigureOptions figures;
   JsonTarget json;
 };
 void run_growth(const GrowthSettings& settings);

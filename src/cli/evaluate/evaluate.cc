@@ -12,6 +12,7 @@
 #include "cli/numbers.h"
 #include "cli/progress_bar.h"
 #include "cli/ranks.h"
+#include "cli/standard_input.h"
 #include "cli/stop_signal.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
@@ -25,7 +26,7 @@ namespace {
 
 struct EvaluateSettings {
   std::string file, separator = "<|endoftext|>";
-  std::vector<std::string> models;
+  ModelList models;
   Index context = 0, limit = 0, threads = 0;
   JsonTarget json;
 };
@@ -92,12 +93,14 @@ std::string json(const std::string& file, const std::vector<Row>& rows) {
   return w.end_list().end_object().take_line();
 }
 
-void run(const EvaluateSettings& s) {
+void run(EvaluateSettings s) {
+  if (s.file.empty() && input_is_piped()) s.file = "-";
+  if (s.file.empty()) need_option("FILE");
   JsonOutput output(s.json);
   const std::vector<std::string> documents = read_documents(s);
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));
   std::vector<Row> rows;
-  for (const std::string& name : s.models.empty() ? std::vector<std::string>{"en"} : s.models) {
+  for (const std::string& name : s.models.all("en")) {
     const Model model = open_model(name);
     rows.push_back({model.info().name, evaluate(ctx, model, documents, s)});
   }
@@ -112,19 +115,17 @@ void add_evaluate(CLI::App& program) {
       program,
       {.name = "evaluate",
        .what = "Measure the loss of language models on a text",
-       .usage = "headlight evaluate FILE|- [--model NAME|PATH …] [--separator TEXT] [--json [FILE.json]]",
+       .usage = "headlight evaluate [FILE] [--model NAME|PATH …] [--separator TEXT] [--json [FILE.json]]",
        .examples = "  headlight evaluate stories.txt\n"
                    "  headlight evaluate stories.txt --model en --model models/stories15M\n"
                    "  headlight evaluate book.txt.gz --model gpt2 --context 256 --json\n"
-                   "  zcat book.txt.gz | headlight evaluate -\n"
+                   "  zcat book.txt.gz | headlight evaluate\n"
                    "\n"
                    "  Documents are separated by <|endoftext|> or --separator and evaluated one by one.\n"
                    "  To measure translations: headlight translate --evaluate FILE.tsv\n"});
   const auto s = std::make_shared<EvaluateSettings>();
-  add_path(*command, "FILE", s->file, "The text, plain or .gz; -: standard input")->required();
-  command->add_option("--model", s->models, "Model name, folder or .gguf file; repeatable")
-      ->type_name("NAME|PATH")
-      ->allow_extra_args(false);
+  add_path(*command, "FILE", s->file, "The text, plain or .gz (default, and -: piped text)");
+  add_models(*command, s->models);
   add_text(*command, "--separator", s->separator, "Text between documents (default: <|endoftext|>)");
   add_count(*command, "--context", s->context, "Tokens a prediction may see (default: the model's)",
             {2, 1 << 20});

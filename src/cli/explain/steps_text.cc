@@ -4,7 +4,6 @@
 
 #include "cli/explain/steps_writer.h"
 #include "core/escape.h"
-#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
@@ -70,9 +69,8 @@ void StepsWriter::write_title() {
 }
 
 void StepsWriter::write_reads() {
-  const models::TransformerConfig& c = e_.run.state().loaded().model->config();
   std::string where;
-  if (c.embedding.positions != models::AddedPositions::none)
+  if (s_.adds_positions)
     where = " The position of a token is part of its vector: positions were added to the embeddings.";
   const std::string from =
       s_.cross ? "The query comes from the translation, the key from the output of the encoder."

@@ -145,16 +145,14 @@ class Writer {
                "Softmax turns scores into positive weights that sum to 1: exp(score), divided by the sum of "
                "all exp(score).");
     const Index key = example_key();
-    double sum = 0, most = 0;
-    for (Index j = 0; j < words(); ++j) {
-      if (!visible(j)) continue;
-      sum += std::exp(head().scaled.at(e_.query, j));
-      most = std::max(most, std::abs(head().scaled.at(e_.query, j)));
-    }
+    const double sum = head().sums.at(e_.query);
+    double most = 0;
+    for (Index j = 0; j < words(); ++j)
+      if (visible(j)) most = std::max(most, std::abs(head().scaled.at(e_.query, j)));
     if (most < 9) {  // beyond that the printed digits no longer show the sum
       page_.line(concat("      ", word(key), ": exp(", number_text(head().scaled.at(e_.query, key)), ") / ",
-                        number_text(sum), " = ", number_text(std::exp(head().scaled.at(e_.query, key))),
-                        " / ", number_text(sum), " = ", number_text(head().weights.at(e_.query, key))));
+                        number_text(sum), " = ", number_text(head().exps.at(e_.query, key)), " / ",
+                        number_text(sum), " = ", number_text(head().weights.at(e_.query, key))));
     }
     page_.line();
     tables_.weight_bars();

@@ -1,10 +1,6 @@
 #include <fmt/core.h>
 
-#include <cmath>
-
 #include "cli/explain/steps_writer.h"
-#include "inspect/head_matrices.h"
-#include "session/state.h"
 
 namespace headlight::cli {
 namespace {
@@ -66,7 +62,7 @@ void StepsWriter::write_softmax() {
     page_.line(concat(mark, "  ", page_.bar(s_.weights[at], cells)));
   }
   if (others > 0) equation(row(concat(others, " others"), "", rest_exp, rest));
-  if (s_.sink) equation(row("sink", number_text(*s_.sink), std::exp(*s_.sink - s_.top), s_.sink_weight));
+  if (s_.sink) equation(row("sink", number_text(*s_.sink), s_.sink_exp, s_.sink_weight));
   equation(row("sum", "", s_.sum, sum));
   page_.line();
   equation(concat(number_text(s_.exps[chosen()]), " ", divided(), " ", number_text(s_.sum), " = ",
@@ -92,12 +88,7 @@ void StepsWriter::write_context() {
 void StepsWriter::write_output() {
   page_.step("Output projection",
              concat("Wo turns the ", s_.head_dim, " numbers of this head into ", s_.width,
-                    "; the parts of all ", s_.heads, " heads are added",
-                    inspect::attention_layer(e_.run.state().loaded(), s_.request.part, s_.request.place.layer)
-                            .config()
-                            .out_bias
-                        ? ", and a bias"
-                        : "",
+                    "; the parts of all ", s_.heads, " heads are added", s_.out_bias ? ", and a bias" : "",
                     ". The first number of this head's contribution:"));
   equation(concat(products(s_.output_row, s_.context), " = ", number_text(s_.output[0])));
   page_.line();

@@ -4,6 +4,7 @@
 
 #include "cli/help/formatter.h"
 #include "core/concat.h"
+#include "lab/experiment.h"
 
 namespace headlight::cli {
 namespace {
@@ -53,11 +54,21 @@ std::string sub_words(const CLI::App& app) {
   return words;
 }
 
+// What can follow a command, where that is a list: its subcommands, the commands that help explains, experiments.
+std::string argument_words(const CLI::App& program, const NamedCommand& command) {
+  if (command.name == "help") return sub_words(program);
+  if (command.name != "lab") return sub_words(*command.app);
+  std::string words;
+  for (const lab::Experiment& experiment : lab::experiments())
+    words += concat(words.empty() ? "" : " ", experiment.name);
+  return words;
+}
+
 // Commands with subcommands are identified by their first two words.
 std::string bash(const CLI::App& program) {
   std::string cases, values;
   for (const NamedCommand& command : commands_of(program)) {
-    const std::string parts = sub_words(*command.app);
+    const std::string parts = argument_words(program, command);
     cases += concat("    '", command.name, "') words='", parts, parts.empty() ? "" : " ",
                     option_words(*command.app), "' ;;\n");
     for (const CLI::Option* option : options_of(*command.app)) {
@@ -101,7 +112,6 @@ std::string bash(const CLI::App& program) {
       "  if [ \"$COMP_CWORD\" -gt 2 ]; then\n    case \"$command ${COMP_WORDS[2]}\" in\n      ",
       two.empty() ? "''" : two, ") command=\"$command ${COMP_WORDS[2]}\" ;;\n    esac\n  fi\n",
       "  case \"$command $prev\" in\n", values, "  esac\n  case \"$command\" in\n", cases,
-      "    'help') words='", sub_words(program), " --all --table' ;;\n",
       "  esac\n"
       "  case $cur in\n"
       "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
@@ -137,13 +147,14 @@ std::string zsh_value(const CLI::Option& option) {
   return "";
 }
 
-std::string zsh_arguments(const CLI::App& app, std::string_view indent) {
+std::string zsh_arguments(const CLI::App& app, const std::string& words, std::string_view indent) {
   std::string text = concat(indent, "_arguments -s -S \\\n");
   for (const CLI::Option* option : options_of(app))
     for (const std::string& name : names_of(*option))
       text += concat(indent, "  '", name, "[", quoted_text(option->get_description(), "[]:\\"), "]",
                      zsh_value(*option), "' \\\n");
-  return concat(text, indent, "  '--help[Show the help]' '--help-all[Show all options]' '*:text:_files'\n");
+  return concat(text, indent, "  '--help[Show the help]' '--help-all[Show all options]' ",
+                words.empty() ? std::string("'*:text:_files'") : concat("'1:name:(", words, ")'"), "\n");
 }
 
 std::string zsh_list(const CLI::App& app, std::string_view indent) {
@@ -169,7 +180,8 @@ std::string zsh(const CLI::App& program) {
   for (const NamedCommand& command : commands_of(program)) {
     const bool parts = !commands_of(*command.app).empty();
     text += concat("    '", command.name, "')\n",
-                   parts ? zsh_list(*command.app, "      ") : zsh_arguments(*command.app, "      "),
+                   parts ? zsh_list(*command.app, "      ")
+                         : zsh_arguments(*command.app, argument_words(program, command), "      "),
                    "      ;;\n");
   }
   return concat(text, "  esac\n}\n_headlight \"$@\"\n");
@@ -190,6 +202,9 @@ std::string fish(const CLI::App& program) {
         space == std::string::npos ? "__fish_use_subcommand" : concat("__fish_seen_subcommand_from ", first),
         "' -f -a ", command.name.substr(space == std::string::npos ? 0 : space + 1), " -d '",
         quoted_text(command.app->get_description(), "\\"), "'\n");
+    if (commands_of(*command.app).empty())
+      if (const std::string words = argument_words(program, command); !words.empty())
+        text += concat("complete -c headlight -n '", where, "' -f -a '", words, "'\n");
     for (const CLI::Option* option : options_of(*command.app)) {
       text += concat("complete -c headlight -n '", where, "'");
       for (const std::string& name : option->get_snames()) text += " -s " + name;

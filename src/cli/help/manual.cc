@@ -34,6 +34,14 @@ std::string option_entry(const CLI::Option& option) {
   return concat(".TP\n", names, "\n", roff(option.get_description()), "\n");
 }
 
+// One line for each form: below "usage: " they are indented.
+std::string synopsis_of(std::string usage) {
+  constexpr std::string_view indented = "\n       ";
+  for (std::size_t at = usage.find(indented); at != std::string::npos; at = usage.find(indented, at))
+    usage.replace(at, indented.size(), "\n");
+  return usage;
+}
+
 std::string examples_of(const CLI::App& app) {
   constexpr std::string_view heading = "EXAMPLES\n";
   std::string text = app.get_footer();
@@ -51,7 +59,7 @@ std::string manual_page(const CLI::App& program, const NamedCommand& command) {
   const std::shared_ptr<Help> help = help_of(*command.app);
   std::string page = concat(".TH \"", roff(name), "\" 1 \"\" \"headlight ", kVersion, "\" \"Headlight\"\n");
   page += section("NAME", concat(roff(name), " \\- ", roff(command.app->get_description()), "\n"));
-  page += section("SYNOPSIS", concat(".nf\n", roff(help ? help->usage() : name), "\n.fi\n"));
+  page += section("SYNOPSIS", concat(".nf\n", roff(synopsis_of(help ? help->usage() : name)), "\n.fi\n"));
   std::string arguments;
   for (const CLI::Option* option : arguments_of(*command.app)) arguments += option_entry(*option);
   if (!arguments.empty()) page += section("ARGUMENTS", arguments);

@@ -151,7 +151,8 @@ void add_lab(CLI::App& program) {
   add_count(*command, "--seed", s->seed, "First seed of the repetitions (default: 1)", {0, 1000000000});
   add_text(*command, "--model", s->model, "Use another model: name, folder or .gguf file")
       ->type_name("NAME|PATH");
-  add_figure_files(*command, s->figures);
+  add_figures(*command, s->figures, Layout::fixed);
+  begin_group(*command, "Output");
   add_switch(*command, "--markdown", s->markdown, "Print a Markdown page");
   begin_group(*command, "Watching a model learn");
   add_switch(*command, "--watch", s->watch, "Train a small model, draw its heads live");

@@ -247,6 +247,7 @@ void add_learn(CLI::App& program) {
   add_figure_files(*command, s->figures);
   add_text(*command, "--html", s->html, "Write the course as one offline page")->type_name("FILE");
   add_text(*command, "--book", s->book, "Write the course as a PDF to print")->type_name("FILE");
+  add_figure_style(*command, s->figures, Layout::fixed);
   add_json(*command, s->json);
   add_color(*command, s->color);
   keep_alive(*command, s);

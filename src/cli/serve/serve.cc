@@ -19,10 +19,10 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/model_input.h"
-#include "cli/model_places.h"
 #include "cli/numbers.h"
 #include "cli/ranks.h"
 #include "cli/serve/course.h"
+#include "cli/serve/models.h"
 #include "cli/terminal.h"
 #include "core/escape.h"
 #include "draw/qr_code.h"
@@ -42,7 +42,7 @@ constexpr Index kUsualPort = 7437;
 constexpr Index kMostCorpus = 10'000;  // texts
 
 struct ServeSettings {
-  std::vector<std::string> models;
+  ModelList models;
   std::optional<Index> port;
   Index threads = 0;
   bool no_open = false, log = false, lan = false;
@@ -57,86 +57,6 @@ extern "C" void stop_serving(int signal) {
   if (g_signal.exchange(signal) != 0) ::_exit(128 + signal);  // the second one does not wait
   const char byte = 0;
   (void)!::write(g_pipe[1], &byte, 1);
-}
-
-std::string name_of_folder(const std::string& folder) {
-  fs::path path(folder);
-  if (path.filename().empty()) path = path.parent_path();
-  return path.filename().string();
-}
-
-// What --model takes for this model, in whichever folder the command is run: its name where the folders of models have
-// it, else its path.
-std::string model_argument(const std::string& folder, const std::string& name,
-                           const std::vector<std::string>& places) {
-  std::error_code problem;
-  for (const std::string& place : places) {
-    const fs::path path = fs::path(place) / name;
-    if (fs::exists(path, problem)) {
-      if (fs::equivalent(path, folder, problem)) return name;
-      break;  // the name means another model
-    }
-  }
-  const auto absolute = [](const std::string& path) {
-    return fs::absolute(path).lexically_normal().string();
-  };
-  const std::size_t plus = folder.rfind('+');
-  if (fs::exists(folder, problem) || plus == std::string::npos) return absolute(folder);
-  return concat(absolute(folder.substr(0, plus)), "+", absolute(folder.substr(plus + 1)));  // with an adapter
-}
-
-// The checkpoints of a training run, the newest first: folders such as step-00000500. Empty: it is no such run.
-std::vector<serve::ModelPlace> checkpoints_of(const std::string& folder) {
-  std::error_code problem;
-  std::vector<std::pair<Index, std::string>> found;
-  if (fs::exists(fs::path(folder) / "config.json", problem)) return {};
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem)) {
-    const std::string name = entry.path().filename().string();
-    const std::string_view digits = std::string_view(name).substr(std::min<std::size_t>(5, name.size()));
-    const bool is_step = name.starts_with("step-") && !digits.empty() && digits.size() < 16 &&
-                         digits.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_step && fs::exists(entry.path() / "config.json", problem))
-      found.emplace_back(std::stoll(std::string(digits)), entry.path().string());
-  }
-  std::sort(found.rbegin(), found.rend());
-  std::vector<serve::ModelPlace> list;
-  for (const auto& [step, path] : found)
-    list.push_back(
-        {concat(name_of_folder(folder), "@", step), path, fs::absolute(path).lexically_normal().string()});
-  return list;
-}
-
-// The requested models, or the default one; then all others in the model folders, which the page can switch to.
-std::vector<serve::ModelPlace> model_list(const ServeSettings& s) {
-  const std::vector<std::string> places = model_places();
-  std::vector<serve::ModelPlace> list;
-  const auto add = [&](const std::string& folder, bool must_be_new) {
-    const std::string name = name_of_folder(folder);
-    for (const serve::ModelPlace& known : list) {
-      if (known.name != name) continue;
-      if (must_be_new)
-        refuse_value("--model", folder, "a model with a unique name; another model has the same name");
-      return;
-    }
-    list.push_back({name, folder, model_argument(folder, name, places)});
-  };
-  for (const std::string& name : s.models) {
-    const std::vector<serve::ModelPlace> steps = checkpoints_of(name);
-    list.insert(list.end(), steps.begin(), steps.end());
-    if (steps.empty()) add(inspect::find_model(name, places), true);
-  }
-  if (list.empty()) add(inspect::find_model(InputOptions{}.model, places), true);
-  if (s.lan && !s.models.empty()) return list;  // other users see the view chosen for them
-  for (const std::string& place : places) {
-    std::error_code problem;
-    std::vector<std::string> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(place, problem))
-      if (fs::exists(entry.path() / "config.json", problem) || entry.path().extension() == ".gguf")
-        found.push_back(entry.path().string());
-    std::sort(found.begin(), found.end());
-    for (const std::string& folder : found) add(folder, false);
-  }
-  return list;
 }
 
 bool has_display() {
@@ -235,7 +155,7 @@ void help_viewer(const ServeSettings& s) {
 void run(const ServeSettings& s) {
   check_view(s.at);
   if (team() != nullptr) {
-    check_same_files({model_list(s).front().folder});
+    check_same_files({served_models(s.models, s.lan).front().folder});
     if (team()->rank() > 0) return help_viewer(s);
   }
   serve::HttpOptions http;
@@ -252,7 +172,7 @@ void run(const ServeSettings& s) {
   }
 
   serve::ApiOptions options;
-  options.models = model_list(s);
+  options.models = served_models(s.models, s.lan);
   if (!s.corpus.empty()) options.corpus = read_corpus(s.corpus, kMostCorpus);
   options.token = http.token;
   options.threads = static_cast<int>(s.threads);
@@ -317,13 +237,7 @@ void add_serve(CLI::App& program) {
                             "  Listens on 127.0.0.1 only, unless --lan is given.\n"
                             "  The printed link contains the access token.\n"});
   const auto s = std::make_shared<ServeSettings>();
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "--model", [s](const std::vector<std::string>& names) { s->models = names; },
-          "Model name, folder or .gguf file; repeatable")
-      ->type_name("NAME|PATH")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_models(*command, s->models);
   add_count(*command, "--port", s->port, "Port (default: 7437, or any free port)", {1, 65535});
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
   add_text(*command, "--at", s->at, "The view to open, as copied by Share")->type_name("VIEW");
