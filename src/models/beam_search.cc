@@ -86,7 +86,9 @@ class Search {
       for (std::size_t s = 0; s < sentences_.size(); ++s) {
         const Index wanted = options_.most_each.empty() ? options_.most : options_.most_each[s];
         const Index steps = limit > 0 ? std::min(wanted, limit) : wanted;
-        if (!sentences_[s].done) advance(sentences_[s], logits, step + 1 >= steps);
+        if (sentences_[s].done) continue;
+        advance(sentences_[s], logits, step + 1 >= steps);
+        if (options_.on_step) options_.on_step(state_of(static_cast<Index>(s)));
       }
       close_ranks();
     }
@@ -193,6 +195,14 @@ class Search {
     }
     sentence.done = last || static_cast<Index>(sentence.finished.size()) >= options_.beams || going.empty();
     if (!sentence.done) move_on(sentence, going);
+  }
+
+  [[nodiscard]] BeamStep state_of(Index number) const {
+    const Sentence& sentence = sentences_[static_cast<std::size_t>(number)];
+    BeamStep step{.sentence = number, .going = {}, .finished = sentence.finished};
+    if (sentence.done) return step;
+    for (const Beam& beam : sentence.beams) step.going.push_back({beam.tokens, beam.score});
+    return step;
   }
 
   void finish(Sentence& sentence, const Candidate& c, bool ends) const {

@@ -67,8 +67,10 @@ Bytes translate_batch(Context& ctx, Writer& writer, std::span<const Source> sour
     batch.append(source.ids);
     most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(source.ids.size()) + 16);
   }
-  const BeamOptions beams{
-      .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty};
+  const BeamOptions beams{.beams = options.beams,
+                          .most_each = most,
+                          .length_penalty = options.length_penalty,
+                          .on_step = options.on_step};
   Bytes bytes;
   for (const std::vector<Hypothesis>& found : beam_search(ctx, writer, batch, beams)) {
     const Hypothesis& best = found.front();

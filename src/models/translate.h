@@ -19,6 +19,7 @@ struct TranslateOptions {
   Index first_number = 1;   // of the first text, for messages
   // Called after every batch with the number of finished texts.
   std::function<void(Index done)> on_progress = nullptr;
+  std::function<void(BeamStep step)> on_step = nullptr;  // of a single text
 };
 
 struct Translation {
