@@ -19,8 +19,8 @@ struct FigureOptions {
   [[nodiscard]] bool any() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
 };
 
-// Adds --png, --svg and --pdf.
-void add_figure_files(CLI::App& command, FigureOptions& figures);
+// Adds --png, --svg and --pdf; `--pdf` alone writes `usual_pdf`, if there is one.
+void add_figure_files(CLI::App& command, FigureOptions& figures, const std::string& usual_pdf = "");
 // Adds the same, and --width, --font-size, --dpi, --title and --caption.
 void add_figures(CLI::App& command, FigureOptions& figures);
 // "85mm", "8.5cm", "3.3in"; a number without a unit is in the first unit.
