@@ -185,8 +185,8 @@ export async function openPlayground(): Promise<void> {
   if (offer.value) return;
   try {
     const got = (await (await ask('train')).json()) as Offer;
-    offer.value = got;
     settings.value = got.runs.at(-1)?.settings ?? got.usual;
+    offer.value = got; // after the settings: a story that the address names has its own
     for (const run of got.runs) {
       if (run === got.runs.at(-1)) void follow(run.id);
       else await more(run.id);
