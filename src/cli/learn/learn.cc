@@ -84,7 +84,7 @@ PageStyle page_style(const LearnSettings& s) {
 }
 
 void list_chapters() {
-  constexpr int kIndent = 34;
+  constexpr int kIndent = 35;
   const int next = bookmark(), width = std::clamp(terminal_width(), 60, 120);
   std::string text;
   for (const learn::Chapter& c : learn::chapters()) {
