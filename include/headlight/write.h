@@ -66,6 +66,16 @@ void check(const GenerateOptions& options);
                                                   std::span<const Prompt> prompts,
                                                   const GenerateOptions& options = {});
 
+struct Translation {
+  std::string text;
+  std::vector<TokenId> ids = {};  // without the end token
+  double score = 0;               // log-probability / (length including the end token)^length_penalty
+};
+// A beam search after one step: the texts that are continued, whose score is the log-probability alone, and those that
+// have ended. Both may be empty.
+struct BeamTexts {
+  std::vector<Translation> continued, ended;
+};
 struct TranslateOptions {
   Index beams = 4;
   double length_penalty = 1;
@@ -74,11 +84,7 @@ struct TranslateOptions {
   bool known_words =
       true;  // prefer words of the model's known_words.txt, if it has one, and of the text itself
   Intervention* intervention = nullptr;
-};
-struct Translation {
-  std::string text;
-  std::vector<TokenId> ids = {};  // without the end token
-  double score = 0;               // log-probability / (length including the end token)^length_penalty
+  std::function<void(const BeamTexts& texts)> on_step = nullptr;  // after each step; needs a single text
 };
 // One for each text; a text of only spaces gives an empty translation.
 [[nodiscard]] std::vector<Translation> translate(Context& ctx, const Model& model,

@@ -36,11 +36,12 @@ void add_length(CLI::App& command, const std::string& name, double& value,
   add_reader(command, name, read, description)->type_name(size ? "SIZE" : resolution ? "N" : "LENGTH");
 }
 
-void add_figure_files(CLI::App& command, FigureOptions& f) {
+void add_figure_files(CLI::App& command, FigureOptions& f, const std::string& usual_pdf) {
   begin_group(command, "Output");
   add_path(command, "--png", f.png, "Draw a figure");
   add_path(command, "--svg", f.svg, "Draw a figure");
-  add_path(command, "--pdf", f.pdf, "Draw a figure");
+  Option pdf = add_path(command, "--pdf", f.pdf, "Draw a figure");
+  if (!usual_pdf.empty()) pdf->alone(usual_pdf);
 }
 
 void add_figure_style(CLI::App& command, FigureOptions& f, Layout layout) {

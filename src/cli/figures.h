@@ -23,8 +23,8 @@ struct FigureOptions {
   [[nodiscard]] bool any() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
 };
 
-// Adds --png, --svg and --pdf.
-void add_figure_files(CLI::App& command, FigureOptions& figures);
+// Adds --png, --svg and --pdf; `--pdf` alone writes `usual_pdf`, if there is one.
+void add_figure_files(CLI::App& command, FigureOptions& figures, const std::string& usual_pdf = "");
 // Adds --width, --font-size, --dpi, --title and --caption.
 void add_figure_style(CLI::App& command, FigureOptions& figures, Layout layout);
 // Adds both.

@@ -59,6 +59,10 @@ Option* Option::one_at_a_time() {
   option_->allow_extra_args(false);
   return this;
 }
+Option* Option::alone(const std::string& value) {
+  option_->expected(0, 1)->default_str(value);
+  return this;
+}
 
 Option add_reader(CLI::App& command, const std::string& names,
                   const std::function<void(const std::string&)>& read, const std::string& description) {

@@ -29,8 +29,9 @@ class Option {
   Option* operator->() { return this; }
   Option* required();
   Option* type_name(const std::string& name);
-  Option* group(const std::string& name);  // the heading in --help
-  Option* one_at_a_time();                 // of many words: the option is given again for each
+  Option* group(const std::string& name);   // the heading in --help
+  Option* one_at_a_time();                  // of many words: the option is given again for each
+  Option* alone(const std::string& value);  // without a value, the option has this one
 
  private:
   CLI::Option* option_;

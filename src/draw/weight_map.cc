@@ -28,7 +28,9 @@ std::vector<std::string> block_labels(const std::vector<std::string>& labels, In
 
 }  // namespace
 
-std::string_view name_of(Origin origin) noexcept { return origin == Origin::exact ? "exact" : "derived"; }
+std::string_view name_of(Origin origin) noexcept {
+  return origin == Origin::exact ? "exact" : origin == Origin::derived ? "derived" : "";
+}
 
 bool WeightMap::has_masked() const { return std::find(visible.begin(), visible.end(), 0) != visible.end(); }
 

@@ -10,8 +10,9 @@
 
 namespace headlight::draw {
 
-// exact: the model's own numbers. derived: computed from them, such as a mean over heads.
-enum class Origin : std::uint8_t { exact, derived };
+// exact: the model's own numbers. derived: computed from them, such as a mean over heads. example: of no model; maps say
+// nothing about it.
+enum class Origin : std::uint8_t { exact, derived, example };
 [[nodiscard]] std::string_view name_of(Origin origin) noexcept;
 
 // Rows are queries ("from"), columns are keys ("to"), always.

@@ -83,7 +83,7 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Setup& setup, Ind
 struct Trial {
   std::vector<double> accuracy;  // at each length
   Index parameters = 0;
-  double rate = 0;
+  TunedRate tuned;
 };
 using Trials = std::vector<Trial>;
 
@@ -99,7 +99,7 @@ Trial run_one(Context& ctx, Kind kind, const Setup& setup, double rate, std::uin
   Trial trial;
   std::unique_ptr<models::Trainable> model = make_model(kind, setup, task.vocabulary(), seed);
   trial.parameters = train::parameters_of(*model);
-  trial.rate = rate;
+  trial.tuned.rate = rate;
   train::Learner learner(ctx, std::move(model), task, {.steps = setup.steps, .rate = rate});
   while (!learner.finished()) {
     (void)learner.step();
@@ -124,7 +124,7 @@ std::string table(const Setup& setup, const std::vector<Trials>& all) {
       row.push_back(fmt::format("{:.0f} ± {:.0f}", 100 * s.mean, 100 * s.deviation));
     }
     row.push_back(fmt::format("{}", all[k].front().parameters));
-    row.push_back(fmt::format("{:g}", all[k].front().rate));
+    row.push_back(fmt::format("{:g}", all[k].front().tuned.rate));
     rows.push_back(row);
   }
   return "symbols in the list:\n" + table_text(heading, rows);
@@ -136,7 +136,8 @@ std::string json_of(const Setup& setup, const std::vector<Trials>& all) {
   w.key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
-    w.field("rate", all[k].front().rate);
+    w.field("rate", all[k].front().tuned.rate);
+    write_tried(w, all[k].front().tuned);
     w.key("accuracy").begin_list();
     for (std::size_t i = 0; i < setup.lengths.size(); ++i) write(w, over(all[k], i));
     w.end_list().end_object();
@@ -177,12 +178,17 @@ Outcome run_bottleneck(const LabOptions& options) {
       static_cast<double>(kKinds.size()) * (setup.seeds + tries) * static_cast<double>(setup.steps);
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
     const auto learn = [&](double rate, std::uint64_t seed) {
-      return run_one(ctx, kKinds[k], setup, rate, options.seed + seed,
-                     [&] { tell(options, ++done, total, fmt::format("{} learns", kNames[k])); });
+      return run_one(ctx, kKinds[k], setup, rate, options.seed + seed, [&] {
+        ++done;  // more than planned when rates beyond the grid are tried
+        tell(options, done, std::max(done, total), fmt::format("{} learns", kNames[k]));
+      });
     };
-    const double rate = best_rate(
+    const TunedRate tuned = tuned_rate(
         setup.rates, [&](double tried) { return spread_of(learn(tried, kTuningSeed).accuracy).mean; });
-    for (int i = 0; i < setup.seeds; ++i) all[k].push_back(learn(rate, static_cast<std::uint64_t>(i)));
+    for (int i = 0; i < setup.seeds; ++i) {
+      all[k].push_back(learn(tuned.rate, static_cast<std::uint64_t>(i)));
+      all[k].back().tuned = tuned;
+    }
   }
   const std::size_t last = setup.lengths.size() - 1;
   Outcome out;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <functional>
 
 #include "core/tensor_memory.h"
@@ -15,6 +14,7 @@
 #include "io/json_writer.h"
 #include "lab/experiment.h"
 #include "lab/spread.h"
+#include "lab/timing.h"
 #include "measure/unfused.h"
 #include "measure/workloads.h"
 #include "nn/matmul.h"
@@ -85,27 +85,6 @@ class Contest {
 struct Cost {
   double seconds = 0, bytes = 0;
 };
-
-// Processor time of this thread: others may use the machine at the same time.
-double thread_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-// The best of several calls, after a warm-up.
-double best_time(const std::function<void()>& call, double at_least) {
-  call();
-  double best = INFINITY, total = 0;
-  for (int runs = 0; runs < 3 || (total < at_least && runs < 10000); ++runs) {
-    const double begin = thread_seconds();
-    call();
-    const double took = thread_seconds() - begin;
-    best = std::min(best, took);
-    total += took;
-  }
-  return best;
-}
 
 // All memory of a call except its inputs: tensors, which a recycler keeps, and scratch memory.
 double bytes_of(const std::function<void(Context&)>& call) {

@@ -24,7 +24,7 @@ struct Setup {
   std::int64_t steps = 1000, every = 50;
   Index width = 64;
   int seeds = 3;
-  std::vector<double> rates = {1e-3, 3e-3, 1e-2};  // the best is found for each kind of model
+  std::vector<double> rates = {1e-3, 2e-3, 4e-3, 8e-3};  // the best is found for each kind of model
 };
 
 Setup setup_of(const LabOptions& options) {
@@ -86,7 +86,7 @@ struct Trial {
   std::vector<double> gradient;  // that reaches the fact, at each distance, before training
   double steps_to_learn = NAN;   // until 90 % at the longest distance of the training; NaN: never
   Index parameters = 0;
-  double rate = 0;
+  TunedRate tuned;
 };
 
 // The gradient of one answer's loss with respect to what the model reads at the fact's place: one fact, then noise,
@@ -129,13 +129,14 @@ class Race {
     std::unique_ptr<models::Trainable> model = make_model(kind, setup_, task.vocabulary(), seed);
     Trial trial;
     trial.parameters = train::parameters_of(*model);
-    trial.rate = rate;
+    trial.tuned.rate = rate;
     for (const Index distance : setup_.distances)
       trial.gradient.push_back(gradient_at_fact(ctx_, *model, setup_, distance, seed));
     train::Learner learner(ctx_, std::move(model), task, {.steps = setup_.steps, .rate = rate});
     while (!learner.finished()) {
       (void)learner.step();
-      tell(options_, ++done_, total(),
+      ++done_;  // more than planned when rates beyond the grid are tried
+      tell(options_, done_, std::max(done_, total()),
            fmt::format("{} learns to recall", kNames[static_cast<std::size_t>(kind)]));
       if (std::isnan(trial.steps_to_learn) && learner.steps() % setup_.every == 0 &&
           learner.accuracy(task) >= 0.9)
@@ -192,7 +193,7 @@ std::string tables(const Setup& setup, const std::vector<Trials>& all) {
     }
     row.push_back(steps_text(all[k]));
     row.push_back(fmt::format("{}", all[k].front().parameters));
-    row.push_back(fmt::format("{:g}", all[k].front().rate));
+    row.push_back(fmt::format("{:g}", all[k].front().tuned.rate));
     accuracy.push_back(row);
     gradient.push_back(slopes);
   }
@@ -209,7 +210,8 @@ std::string json_of(const Setup& setup, const std::vector<Trials>& all) {
   w.field("steps", setup.steps).key("models").begin_list(io::JsonLayout::lines);
   for (std::size_t k = 0; k < all.size(); ++k) {
     w.begin_object().field("model", kNames[k]).field("parameters", all[k].front().parameters);
-    w.field("rate", all[k].front().rate);
+    w.field("rate", all[k].front().tuned.rate);
+    write_tried(w, all[k].front().tuned);
     w.key("accuracy").begin_list();
     for (std::size_t d = 0; d < setup.distances.size(); ++d) write(w, over(all[k], &Trial::accuracy, d));
     w.end_list().key("gradient").begin_list();
@@ -256,11 +258,13 @@ Outcome run_distance(const LabOptions& options) {
   Race race(ctx, options, setup);
   std::vector<Trials> all(kKinds.size());
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
-    const double rate = best_rate(setup.rates, [&](double tried) {
+    const TunedRate tuned = tuned_rate(setup.rates, [&](double tried) {
       return spread_of(race.run(kKinds[k], tried, options.seed + kTuningSeed).accuracy).mean;
     });
-    for (int i = 0; i < setup.seeds; ++i)
-      all[k].push_back(race.run(kKinds[k], rate, options.seed + static_cast<std::uint64_t>(i)));
+    for (int i = 0; i < setup.seeds; ++i) {
+      all[k].push_back(race.run(kKinds[k], tuned.rate, options.seed + static_cast<std::uint64_t>(i)));
+      all[k].back().tuned = tuned;
+    }
   }
 
   const auto at = static_cast<std::size_t>(

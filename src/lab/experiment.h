@@ -67,6 +67,7 @@ inline void tell(const LabOptions& options, double done, double total, std::stri
 [[nodiscard]] Outcome run_distance(const LabOptions& options);
 [[nodiscard]] Outcome run_context(const LabOptions& options);
 [[nodiscard]] Outcome run_cost(const LabOptions& options);
+[[nodiscard]] Outcome run_ladder(const LabOptions& options);
 [[nodiscard]] Outcome run_mask(const LabOptions& options);
 [[nodiscard]] Outcome run_translation(const LabOptions& options);
 [[nodiscard]] Outcome run_errata(const LabOptions& options);

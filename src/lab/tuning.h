@@ -5,17 +5,32 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "io/json_writer.h"
 
 namespace headlight::lab {
 
 // A seed used only for tuning, not for reported results.
 inline constexpr std::uint64_t kTuningSeed = 1000;
 
-// The rate with the highest score, the first of equals. A single rate is returned without a trial.
-[[nodiscard]] double best_rate(std::span<const double> rates,
-                               const std::function<double(double rate)>& score);
+struct TriedRate {
+  double rate = 0, score = 0;
+};
+struct TunedRate {
+  double rate = 0;                    // the best
+  std::vector<TriedRate> tried = {};  // from the smallest to the largest; empty if there was no choice
+};
 
-// "Each model has the best of the learning rates 0.001, 0.003 and 0.01, tried with another seed."
+// The rate with the highest score, the smallest of equals. `rates` ascend by one factor. As long as the best one is the
+// smallest or the largest tried and its neighbour is worse, the next one beyond it is tried, too: a best rate at the end
+// of a grid would say that the grid was too small. A single rate is returned without a trial.
+[[nodiscard]] TunedRate tuned_rate(std::span<const double> rates,
+                                   const std::function<double(double rate)>& score);
+
+// "Each model has its best learning rate. Tried with another seed: …".
 [[nodiscard]] std::string tuning_text(std::span<const double> rates);
+// The field "tried" of a model: a list of rate and score.
+void write_tried(io::JsonWriter& w, const TunedRate& tuned);
 
 }  // namespace headlight::lab

@@ -89,6 +89,15 @@ std::string view_link(std::string_view line) {
                 "\">Open it in the viewer</a></p>");
 }
 
+// headlight lab playground --watch --preset mask as an address of the page.
+std::string story_link(std::string_view line) {
+  constexpr std::string_view command = "headlight lab playground --watch --preset ";
+  if (!line.starts_with(command)) return "";
+  const std::string_view name = line.substr(command.size());
+  return concat("<p><a class=\"story-link\" data-train href=\"#train=",
+                escaped_html(name.substr(0, name.find(' '))), "\">Watch it learn in Train</a></p>");
+}
+
 class Converter {
  public:
   explicit Converter(std::string_view text) {
@@ -138,7 +147,7 @@ class Converter {
     std::string text, links;
     for (++at_; at_ < lines_.size() && !line().starts_with("```"); ++at_) {
       text += concat(escaped_html(line()), "\n");
-      if (language == "sh") links += view_link(line());
+      if (language == "sh") links += view_link(line()) + story_link(line());
     }
     ++at_;
     out_ += concat("<pre tabindex=\"0\" class=\"", language.empty() ? "text" : language, "\"><code>", text,

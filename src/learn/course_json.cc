@@ -1,4 +1,6 @@
 // The course as the page reads it.
+#include <utility>
+
 #include "io/json_writer.h"
 #include "learn/chapter_html.h"
 #include "learn/course.h"
@@ -8,8 +10,12 @@ namespace headlight::learn {
 namespace {
 
 void write_head(io::JsonWriter& w, const Chapter& chapter) {
-  std::string question = chapter.question;  // shown as plain text
-  std::erase(question, '*');
+  std::string question;  // shown as plain text: *words* that are spoken of get quotation marks
+  bool inside = false;
+  for (const char c : chapter.question) {
+    if (c != '*') question += c;
+    else question += std::exchange(inside, !inside) ? "”" : "“";
+  }
   w.field("number", chapter.number).field("title", chapter.title).field("question", question);
 }
 

@@ -13,8 +13,10 @@
 namespace headlight::learn {
 namespace {
 
-constexpr double kWidth = 595, kHeight = 842, kMargin = 62, kFont = 10, kCode = 8, kPitch = 5.1;  // points
-constexpr double kLine = 1.45, kMostPicture = 300;
+constexpr double kWidth = 595, kHeight = 842, kMargin = 54, kFont = 10, kCode = 8, kPitch = 5.1;  // points
+constexpr double kLine = 1.45, kMostPicture = 300, kIndent = 8;
+constexpr double kText = kWidth - 2 * kMargin;  // the width of a line
+constexpr double kLeastCode = 0.78;             // code with long lines is set smaller, down to this share
 
 // Markdown's marks taken away: a printed page needs none of them. Words that are spoken of, in *stars*, get quotation
 // marks; underscores inside names stay.
@@ -24,7 +26,7 @@ std::string without_marks(std::string_view text) {
   };
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
+    const char c = text[at] == '\n' ? ' ' : text[at];
     if (c == '`' || (c == '_' && !(at > 0 && in_word(at - 1) && in_word(at + 1)))) continue;
     if (c == '*') {
       if (text.substr(at, 2) == "**") ++at;
@@ -41,135 +43,255 @@ std::string without_marks(std::string_view text) {
   return out;
 }
 
+// What is set as one: a heading, a paragraph, a block of code, a note in small type.
+struct Block {
+  enum class Kind { heading, words, code, note } kind = Kind::words;
+  std::vector<std::string> lines;  // of anything but code, one
+};
+
+class Blocks {
+ public:
+  static std::vector<Block> of(const Chapter& chapter) {
+    Blocks blocks;
+    std::string_view rest = chapter.text;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      blocks.line(rest.substr(0, end), concat("**", chapter.question, "**"));
+      rest.remove_prefix(std::min(rest.size(), end + 1));
+    }
+    blocks.end_paragraph();
+    return std::move(blocks.all_);
+  }
+
+ private:
+  void line(std::string_view text, const std::string& question) {
+    if (text.starts_with("```")) {
+      end_paragraph();
+      in_code_ = !in_code_;
+      if (in_code_ && !in_answer_) all_.push_back({Block::Kind::code, {}});
+    } else if (in_code_) {
+      if (!in_answer_) all_.back().lines.emplace_back(text);
+    } else if (text.starts_with("<details>")) {
+      end_paragraph();
+      in_answer_ = true;  // answers and revealed texts are printed at the end of the book
+      if (text.find("Reveal") != std::string_view::npos)
+        all_.push_back({Block::Kind::note, {"(The end of the book reveals it.)"}});
+    } else if (text.starts_with("</details>")) {
+      in_answer_ = false;
+    } else if (text.empty() || in_answer_ || text == question || is_left_out(text)) {
+      end_paragraph();
+    } else if (text.starts_with("## ")) {
+      end_paragraph();
+      all_.push_back({Block::Kind::heading, {without_marks(text.substr(3))}});
+    } else {
+      const bool item = text.starts_with("- ");
+      if (item) end_paragraph();
+      paragraph_ += concat(paragraph_.empty() ? "" : " ", item ? "• " : "", item ? text.substr(2) : text);
+    }
+  }
+  static bool is_left_out(std::string_view text) {
+    for (const std::string_view mark : {"# ", "![", "<", "Before: ", "Next: "})
+      if (text.starts_with(mark)) return true;
+    return false;
+  }
+  void end_paragraph() {
+    if (!paragraph_.empty()) all_.push_back({Block::Kind::words, {without_marks(paragraph_)}});
+    paragraph_.clear();
+  }
+
+  std::vector<Block> all_;
+  std::string paragraph_;
+  bool in_code_ = false, in_answer_ = false;
+};
+
+// Code with one pitch for all its lines; a line that is too long even in small type is broken.
+struct CodeLines {
+  double share = 1;
+  std::vector<std::string> lines;
+
+  explicit CodeLines(const std::vector<std::string>& code) {
+    int longest = 0;
+    for (const std::string& line : code) longest = std::max(longest, draw::display_width(line));
+    const double columns = (kText - kIndent) / kPitch;
+    share = std::clamp(columns / std::max(longest, 1), kLeastCode, 1.0);
+    const int most = static_cast<int>(columns / share);
+    for (std::string_view line : code) {
+      while (draw::display_width(line) > most) {
+        const std::size_t end = end_of(line, most), space = line.substr(0, end).rfind(' ');
+        const std::size_t cut = space != std::string_view::npos && space > end / 2 ? space + 1 : end;
+        lines.emplace_back(line.substr(0, cut));
+        line.remove_prefix(cut);
+      }
+      lines.emplace_back(line);
+    }
+  }
+  [[nodiscard]] double pitch() const { return kLine * kCode * share; }  // from line to line
+
+ private:
+  // Where the first `columns` columns end, in bytes.
+  static std::size_t end_of(std::string_view line, int columns) {
+    std::size_t bytes = 0;
+    for (const draw::Cluster& letter : draw::clusters(line)) {
+      columns -= letter.width;
+      if (columns < 0) break;
+      bytes += letter.bytes.size();
+    }
+    return bytes;
+  }
+};
+
 class Book {
  public:
+  explicit Book(const ModelPictures& model_pictures) : model_pictures_(model_pictures) { new_page(""); }
+
   void chapter(const Chapter& chapter) {
     new_page(concat(chapter.number, ". ", chapter.title));
+    first_pages_.push_back(pages_.size());
     words(concat(chapter.number, ". ", chapter.title), {.size = 18, .bold = true}, 6);
     words(without_marks(chapter.question), {.size = 13}, 8);
     picture(chapter.number);
-    body(chapter);
+    const std::vector<Block> blocks = Blocks::of(chapter);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      double together = height(blocks[i]);
+      for (std::size_t j = i; j + 1 < blocks.size() && stays_with(blocks[j], blocks[j + 1]); ++j)
+        together += height(blocks[j + 1]);
+      need(together);
+      set(blocks[i]);
+    }
   }
 
   void answers() {
     new_page("Answers");
+    first_pages_.push_back(pages_.size());
     words("Answers", {.size = 18, .bold = true}, 8);
     for (const Chapter& c : chapters()) {
       std::string list;
       const std::vector<Exercise> all = lesson(c.number).exercises();
       for (std::size_t i = 0; i < all.size(); ++i)
         list += concat("   (", i + 1, ") ", answer_text(all[i].answer));
-      words(concat("Chapter ", c.number, ":", list), {.size = kFont}, 2);
-      words(without_marks(c.reveal), {.size = kFont}, 6);
+      need(60);
+      words(concat("Chapter ", c.number, ":", list), {.size = kFont, .bold = true}, 2);
+      words(concat("The prediction: ", without_marks(c.reveal)), {.size = kFont}, 8);
     }
   }
 
-  std::vector<draw::Drawing> take() { return std::move(pages_); }
+  // The first page, once it is known where chapters begin.
+  std::vector<draw::Drawing> take() {
+    std::vector<draw::Drawing> rest = std::move(pages_);
+    pages_ = {rest.front()};
+    y_ = kMargin + 60;
+    words("Attention in sixteen chapters", {.size = 26, .bold = true}, 6);
+    words("From the dot product to a translator, with numbers that can be done by hand", {.size = 13}, 30);
+    for (std::size_t i = 0; i < first_pages_.size(); ++i) {
+      const bool last = i == chapters().size();
+      const std::string title = last ? "Answers" : concat(i + 1, ". ", chapters()[i].title);
+      words(title, {.size = 11}, 3);
+      pages_.back().add(draw::TextItem{
+          {kWidth - kMargin, y_ - 3}, concat(first_pages_[i]), {.size = 11}, draw::Anchor::right});
+    }
+    y_ += 24;
+    words(
+        "Written by headlight learn --book. The program checks answers, draws other numbers for worksheets, "
+        "and "
+        "shows every step of a real model: headlight learn --help.",
+        {.size = 9}, 0);
+    rest.front() = std::move(pages_.front());
+    return rest;
+  }
 
  private:
   void new_page(const std::string& title) {
     title_ = title;
     draw::Drawing page{
         .width = kWidth, .height = kHeight, .title = "Headlight: attention in sixteen chapters"};
-    const draw::Rgb grey{110, 116, 126};
-    page.add(draw::TextItem{{kMargin, kHeight - 36}, title, {.size = 8, .color = grey}});
-    page.add(draw::TextItem{{kWidth - kMargin, kHeight - 36},
-                            concat(pages_.size() + 1),
-                            {.size = 8, .color = grey},
-                            draw::Anchor::right});
+    const draw::TextLook look{.size = 8, .color = {110, 116, 126}};
+    if (!title.empty()) {
+      page.add(draw::TextItem{{kMargin, kHeight - 36}, title, look});
+      page.add(draw::TextItem{
+          {kWidth - kMargin, kHeight - 36}, concat(pages_.size() + 1), look, draw::Anchor::right});
+    }
     pages_.push_back(std::move(page));
     y_ = kMargin;
   }
   void need(double height) {
-    if (y_ + height > kHeight - kMargin) new_page(title_);
+    if (y_ + height > kHeight - kMargin && y_ > kMargin) new_page(title_);
   }
   void words(const std::string& text, const draw::TextLook& look, double after) {
-    for (const std::string& line : setter_.wrapped(text, look, kWidth - 2 * kMargin)) {
+    for (const std::string& line : setter_.wrapped(text, look, kText)) {
       need(kLine * look.size);
       y_ += kLine * look.size;
       pages_.back().add(draw::TextItem{{kMargin, y_}, line, look});
     }
     y_ += after;
   }
-  // Every character has its own column, because the arithmetic is set in tables.
-  void code(std::string_view line) {
-    need(kLine * kCode);
-    y_ += kLine * kCode;
-    double x = kMargin + 8;
-    for (const draw::Cluster& letter : draw::clusters(line)) {
-      if (letter.bytes != " ")
-        pages_.back().add(
-            draw::TextItem{{x + kPitch / 2, y_}, letter.bytes, {.size = kCode}, draw::Anchor::middle});
-      x += kPitch * letter.width;
+
+  static draw::TextLook look_of(Block::Kind kind) {
+    if (kind == Block::Kind::heading) return {.size = 12, .bold = true};
+    return {.size = kind == Block::Kind::note ? 8 : kFont};
+  }
+  // A heading stays with what follows it, a question with its note, a command with its output, "…:" with its command.
+  static bool stays_with(const Block& block, const Block& next) {
+    const bool is_command = block.kind == Block::Kind::code && block.lines.size() == 1;
+    const bool announces = block.kind == Block::Kind::words && block.lines[0].ends_with(':');
+    return block.kind == Block::Kind::heading || next.kind == Block::Kind::note ||
+           ((is_command || announces) && next.kind == Block::Kind::code);
+  }
+  // Of a block of code no more than what a page has.
+  [[nodiscard]] double height(const Block& block) const {
+    if (block.kind == Block::Kind::code) {
+      const CodeLines code(block.lines);
+      return std::min(8 + code.pitch() * static_cast<double>(code.lines.size()), kHeight - 2 * kMargin);
     }
+    const draw::TextLook look = look_of(block.kind);
+    const double lines = static_cast<double>(setter_.wrapped(block.lines[0], look, kText).size());
+    return kLine * look.size * lines + 9;
+  }
+  void set(const Block& block) {
+    if (block.kind == Block::Kind::code) return code(CodeLines(block.lines));
+    if (block.kind == Block::Kind::heading) y_ += 6;
+    words(block.lines[0], look_of(block.kind), block.kind == Block::Kind::heading ? 3 : 5);
+  }
+  // Every character has its own column, because the arithmetic is set in tables.
+  void code(const CodeLines& code) {
+    y_ += 2;
+    const double pitch = kPitch * code.share;
+    for (const std::string& line : code.lines) {
+      need(code.pitch());
+      y_ += code.pitch();
+      double x = kMargin + kIndent;
+      for (const draw::Cluster& letter : draw::clusters(line)) {
+        if (letter.bytes != " ")
+          pages_.back().add(draw::TextItem{
+              {x + pitch / 2, y_}, letter.bytes, {.size = kCode * code.share}, draw::Anchor::middle});
+        x += pitch * letter.width;
+      }
+    }
+    y_ += 6;
   }
   void picture(int number) {
     const Lesson& all = lesson(number);
-    if (!all.picture) {
-      words(concat("(Picture: ", all.picture_command, " FILE)"), {.size = 8}, 6);
-      return;
-    }
-    const draw::Drawing drawn = all.picture();
-    const double scale = std::min({(kWidth - 2 * kMargin) / drawn.width, kMostPicture / drawn.height, 1.6});
-    need(drawn.height * scale + 10);
-    draw::place(pages_.back(), drawn, {kMargin, y_}, scale);
-    y_ += drawn.height * scale + 10;
-  }
-  void body(const Chapter& chapter) {
-    std::string_view rest = chapter.text;
-    std::string paragraph;
-    bool in_code = false, in_answer = false;
-    const auto flush = [&] {
-      if (!paragraph.empty() && paragraph != concat("**", chapter.question, "**"))
-        words(without_marks(paragraph), {.size = kFont, .bold = false}, 5);
-      paragraph.clear();
-    };
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      const std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(std::min(rest.size(), end + 1));
-      if (line.starts_with("```")) {
-        flush();
-        in_code = !in_code;
-        y_ += 4;
-      } else if (in_code) {
-        if (!in_answer) code(line);
-      } else if (line.starts_with("<details>")) {
-        flush();
-        in_answer = true;  // answers and revealed texts are printed at the end of the book
-        if (line.find("Reveal") != std::string_view::npos)
-          words("(The end of the book reveals it.)", {.size = 8}, 5);
-      } else if (line.starts_with("</details>")) {
-        in_answer = false;
-      } else if (in_answer || line.starts_with("# ") || line.starts_with("![") || line.starts_with("<") ||
-                 line.starts_with("Before: ")) {
-        flush();
-      } else if (line.starts_with("## ")) {
-        flush();
-        need(60);
-        y_ += 6;
-        words(without_marks(line.substr(3)), {.size = 12, .bold = true}, 3);
-      } else if (line.empty()) {
-        flush();
-      } else {
-        if (line.starts_with("- ")) flush();
-        paragraph += concat(paragraph.empty() ? "" : " ",
-                            line.starts_with("- ") ? concat("• ", line.substr(2)) : std::string(line));
-      }
-    }
-    flush();
+    std::optional<draw::Drawing> drawn;
+    if (all.picture) drawn = all.picture();
+    else if (model_pictures_) drawn = model_pictures_(*all.model_picture);
+    if (!drawn) return words(concat("(Picture: ", command_of(*all.model_picture), ")"), {.size = 8}, 6);
+    const double scale = std::min({kText / drawn->width, kMostPicture / drawn->height, 1.3});
+    need(drawn->height * scale + 10);
+    draw::place(pages_.back(), *drawn, {kMargin, y_}, scale);
+    y_ += drawn->height * scale + 10;
   }
 
+  const ModelPictures& model_pictures_;
   draw::Typesetter setter_;
   std::vector<draw::Drawing> pages_;
+  std::vector<std::size_t> first_pages_;  // of the chapters and the answers, from 1
   std::string title_;
   double y_ = 0;
 };
 
 }  // namespace
 
-std::vector<draw::Drawing> course_pages() {
-  Book book;
+std::vector<draw::Drawing> course_pages(const ModelPictures& model_pictures) {
+  Book book(model_pictures);
   for (const Chapter& c : chapters()) book.chapter(c);
   book.answers();
   return book.take();

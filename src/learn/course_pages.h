@@ -1,12 +1,17 @@
-// The course to print: A4 pages of text, arithmetic, pictures and exercises; the answers at the end.
+// The course to print: A4 pages with contents, text, arithmetic, pictures and exercises; the answers at the end.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "draw/drawing.h"
+#include "learn/lesson.h"
 
 namespace headlight::learn {
 
-[[nodiscard]] std::vector<draw::Drawing> course_pages();
+// Draws a picture that shows a model; nothing if that model is not there. The command is printed then.
+using ModelPictures = std::function<std::optional<draw::Drawing>(const ModelPicture&)>;
+[[nodiscard]] std::vector<draw::Drawing> course_pages(const ModelPictures& model_pictures = nullptr);
 
 }  // namespace headlight::learn

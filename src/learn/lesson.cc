@@ -93,6 +93,11 @@ const Lesson& lesson(int number) {
   return all[static_cast<std::size_t>(number - 1)];
 }
 
+std::string command_of(const ModelPicture& picture) {
+  return concat("headlight show \"", picture.text, "\" --model ", picture.model, " --part cross --head ",
+                picture.layer, ".", picture.head, " --svg FILE");
+}
+
 std::string answer_text(const Answer& answer) {
   return answer.numbers.empty() ? answer.word : lab::digits(answer.numbers, answer.decimals);
 }

@@ -35,12 +35,20 @@ struct Slider {
   std::vector<double> scores;
 };
 
+// A picture of a model: one head of a translator's cross-attention.
+struct ModelPicture {
+  std::string_view model, text;
+  int layer = 0, head = 0;
+};
+// headlight show "…" --model … --svg FILE: the same picture.
+[[nodiscard]] std::string command_of(const ModelPicture& picture);
+
 struct Lesson {
   std::function<std::string()> worked;  // the arithmetic of the section "By hand"
   std::function<std::vector<Exercise>()> exercises;
-  std::function<draw::Drawing()> picture = nullptr;  // null: the picture shows a model
-  std::string_view picture_command = {};             // which draws it then, up to the file's name
-  std::function<Slider()> slider = nullptr;          // null: the chapter has none
+  std::function<draw::Drawing()> picture = nullptr;          // null: the picture shows a model
+  std::optional<ModelPicture> model_picture = std::nullopt;  // this one
+  std::function<Slider()> slider = nullptr;                  // null: the chapter has none
 };
 // Throws Error{usage} for a number that is no chapter's.
 [[nodiscard]] const Lesson& lesson(int chapter);

@@ -127,7 +127,7 @@ std::string worked_cross() {
 std::vector<Exercise> exercises_cross() {
   Vector unscaled;
   for (const Vector& key : kKeys) unscaled.push_back(dot(kLe, key));
-  constexpr double kFrench = 8, kSource = 7;
+  constexpr double kFrench = 12, kSource = 8;
   return {
       {{.numbers = cross_weights(kLe)},
        "Scores (0, 2) · key: 2, 0 and −2. Divide each by √2 and take the softmax.",
@@ -191,8 +191,10 @@ draw::Drawing picture_decoding() {
 
 std::vector<Lesson> lessons_on_models() {
   return {{worked_block, exercises_block, picture_block},
-          {worked_cross, exercises_cross, nullptr,
-           "headlight show \"The cat sat on the mat.\" --model en-fr --part cross --svg"},
+          {.worked = worked_cross,
+           .exercises = exercises_cross,
+           .model_picture =
+               ModelPicture{.model = "en-fr", .text = "The cat sat on the mat.", .layer = 3, .head = 5}},
           {worked_decoding, exercises_decoding, picture_decoding}};
 }
 

@@ -169,7 +169,8 @@ draw::Drawing picture_recurrence() {
   for (const double kept : {0.99, 0.9, 0.5}) {
     draw::Curve curve{.label = fmt::format("keeps {}", short_number(kept)),
                       .points = {},
-                      .color = draw::curve_color(chart.curves.size())};
+                      .color = draw::curve_color(chart.curves.size()),
+                      .strong = true};
     for (int n = 0; n <= 64; ++n) curve.points.push_back({static_cast<double>(n), std::pow(kept, n)});
     chart.curves.push_back(std::move(curve));
   }

@@ -89,7 +89,8 @@ std::vector<Exercise> exercises_words() {
 draw::Drawing picture_words() {
   return draw::heat_map_figure(
       std::vector{
-          map_of({"Six words, three numbers each", "value", words(), {"1st", "2nd", "3rd"}}, vectors())},
+          named(map_of({"Six words, three numbers each", "value", words(), {"1st", "2nd", "3rd"}}, vectors()),
+                "word", "number")},
       style(1, 80));
 }
 
@@ -129,8 +130,9 @@ std::vector<Exercise> exercises_dot() {
 
 draw::Drawing picture_dot() {
   return draw::heat_map_figure(
-      std::vector{map_of({"Scores: dot products of all pairs", "score", words(), words()},
-                         rows_of(attention().scores))},
+      std::vector{named(map_of({"Scores: dot products of all pairs", "score", words(), words()},
+                               rows_of(attention().scores)),
+                        "score of this word", "with this word")},
       style(1.5));
 }
 
@@ -176,9 +178,9 @@ draw::Drawing picture_softmax() {
   chart.name_best = false;
   chart.width = 480, chart.height = 280;
   for (std::size_t j = 0; j < words().size(); ++j) {
-    draw::Curve curve{.label = words()[j], .points = {}, .color = draw::curve_color(j)};
-    for (int i = 0; i <= 40; ++i) {
-      const double t = 0.03 * std::pow(10.0 / 0.03, i / 40.0);
+    draw::Curve curve{.label = words()[j], .points = {}, .color = draw::curve_color(j), .strong = true};
+    for (int i = 0; i <= 80; ++i) {
+      const double t = 0.03 * std::pow(10.0 / 0.03, i / 80.0);
       curve.points.push_back({t, lab::softmax(scores_of(journey), 1 / t)[j]});
     }
     chart.curves.push_back(std::move(curve));
@@ -221,8 +223,9 @@ std::vector<Exercise> exercises_sum() {
 }
 
 draw::Drawing picture_sum() {
-  return draw::heat_map_figure(std::vector{map_of({"Weights: each row sums to 1", "", words(), words()},
-                                                  rows_of(attention().weights))},
+  return draw::heat_map_figure(std::vector{named(map_of({"Weights: each row sums to 1", "", words(), words()},
+                                                        rows_of(attention().weights)),
+                                                 "weight of this word", "on this word")},
                                style(0.25));
 }
 

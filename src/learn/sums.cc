@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lab/arithmetic.h"
 
@@ -111,11 +112,18 @@ std::size_t argmax(std::span<const double> x) {
 draw::WeightMap map_of(const MapText& text, const std::vector<Vector>& numbers) {
   draw::WeightMap map;
   map.title = text.title;
+  map.origin = draw::Origin::example;
   map.quantity = text.quantity;
   map.queries = text.rows;
   map.keys = text.columns;
   for (const Vector& row : numbers)
     for (const double x : row) map.weights.push_back(static_cast<float>(x));
+  return map;
+}
+
+draw::WeightMap named(draw::WeightMap map, std::string row_axis, std::string column_axis) {
+  map.row_axis = std::move(row_axis);
+  map.column_axis = std::move(column_axis);
   return map;
 }
 

@@ -48,5 +48,7 @@ struct MapText {
   std::vector<std::string> rows, columns;
 };
 [[nodiscard]] draw::WeightMap map_of(const MapText& text, const std::vector<Vector>& numbers);
+// With other axes than queries and keys, which chapter 5 introduces.
+[[nodiscard]] draw::WeightMap named(draw::WeightMap map, std::string row_axis, std::string column_axis);
 
 }  // namespace headlight::learn

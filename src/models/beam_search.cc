@@ -27,15 +27,10 @@ struct Candidate {
   std::int32_t token = 0;
 };
 
-struct Finished {
-  Hypothesis hypothesis;
-  double rank = 0;  // its score, less the penalty
-};
-
 struct Sentence {
   std::vector<Beam> beams;
   std::vector<Index> slots;  // that its beams may use
-  std::vector<Finished> finished;
+  std::vector<Hypothesis> finished;
   bool done = false;
 };
 
@@ -94,18 +89,20 @@ class Search {
       for (std::size_t s = 0; s < sentences_.size(); ++s) {
         const Index wanted = options_.most_each.empty() ? options_.most : options_.most_each[s];
         const Index steps = limit > 0 ? std::min(wanted, limit) : wanted;
-        if (!sentences_[s].done) advance(sentences_[s], logits, step + 1 >= steps);
+        if (sentences_[s].done) continue;
+        advance(sentences_[s], logits, step + 1 >= steps);
+        if (options_.on_step) options_.on_step(state_of(static_cast<Index>(s)));
       }
       close_ranks();
     }
     std::vector<std::vector<Hypothesis>> results;
     for (Sentence& sentence : sentences_) {
-      std::stable_sort(sentence.finished.begin(), sentence.finished.end(),
-                       [](const Finished& a, const Finished& b) { return a.rank > b.rank; });
+      std::stable_sort(
+          sentence.finished.begin(), sentence.finished.end(),
+          [](const Hypothesis& a, const Hypothesis& b) { return a.score - a.penalty > b.score - b.penalty; });
       const auto most = static_cast<std::size_t>(options_.beams);
       if (sentence.finished.size() > most) sentence.finished.resize(most);
-      results.emplace_back();
-      for (Finished& found : sentence.finished) results.back().push_back(std::move(found.hypothesis));
+      results.push_back(std::move(sentence.finished));
     }
     return results;
   }
@@ -218,13 +215,22 @@ class Search {
     if (!sentence.done) move_on(sentence, going);
   }
 
+  [[nodiscard]] BeamStep state_of(Index number) const {
+    const Sentence& sentence = sentences_[static_cast<std::size_t>(number)];
+    BeamStep step{.sentence = number, .going = {}, .finished = sentence.finished};
+    if (sentence.done) return step;
+    for (const Beam& beam : sentence.beams) step.going.push_back({beam.tokens, beam.score});
+    return step;
+  }
+
   void finish(Sentence& sentence, const Candidate& c, bool end) const {
     Hypothesis hypothesis{sentence.beams[static_cast<std::size_t>(c.beam)].tokens};
     const double length =
         std::pow(static_cast<double>(hypothesis.tokens.size() + 1), options_.length_penalty);
     hypothesis.score = c.score / length;
+    hypothesis.penalty = c.penalty / length;
     if (!end) hypothesis.tokens.push_back(c.token);
-    sentence.finished.push_back({std::move(hypothesis), (c.score - c.penalty) / length});
+    sentence.finished.push_back(std::move(hypothesis));
   }
 
   // One child of each beam keeps its cache; the others copy it into free slots.

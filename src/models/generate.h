@@ -71,17 +71,24 @@ struct Continuation {
 // The largest number of tokens in a sequence of this model; 0: no known limit.
 [[nodiscard]] Index context_of(const TransformerConfig& config) noexcept;
 
+struct Hypothesis {
+  std::vector<std::int32_t> tokens;  // without the start and the end
+  double score = 0;
+  double penalty = 0;  // for unknown words, divided as the score is; it counts in the order only
+};
+// A sentence after one step of a beam search: the texts that are continued, with their log-probabilities, and those that
+// have ended, with their scores.
+struct BeamStep {
+  Index sentence = 0;
+  std::vector<Hypothesis> going, finished;
+};
 struct BeamOptions {
   Index beams = 4;
   Index most = 64;
   std::span<const Index> most_each = {};  // a limit for each sentence in place of `most`
   double length_penalty = 1;  // scores are log-probability / length^penalty, the end's token included
-  WordCheck* words =
-      nullptr;  // with the words of every source: translations without unknown words come first
-};
-struct Hypothesis {
-  std::vector<std::int32_t> tokens;  // without the start and the end
-  double score = 0;
+  std::function<void(BeamStep step)> on_step = nullptr;  // after each step of each sentence
+  WordCheck* words = nullptr;  // has the words of every source: translations without unknown words come first
 };
 // Per source up to `beams` hypotheses, best first. A sentence is done when it has that many.
 [[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, Writer& writer,

@@ -70,8 +70,11 @@ Bytes translate_batch(Context& ctx, Writer& writer, WordCheck* words, std::span<
     if (words != nullptr) words->add_source(source.ids);
     most.push_back(options.most > 0 ? options.most : 2 * static_cast<Index>(source.ids.size()) + 16);
   }
-  const BeamOptions beams{
-      .beams = options.beams, .most_each = most, .length_penalty = options.length_penalty, .words = words};
+  const BeamOptions beams{.beams = options.beams,
+                          .most_each = most,
+                          .length_penalty = options.length_penalty,
+                          .on_step = options.on_step,
+                          .words = words};
   Bytes bytes;
   for (const std::vector<Hypothesis>& found : beam_search(ctx, writer, batch, beams)) {
     const Hypothesis& best = found.front();

@@ -20,6 +20,7 @@ struct TranslateOptions {
   const text::KnownWords* words = nullptr;  // translations without other words come first
   // Called after every batch with the number of finished texts.
   std::function<void(Index done)> on_progress = nullptr;
+  std::function<void(BeamStep step)> on_step = nullptr;  // of a single text
 };
 
 struct Translation {

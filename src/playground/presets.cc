@@ -120,9 +120,11 @@ const Preset& find_preset(std::string_view name) {
 
 std::string measured_text(const Preset& preset) {
   std::string text;
-  for (const PresetArm& arm : preset.arms)
-    text += concat(text.empty() ? "" : ", ", arm.label, " ", arm.measured.mean,
-                   text.empty() ? " % right (" : " % (", arm.measured.low, " to ", arm.measured.high, " %)");
+  for (const PresetArm& arm : preset.arms) {
+    const auto& [mean, low, high] = arm.measured;
+    text += concat(text.empty() ? "" : ", ", arm.label, " ", mean, text.empty() ? " % right" : " %");
+    if (low < high) text += concat(" (", low, " to ", high, " %)");
+  }
   return concat("Measured with five seeds: ", text, ".");
 }
 

@@ -35,7 +35,8 @@ struct Preset {
 };
 
 [[nodiscard]] const std::vector<Preset>& presets();
-// "Measured with five seeds: two layers 99 % right (98 to 100 %), one layer 40 % (34 to 48 %)."
+// "Measured with five seeds: two layers 99 % right (98 to 100 %), one layer 40 % (34 to 48 %)." Without a range if there is
+// none.
 [[nodiscard]] std::string measured_text(const Preset& preset);
 // Throws Error{usage} that lists the names.
 [[nodiscard]] const Preset& find_preset(std::string_view name);

@@ -10,7 +10,7 @@
 namespace headlight::playground {
 namespace {
 
-constexpr std::size_t kRuns = 2;           // that are kept
+constexpr std::size_t kRuns = 3;           // that are kept: as many as a story has
 constexpr std::size_t kMostFrames = 1024;  // of one run
 constexpr std::chrono::milliseconds kLook{50};
 constexpr std::int64_t kMoments = 50;  // at least so many frames of a whole run, however fast it is

@@ -53,7 +53,7 @@ class ToySession {
   // Returns the run's id. Throws Error{usage} for settings that do not fit together, Error{resource} while another run
   // is in progress or when it would take too much memory.
   int start(const ToySettings& settings);
-  // The newest two runs, the oldest first, without frames.
+  // The newest three runs, the oldest first, without frames.
   [[nodiscard]] std::vector<ToyRecord> runs() const;
   // The frames from number `after` on, once there is one or the state differs from `known`; or what there is after `wait`.
   // Being asked is what keeps a run going. Throws Error{usage} for a run that is not kept.

@@ -176,6 +176,22 @@ std::vector<Translation> translate(Context& ctx, const Model& model, std::span<c
   beams.length_penalty = options.length_penalty;
   beams.most = options.max_tokens;
   if (options.known_words) beams.words = loaded.words.get();
+  if (options.on_step) {
+    if (texts.size() != 1)
+      throw Error(ErrorKind::usage, "translate.steps",
+                  concat("on_step follows a single text; ", texts.size(), " were given"));
+    const auto shown = [&](std::vector<models::Hypothesis>& all) {
+      std::vector<Translation> out;
+      for (models::Hypothesis& h : all) {
+        std::string text = tokenizer_of(model).decode(h.tokens);
+        out.push_back({std::move(text), std::move(h.tokens), h.score});
+      }
+      return out;
+    };
+    beams.on_step = [&, shown](models::BeamStep step) {
+      options.on_step({shown(step.going), shown(step.finished)});
+    };
+  }
   beams.on_progress = [&](Index done) {
     progress.tell("texts", static_cast<double>(done), static_cast<double>(texts.size()));
   };

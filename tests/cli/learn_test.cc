@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "draw/text.h"
 #include "support/subprocess.h"
 #include "support/temp_folder.h"
 
@@ -29,6 +31,11 @@ class Learn : public ::testing::Test {
     EXPECT_EQ(done.code, 2) << done.err;
     EXPECT_THAT(done.err, HasSubstr(words));
     EXPECT_EQ(done.out, "");
+  }
+  [[nodiscard]] std::string text_of(const std::string& file) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_.path(file)).rdbuf();
+    return text.str();
   }
   TempFolder folder_;
 };
@@ -87,6 +94,7 @@ TEST_F(Learn, ChecksAnswers) {
   EXPECT_EQ(run({"2", "--exercise", "2", "--check", "one"}).code, 1);
   refused({"2", "--check", "abc"}, "does not have the expected form: one number with 4 decimals");
   refused({"2", "--exercise", "2", "--check", "sat"}, "one of: Your, journey");
+  refused({"4", "--check", "0.2264"}, "This is exercise 1; --exercise K checks another one.");
   refused({"2", "--exercise", "4", "--check", "1"}, "chapter 2 has exercises 1 to 3");
 }
 
@@ -98,13 +106,14 @@ TEST_F(Learn, RefusesWhatDoesNotGoTogether) {
   refused({"2", "--list", "--numbers"}, "cannot be combined");
   refused({"2", "--seed", "3"}, "--worksheet");
   refused({"2", "--worksheet", "3"}, "names the chapter");
-  refused({"11", "--svg", folder_.path("x.svg")}, "headlight show");
   refused({"--svg", folder_.path("x.svg")}, "which chapter?");
 }
 
 TEST_F(Learn, ListsAllChaptersAndShowsOneExercise) {
   const std::string list = run({"--list"}).out;
-  EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), 16);
+  EXPECT_THAT(list, HasSubstr("\n  16  Fast attention"));
+  std::istringstream lines(list);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(draw::display_width(line), 80) << line;
   EXPECT_THAT(list, HasSubstr(">  1  Words as vectors"));
   EXPECT_THAT(run({"5", "--exercise", "2"}).out,
               HasSubstr("What is the score when \"one\" looks at \"journey\"?"));
@@ -115,6 +124,8 @@ TEST_F(Learn, WritesPicturesAndWorksheets) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path("three.svg")));
   EXPECT_EQ(run({"3", "--svg", folder_.path("three.svg")}).code, 4) << "existing files stay without --force";
   EXPECT_EQ(run({"3", "--svg", folder_.path("three.svg"), "--force"}).code, 0);
+  EXPECT_EQ(run({"11", "--svg", folder_.path("eleven.svg")}).code, 0) << "of the default model";
+  EXPECT_THAT(text_of("eleven.svg"), HasSubstr("layer 3, head 5"));
   const Finished sheet = run({"--worksheet", "3", "--seed", "7"});
   EXPECT_THAT(sheet.out, StartsWith("Worksheet 3: Softmax   (seed 7)"));
   EXPECT_THAT(sheet.out, HasSubstr("Solutions"));
@@ -123,6 +134,11 @@ TEST_F(Learn, WritesPicturesAndWorksheets) {
   EXPECT_EQ(run({"--worksheet", "3", "--pdf", folder_.path("sheet.pdf")}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(folder_.path("sheet.pdf")));
   EXPECT_TRUE(std::filesystem::exists(folder_.path("sheet-solutions.pdf")));
+  Launch here{.arguments = {"learn", "--worksheet", "4", "--seed", "7", "--pdf"}};
+  here.in_child = [&] { std::filesystem::current_path(folder_.root()); };
+  EXPECT_EQ(run_program(here).code, 0) << "--pdf needs no name";
+  EXPECT_THAT(text_of("learn.pdf"), StartsWith("%PDF"));
+  EXPECT_THAT(text_of("learn-solutions.pdf"), StartsWith("%PDF"));
 }
 
 TEST_F(Learn, GivesItsAnswersAsJson) {

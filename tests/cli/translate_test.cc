@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "io/json.h"
 #include "support/safetensors_reader.h"
@@ -102,6 +103,30 @@ TEST_F(Translate, BeamsOfAnotherImplementation) {
       EXPECT_NEAR(found.real("score"), scores.at(b), 1e-4) << family;
     }
   }
+}
+
+// What is printed after each token: at most as many texts as beams, the best first, then the translation, as without it.
+TEST_F(Translate, StepsShowTheBeam) {
+  const std::string text = "the cat sat on the mat";
+  const Finished done = translate({text, "--steps", "--beams", "2", "--max-tokens", "5"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, StartsWith("after 1 token\n"));
+  EXPECT_TRUE(done.out.ends_with("\n" + translate({text, "--beams", "2", "--max-tokens", "5"}).out))
+      << done.out;
+  std::istringstream lines(done.out);
+  int steps = 0, texts = 0;
+  double last = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("after ")) ++steps, texts = 0, last = 0;
+    if (!line.starts_with("  ") || line.ends_with("(ended)")) continue;
+    EXPECT_LE(++texts, 2);
+    EXPECT_LE(std::stod(line), last) << done.out;
+    last = std::stod(line);
+  }
+  EXPECT_GE(steps, 2);
+  EXPECT_LE(steps, 5);
+  refused({text, "cat", "--steps"}, 2, "--steps prints the beams of a single TEXT");
+  refused({text, "--steps", "--json"}, 2, "--steps prints the beams of a single TEXT");
 }
 
 TEST_F(Translate, LinesStayInOrderWhateverTheirLengths) {

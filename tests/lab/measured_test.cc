@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "lab/experiment.h"
 #include "lab/spread.h"
+#include "lab/tuning.h"
 
 namespace headlight::lab {
 namespace {
@@ -31,6 +34,39 @@ TEST(LabCost, MemoryIsQuadraticOnlyWithTheScoreMatrix) {
   EXPECT_GT(exponent("unfused attention"), 1.7);
   EXPECT_LT(exponent("\"fused attention"), 1.2);
   EXPECT_LT(exponent("recurrent"), 1.2);
+}
+
+TEST(LabLadder, RungsAgree) {
+  const Outcome out = run_ladder({.quick = true});
+  EXPECT_TRUE(out.holds) << out.text;  // how fast they are belongs to the machine
+  for (const char* name : {"three loops", "one pass", "tiles", "library"})
+    EXPECT_THAT(out.text, HasSubstr(name));
+  EXPECT_THAT(out.finding, HasSubstr("times as fast as three loops"));
+  EXPECT_THAT(out.json, HasSubstr("\"name\": \"library\", \"seconds\": "));
+}
+
+TEST(LabTuning, ABestRateAtTheEndOfTheGridIsNotTheLastOneTried) {
+  const std::vector<double> rates = {1, 2, 4};
+  const auto tried_for = [&](double best) {
+    std::vector<double> tried;
+    const TunedRate tuned = tuned_rate(rates, [&](double rate) {
+      tried.push_back(rate);
+      return -std::abs(std::log(rate / best));
+    });
+    EXPECT_EQ(tuned.rate, best);
+    EXPECT_EQ(tuned.tried.size(), tried.size());
+    EXPECT_TRUE(std::is_sorted(tuned.tried.begin(), tuned.tried.end(),
+                               [](const TriedRate& a, const TriedRate& b) { return a.rate < b.rate; }));
+    return tried;
+  };
+  EXPECT_EQ(tried_for(2), rates);
+  EXPECT_EQ(tried_for(16), (std::vector<double>{1, 2, 4, 8, 16, 32}));
+  EXPECT_EQ(tried_for(0.5), (std::vector<double>{1, 2, 4, 0.5, 0.25}));
+  // Equal scores: the smallest rate, and no search beyond it. No end: the search stops.
+  EXPECT_EQ(tuned_rate(rates, [](double) { return 1.0; }).rate, 1);
+  EXPECT_EQ(tuned_rate(rates, [](double rate) { return rate; }).tried.size(), 12U);
+  const std::vector<double> single = {3};
+  EXPECT_EQ(tuned_rate(single, [](double) -> double { throw std::logic_error("tried"); }).rate, 3);
 }
 
 TEST(LabSpread, MeansDeviationsAndTables) {

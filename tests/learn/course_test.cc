@@ -152,7 +152,8 @@ TEST(Lessons, HavePictures) {
   for (int n = 1; n <= kChapters; ++n) {
     const learn::Lesson& lesson = learn::lesson(n);
     if (!lesson.picture) {
-      EXPECT_THAT(lesson.picture_command, HasSubstr("--svg")) << n;
+      ASSERT_TRUE(lesson.model_picture.has_value()) << n;
+      EXPECT_THAT(learn::command_of(*lesson.model_picture), HasSubstr("--part cross --head 3.5 --svg")) << n;
       continue;
     }
     const std::string svg = draw::encoded(lesson.picture(), draw::PictureFormat::svg);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "draw/pages.h"
+#include "draw/typesetter.h"
 #include "io/json.h"
 #include "learn/chapter_html.h"
 #include "learn/course.h"
@@ -45,6 +46,8 @@ TEST(ChapterHtml, ChaptersAreWholeAndBalanced) {
     EXPECT_EQ(count("data-picture"), 1U) << n;
     EXPECT_EQ(count("data-exercise"), json.list("exercises").items().size()) << n;
     EXPECT_EQ(count("data-view"), 1U) << n;  // a link that opens the viewer
+    EXPECT_EQ(count("data-train"), n == 6 || n == 7 || n == 8 || n == 10 || n == 13 ? 1U : 0U)
+        << n;  // a story
     EXPECT_THAT(html, Not(HasSubstr("**"))) << n;
     EXPECT_THAT(json.text("picture"), HasSubstr("</svg>")) << n;
   }
@@ -57,15 +60,26 @@ TEST(ChapterHtml, ChaptersAreWholeAndBalanced) {
 }
 
 TEST(CoursePages, PrintEveryChapterAndTheAnswers) {
-  const std::vector<draw::Drawing> pages = learn::course_pages();
+  int asked = 0;
+  const std::vector<draw::Drawing> pages = learn::course_pages([&](const learn::ModelPicture& wanted) {
+    EXPECT_EQ(wanted.model, "en-fr");
+    ++asked;
+    return learn::lesson(1).picture();
+  });
+  EXPECT_EQ(asked, 1);
   EXPECT_GT(pages.size(), 32U);
   EXPECT_LT(pages.size(), 120U);
   std::string all;
+  const draw::Typesetter setter;
   for (const draw::Drawing& page : pages)
     for (const draw::DrawingItem& item : page.items)
       if (const auto* text = std::get_if<draw::TextItem>(&item)) {
         all += text->text + "\n";
         EXPECT_LE(text->at.y, page.height) << text->text;
+        const double wide = setter.width(text->text, text->look);
+        const double end = text->anchor == draw::Anchor::left ? text->at.x + wide : text->at.x;
+        EXPECT_TRUE(text->degrees != 0 || end <= page.width - 30) << text->text;
+        for (const char c : text->text) EXPECT_GE(static_cast<unsigned char>(c), ' ') << text->text;
       }
   for (const learn::Chapter& c : learn::chapters()) EXPECT_THAT(all, HasSubstr(c.title));
   EXPECT_THAT(all, HasSubstr("Chapter 4:"));
@@ -74,10 +88,13 @@ TEST(CoursePages, PrintEveryChapterAndTheAnswers) {
   EXPECT_THAT(all, HasSubstr("\"journey\""));
   EXPECT_THAT(all, Not(HasSubstr("_scaled_")));
   EXPECT_THAT(all, Not(HasSubstr("**")));
+  EXPECT_THAT(all, Not(HasSubstr("(Picture: ")));
+  // Contents first.
+  EXPECT_LT(all.find("16. Fast attention"), all.find("The idea"));
   // Predictions are revealed behind the last chapter, not beside their question.
   const std::size_t revealed = all.find("Much larger: 0.5931");
   EXPECT_NE(revealed, std::string::npos);
-  EXPECT_GT(revealed, all.find("Answers\n"));
+  EXPECT_GT(revealed, all.find("Chapter 1:"));
   EXPECT_THAT(draw::encoded_pages({pages[0], pages[1]}), HasSubstr("/Count 2"));
 }
 

@@ -186,8 +186,10 @@ export default {
     await soon.match(() => page.textContent('#chapter-title'), /^4\. The weighted sum/);
     await soon.ok(() => page.evaluate(() => document.querySelector('figure img').naturalWidth > 100));
     await soon.equal(() => page.isVisible('text=Much larger: 0.5931'), false);
-    await page.click('summary:has-text("Reveal")');
+    await page.fill('[aria-label="Your prediction"]', 'larger');
+    await page.keyboard.press('Enter');
     await soon.equal(() => page.isVisible('text=Much larger: 0.5931'), true);
+    await soon.equal(() => page.textContent('[data-test=said]'), 'You said: larger');
     const field = page.locator('[data-exercise="1"] input');
     await field.fill('0.4317 0.5833');
     await field.press('Enter');
@@ -228,6 +230,24 @@ export default {
     await page.waitForSelector('h3:has-text("The idea")');
   },
 
+  async 'Learn: every slide of a long chapter fits the window'() {
+    const page = await open({ at: 'learn=6', viewport: { width: 1280, height: 720 } });
+    await page.waitForSelector('.chapter-text figure img');
+    await page.click('[data-test=slides]');
+    await page.evaluate(() => document.activeElement.blur());
+    const size = () => page.evaluate(() => parseFloat(document.querySelector('article').style.fontSize));
+    const sizes = [];
+    for (const heading of ['The idea', 'Predict first', 'By hand', 'In C++', 'In Python']) {
+      await page.keyboard.press('ArrowRight');
+      await page.waitForSelector(`h3:has-text("${heading}")`);
+      await soon.ok(() => page.evaluate(() => document.documentElement.scrollHeight <= innerHeight), heading);
+      sizes.push(await size());
+    }
+    assert.ok(sizes[0] >= 16 && sizes[0] < sizes[1], `the long one is smaller: ${sizes}`);
+    await page.keyboard.press('Escape');
+    await soon.ok(async () => Number.isNaN(await size()));
+  },
+
   async 'Train: heads form, a reload finds the run, a head is knocked out, the model opens'() {
     const server = await serve(['--model', 'en', '--threads', '2', '--save-to', folder()]);
     const page = await open({ server, at: 'train', errors: true }); // a probe is refused
@@ -262,6 +282,45 @@ export default {
     return `first map after ${first} ms`;
   },
 
+  async 'Train: a chapter leads to its story, whose models learn one after the other'() {
+    const server = await serve(['--model', 'en', '--threads', '2']);
+    const page = await open({ server, at: 'learn=8' });
+    await page.click('a.story-link');
+    await page.waitForSelector('[data-test=train]');
+    await soon.equal(() => page.inputValue('[data-test=preset]'), 'mask');
+    await soon.equal(() => page.inputValue('[data-test=task]'), 'copy');
+    await page.goBack();
+    await page.waitForSelector('#chapter-title:has-text("8.")');
+    await page.goForward();
+    await small(page);
+    await page.click('[data-test=start]');
+    await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
+    await page.selectOption('[data-test=preset]', 'order');
+    await page.click('[data-test=start]');
+    await page.waitForSelector('[data-test=run-view] h2:has-text("reverse")');
+    await soon.equal(() => page.locator('[data-test=run-view] h2:has-text("agreement")').count(), 0);
+    await page.waitForSelector(':nth-match([data-test=run-view][data-state=finished], 3)', { timeout: 120000 });
+    const said = await page
+      .locator('[data-test=run-view]')
+      .evaluateAll((list) =>
+        list.map((run) => [
+          run.querySelector('h2').textContent,
+          Number(/unseen cases\s*(\d+) %/.exec(run.textContent)[1]),
+        ]),
+      );
+    assert.deepEqual(
+      said.map(([task, right]) => [task, right > 60]),
+      [
+        ['reverse', true],
+        ['reverse', false],
+        ['sort', true],
+      ],
+      `${said}`,
+    );
+    await page.close();
+    assert.equal(await server.stop(), 143);
+  },
+
   async 'Train: two runs side by side, on a phone, in the dark'() {
     const server = await serve(['--model', 'en', '--threads', '2']);
     const page = await open({ server, at: 'train', colorScheme: 'dark', viewport: { width: 390, height: 800 } });
@@ -277,7 +336,7 @@ export default {
       () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
       'no sideways scrolling',
     );
-    await page.uncheck('label:has-text("Next to the previous run") input');
+    await page.uncheck('label:has-text("Beside earlier runs") input');
     await soon.equal(() => page.locator('[data-test=run-view]').count(), 1);
     await page.close();
     assert.equal(await server.stop(), 143);

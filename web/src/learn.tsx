@@ -97,6 +97,31 @@ function Check({ exercise, number }: { exercise: Exercise; number: string }) {
   );
 }
 
+// The reader commits to an answer before it is revealed.
+function Prediction({ reveal }: { reveal: HTMLDetailsElement }) {
+  const said = signal('');
+  const Said = () => (
+    <p role="status" data-test="said">
+      {said.value && `You said: ${said.value}`}
+    </p>
+  );
+  return (
+    <form
+      class="answer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        said.value = event.currentTarget.querySelector('input')!.value.trim();
+        reveal.hidden = false;
+        reveal.open = true;
+      }}
+    >
+      <input aria-label="Your prediction" placeholder="your prediction" autocomplete="off" />
+      <button type="submit">Reveal</button>
+      <Said />
+    </form>
+  );
+}
+
 // Weights of the chapter's scores at a temperature that the reader chooses, from 0.05 to 20.
 function Temperature({ words, scores }: { words: string[]; scores: number[] }) {
   const power = signal(0);
@@ -155,7 +180,8 @@ function Text({ text }: { text: Chapter }) {
       image.src = address;
       image.alt = figure.getAttribute('aria-label') ?? '';
       figure.removeAttribute('aria-label');
-      figure.tabIndex = 0; // on a phone it is scrolled
+      if (/^<svg[^>]* width="160mm"/.test(text.picture)) image.className = 'pair'; // two maps beside each other
+      figure.tabIndex = 0; // on a phone they are scrolled
       figure.append(image);
       if (text.slider) {
         const place = document.createElement('div');
@@ -171,7 +197,16 @@ function Text({ text }: { text: Chapter }) {
       section.insertBefore(place, section.querySelector('details'));
       render(<Check exercise={exercise} number={number} />, place);
     }
-    if (offline.value) for (const link of element.querySelectorAll('[data-view]')) link.parentElement?.remove();
+    for (const reveal of element.querySelectorAll<HTMLDetailsElement>(':scope > details')) {
+      const both = document.createElement('div'),
+        place = document.createElement('div');
+      reveal.before(both);
+      both.append(place, reveal);
+      reveal.hidden = true;
+      render(<Prediction reveal={reveal} />, place);
+    }
+    if (offline.value)
+      for (const link of element.querySelectorAll('[data-view], [data-train]')) link.parentElement?.remove();
     return () => URL.revokeObjectURL(address);
   }, [text]);
   // Slides: a heading and what follows it are one.
@@ -185,6 +220,13 @@ function Text({ text }: { text: Chapter }) {
     parts.forEach((part, i) => {
       for (const child of part) (child as HTMLElement).hidden = slides.value && i !== slide.value;
     });
+    // The largest type, down to 16 pixels, with which the slide fits the window.
+    const { style } = box.current!.closest('article')!;
+    style.fontSize = '';
+    for (let size = 34; slides.value && size >= 16; --size) {
+      style.fontSize = `${size}px`;
+      if (document.documentElement.scrollHeight <= innerHeight) break;
+    }
   }, [text, slides.value, slide.value]);
   return <div ref={box} class="chapter-text" />;
 }

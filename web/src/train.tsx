@@ -6,6 +6,7 @@ import { digits, weight } from './format';
 import { models, palette, theme, theSource } from './state';
 import {
   at,
+  choosePreset,
   command,
   compared,
   frameAt,
@@ -21,6 +22,7 @@ import {
   said,
   save,
   settings,
+  since,
   startPreset,
   toggleHead,
   train,
@@ -62,6 +64,7 @@ function Controls() {
         if (preset.value) startPreset(preset.value);
         else {
           queue.value = [];
+          since.value = newest.value?.id ?? 0;
           void train(s);
         }
       }}
@@ -71,11 +74,7 @@ function Controls() {
         <select
           data-test="preset"
           value={preset.value?.name ?? ''}
-          onChange={(event) => {
-            const found = o.presets.find((p) => p.name === event.currentTarget.value) ?? null;
-            preset.value = found;
-            if (found) settings.value = found.arms[0].settings;
-          }}
+          onChange={(event) => choosePreset(event.currentTarget.value)}
         >
           <option value="">my own settings</option>
           {o.presets.map((p) => (
@@ -333,7 +332,7 @@ function Player({ run }: { run: Run }) {
               compared.value = event.currentTarget.checked;
             }}
           />
-          Next to the previous run
+          Beside earlier runs
         </label>
       )}
       <label>
@@ -397,7 +396,7 @@ export function Train() {
   useEffect(() => void openPlayground(), []);
   if (!offer.value || !settings.value) return <main class="train">Asking the server…</main>;
   const run = newest.value,
-    shown = compared.value ? runs.value : runs.value.slice(-1);
+    shown = compared.value ? runs.value.filter((r) => r.id >= since.value) : runs.value.slice(-1);
   return (
     <main class="train" data-test="train">
       <h2 class="says">Watch heads form while a model learns</h2>

@@ -1,5 +1,6 @@
 // The playground's runs, as the program keeps them: found again after a reload, asked for as long as they go on.
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
+import { story } from './pages';
 import { ask, post, Trouble } from './source';
 import { report } from './state';
 
@@ -55,11 +56,12 @@ export interface Offer {
 
 export const offer = signal<Offer | null>(null);
 export const settings = signal<Settings | null>(null);
-export const runs = signal<Run[]>([]); // the newest last, two at most
+export const runs = signal<Run[]>([]); // the newest last, three at most
 export const preset = signal<Preset | null>(null);
 export const queue = signal<Settings[]>([]); // arms of a preset that are still to come
 export const at = signal<number | null>(null); // the step that is looked at; null: the newest
 export const compared = signal(true);
+export const since = signal(0); // the first run that the newest one is compared with
 export const out = signal<string[]>([]); // heads that are removed: "0.1"
 export const knocked = signal<(Look & { accuracy: number; before: number }) | null>(null);
 export const said = signal(''); // what the last command did
@@ -80,7 +82,7 @@ async function more(id: number): Promise<Run> {
     count = had?.frames.length ?? 0;
   const got = await (await ask(`train/${id}/frames?after=${count}&state=${had?.state ?? ''}`)).json();
   got.frames = [...(had?.frames ?? []), ...got.frames.map((f: { maps: string }) => ({ ...f, maps: bytes(f.maps) }))];
-  runs.value = [...runs.value.filter((r) => r.id !== id), got as Run].sort((a, b) => a.id - b.id).slice(-2);
+  runs.value = [...runs.value.filter((r) => r.id !== id), got as Run].sort((a, b) => a.id - b.id).slice(-3);
   return got as Run;
 }
 
@@ -119,8 +121,18 @@ export async function train(wanted: Settings): Promise<void> {
     report(error);
   }
 }
+export function choosePreset(name: string): void {
+  const found = offer.value?.presets.find((p) => p.name === name) ?? null;
+  preset.value = found;
+  if (found) settings.value = found.arms[0].settings;
+}
+// The story that the address names is chosen, once stories are known.
+effect(() => {
+  if (offer.value && story.value) choosePreset(story.value);
+});
 export function startPreset(chosen: Preset): void {
   compared.value = true;
+  since.value = (newest.value?.id ?? 0) + 1;
   queue.value = chosen.arms.slice(1).map((arm) => arm.settings);
   void train(chosen.arms[0].settings);
 }
@@ -173,8 +185,8 @@ export async function openPlayground(): Promise<void> {
   if (offer.value) return;
   try {
     const got = (await (await ask('train')).json()) as Offer;
-    offer.value = got;
     settings.value = got.runs.at(-1)?.settings ?? got.usual;
+    offer.value = got; // after the settings: a story that the address names has its own
     for (const run of got.runs) {
       if (run === got.runs.at(-1)) void follow(run.id);
       else await more(run.id);

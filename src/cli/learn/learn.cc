@@ -16,8 +16,10 @@
 #include "cli/json_output.h"
 #include "cli/learn/bookmark.h"
 #include "cli/learn/chapter_text.h"
+#include "cli/learn/model_picture.h"
 #include "cli/learn/sheet.h"
 #include "cli/learn/walk.h"
+#include "cli/model_input.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
 #include "core/concat.h"
@@ -82,12 +84,13 @@ PageStyle page_style(const LearnSettings& s) {
 }
 
 void list_chapters() {
-  const int next = bookmark();
+  constexpr int kIndent = 35;
+  const int next = bookmark(), width = std::clamp(terminal_width(), 60, 120);
   std::string text;
   for (const learn::Chapter& c : learn::chapters()) {
     const std::string title = draw::left_aligned(draw::shortened(c.title, 27), 28);
     text += fmt::format("{} {:>2}  {} {}\n", c.number == next ? ">" : " ", c.number, title,
-                        plain_text(c.question));
+                        draw::wrapped(plain_text(c.question), width, kIndent));
   }
   print(text);
 }
@@ -116,7 +119,14 @@ void check_exercise(const LearnSettings& s) {
   const int chapter = *s.number();
   const Index number = s.exercise.value_or(1);
   const learn::Exercise exercise = find_exercise(chapter, number);
-  const learn::Verdict verdict = learn::check_answer(exercise, *s.answer);
+  const learn::Verdict verdict = [&] {
+    try {
+      return learn::check_answer(exercise, *s.answer);
+    } catch (const Error& error) {  // perhaps meant for another exercise
+      if (s.exercise) throw;
+      refuse(concat(error.what(), "\n  This is exercise 1; --exercise K checks another one."));
+    }
+  }();
   const std::string which = fmt::format("chapter {}, exercise {}", chapter, number);
   if (verdict.right)
     return print(fmt::format("Right: {} ({})\n", learn::answer_text(exercise.answer), which));
@@ -128,13 +138,11 @@ void check_exercise(const LearnSettings& s) {
 void draw_picture(const LearnSettings& s) {
   const int number = *s.number();
   const learn::Lesson& lesson = learn::lesson(number);
-  if (!lesson.picture)
-    refuse(
-        concat("chapter ", number, "'s picture shows a model: ", lesson.picture_command, " FILE draws it"));
   constexpr double kDpi = 150;
   io::Outputs outputs(s.json.existing());
   reserve_figures(outputs, s.figures);
-  write_figures(outputs, s.figures, lesson.picture(), kDpi);
+  write_figures(outputs, s.figures, lesson.picture ? lesson.picture() : model_picture(*lesson.model_picture),
+                kDpi);
   outputs.commit();
 }
 
@@ -177,6 +185,16 @@ void show_chapter(const LearnSettings& s, int number) {
         fmt::format("Next: {} learn   (chapter {}: {})\n", program_name(), next, learn::chapter(next).title));
 }
 
+// Without the model, the course is printed without its picture.
+std::optional<draw::Drawing> picture_if_found(const learn::ModelPicture& wanted) {
+  try {
+    return model_picture(wanted);
+  } catch (const Error& error) {
+    print_notes({concat("a picture is missing: ", error.what())});
+    return std::nullopt;
+  }
+}
+
 // The whole course as one file: a page that needs no server, or a PDF to print.
 void write_course(const LearnSettings& s) {
   io::Outputs outputs(s.json.existing());
@@ -190,7 +208,7 @@ void write_course(const LearnSettings& s) {
     outputs.write(s.html, std::as_bytes(std::span(page)));
   }
   if (!s.book.empty()) {
-    const std::string pages = draw::encoded_pages(learn::course_pages());
+    const std::string pages = draw::encoded_pages(learn::course_pages(picture_if_found));
     outputs.write(s.book, std::as_bytes(std::span(pages)));
   }
   outputs.commit();
@@ -227,7 +245,9 @@ void add_learn(CLI::App& program) {
                    "  headlight learn --worksheet 3 --seed 7 --pdf sheet.pdf\n\n"
                    "  --check ends with exit code 0 for a right answer, 1 for a wrong one and 2 for\n"
                    "  one of another form, such as a word where a number is expected. Where you\n"
-                   "  stopped is kept in $XDG_STATE_HOME/headlight, else ~/.local/state/headlight.\n"});
+                   "  stopped is kept in $XDG_STATE_HOME/headlight, else ~/.local/state/headlight.\n"
+                   "  --pdf without a file name writes learn.pdf, and learn-solutions.pdf of a\n"
+                   "  worksheet.\n"});
   const auto s = std::make_shared<LearnSettings>();
   add_count(*command, "CHAPTER", s->place, "The chapter to read (default: where you stopped)",
             {1, learn::kChapters});
@@ -244,7 +264,7 @@ void add_learn(CLI::App& program) {
   add_count(*command, "--worksheet", s->worksheet, "Print new problems for chapter N, and their solutions",
             {1, learn::kChapters});
   add_count(*command, "--seed", s->seed, "Choose the worksheet's numbers (default: 1)", {0, 1000000000});
-  add_figure_files(*command, s->figures);
+  add_figure_files(*command, s->figures, "learn.pdf");
   add_text(*command, "--html", s->html, "Write the course as one offline page")->type_name("FILE");
   add_text(*command, "--book", s->book, "Write the course as a PDF to print")->type_name("FILE");
   add_figure_style(*command, s->figures, Layout::fixed);

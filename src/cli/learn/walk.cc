@@ -10,6 +10,7 @@
 #include "cli/learn/chapter_text.h"
 #include "cli/standard_input.h"
 #include "cli/terminal.h"
+#include "draw/text.h"
 #include "headlight/error.h"
 #include "learn/lesson.h"
 
@@ -40,19 +41,20 @@ std::string judged(const learn::Exercise& exercise, const std::string& given, bo
   try {
     const learn::Verdict verdict = learn::check_answer(exercise, given);
     right = verdict.right;
-    return right ? "   Right.\n\n" : fmt::format("   Not yet. {}\n", verdict.remark);
-  } catch (const Error& error) { return fmt::format("   {}\n", error.what()); }  // another form: ask again
+    return right ? "Right." : fmt::format("Not yet. {}", verdict.remark);
+  } catch (const Error& error) { return error.what(); }  // another form: ask again
 }
 
 // Asks until the answer is right or the reader passes. False at the end of input.
-bool ask_exercise(Reader& reader, const learn::Exercise& exercise) {
+bool ask_exercise(Reader& reader, const learn::Exercise& exercise, int width) {
   const std::string prompt =
       fmt::format("   Your answer ({}; empty to see it): ", learn::form_text(exercise.answer));
   for (bool right = false; !right;) {
     const std::optional<std::string> given = reader.line(prompt);
     if (!given) return false;
     if (given->find_first_not_of(" \t\r") == std::string::npos) return true;
-    print(judged(exercise, *given, right));
+    const std::string text = judged(exercise, *given, right);
+    print(fmt::format("   {}\n{}", draw::wrapped(text, width, 3), right ? "\n" : ""));
   }
   return true;
 }
@@ -60,8 +62,8 @@ bool ask_exercise(Reader& reader, const learn::Exercise& exercise) {
 std::string hidden_note(const learn::Chapter& chapter, int exercise, const learn::Answer* answer) {
   if (answer == nullptr)
     return fmt::format("   [reveal: {} learn {} --reveal]\n\n", program_name(), chapter.number);
-  return fmt::format("   [answer: {}; {} learn {} --exercise {} --check ANSWER]\n\n",
-                     learn::form_text(*answer), program_name(), chapter.number, exercise);
+  return fmt::format("   [{}: {} learn {} --exercise {} --check ANSWER]\n\n", learn::form_text(*answer),
+                     program_name(), chapter.number, exercise);
 }
 
 }  // namespace
@@ -74,8 +76,8 @@ bool walk_through(const learn::Chapter& chapter, const PageStyle& style, const W
     const learn::Exercise* exercise =
         known ? &exercises[static_cast<std::size_t>(piece.exercise - 1)] : nullptr;
     if (piece.hidden && walk.asks) {
-      const bool go_on = exercise != nullptr ? ask_exercise(reader, *exercise)
-                                             : reader.line("   Say it, then press Enter: ").has_value();
+      const bool go_on = exercise != nullptr ? ask_exercise(reader, *exercise, style.width - 2)
+                                             : reader.line("   Your prediction: ").has_value();
       if (!go_on) return false;
     } else if (piece.hidden && !walk.reveal) {
       print(hidden_note(chapter, piece.exercise, exercise != nullptr ? &exercise->answer : nullptr));

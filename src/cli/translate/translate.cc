@@ -32,6 +32,7 @@ struct TranslateSettings {
   std::optional<double> length_penalty;
   bool any_words = false;
   RowSettings rows;
+  bool steps = false;
   JsonTarget json;
 };
 
@@ -61,6 +62,13 @@ void check_translates(const Model& model, const TranslateSettings& s) {
                        "Put its tokenizer.json next to config.json."));
 }
 
+// One line for each text, whatever the model wrote.
+std::string as_line(std::string text, const char* end = "\n") {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return text + end;
+}
+
 // A model with its settings, ready for any number of texts.
 class Translator {
  public:
@@ -75,6 +83,20 @@ class Translator {
                 .known_words = !s.any_words};
   }
   [[nodiscard]] const Model& model() const { return model_; }
+
+  // The texts of the beam after each token, and then the translation.
+  Translation translate_in_steps(const std::string& text) {
+    options_.on_step = [step = 0](const BeamTexts& texts) mutable {
+      std::string out = fmt::format("after {} token{}\n", step + 1, step == 0 ? "" : "s");
+      ++step;
+      for (const Translation& t : texts.continued)
+        out += fmt::format("  {:8.4f}  {}\n", t.score, printable(as_line(t.text, "")));
+      for (const Translation& t : texts.ended)
+        out += fmt::format("  {:8.4f}  {}  (ended)\n", t.score, printable(as_line(t.text, "")));
+      print(out + "\n");
+    };
+    return translate(std::span(&text, 1)).front();
+  }
 
   std::vector<Translation> translate(std::span<const std::string> texts) {
     ProgressBar bar;
@@ -123,13 +145,6 @@ void write(io::JsonWriter& w, const std::string& source, const Translation& tran
   w.end_list().field("score", io::decimals(translation.score, 6)).end_object();
 }
 
-// One line for each text, whatever the model wrote.
-std::string as_line(std::string text) {
-  for (char& c : text)
-    if (c == '\n' || c == '\r') c = ' ';
-  return text + "\n";
-}
-
 void run_texts(const TranslateSettings& s) {
   JsonOutput output(s.json);
   Translator translator(s);
@@ -138,7 +153,9 @@ void run_texts(const TranslateSettings& s) {
   json.field("length_penalty", s.length_penalty.value_or(1));
   json.key("translations").begin_list(io::JsonLayout::lines);
   const auto translate = [&](const std::vector<std::string>& texts) {
-    const std::vector<Translation> translations = translator.translate(texts);
+    std::vector<Translation> translations;
+    if (s.steps) translations.push_back(translator.translate_in_steps(texts.front()));
+    else translations = translator.translate(texts);
     std::string lines;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       if (!s.json.to_stdout()) lines += printable(as_line(translations[i].text));
@@ -180,6 +197,8 @@ void run(const TranslateSettings& s) {
   if (!s.rows.heads.empty() && !s.rows.show) refuse("--head needs --show");
   if (s.rows.show && (s.json.to_stdout() || !s.evaluate.empty()))
     refuse("--show prints text; leave out --evaluate, and give --json a file name");
+  if (s.steps && (s.texts.size() != 1 || s.json.to_stdout()))
+    refuse("--steps prints the beams of a single TEXT; give one, and --json a file name");
   if (s.evaluate.empty() && s.limit > 0) refuse("--limit needs --evaluate FILE");
   if (s.evaluate.empty()) run_texts(s);
   else run_evaluation(s);
@@ -198,6 +217,7 @@ void add_translate(CLI::App& program) {
            "  headlight translate \"The cat sat on the mat.\"\n"
            "  headlight translate --model opus-mt-en-de < english.txt > german.txt\n"
            "  headlight translate \"Where do you live?\" --show --head 3.5\n"
+           "  headlight translate \"Where do you live?\" --steps --beams 2\n"
            "  headlight translate --evaluate test.tsv --json -\n"
            "\n"
            "  Without TEXT, every line of standard input is translated, in order.\n"
@@ -220,6 +240,7 @@ void add_translate(CLI::App& program) {
             {1, 1000000000});
   begin_group(*command, "Output");
   add_rows(*command, s->rows);
+  add_switch(*command, "--steps", s->steps, "Print the texts of the beam after each token");
   add_json(*command, s->json);
   add_threads(*command, s->threads);
   keep_alive(*command, s);
