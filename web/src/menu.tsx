@@ -5,7 +5,7 @@ import { host, isPage } from './host';
 import { linkText } from './commands';
 import { copy, dialog } from './dialogs';
 import { clipped, shown, weight } from './format';
-import { canChange, cutLink, isOut, toggleHead, toggleLayer } from './knockout';
+import { canChange, canChangeMore, cutLink, isOut, toggleHead, toggleLayer } from './knockout';
 import { tab } from './tabs';
 import { mapOf } from './numbers';
 import {
@@ -62,7 +62,7 @@ function itemsOf(target: Target): Item[] {
       ...(canChange()
         ? ([
             [isOut(head) ? 'Restore it' : 'Remove it', () => toggleHead(head)],
-            [`Remove layer ${head.layer}`, () => toggleLayer(head.layer)],
+            ...(canChangeMore() ? [[`Remove layer ${head.layer}`, () => toggleLayer(head.layer)]] : []),
           ] as Item[])
         : []),
       [
@@ -95,7 +95,7 @@ function itemsOf(target: Target): Item[] {
         },
       ],
     ];
-    if (!Number.isNaN(w) && canChange())
+    if (!Number.isNaN(w) && canChangeMore())
       list.push(
         ['Cut this link, renormalise the others', () => cutLink('cut-mask', [cell.query], [cell.key])],
         ['Cut this link, keep the others', () => cutLink('cut-weight', [cell.query], [cell.key])],

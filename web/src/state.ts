@@ -108,7 +108,7 @@ export function useSource(found: Source): void {
 export const partInfo = computed<PartInfo | null>(() => run.value?.parts.find((p) => p.part === part.value) ?? null);
 export const shownPlace = computed<Place>(() => hoverPlace.value ?? place.value);
 
-function readings(info: RunInfo, name: PartName): [Reading, Reading] {
+export function readings(info: RunInfo, name: PartName): [Reading, Reading] {
   if (info.written === null || name === 'encoder') return [info.source, info.source];
   return name === 'cross' ? [info.written, info.source] : [info.decoder_input!, info.decoder_input!];
 }
