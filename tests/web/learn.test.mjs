@@ -160,8 +160,10 @@ export default {
     await page.selectOption('[data-test=preset]', '');
     await small(page);
     await page.uncheck('label:has-text("Residual connections") input');
+    const began = Date.now();
     await page.click('[data-test=start]');
     await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
+    const seconds = (Date.now() - began) / 1000;
     await page.waitForSelector('.run header:has-text("without residual connections")');
     const color = () =>
       page.evaluate(() =>
@@ -174,6 +176,8 @@ export default {
     const asked = page.requests.filter((r) => r.url().includes('/frames')).length,
       frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
     assert.ok(asked < frames, `${asked} pictures of ${frames} moments`);
+    console.log(asked, seconds, frames);
+    assert.ok(asked <= seconds + 3, `${asked} pictures in ${seconds} s`); // one a second
     await page.click('[data-test=save]');
     await page.waitForSelector('.player [role=status]:has-text("without residual connections cannot be saved")');
     await page.close();
@@ -192,6 +196,9 @@ export default {
     await field.fill('0.4317 0.5833');
     await field.press('Enter');
     await soon.match(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), /Expected form: 3 numbers/);
+    await field.fill('0.4317, 0.5833, 0.1');
+    await field.press('Enter');
+    await soon.match(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), /^Not yet\./);
     await field.fill('0.4317, 0.5833, 0.5283');
     await field.press('Enter');
     await soon.equal(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), 'Right.');

@@ -66,7 +66,8 @@ export default {
     }
     await runText(page, typed);
     await ready(page);
-    const map = JSON.parse(program('show', typed, '--model', join(SOURCE, 'models/headlight-en'), '--json', '-')).maps[0];
+    const map = JSON.parse(program('show', typed, '--model', join(SOURCE, 'models/headlight-en'), '--json', '-'))
+      .maps[0];
     await soon.equal(() => field(page, 'h'), `${map.layer}.${map.head}`);
     await soon.equal(() => page.locator('.strip .chip.query > span').allTextContents().then((t) => t.join()), 'it'); // prettier-ignore
     // A word that somebody pins stays with the next text, wherever it is there.
@@ -116,7 +117,9 @@ export default {
     await page.waitForSelector('.next >> text=Play');
     await page.waitForSelector('[data-test=knockout][aria-busy=false] [data-test=divergence]');
     const count = await page.locator('.strip .chip').count();
-    await soon.ok(async () => (await page.getAttribute('[data-test=positions]', 'aria-label')).includes(`of ${count} `));
+    await soon.ok(async () =>
+      (await page.getAttribute('[data-test=positions]', 'aria-label')).includes(`of ${count} `),
+    );
   },
 
   async 'A pinned word keeps its place among its like, also where not all weights are here; heads are a model’s own'() {
@@ -531,7 +534,14 @@ export default {
       await hover(page, i, j);
       await frames(page);
       await soon.equal(() => boxes(), before);
-      const value = number(await page.textContent('[data-test=pointer-value]'));
+      const value = number(await page.textContent('[data-test=pointer-value]')),
+        box = await page.locator('[data-test=pointer-value]').boundingBox(),
+        spot = await cellPoint(page, i, j);
+      assert.ok(spot.x > box.x + box.width || spot.x < box.x, 'the cell is not covered');
+      assert.ok(
+        Math.abs(spot.x - box.x - box.width / 2) < 90 && Math.abs(spot.y - box.y - box.height / 2) < 60,
+        'beside it',
+      );
       await soon.ok(
         async () => Math.abs(value - Number(await page.getAttribute('[data-test=value]', 'data-value'))) < 6e-4,
       );

@@ -402,7 +402,8 @@ export function Compare() {
           aria-label="Another text"
           data-test="compare-text"
           placeholder="another text, then Enter"
-          defaultValue={run.value?.text}
+          key={compared.value?.startsWith('t:') ? compared.value : ''}
+          defaultValue={compared.value?.startsWith('t:') ? compared.value.slice(2) : run.value?.text}
         />
         <button type="submit">Compare</button>
       </form>

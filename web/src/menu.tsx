@@ -14,6 +14,7 @@ import {
   hoverQuery,
   keyReading,
   linkMap,
+  overlay,
   partInfo,
   pin,
   place,
@@ -23,6 +24,7 @@ import {
   type Cell,
   type Place,
 } from './state';
+import { isSame, toggleOverlay } from './several';
 import { byTouch } from './touch';
 
 interface Target {
@@ -59,6 +61,16 @@ function itemsOf(target: Target): Item[] {
           solo.value = !solo.value;
         },
       ],
+      ...(isSame(head, place.value)
+        ? []
+        : ([
+            [
+              overlay.value.some((h) => isSame(h, head))
+                ? 'Leave it out again'
+                : `Take it together with ${place.value.layer}.${place.value.head}`,
+              () => toggleOverlay(head),
+            ],
+          ] as Item[])),
       ...(canChange()
         ? ([
             [isOut(head) ? 'Restore it' : 'Remove it', () => toggleHead(head)],

@@ -8,7 +8,7 @@ import {
   derived,
   hoverPlace,
   offline,
-  overlay,
+  beside,
   part,
   place,
   theSource,
@@ -82,7 +82,7 @@ export function mapOf(at: Place): Float32Array | null {
 }
 // What the program computes from several heads, asked for when it is not here.
 const derivedMaps = signal(new ByteCache<Float32Array>(24e6));
-export const together = computed<Place[]>(() => [place.value, ...overlay.value]);
+export const together = computed<Place[]>(() => [place.value, ...beside.value]);
 const derivedMap = computed<Float32Array | null>(() => {
   const info = numbersInfo.value;
   if (!info || isLong.value) return null;

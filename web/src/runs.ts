@@ -36,6 +36,8 @@ import {
   block,
   clearHover,
   corpus,
+  derived,
+  overlay,
   sampling,
   theSource,
   partInfo,
@@ -164,7 +166,10 @@ function select(info: RunInfo, address: Address | null, before: RunInfo | null, 
   const p = partInfo.value!,
     kept = keptWord(before, then, pinned, queryReading.value);
   // Another model has other heads; a checkpoint of the same run has the same ones.
-  if (before && !sameHeads(before.model.name, info.model.name)) proposed = place.value;
+  if (before && !sameHeads(before.model.name, info.model.name)) {
+    proposed = place.value;
+    if (!address) takeAlone();
+  }
   if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) {
     place.value = address.place;
     proposed ??= { layer: -1, head: -1 }; // somebody chose this head; it stays with the next text
@@ -202,8 +207,14 @@ function choose(list: number[], keepHead = false): void {
   if (!stays) place.value = proposed = look.place;
 }
 
+// The heads that are taken together are of one attention of one model.
+function takeAlone(): void {
+  overlay.value = [];
+  if (derived.value === 'mean') derived.value = 'none';
+}
 function clampPlace(): void {
   const p = partInfo.value;
+  if (p && overlay.value.some((h) => h.layer >= p.layers || h.head >= p.heads)) takeAlone();
   if (p && (place.value.layer >= p.layers || place.value.head >= p.heads))
     place.value = proposed = { layer: 0, head: 0 };
 }
@@ -223,6 +234,7 @@ export async function setPart(name: PartName, address: Address | null = null, pi
       clearHover();
       useNumbers(numbers, info);
       place.value = proposed = { layer: 0, head: 0 }; // heads of another attention are other heads
+      if (!address) takeAlone();
       if (address?.place) place.value = address.place;
       if (address?.queries) pinInside(address);
       else choose(opposite ?? [], Boolean(address?.place));

@@ -63,6 +63,9 @@ export const depth = signal<Depth>('engineer'); // how many numbers are shown, n
 export const solo = signal(false); // the atlas shows the pinned head alone
 // Heads beside the chosen one: drawn over it as lines, or taken together.
 export const overlay = signal<Place[]>([]);
+export const beside = computed<Place[]>(() =>
+  overlay.value.filter((h) => h.layer !== place.value.layer || h.head !== place.value.head),
+);
 export const derived = signal<Derived>('none');
 export const present = signal(false); // one panel, large, for a room
 export const views = signal<string[]>([]); // addresses to step through
