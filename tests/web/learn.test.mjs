@@ -160,10 +160,10 @@ export default {
     await page.selectOption('[data-test=preset]', '');
     await small(page);
     await page.uncheck('label:has-text("Residual connections") input');
-    const began = Date.now();
+    const times = [];
+    page.on('request', (r) => r.url().includes('/frames') && times.push(Date.now()));
     await page.click('[data-test=start]');
     await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
-    const seconds = (Date.now() - began) / 1000;
     await page.waitForSelector('.run header:has-text("without residual connections")');
     const color = () =>
       page.evaluate(() =>
@@ -176,8 +176,7 @@ export default {
     const asked = page.requests.filter((r) => r.url().includes('/frames')).length,
       frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
     assert.ok(asked < frames, `${asked} pictures of ${frames} moments`);
-    console.log(asked, seconds, frames);
-    assert.ok(asked <= seconds + 3, `${asked} pictures in ${seconds} s`); // one a second
+    assert.ok(times.length >= 2 && times.slice(1).every((t, i) => t - times[i] > 900), `pictures at ${times}`); // one a second
     await page.click('[data-test=save]');
     await page.waitForSelector('.player [role=status]:has-text("without residual connections cannot be saved")');
     await page.close();
