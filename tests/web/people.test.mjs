@@ -412,6 +412,23 @@ export default {
     await soon.equal(() => page.locator('.label.column.pinned').count(), 0);
     await soon.doesNotMatch(() => page.textContent('.why header'), /→/);
     await soon.doesNotMatch(() => page.textContent('.heads .segments'), /→/);
+    await soon.equal(() => page.locator('.mark-value').count(), 0); // on the colour scale
+    await soon.ok(() => page.isDisabled('text=As table'));
+    const { x, y } = await cellPoint(page, 5, 1);
+    await page.mouse.click(x, y, { button: 'right' });
+    await soon.doesNotMatch(() => page.textContent('[data-test=menu]'), /Copy/);
+    await page.keyboard.press('Escape');
+    await page.mouse.move(2, 2);
+    await page.click('[data-test=as-lines]');
+    await soon.equal(
+      () =>
+        page.evaluate(() => {
+          const c = document.querySelector('[data-test=lines]').getBoundingClientRect();
+          return c.width > 0 && [...document.querySelectorAll('.lines small')].filter((e) => e.textContent.trim()).length;
+        }),
+      0,
+    );
+    await page.click('text=Map');
     const colours = await page.evaluate(() => {
       const c = document.querySelector('[data-test=atlas]'),
         seen = new Set(),

@@ -222,7 +222,7 @@ function Map({ values, title, signed, test }: { values: Float32Array; title: str
   );
 }
 
-// In turn, in one place: what differs jumps. Whoever wants less motion turns them by hand.
+// In turn, in one place: what differs jumps. With reduced motion they are turned by hand.
 function Blink() {
   const on = blink.value !== null,
     flip = () => (blink.value = blink.value === 'A' ? 'B' : 'A');

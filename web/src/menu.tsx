@@ -9,6 +9,7 @@ import { canChange, canChangeMore, cutLink, isOut, toggleHead, toggleLayer } fro
 import { tab } from './tabs';
 import { mapOf } from './numbers';
 import {
+  guessing,
   hoverCell,
   hoverPlace,
   hoverQuery,
@@ -112,7 +113,7 @@ function itemsOf(target: Target): Item[] {
         ['Cut this link, renormalise the others', () => cutLink('cut-mask', [cell.query], [cell.key])],
         ['Cut this link, keep the others', () => cutLink('cut-weight', [cell.query], [cell.key])],
       );
-    if (!Number.isNaN(w)) list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
+    if (!Number.isNaN(w) && !guessing.value) list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
     return list;
   }
   const list: Item[] = [];
@@ -127,13 +128,14 @@ function itemsOf(target: Target): Item[] {
             [],
           ),
       ]);
-    list.push([
-      'Its row as a table',
-      () => {
-        pin([query], []);
-        dialog.value = 'table';
-      },
-    ]);
+    if (!guessing.value)
+      list.push([
+        'Its row as a table',
+        () => {
+          pin([query], []);
+          dialog.value = 'table';
+        },
+      ]);
   }
   list.push(['Copy the link', () => void copy(linkText(), 'Link copied')]);
   return list;

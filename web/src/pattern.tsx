@@ -135,7 +135,7 @@ export function Pattern() {
         <>
           <HeatMap />
           {isLong.value && <Minimap />}
-          <Legend value={whole ? whole.value : mode.value === 'weights' ? w : other} />
+          <Legend value={guessing.value ? NaN : whole ? whole.value : mode.value === 'weights' ? w : other} />
         </>
       )}
       <Several />
