@@ -424,7 +424,9 @@ export default {
       () =>
         page.evaluate(() => {
           const c = document.querySelector('[data-test=lines]').getBoundingClientRect();
-          return c.width > 0 && [...document.querySelectorAll('.lines small')].filter((e) => e.textContent.trim()).length;
+          return (
+            c.width > 0 && [...document.querySelectorAll('.lines small')].filter((e) => e.textContent.trim()).length
+          );
         }),
       0,
     );

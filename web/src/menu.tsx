@@ -113,7 +113,8 @@ function itemsOf(target: Target): Item[] {
         ['Cut this link, renormalise the others', () => cutLink('cut-mask', [cell.query], [cell.key])],
         ['Cut this link, keep the others', () => cutLink('cut-weight', [cell.query], [cell.key])],
       );
-    if (!Number.isNaN(w) && !guessing.value) list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
+    if (!Number.isNaN(w) && !guessing.value)
+      list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
     return list;
   }
   const list: Item[] = [];

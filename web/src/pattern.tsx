@@ -211,7 +211,9 @@ export function RowTable() {
           <thead>
             <tr>
               <th scope="col">rank</th>
-              <th scope="col">key</th>
+              <th scope="col" style={{ textAlign: 'start' }}>
+                key
+              </th>
               <th scope="col">place</th>
               <th scope="col">weight</th>
             </tr>

@@ -1,7 +1,19 @@
 // What can be chosen above the map: how it is drawn, which numbers, which part of two texts, what is muted.
 import type { ComponentChildren } from 'preact';
 import { dialog } from './dialogs';
-import { block, guessing, hasSpecial, keyReading, lines, mode, muted, mutedKeys, queryReading, renormalise, run } from './state';
+import {
+  block,
+  guessing,
+  hasSpecial,
+  keyReading,
+  lines,
+  mode,
+  muted,
+  mutedKeys,
+  queryReading,
+  renormalise,
+  run,
+} from './state';
 import type { Block, Mode, Mute } from './types';
 import { fit, view } from './view';
 
