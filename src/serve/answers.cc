@@ -1,11 +1,14 @@
 #include "serve/answers.h"
 
+#include <algorithm>
+
 #include "io/json_writer.h"
 
 namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kKeptLabels = 32;
+constexpr std::size_t kMostCompared = 256, kMostSimilar = 3;  // heads
 
 // The labels that a head has, best first, with score and lift.
 void write(io::JsonWriter& w, const HeadFigures& figures) {
@@ -19,16 +22,39 @@ void write(io::JsonWriter& w, const HeadFigures& figures) {
   w.end_list();
 }
 
+void write_similar(io::JsonWriter& w, const std::vector<SimilarHead>& others) {
+  w.begin_list();
+  for (std::size_t i = 0; i < others.size() && i < kMostSimilar; ++i) {
+    w.begin_object().field("layer", others[i].place.layer).field("head", others[i].place.head);
+    w.field("cosine", others[i].cosine).end_object();
+  }
+  w.end_list();
+}
+
 }  // namespace
 
-std::string labels_json(const std::vector<LabelledHead>& heads, Part part) {
+std::vector<Head> compared_heads(const ModelInfo& model) {
+  std::vector<Head> heads;
+  for (const PartInfo& part : model.parts)
+    for (std::size_t layer = 0; layer < part.heads.size(); ++layer)
+      for (Index head = 0; head < part.heads[layer]; ++head)
+        heads.push_back({part.part, static_cast<int>(layer), static_cast<int>(head)});
+  if (heads.size() > kMostCompared) heads.clear();
+  return heads;
+}
+
+std::string labels_json(const ModelInfo& model, const HeadLabels& labels, Part part) {
+  const std::vector<Head> compared = compared_heads(model);
   io::JsonWriter w;
   w.begin_object().key("heads").begin_list();
-  for (const LabelledHead& head : heads) {
+  for (const LabelledHead& head : labels.heads) {
     if (head.part != part) continue;
     w.begin_object().field("layer", head.place.layer).field("head", head.place.head);
     write(w.key("text"), head.text);
     write(w.key("battery"), head.battery);
+    const auto at = std::find(compared.begin(), compared.end(), Head{part, head.place.layer, head.place.head});
+    if (at != compared.end())
+      write_similar(w.key("similar"), labels.similar[static_cast<std::size_t>(at - compared.begin())]);
     w.end_object();
   }
   return w.end_list().end_object().take_line();

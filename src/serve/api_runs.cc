@@ -159,7 +159,9 @@ Answer Api::change(const HttpRequest& http, const KeptRun& kept) {
           KeptRun{id, kept.request, std::move(made.run), {}, made.mean_sentences});
       runs_.keep(changed);
     }
-    return effect_json(*changed, effect_between(ctx, kept.run, changed->run, {.position = request.position}));
+    AblationEffect effect = effect_between(ctx, kept.run, changed->run, {.position = request.position});
+    effect.mean_sentences = changed->mean_sentences;
+    return effect_json(kept.run.model(), id, effect);
   }));
 }
 
@@ -178,14 +180,14 @@ Answer Api::labels(const HttpRequest& http, const KeptRun& kept) {
   if (!found) {
     found = queue_.run_in_turn(http.left, [&](Context& ctx) {
       const Prompt prompt = prompt_of(kept.run.model(), kept.request);
-      LabelRequest request;
+      LabelRequest request{.similar_to = compared_heads(kept.run.model().info())};
       request.progress.cancelled = http.left;
-      return std::make_shared<const std::vector<LabelledHead>>(
-          label_heads(ctx, kept.run.model(), std::span(&prompt, 1), request).heads);
+      return std::make_shared<const HeadLabels>(
+          label_heads(ctx, kept.run.model(), std::span(&prompt, 1), request));
     });
     labels_.keep(kept.id, found);
   }
-  return json(labels_json(*found, part));
+  return json(labels_json(kept.run.model().info(), *found, part));
 }
 
 Answer Api::lens(const HttpRequest& http, const KeptRun& kept) {

@@ -134,16 +134,16 @@ void check_predictions(const Run& run) {
                      " words are too many for the page; shorten the text, or use headlight ablate"));
 }
 
-std::string effect_json(const KeptRun& changed, const AblationEffect& effect) {
+std::string effect_json(const Model& model, std::string_view id, const AblationEffect& effect) {
   io::JsonWriter w;
-  w.begin_object().field("id", changed.id).field("position", effect.position);
-  w.field("kl", effect.kl).field("mean_kl", effect.mean_kl).field("mean_sentences", changed.mean_sentences);
+  w.begin_object().field("id", id).field("position", effect.position);
+  w.field("kl", effect.kl).field("mean_kl", effect.mean_kl).field("mean_sentences", effect.mean_sentences);
   w.key("loss");
   if (effect.has_loss) w.begin_list().value(effect.loss_before).value(effect.loss_after).end_list();
   else w.value(nullptr);
   w.key("tokens").begin_list();
   for (const TokenEffect& token : effect.tokens) {
-    write_token(w.begin_object(), changed.run.model(), token.token);
+    write_token(w.begin_object(), model, token.token);
     w.field("before", token.before).field("after", token.after);
     w.field("logit_before", token.logit_before).field("logit_after", token.logit_after);
     w.field("rank_before", token.rank_before).field("rank_after", token.rank_after).end_object();

@@ -27,7 +27,8 @@ inline constexpr std::size_t kMostSwept =
 // Throws Error{resource} where predictions at all positions would take too much memory.
 void check_predictions(const Run& run);
 
-[[nodiscard]] std::string effect_json(const KeptRun& changed, const AblationEffect& effect);
+// `id`: of the changed run, or empty if none is kept.
+[[nodiscard]] std::string effect_json(const Model& model, std::string_view id, const AblationEffect& effect);
 [[nodiscard]] std::string sweep_json(const Model& model, const SweepResult& result);
 
 }  // namespace headlight::serve

@@ -6,8 +6,10 @@
 #include <cstdint>
 
 #include "headlight/error.h"
+#include "headlight/look.h"
 #include "headlight/version.h"
 #include "io/json_writer.h"
+#include "serve/changes.h"
 #include "serve/matrices.h"
 #include "serve/page.h"
 #include "serve/payload.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr Index kWholeTokens = 64;
 constexpr std::size_t kMostMatrices = 4'000'000;  // bytes
+constexpr double kMostRemoved = 1e11;             // parameters times tokens times heads
 
 // Named pieces of bytes, one after the other, each at a multiple of four.
 class Pieces {
@@ -59,6 +62,28 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
   }
 }
 
+// What the predictions are without each head, at one position: the answers of POST change for one head.
+void add_removed(Pieces& pieces, Context& ctx, const Run& run) {
+  const ModelInfo& model = run.model().info();
+  double heads = 0;
+  for (const Part part : run.parts()) {
+    if (!is_short(run, part)) return;
+    for (const Index count : model.find(part)->heads) heads += static_cast<double>(count);
+  }
+  if (run.positions() == 0 || model.parameters * static_cast<double>(run.positions()) * heads > kMostRemoved)
+    return;
+  const Index position = usual_position(run);
+  for (const Part part : run.parts()) {
+    const PartInfo& info = *model.find(part);
+    for (int layer = 0; layer < static_cast<int>(info.layers()); ++layer)
+      for (int head = 0; head < static_cast<int>(info.heads[static_cast<std::size_t>(layer)]); ++head)
+        pieces.add(
+            fmt::format("change/{}/{}.{}", name_of(part), layer, head),
+            effect_json(run.model(), "",
+                        ablate(ctx, run, {.part = part, .heads = {{layer, head}}}, {.position = position})));
+  }
+}
+
 }  // namespace
 
 std::string offline_page(Context& ctx, const KeptRun& kept, const OfflineOptions& options) {
@@ -67,6 +92,7 @@ std::string offline_page(Context& ctx, const KeptRun& kept, const OfflineOptions
   for (const Part part : run.parts()) add_part(pieces, ctx, run, part, options);
   for (Index i = 0; i < run.positions(); ++i)
     pieces.add(fmt::format("next/{}", i), prediction_json(run.model(), i, run.prediction(i, kGuesses, ctx)));
+  add_removed(pieces, ctx, run);
   io::JsonWriter w;
   w.begin_object().field("version", kVersion).field("sentence", kSentence).key("models").begin_list();
   w.value(io::JsonText{model_json(run.model(), options.model)}).end_list().field("at", options.at);

@@ -15,7 +15,8 @@ struct OfflineOptions {
   std::size_t most_bytes = std::size_t{25} << 20;  // of the file
 };
 
-// Texts of up to 64 tokens are kept whole. Of longer ones, one layer is; the others are small pictures.
+// Texts of up to 64 tokens are kept whole. Of longer ones, one layer is; the others are small pictures. Of whole ones the
+// effect of removing each head is computed too, if that takes seconds at most.
 // Throws Error{resource} when the file would be too large.
 [[nodiscard]] std::string offline_page(Context& ctx, const KeptRun& kept, const OfflineOptions& options);
 

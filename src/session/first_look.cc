@@ -23,7 +23,7 @@ bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a.end; }
 
 bool has_meaning(const TokenizedText& text, const Word& word) {
   return !text.tokens[static_cast<std::size_t>(word.tokens.begin)].special &&
-         !text::is_punctuation(word.text);
+         text::has_letter_or_digit(word.text);
 }
 
 End end_of(const TokenizedText& text, Range tokens) {

@@ -139,4 +139,14 @@ bool is_punctuation(std::string_view text) {
   return !text.empty();
 }
 
+bool has_letter_or_digit(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (!next_bytes(text.substr(at)).well_formed) return true;
+    const Character c = character_at(text, at);
+    if (is_one_of(c.code, kLetter | kNumber)) return true;
+    at += c.length;
+  }
+  return false;
+}
+
 }  // namespace headlight::text

@@ -36,5 +36,7 @@ enum class Case { exact, any };
 
 // Is all of it punctuation, or symbols of ASCII? An empty text is not.
 [[nodiscard]] bool is_punctuation(std::string_view text);
+// False for punctuation, symbols and blanks alone.
+[[nodiscard]] bool has_letter_or_digit(std::string_view text);
 
 }  // namespace headlight::text

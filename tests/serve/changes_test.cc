@@ -160,6 +160,9 @@ TEST_F(ServeChanges, LabelsAndLinksAreTheModelApis) {
   const Model model = Model::open(folder_->path("en"));
   const std::vector<std::string> texts = {"the cat sat on the mat"};
   const std::vector<LabelledHead> labels = label_heads(ctx, model, texts);
+  const Prompt prompt{.text = texts[0]};
+  const std::vector<SimilarHead> like =
+      label_heads(ctx, model, std::span(&prompt, 1), {.similar_to = {{Part::decoder, 1, 0}}}).similar.front();
   const io::Json json =
       io::Json::parse(ask("GET", "run/" + id + "/labels", "", "part=decoder").body, "labels");
   ASSERT_EQ(json.list("heads").items().size(), labels.size());
@@ -171,6 +174,13 @@ TEST_F(ServeChanges, LabelsAndLinksAreTheModelApis) {
     for (const Label label : labels[i].battery.labels)
       if (labels[i].battery.find(label) != nullptr) expected.emplace_back(name_of(label));
     EXPECT_EQ(names, expected);
+  }
+  const auto& similar = json.list("heads").items()[2].list("similar").items();  // of 1.0
+  ASSERT_EQ(similar.size(), 3U);
+  for (std::size_t i = 0; i < similar.size(); ++i) {
+    EXPECT_EQ(similar[i].integer("layer"), like[i].place.layer);
+    EXPECT_EQ(similar[i].integer("head"), like[i].place.head);
+    EXPECT_EQ(similar[i].real("cosine"), like[i].cosine);
   }
   const std::vector<LinkScore> links =
       find_links(attend(ctx, model, {.text = texts[0]}), {.link = "mat->cat"}, ctx);

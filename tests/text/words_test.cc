@@ -66,6 +66,8 @@ TEST(Words, PunctuationOfEveryScript) {
   for (const char* yes : {".", "...", "—", "《", "»?", "$", "،", "。"})
     EXPECT_TRUE(is_punctuation(yes)) << yes;
   for (const char* no : {"", "a", "a.", "猫", " ", "\xff", "☕"}) EXPECT_FALSE(is_punctuation(no)) << no;
+  for (const char* yes : {"a", "a.", "7", "猫", "\xff", "é"}) EXPECT_TRUE(has_letter_or_digit(yes)) << yes;
+  for (const char* no : {"", ".", " ", "␣", "⏎", "☕", "$—"}) EXPECT_FALSE(has_letter_or_digit(no)) << no;
   EXPECT_EQ(without_outer_spaces("\u3000\n a b\u00a0"), "a b");
   EXPECT_EQ(without_outer_spaces(" \t"), "");
 }

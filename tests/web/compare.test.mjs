@@ -65,7 +65,8 @@ export default {
     await page.fill('[data-test=compare-text]', other);
     await page.press('[data-test=compare-text]', 'Enter');
     await page.waitForSelector('[data-test=differences]');
-    const [largest] = await differences(page),
+    const list = await differences(page),
+      [largest] = list,
       a = weightsOf('en', text),
       b = weightsOf('en', other);
     // Up to the word that differs, token i of one is token i of the other, and nothing later is seen.
@@ -76,6 +77,36 @@ export default {
       for (let j = 0; j <= i; ++j) assert.ok(Math.abs(a.data[i * n + j] - b.data[i * m + j]) < 1e-6);
     assert.ok(Math.abs(largest.value) > 1e-4);
     assert.match(largest.link, /^(was|too|tired|\[SEP\])/); // rows after it
+    // Of words that are one token and occur once, the number is B − A of the arrays.
+    const places = { '[CLS]': 0, cat: 2, sat: 3, on: 4, mat: 6, because: 7, was: 9, too: 10, '[SEP]': n - 1 };
+    let checked = 0;
+    for (const { link, value } of list) {
+      const [i, j] = link.split(' → ').map((word) => places[word]);
+      if (i === undefined || j === undefined) continue;
+      ++checked;
+      assert.ok(Math.abs(b.data[i * m + j] - a.data[i * n + j] - value) < 1e-6, link);
+    }
+    assert.ok(checked > 0, list.map((d) => d.link).join());
+    const shown = await page
+      .locator('[data-test=differences] tbody tr')
+      .evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('td')].map((td) => td.textContent)));
+    list.forEach(({ link, value }, i) => {
+      const [x, y] = shown[i].map((text) => Number(text.replace('−', '-')));
+      assert.ok(Math.abs(y - x - value) < 1.1e-3, `${link}: ${shown[i]}`);
+    });
+    // One after the other in one place, by themselves or by hand.
+    await page.click('[data-test=blink]');
+    await page.waitForSelector('[data-test=map-b]', { timeout: 3000 });
+    await soon.equal(() => page.locator('[data-test=map-a]').count(), 0);
+    await page.waitForSelector('[data-test=map-a]', { timeout: 3000 });
+    await page.click('[data-test=blink]');
+    await soon.equal(() => page.locator('[data-test=map-a], [data-test=map-b]').count(), 2);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await page.click('[data-test=blink]');
+    await page.waitForTimeout(1200);
+    await soon.equal(() => page.locator('[data-test=map-b]').count(), 0);
+    await page.click('[data-test=blink-flip]');
+    await soon.equal(() => page.locator('[data-test=map-a]').count(), 0);
   },
 
   async 'Writing: another token at the end and in the middle, and on from there'() {
@@ -122,6 +153,27 @@ export default {
     await soon.equal(() => copy.textContent('#pattern-title'), 'Layer 1 · head 1');
     await soon.equal(() => field(copy, 's'), 'log');
     await soon.equal(() => copy.inputValue('#text'), text);
-    await soon.equal(() => copy.locator('[data-test=knock-out]').count(), 0);
+    // Without one head at a time, as it was computed when the page was saved.
+    await copy.keyboard.press('x');
+    await copy.waitForSelector('[data-test=knockout][aria-busy=false] [data-test=divergence]');
+    await soon.match(() => copy.textContent('[data-test=beforehand]'), /when this page was saved/);
+    const told = JSON.parse(program('ablate', text, '--model', 'en', '--head', '1.1', '--json'));
+    for (const { id, after } of told.tokens) {
+      const cells = await copy.locator(`[data-test=effects] tr[data-id="${id}"] td[data-value]`).all();
+      assert.ok(Math.abs(Number(await cells[1].getAttribute('data-value')) - after) < 1e-5, `token ${id}`);
+    }
+    await soon.equal(() => copy.getAttribute('[data-test=headline]', 'data-value'), value);
+    await copy.keyboard.press('[');
+    await copy.keyboard.press('x'); // instead of the other one
+    await soon.equal(() => field(copy, 'z'), 'decoder~zero~1.0~0.5');
+    await copy.click('[data-test=put-back]');
+    await copy.click('[data-test=sweep]');
+    await copy.waitForSelector('[data-test=sweep-line]:not(:has(progress))');
+    const swept = JSON.parse(program('ablate', text, '--model', 'en', '--sweep', '--json')).heads;
+    await copy.selectOption('[data-test=order]', 'effect');
+    await copy.focus('[data-test=atlas]');
+    for (const key of ['PageUp', 'PageUp', 'Home']) await copy.keyboard.press(key);
+    const first = swept.sort((a, b) => b.kl - a.kl)[0];
+    await soon.equal(() => field(copy, 'h'), `${first.layer}.${first.head}`);
   },
 };

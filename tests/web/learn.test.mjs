@@ -160,6 +160,8 @@ export default {
     await page.selectOption('[data-test=preset]', '');
     await small(page);
     await page.uncheck('label:has-text("Residual connections") input');
+    const times = [];
+    page.on('request', (r) => r.url().includes('/frames') && times.push(Date.now()));
     await page.click('[data-test=start]');
     await page.waitForSelector('[data-test=run-view][data-state=finished]', { timeout: 60000 });
     await page.waitForSelector('.run header:has-text("without residual connections")');
@@ -174,6 +176,7 @@ export default {
     const asked = page.requests.filter((r) => r.url().includes('/frames')).length,
       frames = Number(await page.getAttribute('[data-test=run-view]', 'data-frames'));
     assert.ok(asked < frames, `${asked} pictures of ${frames} moments`);
+    assert.ok(times.length >= 2 && times.slice(1).every((t, i) => t - times[i] > 900), `pictures at ${times}`); // one a second
     await page.click('[data-test=save]');
     await page.waitForSelector('.player [role=status]:has-text("without residual connections cannot be saved")');
     await page.close();
@@ -194,6 +197,9 @@ export default {
     await field.fill('0.4317 0.5833');
     await field.press('Enter');
     await soon.match(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), /Expected form: 3 numbers/);
+    await field.fill('0.4317, 0.5833, 0.1');
+    await field.press('Enter');
+    await soon.match(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), /^Not yet\./);
     await field.fill('0.4317, 0.5833, 0.5283');
     await field.press('Enter');
     await soon.equal(() => page.textContent('[data-exercise="1"] [data-test=verdict]'), 'Right.');

@@ -5,13 +5,16 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE, PAGE } = process.env;
+export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE, PAGE, NUMBERS } = process.env;
 export const require = createRequire(join(MODULES, 'x.js'));
 const { chromium } = require('playwright-core');
 
 let browser, served;
 const contexts = [],
-  complaints = [];
+  complaints = [],
+  running = new Set(); // servers; none outlives the tests, however they end
+process.on('exit', () => running.forEach((server) => server.child.kill('SIGKILL')));
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
 export async function serve(args, environment = {}) {
   const child = spawn(PROGRAM, ['serve', '--no-open', ...args], {
@@ -31,17 +34,20 @@ export async function serve(args, environment = {}) {
     });
     child.on('exit', (code) => lost(new Error(`serve ended with ${code}: ${err}`)));
   });
-  return {
+  const server = {
     child,
     link,
     origin: new URL(link).origin,
     stop: () =>
       new Promise((done) => {
+        running.delete(server);
         child.removeAllListeners('exit');
         child.on('exit', (code) => done(code));
         child.kill('SIGTERM');
       }),
   };
+  running.add(server);
+  return server;
 }
 
 export async function launch() {
@@ -100,10 +106,14 @@ export async function open({ at = '', server = served, url, errors = false, wait
   if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 60000 });
   return page;
 }
-export async function finish() {
+export async function closePages() {
   for (const context of contexts.splice(0)) await context.close();
   const list = complaints.splice(0);
   assert.deepEqual(list, []);
+}
+export async function finish() {
+  for (const server of running) if (server !== served) await server.stop(); // of a test that failed
+  await closePages();
 }
 
 export function program(...args) {
@@ -199,6 +209,7 @@ export async function settled(locator) {
     if (box && now === last) return box;
     last = now;
     await new Promise((done) => setTimeout(done, 150));
+    await locator.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))); // on a busy machine
   }
 }
 

@@ -54,6 +54,44 @@ export default {
     assert.ok(runs >= 2 && runs <= 7, `${runs} runs`);
   },
 
+  async 'Typing a sentence: its link is chosen when it is there, not by its first words; a pinned word stays'() {
+    const server = await serve(['--model', join(SOURCE, 'models/headlight-en'), '--threads', '1']);
+    const page = await open({ server });
+    await page.click('#text');
+    await page.keyboard.press('Control+A');
+    const typed = 'The dog barked at the cat because it was scared.';
+    for (const word of typed.split(/(?<= )/)) {
+      await page.keyboard.type(word, { delay: 20 });
+      await page.waitForTimeout(350); // long enough for an answer to each beginning
+    }
+    await runText(page, typed);
+    await ready(page);
+    const map = JSON.parse(program('show', typed, '--model', join(SOURCE, 'models/headlight-en'), '--json', '-'))
+      .maps[0];
+    await soon.equal(() => field(page, 'h'), `${map.layer}.${map.head}`);
+    await soon.equal(() => page.locator('.strip .chip.query > span').allTextContents().then((t) => t.join()), 'it'); // prettier-ignore
+    // A word that somebody pins stays with the next text, wherever it is there.
+    await page.locator('.strip .chip > span', { hasText: /^cat$/ }).click();
+    await page.mouse.move(2, 2);
+    await page.click('#text');
+    await page.keyboard.press('Home');
+    await page.keyboard.type('Yesterday ', { delay: 20 });
+    await runText(page, 'Yesterday ' + typed);
+    await ready(page);
+    await soon.equal(() => page.locator('.strip .chip.query > span').allTextContents().then((t) => t.join()), 'cat'); // prettier-ignore
+    // Enter on an empty field leaves it: whoever is asked for words can write them.
+    await page.click('#text');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Delete');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('[data-test=banner]:has-text("empty")');
+    await page.keyboard.type('the cat sat', { delay: 20 });
+    await runText(page, 'the cat sat');
+    await page.waitForSelector('[data-test=banner]', { state: 'detached' });
+    await page.close();
+    await server.stop();
+  },
+
   async 'Typing while it plays: the words stay, the playing stops'() {
     const page = await open({ at: at('en') });
     await page.click('.next >> text=Play');
@@ -68,6 +106,56 @@ export default {
     await soon.equal(() => page.inputValue('#text'), text + ' and sat');
     await soon.equal(() => field(page, 'g'), null);
     await soon.equal(() => page.locator('.next >> text=Play').count(), 1);
+  },
+
+  async 'Removing a head while it plays: the playing stops, the effect is that of the text so far'() {
+    const page = await open({ at: at('en', '&h=0.1') });
+    await page.click('.next >> text=Play');
+    await soon.ok(async () => ((await field(page, 'g')) ?? '').split(',').length >= 2);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('x');
+    await page.waitForSelector('.next >> text=Play');
+    await page.waitForSelector('[data-test=knockout][aria-busy=false] [data-test=divergence]');
+    const count = await page.locator('.strip .chip').count();
+    await soon.ok(async () =>
+      (await page.getAttribute('[data-test=positions]', 'aria-label')).includes(`of ${count} `),
+    );
+  },
+
+  async 'A pinned word keeps its place among its like, also where not all weights are here; heads are a model’s own'() {
+    const many = Array.from({ length: 11 }, () => text).join(' '), // 144 heads of so many tokens come one at a time
+      page = await open({ at: `m=many&t=${encodeURIComponent(many)}` }),
+      cats = page.locator('.strip .chip', { hasText: /^cat/ });
+    await cats.nth(4).click();
+    await page.mouse.move(2, 2);
+    const pinned = Number(await field(page, 'q'));
+    await page.click('#text');
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('tired ', { delay: 20 });
+    await page.keyboard.press('Enter');
+    await runText(page, 'tired ' + many);
+    await ready(page);
+    await soon.equal(async () => Number(await field(page, 'q')), pinned + 2); // “tired” is two tokens
+    // The head that somebody chose stays with the texts of its model.
+    await page.keyboard.press(']');
+    const head = await field(page, 'h');
+    await page.click('#text');
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('the ', { delay: 20 });
+    await page.keyboard.press('Enter');
+    await runText(page, 'the tired ' + many);
+    await ready(page);
+    await soon.equal(() => field(page, 'h'), head);
+    await page.click('#text');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(text, { delay: 5 });
+    await page.keyboard.press('Enter');
+    await runText(page, text);
+    await page.selectOption('[aria-label=Model]', 'en');
+    await inPage(page, () => location.hash.includes('m=en&'));
+    await ready(page);
+    const map = JSON.parse(program('show', text, '--model', 'en', '--query', 'cat', '--json', '-')).maps[0];
+    await soon.equal(() => field(page, 'h'), `${map.layer}.${map.head}`);
   },
 
   async 'A model that fails: selector, address, picture and link stay together'() {
@@ -324,6 +412,25 @@ export default {
     await soon.equal(() => page.locator('.label.column.pinned').count(), 0);
     await soon.doesNotMatch(() => page.textContent('.why header'), /→/);
     await soon.doesNotMatch(() => page.textContent('.heads .segments'), /→/);
+    await soon.equal(() => page.locator('.mark-value').count(), 0); // on the colour scale
+    await soon.ok(() => page.isDisabled('text=As table'));
+    const { x, y } = await cellPoint(page, 5, 1);
+    await page.mouse.click(x, y, { button: 'right' });
+    await soon.doesNotMatch(() => page.textContent('[data-test=menu]'), /Copy/);
+    await page.keyboard.press('Escape');
+    await page.mouse.move(2, 2);
+    await page.click('[data-test=as-lines]');
+    await soon.equal(
+      () =>
+        page.evaluate(() => {
+          const c = document.querySelector('[data-test=lines]').getBoundingClientRect();
+          return (
+            c.width > 0 && [...document.querySelectorAll('.lines small')].filter((e) => e.textContent.trim()).length
+          );
+        }),
+      0,
+    );
+    await page.click('text=Map');
     const colours = await page.evaluate(() => {
       const c = document.querySelector('[data-test=atlas]'),
         seen = new Set(),
@@ -446,7 +553,14 @@ export default {
       await hover(page, i, j);
       await frames(page);
       await soon.equal(() => boxes(), before);
-      const value = number(await page.textContent('[data-test=pointer-value]'));
+      const value = number(await page.textContent('[data-test=pointer-value]')),
+        box = await page.locator('[data-test=pointer-value]').boundingBox(),
+        spot = await cellPoint(page, i, j);
+      assert.ok(spot.x > box.x + box.width || spot.x < box.x, 'the cell is not covered');
+      assert.ok(
+        Math.abs(spot.x - box.x - box.width / 2) < 90 && Math.abs(spot.y - box.y - box.height / 2) < 60,
+        'beside it',
+      );
       await soon.ok(
         async () => Math.abs(value - Number(await page.getAttribute('[data-test=value]', 'data-value'))) < 6e-4,
       );

@@ -83,6 +83,16 @@ export default {
       () => page.textContent(`[data-test=labels] p:nth-of-type(2) [data-label="${name}"]`),
       new RegExp(`^${name}`),
     );
+    // The heads most like it are those that the command line finds; one of them opens with a click.
+    const like = JSON.parse(program('heads', '--like', `${best.layer}.${best.head}`, '--model', join(SOURCE, 'models/headlight-en'), '--json')).heads; // prettier-ignore
+    const similar = page.locator('[data-test=similar]');
+    await soon.equal(() => similar.count(), 3);
+    await soon.deepEqual(
+      async () => (await similar.allTextContents()).map((t) => t.trim()),
+      like.slice(0, 3).map((h) => `${h.layer}.${h.head} ${h.cosine.toFixed(2)}`),
+    );
+    await similar.nth(1).click();
+    await soon.equal(() => field(page, 'h'), `${like[1].layer}.${like[1].head}`);
     await search(page, `label:${name}`);
     const count = said.filter((h) => h.battery.labels.includes(name) || h.text.labels.includes(name)).length;
     await inPage(

@@ -58,6 +58,29 @@ export default {
     const svg = (await download(page, 'export-lines')).toString();
     assert.match(svg, /stroke="#e69f00"/);
     assert.match(svg, />because</);
+    // The same with the keyboard, and from the menu of a head.
+    await page.click('[data-test=overlaid]:nth-of-type(2)');
+    await soon.equal(() => field(page, 'j'), null);
+    await page.focus('[data-test=atlas]');
+    await page.keyboard.press('Shift+ArrowDown');
+    await soon.equal(() => field(page, 'j'), '0.0');
+    await soon.equal(() => field(page, 'h'), '1.0');
+    await page.keyboard.press('ArrowUp'); // a head is not beside itself
+    await soon.equal(() => page.locator('[data-test=overlaid]').count(), 0);
+    await soon.equal(() => field(page, 'j'), null);
+    await page.mouse.click(p.x, p.y, { button: 'right' });
+    await page.click('[data-test=menu] >> text=Take it together with 0.0');
+    await page.mouse.move(5, 5);
+    await soon.equal(() => field(page, 'j'), '1.1');
+    const between = await headPoint(page, 1, 0);
+    await page.keyboard.down('Shift');
+    await page.mouse.click(between.x, between.y);
+    await page.keyboard.up('Shift');
+    await page.mouse.move(5, 5);
+    await soon.equal(() => field(page, 'j'), '1.1,1.0');
+    await soon.equal(() => page.locator('[data-test=overlaid]').count(), 3);
+    await page.evaluate(() => (location.hash = location.hash.replace(/&j=[^&]*/, '&j=1.1')));
+    await soon.equal(() => page.locator('[data-test=overlaid]').count(), 2);
     await page.click('text=Map');
     await page.click('[data-test=mean]');
     await title(page, 'Mean of 2 heads');
@@ -85,6 +108,18 @@ export default {
       r[9][4],
     );
     await soon.match(() => page.textContent('.why'), /one head/);
+    // Another model, and another attention, have other heads.
+    await page.click('[data-test=mean]');
+    await title(page, 'Mean of 2 heads');
+    await page.selectOption('[aria-label=Model]', 'rotary');
+    await inPage(page, () => location.hash.includes('m=rotary'));
+    await soon.equal(() => field(page, 'j'), null);
+    await soon.match(() => page.textContent('#pattern-title'), /^Layer \d · head \d$/);
+    await page.goBack();
+    await inPage(page, () => location.hash.includes('m=en&'));
+    await soon.equal(() => field(page, 'j'), '1.1');
+    await page.click('[data-test=rollout]');
+    await title(page, 'Rollout through 2 layers');
     // The address has all of it.
     const again = await open({ at: (await hash(page)).replace(/^token=[^&]*&/, '') });
     await title(again, 'Rollout through 2 layers');

@@ -23,6 +23,7 @@ import {
   linkMap,
   offline,
   order,
+  beside,
   overlay,
   palette,
   partInfo,
@@ -39,7 +40,7 @@ import {
 } from './state';
 import { nameOf } from './finding';
 import { clipped, digits, plural, shown, weight } from './format';
-import { toggleOverlay } from './several';
+import { takenAlong, toggleOverlay } from './several';
 import { Choice } from './tools';
 import { byTouch, LongPress } from './touch';
 import type { Order } from './types';
@@ -120,7 +121,7 @@ export function Atlas() {
       bars,
       alone: solo.value ? at : null,
       chosen: at,
-      overlaid: overlay.value,
+      overlaid: beside.value,
       hovered,
     });
   }, [
@@ -144,7 +145,7 @@ export function Atlas() {
     captions,
     dimmed,
     plan.value,
-    overlay.value,
+    beside.value,
   ]);
 
   const headUnder = (x: number, y: number): Place | null => {
@@ -184,12 +185,14 @@ export function Atlas() {
     }
     event.preventDefault();
     const clamp = (x: number, most: number) => Math.max(0, Math.min(most - 1, x));
-    const now = heads.at(place.value);
+    const from = place.value,
+      now = heads.at(from);
     hoverPlace.value = null;
     place.value =
       heads.heads[
         clamp(Math.floor(now / p.heads) + delta[0], p.layers) * p.heads + clamp((now % p.heads) + delta[1], p.heads)
       ];
+    if (event.shiftKey) overlay.value = takenAlong(from, place.value);
   };
   const where = shownPlace.value,
     numbersOf = shownStatistics.value;

@@ -1,8 +1,8 @@
 // A beside B: another text, another model, or the model without the change. One cursor for both, and their difference.
 import { computed, effect, signal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { align, difference, distance, placed, type Pair } from './align';
-import { checkpointsOf, runOf } from './checkpoints';
+import { checkpointsOf, sameHeads } from './checkpoints';
 import { colorsOf, entryOf, type Paint } from './color_scale';
 import { dialog, Dialog } from './dialogs';
 import { clipped, digits, shown, weight } from './format';
@@ -37,6 +37,8 @@ const other = signal<Other | null>(null);
 const otherHead = signal<Place | null>(null); // none: the same place
 const loading = signal(false);
 const cursor = signal<{ row: number; column: number } | null>(null);
+const blink = signal<'A' | 'B' | null>(null); // the one that is shown, both in one place; none: side by side
+const turn = 700; // milliseconds
 
 // In the address: open, c (without the change), m:MODEL or t:TEXT.
 export function openCompare(): void {
@@ -220,6 +222,35 @@ function Map({ values, title, signed, test }: { values: Float32Array; title: str
   );
 }
 
+// In turn, in one place: what differs jumps. With reduced motion they are turned by hand.
+function Blink() {
+  const on = blink.value !== null,
+    flip = () => (blink.value = blink.value === 'A' ? 'B' : 'A');
+  useEffect(() => {
+    if (!on || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    const timer = setInterval(flip, turn);
+    return () => clearInterval(timer);
+  }, [on]);
+  return (
+    <p class="buttons">
+      <button
+        type="button"
+        aria-pressed={on}
+        data-test="blink"
+        title="A and B in turn, in one place"
+        onClick={() => (blink.value = on ? null : 'A')}
+      >
+        Blink
+      </button>
+      {on && (
+        <button type="button" data-test="blink-flip" onClick={flip}>
+          {blink.value} → {blink.value === 'A' ? 'B' : 'A'}
+        </button>
+      )}
+    </p>
+  );
+}
+
 function Largest() {
   const s = sides.value!,
     { a, b, d } = maps.value!,
@@ -267,9 +298,6 @@ function Largest() {
     </table>
   );
 }
-
-// Head 2.1 of one is head 2.1 of the other: the same model, or another checkpoint of the same training.
-const sameHeads = (a: string, b: string) => a === b || (runOf(a) !== null && runOf(a) === runOf(b));
 
 // A training run step by step: how a head came to look where it looks now.
 function Steps() {
@@ -374,7 +402,8 @@ export function Compare() {
           aria-label="Another text"
           data-test="compare-text"
           placeholder="another text, then Enter"
-          defaultValue={run.value?.text}
+          key={compared.value?.startsWith('t:') ? compared.value : ''}
+          defaultValue={compared.value?.startsWith('t:') ? compared.value.slice(2) : run.value?.text}
         />
         <button type="submit">Compare</button>
       </form>
@@ -387,14 +416,25 @@ export function Compare() {
           <Heads />
           {m ? (
             <>
+              <Blink />
               <div class="compare-maps">
-                <Map values={m.a} title={`A: head ${place.value.layer}.${place.value.head}`} test="map-a" />
-                <Map
-                  values={m.b}
-                  title={`B: ${other.value.name}, head ${headB.value.layer}.${headB.value.head}`}
-                  test="map-b"
-                />
-                <Map values={m.d} title="B − A" signed test="map-difference" />
+                {blink.value !== 'B' && (
+                  <Map
+                    key={blink.value ? 'both' : 'a'}
+                    values={m.a}
+                    title={`A: head ${place.value.layer}.${place.value.head}`}
+                    test="map-a"
+                  />
+                )}
+                {blink.value !== 'A' && (
+                  <Map
+                    key={blink.value ? 'both' : 'b'}
+                    values={m.b}
+                    title={`B: ${other.value.name}, head ${headB.value.layer}.${headB.value.head}`}
+                    test="map-b"
+                  />
+                )}
+                <Map key="d" values={m.d} title="B − A" signed test="map-difference" />
               </div>
               <p data-test="compare-readout">
                 {at && s.rows[at.row] && s.columns[at.column] ? (

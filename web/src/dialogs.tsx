@@ -250,6 +250,7 @@ const keyList: [string, string][] = [
   ['← ↑ → ↓', 'in the map: cell to cell; in the atlas: head to head'],
   ['Enter', 'pin the cell, or solo the head'],
   ['Shift-click', 'add words; the margin shows their mean. On a head: draw it over the chosen one'],
+  ['Shift-arrow', 'in the atlas: the next head, together with this one'],
   ['Ctrl-click', 'on a chip: pin it as key'],
   ['drag', 'along the map’s words: pin all of them'],
   ['right button', 'menu of a cell, a word or a head'],

@@ -30,16 +30,18 @@ export function wordAround(reading: Reading, token: number): number[] {
   for (let i = word?.begin ?? token; i < (word?.end ?? token + 1); ++i) list.push(i);
   return list;
 }
-function findWord(reading: Reading, text: string): number[] | null {
-  const word = reading.words.find((w) => clean(w.text) === text);
+// The n-th place of a word, from 0; where it has fewer, the last one.
+function findWord(reading: Reading, text: string, n = 0): number[] | null {
+  const all = reading.words.filter((w) => clean(w.text) === text),
+    word = all[Math.min(n, all.length - 1)];
   return word ? wordAround(reading, word.begin) : null;
 }
-// The word that was pinned, in another text.
+// The word that was pinned, in another text; of several that are alike, the one in the same turn.
 export function sameWord(before: Reading, list: number[], now: Reading): number[] | null {
   if (list.length === 0) return null;
-  const word = before.words.find((w) => w.begin === list[0]) ?? null;
-  const text = clean(word?.text ?? before.tokens[list[0]]?.text ?? '');
-  return findWord(now, text);
+  const at = before.words.findIndex((w) => w.begin <= list[0] && list[0] < w.end),
+    text = clean(before.words[at]?.text ?? before.tokens[list[0]]?.text ?? '');
+  return findWord(now, text, before.words.slice(0, Math.max(0, at)).filter((w) => clean(w.text) === text).length);
 }
 
 export interface Look {
@@ -54,8 +56,8 @@ interface Best extends Look {
 
 const list = (range: [number, number]) => Array.from({ length: range[1] - range[0] }, (_, i) => range[0] + i);
 
-// The link to open with: the program’s own choice for the part; of the given query or of all words, in one head or in all, the one that adds most to the
-// divergence from uniform attention. One below the bar is not pinned.
+// The link to open with: the program’s own choice for the part; else, of the given query or of all words, in one head or
+// in all, the one that adds most to the divergence from uniform attention. One below the bar is not pinned.
 export function firstLook(given: number[], only: Place | null = null): Look | null {
   const p = partInfo.value;
   if (!p || p.rows === 0) return null;
@@ -81,11 +83,14 @@ export function firstLook(given: number[], only: Place | null = null): Look | nu
         const found = bestKey(query, to, { layer, head }, between);
         if (found && found.score > (best?.score ?? -Infinity)) best = found;
       }
-  if (!best) return { queries: usualQuery(rows, from).tokens, keys: [], place: only ?? { layer: 0, head: 0 } };
+  if (!best) return { queries: firstQuery(rows, given), keys: [], place: only ?? { layer: 0, head: 0 } };
   if (best.lift >= leastLift) return best;
   // Nothing stands out: a word that is there to be looked at, and no claim about it.
-  return { queries: given.length > 0 ? given : usualQuery(rows, all).tokens, keys: [], place: only ?? best.place };
+  return { queries: firstQuery(rows, given), keys: [], place: only ?? best.place };
 }
+// Whose row is needed before a head can be chosen, where not all weights are here.
+export const firstQuery = (reading: Reading, given: number[]): number[] =>
+  given.length > 0 ? given : usualQuery(reading, endsOf(reading)).tokens;
 
 function bestKey(query: End, to: End[], at: Place, between: boolean): Best | null {
   const p = partInfo.value!,

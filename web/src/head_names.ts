@@ -17,6 +17,7 @@ export interface HeadLabels {
   head: number;
   text: LabelScore[];
   battery: LabelScore[];
+  similar?: { layer: number; head: number; cosine: number }[]; // the nearest three; none where there are too many heads
 }
 const found = signal<{ key: string; heads: HeadLabels[] } | null>(null);
 export const loadingLabels = signal(false);

@@ -93,6 +93,7 @@ function Input() {
   const entered = () => {
     clearTimeout(timer.current);
     computeText(text.value);
+    if (text.value.trim() === '') return; // there is nothing yet but to write
     // From here on keys are shortcuts; i comes back.
     (host.root.activeElement as HTMLElement | null)?.blur();
     host.root.querySelector<HTMLElement>('[data-test=grid]')?.focus({ preventScroll: true });

@@ -3,7 +3,20 @@ import { effect, signal } from '@preact/signals';
 import { numbersInfo, readNumbers, useNumbers, type Numbers } from './numbers';
 import { cut, has, isCut, toggled } from './plan';
 import { predictionAt } from './predictions';
-import { keys, offline, part, partInfo, place, plan, queries, report, run, theSource, type Place } from './state';
+import {
+  keys,
+  offline,
+  part,
+  partInfo,
+  place,
+  plan,
+  queries,
+  report,
+  run,
+  streaming,
+  theSource,
+  type Place,
+} from './state';
 import type { ChangeName, Effect, PartName, Plan, RunInfo } from './types';
 
 interface Changed {
@@ -31,14 +44,16 @@ export function undo(): void {
   canUndo.value = past.length > 0;
   showsBase.value = false;
 }
-export const canChange = () => !offline.value && (run.value?.predictions ?? 0) > 0;
+export const canChange = () => (run.value?.predictions ?? 0) > 0 && theSource().removes;
+// Of a saved page one head at a time, as it was computed beforehand.
+export const canChangeMore = () => canChange() && !offline.value;
 export const isOut = (at: Place) => has(plan.value, part.value, at);
 export function toggleHead(at: Place = place.value): void {
-  if (canChange()) setPlan(toggled(plan.value, part.value, [at]));
+  if (canChange()) setPlan(toggled(offline.value && !isOut(at) ? null : plan.value, part.value, [at]));
 }
 export function toggleLayer(layer: number): void {
   const heads = partInfo.value?.heads ?? 0;
-  if (canChange())
+  if (canChangeMore())
     setPlan(
       toggled(
         plan.value,
@@ -52,7 +67,7 @@ export function setChange(change: ChangeName, factor?: number): void {
   if (p) setPlan({ ...p, change, factor: factor ?? p.factor });
 }
 export function cutLink(change: ChangeName, from = queries.value, to = keys.value): void {
-  if (canChange() && from.length > 0 && to.length > 0) setPlan(cut(change, part.value, place.value, from, to));
+  if (canChangeMore() && from.length > 0 && to.length > 0) setPlan(cut(change, part.value, place.value, from, to));
 }
 
 // A plan is for one model; its links are for one text.
@@ -76,7 +91,8 @@ function followPlan(): void {
   effect(() => {
     const info = run.value,
       p = plan.value,
-      position = predictionAt.value;
+      position = predictionAt.value,
+      writing = streaming.value; // runs that the program does not know yet
     clearTimeout(timer);
     aborter?.abort();
     changing.value = false;
@@ -87,8 +103,8 @@ function followPlan(): void {
       changed.value = null;
       return;
     }
-    if (!info || !canChange()) return;
-    if (!stays || !fits(p, info)) {
+    if (!info || writing || !canChange()) return;
+    if (!stays || !fits(p, info) || (offline.value && (p.change !== 'zero' || p.heads.length > 1))) {
       queueMicrotask(forget);
       return;
     }
@@ -148,7 +164,7 @@ function followNumbers(): void {
       name = part.value,
       loaded = numbersInfo.value;
     if (!info || !loaded) return;
-    const want = c && c.base === info.id && !showsBase.value ? c.info : info;
+    const want = c && c.base === info.id && !showsBase.value && !offline.value ? c.info : info;
     if (loaded.id === want.id) return;
     numbersOf(want, name).then((numbers) => {
       if (run.value?.id === info.id && part.value === name && changed.peek() === c) useNumbers(numbers, want);

@@ -5,7 +5,7 @@ import { nameOf } from './finding';
 import { clipped, digits, plural, shown } from './format';
 import { canUndo, changed, changing, setChange, setPlan, showsBase, undo } from './knockout';
 import { isCut } from './plan';
-import { keyReading, part, plan, queryReading, run } from './state';
+import { keyReading, offline, part, plan, queryReading, run } from './state';
 import type { ChangeName, Effect, Plan } from './types';
 
 const names: [ChangeName, string][] = [
@@ -76,6 +76,7 @@ function What({ p }: { p: Plan }) {
       <select
         aria-label="How the heads are changed"
         data-test="change"
+        disabled={offline.value}
         value={p.change}
         onChange={(event) => setChange(event.currentTarget.value as ChangeName)}
       >
@@ -187,7 +188,7 @@ export function KnockOut() {
         <button
           type="button"
           aria-pressed={showsBase.value}
-          disabled={!c}
+          disabled={!c || offline.value}
           title="Key b: the original model, or the changed one"
           data-test="flip"
           onClick={() => (showsBase.value = !showsBase.value)}
@@ -205,6 +206,13 @@ export function KnockOut() {
         <p class="hint">Computing…</p>
       ) : (
         <>
+          {offline.value && (
+            <p class="quiet" data-test="beforehand">
+              Computed when this page was saved, for the token after{' '}
+              <b dir="auto">{clipped(shown(queryReading.value.tokens[e.position]?.text ?? ''), 14)}</b>. The maps are
+              those of the original.
+            </p>
+          )}
           <Table e={e} />
           <p class="quiet" data-test="divergence">
             KL <b data-value={e.kl[e.position]}>{digits(e.kl[e.position], 3)}</b> nats here, {digits(e.mean_kl, 3)} on

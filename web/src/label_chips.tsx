@@ -1,7 +1,7 @@
 // What the chosen head does, with score and lift; what a label means is one click away.
 import { headLabels, indexOf, labelName, loadingLabels, type LabelScore } from './head_names';
 import { computeText } from './runs';
-import { labelled, offline, part, run, shownPlace, text } from './state';
+import { labelled, offline, part, place, run, shownPlace, text } from './state';
 
 const meanings: [string, string][] = [
   ['previous', 'mean weight on the token before, at least 0.4'],
@@ -44,6 +44,22 @@ export function LabelChips() {
     <div class="label-chips" data-test="labels">
       {h && row('this text', h.text, 'Scores on this text; × is the lift over uniform attention')}
       {h && row('battery', h.battery, 'Fixed texts: repeated random tokens, shuffled text, prose')}
+      {h?.similar && h.similar.length > 0 && (
+        <p title="Cosine of all weights of both heads on the battery">
+          <span class="quiet">similar</span>{' '}
+          {h.similar.map(({ layer, head, cosine }) => (
+            <button
+              type="button"
+              class="tag"
+              key={`${layer}.${head}`}
+              data-test="similar"
+              onClick={() => (place.value = { layer, head })}
+            >
+              {layer}.{head} <small>{cosine.toFixed(2)}</small>
+            </button>
+          ))}
+        </p>
+      )}
       {part.value !== 'cross' && (
         <button
           type="button"

@@ -9,7 +9,7 @@ import {
   hoverCell,
   hoverQuery,
   keyReading,
-  overlay,
+  beside,
   pin,
   queries,
   queryReading,
@@ -41,7 +41,7 @@ export const links = computed<Link[]>(() => (drawn.value ? linksOf(drawn.value) 
 const others = computed<Link[][]>(() =>
   derived.value !== 'none'
     ? []
-    : overlay.value.map((at) => {
+    : beside.value.map((at) => {
         const map = mapOf(at);
         return map ? linksOf(cropped(joined(map, queryReading.value, keyReading.value, words.value), block.value)) : [];
       }),
@@ -64,7 +64,7 @@ function linksOf(d: Joined): Link[] {
       out.push(link);
     }
   }
-  const most = Math.floor(mostLines / (1 + overlay.value.length));
+  const most = Math.floor(mostLines / (1 + beside.value.length));
   return out.length <= most ? out : out.sort((a, b) => b.weight - a.weight).slice(0, most);
 }
 
@@ -128,7 +128,7 @@ export function Lines() {
       lone = rows.size > 0;
     [links.value, ...others.value].forEach((list, head) => {
       context.strokeStyle =
-        headColours[head] || style.getPropertyValue(lone || overlay.value.length ? '--accent' : '--bar');
+        headColours[head] || style.getPropertyValue(lone || beside.value.length ? '--accent' : '--bar');
       context.setLineDash(headDashes[head]);
       for (const link of [...list].reverse()) {
         if (lone && !rows.has(link.row)) continue;

@@ -5,15 +5,17 @@ import { host, isPage } from './host';
 import { linkText } from './commands';
 import { copy, dialog } from './dialogs';
 import { clipped, shown, weight } from './format';
-import { canChange, cutLink, isOut, toggleHead, toggleLayer } from './knockout';
+import { canChange, canChangeMore, cutLink, isOut, toggleHead, toggleLayer } from './knockout';
 import { tab } from './tabs';
 import { mapOf } from './numbers';
 import {
+  guessing,
   hoverCell,
   hoverPlace,
   hoverQuery,
   keyReading,
   linkMap,
+  overlay,
   partInfo,
   pin,
   place,
@@ -23,6 +25,7 @@ import {
   type Cell,
   type Place,
 } from './state';
+import { isSame, toggleOverlay } from './several';
 import { byTouch } from './touch';
 
 interface Target {
@@ -59,10 +62,20 @@ function itemsOf(target: Target): Item[] {
           solo.value = !solo.value;
         },
       ],
+      ...(isSame(head, place.value)
+        ? []
+        : ([
+            [
+              overlay.value.some((h) => isSame(h, head))
+                ? 'Leave it out again'
+                : `Take it together with ${place.value.layer}.${place.value.head}`,
+              () => toggleOverlay(head),
+            ],
+          ] as Item[])),
       ...(canChange()
         ? ([
             [isOut(head) ? 'Restore it' : 'Remove it', () => toggleHead(head)],
-            [`Remove layer ${head.layer}`, () => toggleLayer(head.layer)],
+            ...(canChangeMore() ? [[`Remove layer ${head.layer}`, () => toggleLayer(head.layer)]] : []),
           ] as Item[])
         : []),
       [
@@ -95,12 +108,13 @@ function itemsOf(target: Target): Item[] {
         },
       ],
     ];
-    if (!Number.isNaN(w) && canChange())
+    if (!Number.isNaN(w) && canChangeMore())
       list.push(
         ['Cut this link, renormalise the others', () => cutLink('cut-mask', [cell.query], [cell.key])],
         ['Cut this link, keep the others', () => cutLink('cut-weight', [cell.query], [cell.key])],
       );
-    if (!Number.isNaN(w)) list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
+    if (!Number.isNaN(w) && !guessing.value)
+      list.push([`Copy ${weight(w)}`, () => void copy(String(w), 'Weight copied')]);
     return list;
   }
   const list: Item[] = [];
@@ -115,13 +129,14 @@ function itemsOf(target: Target): Item[] {
             [],
           ),
       ]);
-    list.push([
-      'Its row as a table',
-      () => {
-        pin([query], []);
-        dialog.value = 'table';
-      },
-    ]);
+    if (!guessing.value)
+      list.push([
+        'Its row as a table',
+        () => {
+          pin([query], []);
+          dialog.value = 'table';
+        },
+      ]);
   }
   list.push(['Copy the link', () => void copy(linkText(), 'Link copied')]);
   return list;

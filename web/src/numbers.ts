@@ -8,7 +8,7 @@ import {
   derived,
   hoverPlace,
   offline,
-  overlay,
+  beside,
   part,
   place,
   theSource,
@@ -24,7 +24,7 @@ import type { Atlas, Head, Matrices, PartInfo, PartName, RunInfo } from './types
 export const weights = signal<Float32Array | null>(null); // of all heads of the part, where they fit
 export const atlas = signal<Atlas | null>(null);
 // Of one query in all heads, [layers, heads, columns]: for texts that are too long for all weights.
-const rowWeights = signal<{ query: number; values: Float32Array } | null>(null);
+const rowWeights = signal<RowWeights | null>(null);
 const heads = signal(new ByteCache<Head>(48e6)); // bytes
 const wanted = new Set<string>();
 // The run that the numbers are of: the one that is shown, or the same with heads changed.
@@ -82,7 +82,7 @@ export function mapOf(at: Place): Float32Array | null {
 }
 // What the program computes from several heads, asked for when it is not here.
 const derivedMaps = signal(new ByteCache<Float32Array>(24e6));
-export const together = computed<Place[]>(() => [place.value, ...overlay.value]);
+export const together = computed<Place[]>(() => [place.value, ...beside.value]);
 const derivedMap = computed<Float32Array | null>(() => {
   const info = numbersInfo.value;
   if (!info || isLong.value) return null;
@@ -155,12 +155,19 @@ export function rowIn(at: Place, list: number[]): Float32Array | null {
   const first = (at.layer * info.heads + at.head) * info.columns;
   return rows.values.subarray(first, first + info.columns);
 }
+interface RowWeights {
+  query: number;
+  values: Float32Array;
+}
+export async function readRow(info: RunInfo, name: PartName, query: number): Promise<RowWeights> {
+  return { query, values: new Float32Array(await theSource().bytes(info, `${name}/row/${query}.f32`)) };
+}
 export async function loadRow(query: number): Promise<void> {
   const info = numbersInfo.value,
     name = part.value;
   if (!info || weights.value || offline.value || rowWeights.value?.query === query) return;
-  const values = new Float32Array(await theSource().bytes(info, `${name}/row/${query}.f32`));
-  if (numbersInfo.value?.id === info.id && part.value === name) rowWeights.value = { query, values };
+  const row = await readRow(info, name, query);
+  if (numbersInfo.value?.id === info.id && part.value === name) rowWeights.value = row;
 }
 function meanRow(given: number[]): Float32Array | null {
   const info = partInfo.value,
@@ -202,11 +209,11 @@ async function readLater(info: RunInfo, p: PartInfo): Promise<void> {
     atlas.value = all = { ...one, values };
   }
 }
-export function useNumbers(numbers: Numbers, info: RunInfo): void {
+export function useNumbers(numbers: Numbers, info: RunInfo, row: RowWeights | null = null): void {
   numbersInfo.value = numbersOf.value = info;
   const p = info.parts.find((item) => item.part === part.value);
   if (numbers.atlas.later && p) setTimeout(() => readLater(info, p).catch(report), 300);
   weights.value = numbers.weights;
   atlas.value = numbers.atlas;
-  rowWeights.value = null;
+  rowWeights.value = row;
 }

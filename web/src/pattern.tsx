@@ -135,7 +135,7 @@ export function Pattern() {
         <>
           <HeatMap />
           {isLong.value && <Minimap />}
-          <Legend value={whole ? whole.value : mode.value === 'weights' ? w : other} />
+          <Legend value={guessing.value ? NaN : whole ? whole.value : mode.value === 'weights' ? w : other} />
         </>
       )}
       <Several />
@@ -211,7 +211,9 @@ export function RowTable() {
           <thead>
             <tr>
               <th scope="col">rank</th>
-              <th scope="col">key</th>
+              <th scope="col" style={{ textAlign: 'start' }}>
+                key
+              </th>
               <th scope="col">place</th>
               <th scope="col">weight</th>
             </tr>

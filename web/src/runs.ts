@@ -3,13 +3,14 @@ import { batch, effect } from '@preact/signals';
 import { host } from './host';
 import { parseAddress, type Address } from './address';
 import { counterpart } from './counterpart';
-import { firstLook, sameWord } from './finding';
+import { firstLook, firstQuery, sameWord } from './finding';
 import { addressText, applyLooks, followAddress, isOfRun, keepAddress, requestOf, typedText } from './history';
 import { followLabels } from './head_names';
 import { followChanges } from './knockout';
+import { sameHeads } from './checkpoints';
 import { followCompare } from './compare';
 import { followLong } from './long';
-import { weights, loadRow, readNumbers, useNumbers, type Numbers } from './numbers';
+import { readNumbers, readRow, useNumbers, weights, type Numbers } from './numbers';
 import { followQueries, followPredictions } from './predictions';
 import { followSearch } from './search';
 import { useCourse } from './learn';
@@ -35,12 +36,15 @@ import {
   block,
   clearHover,
   corpus,
+  derived,
+  overlay,
   sampling,
   theSource,
   partInfo,
   plan,
   playing,
   queryReading,
+  readings,
   report,
   stale,
   streaming,
@@ -126,14 +130,20 @@ function lookForServer(): void {
 // A new run takes the place of the old one once its numbers are here; what was pinned stays where it can. The text
 // field is not touched: the user may be typing.
 async function show(info: RunInfo, address: Address | null, current: () => boolean, typed: boolean): Promise<void> {
-  const known = (name: PartName | undefined) => name !== undefined && info.parts.some((p) => p.part === name);
+  const has = (name: PartName | undefined) => name !== undefined && info.parts.some((p) => p.part === name);
   const alike = run.value?.model.kind === info.model.kind; // else its parts are other ones, whatever they are called
-  const name = known(address?.part) ? address!.part! : alike && known(part.value) ? part.value : info.usual_part;
+  const name = has(address?.part) ? address!.part! : alike && has(part.value) ? part.value : info.usual_part;
   const numbers = await readNumbers(info, name);
-  if (!current()) return;
   const before = run.value,
     beforeQueries = queries.value,
-    beforeReading = queryReading.value;
+    beforeReading = queryReading.value,
+    reading = readings(info, name)[0];
+  // Of a long text, the row that the head is chosen by comes first: what is shown meanwhile would not stay.
+  const kept = keptWord(before, beforeReading, beforeQueries, reading) ?? [],
+    wanted = address?.queries ?? firstQuery(reading, kept),
+    known = numbers.weights !== null || offline.value || address?.place || !(wanted[0] < reading.tokens.length),
+    row = known ? null : await readRow(info, name, wanted[0]);
+  if (!current()) return;
   if (typed) typedText();
   batch(() => {
     run.value = info;
@@ -141,24 +151,25 @@ async function show(info: RunInfo, address: Address | null, current: () => boole
     if (info.source.second === 0) block.value = null;
     part.value = name;
     models.value = models.value.map((m) => (m.name === info.model.name ? { ...m, ...info.model } : m));
-    useNumbers(numbers, info);
+    useNumbers(numbers, info, row);
     clearHover();
     clampPlace();
     if (!before || before.id !== info.id) {
       queries.value = [];
       keys.value = [];
     }
-    if (weights.value || address?.place) select(info, address, before, beforeQueries, beforeReading);
+    select(info, address, before, beforeQueries, beforeReading);
   });
-  if (weights.value || address?.place) return;
-  const kept = before ? sameWord(beforeReading, beforeQueries, queryReading.value) : null;
-  await loadRow((address?.queries ?? firstLook(kept ?? [])?.queries ?? [])[0] ?? 0);
-  if (current()) batch(() => select(info, address, before, beforeQueries, beforeReading));
 }
 
 function select(info: RunInfo, address: Address | null, before: RunInfo | null, pinned: number[], then: Reading): void {
   const p = partInfo.value!,
-    kept = before ? sameWord(then, pinned, queryReading.value) : null;
+    kept = keptWord(before, then, pinned, queryReading.value);
+  // Another model has other heads; a checkpoint of the same run has the same ones.
+  if (before && !sameHeads(before.model.name, info.model.name)) {
+    proposed = place.value;
+    if (!address) takeAlone();
+  }
   if (address?.place && address.place.layer < p.layers && address.place.head < p.heads) {
     place.value = address.place;
     proposed ??= { layer: -1, head: -1 }; // somebody chose this head; it stays with the next text
@@ -180,18 +191,30 @@ function pinInside(address: Address): void {
 }
 
 // Pins a query, and the head and keys that have most to say about it. A head that somebody chose stays.
-let proposed: Place | null = null;
+let proposed: Place | null = null,
+  proposedQueries: number[] | null = null;
+// The pinned word in another text, if somebody pinned it. What the page proposed for a text, such as the first words of
+// one that is being typed, says nothing about the next.
+const keptWord = (before: RunInfo | null, then: Reading, pinned: number[], now: Reading) =>
+  before && pinned !== proposedQueries ? sameWord(then, pinned, now) : null;
 function choose(list: number[], keepHead = false): void {
   const stays = keepHead || (proposed !== null && place.value !== proposed);
   const look = firstLook(list, stays ? place.value : null);
   if (!look) return;
   queries.value = look.queries;
+  proposedQueries = list.length > 0 ? null : look.queries;
   keys.value = look.keys;
   if (!stays) place.value = proposed = look.place;
 }
 
+// The heads that are taken together are of one attention of one model.
+function takeAlone(): void {
+  overlay.value = [];
+  if (derived.value === 'mean') derived.value = 'none';
+}
 function clampPlace(): void {
   const p = partInfo.value;
+  if (p && overlay.value.some((h) => h.layer >= p.layers || h.head >= p.heads)) takeAlone();
   if (p && (place.value.layer >= p.layers || place.value.head >= p.heads))
     place.value = proposed = { layer: 0, head: 0 };
 }
@@ -211,6 +234,7 @@ export async function setPart(name: PartName, address: Address | null = null, pi
       clearHover();
       useNumbers(numbers, info);
       place.value = proposed = { layer: 0, head: 0 }; // heads of another attention are other heads
+      if (!address) takeAlone();
       if (address?.place) place.value = address.place;
       if (address?.queries) pinInside(address);
       else choose(opposite ?? [], Boolean(address?.place));
@@ -311,7 +335,7 @@ async function streamOn(info: RunInfo): Promise<void> {
       const { temperature, top_k, seed } = sampling.value,
         request = { count: most, temperature, top_k, seed };
       for await (const token of theSource().write(info, request, mine.aborter.signal)) {
-        if (mine !== running || !playing.value || queued || !append(token)) break;
+        if (mine !== running || !playing.value || queued || plan.value || !append(token)) break; // heads removed: another model
         await new Promise((done) => setTimeout(done, pace));
       }
     } finally {

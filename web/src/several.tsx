@@ -2,7 +2,7 @@
 import { plural } from './format';
 import { isLong } from './long';
 import { together } from './numbers';
-import { derived, lines, offline, overlay, part, partInfo, place, type Place } from './state';
+import { beside, derived, lines, offline, overlay, part, partInfo, place, type Place } from './state';
 import { Segment } from './tools';
 
 export const mostHeads = 8;
@@ -11,15 +11,20 @@ const mostRolledOut = 512; // tokens, as the program allows
 export const headColours = ['', '#e69f00', '#0090d0', '#009e73', '#cc79a7', '#d55e00', '#7a6ff0', '#8a8a00'];
 export const headDashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4], [12, 4], [4, 2, 1, 2]];
 
-const same = (a: Place, b: Place) => a.layer === b.layer && a.head === b.head;
+export const isSame = (a: Place, b: Place) => a.layer === b.layer && a.head === b.head;
 export function toggleOverlay(at: Place): void {
   if (offline.value && derived.value !== 'none') return;
-  if (same(at, place.value)) return;
-  const rest = overlay.value.filter((h) => !same(h, at));
+  if (isSame(at, place.value)) return;
+  const rest = overlay.value.filter((h) => !isSame(h, at));
   if (rest.length < overlay.value.length) overlay.value = rest;
   else if (overlay.value.length < mostHeads - 1) overlay.value = [...rest, at];
   if (overlay.value.length === 0 && derived.value === 'mean') derived.value = 'none';
 }
+// Going on to another head, and taking the one before along.
+export const takenAlong = (from: Place, to: Place): Place[] =>
+  isSame(from, to)
+    ? overlay.value
+    : [...overlay.value.filter((h) => !isSame(h, to) && !isSame(h, from)), from].slice(-(mostHeads - 1));
 export const nameOfHeads = (): string =>
   derived.value === 'mean'
     ? `Mean of ${plural(together.value.length, 'head')}`
@@ -27,7 +32,7 @@ export const nameOfHeads = (): string =>
 
 export function Several() {
   const p = partInfo.value,
-    extra = overlay.value.length;
+    extra = beside.value.length;
   if (!p || isLong.value) return null;
   const rolls = part.value !== 'cross' && p.rows <= mostRolledOut;
   return (
@@ -85,7 +90,9 @@ export function Several() {
           </button>
         ))}
       {extra === 0 && lines.value && (
-        <span class="hint">Shift-click heads of the atlas to draw them over this one.</span>
+        <span class="hint">
+          Shift-click heads of the atlas (or Shift and an arrow key, or hold and choose) to draw them together.
+        </span>
       )}
     </div>
   );

@@ -3,6 +3,7 @@ import { host } from './host';
 import { readable, readableRun } from './tokens';
 import type {
   Atlas,
+  Effect,
   Head,
   HeadInfo,
   Matrices,
@@ -34,6 +35,7 @@ export interface Sampling {
 export interface Source {
   readonly offline: boolean;
   readonly at: string; // the view to open with
+  readonly removes: boolean; // knows what the model predicts without a head
   start(): Promise<Start>;
   run(request: RunRequest, signal?: AbortSignal): Promise<RunInfo>;
   next(run: RunInfo, sampling: Sampling): Promise<RunInfo>;
@@ -115,6 +117,7 @@ function floatsOf(base64: string): Float32Array {
 
 class Served implements Source {
   readonly offline = false;
+  readonly removes = true;
   constructor(readonly at: string) {}
   async start() {
     return (await (await ask('models')).json()) as Start;
@@ -212,14 +215,37 @@ class Stored implements Source {
   async bytes(_run: RunInfo, path: string) {
     return this.piece(path);
   }
-  async post(): Promise<unknown> {
-    throw new Trouble('A saved page cannot compute new results; use headlight serve for that.', 'offline', false);
+  // What a saved page has computed beforehand: the model without one of its heads, at one position.
+  get removes() {
+    return Object.keys(this.saved.pieces).some((name) => name.startsWith('change/'));
+  }
+  private without(part: string, [layer, head]: number[]): Effect {
+    return JSON.parse(new TextDecoder().decode(this.piece(`change/${part}/${layer}.${head}`))) as Effect;
+  }
+  async post(_run: RunInfo, path: string, body: object): Promise<unknown> {
+    const { part, change, heads } = body as { part: string; change: string; heads: number[][] };
+    if (path === 'change' && change === 'zero' && heads.length === 1) return this.without(part, heads[0]);
+    if (path !== 'sweep') return this.next();
+    const found = heads.map((at) => this.without(part, at)),
+      { position } = found[0],
+      top = (e: Effect) => e.tokens[0]; // the likeliest before
+    return {
+      position,
+      token: top(found[0]),
+      p: top(found[0]).before,
+      heads: found.map((e, i) => ({
+        layer: heads[i][0],
+        head: heads[i][1],
+        kl: e.kl[position],
+        log_p: Math.log(top(e).after / top(e).before),
+      })),
+    };
   }
   async get(): Promise<unknown> {
-    return this.post();
+    return this.next();
   }
   async corpus(): Promise<unknown> {
-    return this.post();
+    return this.next();
   }
   async prediction(_run: RunInfo, position: number) {
     return JSON.parse(new TextDecoder().decode(this.piece(`next/${position}`))) as Prediction;

@@ -63,6 +63,9 @@ export const depth = signal<Depth>('engineer'); // how many numbers are shown, n
 export const solo = signal(false); // the atlas shows the pinned head alone
 // Heads beside the chosen one: drawn over it as lines, or taken together.
 export const overlay = signal<Place[]>([]);
+export const beside = computed<Place[]>(() =>
+  overlay.value.filter((h) => h.layer !== place.value.layer || h.head !== place.value.head),
+);
 export const derived = signal<Derived>('none');
 export const present = signal(false); // one panel, large, for a room
 export const views = signal<string[]>([]); // addresses to step through
@@ -108,7 +111,7 @@ export function useSource(found: Source): void {
 export const partInfo = computed<PartInfo | null>(() => run.value?.parts.find((p) => p.part === part.value) ?? null);
 export const shownPlace = computed<Place>(() => hoverPlace.value ?? place.value);
 
-function readings(info: RunInfo, name: PartName): [Reading, Reading] {
+export function readings(info: RunInfo, name: PartName): [Reading, Reading] {
   if (info.written === null || name === 'encoder') return [info.source, info.source];
   return name === 'cross' ? [info.written, info.source] : [info.decoder_input!, info.decoder_input!];
 }

@@ -1,7 +1,19 @@
 // What can be chosen above the map: how it is drawn, which numbers, which part of two texts, what is muted.
 import type { ComponentChildren } from 'preact';
 import { dialog } from './dialogs';
-import { block, hasSpecial, keyReading, lines, mode, muted, mutedKeys, queryReading, renormalise, run } from './state';
+import {
+  block,
+  guessing,
+  hasSpecial,
+  keyReading,
+  lines,
+  mode,
+  muted,
+  mutedKeys,
+  queryReading,
+  renormalise,
+  run,
+} from './state';
 import type { Block, Mode, Mute } from './types';
 import { fit, view } from './view';
 
@@ -96,7 +108,7 @@ export function TableButton() {
     <button
       type="button"
       class="as-table for-engineer"
-      disabled={!run.value}
+      disabled={!run.value || guessing.value}
       onClick={() => {
         dialog.value = 'table';
       }}
