@@ -43,7 +43,7 @@ def check_options():
     problems = []
     for path in sorted(PACKAGING.rglob("*")):
         if path.is_file() and path.suffix != ".md":
-            for name in re.findall(r"\b(HEADLIGHT_\w+)", path.read_text(encoding="utf-8")):
+            for name in re.findall(r"(?:\b|-D)(HEADLIGHT_\w+)", path.read_text(encoding="utf-8")):
                 if name not in known:
                     problems.append(f"{path.name}: CMake knows no option {name}")
     return problems
