@@ -89,9 +89,8 @@ class Capsules(unittest.TestCase):
 
 class Instances(unittest.TestCase):
     def test_without_a_constructor(self):
-        run = headlight.load("en").attend("The cat sat")
         kept = []
-        run.replay(kept.append)
+        run = headlight.load("en").attend("The cat sat", observe=kept.append)
         buffer = headlight.attention(Made(), Made(), Made(), return_lse=True)
         self.assertEqual(buffer.out.shape, X.shape)
         native = [type(run._data), type(run.model._data), *{type(event) for event in kept}, headlight._headlight.DlpackBuffer]
