@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import pickle
+import resource
 import threading
 import unittest
 
@@ -201,6 +202,26 @@ class Hooks(unittest.TestCase):
         with self.assertRaises((RecursionError, headlight.Error)):
             self.model.attend("The cat", observe=observe)
         self.assertGreater(len(deepest), 3)
+
+    def test_many_runs_do_not_grow(self):
+        def fail(event):
+            raise ZeroDivisionError
+
+        def once():
+            run = self.model.attend("The cat sat", observe=lambda event: event.kind == "attention" and event.weights())
+            run.weights[1, 2], run.logits, run.explain("cat")
+            self.model.attend("The cat sat", intervene=headlight.Intervention(residual=lambda event, x: x))
+            with self.assertRaises(ZeroDivisionError):
+                self.model.attend("The cat sat", observe=fail)
+            next(self.model.generate("The", max_tokens=50, stream=True)).text
+
+        for _ in range(50):
+            once()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(300):
+            once()
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        self.assertLess(grown, 4_000, f"{grown} kB more after 300 rounds")
 
     def test_hooks_that_replace_themselves(self):
         hook = headlight.Intervention()
