@@ -175,18 +175,27 @@ class Progress(unittest.TestCase):
 
         module = types.ModuleType("tqdm.auto")
         module.tqdm = Bar
+        model = headlight.load("en")
         with unittest.mock.patch.dict(sys.modules, {"tqdm": types.ModuleType("tqdm"), "tqdm.auto": module}):
-            progress = headlight.notebook.progress_bar()
-        headlight.load("en").label_heads(["The cat sat on the mat."], progress=progress)
-        self.assertTrue(bars)
+            model.label_heads(["The cat sat on the mat."], progress=headlight.notebook.progress_bar())
+            one = len(bars)
+            model.label_heads(["The cat sat on the mat."], progress=True)
+            model.label_heads(["The cat sat on the mat."], progress=False)
+        self.assertGreater(one, 0)
+        self.assertEqual(len(bars), 2 * one)
         for bar in bars:
             self.assertEqual((bar.n, bar.closed), (bar.total, True), bar.desc)
 
     def test_without_tqdm(self):
         with unittest.mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
             progress = headlight.notebook.progress_bar()
+            self.assertTrue(headlight.load("en").label_heads(["The cat sat."], progress=True))
         self.assertIsNone(progress)
         self.assertTrue(headlight.load("en").label_heads(["The cat sat."], progress=progress))
+
+    def test_what_is_no_function(self):
+        with self.assertRaisesRegex(headlight.Error, "progress is 3; need True"):
+            headlight.load("en").label_heads(["The cat sat."], progress=3)
 
 
 class SourceFile(unittest.TestCase):
