@@ -1,5 +1,5 @@
 # libheadlight_c.so: the C interface (include/headlight/c/headlight.h). It exports the functions of that header and nothing of
-# C++, so that its ABI does not change with the library's: src/c/symbols.txt lists them, and a test compares.
+# C++, so that its ABI does not change with the library's: src/c/abi.txt lists it, and a test compares.
 file(GLOB c_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/c/*.cc)
 add_library(headlight_c SHARED ${c_sources})
 target_include_directories(headlight_c

@@ -73,6 +73,11 @@ headlight_package(python python3-headlight python
   "transformer attention on CPUs: Python package
  Attention on NumPy arrays and PyTorch tensors, models with their attention
  weights, hooks, figures and notebooks.")
+if(TARGET headlight_mpi_program)
+  set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS headlight-mpi)
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS libopenmpi-dev)  # for the component dist alone
+endif()
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-torch, python3-tqdm")
 set(CPACK_DEBIAN_MODELS_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_MODELS_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS OFF)

@@ -1,6 +1,7 @@
 #include "bindings/arrays.h"
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 
 #include "core/concat.h"
@@ -119,7 +120,8 @@ ArrayArg::ArrayArg(py::handle given, const char* name) : object(py::reinterpret_
     view = imported.view;
     memory = std::move(imported.capsule);
     const int last = view.rank() - 1;
-    if (view.dim(last) > 1 && view.stride(last) != 1) {
+    const bool odd = reinterpret_cast<std::uintptr_t>(view.as<std::byte>()) % size_of(view.dtype()) != 0;
+    if (odd || (view.dim(last) > 1 && view.stride(last) != 1)) {
       auto* copy = new Tensor(contiguous(view));
       memory = capsule_of(copy);
       view = copy->view();

@@ -88,6 +88,7 @@ ConstTensorView view_of(const DlTensor& t, const char* name) {
     if (__builtin_mul_overflow(below, shape.dims[at], &below))
       refuse(name, "its __dlpack__ is larger than memory");
   }
+  if (t.data == nullptr && below != 0) refuse(name, "its __dlpack__ has no memory");
   return {static_cast<const std::byte*>(t.data) + t.byte_offset, *dtype, shape, strides};
 }
 
@@ -146,7 +147,7 @@ DlpackView import_dlpack(py::handle object, const char* name) {
 py::object export_dlpack(Tensor tensor, int drop) { return py::cast(DlpackBuffer(std::move(tensor), drop)); }
 
 void define_dlpack(py::module_& module) {
-  py::class_<DlpackBuffer>(module, "DlpackBuffer")
+  py::class_<DlpackBuffer>(module, "DlpackBuffer", py::is_final())
       .def("__dlpack__", [](const DlpackBuffer& self, const py::kwargs&) { return self.capsule(); })
       .def("__dlpack_device__", [](const DlpackBuffer&) { return py::make_tuple(kCpu, 0); });
 }

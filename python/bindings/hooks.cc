@@ -234,7 +234,11 @@ std::unique_ptr<Intervention> intervention_of(const py::object& hook) {
 
 void define_events(py::module_& module) {
   using A = LiveAttention;
-  py::class_<A, std::shared_ptr<A>>(module, "AttentionEvent")
+  py::class_<A, std::shared_ptr<A>>(
+      module, "AttentionEvent", py::is_final(),
+      "One attention of a run. q, k, v: [1, head, token, dim], after rotations and norms; lse: [1, "
+      "head, token]; x: [token, width], what queries are projected from. weights(head): [query, key]; "
+      "without a head [head, query, key].")
       .def_property_readonly("kind", [](const A&) { return "attention"; })
       .def_property_readonly("part", [](const A& e) { return from_part(e.get().part); })
       .def_property_readonly("layer", [](const A& e) { return e.get().layer; })
@@ -249,14 +253,21 @@ void define_events(py::module_& module) {
       .def_property_readonly("positions", [](const A& e) { return numbers(e.get().positions); })
       .def("weights", &event_weights, py::arg("head") = py::none(), py::kw_only(), py::arg("sequence") = 0);
   using R = LiveResidual;
-  py::class_<R, std::shared_ptr<R>>(module, "ResidualEvent")
+  py::class_<R, std::shared_ptr<R>>(
+      module, "ResidualEvent", py::is_final(),
+      "The residual stream x, [token, width]: layer 0 is the input of the first block, layer n the "
+      "output of block n - 1.")
       .def_property_readonly("kind", [](const R&) { return "residual"; })
       .def_property_readonly("part", [](const R& e) { return from_part(e.get().part); })
       .def_property_readonly("layer", [](const R& e) { return e.get().layer; })
       .def_property_readonly("starts", [](const R& e) { return numbers(e.get().starts); })
       .def_property_readonly("x", copied<R>([](const ResidualEvent& e) { return e.x; }));
   using X = LiveExperts;
-  py::class_<X, std::shared_ptr<X>>(module, "ExpertsEvent")
+  py::class_<X, std::shared_ptr<X>>(
+      module, "ExpertsEvent", py::is_final(),
+      "The experts selected for each token of a layer. logits: [token, expert]; used: experts for each "
+      "token; experts: their numbers, [token, used] as one list, the one with the largest weight "
+      "first.")
       .def_property_readonly("kind", [](const X&) { return "experts"; })
       .def_property_readonly("part", [](const X& e) { return from_part(e.get().part); })
       .def_property_readonly("layer", [](const X& e) { return e.get().layer; })
@@ -266,7 +277,9 @@ void define_events(py::module_& module) {
         return list_of(e.get().experts, [](std::int32_t expert) { return py::int_(expert); });
       });
   using P = LivePlace;
-  py::class_<P, std::shared_ptr<P>>(module, "AttentionPlace")
+  py::class_<P, std::shared_ptr<P>>(
+      module, "AttentionPlace", py::is_final(),
+      "The attention that is about to start: what mask(place) of an intervention is called with.")
       .def_property_readonly("part", [](const P& e) { return from_part(e.get().part); })
       .def_property_readonly("layer", [](const P& e) { return e.get().layer; })
       .def_property_readonly("heads", [](const P& e) { return e.get().heads; })

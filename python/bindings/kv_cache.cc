@@ -1,6 +1,8 @@
 #include "headlight/kv_cache.h"
 
+#include <cstring>
 #include <mutex>
+#include <new>
 
 #include "bindings/options.h"
 #include "core/concat.h"
@@ -20,16 +22,24 @@ KvType type_of(const std::string& name) {
 // released, so that a waiting thread does not block others.
 class SharedCache {
  public:
-  explicit SharedCache(const KvCacheOptions& options) : cache_(default_context(), options) {}
+  explicit SharedCache(const KvCacheOptions& options) : made_(true), cache_(default_context(), options) {}
+
+  // A subclass may call a method before this class's __init__: pybind11 then asks for memory and constructs nothing in it.
+  static void* operator new(std::size_t size) { return std::memset(::operator new(size), 0, size); }
+  static void operator delete(void* memory) { ::operator delete(memory); }
 
   template <class Call>
   auto with(Call&& call) {
+    if (!made_)
+      throw Error(ErrorKind::usage, "cache.init",
+                  "KvCache.__init__ has not run; call super().__init__(kv_heads=…, dim=…) first");
     const py::gil_scoped_release free;
     const std::lock_guard lock(mutex_);
     return call(cache_);
   }
 
  private:
+  bool made_;
   std::mutex mutex_;
   KvCache cache_;
 };
@@ -100,42 +110,50 @@ void define_kv_cache(py::module_& module) {
       .def(py::init(&make_cache), py::kw_only(), py::arg("kv_heads"), py::arg("dim"),
            py::arg("value_dim") = 0, py::arg("items") = 1, py::arg("capacity") = 0, py::arg("dtype") = "f32",
            py::arg("window") = 0, py::arg("page_keys") = 0)
-      .def("append", &append, py::arg("k"), py::arg("v"), py::arg("counts") = py::none())
-      .def("append_to", &append_to, py::arg("item"), py::arg("k"), py::arg("v"))
+      .def("append", &append, py::arg("k"), py::arg("v"), py::arg("counts") = py::none(),
+           "Appends tokens to every sequence: k [item, kv_head, token, dim], v likewise. counts: how many "
+           "of them each sequence takes.")
+      .def("append_to", &append_to, py::arg("item"), py::arg("k"), py::arg("v"),
+           "Appends tokens to one sequence.")
       .def(
           "length",
           [](SharedCache& self, Index item) { return self.with([&](KvCache& c) { return c.length(item); }); },
-          py::arg("item") = 0)
+          py::arg("item") = 0, "Tokens of a sequence.")
       .def(
           "first_key",
           [](SharedCache& self, Index item) {
             return self.with([&](KvCache& c) { return c.first_key(item); });
           },
-          py::arg("item") = 0)
+          py::arg("item") = 0, "The oldest token that is kept: with window=, older ones are discarded.")
       .def_property_readonly(
-          "items", [](SharedCache& self) { return self.with([](KvCache& c) { return c.items(); }); })
+          "items", [](SharedCache& self) { return self.with([](KvCache& c) { return c.items(); }); },
+          "Number of sequences; fork adds one.")
       .def_property_readonly(
-          "nbytes", [](SharedCache& self) { return self.with([](KvCache& c) { return c.bytes(); }); })
+          "nbytes", [](SharedCache& self) { return self.with([](KvCache& c) { return c.bytes(); }); },
+          "Memory in use, in bytes.")
       .def(
           "truncate",
           [](SharedCache& self, Index item, Index length) {
             self.with([&](KvCache& c) { c.truncate(item, length); });
           },
-          py::arg("item"), py::arg("length"))
+          py::arg("item"), py::arg("length"), "Removes all tokens from number length on.")
       .def(
           "fork",
           [](SharedCache& self, Index item) { return self.with([&](KvCache& c) { return c.fork(item); }); },
-          py::arg("item"))
+          py::arg("item"),
+          "Adds a sequence with the contents of another one and returns its number. Memory is shared until "
+          "one of them changes.")
       .def(
           "share_prefix",
           [](SharedCache& self, Index from, Index to, Index length) {
             self.with([&](KvCache& c) { c.share_prefix(from, to, length); });
           },
-          py::arg("source"), py::arg("target"), py::arg("length"))
+          py::arg("source"), py::arg("target"), py::arg("length"),
+          "Replaces a sequence by the first tokens of another one.")
       .def(
           "keep_items",
           [](SharedCache& self, Index count) { self.with([&](KvCache& c) { c.keep_items(count); }); },
-          py::arg("count"))
+          py::arg("count"), "Removes all sequences from number count on.")
       .def(
           "reset",
           [](SharedCache& self, const py::object& item) {
@@ -143,8 +161,9 @@ void define_kv_cache(py::module_& module) {
             const Index which = to_index(item, "item");
             self.with([&](KvCache& c) { c.reset(which); });
           },
-          py::arg("item") = py::none())
-      .def("read", &read, py::arg("item") = 0, py::arg("keys") = py::none())
+          py::arg("item") = py::none(), "Removes the tokens of one sequence, or of all.")
+      .def("read", &read, py::arg("item") = 0, py::arg("keys") = py::none(),
+           "Keys and values of a sequence, [kv_head, token, dim]; keys: a slice of the tokens.")
       .def("_decode", &decode);
 }
 

@@ -193,7 +193,7 @@ py::dict from_tokenized(const TokenizedText& text) {
 }
 
 void define_model(py::module_& module) {
-  py::class_<Model>(module, "Model")
+  py::class_<Model>(module, "Model", py::is_final())
       .def_static("open", &open_model, py::arg("path"), py::arg("places"))
       .def("info", &info_of)
       .def("encode",

@@ -2,6 +2,23 @@
 #include "bindings/python.h"
 #include "headlight/version.h"
 
+namespace {
+
+PyObject* make_by_call(PyTypeObject* type, PyObject*, PyObject*) {
+  return pybind11::detail::make_new_instance(type);
+}
+
+// pybind11 lets Class.__new__(Class) make an object without its C++ part, and methods then read memory that nobody wrote.
+// Python refuses __new__ of a class whose own differs from its base's; a call of the class works as before.
+void forbid_new(const pybind11::module_& module) {
+  for (const auto& [name, value] : module.attr("__dict__").cast<pybind11::dict>())
+    if (PyType_Check(value.ptr()) &&
+        pybind11::detail::get_type_info(reinterpret_cast<PyTypeObject*>(value.ptr())))
+      reinterpret_cast<PyTypeObject*>(value.ptr())->tp_new = make_by_call;
+}
+
+}  // namespace
+
 PYBIND11_MODULE(_headlight, module) {
   namespace python = headlight::python;
   module.doc() = "Bindings of libheadlight; use the package headlight.";
@@ -23,4 +40,5 @@ PYBIND11_MODULE(_headlight, module) {
       names.append(pybind11::str(std::string(headlight::name_of(target))));
     return names;
   });
+  forbid_new(module);
 }

@@ -104,7 +104,7 @@ py::object scores(const Run& run, const py::object& part, int layer, int head) {
 }  // namespace
 
 void define_run(py::module_& module) {
-  py::class_<Run>(module, "Run")
+  py::class_<Run>(module, "Run", py::is_final())
       .def("parts", [](const Run& run) { return list_of(run.parts(), from_part); })
       .def("source", [](const Run& run) { return from_tokenized(run.source()); })
       .def("target", [](const Run& run) { return from_tokenized(run.target()); })

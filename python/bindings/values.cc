@@ -116,14 +116,21 @@ Context& context_for(py::handle threads) {
   return context_for(count);
 }
 
-Progress progress_of(const py::object& report) {
+Progress progress_of(const py::object& given) {
+  py::object report = given;
+  // True: a bar of tqdm, or None where that is not installed.
+  if (report.ptr() == Py_True) report = py::module_::import("headlight.notebook").attr("progress_bar")();
   Progress progress;
   progress.cancelled = [] {
     const py::gil_scoped_acquire hold;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return false;
   };
-  if (report.is_none()) return progress;
+  if (report.is_none() || report.ptr() == Py_False) return progress;
+  if (PyCallable_Check(report.ptr()) == 0)
+    throw Error(ErrorKind::usage, "python.progress",
+                concat("progress is ", repr_of(report),
+                       "; need True for a bar of tqdm, or a function of (what, done, total)"));
   // Its last reference may be released while the call does not hold the interpreter's lock.
   const std::shared_ptr<py::object> kept(new py::object(report), [](py::object* object) {
     const py::gil_scoped_acquire hold;

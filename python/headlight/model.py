@@ -297,6 +297,8 @@ def _stream(call: Any) -> Iterator[GeneratedToken]:
                     raise item
         finally:
             stopped.set()
+            while not tokens.empty():  # the writer may be waiting for room
+                tokens.get_nowait()
             writer.join()
 
     return read()

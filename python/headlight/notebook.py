@@ -40,7 +40,7 @@ class Page:
 
 
 def progress_bar() -> Any:
-    """A function that draws the progress of a call with tqdm, or None if tqdm is not installed."""
+    """A function that draws the progress of a call with tqdm, or None if tqdm is not installed. ``progress=True`` calls it."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import]
     except ImportError:

@@ -1,22 +1,52 @@
-"""The package itself: examples in docstrings, types, import time, the wheel."""
+"""The package itself: examples in docstrings, types, the time of an import and of a call, progress bars, the wheel."""
 
+import ast
 import csv
 import doctest
 import importlib
+import importlib.util
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
+import timeit
+import types
 import unittest
+import unittest.mock
 import zipfile
 
 import golden
 import headlight
 
 MODULES = ("", ".ops", ".reference", ".model", ".run", ".figure", ".hooks", ".notebook", ".compat")
+
+
+USER = """
+import numpy as np
+import headlight
+from headlight.results import Statistics
+x = np.zeros((1, 2, 3, 4), np.float32)
+model: headlight.Model = headlight.load("en")
+run: headlight.Run = model.attend("The cat", observe=lambda event: None)
+statistics: Statistics = run.statistics(0, 0)
+strongest: float = model.sweep("The cat").strongest.kl
+headlight.attention(x, x, x, causal=True, window=(3, None), return_lse=True, topk=2)
+headlight.attention_backward(x, x, x, x, x, x).dq
+headlight.KvCache(kv_heads=2, dim=4).append(x, x)
+try:
+    model.attend("The cat", target=[3])
+except headlight.Error as error:
+    kind: str = error.kind
+headlight.attention(x, x, x, True)  # wrong
+headlight.attention(x, x, x, casual=True)  # wrong
+headlight.KvCache(2, 4)  # wrong
+model.attend(3)  # wrong
+wrong: int = run.first_look().query_text  # wrong
+"""
 
 
 def python(*arguments, **options):
@@ -45,6 +75,39 @@ class Package(unittest.TestCase):
                            "--allow-subclassing-any", "--cache-dir", cache, *files)
         self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
 
+    def test_the_stub_is_the_module(self):
+        if importlib.util.find_spec("mypy") is None:
+            self.skipTest("mypy is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            found = python("-m", "mypy.stubtest", "--concise", "headlight._headlight", cwd=folder)
+        # What pybind11 adds to every class is no part of the interface.
+        problems = [line for line in found.stdout.splitlines() if not re.search(r"metaclass differs|\.__init__ is incons|^(Found|Success)", line)]
+        self.assertEqual(problems, [], found.stderr)
+        self.assertIn("headlight._headlight.KvCache", found.stdout)
+
+    def test_the_stub_has_the_texts_of_the_module(self):
+        stub = ast.parse((golden.SOURCE / "python" / "headlight" / "_headlight.pyi").read_text(encoding="utf-8"))
+        texts = 0
+        for node in (node for node in stub.body if isinstance(node, ast.ClassDef)):
+            native = getattr(headlight._headlight, node.name)
+            members = [(getattr(native, item.name), item) for item in node.body if isinstance(item, ast.FunctionDef)]
+            for thing, item in [(native, node), *members]:
+                text = " ".join((ast.get_docstring(item) or "").split())
+                self.assertTrue((thing.__doc__ or "").strip().endswith(text), f"{item.name}: {thing.__doc__}")
+                texts += bool(text)
+        self.assertGreater(texts, 15)
+
+    def test_types_of_a_user(self):
+        if importlib.util.find_spec("mypy") is None:
+            self.skipTest("mypy is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "user.py")
+            path.write_text(USER, encoding="utf-8")
+            found = python("-m", "mypy", "--strict", "--cache-dir", folder, path, cwd=folder)
+        wanted = [number for number, line in enumerate(USER.splitlines(), 1) if line.endswith("# wrong")]
+        told = [int(number) for number in re.findall(r"user\.py:(\d+): error", found.stdout)]
+        self.assertEqual(told, wanted, found.stdout + found.stderr)
+
     def test_import_is_light(self):
         code = "import sys, headlight; print(sorted({'numpy', 'dataclasses', 'torch'} & set(sys.modules)))"
         self.assertEqual(python("-c", code).stdout.strip(), "[]")
@@ -66,6 +129,73 @@ class Package(unittest.TestCase):
                 "print('ends')")
         done = python("-c", code, timeout=60)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "ends"), done.stderr)
+
+
+def build_type():
+    """Of the build folder that the package is in; None: it is installed."""
+    cache = pathlib.Path(headlight.__file__).parents[2] / "CMakeCache.txt"
+    found = cache.exists() and re.search(r"^CMAKE_BUILD_TYPE:\w+=(\w+)", cache.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else None
+
+
+@unittest.skipUnless(build_type() in (None, "Release"), "built without optimisation")
+class Time(unittest.TestCase):
+    """Limits for the best of several attempts: whatever else the machine does makes none of them faster."""
+
+    def test_import(self):
+        code = "import time; start = time.perf_counter(); import headlight; print(time.perf_counter() - start)"
+        best = min(float(python("-c", code).stdout) for _ in range(9))
+        self.assertLess(best, 0.1)
+
+    def test_a_tiny_call(self):
+        import numpy as np
+
+        x = np.ones((1, 1, 8, 8), np.float32)
+        for options in ({}, {"causal": True}, {"return_lse": True}):
+            best = min(timeit.repeat(lambda: headlight.attention(x, x, x, **options), number=200, repeat=100)) / 200
+            self.assertLess(best, 5e-6, options)
+
+
+class Progress(unittest.TestCase):
+    """headlight.notebook.progress_bar, with a stand-in for tqdm that notes what it is told."""
+
+    def test_bars(self):
+        bars = []
+
+        class Bar:
+            def __init__(self, total, desc, leave):
+                self.n, self.total, self.desc, self.closed = 0, total, desc, False
+                bars.append(self)
+
+            def update(self, steps):
+                self.n += steps
+
+            def close(self):
+                self.closed = True
+
+        module = types.ModuleType("tqdm.auto")
+        module.tqdm = Bar
+        model = headlight.load("en")
+        with unittest.mock.patch.dict(sys.modules, {"tqdm": types.ModuleType("tqdm"), "tqdm.auto": module}):
+            model.label_heads(["The cat sat on the mat."], progress=headlight.notebook.progress_bar())
+            one = len(bars)
+            model.label_heads(["The cat sat on the mat."], progress=True)
+            model.label_heads(["The cat sat on the mat."], progress=False)
+        self.assertGreater(one, 0)
+        self.assertEqual(len(bars), 2 * one)
+        for bar in bars:
+            self.assertEqual((bar.n, bar.closed), (bar.total, True), bar.desc)
+
+    def test_without_tqdm(self):
+        with unittest.mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
+            progress = headlight.notebook.progress_bar()
+            self.assertTrue(headlight.load("en").label_heads(["The cat sat."], progress=True))
+        self.assertIsNone(progress)
+        self.assertTrue(headlight.load("en").label_heads(["The cat sat."], progress=progress))
+
+    def test_what_is_no_function(self):
+        with self.assertRaisesRegex(headlight.Error, "progress is 3; need True"):
+            headlight.load("en").label_heads(["The cat sat."], progress=3)
 
 
 class SourceFile(unittest.TestCase):

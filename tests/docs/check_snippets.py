@@ -61,7 +61,8 @@ def check_command(line):
     for count in (2, 1, 0):  # `tokenizer train` is a command of two words
         if len(names) >= count and (text := help_of(*names[:count])) is not None:
             break
-    if text is None or (words and not words[0].startswith("-") and not names):
+    unknown = names and names[:1] == words[:1] and help_of(names[0]) in (None, help_of())
+    if text is None or unknown or (words and not words[0].startswith("-") and not names):
         return [f"no such command: {line}"]
     known = set(re.findall(r"(?<![\w-])(--?[a-z][\w-]*)", text)) | {"--help", "--version"}
     options = [word.partition("=")[0] for word in words if re.match(r"--[a-z]|-[a-z]$", word)]

@@ -41,4 +41,7 @@ set_tests_properties(docs.search PROPERTIES FIXTURES_REQUIRED site)
 # Commands of all documents exist with their options and run where they can; fragments of C++ compile.
 add_test(NAME docs.snippets COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/check_snippets.py
   $<TARGET_FILE:headlight_program> ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR})
-set_tests_properties(docs.snippets PROPERTIES LABELS docs)
+# What other code blocks name exists: build commands, scripts, CMake of users, JSON.
+add_test(NAME docs.blocks COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/check_blocks.py
+  $<TARGET_FILE:headlight_program> ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR})
+set_tests_properties(docs.snippets docs.blocks PROPERTIES LABELS docs)

@@ -3,8 +3,9 @@
 
     check_packaging.py SOURCE CMAKE
 
-Versions are the library's, options exist, packages that the Dockerfile installs are those of tools/lib.sh, CMake runs vcpkg's
-portfile and Python runs Conan's recipe with stand-ins for the functions of their package managers.
+Versions are the library's, options exist, packages that the Dockerfile installs are those of tools/lib.sh. Ruby runs Homebrew's
+formula, CMake vcpkg's portfile and Python Conan's recipe, with stand-ins for the functions of their package managers; CMake accepts
+the options that each of them gives it.
 """
 
 import json
@@ -42,7 +43,7 @@ def check_options():
     problems = []
     for path in sorted(PACKAGING.rglob("*")):
         if path.is_file() and path.suffix != ".md":
-            for name in re.findall(r"\b(HEADLIGHT_\w+)", path.read_text(encoding="utf-8")):
+            for name in re.findall(r"(?:\b|-D)(HEADLIGHT_\w+)", path.read_text(encoding="utf-8")):
                 if name not in known:
                     problems.append(f"{path.name}: CMake knows no option {name}")
     return problems
@@ -67,11 +68,44 @@ def check_dockerfile():
     return problems + [f"Dockerfile: does not install {name}" for name in sorted(missing)]
 
 
+# What a formula calls, as far as this one does: it notes what is asked of it.
+BREW = """
+class Formula
+  %w[desc homepage url sha256 license].each { |name| define_singleton_method(name) { |text| puts "#{name} #{text}" } }
+  def self.depends_on(what) = puts("depends_on #{what.is_a?(Hash) ? what.keys.first : what}")
+  def self.test(&block) = define_method(:run_test, &block)
+  def std_cmake_args = ["-DCMAKE_INSTALL_PREFIX=/usr"]
+  def system(*command) = puts("system #{command.join(" ")}")
+  def bin = "/usr/bin"
+  def shell_output(command) = (puts("shell #{command}"); "it -> animal")
+  def assert_match(wanted, text) = (raise "no match" unless text.include?(wanted))
+end
+load ARGV[0]
+Headlight.new.install
+Headlight.new.run_test
+"""
+
+
+def check_configure(recipe, options):
+    """CMake configures the library as a recipe asks it to."""
+    with tempfile.TemporaryDirectory() as build:
+        done = subprocess.run([CMAKE, "-G", "Ninja", "-S", SOURCE, "-B", build, *options], capture_output=True, text=True, check=False)
+    unused = "Manually-specified variables were not used" in done.stderr
+    return [f"{recipe}: cmake {' '.join(options)}: {done.stderr[-1500:]}"] if done.returncode != 0 or unused else []
+
+
 def check_homebrew():
+    """Ruby runs the formula, with stand-ins for Homebrew's functions."""
     if shutil.which("ruby") is None:
         return []
-    done = subprocess.run(["ruby", "-c", PACKAGING / "homebrew" / "headlight.rb"], capture_output=True, text=True, check=False)
-    return [] if done.returncode == 0 else [f"headlight.rb: {done.stderr}"]
+    done = subprocess.run(["ruby", "-e", BREW, PACKAGING / "homebrew" / "headlight.rb"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return [f"headlight.rb: {done.stderr}"]
+    steps = re.findall(r"^system cmake (-S|--build|--install)|^shell (\S+ look)", done.stdout, re.MULTILINE)
+    wanted = [("-S", ""), ("--build", ""), ("--install", ""), ("", "/usr/bin/headlight look")]
+    if steps != wanted:
+        return [f"headlight.rb: its steps are {steps}"]
+    return check_configure("headlight.rb", re.findall(r"-D\S+", done.stdout))
 
 
 def check_vcpkg():
@@ -88,13 +122,16 @@ def check_vcpkg():
             done = subprocess.run([CMAKE, "-P", path], capture_output=True, text=True, check=False)
         if done.returncode != 0 or wanted not in done.stderr:
             problems.append(f"portfile.cmake: {done.stderr}")
+            continue
+        options = done.stderr.partition("OPTIONS;")[2].splitlines()[0].replace("\\;", "\0").split(";")
+        problems += check_configure("portfile.cmake", [option.replace("\0", ";") for option in options])
     return problems
 
 
 def conan_stand_ins(copied):
     """Modules with the names that the recipe imports."""
     class Recipe:
-        recipe_folder, export_sources_folder = str(PACKAGING / "conan"), "unused"
+        recipe_folder, export_sources_folder, variables = str(PACKAGING / "conan"), "unused", None
 
         def __init__(self):
             self.needs = []
@@ -103,8 +140,14 @@ def conan_stand_ins(copied):
     def copy(_recipe, pattern, source, _destination):
         copied.append((pattern, list(pathlib.Path(source).glob(pattern))))
 
+    class Toolchain:
+        def __init__(self, recipe):
+            self.cache_variables = {}
+            recipe.variables = recipe.variables or self.cache_variables  # of the first: the toolchain
+            self.generate = lambda: None
+
     names = {"conan": {"ConanFile": Recipe}, "conan.tools": {}, "conan.tools.files": {"copy": copy},
-             "conan.tools.cmake": dict.fromkeys(("CMake", "CMakeDeps", "CMakeToolchain", "cmake_layout"))}
+             "conan.tools.cmake": {"CMake": None, "CMakeDeps": Toolchain, "CMakeToolchain": Toolchain, "cmake_layout": None}}
     for name, members in names.items():
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__dict__.update(members)
@@ -120,10 +163,14 @@ def check_conan():
     problems = [f"conanfile.py: no file matches {pattern}" for pattern, files in copied if not files]
     for models, wanted in ((False, 1), (True, 7)):
         recipe.needs.clear()
-        recipe.options = types.SimpleNamespace(models=models)
+        recipe.variables = None
+        recipe.options = types.SimpleNamespace(models=models, shared=models)
         recipe.requirements()
         if len(recipe.needs) != wanted:
             problems.append(f"conanfile.py: needs {recipe.needs} with models={models}")
+        recipe.generate()
+        switches = {True: "ON", False: "OFF"}
+        problems += check_configure("conanfile.py", [f"-D{name}={switches.get(value, value)}" for name, value in recipe.variables.items()])
     return problems
 
 

@@ -163,8 +163,13 @@ def signature(function, owner=""):
     return f"{owner}{function.name}({arguments}){returns}"
 
 
-def entry(node, owner=""):
-    """The HTML of a function, or of a class with its public members."""
+def is_plain(item):
+    """A property that needs no words: its name and type say what it is."""
+    return isinstance(item, ast.FunctionDef) and "property" in map(ast.unparse, item.decorator_list) and not ast.get_docstring(item)
+
+
+def entry(node, owner="", native=()):
+    """The HTML of a function, or of a class with its public members. `native`: classes of the extension module's stub."""
     anchor = f"{owner}{node.name}"
     level = 3 if owner else 2
     text = ast.get_docstring(node) or ""
@@ -173,11 +178,17 @@ def entry(node, owner=""):
         code = highlight.code(html.escape(signature(node, owner)), "python")
         return head + f'<pre class="signature"><code>{code}</code></pre>' + docstring_html(text), [(level, anchor, anchor)]
     body, contents = [head, docstring_html(text)], [(level, anchor, anchor)]
-    fields = [ast.unparse(item) for item in node.body if isinstance(item, ast.AnnAssign) and not item.target.id.startswith("_")]
+    bases = [ast.unparse(base).removeprefix("_headlight.") for base in node.bases]
+    members = [item for base in native if base.name in bases for item in base.body] + node.body
+    fields = [ast.unparse(item) for item in members if isinstance(item, ast.AnnAssign) and not item.target.id.startswith("_")]
+    fields += [signature(item) for item in members if native and is_plain(item)]
+    # Constructors for users have names for their arguments; others are called by the package alone.
+    fields += [signature(item).replace("__init__", node.name).replace(" -> None", "") for item in members
+               if isinstance(item, ast.FunctionDef) and item.name == "__init__" and item.args.kwonlyargs]
     if fields:
         body.append(f'<pre class="signature"><code>{highlight.code(html.escape(chr(10).join(fields)), "python")}</code></pre>')
-    for item in node.body:
-        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_"):
+    for item in members:
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_") and not (native and is_plain(item)):
             inner, names = entry(item, f"{node.name}.")
             body.append(inner)
             contents += names
@@ -194,6 +205,8 @@ def public_names(tree):
 
 def python_pages(root):
     pages, rows = [], []
+    stub = ast.parse((root / "python" / "headlight" / "_headlight.pyi").read_text(encoding="utf-8"))
+    native = [node for node in stub.body if isinstance(node, ast.ClassDef)]
     for module, files in MODULES:
         package = root / "python" / "headlight"
         top = ast.parse((package / ("__init__.py" if module == "headlight" else f"{files[0]}.py")).read_text(encoding="utf-8"))
@@ -205,7 +218,11 @@ def python_pages(root):
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
                     if public is not None and node.name not in public | {"Weights"}:
                         continue
-                    inner, names = entry(node)
+                    inner, names = entry(node, native=native if isinstance(node, ast.ClassDef) and node.name == "KvCache" else ())
+                    body.append(inner)
+                    contents += names
+            if file == "hooks":  # what hooks are called with
+                for inner, names in (entry(node, native=native) for node in native if ast.get_docstring(node)):
                     body.append(inner)
                     contents += names
         name = module.replace(".", "-")
