@@ -37,7 +37,8 @@ Tokenizer pieces() {
           "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
           "decoder": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
           "model": {"type": "BPE", "merges": [], "vocab": {)" +
-      vocab + "}}}"));
+          vocab + "}}}",
+      "tokenizer.json"));
 }
 
 class WordChecks : public ::testing::Test {
@@ -92,7 +93,7 @@ class Reciter : public Writer {
   [[nodiscard]] Tensor next(Context& /*ctx*/, const Tokens& /*tokens*/) override {
     // " ch", then "eau" rather than "ien", then the end.
     static constexpr std::array kLikely = {kCh, kEau, kEnd}, kSecond = {kLe, kIen, kEnd};
-    Tensor logits(DType::f32, {places_, 11});
+    Tensor logits(Shape{places_, 11});
     const std::size_t step = std::min<std::size_t>(step_++, 2);
     for (Index p = 0; p < places_; ++p) {
       float* row = logits.as<float>() + p * 11;
