@@ -233,6 +233,18 @@ TEST_F(Translate, EvaluationCutsSourcesThatAreTooLong) {
   EXPECT_THAT(done.err, HasSubstr("note: 1 of 2 sources are longer than the"));
 }
 
+TEST_F(Translate, KnownWordsOfTheFolder) {
+  const std::string file = folder_.path("en-fr/known_words.txt");
+  std::ofstream(file) << "zzz\n";  // every word that is not in the source costs
+  const Finished known = translate({"the cat"}), any = translate({"the cat", "--any-words"});
+  EXPECT_EQ(known.code, 0) << known.err;
+  std::filesystem::remove(file);
+  EXPECT_EQ(translate({"the cat"}).out, any.out);
+  EXPECT_NE(known.out, any.out);
+  std::ofstream(file) << "b\na\n";
+  refused({"the cat"}, 3, "known_words.txt: not in the order of its bytes");
+}
+
 TEST_F(Translate, Mistakes) {
   refused({"hello", "--model", folder_.path("bert")}, 2, "does not translate: it has no decoder\n");
   refused({"hello", "--model", folder_.path("writer")}, 2, "headlight generate --model");
