@@ -228,7 +228,7 @@ TEST(ToySession, RunsToItsEndAndKeepsFrames) {
   EXPECT_EQ(record.frames.back().step, 40);
   // Only what is new is sent.
   EXPECT_EQ(session.frames(id, 38, ToyState::running, 0ms, [] { return false; }).frames.size(), 3U);
-  // The model stays for questions, until the next run; the frames of two runs stay.
+  // The model stays for questions, until the next run; the frames of three runs stay.
   EXPECT_GE(session.without(id, {{0, 0}}).before, 0);
   const int next = session.start(kSmall);
   (void)wait_until(session, next, [](const ToyRecord& r) { return r.is_over(); });
