@@ -362,8 +362,11 @@ TEST_P(PresetsSlow, HoldForEverySeedWithTheNumbersThatTheySay) {
     const Measured& said = preset.arms[arm].measured;
     const auto [low, high] = std::minmax_element(percent[arm].begin(), percent[arm].end());
     const double mean = std::accumulate(percent[arm].begin(), percent[arm].end(), 0.0) / kSeeds;
-    // Another processor may round differently, and one seed then ends elsewhere; all five do not.
-    EXPECT_NEAR(mean, said.mean, kRoom) << preset.arms[arm].label;
+    // Another processor may round differently, and one seed then ends elsewhere; all five do not. A setting of which
+    // nothing is claimed learns by chance: there, any seed may.
+    const bool claimed = preset.arms[arm].bounds.least > 0 || preset.arms[arm].bounds.most < 1;
+    EXPECT_NEAR(mean, said.mean, claimed ? kRoom : 3 * kRoom) << preset.arms[arm].label;
+    if (!claimed) continue;
     EXPECT_NEAR(*low, said.low, 2 * kRoom) << preset.arms[arm].label;
     EXPECT_NEAR(*high, said.high, 2 * kRoom) << preset.arms[arm].label;
   }
