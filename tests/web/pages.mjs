@@ -11,6 +11,7 @@ const { chromium } = require('playwright-core');
 
 let browser, served;
 const contexts = [],
+  servers = [], // that a test has started
   complaints = [];
 
 export async function serve(args, environment = {}) {
@@ -31,6 +32,7 @@ export async function serve(args, environment = {}) {
     });
     child.on('exit', (code) => lost(new Error(`serve ended with ${code}: ${err}`)));
   });
+  servers.push(child);
   return {
     child,
     link,
@@ -102,6 +104,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
 }
 export async function finish() {
   for (const context of contexts.splice(0)) await context.close();
+  for (const child of servers.splice(0)) if (child !== served.child && child.exitCode === null) child.kill('SIGKILL'); // of a test that failed
   const list = complaints.splice(0);
   assert.deepEqual(list, []);
 }
