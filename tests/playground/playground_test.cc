@@ -228,7 +228,7 @@ TEST(ToySession, RunsToItsEndAndKeepsFrames) {
   EXPECT_EQ(record.frames.back().step, 40);
   // Only what is new is sent.
   EXPECT_EQ(session.frames(id, 38, ToyState::running, 0ms, [] { return false; }).frames.size(), 3U);
-  // The model stays for questions, until the next run; the frames of two runs stay.
+  // The model stays for questions, until the next run; the frames of three runs stay.
   EXPECT_GE(session.without(id, {{0, 0}}).before, 0);
   const int next = session.start(kSmall);
   (void)wait_until(session, next, [](const ToyRecord& r) { return r.is_over(); });
@@ -362,8 +362,11 @@ TEST_P(PresetsSlow, HoldForEverySeedWithTheNumbersThatTheySay) {
     const Measured& said = preset.arms[arm].measured;
     const auto [low, high] = std::minmax_element(percent[arm].begin(), percent[arm].end());
     const double mean = std::accumulate(percent[arm].begin(), percent[arm].end(), 0.0) / kSeeds;
-    // Another processor may round differently, and one seed then ends elsewhere; all five do not.
-    EXPECT_NEAR(mean, said.mean, kRoom) << preset.arms[arm].label;
+    // Another processor may round differently, and one seed then ends elsewhere; all five do not. A setting of which
+    // nothing is claimed learns by chance: there, any seed may.
+    const bool claimed = preset.arms[arm].bounds.least > 0 || preset.arms[arm].bounds.most < 1;
+    EXPECT_NEAR(mean, said.mean, claimed ? kRoom : 3 * kRoom) << preset.arms[arm].label;
+    if (!claimed) continue;
     EXPECT_NEAR(*low, said.low, 2 * kRoom) << preset.arms[arm].label;
     EXPECT_NEAR(*high, said.high, 2 * kRoom) << preset.arms[arm].label;
   }
