@@ -498,7 +498,9 @@ export default {
     await page.keyboard.press('Shift+Enter');
     await page.keyboard.type('it was', { delay: 20 });
     await soon.match(() => page.inputValue('#text'), /mat\nit was$/);
-    await page.close();
+    // Generated line breaks are shown as typed ones are.
+    const written = await open({ server, at: `t=${encodeURIComponent('the cat sat.')}&g=199,303` });
+    await soon.deepEqual(async () => (await written.locator('.strip .chip.new > span').allTextContents()), ['⏎', 'The']); // prettier-ignore
     await server.stop();
     const hebrew = await open({ at: `m=bert&t=${encodeURIComponent('שלום עולם')}&q=1` });
     const boxes = await hebrew

@@ -195,6 +195,7 @@ export default {
     await page.waitForSelector('[data-test=map-b]');
     const other = await open({ at: link });
     await other.waitForSelector('[data-test=map-b]');
+    await soon.equal(() => other.inputValue('[data-test=compare-text]'), 'the cat sat on the mat');
     await closeDialog(other);
     await soon.equal(() => field(other, 'y'), null);
   },
