@@ -15,7 +15,9 @@ void write_heads(io::JsonWriter& w, const char* name, const auto& list, const au
   for (const auto& one : list) w.field(number.name(one), number.of(one));
   w.end_object();
 }
-std::string head_name(const auto& place) { return std::to_string(place.layer) + "." + std::to_string(place.head); }
+std::string head_name(const auto& place) {
+  return std::to_string(place.layer) + "." + std::to_string(place.head);
+}
 
 struct LinkWeight {
   static std::string name(const LinkScore& one) { return head_name(one.head); }
@@ -45,7 +47,8 @@ int main(int argc, char** argv) {
   Context ctx({.threads = 1});
   const Model model = Model::open(argv[1]);
   const Run run = attend(ctx, model, {.text = text});
-  const Index query = find_words(run.source(), from).tokens.begin, key = find_words(run.source(), to).tokens.begin;
+  const Index query = find_words(run.source(), from).tokens.begin,
+              key = find_words(run.source(), to).tokens.begin;
 
   io::JsonWriter w;
   w.begin_object().field("weight", run.weights(head, {query, query + 1}, {key, key + 1}, ctx).at(0, 0));
