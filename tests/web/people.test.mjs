@@ -151,10 +151,14 @@ export default {
     await page.keyboard.type(text, { delay: 5 });
     await page.keyboard.press('Enter');
     await runText(page, text);
+    const map = JSON.parse(program('show', text, '--model', 'en', '--query', 'cat', '--json', '-')).maps[0];
+    // One that the other model has too, and would not open with.
+    await page.fill('#search', `${1 - map.layer}.${1 - map.head}`);
+    await page.press('#search', 'Enter');
+    await soon.equal(() => field(page, 'h'), `${1 - map.layer}.${1 - map.head}`);
     await page.selectOption('[aria-label=Model]', 'en');
     await inPage(page, () => location.hash.includes('m=en&'));
     await ready(page);
-    const map = JSON.parse(program('show', text, '--model', 'en', '--query', 'cat', '--json', '-')).maps[0];
     await soon.equal(() => field(page, 'h'), `${map.layer}.${map.head}`);
   },
 
