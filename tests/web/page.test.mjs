@@ -16,6 +16,7 @@ import {
   settled,
   soon,
   theBrowser,
+  until,
 } from './pages.mjs';
 
 const { PNG } = require('pngjs');
@@ -450,7 +451,12 @@ export default {
     await soon.equal(() => field(page, 'q'), '4');
     // Heads: the same.
     await page.tap('#tab-heads');
-    await page.locator('[data-test=atlas]').evaluate((e) => e.scrollIntoView({ block: 'end' })); // as a thumb does
+    // As a thumb does, until all of it is there and in sight.
+    await until(async () => {
+      await page.locator('[data-test=atlas]').evaluate((e) => e.scrollIntoView({ block: 'end' }));
+      const { y, height } = await settled(page.locator('[data-test=atlas]'));
+      assert.ok(y + height <= 845, `${y + height}`);
+    });
     const tapLast = async () => {
       const atlas = await settled(page.locator('[data-test=atlas]'));
       await page.touchscreen.tap(atlas.x + atlas.width - 14, atlas.y + atlas.height - 14);
