@@ -122,7 +122,7 @@ EncodedText read_ids(const Tokenizer* tokenizer, const std::vector<std::int32_t>
     if (tokenizer != nullptr && id < tokenizer->size()) {
       const std::string text = tokenizer->decode(std::vector<TokenId>{id});
       const std::string_view inner = text::without_outer_spaces(text);
-      label = inner.empty() ? std::string(tokenizer->token(id)) : std::string(inner);
+      label = text.empty() ? std::string(tokenizer->token(id)) : std::string(inner.empty() ? text : inner);
     }
     encoded.tokens.push_back({id, std::move(label), 0, 0, false});
   }

@@ -103,8 +103,10 @@ export default {
     await soon.equal(() => page.locator('[data-test=map-a], [data-test=map-b]').count(), 2);
     await page.emulateMedia({ reducedMotion: 'reduce' });
     await page.click('[data-test=blink]');
-    await page.waitForTimeout(1200);
-    await soon.equal(() => page.locator('[data-test=map-b]').count(), 0);
+    for (let i = 0; i < 8; ++i) {
+      await page.waitForTimeout(200);
+      assert.equal(await page.locator('[data-test=map-b]').count(), 0);
+    }
     await page.click('[data-test=blink-flip]');
     await soon.equal(() => page.locator('[data-test=map-a]').count(), 0);
   },

@@ -151,10 +151,14 @@ export default {
     await page.keyboard.type(text, { delay: 5 });
     await page.keyboard.press('Enter');
     await runText(page, text);
+    const map = JSON.parse(program('show', text, '--model', 'en', '--query', 'cat', '--json', '-')).maps[0];
+    // One that the other model has too, and would not open with.
+    await page.fill('#search', `${1 - map.layer}.${1 - map.head}`);
+    await page.press('#search', 'Enter');
+    await soon.equal(() => field(page, 'h'), `${1 - map.layer}.${1 - map.head}`);
     await page.selectOption('[aria-label=Model]', 'en');
     await inPage(page, () => location.hash.includes('m=en&'));
     await ready(page);
-    const map = JSON.parse(program('show', text, '--model', 'en', '--query', 'cat', '--json', '-')).maps[0];
     await soon.equal(() => field(page, 'h'), `${map.layer}.${map.head}`);
   },
 
@@ -498,7 +502,9 @@ export default {
     await page.keyboard.press('Shift+Enter');
     await page.keyboard.type('it was', { delay: 20 });
     await soon.match(() => page.inputValue('#text'), /mat\nit was$/);
-    await page.close();
+    // Generated line breaks are shown as typed ones are.
+    const written = await open({ server, at: `t=${encodeURIComponent('the cat sat.')}&g=199,303` });
+    await soon.deepEqual(async () => (await written.locator('.strip .chip.new > span').allTextContents()), ['⏎', 'The']); // prettier-ignore
     await server.stop();
     const hebrew = await open({ at: `m=bert&t=${encodeURIComponent('שלום עולם')}&q=1` });
     const boxes = await hebrew

@@ -153,6 +153,10 @@ export default {
     await page.keyboard.press('k');
     await page.click('[data-test=present]');
     await soon.ok(async () => !(await page.isVisible('#view-heads')));
+    // All of the map is in sight.
+    await soon.ok(() =>
+      page.evaluate(() => document.querySelector('[data-test=map]').getBoundingClientRect().bottom < innerHeight),
+    );
     const small = await page.evaluate(() =>
       [...document.querySelectorAll('main *')]
         .filter((e) => e.checkVisibility() && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
@@ -195,6 +199,7 @@ export default {
     await page.waitForSelector('[data-test=map-b]');
     const other = await open({ at: link });
     await other.waitForSelector('[data-test=map-b]');
+    await soon.equal(() => other.inputValue('[data-test=compare-text]'), 'the cat sat on the mat');
     await closeDialog(other);
     await soon.equal(() => field(other, 'y'), null);
   },

@@ -31,7 +31,8 @@ export default {
     );
     const full = JSON.parse(program('show', '--ids', [...ids, ...written].join(','), '--model', 'en', '--head', '0.1', '--json', '-'))
       .maps[0].weights; // prettier-ignore
-    await page.locator('[data-test=map]').scrollIntoViewIfNeeded();
+    // In the middle of the window: its upper rows may otherwise be behind the header.
+    await page.locator('[data-test=map]').evaluate((map) => map.scrollIntoView({ block: 'center' }));
     for (const [i, j] of [
       [length - 1, 0],
       [length - 1, length - 1],

@@ -361,7 +361,11 @@ export function Compare() {
     m = maps.value,
     at = cursor.value,
     i = at && s ? at.row * s.columns.length + at.column : -1;
-  const apart = (x: Float32Array) => (Number.isNaN(x[i]) ? 'nothing' : weight(x[i]));
+  const apart = (x: Float32Array) => (Number.isNaN(x[i]) ? 'nothing' : weight(x[i])),
+    given = compared.value?.startsWith('t:') ? compared.value.slice(2) : null;
+  useLayoutEffect(() => {
+    if (given !== null) field.current!.value = given;
+  }, [given]);
   return (
     <Dialog title="Compare" wide>
       <form
@@ -402,8 +406,7 @@ export function Compare() {
           aria-label="Another text"
           data-test="compare-text"
           placeholder="another text, then Enter"
-          key={compared.value?.startsWith('t:') ? compared.value : ''}
-          defaultValue={compared.value?.startsWith('t:') ? compared.value.slice(2) : run.value?.text}
+          defaultValue={run.value?.text}
         />
         <button type="submit">Compare</button>
       </form>

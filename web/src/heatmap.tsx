@@ -18,6 +18,7 @@ import {
   keys,
   part,
   partInfo,
+  present,
   queries,
   queryReading,
   run,
@@ -52,7 +53,8 @@ export function HeatMap() {
     const element = box.current!;
     const measure = () => {
       const width = element.clientWidth,
-        height = Math.max(240, Math.min(innerHeight * 0.62, 720));
+        // A room sees the whole map at once, below its headline and words.
+        height = Math.max(240, present.value ? innerHeight - 540 : Math.min(innerHeight * 0.62, 720));
       if (Math.abs(width - space.value.width) > 1 || Math.abs(height - space.value.height) > 1)
         space.value = { width, height };
     };
@@ -60,7 +62,7 @@ export function HeatMap() {
     observer.observe(element);
     measure();
     return () => observer.disconnect();
-  }, []);
+  }, [present.value]);
   const name = useComputed(
     () => spoken.value || 'heat map of attention weights: arrows move from cell to cell, Enter pins',
   );
