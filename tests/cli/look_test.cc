@@ -32,7 +32,7 @@ TEST(Look, ScreenIsComputedAndFits) {
   EXPECT_THAT(done.out, HasSubstr("headlight-en-fr, "));
   EXPECT_THAT(done.out, HasSubstr("1  The cat sat on the mat. → Le chat"));
   EXPECT_THAT(done.out, HasSubstr("% of 64 other words"));
-  EXPECT_THAT(done.out, HasSubstr("2  What does \"it\" look at? Encoder head 3.4, right in "));
+  EXPECT_THAT(done.out, HasSubstr("2  What does \"it\" look at? Encoder head 5.4, right in "));
   EXPECT_THAT(done.out, HasSubstr("% of 40 new sentences"));
   EXPECT_THAT(done.out, HasSubstr("Without it: "));
   EXPECT_THAT(done.out, HasSubstr("3  By hand: it·animal "));
