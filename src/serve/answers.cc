@@ -52,7 +52,8 @@ std::string labels_json(const ModelInfo& model, const HeadLabels& labels, Part p
     w.begin_object().field("layer", head.place.layer).field("head", head.place.head);
     write(w.key("text"), head.text);
     write(w.key("battery"), head.battery);
-    const auto at = std::find(compared.begin(), compared.end(), Head{part, head.place.layer, head.place.head});
+    const auto at =
+        std::find(compared.begin(), compared.end(), Head{part, head.place.layer, head.place.head});
     if (at != compared.end())
       write_similar(w.key("similar"), labels.similar[static_cast<std::size_t>(at - compared.begin())]);
     w.end_object();
