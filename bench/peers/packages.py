@@ -58,12 +58,12 @@ class Peers:
         return [str(found[0]), "--library-path", ":".join(self.library_folders())] if found else []
 
     def library_folders(self):
-        """For LD_LIBRARY_PATH: wherever an unpacked package keeps a shared library."""
+        """For LD_LIBRARY_PATH: wherever an unpacked package keeps a shared library; OpenBLAS before the plain BLAS."""
         if not self.root.exists():
             return []
         shared = [*self.root.glob("usr/lib/**/*.so*"), *self.root.glob("lib/**/*.so*")]
         folders = {path.parent for path in shared if "python" not in str(path)}
-        return sorted(str(folder) for folder in folders)
+        return sorted((str(folder) for folder in folders), key=lambda folder: ("openblas" not in folder, folder))
 
     def python_folders(self):
         """For PYTHONPATH."""

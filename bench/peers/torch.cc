@@ -1,6 +1,7 @@
 // PyTorch's C++ library: attention written with three operators, and the function its modules call.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/api/include/torch/version.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ struct Problem {
   at::Tensor q, k, v, mask, out;  // mask: -inf above the diagonal, undefined when not causal
   Index group = 1;
 
-  // This version cannot share key heads: it repeats them, as its users do.
+  // What cannot share key heads repeats them, as its users do.
   [[nodiscard]] at::Tensor repeated(const at::Tensor& x) const {
     return group == 1 ? x : x.repeat_interleave(group, 1);
   }
@@ -46,7 +47,7 @@ at::Tensor library_function(const Problem& p, bool weights) {
   if (weights)
     return std::get<0>(
         at::_scaled_dot_product_attention_math(p.q, p.repeated(p.k), p.repeated(p.v), {}, 0.0, causal));
-  return at::scaled_dot_product_attention(p.q, p.repeated(p.k), p.repeated(p.v), {}, 0.0, causal);
+  return at::scaled_dot_product_attention(p.q, p.k, p.v, {}, 0.0, causal, std::nullopt, p.group > 1);
 }
 constexpr const char* kLibraryFunction = "scaled_dot_product_attention";
 #else
@@ -59,7 +60,7 @@ constexpr const char* kLibraryFunction = "_scaled_dot_product_attention";
 
 Peer make(measure::WorkloadData& data, int threads, const std::vector<std::string>&) {
   at::set_num_threads(threads);
-  static const at::NoGradGuard no_grad;
+  static const c10::NoGradGuard no_grad;
   static Problem p;
   const measure::Workload w = data.workload();
   p = {wrap(data.q()), wrap(data.k()), wrap(data.v()), {}, {}, w.heads / w.kv_heads};
