@@ -181,7 +181,8 @@ TEST(HeadLabelsOfModels, DefaultModelHasHeadsOfSeveralKinds) {
   const LoadedModel loaded = open_model("en-fr", {kModels});
   const std::vector<std::string> texts = {"The animal didn't cross the street because it was too tired."};
   const auto heads = label_heads(ctx, loaded, texts);
-  ASSERT_EQ(heads.size(), 96U);  // 4 layers of 8 heads in each of three parts
+  ASSERT_EQ(heads.size(),
+            112U);  // 8 in each of 6 layers of the encoder, 4 of the decoder, and 4 of cross-attention
   Index named = 0, aligned = 0;
   for (const LabelledHead& head : heads) {
     EXPECT_GT(head.text.rows, 0);

@@ -6,9 +6,9 @@ const [folder, model] = process.argv.slice(2);
 const browser = await launch();
 const server = await serve(model ? ['--model', model] : []);
 const looks = {
-  light: { at: 'p=cross', viewport: { width: 1440, height: 1040 }, colorScheme: 'light' },
-  dark: { viewport: { width: 1440, height: 1040 }, colorScheme: 'dark' },
-  narrow: { at: 'p=cross', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  light: { viewport: { width: 1440, height: 1040 }, colorScheme: 'light' },
+  dark: { at: 'p=cross', viewport: { width: 1440, height: 1040 }, colorScheme: 'dark' },
+  narrow: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
 };
 for (const [name, look] of Object.entries(looks)) {
   const page = await open({ server, ...look });
