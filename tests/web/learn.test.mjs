@@ -159,6 +159,7 @@ export default {
     await page.waitForSelector('.train-controls .hint:has-text("Measured with five seeds")');
     await page.selectOption('[data-test=preset]', '');
     await small(page);
+    await page.fill('label:has-text("Steps") input', '600'); // two pictures or more, however fast the machine is
     await page.uncheck('label:has-text("Residual connections") input');
     const times = [];
     page.on('request', (r) => r.url().includes('/frames') && times.push(Date.now()));
