@@ -54,7 +54,7 @@ async function measureTraining() {
   const server = await serve(['--model', 'en', '--threads', '2']);
   const page = await open({ server, at: 'train' });
   await page.waitForSelector('[data-test=start]');
-  const settings = { layers: 2, heads: 4, width: 32, steps: 1500 };
+  const settings = { layers: 2, heads: 4, width: 32, steps: 5000 };
   const unwatched = await page.evaluate(async (wanted) => {
     const json = { method: 'POST', headers: { 'Content-Type': 'application/json' } };
     const { id } = await (await fetch('/api/v1/train', { ...json, body: JSON.stringify(wanted) })).json();
