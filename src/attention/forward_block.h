@@ -72,7 +72,7 @@ class ForwardBlock {
     return keep;
   }
 
-  // Writes the rows' outputs; false when one is not finite.
+  // Writes the rows' outputs. Returns false if one is not finite.
   [[nodiscard]] bool finish(const Block<T>& block, const kernels::SoftmaxState<T>& total,
                             RowScale<T>* scale) const {
     bool finite = true;

@@ -162,7 +162,7 @@ void add_model_input(CLI::App& command, InputOptions& input, const std::string& 
   begin_group(command, "Model and text");
   add_text(command, "TEXT", input.text, text_description)->type_name("");
   add_model(command, input.model);
-  add_text(command, "--target", input.target, "The translation (default: the model's own)");
+  add_text(command, "--target", input.target, "The translation to follow (default: the model's own)");
   begin_group(command, "Model and text (more)", Detail::full);
   add_text(command, "--second", input.second, "A second text, for models of pairs such as BERT");
   add_numbers(command, "--ids", input.ids, "Token ids instead of TEXT");
@@ -177,7 +177,7 @@ void add_part(CLI::App& command, std::optional<Part>& part) {
   add_choice<std::optional<Part>>(
       command, "--part", part,
       {{"encoder", Part::encoder}, {"decoder", Part::decoder}, {"cross", Part::cross}},
-      "Which attention of a translator");
+      "Attention of a translator to use");
 }
 
 void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::string& name,

@@ -27,7 +27,7 @@ class Page {
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const PageStyle& style() const { return style_; }
   [[nodiscard]] bool unicode() const { return style_.glyphs == draw::Glyphs::unicode; }
-  // The first where the terminal can show it, else the second.
+  // unicode_text if the terminal can show it, else ascii_text.
   [[nodiscard]] std::string glyph(std::string_view unicode_text, std::string_view ascii_text) const {
     return std::string(unicode() ? unicode_text : ascii_text);
   }

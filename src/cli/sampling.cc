@@ -28,9 +28,9 @@ void add_sampling(CLI::App& command, SamplingSettings& settings) {
   bool& given = settings.rules_given;
   begin_group(command, "Sampling");
   add_count(command, "--max-tokens", o.max_tokens,
-            concat("Most tokens to generate (default: ", o.max_tokens, ")"), {1, 1000000});
+            concat("Maximum number of tokens (default: ", o.max_tokens, ")"), {1, 1000000});
   add_rule(command, "--temperature", o.temperature, given,
-           "0: the likeliest token (default); 0.8: varied text");
+           "0: always the likeliest token (default); 0.8: varied");
   const auto read_top_k = [&o, &given](const std::string& text) {
     const std::optional<Index> count = parse_integer(text);
     if (!count || *count < 1 || *count > 1000000000)
@@ -38,8 +38,8 @@ void add_sampling(CLI::App& command, SamplingSettings& settings) {
     o.top_k = *count;
     given = true;
   };
-  add_reader(command, "--top-k", read_top_k, "The N likeliest tokens")->type_name("N");
-  add_rule(command, "--top-p", o.top_p, given, "The smallest set of tokens with total probability X");
+  add_reader(command, "--top-k", read_top_k, "Sample from the N likeliest tokens")->type_name("N");
+  add_rule(command, "--top-p", o.top_p, given, "Sample from the fewest tokens of total probability X");
   add_reader(
       command, "--seed",
       [&o](const std::string& text) {

@@ -119,7 +119,7 @@ class DistBench {
     Tensor q, k, v, out;
   };
 
-  // Threads that start in its lifetime may run on every core of the machine.
+  // While one exists, new threads may run on every core of the machine.
   class AllCores {
    public:
     AllCores() {

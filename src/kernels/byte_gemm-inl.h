@@ -214,7 +214,7 @@ HWY_ATTR void multiply_of_type(const ByteBlock& job) {
     else if (codes.shift < 0) multiply_tiles<kTerms, 2, true>(job, 0);
     else multiply_tiles<kTerms, 2, false>(job, codes.shift);
   };
-  // Two products of a byte with 127, kTerms times, stay below 2^15.
+  // kTerms sums of two products of a byte with 127 stay below 2^15.
   if constexpr (!kPlain) with_terms.template operator()<0>();
   else if (codes.most <= 15) with_terms.template operator()<8>();
   else if (codes.most <= 31) with_terms.template operator()<4>();

@@ -251,7 +251,7 @@ class Book {
     if (block.kind == Block::Kind::heading) y_ += 6;
     words(block.lines[0], look_of(block.kind), block.kind == Block::Kind::heading ? 3 : 5);
   }
-  // Every character has its own column, because the arithmetic is set in tables.
+  // One column per character, so that tables of arithmetic line up.
   void code(const CodeLines& code) {
     y_ += 2;
     const double pitch = kPitch * code.share;

@@ -33,7 +33,7 @@ inline constexpr NameRow kRobertaRows[] = {
     {"head.bias", "lm_head.bias"},
 };
 
-// `rows` before those of BERT's layers.
+// `rows`, followed by the rows of BERT's layers.
 [[nodiscard]] constexpr Names like_bert(std::span<const NameRow> rows, std::string_view prefix) {
   return {.rows = rows, .more = kBertLayerRows, .layer = "encoder.layer.{n}.", .prefix = prefix};
 }

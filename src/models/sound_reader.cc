@@ -85,9 +85,8 @@ Tensor SoundReader::forward(Context& ctx, ConstTensorView features, SavedBoth& s
   if (features.rank() != 3 || features.dim(1) != config_.bands || features.dim(2) != frames ||
       features.dtype() != DType::f32)
     throw Error(ErrorKind::usage, "model.sound",
-                concat("sound features have the shape ", features.shape().text(), " in ",
-                       name_of(features.dtype()), "; this model reads f32 of the shape [sequence, ",
-                       config_.bands, ", ", frames, "]: bands, then frames"));
+                concat("sound features: got ", name_of(features.dtype()), " ", features.shape().text(),
+                       "; need f32 [sequence, ", config_.bands, ", ", frames, "] (bands, then frames)"));
   const Index sequences = features.dim(0), width = steps_[0].bias.value.dim(0);
   const DType dtype = steps_[0].weight.value.dtype();
   Tensor x;

@@ -35,7 +35,7 @@ void check_vocabulary(const Tokenizer& tokenizer, std::int64_t rows, const std::
 enum class ExistingTokenizer { refuse, replace };
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder, ExistingTokenizer existing);
 
-// The text of a tokenizer.json, and back.
+// Converts a tokenizer to the text of its tokenizer.json, and back.
 [[nodiscard]] std::string tokenizer_to_json(const Tokenizer& tokenizer);
 [[nodiscard]] Tokenizer tokenizer_from_json(const io::Json& json);
 

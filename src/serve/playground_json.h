@@ -8,7 +8,7 @@
 
 namespace headlight::serve {
 
-// Tasks, presets, ranges of settings, and the runs that are kept.
+// Tasks, presets, ranges of settings and the kept runs, as JSON.
 [[nodiscard]] std::string playground_json(const std::vector<playground::ToyRecord>& runs);
 // A run and its frames; `after` is the number of the first of them.
 [[nodiscard]] std::string frames_json(const playground::ToyRecord& record, std::size_t after);

@@ -50,7 +50,7 @@ struct CheckpointParts {
   std::vector<DataFile> data = {};
 };
 
-// Appears under `parent`/`name` whole or not at all. Throws Error{file}.
+// Writes `parent`/`name` atomically. Throws Error{file}.
 void save_checkpoint(const std::string& parent, const std::string& name, const CheckpointParts& parts,
                      const TrainingState& progress);
 

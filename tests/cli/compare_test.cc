@@ -108,7 +108,7 @@ TEST_F(Compare, WhatANewcomerDoesWrong) {
   refused({"the cat", "the mat", "--query", "dog"}, "\"dog\": is not in the text");
   refused({"the cat sat", "the cat", "--query", "sat"}, "\"sat\" has no counterpart in B");
   refused({"the cat", "the mat", "--head", "9.9"}, "has layers 0 to 1 and heads 0 to 1 in each");
-  refused({"the cat", "the mat", "--head", "0.0,0.1"}, "one head at a time");
+  refused({"the cat", "the mat", "--head", "0.0,0.1"}, "shows one head");
   refused({"the cat", "the mat", "--with-head", "0.0"}, "needs --head for A");
   refused({"the cat", "the mat", "--with-model", "gpt5"}, "Headlight does not download", 4);
 }

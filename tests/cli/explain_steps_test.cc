@@ -226,7 +226,7 @@ TEST_F(ExplainSteps, WhatANewcomerDoesWrong) {
   refused(
       {"the cat sat", "--query", "cat", "--head", "7.0"},
       "--head 7.0: the encoder attention of \"headlight-en-fr\" has layers 0 to 1 and heads 0 to 1 in each");
-  refused({"the cat sat", "--query", "cat", "--head", "0.0,0.1"}, "one head at a time");
+  refused({"the cat sat", "--query", "cat", "--head", "0.0,0.1"}, "shows one head");
   refused({"the cat sat", "--query", "cat", "--model", "en", "--part", "cross"}, "is a decoder alone");
   refused({"the cat sat", "--query", "cat", "--key", "sat", "--model", "en"},
           "token 2 cannot see token 3: it sees tokens 0 to 2 only (a decoder cannot see later tokens)");

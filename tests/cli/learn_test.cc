@@ -101,12 +101,12 @@ TEST_F(Learn, ChecksAnswers) {
 TEST_F(Learn, RefusesWhatDoesNotGoTogether) {
   refused({"17"}, "CHAPTER");
   refused({"0"}, "CHAPTER");
-  refused({"--check", "1"}, "which chapter?");
+  refused({"--check", "1"}, "no chapter given");
   refused({"2", "--chapter", "3"}, "give the chapter once");
   refused({"2", "--list", "--numbers"}, "cannot be combined");
   refused({"2", "--seed", "3"}, "--worksheet");
-  refused({"2", "--worksheet", "3"}, "names the chapter");
-  refused({"--svg", folder_.path("x.svg")}, "which chapter?");
+  refused({"2", "--worksheet", "3"}, "selects the chapter");
+  refused({"--svg", folder_.path("x.svg")}, "no chapter given");
 }
 
 TEST_F(Learn, ListsAllChaptersAndShowsOneExercise) {

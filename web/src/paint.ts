@@ -5,6 +5,23 @@ import { type Theme } from './types';
 import { type Joined } from './words';
 
 export const faint = 0.24;
+// Where the pixels of an axis begin in its cells, and where the last one ends.
+const edges = (cells: number, pixels: number): number[] =>
+  Array.from({ length: pixels + 1 }, (_, i) => Math.floor((i * cells) / pixels));
+
+// The colour of each entry, as a canvas stores it: red first. Muted ones are faint: near zero's colour, which is the page's.
+function inks(paint: Paint, muted: boolean): Uint32Array {
+  const colors = colorsOf(paint),
+    zero = 3 * entryOf(paint, 0),
+    bytes = new Uint8ClampedArray(256 * 4);
+  for (let e = 0; e < 256; ++e) {
+    for (let c = 0; c < 3; ++c)
+      bytes[4 * e + c] = muted ? colors[zero + c] + faint * (colors[3 * e + c] - colors[zero + c]) : colors[3 * e + c];
+    bytes[4 * e + 3] = 255;
+  }
+  return new Uint32Array(bytes.buffer);
+}
+
 // One pixel per cell, transparent where nothing is visible. Several cells on one pixel show the largest of them.
 export function picture(d: Joined, width: number, height: number, paint: Paint, grey: boolean[]): HTMLCanvasElement {
   const columns = Math.min(d.columns, width),
@@ -14,33 +31,29 @@ export function picture(d: Joined, width: number, height: number, paint: Paint, 
   canvas.height = rows;
   const context = canvas.getContext('2d')!,
     image = context.createImageData(columns, rows);
-  const colors = colorsOf(paint),
-    zero = 3 * entryOf(paint, 0),
-    pixels = image.data;
+  const plain = inks(paint, false),
+    muted = inks(paint, true),
+    pixels = new Uint32Array(image.data.buffer),
+    tops = edges(d.rows, rows),
+    lefts = edges(d.columns, columns);
+  // The rows of one line of pixels first, then the columns of each pixel: NaN, which is not visible, never wins.
+  const line = new Float32Array(d.columns);
   for (let i = 0; i < rows; ++i) {
-    const i0 = Math.floor((i * d.rows) / rows),
-      i1 = Math.max(i0 + 1, Math.floor(((i + 1) * d.rows) / rows));
+    line.set(d.values.subarray(tops[i] * d.columns, (tops[i] + 1) * d.columns));
+    for (let a = tops[i] + 1; a < tops[i + 1]; ++a) {
+      const row = d.values.subarray(a * d.columns, (a + 1) * d.columns);
+      for (let b = 0; b < row.length; ++b) line[b] = stronger(line[b], row[b]);
+    }
     for (let j = 0; j < columns; ++j) {
-      const j0 = Math.floor((j * d.columns) / columns),
-        j1 = Math.max(j0 + 1, Math.floor(((j + 1) * d.columns) / columns));
-      let top = NaN;
-      for (let a = i0; a < i1; ++a)
-        for (let b = j0; b < j1; ++b) {
-          const w = d.values[a * d.columns + b];
-          if (!(Math.abs(w) <= Math.abs(top)) && !Number.isNaN(w)) top = w;
-        }
-      if (Number.isNaN(top)) continue;
-      const at = 4 * (i * columns + j),
-        from = 3 * entryOf(paint, top);
-      // Muted ones are faint: near zero's colour, which is the page's.
-      for (let c = 0; c < 3; ++c)
-        pixels[at + c] = grey[j0] ? colors[zero + c] + faint * (colors[from + c] - colors[zero + c]) : colors[from + c];
-      pixels[at + 3] = 255;
+      let top = line[lefts[j]];
+      for (let b = lefts[j] + 1; b < lefts[j + 1]; ++b) top = stronger(top, line[b]);
+      if (!Number.isNaN(top)) pixels[i * columns + j] = (grey[lefts[j]] ? muted : plain)[entryOf(paint, top)];
     }
   }
   context.putImageData(image, 0, 0);
   return canvas;
 }
+const stronger = (a: number, b: number): number => (Number.isNaN(b) || Math.abs(b) <= Math.abs(a) ? a : b);
 
 let hatchTile: { color: string; tile: HTMLCanvasElement } | null = null;
 export function hatched(context: CanvasRenderingContext2D, t: Theme): CanvasPattern {

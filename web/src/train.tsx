@@ -1,4 +1,5 @@
 // The playground: a small model learns, and its heads form while one looks.
+import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { host } from './host';
 import { entry, table } from './color';
@@ -285,6 +286,14 @@ function RunView({ run }: { run: Run }) {
   );
 }
 
+// The same element for a run that has not changed, so that a picture of the newest run does not draw the others again.
+const views = new WeakMap<Run, VNode>();
+function viewOf(run: Run): VNode {
+  const view = views.get(run) ?? <RunView run={run} key={run.id} />;
+  views.set(run, view);
+  return view;
+}
+
 function Player({ run }: { run: Run }) {
   const over = isOver(run),
     last = run.frames.at(-1)?.step ?? 0,
@@ -403,9 +412,7 @@ export function Train() {
       <Controls />
       {run && <Player run={run} />}
       <div class="runs" aria-live="off">
-        {shown.map((r) => (
-          <RunView run={r} key={r.id} />
-        ))}
+        {shown.map(viewOf)}
       </div>
       {run && (
         <p class="hint">

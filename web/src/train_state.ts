@@ -90,7 +90,8 @@ let following = 0;
 async function follow(id: number): Promise<void> {
   if (following === id) return;
   following = id;
-  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches ? 1000 : 0; // milliseconds between pictures
+  // Milliseconds between pictures: the browser and the training share this machine's cores.
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches ? 1000 : 150;
   try {
     for (;;) {
       const run = await more(id);

@@ -182,7 +182,7 @@ void add_changes(CLI::App& command, AblateSettings& s) {
   add_text(command, "--edge", s.edge, "Cut one link instead, such as 'it->animal'")->type_name("FROM->TO");
   add_choice<std::optional<Change>>(command, "--with", s.with,
                                     {{"zero", Change::zero}, {"mean", Change::mean}},
-                                    "Replacement for the heads' output (default: zero)");
+                                    "Replace the heads' output by this (default: zero)");
   add_switch(command, "--sweep", s.sweep, "Remove every head in turn and rank them by effect");
   add_switch(command, "--attribute", s.attribute, "Remove nothing; list each head's direct logit effect");
   begin_group(command, "Change (more)", Detail::full);
@@ -198,7 +198,7 @@ void add_changes(CLI::App& command, AblateSettings& s) {
 
 void add_effects(CLI::App& command, AblateSettings& s) {
   begin_group(command, "Measurement");
-  add_text(command, "--position", s.position, "The prediction to measure: after this word, or of it")
+  add_text(command, "--position", s.position, "Measure the prediction after (or, if hidden, of) WORD")
       ->type_name("WORD");
   add_text(command, "--token", s.token, "The token to track there, as text or as @ID")->type_name("TOKEN");
   begin_group(command, "Measurement (more)", Detail::full);

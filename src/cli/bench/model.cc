@@ -41,7 +41,7 @@ void add_bench_model(CLI::App& program) {
                    "  headlight bench-model -o gpt2-f16 --shape gpt2-small --dtype f16\n"
                    "  headlight bench --only models --model llama-1b-bf16\n"});
   const auto s = std::make_shared<BenchModelSettings>();
-  add_path(*command, "-o,--out", s->out, "The new folder")->required()->type_name("FOLDER");
+  add_path(*command, "-o,--out", s->out, "Folder to create")->required()->type_name("FOLDER");
   add_text(*command, "--shape", s->shape, "llama-1b (1.04 B parameters; default), gpt2-small, tiny")
       ->type_name("NAME");
   add_choice<StoredType>(*command, "--dtype", s->type,

@@ -59,7 +59,7 @@ class Conversation {
     reset();
   }
 
-  // False: it is over.
+  // Returns false when the chat has ended.
   [[nodiscard]] bool read(const std::string& line) {
     if (!line.starts_with('/')) {
       if (line.find_first_not_of(" \t") != std::string::npos) answer(line);

@@ -116,7 +116,8 @@ void check_settings(const CompareSettings& s) {
   if (s.a.text.empty()) refuse("nothing to compare; give two texts, or one text and --with-model");
   if (s.b.text.empty() && s.b.model.empty())
     refuse("only one text; give a second text, or a second model with --with-model");
-  if (s.heads_a.size() > 1 || s.heads_b.size() > 1) refuse("one head at a time: --head LAYER.HEAD");
+  if (s.heads_a.size() > 1 || s.heads_b.size() > 1)
+    refuse("compare shows one head; give one --head LAYER.HEAD");
   if (!s.heads_b.empty() && s.heads_a.empty())
     refuse("--with-head selects the head of B and needs --head for A");
 }

@@ -83,7 +83,7 @@ void write_numbers(const StepsExplanation& e, const StepsSettings& s) {
 void run_steps(const StepsSettings& s, const PageStyle& style) {
   if (!s.input.given()) refuse("--part, --head, --key, --as and --npy need a model and a TEXT");
   if (s.query.empty()) refuse("no query word; give --query WORD, and --key WORD for the word it attends to");
-  if (s.heads.size() > 1) refuse("one head at a time: --head LAYER.HEAD");
+  if (s.heads.size() > 1) refuse("explain shows one head; give one --head LAYER.HEAD");
   if (s.as != Snippet::none && s.json.to_stdout())
     refuse("--as and --json both write to standard output; give one of them, or --json FILE.json");
   JsonOutput json(s.json);

@@ -226,7 +226,7 @@ void add_generate(CLI::App& program) {
   CLI::App* command = add_command(
       program,
       {.name = "generate",
-       .what = "Let a model continue a text",
+       .what = "Continue a text",
        .usage = "headlight generate [PROMPT …] [--model NAME|PATH] [--max-tokens N] [options]",
        .examples = "  headlight generate \"Once upon a time\" --temperature 0.8 --seed 3\n"
                    "  headlight generate --model models/gpt2 \"Paris is in\" --max-tokens 5\n"
@@ -235,7 +235,7 @@ void add_generate(CLI::App& program) {
                    "  headlight generate \"Once upon a time\" --show --head 3.1\n"
                    "  headlight generate --model models/qwen2.5 --chat \"Why is the sky blue?\"\n"
                    "  headlight generate \"Is fire cold? Answer:\" --choices \" yes, no\"\n\n"
-                   "  Order of the rules: repetition penalty, temperature, top-k, top-p, min-p.\n"
+                   "  Rules apply in this order: repetition penalty, temperature, top-k, top-p, min-p.\n"
                    "  Several prompts are continued together. Without PROMPT, piped text is the prompt.\n"
                    "  Ctrl-C stops and keeps the text so far.\n"});
   const auto s = std::make_shared<GenerateSettings>();
@@ -249,7 +249,7 @@ void add_generate(CLI::App& program) {
   add_text(*command, "--system", s->system, "With --chat: the system message");
   add_reader(
       *command, "--choices", [s = s.get()](const std::string& text) { s->choices = split_list(text); },
-      "Generate nothing; rank these continuations")
+      "Rank these continuations instead of generating")
       ->type_name("A,B");
   begin_group(*command, "Output");
   add_switch(*command, "--only-new", s->only_new, "Print the continuation without the prompt");

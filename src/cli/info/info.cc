@@ -84,7 +84,7 @@ void add_info(CLI::App& program) {
   CLI::App* command = add_command(
       program, {.name = "info",
                 .what = "Describe a model: architecture, parameters, memory",
-                .usage = "headlight info NAME|PATH [--json] [--tensors] [--tensor NAME [--npy FOLDER]]",
+                .usage = "headlight info NAME|PATH [--json] [--tensors] [--tensor NAME [--npy PATH]]",
                 .examples = "  headlight info en-fr\n"
                             "  headlight info models/gpt2\n"
                             "  headlight info llama.gguf --json\n"
@@ -97,8 +97,8 @@ void add_info(CLI::App& program) {
   add_text(*command, "--tensor", s->tensor, "Summarise the numbers of one tensor")->type_name("NAME");
   add_switch(*command, "--scan", s->scan, "Also search large files for NaN");
   begin_group(*command, "Output");
-  add_path(*command, "--npy", s->npy, "With --tensor: write it to FOLDER/NAME.npy as floats")
-      ->type_name("FOLDER");
+  add_path(*command, "--npy", s->npy, "With --tensor: write floats to FILE.npy or FOLDER/NAME.npy")
+      ->type_name("PATH");
   add_json(*command, s->json);
   keep_alive(*command, s);
   on_run(*command, [s] { run_info(*s); });

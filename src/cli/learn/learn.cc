@@ -65,14 +65,14 @@ void check_settings(const LearnSettings& s) {
   if (s.place && s.chapter) refuse("give the chapter once: headlight learn 4, or --chapter 4");
   const int modes = (s.list ? 1 : 0) + (s.numbers ? 1 : 0) + (s.worksheet ? 1 : 0) + (s.answer ? 1 : 0);
   if (modes > 1) refuse("--list, --numbers, --worksheet and --check cannot be combined");
-  if (s.seed && !s.worksheet) refuse("--seed selects the numbers of a --worksheet");
-  if (s.worksheet && s.number()) refuse("--worksheet N names the chapter already");
+  if (s.seed && !s.worksheet) refuse("--seed needs --worksheet N: it selects the numbers");
+  if (s.worksheet && s.number()) refuse("--worksheet N selects the chapter; leave out the other number");
   if (s.exercise && (s.list || s.numbers || s.worksheet))
-    refuse("--exercise goes with --check or a chapter alone");
+    refuse("--exercise needs --check, or a chapter without other options");
   if (s.figures.any() && (s.list || s.numbers || s.exercise || s.answer))
-    refuse("--svg, --png and --pdf draw a chapter's picture or a --worksheet");
+    refuse("--svg, --png and --pdf need a chapter or --worksheet N to draw");
   const bool needs_chapter = s.answer || s.exercise || s.numbers || s.figures.any();
-  if (needs_chapter && !s.number() && !s.worksheet) refuse("which chapter? headlight learn N …");
+  if (needs_chapter && !s.number() && !s.worksheet) refuse("no chapter given; add its number, as in headlight learn 4");
 }
 
 PageStyle page_style(const LearnSettings& s) {

@@ -232,7 +232,7 @@ void add_serve(CLI::App& program) {
                 .examples = "  headlight serve                       the default model and all others found\n"
                             "  headlight serve --model en --model gpt2  two models to switch between\n"
                             "  headlight serve --no-open --port 8000    print the address only\n"
-                            "  headlight serve --lan --model en         a QR code: a class on phones\n"
+                            "  headlight serve --lan --model en         with a QR code for phones in class\n"
                             "\n"
                             "  Listens on 127.0.0.1 only, unless --lan is given.\n"
                             "  The printed link contains the access token.\n"});
@@ -242,7 +242,7 @@ void add_serve(CLI::App& program) {
   add_switch(*command, "--no-open", s->no_open, "Do not open a browser");
   add_text(*command, "--at", s->at, "The view to open, as copied by Share")->type_name("VIEW");
   add_path(*command, "--corpus", s->corpus, "Texts to search, one per line (the first 10,000)");
-  add_switch(*command, "--lan", s->lan, "Let this network open the page; not encrypted");
+  add_switch(*command, "--lan", s->lan, "Serve the local network too, not encrypted");
   add_text(*command, "--save-to", s->save_folder, "Where Train saves models (default: runs)")
       ->type_name("FOLDER");
   add_switch(*command, "--log", s->log, "Print one line for each request on standard error");

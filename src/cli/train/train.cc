@@ -235,7 +235,7 @@ void add_train(CLI::App& program) {
            "  headlight generate 'Once' --model runs/mine/best\n"
            "\n"
            "  Without a recipe a LoRA adapter of rank 4 is trained; the model itself is not changed.\n"
-           "  Files in a recipe are searched relative to the recipe, then to the working folder.\n"});
+           "  Files in a recipe are looked up relative to the recipe, then to the working folder.\n"});
   const auto settings = std::make_shared<TrainSettings>();
   add_path(*command, "RECIPE", settings->recipe, "The recipe: a TOML file (docs/guide/train.md)");
   add_text(*command, "--start,--model", settings->start, "The model to fine-tune")->type_name("NAME|PATH");
@@ -243,7 +243,8 @@ void add_train(CLI::App& program) {
   add_files(*command, "--valid", settings->valid, "Validation file (default: the last tenth of --data)");
   add_switch(*command, "--all-parameters", settings->all_parameters,
              "Without a recipe: train the model, not an adapter");
-  add_path(*command, "-o,--out", settings->out, "Run folder (default: output.folder, or runs/NAME)");
+  add_path(*command, "-o,--out", settings->out, "Run folder (default: output.folder, or runs/NAME)")
+      ->type_name("FOLDER");
   add_switch(*command, "--resume", settings->resume, "Continue from the newest checkpoint in the folder");
   command
       ->add_option_function<std::vector<std::string>>(
