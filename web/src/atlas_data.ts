@@ -86,11 +86,15 @@ export function statistics(map: Float32Array, rows: number, columns: number): He
   return { entropy: entropy / n, first: first / n, distance: distance / n, top };
 }
 
-// Of the head that is shown; a million logarithms for a long text, so not for every move of the mouse.
+// Of the head that is shown; a million logarithms for a long text, so not for every move of the mouse, and once for each map.
+const known = new WeakMap<Float32Array, HeadStatistics>();
 export const shownStatistics = computed<HeadStatistics | null>(() => {
   const p = partInfo.value,
     map = shownMap.value;
-  return p && map ? statistics(map, p.rows, p.columns) : null;
+  if (!p || !map) return null;
+  const found = known.get(map) ?? statistics(map, p.rows, p.columns);
+  known.set(map, found);
+  return found;
 });
 
 // Of every head, where all weights are here.
