@@ -72,7 +72,8 @@ void check_settings(const LearnSettings& s) {
   if (s.figures.any() && (s.list || s.numbers || s.exercise || s.answer))
     refuse("--svg, --png and --pdf need a chapter or --worksheet N to draw");
   const bool needs_chapter = s.answer || s.exercise || s.numbers || s.figures.any();
-  if (needs_chapter && !s.number() && !s.worksheet) refuse("no chapter given; add its number, as in headlight learn 4");
+  if (needs_chapter && !s.number() && !s.worksheet)
+    refuse("no chapter given; add its number, as in headlight learn 4");
 }
 
 PageStyle page_style(const LearnSettings& s) {
