@@ -8,7 +8,7 @@ import collections
 
 from . import lexicon
 
-# english base, past, participle; french infinitive, participle ("" where it would need être); prepositions of B.
+# english base, past, participle; french infinitive, participle (after "+", one that needs être); prepositions of B.
 Deed = collections.namedtuple("Deed", "name first second english past done french participe into dans")
 
 
@@ -28,12 +28,12 @@ eat     | animal person | food fruit            | eat       | ate         | eate
 drink   | animal person | drink                 | drink     | drank       | drunk     | boire          | bu       |      |
 avoid   | animal person | way water building    | avoid     | avoided     | avoided   | éviter         | évité    |      |
 leave   | animal person | room building garden  | leave     | left        | left      | quitter        | quitté   |      |
-enter   | animal person | room building         | go        | went        |           | entrer         |          | into | dans
+enter   | animal person | room building         | go        | went        |           | entrer         | +entré   | into | dans
 climb   | small         | plant barrier furniture | climb   | climbed     |           | grimper        | grimpé   | onto | sur
 swim    | animal person | water                 | swim      | swam        |           | nager          | nagé     | in   | dans
 sleep   | small person  | furniture             | sleep     | slept       |           | dormir         | dormi    | on   | sur
-rest    | small person  | room garden | stay      | stayed      |           | rester         |          | in   | dans
-hide    | animal person | plant barrier furniture | hide    | hid         |           | se cacher      |          | behind | derrière
+rest    | small person  | room garden | stay      | stayed      |           | rester         | +resté   | in   | dans
+hide    | animal person | plant barrier furniture | hide    | hid         |           | se cacher      | +caché   | behind | derrière
 touch   | animal person | obj plant instrument tool | touch | touched     | touched   | toucher        | touché   |      |
 push    | big person    | furniture vehicle barrier | push  | pushed      | pushed    | pousser        | poussé   |      |
 swallow | animal        | fruit food            | swallow   | swallowed   | swallowed | avaler         | avalé    |      |

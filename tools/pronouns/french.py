@@ -57,6 +57,16 @@ def participle(masculine, gender, plural):
     return masculine + ("e" if gender == "f" else "") + ("s" if plural and not masculine.endswith("s") else "")
 
 
+def perfect_with_etre(infinitive, masculine, gender, plural, positive):
+    """"est entrée", "n'est pas entrée", "ne s'est pas cachée": il, elle, ils or elles did it, or did not."""
+    be = verb("être", "present", 5 if plural else 2)
+    if infinitive.startswith("se "):
+        be = elided("se", be)
+    refused = "" if positive else " pas"
+    said = be if positive else elided("ne", be)
+    return f"{said}{refused} {participle(masculine, gender, plural)}"
+
+
 def article(kind, noun, gender, plural, aspirated):
     """The noun phrase with "the", "my", "this" or "our"."""
     vowel = begins_with_vowel(noun, aspirated)

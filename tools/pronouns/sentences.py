@@ -66,8 +66,9 @@ class Phrase:
 
 
 class Writer:
-    def __init__(self, dice, plain=False):
-        self.dice, self.plain = dice, plain  # plain: "the" and nothing between, as in a test of one thing
+    def __init__(self, dice, plain=False, with_etre=False):
+        """plain: "the" and nothing between, as in a test of one thing; with_etre: "n'est pas entré" too, which the test lacks."""
+        self.dice, self.plain, self.with_etre = dice, plain, with_etre
 
     def write(self, choice, plural):
         """plural: of the first noun and of the second."""
@@ -93,9 +94,13 @@ class Writer:
             return self.passive(deed, first, second, positive)
         person = 5 if first.plural else 2
         ways = ["wanted"] if positive else ["wanted", "could", "refused", "wants", "can"]
-        if deed.participe:
+        needs_etre = deed.participe.startswith("+")
+        if deed.participe and (self.with_etre or not needs_etre):
             ways += ["did"] * (2 if positive else 4)
-        english, fr, tense = conjugated(self.dice.choice(ways), deed, person, positive)
+        way = self.dice.choice(ways)
+        english, fr, tense = conjugated(way, deed, person, positive)
+        if way == "did" and needs_etre:
+            fr = french.perfect_with_etre(deed.french, deed.participe[1:], first.noun.gender, first.plural, positive)
         into = f" {deed.into}" if deed.into else ""
         place = french.after(deed.dans, second.french()) if deed.dans else second.french()
         return f"{first.english()} {english}{into} {second.english()}", f"{first.french()} {fr} {place}", tense
