@@ -20,8 +20,6 @@ inline constexpr bool kThreadSanitizer = false;
 #endif
 #undef HEADLIGHT_HAS_FEATURE
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
-// How much longer than a second may take what is linear, and would take minutes if it were not.
-inline constexpr double kPatience = kSanitized ? 10 : 1;
 
 // How often to repeat what is slow under a sanitizer, which looks at memory and threads: neither needs many digits.
 constexpr int repeats(int in_release) { return kSanitized ? (in_release + 9) / 10 : in_release; }

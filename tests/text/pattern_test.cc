@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "support/errors.h"
+#include "support/processor_time.h"
 #include "support/random.h"
-#include "support/sanitizers.h"
 
 namespace headlight::text {
 namespace {
@@ -26,12 +24,6 @@ std::vector<std::string> pieces(const Finder& finder, std::string_view text, boo
   }
   EXPECT_EQ(end, text.size());
   return out;
-}
-
-double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Texts made of what the patterns tell apart.
@@ -64,7 +56,8 @@ TEST_P(Scanners, MegabytesOfOneThingAreLinear) {
   for (const std::string_view unit : {"a", " ", "\n", "1", "!", "'", " \n", "é", "\u3000"}) {
     std::string text;
     while (text.size() < 1'000'000) text += unit;
-    EXPECT_LT(seconds([&] { EXPECT_FALSE(pieces(scanner, text + "x").empty()); }), testing::kPatience)
+    EXPECT_LT(testing::processor_seconds([&] { EXPECT_FALSE(pieces(scanner, text + "x").empty()); }),
+              testing::kPatience)
         << unit;
   }
 }
