@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -26,10 +25,9 @@ using headlight::testing::TempFolder;
 
 void expect_rule(const std::string& path, std::string_view rule, const std::string& words) {
   SCOPED_TRACE(std::string(rule) + " " + words);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = testing::work_seconds();
   const Verdict verdict = verify(path);
-  EXPECT_LT(std::chrono::steady_clock::now() - start,
-            std::chrono::duration<double>(headlight::testing::kPatience));
+  EXPECT_LT(testing::work_seconds() - start, testing::kPatience);
   ASSERT_TRUE(verdict.refusal.has_value());
   EXPECT_EQ(verdict.refusal->kind(), ErrorKind::input) << verdict.refusal->what();
   ASSERT_NE(verdict.rule, nullptr) << verdict.refusal->code() << ": " << verdict.refusal->what();

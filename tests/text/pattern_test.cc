@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "support/errors.h"
 #include "support/random.h"
 #include "support/sanitizers.h"
@@ -29,9 +27,9 @@ std::vector<std::string> pieces(const Finder& finder, std::string_view text, boo
 }
 
 double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = testing::work_seconds();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return testing::work_seconds() - start;
 }
 
 // Texts made of what the patterns tell apart.
