@@ -16,6 +16,10 @@ if(HEADLIGHT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     -Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 
+# Functions that several files of a layer define, each for a type of its own: `run` of a command takes its settings. No call
+# can mean another file's, and two of one type would not compile.
+set(overloads_cli run)
+
 # headlight_names(FILE LOCAL USED): names of FILE's anonymous namespaces; names that it may look up.
 function(headlight_names file local used)
   file(READ ${file} text)
@@ -78,6 +82,9 @@ function(headlight_unite layer variable)
       continue()
     endif()
     headlight_names(${source} local used)
+    if(overloads_${layer})
+      list(REMOVE_ITEM local ${overloads_${layer}})
+    endif()
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/src/${layer} ${source})
     string(MD5 hash ${name})
     string(SUBSTRING ${hash} 0 6 hash)

@@ -104,6 +104,8 @@ struct TranslationScore {
   std::vector<double> shared = {};  // precision of 1- to 4-grams
   Index sentences = 0, references = 0;
 };
+// Cuts sources that are longer than the model's context, and returns how many were cut.
+Index cut_sources(TestSet& set, const Model& model);
 // translations[i] belongs to sources[i].
 [[nodiscard]] TranslationScore score_translations(const TestSet& set,
                                                   std::span<const std::string> translations);

@@ -14,6 +14,7 @@ import numpy as np
 
 PROGRAM = os.environ.get("HEADLIGHT_PROGRAM", "headlight")
 EXAMPLE = os.environ.get("HEADLIGHT_EXAMPLE", "")  # examples/09_head_as_matrix.cc, the client in C++
+NUMBERS = os.environ.get("HEADLIGHT_NUMBERS", "")  # tests/web/page_numbers.cc, which prints all digits
 MODELS = os.path.join(os.environ["HEADLIGHT_SOURCE"], "models")
 MODEL = os.path.join(MODELS, "headlight-en")
 TEXT = "The cat sat on the mat."
@@ -74,6 +75,32 @@ class SameNumbers(unittest.TestCase):
         for theirs, ours in zip(tops, own):
             self.assertEqual(theirs["id"], ours.id)
             self.assertAlmostEqual(theirs["p"], ours.probability, delta=PRINTED)
+
+    @unittest.skipUnless(NUMBERS, "the C++ program was not built")
+    def test_four_clients(self):
+        """One question to all four: a weight, the next token, and who makes a link."""
+        done = subprocess.run([NUMBERS, MODEL, TEXT, "sat", "cat", "2.3"], check=True, capture_output=True)
+        cpp = json.loads(done.stdout)
+        step = self.run_.explain("sat", "cat", layer=2, head=3)
+        query, key = step.query.token, step.key.token
+        with Server() as server:
+            run = "run/" + server.ask("run", {"text": TEXT})["id"]
+            drawn = matrix(server.ask(f"{run}/figure?part=decoder&layer=2&head=3&format=json"))
+            tops = server.ask(f"{run}/next?position={query}")["tops"]
+        explained = command("explain", TEXT, "--head", "2.3", "--query", "sat", "--key", "cat")
+        for weight in (cpp["weight"], drawn[query, key], explained["weight"]):
+            self.assertAlmostEqual(weight, step.weight, delta=PRINTED)
+        own = self.run_.prediction(query, count=3).top
+        for ours, theirs, probability in zip(own, tops, cpp["next"]):
+            self.assertAlmostEqual(theirs["p"], ours.probability, delta=PRINTED)
+            self.assertAlmostEqual(probability, ours.probability, delta=PRINTED)
+        listed = {f"{h['layer']}.{h['head']}": h["weight"] for h in command("heads", TEXT, "--link", "sat->cat")["heads"]}
+        ours = {f"{link.head.layer}.{link.head.head}": link.weight for link in self.run_.links("sat->cat")}
+        self.assertEqual(sorted(ours), sorted(cpp["links"]))
+        self.assertEqual(sorted(ours), sorted(listed))
+        for place, weight in ours.items():
+            self.assertAlmostEqual(cpp["links"][place], weight, delta=PRINTED)
+            self.assertAlmostEqual(listed[place], weight, delta=PRINTED)
 
     @unittest.skipUnless(EXAMPLE, "the C++ example was not built")
     def test_weights_in_cpp(self):

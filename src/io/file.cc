@@ -15,7 +15,7 @@
 namespace headlight::io {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::file, "file.kind", concat(escaped(path), ": ", what));
 }
 
@@ -45,8 +45,8 @@ File::File(int descriptor, const std::string& path) try : path_(path), fd_(descr
   struct stat status {};
   if (::fstat(fd_, &status) != 0) fail_file(path, "open", errno);
   if (!S_ISREG(status.st_mode))
-    refuse(path,
-           S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is a pipe or device, not a regular file");
+    refuse_file(path, S_ISDIR(status.st_mode) ? "is a folder, not a file"
+                                              : "is a pipe or device, not a regular file");
   size_ = static_cast<std::uint64_t>(status.st_size);
 } catch (...) {  // rethrown; the file is closed also if memory for its name is missing
   ::close(descriptor);
@@ -59,7 +59,7 @@ void File::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     const ssize_t got = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_file(path_, "read", errno);
-    if (got == 0) refuse(path_, concat("was truncated while it was read (at byte ", offset, ")"));
+    if (got == 0) refuse_file(path_, concat("was truncated while it was read (at byte ", offset, ")"));
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }

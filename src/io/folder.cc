@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kOpen = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
 
-[[noreturn]] void refuse(const std::string& path, const char* code, const std::string& what) {
+[[noreturn]] void refuse_folder(const std::string& path, const char* code, const std::string& what) {
   throw Error(ErrorKind::input, concat("folder.", code), concat(escaped(path), ": ", what));
 }
 
@@ -77,18 +77,18 @@ int Folder::open_link(const std::string& name) const {
     errno = problem;
     return file;
   }
-  refuse(path_of(name), "link", "is a link out of its folder; put the file itself there");
+  refuse_folder(path_of(name), "link", "is a link out of its folder; put the file itself there");
 }
 
 std::unique_ptr<const File> Folder::open(const std::string& name, ErrorKind missing) const {
   if (!is_plain(name))
-    refuse(path_, "name", concat("\"", escaped(name, 80), "\" is not a file name in this folder"));
+    refuse_folder(path_, "name", concat("\"", escaped(name, 80), "\" is not a file name in this folder"));
   const std::string path = path_of(name);
   int fd = ::openat(fd_, name.c_str(), kOpen);
   if (fd < 0 && errno == ELOOP) fd = open_link(name);
   if (fd < 0) {
     const int problem = errno;
-    if (problem == ELOOP) refuse(path, "link", "is a link to a link; put the file itself there");
+    if (problem == ELOOP) refuse_folder(path, "link", "is a link to a link; put the file itself there");
     throw Error(missing, "file.open", concat(escaped(path), ": ", reason(problem), " (cannot open)"));
   }
   try {

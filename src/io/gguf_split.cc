@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kNumber = "split.no", kCount = "split.count", kTensors = "split.tensors.count";
 constexpr std::int64_t kMostParts = 65535;  // the keys are of 16 bits
 
-[[noreturn]] void refuse(const std::string& file, const std::string& what) {
+[[noreturn]] void refuse_split(const std::string& file, const std::string& what) {
   throw Error(ErrorKind::input, "gguf.split", concat(escaped(file), ": ", what));
 }
 
@@ -33,7 +33,7 @@ std::string ending(std::int64_t part, std::int64_t count) {
 
 std::int64_t required(const Gguf& file, std::string_view key) {
   const auto found = file.integer(key);
-  if (!found) refuse(file.name(), concat("is part of a split model and lacks ", key));
+  if (!found) refuse_split(file.name(), concat("is part of a split model and lacks ", key));
   return *found;
 }
 
@@ -50,20 +50,21 @@ Plan plan_of(const Gguf& first) {
             path.has_parent_path() ? path.parent_path().string() : std::string("."),
             {}};
   if (plan.count > kMostParts)
-    refuse(first.name(), concat("is one of ", plan.count, " files; the limit is ", kMostParts));
+    refuse_split(first.name(), concat("is one of ", plan.count, " files; the limit is ", kMostParts));
   const std::string name = path.filename().string();
   const std::int64_t number = required(first, kNumber);
   if (number != 0) {
     const std::string own = ending(number, plan.count);
     const std::string start =
         name.ends_with(own) ? concat(name.substr(0, name.size() - own.size()), ending(0, plan.count)) : "";
-    refuse(first.name(), concat("is file ", number + 1, " of ", plan.count, " of a model; open the first",
-                                start.empty() ? "" : ", ", escaped(start, 100)));
+    refuse_split(first.name(),
+                 concat("is file ", number + 1, " of ", plan.count, " of a model; open the first",
+                        start.empty() ? "" : ", ", escaped(start, 100)));
   }
   const std::string own = ending(0, plan.count);
   if (!name.ends_with(own))
-    refuse(first.name(), concat("is the first of ", plan.count, " files; its name must end with ", own,
-                                ", so that the others can be found"));
+    refuse_split(first.name(), concat("is the first of ", plan.count, " files; its name must end with ", own,
+                                      ", so that the others can be found"));
   plan.stem = name.substr(0, name.size() - own.size());
   return plan;
 }
@@ -72,7 +73,8 @@ std::unique_ptr<const File> open_part(const Folder& folder, const Gguf& first, c
                                       std::int64_t part) {
   const std::string name = plan.stem + ending(part, plan.count);
   if (!folder.has(name))
-    refuse(first.name(), concat("file ", part + 1, " of ", plan.count, " is missing: ", escaped(name, 100)));
+    refuse_split(first.name(),
+                 concat("file ", part + 1, " of ", plan.count, " is missing: ", escaped(name, 100)));
   return folder.open(name, ErrorKind::input);
 }
 
@@ -81,16 +83,16 @@ void check_part(const Gguf& first, const Gguf& part, const Plan& plan, std::int6
       {{kNumber, number}, {kCount, plan.count}, {kTensors, plan.tensors}}};
   for (const auto& [key, wanted] : expected)
     if (const std::int64_t found = required(part, key); found != wanted)
-      refuse(part.name(),
-             concat(key, " is ", found, "; beside ", escaped(first.name(), 100), " it must be ", wanted));
+      refuse_split(part.name(), concat(key, " is ", found, "; beside ", escaped(first.name(), 100),
+                                       " it must be ", wanted));
   // Metadata belong to the first file; if repeated, they must be equal.
   for (const GgufValue& value : part.values()) {
     if (value.key.starts_with("split.") || value.key == "general.alignment") continue;
     const GgufValue* same = first.find_value(value.key);
     if (same == nullptr || same->type != value.type || same->item != value.item ||
         !std::equal(same->bytes.begin(), same->bytes.end(), value.bytes.begin(), value.bytes.end()))
-      refuse(part.name(),
-             concat("value \"", escaped(value.key, 80), "\" is not that of ", escaped(first.name(), 100)));
+      refuse_split(part.name(), concat("value \"", escaped(value.key, 80), "\" is not that of ",
+                                       escaped(first.name(), 100)));
   }
 }
 
@@ -109,14 +111,14 @@ void Gguf::join_parts() {
     }
   }
   if (std::cmp_not_equal(tensors_.size(), plan.tensors))
-    refuse(name(), concat("its ", plan.count, " files have ", tensors_.size(), " tensors together; ",
-                          kTensors, " is ", plan.tensors));
+    refuse_split(name(), concat("its ", plan.count, " files have ", tensors_.size(), " tensors together; ",
+                                kTensors, " is ", plan.tensors));
   tensors_by_name_ = sorted_by(tensors_, [](const GgufTensor& t) { return t.name; });
   for (std::size_t i = 1; i < tensors_by_name_.size(); ++i) {
     const GgufTensor &a = tensors_[tensors_by_name_[i - 1]], &b = tensors_[tensors_by_name_[i]];
     if (a.name == b.name)
-      refuse(name(), concat("tensor \"", escaped(a.name, 80), "\" is in ", escaped(holder(a).name(), 80),
-                            " and in ", escaped(holder(b).name(), 80)));
+      refuse_split(name(), concat("tensor \"", escaped(a.name, 80), "\" is in ",
+                                  escaped(holder(a).name(), 80), " and in ", escaped(holder(b).name(), 80)));
   }
 }
 

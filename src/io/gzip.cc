@@ -16,7 +16,7 @@
 namespace headlight::io {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what) {
+[[noreturn]] void refuse_gzip(const std::string& name, const std::string& what) {
   throw Error(ErrorKind::input, "gzip.form", concat(escaped(name), ": ", what));
 }
 
@@ -57,12 +57,13 @@ std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit, const 
     bytes = bytes.subspan(given - stream.avail_in);
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
     const std::size_t made = piece.size() - stream.avail_out;
-    if (made > limit - text.size()) refuse(name, concat("holds more than ", limit, " bytes of text"));
+    if (made > limit - text.size()) refuse_gzip(name, concat("holds more than ", limit, " bytes of text"));
     text.append(piece.data(), made);
     if (result == Z_STREAM_END) ended = true;
     else if (result == Z_BUF_ERROR || (bytes.empty() && made == 0))
-      refuse(name, "the compressed file is cut off");
-    else if (result != Z_OK) refuse(name, concat("the compressed file is damaged at byte ", stream.total_in));
+      refuse_gzip(name, "the compressed file is cut off");
+    else if (result != Z_OK)
+      refuse_gzip(name, concat("the compressed file is damaged at byte ", stream.total_in));
   }
   return text;
 }
@@ -102,7 +103,7 @@ bool TextPieces::append_to(std::string& text) {
   for (std::size_t before = text.size(); text.size() == before;) {
     if (state.waiting.empty()) {
       if (!read_more()) {
-        if (!state.ended) refuse(file_.path(), "the compressed file is cut off");
+        if (!state.ended) refuse_gzip(file_.path(), "the compressed file is cut off");
         return false;
       }
       state.waiting = piece_;
@@ -120,7 +121,7 @@ bool TextPieces::append_to(std::string& text) {
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
     state.ended = result == Z_STREAM_END;
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-      refuse(file_.path(), concat("the compressed file is damaged at byte ", stream.total_in));
+      refuse_gzip(file_.path(), concat("the compressed file is damaged at byte ", stream.total_in));
   }
   return true;
 }

@@ -28,7 +28,7 @@ std::string_view name_of(Json::Kind kind) {
   return "?";
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what, const char* code = "form") {
+[[noreturn]] void refuse_json(const std::string& name, const std::string& what, const char* code = "form") {
   throw Error(ErrorKind::input, concat("json.", code), concat(escaped(name), ": ", what));
 }
 
@@ -83,14 +83,15 @@ class JsonBuilder {
     std::vector<std::string_view> sorted(json.keys_.begin(), json.keys_.end());
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice != sorted.end()) refuse(*name_, concat("\"", escaped(*twice, 80), "\" occurs twice"), "twice");
+    if (twice != sorted.end())
+      refuse_json(*name_, concat("\"", escaped(*twice, 80), "\" occurs twice"), "twice");
   }
 
   std::shared_ptr<const std::string> name_;
 };
 
 Json Json::parse(std::string_view bytes, const std::string& name) {
-  if (bytes.empty()) refuse(name, "is not valid JSON: it is empty");
+  if (bytes.empty()) refuse_json(name, "is not valid JSON: it is empty");
   simdjson::dom::parser parser;
   if (parser.allocate(std::max<std::size_t>(bytes.size(), 64), kDepth) != simdjson::SUCCESS)
     throw std::bad_alloc();
@@ -98,7 +99,7 @@ Json Json::parse(std::string_view bytes, const std::string& name) {
   const auto problem = parser.parse(bytes.data(), bytes.size()).get(root);
   if (problem == simdjson::MEMALLOC) throw std::bad_alloc();
   if (problem != simdjson::SUCCESS)
-    refuse(name, concat("is not valid JSON: ", simdjson::error_message(problem)));
+    refuse_json(name, concat("is not valid JSON: ", simdjson::error_message(problem)));
   return JsonBuilder(std::make_shared<const std::string>(name)).build(root);
 }
 
@@ -109,7 +110,7 @@ Json Json::read(const std::string& path, std::uint64_t limit) {
 
 void Json::refuse_kind(Kind wanted, std::string_view key) const {
   const std::string what = key.empty() ? std::string("the value") : concat("\"", escaped(key, 80), "\"");
-  refuse(*name_, concat(what, " is ", name_of(kind_), "; expected ", name_of(wanted)), "kind");
+  refuse_json(*name_, concat(what, " is ", name_of(kind_), "; expected ", name_of(wanted)), "kind");
 }
 
 bool Json::boolean() const {
@@ -138,7 +139,7 @@ const Json* Json::find(std::string_view key) const noexcept {
 const Json& Json::at(std::string_view key) const {
   if (kind_ != Kind::object) refuse_kind(Kind::object, "");
   const Json* found = find(key);
-  if (found == nullptr) refuse(*name_, concat("\"", escaped(key, 80), "\" is missing"), "missing");
+  if (found == nullptr) refuse_json(*name_, concat("\"", escaped(key, 80), "\" is missing"), "missing");
   return *found;
 }
 

@@ -36,7 +36,7 @@ void forget(const char* path) noexcept {
   }
 }
 
-[[noreturn]] void refuse(const std::string& path, const char* code, const std::string& what) {
+[[noreturn]] void refuse_output(const std::string& path, const char* code, const std::string& what) {
   throw Error(ErrorKind::file, code, concat(escaped(path), ": ", what));
 }
 
@@ -123,16 +123,17 @@ void Outputs::check(const Entry& candidate) const {
     }
   }
   struct stat status {};
-  if (candidate.name().empty()) refuse(path, "file.kind", "is a folder, not a file");
+  if (candidate.name().empty()) refuse_output(path, "file.kind", "is a folder, not a file");
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) fail_file(path, "write", errno);
     return;
   }
-  if (S_ISDIR(status.st_mode)) refuse(path, "file.kind", "is a folder, not a file");
+  if (S_ISDIR(status.st_mode)) refuse_output(path, "file.kind", "is a folder, not a file");
   if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
-    refuse(path, "file.kind", "is a pipe or device; results are written to regular files only");
+    refuse_output(path, "file.kind", "is a pipe or device; results are written to regular files only");
   }
-  if (existing_ == Existing::refuse) refuse(path, "file.exists", "exists already; --force replaces it");
+  if (existing_ == Existing::refuse)
+    refuse_output(path, "file.exists", "exists already; --force replaces it");
 }
 
 void Outputs::write(const std::string& path, std::span<const std::byte> bytes) {

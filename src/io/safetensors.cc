@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kLengthBytes = 8;
 
-[[noreturn]] void refuse(const std::string& name, const char* code, const std::string& what) {
+[[noreturn]] void refuse_safetensors(const std::string& name, const char* code, const std::string& what) {
   throw Error(ErrorKind::input, concat("safetensors.", code), concat(escaped(name), ": ", what));
 }
 
@@ -29,16 +29,17 @@ constexpr std::uint64_t kLengthBytes = 8;
 Safetensors::Safetensors(std::unique_ptr<Source> source) : source_(std::move(source)) {
   const std::string& file = source_->name();
   const std::uint64_t size = source_->size();
-  if (size < kLengthBytes) refuse(file, "short", concat("is shorter than 8 bytes (", size, ")"));
+  if (size < kLengthBytes) refuse_safetensors(file, "short", concat("is shorter than 8 bytes (", size, ")"));
   std::uint64_t length = 0;
   source_->read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxSafetensorsHeader) {
-    refuse(file, length >> 32 == 0 ? "long" : "length",
-           concat("a header of ", length, " bytes is too long (limit ", kMaxSafetensorsHeader, ")"));
+    refuse_safetensors(
+        file, length >> 32 == 0 ? "long" : "length",
+        concat("a header of ", length, " bytes is too long (limit ", kMaxSafetensorsHeader, ")"));
   }
   if (length > size - kLengthBytes) {
-    refuse(file, "length",
-           concat("the header claims ", length, " bytes, the file has ", size - kLengthBytes));
+    refuse_safetensors(file, "length",
+                       concat("the header claims ", length, " bytes, the file has ", size - kLengthBytes));
   }
   std::string text(static_cast<std::size_t>(length), '\0');
   source_->read(kLengthBytes, std::as_writable_bytes(std::span(text)));
@@ -87,9 +88,10 @@ const Safetensors::Entry& Safetensors::at(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries()) names.push_back(entry.name);
   const std::string_view close = nearest_name(name, names);
-  refuse(this->name(), "missing",
-         concat("tensor \"", escaped(name, 80), "\" not found among ", names.size(),
-                close.empty() ? std::string() : concat("; the closest is \"", escaped(close, 80), "\"")));
+  refuse_safetensors(
+      this->name(), "missing",
+      concat("tensor \"", escaped(name, 80), "\" not found among ", names.size(),
+             close.empty() ? std::string() : concat("; the closest is \"", escaped(close, 80), "\"")));
 }
 
 std::span<const std::byte> Safetensors::bytes(const Entry& entry) const {
@@ -195,9 +197,9 @@ void Safetensors::read(const Entry& entry, std::uint64_t offset, std::span<std::
 
 Tensor Safetensors::load(const Entry& entry, DType as) const {
   if (entry.shape.size() > static_cast<std::size_t>(kMaxRank)) {
-    refuse(name(), "rank",
-           concat("tensor \"", escaped(entry.name, 80), "\" has ", entry.shape.size(),
-                  " axes; this program works with up to ", kMaxRank));
+    refuse_safetensors(name(), "rank",
+                       concat("tensor \"", escaped(entry.name, 80), "\" has ", entry.shape.size(),
+                              " axes; this program works with up to ", kMaxRank));
   }
   const Shape shape = entry.shape.empty() ? Shape{1} : Shape(entry.shape);
   Tensor tensor = Tensor::uninitialized(shape, as);
@@ -209,12 +211,12 @@ void Safetensors::load(const Entry& entry, TensorView to) const {
   const std::string tensor = concat("tensor \"", escaped(entry.name, 80), "\"");
   const Stored from = stored(entry.dtype);
   if (from.family == Family::none || from.family != family_of(to.dtype()))
-    refuse(name(), "convert",
-           concat(tensor, " is ", entry.dtype, " and cannot be used as ", name_of(to.dtype())));
+    refuse_safetensors(name(), "convert",
+                       concat(tensor, " is ", entry.dtype, " and cannot be used as ", name_of(to.dtype())));
   const auto elements = static_cast<std::size_t>((entry.end - entry.begin) / from.bytes);
   if (static_cast<std::size_t>(to.shape().elements()) != elements)
-    refuse(name(), "shape",
-           concat(tensor, " has ", elements, " elements; ", to.shape().text(), " was expected"));
+    refuse_safetensors(name(), "shape",
+                       concat(tensor, " has ", elements, " elements; ", to.shape().text(), " was expected"));
   const std::uint64_t begin = data_begin_ + entry.begin;
   // Read, not mapped: a file that shrinks meanwhile is then an error and not a fault.
   if (entry.dtype == safetensors_type(to.dtype()) && from.family != Family::truth)
@@ -225,7 +227,8 @@ void Safetensors::load(const Entry& entry, TensorView to) const {
     const std::size_t count = std::min(kAtOnce, elements - first);
     source_->read(begin + first * from.bytes, std::span(buffer).first(count * from.bytes));
     if (!convert(from, buffer.data(), to, first, count))
-      refuse(name(), "convert", concat(tensor, " has a number that does not fit in ", name_of(to.dtype())));
+      refuse_safetensors(name(), "convert",
+                         concat(tensor, " has a number that does not fit in ", name_of(to.dtype())));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace headlight::models {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_guide(const std::string& what) {
   throw Error(ErrorKind::usage, "model.guide", concat("guide: ", what));
 }
 
@@ -36,10 +36,10 @@ class LinkedRows {
   }
   [[nodiscard]] Index sequence_of(const Link& link) const {
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), link.query);
-    if (after == starts_.begin() || after == starts_.end()) refuse("a link begins outside the source");
+    if (after == starts_.begin() || after == starts_.end()) refuse_guide("a link begins outside the source");
     const Index s = after - starts_.begin() - 1;
     if (link.key_begin >= link.key_end || link.key_begin < begin(s) || link.key_end > end(s))
-      refuse("the keys of a link are not in the sequence of its query");
+      refuse_guide("the keys of a link are not in the sequence of its query");
     return s;
   }
   [[nodiscard]] Index begin(Index s) const { return starts_[static_cast<std::size_t>(s)]; }
@@ -144,20 +144,21 @@ void learn(Context& ctx, nn::MultiHeadAttention& attention, const nn::MultiHeadA
 }  // namespace
 
 void check_guide(const TransformerConfig& c, const Guide& guide) {
-  if (c.kind != ModelKind::encoder_decoder) refuse("only an encoder-decoder's encoder has a head to guide");
+  if (c.kind != ModelKind::encoder_decoder)
+    refuse_guide("only an encoder-decoder's encoder has a head to guide");
   const auto layers = static_cast<Index>(c.encoder.size());
   if (guide.layer >= layers)
-    refuse(concat("no layer ", guide.layer, ": the encoder has ", layers, ", counted from 0"));
+    refuse_guide(concat("no layer ", guide.layer, ": the encoder has ", layers, ", counted from 0"));
   const nn::BlockConfig& block = c.encoder[static_cast<std::size_t>(guide.layer)];
   const nn::MultiHeadAttentionConfig& a = block.attention;
   if (guide.head >= a.heads)
-    refuse(concat("no head ", guide.layer, ".", guide.head, ": the layer has ", a.heads,
-                  " heads, counted from 0"));
+    refuse_guide(concat("no head ", guide.layer, ".", guide.head, ": the layer has ", a.heads,
+                        " heads, counted from 0"));
   const bool shared_keys = a.kv_heads > 0 && a.kv_heads != a.heads;
   if (block.norm_place != nn::NormPlace::after || a.projections != nn::Projections::separate ||
       a.rope.has_value() || a.alibi || c.relative.has_value() || a.head_norm.has_value() || a.softcap > 0 ||
       a.sinks || a.disentangled.has_value() || shared_keys)
-    refuse(
+    refuse_guide(
         "guided attention needs the 2017 architecture: norms after each sublayer, added positions, and as "
         "many key heads as query heads");
 }

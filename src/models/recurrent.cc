@@ -12,7 +12,7 @@
 namespace headlight::models {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_recurrent(const std::string& message) {
   throw Error(ErrorKind::usage, "model.recurrent", concat("recurrent model: ", message));
 }
 
@@ -56,11 +56,11 @@ struct RecurrentModel::Saved {
 RecurrentModel::RecurrentModel(const RecurrentModelConfig& config) : config_(config) {
   const RecurrentModelConfig& c = config_;
   if (c.vocabulary < 1 || c.width < 1 || c.layers < 1)
-    refuse(concat("vocabulary ", c.vocabulary, ", width ", c.width, ", ", c.layers,
-                  " layers; need 1 or more of each"));
-  if (c.attention && !c.encoder_decoder) refuse("attention needs an encoder: set encoder_decoder");
+    refuse_recurrent(concat("vocabulary ", c.vocabulary, ", width ", c.width, ", ", c.layers,
+                            " layers; need 1 or more of each"));
+  if (c.attention && !c.encoder_decoder) refuse_recurrent("attention needs an encoder: set encoder_decoder");
   if (!(c.dropout >= 0 && c.dropout < 1))
-    refuse(concat("a dropout of ", c.dropout, "; need at least 0 and below 1"));
+    refuse_recurrent(concat("a dropout of ", c.dropout, "; need at least 0 and below 1"));
   embedding_ = nn::Embedding("embedding", c.vocabulary, c.width, c.dtype);
   for (Index n = 0; n < c.layers; ++n) {
     nn::RecurrentConfig layer{.kind = c.cell, .in = c.width, .width = c.width};
@@ -82,9 +82,11 @@ Parameters RecurrentModel::parameters() {
 
 void RecurrentModel::check_batch(const Batch& batch) const {
   if (batch.targets.size() != batch.input.ids.size())
-    refuse(concat(batch.targets.size(), " targets for ", batch.input.size(), " tokens; need one for each"));
+    refuse_recurrent(
+        concat(batch.targets.size(), " targets for ", batch.input.size(), " tokens; need one for each"));
   if (config_.encoder_decoder && batch.source.sequences() != batch.input.sequences())
-    refuse(concat(batch.source.sequences(), " source sequences for ", batch.input.sequences(), " targets"));
+    refuse_recurrent(
+        concat(batch.source.sequences(), " source sequences for ", batch.input.sequences(), " targets"));
 }
 
 Tensor RecurrentModel::run(Context& ctx, const std::vector<nn::RecurrentLayer>& layers, const Pass& pass,
@@ -187,7 +189,7 @@ Loss RecurrentModel::evaluate(Context& ctx, const Batch& batch) const {
 Tensor RecurrentModel::logits(Context& ctx, const Tokens& source, const Tokens& input) const {
   const CallScope scope(ctx);
   if (config_.encoder_decoder && source.sequences() != input.sequences())
-    refuse(concat(source.sequences(), " source sequences for ", input.sequences(), " targets"));
+    refuse_recurrent(concat(source.sequences(), " source sequences for ", input.sequences(), " targets"));
   RecurrentMemory memory = read(ctx, source);
   return next(ctx, memory, input);
 }

@@ -18,7 +18,7 @@ using io::Json;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{16} << 20;
 
-[[noreturn]] void refuse(const std::string& file, const std::string& what) {
+[[noreturn]] void refuse_sentence_file(const std::string& file, const std::string& what) {
   throw Error(ErrorKind::input, "embed.modules", concat(escaped(file), ": ", what));
 }
 
@@ -30,14 +30,15 @@ std::optional<Json> json_named(const io::Folder& folder, const std::string& name
 // A folder name in modules.json; paths are refused.
 std::string subfolder(const Json& modules, const std::string& name) {
   if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.'))
-    refuse(modules.file(), concat("the path \"", escaped(name, 60), "\" is not a folder next to it"));
+    refuse_sentence_file(modules.file(),
+                         concat("the path \"", escaped(name, 60), "\" is not a folder next to it"));
   return name;
 }
 
 void read_pooling(const std::string& path, SentenceFiles& out) {
   const io::Folder folder(path);
   const std::optional<Json> json = json_named(folder, "config.json");
-  if (!json) refuse(path, "has no config.json, so it does not say how vectors are pooled");
+  if (!json) refuse_sentence_file(path, "has no config.json, so it does not say how vectors are pooled");
   out.source = json->file();
   static constexpr std::array<std::pair<std::string_view, SentencePooling>, 4> kModes = {{
       {"pooling_mode_mean_tokens", SentencePooling::mean},
@@ -56,10 +57,10 @@ void read_pooling(const std::string& path, SentenceFiles& out) {
       known = true;
     }
     if (!known)
-      refuse(json->file(),
-             concat("\"", escaped(key, 60), "\" is not supported; mean, cls, max and lasttoken are"));
+      refuse_sentence_file(json->file(), concat("\"", escaped(key, 60),
+                                                "\" is not supported; mean, cls, max and lasttoken are"));
   }
-  if (chosen != 1) refuse(json->file(), concat(chosen, " poolings are on; need one"));
+  if (chosen != 1) refuse_sentence_file(json->file(), concat(chosen, " poolings are on; need one"));
 }
 
 void read_modules(const std::string& path, const Json& modules, SentenceFiles& out) {
@@ -72,8 +73,9 @@ void read_modules(const std::string& path, const Json& modules, SentenceFiles& o
       read_pooling((std::filesystem::path(path) / subfolder(modules, module.text("path"))).string(), out);
     else if (kind == "Normalize") out.normalise = true;
     else
-      refuse(modules.file(), concat("the module \"", escaped(type, 80),
-                                    "\" is not supported; Transformer, Pooling and Normalize are"));
+      refuse_sentence_file(modules.file(),
+                           concat("the module \"", escaped(type, 80),
+                                  "\" is not supported; Transformer, Pooling and Normalize are"));
   }
 }
 

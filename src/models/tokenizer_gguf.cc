@@ -16,7 +16,8 @@ using namespace text;
 constexpr std::string_view kMetaspace = "\u2581";
 enum TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
-[[noreturn]] void refuse(const std::string& name, std::string_view code, const std::string& what) {
+[[noreturn]] void refuse_gguf_tokenizer(const std::string& name, std::string_view code,
+                                        const std::string& what) {
   throw Error(ErrorKind::input, concat("gguf.", code), concat(escaped(name), ": ", what));
 }
 
@@ -25,19 +26,21 @@ std::int32_t type_of(const GgufVocabulary& from, std::size_t id) {
 }
 
 void check(const GgufVocabulary& from, const std::string& name) {
-  if (from.tokens.empty()) refuse(name, "tokens", "the vocabulary is empty");
+  if (from.tokens.empty()) refuse_gguf_tokenizer(name, "tokens", "the vocabulary is empty");
   const auto same = [&](std::size_t count, const char* what) {
     if (count != from.tokens.size())
-      refuse(name, "tokens", concat(from.tokens.size(), " tokens, but ", count, " ", what));
+      refuse_gguf_tokenizer(name, "tokens", concat(from.tokens.size(), " tokens, but ", count, " ", what));
   };
   if (!from.types.empty()) same(from.types.size(), "types");
   if (from.model == "llama" || from.model == "t5") same(from.scores.size(), "scores");
   for (const std::int32_t type : from.types)
-    if (type < kNormal || type > kByte) refuse(name, "tokens", concat("a token is of type ", type));
+    if (type < kNormal || type > kByte)
+      refuse_gguf_tokenizer(name, "tokens", concat("a token is of type ", type));
   for (const auto& id : {from.begin, from.end, from.unknown, from.separator, from.classifier})
     if (id && (*id < 0 || static_cast<std::size_t>(*id) >= from.tokens.size()))
-      refuse(name, "token_id",
-             concat("a special token has the id ", *id, " in a vocabulary of ", from.tokens.size()));
+      refuse_gguf_tokenizer(
+          name, "token_id",
+          concat("a special token has the id ", *id, " in a vocabulary of ", from.tokens.size()));
 }
 
 // Special tokens around the text, if the file specifies them.
@@ -153,9 +156,9 @@ Tokenizer tokenizer_from_gguf(const GgufVocabulary& from, const std::string& nam
     return make_named_tokenizer(sentence_piece(from, name), name);
   if (from.model == "gpt2") return make_named_tokenizer(byte_level(from, name), name);
   if (from.model == "bert") return make_named_tokenizer(bert(from, name), name);
-  refuse(name, "model",
-         concat("the tokenizer \"", escaped(from.model, 40),
-                "\" is not supported; llama, gpt2, bert and t5 are"));
+  refuse_gguf_tokenizer(name, "model",
+                        concat("the tokenizer \"", escaped(from.model, 40),
+                               "\" is not supported; llama, gpt2, bert and t5 are"));
 }
 
 }  // namespace headlight::models

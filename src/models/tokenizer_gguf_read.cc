@@ -11,7 +11,7 @@ namespace {
 
 std::string key(std::string_view name) { return concat("tokenizer.ggml.", name); }
 
-[[noreturn]] void refuse(const io::Gguf& file, const char* code, const std::string& what) {
+[[noreturn]] void refuse_gguf_tokens(const io::Gguf& file, const char* code, const std::string& what) {
   throw Error(ErrorKind::input, concat("gguf.", code), concat(escaped(file.name()), ": ", what));
 }
 
@@ -26,7 +26,7 @@ std::optional<TokenId> token_id(const io::Gguf& file, std::string_view name) {
   const auto found = file.integer(key(name));
   if (!found) return std::nullopt;
   if (*found < 0 || *found > std::numeric_limits<TokenId>::max())
-    refuse(file, "token_id", concat(key(name), " is ", *found, ", which is not a token id"));
+    refuse_gguf_tokens(file, "token_id", concat(key(name), " is ", *found, ", which is not a token id"));
   return static_cast<TokenId>(*found);
 }
 
@@ -35,7 +35,8 @@ template <class List>
 List checked(const io::Gguf& file, const char* code, const std::optional<List>& list, std::size_t tokens,
              const char* what) {
   if (!list) return {};
-  if (list->size() != tokens) refuse(file, code, concat(tokens, " tokens, but ", list->size(), " ", what));
+  if (list->size() != tokens)
+    refuse_gguf_tokens(file, code, concat(tokens, " tokens, but ", list->size(), " ", what));
   return *list;
 }
 
@@ -52,7 +53,7 @@ std::optional<GgufVocabulary> read_gguf_vocabulary(const io::Gguf& file) {
   v.scores = checked(file, "tokens", file.reals(key("scores")), v.tokens.size(), "scores");
   for (const std::int64_t type :
        checked(file, "tokens", file.integers(key("token_type")), v.tokens.size(), "types")) {
-    if (type < 0 || type > 100) refuse(file, "tokens", concat("a token is of type ", type));
+    if (type < 0 || type > 100) refuse_gguf_tokens(file, "tokens", concat("a token is of type ", type));
     v.types.push_back(static_cast<std::int32_t>(type));
   }
   v.begin = token_id(file, "bos_token_id");

@@ -14,7 +14,7 @@ namespace {
 using namespace text;
 using io::Json;
 
-[[noreturn]] void refuse(const Json& json, std::string_view code, const std::string& what) {
+[[noreturn]] void refuse_tokenizer(const Json& json, std::string_view code, const std::string& what) {
   throw Error(ErrorKind::input, concat("tokenizer.", code), concat(escaped(json.file()), ": ", what));
 }
 std::string quoted_token(std::string_view token) { return concat("\"", escaped(token, 60), "\""); }
@@ -25,7 +25,7 @@ std::string optional_text(const Json& json, std::string_view key) { return json.
 BpeParts::Merge read_merge(const Json& item, const BpeParts& parts) {
   if (!item.is(Json::Kind::list)) return merge_of(item.text(), parts, item.file());
   if (item.items().size() != 2)
-    refuse(item, "merge", concat("a merge has ", item.items().size(), " pieces; it needs two"));
+    refuse_tokenizer(item, "merge", concat("a merge has ", item.items().size(), " pieces; it needs two"));
   return merge_of(item.items()[0].text(), item.items()[1].text(), parts, item.file());
 }
 
@@ -51,7 +51,7 @@ UnigramParts read_unigram(const Json& model) {
   parts.vocab.reserve(entries.size());
   for (const Json& entry : entries) {
     if (entry.items().size() != 2 || !entry.is(Json::Kind::list))
-      refuse(model, "vocab", "an entry of the vocabulary is not a pair of token and score");
+      refuse_tokenizer(model, "vocab", "an entry of the vocabulary is not a pair of token and score");
     add_token(parts.vocab, entry.items()[0].text(), static_cast<TokenId>(parts.scores.size()), model.file());
     parts.scores.push_back(entry.items()[1].real());
   }
@@ -68,7 +68,7 @@ WordPieceParts read_word_piece(const Json& model) {
   parts.prefix = model.text_or("continuing_subword_prefix", parts.prefix);
   const std::int64_t longest = model.integer_or("max_input_chars_per_word", 100);
   if (longest < 0 || longest > 1'000'000)
-    refuse(model, "form", concat("\"max_input_chars_per_word\" is ", longest));
+    refuse_tokenizer(model, "form", concat("\"max_input_chars_per_word\" is ", longest));
   parts.longest_word = static_cast<std::size_t>(longest);
   return parts;
 }
@@ -88,9 +88,9 @@ ModelParts read_model(const Json& model) {
   if (type == "WordPiece") return read_word_piece(model);
   if (type == "WordLevel")
     return WordLevelParts{read_vocab(model.object("vocab")), model.text_or("unk_token", "<unk>")};
-  refuse(model, "model",
-         concat("the model ", quoted_token(type),
-                " is not supported; BPE, Unigram, WordPiece and WordLevel are"));
+  refuse_tokenizer(model, "model",
+                   concat("the model ", quoted_token(type),
+                          " is not supported; BPE, Unigram, WordPiece and WordLevel are"));
 }
 
 std::vector<AddedToken> read_added(const Json& json) {

@@ -201,6 +201,25 @@ std::vector<Translation> translate(Context& ctx, const Model& model, std::span<c
   return out;
 }
 
+Index cut_sources(TestSet& set, const Model& model) {
+  const Index limit = model.info().context;
+  const Tokenizer* tokenizer = model.tokenizer();
+  if (limit <= 0 || tokenizer == nullptr) return 0;
+  const auto added = static_cast<Index>(tokenizer->encode("").size());  // special tokens around a text
+  Index cut = 0;
+  for (std::string& source : set.sources) {
+    std::vector<TokenSpan> spans = tokenizer->encode_spans(source, SpecialTokens::leave_out);
+    if (static_cast<Index>(spans.size()) + added <= limit) continue;
+    ++cut;
+    // A shorter text may have other tokens at its end, and more of them.
+    for (Index kept = limit - added; kept > 0 && static_cast<Index>(spans.size()) + added > limit; --kept) {
+      source.resize(spans[static_cast<std::size_t>(kept) - 1].end);
+      spans = tokenizer->encode_spans(source, SpecialTokens::leave_out);
+    }
+  }
+  return cut;
+}
+
 TranslationScore score_translations(const TestSet& set, std::span<const std::string> translations) {
   if (set.sources.size() != translations.size() || set.sources.size() != set.references.size())
     throw Error(ErrorKind::usage, "score.count",

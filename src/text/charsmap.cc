@@ -13,24 +13,27 @@ namespace {
 // Rules are a few characters long. The limit also ends cycles in a damaged table.
 constexpr std::size_t kLongestRule = 256;  // bytes
 
-[[noreturn]] void refuse(const char* what) { throw Error(ErrorKind::input, "tokenizer.charsmap", what); }
+[[noreturn]] void refuse_charsmap(const char* what) {
+  throw Error(ErrorKind::input, "tokenizer.charsmap", what);
+}
 
 }  // namespace
 
 CharsmapTable::CharsmapTable(std::string_view bytes) {
   if (bytes.empty()) return;
   std::uint32_t trie_bytes = 0;
-  if (bytes.size() < 4) refuse("charsmap: shorter than its own header");
+  if (bytes.size() < 4) refuse_charsmap("charsmap: shorter than its own header");
   for (std::size_t i = 0; i < 4; ++i)
     trie_bytes |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  if (trie_bytes > bytes.size() - 4 || trie_bytes % 4 != 0) refuse("charsmap: the trie does not fit into it");
+  if (trie_bytes > bytes.size() - 4 || trie_bytes % 4 != 0)
+    refuse_charsmap("charsmap: the trie does not fit into it");
   units_.resize(trie_bytes / 4);
   for (std::size_t i = 0; i < units_.size(); ++i) {
     for (std::size_t b = 0; b < 4; ++b)
       units_[i] |= std::uint32_t{static_cast<unsigned char>(bytes[4 + 4 * i + b])} << (8 * b);
   }
   replacements_ = bytes.substr(4 + trie_bytes);
-  if (!is_well_formed(replacements_)) refuse("charsmap: the replacements are not UTF-8");
+  if (!is_well_formed(replacements_)) refuse_charsmap("charsmap: the replacements are not UTF-8");
   if (!replacements_.empty() && replacements_.back() != '\0') replacements_ += '\0';
 }
 

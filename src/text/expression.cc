@@ -21,7 +21,7 @@ constexpr std::uint64_t kSteps = 20'000, kStepsPerByte = 100, kBytesPerStep = 8;
 constexpr std::uint32_t kHeapLimitKib = 16'384;
 constexpr std::size_t kLongestPattern = 20'000;
 
-[[noreturn]] void refuse(std::string_view pattern, std::string_view what) {
+[[noreturn]] void refuse_expression(std::string_view pattern, std::string_view what) {
   throw Error(ErrorKind::input, "tokenizer.pattern",
               concat("the pattern \"", escaped(pattern, 120), "\" ", what));
 }
@@ -33,14 +33,14 @@ void check_dialect(const std::string& pattern) {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] == '\\' && i + 1 < pattern.size()) {
       if (pattern[i + 1] == 'h' || pattern[i + 1] == 'H')
-        refuse(pattern, "uses \\h, which is not supported. Write [0-9a-fA-F].");
+        refuse_expression(pattern, "uses \\h, which is not supported. Write [0-9a-fA-F].");
       ++i;
     } else if (pattern[i] == '[') {
       in_class = true;
     } else if (pattern[i] == ']') {
       in_class = false;
     } else if (in_class && pattern.compare(i, 2, "&&") == 0) {
-      refuse(pattern, "uses && within [ ], which is not supported");
+      refuse_expression(pattern, "uses && within [ ], which is not supported");
     }
   }
 }
@@ -93,7 +93,7 @@ struct Finder::Expression::Compiled {
 
 Finder::Expression::Expression(const std::string& pattern)
     : pattern_(pattern), compiled_(std::make_unique<Compiled>()) {
-  if (pattern.size() > kLongestPattern) refuse(pattern, "is too long");
+  if (pattern.size() > kLongestPattern) refuse_expression(pattern, "is too long");
   check_dialect(pattern);
   // MULTILINE: ^ and $ stand at line breaks, as Oniguruma has it. No \C: it would cut characters.
   constexpr std::uint32_t options =
@@ -105,8 +105,8 @@ Finder::Expression::Expression(const std::string& pattern)
   if (compiled_->code == nullptr) {
     PCRE2_UCHAR message[128] = {};
     pcre2_get_error_message(problem, message, sizeof message);
-    refuse(pattern,
-           concat("does not compile: ", reinterpret_cast<const char*>(message), " (at byte ", where, ")"));
+    refuse_expression(pattern, concat("does not compile: ", reinterpret_cast<const char*>(message),
+                                      " (at byte ", where, ")"));
   }
   compiled_->limits = pcre2_match_context_create(nullptr);
   if (compiled_->limits == nullptr) throw std::bad_alloc();
@@ -149,10 +149,11 @@ void Finder::Expression::find(std::string_view text, Range within, std::vector<F
   for (std::size_t at = 0; at <= size;) {
     const int result = search(at);
     if (result == PCRE2_ERROR_NOMATCH) break;
-    if (result < 0) refuse(pattern_, "needs more steps than allowed on this text");
+    if (result < 0) refuse_expression(pattern_, "needs more steps than allowed on this text");
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
     const std::size_t begin = ends[0], end = std::max(ends[0], ends[1]);
-    if (begin < previous) refuse(pattern_, "has a match that overlaps the previous one (look-behind)");
+    if (begin < previous)
+      refuse_expression(pattern_, "has a match that overlaps the previous one (look-behind)");
     if (begin > previous) add(previous, begin, false);
     add(begin, end, true);
     previous = end;

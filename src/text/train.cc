@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kText = "$A", kOtherText = "$B";
 
-[[noreturn]] void refuse(ErrorKind kind, const std::string& what) {
+[[noreturn]] void refuse_training(ErrorKind kind, const std::string& what) {
   throw Error(kind, "tokenizer.training", concat("tokenizer training: ", what));
 }
 
@@ -145,8 +145,8 @@ Template template_of(const TokenizerTraining& options) {
   const auto id_of = [&](const std::string& token) {
     const auto found = std::find(options.special.begin(), options.special.end(), token);
     if (found == options.special.end())
-      refuse(ErrorKind::usage,
-             concat("the template names \"", escaped(token, 60), "\", which is not a special token"));
+      refuse_training(ErrorKind::usage, concat("the template names \"", escaped(token, 60),
+                                               "\", which is not a special token"));
     return static_cast<TokenId>(found - options.special.begin());
   };
   const auto add_special = [&](const std::string& token) {
@@ -163,7 +163,7 @@ Template template_of(const TokenizerTraining& options) {
     rest.remove_prefix(std::min(rest.size(), space + 1));
     if (word.empty()) continue;
     if (word == kOtherText || (word == kText && text_seen))
-      refuse(ErrorKind::usage, "a template has $A once and no $B; pairs follow from it");
+      refuse_training(ErrorKind::usage, "a template has $A once and no $B; pairs follow from it");
     if (word == kText) {
       text_seen = true;
       result.single.push_back({TemplatePiece::Kind::first, {}, 0});
@@ -173,7 +173,8 @@ Template template_of(const TokenizerTraining& options) {
     result.single.push_back({TemplatePiece::Kind::special, word, 0});
     if (text_seen) behind.push_back({TemplatePiece::Kind::special, word, 1});
   }
-  if (!text_seen) refuse(ErrorKind::usage, "a template needs $A where the text goes, as in \"<s> $A </s>\"");
+  if (!text_seen)
+    refuse_training(ErrorKind::usage, "a template needs $A where the text goes, as in \"<s> $A </s>\"");
   result.pair = result.single;
   result.pair.push_back({TemplatePiece::Kind::second, {}, 1});
   result.pair.insert(result.pair.end(), behind.begin(), behind.end());
@@ -192,24 +193,24 @@ void check(const TokenizerTraining& options) {
   const bool bytes = options.kind == TokenizerKind::bpe || options.kind == TokenizerKind::bytes;
   const std::size_t least = options.special.size() + (bytes ? 256 : 1);
   if (options.vocab < 0 || static_cast<std::size_t>(options.vocab) < least)
-    refuse(ErrorKind::usage,
-           concat("a vocabulary of ", options.vocab, " is too small for ", options.special.size(),
-                  " special tokens", bytes ? " and 256 bytes" : "", "; at least ", least));
+    refuse_training(ErrorKind::usage,
+                    concat("a vocabulary of ", options.vocab, " is too small for ", options.special.size(),
+                           " special tokens", bytes ? " and 256 bytes" : "", "; at least ", least));
   if (options.elisions && options.kind != TokenizerKind::bpe)
-    refuse(ErrorKind::usage, "elisions need the kind \"bpe\"");
+    refuse_training(ErrorKind::usage, "elisions need the kind \"bpe\"");
   std::vector<std::string> sorted = options.special;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    refuse(ErrorKind::usage, "a special token is named twice");
+    refuse_training(ErrorKind::usage, "a special token is named twice");
   for (const std::string& token : sorted) {
     if (token.empty() || !is_well_formed(token))
-      refuse(ErrorKind::usage, "a special token is empty or not UTF-8");
+      refuse_training(ErrorKind::usage, "a special token is empty or not UTF-8");
     if (count_characters(token) == 1)
-      refuse(ErrorKind::usage,
-             concat("\"", escaped(token), "\" is a single character; special tokens need a name"));
+      refuse_training(ErrorKind::usage,
+                      concat("\"", escaped(token), "\" is a single character; special tokens need a name"));
   }
   if (!bytes && !unknown_of(options.special))
-    refuse(ErrorKind::usage, "this kind needs a special token \"<unk>\" for what it has not seen");
+    refuse_training(ErrorKind::usage, "this kind needs a special token \"<unk>\" for what it has not seen");
 }
 
 }  // namespace
@@ -242,7 +243,8 @@ Tokenizer train_tokenizer(const TextSource& texts, const TokenizerTraining& opti
   TokenizerParts parts = frame(options);
   if (!options.around.empty()) parts.post_processor = {template_of(options)};
   std::vector<CountedWord> words = count_words(texts, parts, options);
-  if (words.empty() && options.kind != TokenizerKind::bytes) refuse(ErrorKind::input, "the texts are empty");
+  if (words.empty() && options.kind != TokenizerKind::bytes)
+    refuse_training(ErrorKind::input, "the texts are empty");
   const auto unknown = unknown_of(options.special);
   switch (options.kind) {
     case TokenizerKind::bpe: parts.model = train_bpe(words, options); break;

@@ -15,14 +15,14 @@
 namespace headlight::train {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_corpus(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::input, "data.form", concat(escaped(path), ": ", what));
 }
 
 void check_utf8(const std::string& path, std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = utf8_length(text.substr(at));
-    if (length == 0) refuse(path, concat("is not UTF-8 (byte ", at, ")"));
+    if (length == 0) refuse_corpus(path, concat("is not UTF-8 (byte ", at, ")"));
     at += length;
   }
 }
@@ -60,7 +60,7 @@ void set_aside(CorpusText& corpus, double share) {
 
 std::string DataReader::read(const std::string& path) {
   std::string text = io::read_text(path);
-  if (text.empty()) refuse(path, "is empty");
+  if (text.empty()) refuse_corpus(path, "is empty");
   check_utf8(path, text);
   files_.push_back({path, text.size(), io::hash_text(text)});
   return text;
@@ -106,7 +106,7 @@ void DataReader::read_columns(const std::string& path, const DataRecipe& recipe,
     }
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos)
-      refuse(path, concat("has no tab between two sentences (line ", number, ")"));
+      refuse_corpus(path, concat("has no tab between two sentences (line ", number, ")"));
     // Further columns, such as a licence notice, are not part of the pair.
     const std::string_view first = line.substr(0, tab), rest = line.substr(tab + 1);
     const std::string_view second = rest.substr(0, rest.find('\t'));
@@ -136,8 +136,8 @@ void DataReader::read_linked(const std::string& path, PairText& text) {
       const std::string_view cell = cells[i + 2];
       const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), places[i]);
       if (error != std::errc() || end != cell.data() + cell.size() || places[i] < 0 || places[i] >= words)
-        refuse(path, concat("line ", number, ": column ", i + 3, " is \"", escaped(cell, 40),
-                            "\"; need the number of a word of the first column, 0 to ", words - 1));
+        refuse_corpus(path, concat("line ", number, ": column ", i + 3, " is \"", escaped(cell, 40),
+                                   "\"; need the number of a word of the first column, 0 to ", words - 1));
     }
     text.train.emplace_back(cells[0], cells[1]);
     text.links.push_back({places[0], places[1]});
@@ -149,7 +149,7 @@ void DataReader::read_line_by_line(const std::string& source, const std::string&
   const std::string first = read(source), second = read(target);
   const std::vector<std::string_view> a = text::lines_of(first), b = text::lines_of(second);
   if (a.size() != b.size())
-    refuse(target, concat("has ", b.size(), " lines; ", escaped(source, 100), " has ", a.size()));
+    refuse_corpus(target, concat("has ", b.size(), " lines; ", escaped(source, 100), " has ", a.size()));
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (swap) pairs.emplace_back(b[i], a[i]);
     else pairs.emplace_back(a[i], b[i]);

@@ -11,7 +11,7 @@
 namespace headlight::train {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_documents(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::input, "data.form", concat(escaped(path), ": ", what));
 }
 
@@ -31,8 +31,9 @@ std::string jsonl_field(std::string_view line, const std::string& field, const s
   if (at == nullptr || !at->is(io::Json::Kind::text)) {
     std::string found;
     for (const std::string& key : json.keys()) found += concat(found.empty() ? "" : ", ", escaped(key, 40));
-    refuse(path, concat("line ", number, ": has no text \"", escaped(field, 60), "\"; its fields are: ",
-                        found, "\n  data.field, data.source_field and data.target_field say which to read."));
+    refuse_documents(
+        path, concat("line ", number, ": has no text \"", escaped(field, 60), "\"; its fields are: ", found,
+                     "\n  data.field, data.source_field and data.target_field say which to read."));
   }
   return at->text();
 }
@@ -57,10 +58,11 @@ bool DocumentStream::read_more() {
     const std::size_t length = utf8_length(std::string_view(waiting_).substr(checked_));
     constexpr std::size_t kLongest = 4;  // bytes of a character: it may be cut where the piece ends
     if (length == 0 && !ended_ && waiting_.size() - checked_ < kLongest) break;
-    if (length == 0) refuse(path_, concat("is not UTF-8 (byte ", bytes_ - (waiting_.size() - checked_), ")"));
+    if (length == 0)
+      refuse_documents(path_, concat("is not UTF-8 (byte ", bytes_ - (waiting_.size() - checked_), ")"));
     checked_ += length;
   }
-  if (ended_ && bytes_ == 0) refuse(path_, "is empty");
+  if (ended_ && bytes_ == 0) refuse_documents(path_, "is empty");
   return !ended_;
 }
 

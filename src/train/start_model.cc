@@ -19,7 +19,7 @@ using models::TransformerConfig;
 
 constexpr Index kWindow = 256, kSentence = 128;  // tokens, when neither the recipe nor the model says less
 
-[[noreturn]] void refuse(const Recipe& recipe, const std::string& key, const std::string& what) {
+[[noreturn]] void refuse_start(const Recipe& recipe, const std::string& key, const std::string& what) {
   throw Error(ErrorKind::input, "recipe.start", concat(escaped(recipe.name), ": ", key, ": ", what));
 }
 
@@ -37,10 +37,10 @@ void check_sizes(const Recipe& recipe, const TransformerConfig& start) {
   const nn::BlockConfig& block = start.main().front();
   const auto check = [&](const char* key, const std::optional<Index>& asked, Index found) {
     if (asked && *asked != found)
-      refuse(recipe, key,
-             concat("the recipe sets ", *asked, ", but \"", escaped(m.start, 100), "\" has ", found,
-                    "\n"
-                    "  Sizes come from the model; leave them out."));
+      refuse_start(recipe, key,
+                   concat("the recipe sets ", *asked, ", but \"", escaped(m.start, 100), "\" has ", found,
+                          "\n"
+                          "  Sizes come from the model; leave them out."));
   };
   check("model.width", m.width, start.width);
   check("model.layers", m.layers, static_cast<Index>(start.main().size()));
@@ -54,9 +54,9 @@ void check_kind(const Recipe& recipe, const TransformerConfig& start) {
   const std::string& asked = recipe.model.kind;
   const std::string_view found = kind_name(start.kind);
   if (asked == found || (asked == "llama" && start.kind == ModelKind::decoder)) return;
-  refuse(recipe, "model.kind",
-         concat("the recipe sets \"", asked, "\", but \"", escaped(recipe.model.start, 100),
-                "\" is of kind \"", found, "\""));
+  refuse_start(recipe, "model.kind",
+               concat("the recipe sets \"", asked, "\", but \"", escaped(recipe.model.start, 100),
+                      "\" is of kind \"", found, "\""));
 }
 
 }  // namespace
@@ -123,8 +123,8 @@ std::unique_ptr<models::Trainable> open_start(const std::string& path, const Tra
     return model;
   }
   if (files.gguf() != nullptr)
-    refuse(recipe, "lora.rank",
-           "adapters need a model folder; the rows of a GGUF file may be in another order");
+    refuse_start(recipe, "lora.rank",
+                 "adapters need a model folder; the rows of a GGUF file may be in another order");
   return std::make_unique<models::AdaptedTransformer>(
       std::move(model),
       models::AdapterConfig{recipe.lora.rank, recipe.lora.alpha, recipe.lora.targets, recipe.model.start},

@@ -20,7 +20,7 @@ constexpr std::uint64_t kRoundTo = 8;
 
 std::uint64_t rounded(std::uint64_t bytes) { return (bytes + kRoundTo - 1) / kRoundTo * kRoundTo; }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_token_file(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::input, "tokens.form",
               concat(escaped(path), ": ", what,
                      "\n"
@@ -63,14 +63,14 @@ void TokenWriter::flush() {
 
 TokenFile::TokenFile(const std::string& path) : source_(std::make_unique<const io::File>(path)) {
   Footer footer;
-  if (source_.size() < sizeof footer) refuse(path, "is not a token file");
+  if (source_.size() < sizeof footer) refuse_token_file(path, "is not a token file");
   source_.read(source_.size() - sizeof footer, std::as_writable_bytes(std::span(&footer, 1)));
   const std::uint64_t most = source_.size();
   const bool good = std::string_view(footer.magic, sizeof footer.magic) == kTokenFormat &&
                     (footer.width == 2 || footer.width == 4) && footer.tokens <= most &&
                     footer.documents <= most &&
                     rounded(footer.tokens * footer.width) + footer.documents * 8 + sizeof footer == most;
-  if (!good) refuse(path, "is not a token file, or is truncated");
+  if (!good) refuse_token_file(path, "is not a token file, or is truncated");
   width_ = footer.width;
   tokens_ = static_cast<Index>(footer.tokens);
   documents_ = static_cast<Index>(footer.documents);

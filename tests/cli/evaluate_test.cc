@@ -56,6 +56,9 @@ TEST_F(Evaluate, TableAndJson) {
 TEST_F(Evaluate, SaysWhatIsWrong) {
   write_small_model(folder_.path("translator"), SmallKind::translator);
   const std::string text = file("text", "the animal");
+  const Finished nothing = run({});  // no file, no pipe
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("FILE or piped text is required"));
   const Finished missing = run({folder_.path("none")});
   EXPECT_EQ(missing.code, 4);
   EXPECT_THAT(missing.err, HasSubstr("none"));

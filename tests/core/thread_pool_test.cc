@@ -158,6 +158,7 @@ TEST(ThreadPools, AreTouchedOnlyAsFarAsNeeded) {
   std::set<std::thread::id> seen;
   for (int n = 0; n < 200; ++n) {
     run_tasks(pool, 64, 3, [&](int, std::int64_t) {
+      if (n < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // time for others to come
       const std::lock_guard lock(mutex);
       seen.insert(std::this_thread::get_id());
     });

@@ -94,6 +94,20 @@ TEST_F(SessionWrite, EvaluatesDocumentsAndStreams) {
   expect_error([&] { (void)evaluate(ctx_, model, nothing); }, ErrorKind::input, "evaluate.empty", "no text");
 }
 
+TEST_F(SessionWrite, CutsSourcesToTheContext) {
+  const Model translator = open(SmallKind::translator);
+  std::string longer = kText;
+  while (translator.tokenizer()->encode(longer).size() <= static_cast<std::size_t>(translator.info().context))
+    longer += std::string(" ") + kText;
+  TestSet set{.sources = {kText, longer}};
+  EXPECT_EQ(cut_sources(set, translator), 1);
+  EXPECT_EQ(set.sources[0], kText);
+  EXPECT_EQ(static_cast<Index>(translator.tokenizer()->encode(set.sources[1]).size()),
+            translator.info().context);
+  EXPECT_EQ(longer.substr(0, set.sources[1].size()), set.sources[1]);
+  EXPECT_EQ(cut_sources(set, translator), 0);
+}
+
 // Says how far it is, and stops when it is asked for the n-th time.
 struct Stopper {
   int asked = 0, reports = 0;

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/processor_time.h"
 #include "support/random.h"
+#include "support/sanitizers.h"
 #include "text/byte_characters.h"
 #include "text/train.h"
 #include "text/unicode.h"
@@ -133,8 +133,9 @@ TEST(Bpe, AMillionTimesOneLetter) {
   ASSERT_EQ(parts.merges.size(), 12U);  // a, aa, aaaa … 4,096 times a
   const Bpe bpe(parts, Unit::bytes);
   std::vector<Piece> pieces;
-  EXPECT_LT(testing::processor_seconds([&] { bpe.encode(std::string(1'000'000, 'a'), pieces); }),
-            2.0 * testing::kPatience);
+  const double start = testing::work_seconds();
+  bpe.encode(std::string(1'000'000, 'a'), pieces);
+  EXPECT_LT(testing::work_seconds() - start, 2.0 * testing::kPatience);
   EXPECT_EQ(pieces.back().end, 1'000'000U);
   EXPECT_EQ(pieces.size(), 244U + 2U);  // 1,000,000 = 244·4,096 + 512 + 64
 }

@@ -95,7 +95,7 @@ std::string json(const std::string& file, const std::vector<Row>& rows) {
 
 void run(EvaluateSettings s) {
   if (s.file.empty() && input_is_piped()) s.file = "-";
-  if (s.file.empty()) need_option("FILE");
+  if (s.file.empty()) need_option("FILE or piped text");
   JsonOutput output(s.json);
   const std::vector<std::string> documents = read_documents(s);
   Context ctx(shared(Together::items, {.threads = static_cast<int>(s.threads)}));

@@ -36,25 +36,6 @@ TestSet read_test_set(const std::string& path, std::size_t limit) {
   return set;
 }
 
-Index cut_sources(TestSet& set, const Model& model) {
-  const Index limit = model.info().context;
-  const Tokenizer* tokenizer = model.tokenizer();
-  if (limit <= 0 || tokenizer == nullptr) return 0;
-  const auto added = static_cast<Index>(tokenizer->encode("").size());  // special tokens around a text
-  Index cut = 0;
-  for (std::string& source : set.sources) {
-    std::vector<TokenSpan> spans = tokenizer->encode_spans(source, SpecialTokens::leave_out);
-    if (static_cast<Index>(spans.size()) + added <= limit) continue;
-    ++cut;
-    // A shorter text may have other tokens at its end, and more of them.
-    for (Index kept = limit - added; kept > 0 && static_cast<Index>(spans.size()) + added > limit; --kept) {
-      source.resize(spans[static_cast<std::size_t>(kept) - 1].end);
-      spans = tokenizer->encode_spans(source, SpecialTokens::leave_out);
-    }
-  }
-  return cut;
-}
-
 std::string cut_note(Index cut, const TestSet& set, const Model& model) {
   if (cut == 0) return "";
   return fmt::format(

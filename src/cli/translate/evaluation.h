@@ -12,9 +12,7 @@ namespace headlight::cli {
 // `limit` > 0: only the first sentences.
 [[nodiscard]] TestSet read_test_set(const std::string& path, std::size_t limit);
 
-// Cuts sources to the model's context, and returns how many were cut.
-Index cut_sources(TestSet& set, const Model& model);
-// A line that reports this; empty if none was cut.
+// A line that reports how many sources cut_sources() has cut; empty if none.
 [[nodiscard]] std::string cut_note(Index cut, const TestSet& set, const Model& model);
 
 // {"bleu": …, "chrf": …, "sentences": …, "cut_sources": …}
