@@ -11,7 +11,7 @@
 namespace headlight::text {
 namespace {
 
-// Up to this many symbols, looking at all pairs again after each merge is faster than a queue.
+// Up to this many symbols, scanning all pairs again after each merge is faster than a queue.
 constexpr std::size_t kFew = 40;
 
 std::uint64_t key_of(TokenId left, TokenId right) {
@@ -24,7 +24,7 @@ std::size_t scatter(std::uint64_t key) noexcept {
 
 constexpr std::string_view kMetaspace = "\u2581";
 
-// True when no merge makes a token that has ▁ behind another character: then merges never reach over
+// True if no merge creates a token with ▁ after another character: merges then never cross
 // the start of a ▁ that follows something else.
 bool cuts_at_metaspace(const BpeParts& parts) {
   if (parts.ignore_merges || !parts.prefix.empty() || !parts.suffix.empty() || !parts.vocab.find(kMetaspace))
@@ -38,7 +38,7 @@ bool cuts_at_metaspace(const BpeParts& parts) {
   });
 }
 
-// Numbers, smallest first. Pairs often arrive in ascending order (long runs of one letter): those are kept
+// Numbers, smallest first. Pairs often arrive in ascending order (long runs of one letter), so those are kept
 // in two sorted lists, and only the rest in a heap.
 class RisingQueue {
  public:
@@ -54,7 +54,7 @@ class RisingQueue {
     if (run_.empty() || value >= run_.back()) run_.push_back(value);
     else heap_.push(value);
   }
-  // The smallest, which is taken out; kNothing when there is none.
+  // Removes and returns the smallest; kNothing if there is none.
   std::uint64_t pop() {
     const std::uint64_t a = first_at_ < first_.size() ? first_[first_at_] : kNothing;
     const std::uint64_t b = run_at_ < run_.size() ? run_[run_at_] : kNothing;
@@ -80,7 +80,7 @@ MergeTable::MergeTable(const std::vector<BpeParts::Merge>& merges)
     const std::uint64_t key = key_of(merges[rank].left, merges[rank].right);
     std::size_t slot = scatter(key) & mask_;
     while (slots_[slot].merge.rank != kNone && slots_[slot].key != key) slot = (slot + 1) & mask_;
-    slots_[slot] = {key, {rank, merges[rank].result}};  // of a pair listed twice, the later line counts
+    slots_[slot] = {key, {rank, merges[rank].result}};  // if a pair is listed twice, the later line counts
   }
 }
 
@@ -123,7 +123,7 @@ std::optional<TokenId> Bpe::symbol(std::string_view text, bool first, bool last)
   return parts_.vocab.find(name);
 }
 
-// The word's characters as symbols. Characters that the vocabulary lacks become bytes, the unknown token, or nothing.
+// The characters of the word as symbols. Characters outside the vocabulary become bytes, the unknown token, or nothing.
 void Bpe::add_symbols(std::string_view word, std::vector<Piece>& out) const {
   std::optional<Piece> unknown;
   const auto add_unknown = [&] {
@@ -212,7 +212,7 @@ void Bpe::merge_many(std::vector<Piece>& pieces, std::size_t first) const {
   RisingQueue queue(std::move(waiting));
   for (std::uint64_t entry = queue.pop(); entry != RisingQueue::kNothing; entry = queue.pop()) {
     const auto i = static_cast<std::uint32_t>(entry);
-    // The pair may have changed, or gone, since it was queued.
+    // The pair may have changed or disappeared since it was queued.
     if (p[i].id < 0 || after[i] == kEnd) continue;
     const std::uint32_t j = after[i];
     const MergeTable::Merge merge = merges_.find(p[i].id, p[j].id);

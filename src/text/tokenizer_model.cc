@@ -55,7 +55,7 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
     sentence_piece_->encode(text, origins, *cache, out);
     return out;
   }
-  // Where a normalizer makes several characters of the first, only their origins tell that each is the start.
+  // If a normalizer replaces the first character by several, only their origins tell that each is at the start.
   if (!parts_.normalizer.empty() && pre_tokenizer_.asks_for_start()) origins = Origins::track;
   const AlignedText whole = well_formed(text, origins);
   std::size_t allowance = Normalizer::allowance(whole.size());

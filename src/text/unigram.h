@@ -1,4 +1,4 @@
-// The unigram model: of all ways to cut a word into tokens, the one with the largest sum of scores.
+// The unigram model: of all segmentations of a word into tokens, the one with the largest sum of scores.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class Unigram : public WordModel {
   std::array<TokenId, 256> fallback_{};
 };
 
-// The tokens of a vocabulary as they look in words of these units.
+// The tokens of a vocabulary in the form that words of these units have.
 [[nodiscard]] ByteTrie trie_of(const TokenTable& vocab, Unit unit);
 
 }  // namespace headlight::text

@@ -1,4 +1,4 @@
-// Models that look words up: WordPiece, which cuts greedily from the left, and plain word lists.
+// Models that look words up: WordPiece, which splits greedily from the left, and plain word lists.
 #pragma once
 
 #include "text/byte_trie.h"
@@ -15,7 +15,7 @@ class WordPiece : public WordModel {
   const WordPieceParts& parts_;
   Unit unit_;
   ByteTrie trie_;
-  ByteTrie::Node continued_;  // where words go on: behind the prefix
+  ByteTrie::Node continued_;  // after the prefix for continuations
 };
 
 class WordLevel : public WordModel {
