@@ -1,5 +1,5 @@
-// The course of docs/learn in plain C++, without the library: each chapter is one function of a few lines, written to be
-// read. Every number that it prints is in the course too.
+// The course of docs/learn in plain C++, without the library: each chapter is one function of a few lines. The course
+// shows every number that this program prints.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -277,7 +277,7 @@ int run(Group& group, const std::function<void(Group&)>& body) {
     return 0;
   } catch (const RankError& error) {
     if (!error.everywhere()) {
-      // All ranks lose a peer at the same moment. The lowest of them speaks, and ends the others before they do.
+      // All ranks notice a lost peer at the same moment. The lowest of them prints the error, and ends the others before they do.
       if (error.kind() == ErrorKind::peer)
         std::this_thread::sleep_for(std::chrono::seconds(3 * std::min(group.rank(), 2)));
       group.abort(concat("error: ", error.what()), exit_code(error.kind()));

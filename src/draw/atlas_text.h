@@ -1,4 +1,4 @@
-// All heads at a glance: a small map of each, as many in a line as the terminal is wide.
+// A small map of each head, as many in a line as the terminal is wide.
 #pragma once
 
 #include <span>

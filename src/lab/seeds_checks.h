@@ -1,4 +1,4 @@
-// The computations behind the rows of `lab seeds`. Each returns whether the claim holds, and the numbers.
+// The computations for the rows of `lab seeds`. Each returns whether the claim holds, and the numbers.
 #pragma once
 
 #include "lab/seeds.h"
@@ -47,7 +47,7 @@ Found gradients();        // 55
 Found roles_by_training(const LabOptions& options);  // 4
 Found one_vector(const LabOptions& options);         // 48
 
-// Runs a model; rows report if it is not on disk
+// Run a model; rows report if it is not installed
 Found chat_looks_at_cat(const LabOptions& options);   // 10, translation.cc
 Found it_looks_at_animal(const LabOptions& options);  // 26 (pronouns.cc)
 Found heads_with_names(const LabOptions& options);    // 24, seeds_trained.cc

@@ -18,7 +18,7 @@ constexpr double kLine = 1.45, kMostPicture = 300, kIndent = 8;
 constexpr double kText = kWidth - 2 * kMargin;  // the width of a line
 constexpr double kLeastCode = 0.78;             // code with long lines is set smaller, down to this share
 
-// Markdown's marks taken away: a printed page needs none of them. Words that are spoken of, in *stars*, get quotation
+// Removes Markdown's marks, which a printed page does not need. Words mentioned as words, in *asterisks*, get quotation
 // marks; underscores inside names stay.
 std::string without_marks(std::string_view text) {
   const auto in_word = [&](std::size_t at) {
@@ -43,10 +43,10 @@ std::string without_marks(std::string_view text) {
   return out;
 }
 
-// What is set as one: a heading, a paragraph, a block of code, a note in small type.
+// A unit of layout: a heading, a paragraph, a block of code, a note in small type.
 struct Block {
   enum class Kind { heading, words, code, note } kind = Kind::words;
-  std::vector<std::string> lines;  // of anything but code, one
+  std::vector<std::string> lines;  // one, except for code
 };
 
 class Blocks {
@@ -104,7 +104,7 @@ class Blocks {
   bool in_code_ = false, in_answer_ = false;
 };
 
-// Code with one pitch for all its lines; a line that is too long even in small type is broken.
+// Code in one font size for all its lines; a line that is too long even in small type is broken.
 struct CodeLines {
   double share = 1;
   std::vector<std::string> lines;
@@ -128,7 +128,7 @@ struct CodeLines {
   [[nodiscard]] double pitch() const { return kLine * kCode * share; }  // from line to line
 
  private:
-  // Where the first `columns` columns end, in bytes.
+  // The end of the first `columns` columns, in bytes.
   static std::size_t end_of(std::string_view line, int columns) {
     std::size_t bytes = 0;
     for (const draw::Cluster& letter : draw::clusters(line)) {
@@ -175,7 +175,7 @@ class Book {
     }
   }
 
-  // The first page, once it is known where chapters begin.
+  // The first page, drawn once the page numbers of chapters are known.
   std::vector<draw::Drawing> take() {
     std::vector<draw::Drawing> rest = std::move(pages_);
     pages_ = {rest.front()};
@@ -229,14 +229,14 @@ class Book {
     if (kind == Block::Kind::heading) return {.size = 12, .bold = true};
     return {.size = kind == Block::Kind::note ? 8 : kFont};
   }
-  // A heading stays with what follows it, a question with its note, a command with its output, "…:" with its command.
+  // Keeps a heading with the next paragraph, a question with its note, a command with its output, "…:" with its command.
   static bool stays_with(const Block& block, const Block& next) {
     const bool is_command = block.kind == Block::Kind::code && block.lines.size() == 1;
     const bool announces = block.kind == Block::Kind::words && block.lines[0].ends_with(':');
     return block.kind == Block::Kind::heading || next.kind == Block::Kind::note ||
            ((is_command || announces) && next.kind == Block::Kind::code);
   }
-  // Of a block of code no more than what a page has.
+  // At most a page of a code block.
   [[nodiscard]] double height(const Block& block) const {
     if (block.kind == Block::Kind::code) {
       const CodeLines code(block.lines);
@@ -283,7 +283,7 @@ class Book {
   const ModelPictures& model_pictures_;
   draw::Typesetter setter_;
   std::vector<draw::Drawing> pages_;
-  std::vector<std::size_t> first_pages_;  // of the chapters and the answers, from 1
+  std::vector<std::size_t> first_pages_;  // page numbers of the chapters and the answers, from 1
   std::string title_;
   double y_ = 0;
 };

@@ -16,7 +16,7 @@
 namespace headlight::learn {
 namespace {
 
-constexpr double kUnits = 1.5;  // of the last decimal: steps in between were rounded too
+constexpr double kUnits = 1.5;  // of the last decimal: intermediate results were rounded too
 
 std::vector<Lesson> all_lessons() {
   std::vector<Lesson> all;
@@ -87,7 +87,7 @@ Verdict check_word(const Exercise& exercise, std::string_view given) {
 
 const Lesson& lesson(int number) {
   static const std::vector<Lesson> all = all_lessons();
-  const std::string& title = chapter(number).title;  // refuses what is none
+  const std::string& title = chapter(number).title;  // throws if there is none
   if (static_cast<std::size_t>(number) > all.size())
     throw Error(ErrorKind::input, "learn.lesson", concat("no lesson for \"", title, "\""));
   return all[static_cast<std::size_t>(number - 1)];

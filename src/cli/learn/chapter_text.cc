@@ -105,7 +105,7 @@ class Writer {
 
 }  // namespace
 
-// Words that are spoken of, in *stars*, get quotation marks: "the score of with and one" cannot be read. Emphasis, in
+// Words mentioned as words, in *asterisks*, get quotation marks: "the score of with and one" cannot be read. Emphasis, in
 // _underscores_, and bold face lose their marks; underscores inside names stay.
 std::string plain_text(std::string_view markdown) {
   const std::string text = without_links(markdown);

@@ -42,10 +42,10 @@ std::string judged(const learn::Exercise& exercise, const std::string& given, bo
     const learn::Verdict verdict = learn::check_answer(exercise, given);
     right = verdict.right;
     return right ? "Right." : fmt::format("Not yet. {}", verdict.remark);
-  } catch (const Error& error) { return error.what(); }  // another form: ask again
+  } catch (const Error& error) { return error.what(); }  // not in the expected form: ask again
 }
 
-// Asks until the answer is right or the reader passes. False at the end of input.
+// Asks until the answer is right or the reader skips the question. False at the end of input.
 bool ask_exercise(Reader& reader, const learn::Exercise& exercise, int width) {
   const std::string prompt =
       fmt::format("   Your answer ({}; empty to see it): ", learn::form_text(exercise.answer));

@@ -16,7 +16,7 @@ namespace headlight::cli {
 TestSet read_test_set(const std::string& path, std::size_t limit) {
   TestSet set;
   std::unordered_map<std::string, std::size_t> numbers;
-  (void)io::File(path);  // it was named on the command line: missing, it is the file system's refusal
+  (void)io::File(path);  // named on the command line, so a missing file is a file error
   train::DataReader reader;
   for (auto& [source, translation] : reader.read_pairs(path)) {
     const auto [place, added] = numbers.try_emplace(source, set.sources.size());
@@ -46,7 +46,7 @@ Index cut_sources(TestSet& set, const Model& model) {
     std::vector<TokenSpan> spans = tokenizer->encode_spans(source, SpecialTokens::leave_out);
     if (static_cast<Index>(spans.size()) + added <= limit) continue;
     ++cut;
-    // A shorter text may have other tokens at its end, and more of them.
+    // A shorter text may end in different tokens, and in more of them.
     for (Index kept = limit - added; kept > 0 && static_cast<Index>(spans.size()) + added > limit; --kept) {
       source.resize(spans[static_cast<std::size_t>(kept) - 1].end);
       spans = tokenizer->encode_spans(source, SpecialTokens::leave_out);

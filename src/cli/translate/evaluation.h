@@ -14,7 +14,7 @@ namespace headlight::cli {
 
 // Cuts sources to the model's context, and returns how many were cut.
 Index cut_sources(TestSet& set, const Model& model);
-// A line that reports this; empty if none was cut.
+// A line that reports the cut sources; empty if there are none.
 [[nodiscard]] std::string cut_note(Index cut, const TestSet& set, const Model& model);
 
 // {"bleu": …, "chrf": …, "sentences": …, "cut_sources": …}
