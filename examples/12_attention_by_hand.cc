@@ -71,7 +71,7 @@ Vector attend_scaled(Vector query, const Matrix& keys, const Matrix& values) {
 
 // [places]
 Vector place(int p) { return {std::sin(p), std::cos(p)}; }
-// dot(place(1), place(2)) == dot(place(101), place(102)) == cos(1), but for rounding
+// dot(place(1), place(2)) == dot(place(101), place(102)) == cos(1), up to rounding
 // [/places]
 
 // [causal]

@@ -40,7 +40,7 @@ void check_timeout(double seconds) {
               concat("dist::Group: timeout is ", seconds, "; need seconds above 0"));
 }
 
-// A communicator of our own: messages of the program cannot be taken for ours, and errors come back as codes.
+// A separate communicator: messages of the program cannot be mistaken for ours, and errors are returned as codes.
 std::unique_ptr<Group::State> adopt(MPI_Comm comm, const GroupOptions& options) {
   auto state = std::make_unique<Group::State>();
   state->comm = comm;

@@ -147,7 +147,7 @@ std::string compared_maps_text(const WeightMap& a, const WeightMap& b, const Ter
   plain.legend = false;
   const std::string gap = style.look == Look::table ? "" : "\n";
   const auto named = [&](std::string_view name, const WeightMap& map, const TerminalStyle& look) {
-    // A table has no title of its own, and three of them need names.
+    // A table has no title, and three of them need names.
     return concat(name, "  ", look.look == Look::table ? title_line(map, look) : "", heat_map_text(map, look),
                   "\n");
   };

@@ -32,7 +32,7 @@ struct LabOptions {
 struct Outcome {
   std::string text;          // text output
   std::string json;          // JSON output
-  std::string markdown;      // figure; empty if there is none
+  std::string markdown;      // output for documents; empty if there is none
   bool holds = true;         // false: the result does not support the claim
   std::string finding = {};  // the result in a sentence or two; printed before the text
   std::optional<draw::Drawing> figure = std::nullopt;

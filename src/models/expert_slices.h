@@ -12,7 +12,7 @@ namespace headlight::models {
 
 class ExpertSlices : public WeightSource {
  public:
-  explicit ExpertSlices(const WeightSource& from);  // which must live as long
+  explicit ExpertSlices(const WeightSource& from);  // must outlive this
   // Whether any tensor holds several experts.
   [[nodiscard]] static bool wanted(const WeightSource& from);
 

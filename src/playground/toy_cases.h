@@ -1,4 +1,4 @@
-// Generates cases of a task. Id 0 begins every sequence, id 1 stands for words outside the task's vocabulary.
+// Generates cases of a task. Id 0 begins every sequence, id 1 represents words outside the task's vocabulary.
 #pragma once
 
 #include <string>

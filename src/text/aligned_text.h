@@ -43,7 +43,7 @@ class AlignedText {
     return {origin(range.begin).begin, origin(range.end - 1).end};
   }
 
-  // A part as a text of its own. It must not outlive this one.
+  // A part as a separate text. It must not outlive this one.
   [[nodiscard]] AlignedText part(Range range) const;
 
  private:

@@ -17,7 +17,7 @@ void arrange(const std::vector<Found>& found, SplitBehavior behavior, std::vecto
 
 void split(Words& words, const Finder& finder, const SplitOptions& options);
 
-// Every character for which `is_match` holds is a match of its own.
+// Every character for which `is_match` holds is a separate match.
 template <class Predicate>
 void split_at(Words& words, const Predicate& is_match, SplitBehavior behavior) {
   std::vector<Range> ranges;

@@ -24,7 +24,7 @@ struct DataFile {
   bool operator==(const DataFile&) const = default;
 };
 
-// State of a run besides its parameters and recipe. Contains no times.
+// State of a run, except its parameters and recipe. Contains no times.
 struct TrainingState {
   std::int64_t step = 0;    // updates done
   std::int64_t tokens = 0;  // targets learnt from

@@ -1,4 +1,4 @@
-// Two texts side by side: which token or word stands opposite which, and how two maps differ there. Nothing here knows
+// Two texts side by side: which token or word is paired with which, and how two maps differ there. Nothing here knows
 // the page.
 import type { Joined } from './words';
 

@@ -108,7 +108,7 @@ export function followLong(): void {
   });
 }
 
-// The part that is in sight, as a map of its own. A cell is the largest of the weights pooled into it.
+// The visible part, as a separate map. A cell is the largest of the weights pooled into it.
 export const longMap = computed<Joined | null>(() => {
   const p = partInfo.value,
     w = sight.value;

@@ -69,7 +69,7 @@ export const beside = computed<Place[]>(() =>
 export const derived = signal<Derived>('none');
 export const present = signal(false); // one panel, large, for a room
 export const views = signal<string[]>([]); // addresses to step through
-export const compared = signal<string | null>(null); // what stands beside: see compare.tsx
+export const compared = signal<string | null>(null); // the run shown for comparison: see compare.tsx
 export const guessing = signal(false); // weights are hidden until revealed
 
 // Pinned keys as they are drawn: while somebody guesses, none, as they would be the answer.
