@@ -153,7 +153,7 @@ std::string text_of(const Study& study, const LabOptions& options, std::size_t s
       fmt::format(
           "{} sentences that training never saw: new nouns, adjectives or sentence frames. The head was "
           "chosen on the first {}; all figures are from the other {}. Twins differ in one adjective, "
-          "and with it in what the pronoun stands for. Guessing finds half of the antecedents.",
+          "and with it in the pronoun's antecedent. Guessing finds half of the antecedents.",
           sentences, study.half, asked),
       options.width);
 }

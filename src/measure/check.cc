@@ -121,7 +121,7 @@ void check_case(const CheckCase& c, const CaseData& data, Contexts& contexts, Ch
   if (!(error <= result.limit)) fail(concat("error E = ", error, ", at most ", result.limit, " is allowed"));
   const double row_sum = data.exact().row_sum_error(weights.view(), outputs.sink_weight);
   result.worst_row_sum = std::max(result.worst_row_sum, row_sum);
-  if (!(row_sum <= 1)) fail(concat("weights do not sum to 1 (", row_sum, " times what is allowed)"));
+  if (!(row_sum <= 1)) fail(concat("weights do not sum to 1 (", row_sum, " times the limit)"));
   if (!same_bits(plain, full)) {
     result.same_bits = false;
     fail("bits differ between three threads with weights and one thread without");

@@ -186,7 +186,7 @@ bool ToySession::do_commands(std::unique_lock<std::mutex>& lock, ToyRun& run) {
 
 ToyRecord& ToySession::newest(int id) {
   if (records_.empty() || records_.back().id != id)
-    refuse("playground.run", "this run is over and its model is gone; train it again");
+    refuse("playground.run", "this run has ended and its model was dropped; train it again");
   return records_.back();
 }
 
@@ -261,7 +261,7 @@ void ToySession::resume(int id) {
 void ToySession::step(int id, std::int64_t steps) {
   const std::lock_guard lock(mutex_);
   ToyRecord& record = newest(id);
-  if (record.is_over()) refuse("playground.over", "this run is over; train again to go on");
+  if (record.is_over()) refuse("playground.over", "this run has ended; train again to continue");
   record.state = ToyState::paused;
   allowed_ = steps;
   watched_ = Clock::now();

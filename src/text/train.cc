@@ -209,7 +209,7 @@ void check(const TokenizerTraining& options) {
              concat("\"", escaped(token), "\" is a single character; special tokens need a name"));
   }
   if (!bytes && !unknown_of(options.special))
-    refuse(ErrorKind::usage, "this kind needs a special token \"<unk>\" for what it has not seen");
+    refuse(ErrorKind::usage, "this kind needs a special token \"<unk>\" for unknown text");
 }
 
 }  // namespace

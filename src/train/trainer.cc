@@ -41,7 +41,7 @@ Trainer::Trainer(TrainerParts parts, const TrainerConfig& config)
                        config_.accumulate == 1 ? " batch" : " batches",
                        " of a step\n"
                        "Set train.accumulate to ",
-                       team->size(), " or more, and data.batch so much smaller."));
+                       team->size(), " or more, and reduce data.batch in proportion."));
 }
 
 bool Trainer::leads() const {

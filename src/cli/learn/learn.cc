@@ -245,10 +245,10 @@ void add_learn(CLI::App& program) {
                    "  headlight learn 2 --exercise 3 --check 0.8456\n"
                    "  headlight learn --worksheet 3 --seed 7 --pdf sheet.pdf\n\n"
                    "  --check ends with exit code 0 for a right answer, 1 for a wrong one and 2 for\n"
-                   "  one of another form, such as a word where a number is expected. Where you\n"
-                   "  stopped is kept in $XDG_STATE_HOME/headlight, else ~/.local/state/headlight.\n"
-                   "  --pdf without a file name writes learn.pdf, and learn-solutions.pdf of a\n"
-                   "  worksheet.\n"});
+                   "  an answer in another form, such as a word instead of a number. The chapter\n"
+                   "  where you stopped is stored in $XDG_STATE_HOME/headlight/learn (default:\n"
+                   "  ~/.local/state/headlight/learn). --pdf without a file name writes learn.pdf;\n"
+                   "  with --worksheet also learn-solutions.pdf.\n"});
   const auto s = std::make_shared<LearnSettings>();
   add_count(*command, "CHAPTER", s->place, "The chapter to read (default: where you stopped)",
             {1, learn::kChapters});
@@ -257,7 +257,7 @@ void add_learn(CLI::App& program) {
   add_switch(*command, "--reveal", s->reveal, "Show predictions and exercises with their answers");
   add_switch(*command, "--numbers", s->numbers, "Print only the arithmetic of the chapter");
   begin_group(*command, "Exercises");
-  add_count(*command, "--exercise", s->exercise, "Which exercise (default with --check: 1)", {1, 9});
+  add_count(*command, "--exercise", s->exercise, "Number of the exercise (default with --check: 1)", {1, 9});
   add_reader(
       *command, "--check", [s](const std::string& text) { s->answer = text; },
       "Check an answer: a number, quoted numbers, or a word")
