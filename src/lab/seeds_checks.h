@@ -9,7 +9,7 @@ namespace headlight::lab::seeds {
 Found cat_weights();        // 2
 Found dot_scale_softmax();  // 6
 Found not_linear();         // 7
-Found potter_weights();     // 8
+Found potter_weights();     // 8, with potter_by_head()
 Found score_table();        // 13
 Found sat_weights();        // 14
 Found shades();             // 15
@@ -51,6 +51,8 @@ Found one_vector(const LabOptions& options);         // 48
 Found chat_looks_at_cat(const LabOptions& options);   // 10, translation.cc
 Found it_looks_at_animal(const LabOptions& options);  // 26 (pronouns.cc)
 Found heads_with_names(const LabOptions& options);    // 24, seeds_trained.cc
+Found bank_by_head(const LabOptions& options);        // 3, seeds_heads.cc
+Found potter_by_head(const LabOptions& options);      // 8, seeds_heads.cc
 Found bank_in_context(const LabOptions& options);     // 54, context.cc
 [[nodiscard]] inline Found without_model() {
   return {true, "needs the model headlight-en-fr, which was not found"};
