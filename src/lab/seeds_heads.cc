@@ -66,7 +66,7 @@ Found bank_by_head(const LabOptions& options) {
   const std::vector<Choice> choices =
       choices_of(options, "The bank will not lend money to the farmer near the river.", "bank");
   return {choices.size() > 1,
-          fmt::format("the other word that bank attends to most, in {} encoder heads: {}",
+          fmt::format("most weight on another word, in {} encoder heads: {}",
                       options.model->layers(Part::encoder) * options.model->heads(Part::encoder),
                       listed(choices))};
 }
@@ -76,7 +76,7 @@ Found potter_by_head(const LabOptions& options) {
   const Found invented = potter_weights();
   const std::vector<Choice> choices = choices_of(options, "Harry Potter is my favorite book", "Harry Potter");
   return {invented.right && choices.size() > 1,
-          fmt::format("{}; the other word that it attends to most, in {} encoder heads: {}", invented.text,
+          fmt::format("{}. Most weight on another word, in {} encoder heads: {}", invented.text,
                       options.model->layers(Part::encoder) * options.model->heads(Part::encoder),
                       listed(choices))};
 }
