@@ -140,11 +140,22 @@ std::string quote_hint(const CLI::App& app) {
   return concat("\nPut a text of several words in quotes: \"", escaped(text, kFirstLine / 2), "\"");
 }
 
+// "--check: 1 required ANSWER missing" of CLI11 as "--check: the value ANSWER is missing".
+std::string message_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  constexpr std::string_view before = ": 1 required ", after = " missing";
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos || !text.ends_with(after)) return text;
+  const std::size_t name = at + before.size();
+  return concat(text.substr(0, at), ": the value ", text.substr(name, text.size() - name - after.size()),
+                " is missing");
+}
+
 CommandResult usage_error(const CLI::App& app, const CLI::ParseError& error) {
   // A missing option may have been misspelt.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  std::string text = extras ? extras_text(app) : escaped(error.what(), kFirstLine);
+  std::string text = extras ? extras_text(app) : escaped(message_of(error), kFirstLine);
   if (missing || extras) text += almost(app, missing);
   if (extras && text.find('\n') == std::string::npos) text += quote_hint(app);
   return {kUsage, "", error_text(text) + usage_of(app)};

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "core/concat.h"
-#include "core/escape.h"
+#include "core/nearest.h"
 #include "headlight/error.h"
 #include "playground/toy_run.h"
 
@@ -109,13 +109,12 @@ const std::vector<Preset>& presets() {
 }
 
 const Preset& find_preset(std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Preset& preset : presets()) {
     if (preset.name == name) return preset;
-    names += concat(names.empty() ? "" : ", ", preset.name);
+    names.push_back(preset.name);
   }
-  throw Error(ErrorKind::usage, "playground.preset",
-              concat("no preset \"", escaped(name, 40), "\"; there are: ", names));
+  throw Error(ErrorKind::usage, "playground.preset", unknown_name_text("preset", name, names));
 }
 
 std::string measured_text(const Preset& preset) {

@@ -118,6 +118,7 @@ TEST_F(Learn, ChecksAnswers) {
   EXPECT_THAT(run({"3", "--exercise", "3", "--check", "0.7311"}).out, HasSubstr("That is temperature 1."));
   EXPECT_EQ(run({"2", "--exercise", "2", "--check", "STARTS"}).code, 0);
   EXPECT_EQ(run({"2", "--exercise", "2", "--check", "one"}).code, 1);
+  refused({"2", "--check"}, "error: --check: the value ANSWER is missing\n");
   refused({"2", "--check", "abc"}, "does not have the expected form: one number with 4 decimals");
   refused({"2", "--exercise", "2", "--check", "sat"}, "one of: Your, journey");
   refused({"4", "--check", "0.2264"}, "This is exercise 1; --exercise K checks another one.");
