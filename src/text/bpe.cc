@@ -91,22 +91,22 @@ MergeTable::Merge MergeTable::find(TokenId left, TokenId right) const noexcept {
   return {};
 }
 
-Bpe::Bpe(const BpeParts& parts, Unit unit) : parts_(parts), unit_(unit), merges_(parts.merges) {
+Bpe::Bpe(const BpeParts& parts, Symbols symbols) : parts_(parts), symbols_(symbols), merges_(parts.merges) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto value = static_cast<unsigned char>(byte);
     const std::string name =
-        unit == Unit::bytes ? to_utf8(character_of(value)) : std::string(1, static_cast<char>(byte));
+        symbols == Symbols::bytes ? to_utf8(character_of(value)) : std::string(1, static_cast<char>(byte));
     bytes_[byte] = parts.vocab.find(name).value_or(-1);
     fallback_[byte] = parts.byte_fallback ? parts.vocab.find(name_of_byte(value)).value_or(-1) : -1;
   }
   if (parts.unknown) unknown_ = parts.vocab.find(*parts.unknown);
-  if (unit == Unit::bytes && parts.ignore_merges) {
+  if (symbols == Symbols::bytes && parts.ignore_merges) {
     raw_.reserve(parts.vocab.count());
     for (TokenId id = 0; id < parts.vocab.size(); ++id)
       if (const auto bytes = characters_to_bytes(parts.vocab.token(id)); bytes && !bytes->empty())
         raw_.add(*bytes, id);
   }
-  if (unit == Unit::characters && cuts_at_metaspace(parts)) safe_cut_ = kMetaspace;
+  if (symbols == Symbols::characters && cuts_at_metaspace(parts)) safe_cut_ = kMetaspace;
 }
 
 std::optional<TokenId> Bpe::symbol(std::string_view text, bool first, bool last) const {
@@ -117,7 +117,7 @@ std::optional<TokenId> Bpe::symbol(std::string_view text, bool first, bool last)
   }
   if (plain) return parts_.vocab.find(text);
   std::string name = first ? std::string() : parts_.prefix;
-  if (unit_ == Unit::bytes) append(name, character_of(static_cast<unsigned char>(text[0])));
+  if (symbols_ == Symbols::bytes) append(name, character_of(static_cast<unsigned char>(text[0])));
   else name += text;
   if (last) name += parts_.suffix;
   return parts_.vocab.find(name);
@@ -132,7 +132,7 @@ void Bpe::add_symbols(std::string_view word, std::vector<Piece>& out) const {
   };
   const auto size = static_cast<std::uint32_t>(word.size());
   for (std::uint32_t at = 0, next = 0; at < size; at = next) {
-    next = at + (unit_ == Unit::bytes ? 1 : static_cast<std::uint32_t>(length_from(word[at])));
+    next = at + (symbols_ == Symbols::bytes ? 1 : static_cast<std::uint32_t>(length_from(word[at])));
     const std::string_view text = word.substr(at, next - at);
     if (const auto id = symbol(text, at == 0, next == size)) {
       add_unknown();
@@ -159,7 +159,7 @@ void Bpe::add_symbols(std::string_view word, std::vector<Piece>& out) const {
 
 void Bpe::encode(std::string_view word, std::vector<Piece>& out) const {
   if (parts_.ignore_merges) {
-    const auto whole = unit_ == Unit::bytes ? raw_.find(word) : parts_.vocab.find(word);
+    const auto whole = symbols_ == Symbols::bytes ? raw_.find(word) : parts_.vocab.find(word);
     if (whole) {
       out.push_back({*whole, 0, static_cast<std::uint32_t>(word.size())});
       return;

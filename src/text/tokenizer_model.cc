@@ -19,7 +19,8 @@ TokenizerModel::TokenizerModel(TokenizerParts parts)
   if (const auto* pieces = std::get_if<SentencePieceParts>(&parts_.model))
     sentence_piece_ = std::make_unique<SentencePiece>(*pieces);
   else
-    model_ = make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Unit::bytes : Unit::characters);
+    model_ =
+        make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Symbols::bytes : Symbols::characters);
   for (const AddedToken& token : parts_.added) size_ = std::max(size_, token.id + 1);
   if (const auto* unigram = std::get_if<UnigramParts>(&parts_.model)) unknown_surface_ = unigram->unknown;
 }

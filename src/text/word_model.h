@@ -26,8 +26,8 @@ class WordModel {
 };
 
 // A symbol of a word: a character, or one byte if the pre-tokenizer outputs bytes.
-enum class Unit { characters, bytes };
+enum class Symbols { characters, bytes };
 
-[[nodiscard]] std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Unit unit);
+[[nodiscard]] std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Symbols symbols);
 
 }  // namespace headlight::text
