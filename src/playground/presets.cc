@@ -52,7 +52,7 @@ const std::vector<Preset>& presets() {
             {"not divided",
              {.task = ToyKind::recall, .layers = 1, .heads = 1, .width = 64, .scale = false, .steps = 600},
              {0, 1},
-             {49, 27, 68}}},
+             {48, 27, 68}}},
        .first_leads = true},
       {.name = "agreement",
        .title = "A verb finds its subject by its place",
